@@ -1,5 +1,5 @@
 // Makes src/csi/generated/*.messages.js from the .proto files beside this one: the code that reads and writes messages,
-// and a table of the services, so that nothing is parsed at run time. `npm ci` runs it; no package of development is needed.
+// and a table of the services, so that nothing is parsed at run time. `npm ci` runs it without development packages.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { readProto, services, type Definition } from './read.ts';
 
 type Bundle = { readonly proto: string; readonly services: readonly string[] };
 
-/** What each program loads; the node agent does without what the controller alone uses. */
+/** The bundle of each program; the node agent leaves out services that only the controller uses. */
 const bundles: Readonly<Record<string, Bundle>> = {
   csi: bundle('csi.proto'),
   node: bundle('csi.proto', ['csi.v1.Identity', 'csi.v1.Node']),
@@ -33,7 +33,10 @@ function moduleOf({ proto, services: names }: Bundle): string {
 import protobuf from 'protobufjs/minimal.js';
 const { Reader, Writer, util } = protobuf;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** Text, or an error for what is no UTF-8 (a reader of protobufjs replaces and cuts), or has a NUL, which no name and no path has. */
+/**
+ * Decodes a text. Invalid UTF-8 is an error (protobufjs would replace or cut it), and so is a NUL, which no name and no
+ * path contains.
+ */
 const textOf = r => {
   const text = utf8.decode(r.bytes());
   if (text.includes('\\0')) throw new Error('text has a NUL');
@@ -48,7 +51,10 @@ export const services = ${JSON.stringify(table, null, 1)};
 ${types.map(codeOf).join('')}`;
 }
 
-/** The functions that protobufjs would compile when a message is first used, written out. They call their message `this`. */
+/**
+ * Generates the functions that protobufjs would compile at a message's first use. They refer to their message as
+ * `this`.
+ */
 function codeOf(type: protobuf.Type): string {
   const { converter, encoder, decoder } = protobuf;
   const functions = {
@@ -70,7 +76,7 @@ ${lines.join('\n')}
 `;
 }
 
-/** What a field's code finds at the field's index: a message, or an enum's names by their numbers. */
+/** Generates the reference that a field's code finds at the field's index: a message, or an enum's names by number. */
 function referenceTo(definition: protobuf.Type | protobuf.Enum | null): string {
   if (definition === null) return 'null';
   if (definition instanceof protobuf.Enum) return `{ values: ${JSON.stringify(definition.valuesById)} }`;

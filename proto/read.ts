@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import protobuf from 'protobufjs';
 import descriptor from 'protobufjs/google/protobuf/descriptor.json' with { type: 'json' };
 
-/** What a .proto file defines, other than its namespaces. */
+/** A definition of a .proto file, except a namespace. */
 export type Definition = protobuf.Service | protobuf.Type | protobuf.Enum;
 
-/** The services that are spoken, by the files of this folder that define them. */
+/** The services in use, by the file of this folder that defines them. */
 export const services: Readonly<Record<string, readonly string[]>> = {
   'csi.proto': ['Identity', 'Node', 'Controller', 'GroupController', 'SnapshotMetadata'].map(
     name => `csi.v1.${name}`,
@@ -14,14 +14,14 @@ export const services: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Reads a .proto file of this folder, with the names as they are there, and finds what services of it need, so that no
- * program carries what it never sends. They are all that are spoken unless some are named.
+ * Reads a .proto file of this folder, with the names as they are there, and resolves only the definitions that the
+ * services need, so that no program carries messages it never sends. By default it takes all services in use.
  */
 export function readProto(
   file: string,
   names: readonly string[] = services[file] ?? [],
 ): { readonly root: protobuf.Root; readonly needed: readonly Definition[] } {
-  // protobufjs brings this one as JSON, and takes it only when it is told.
+  // protobufjs ships this file as JSON and registers it only on request.
   protobuf.common('descriptor', descriptor.nested.google.nested.protobuf.nested);
   const root = new protobuf.Root();
   root.loadSync(join(import.meta.dirname, file), { keepCase: true, alternateCommentMode: true });

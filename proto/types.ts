@@ -1,6 +1,6 @@
 // Makes the TypeScript types in src/csi/generated from the .proto files beside this one. They are in git.
-//   node proto/types.ts           writes them
-//   node proto/types.ts --check   writes nothing; exits 1 and names the files that are out of date
+// node proto/types.ts           writes them
+// node proto/types.ts --check   writes nothing; exits 1 and names the files that are out of date
 
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const found = globSync('*/**/*.ts', { cwd: target });
 if (process.argv.includes('--check')) check();
 else write();
 
-/** Each file that the services need, by its path. */
+/** Generates each file that the services need, by path. */
 function typesOf(proto: string): readonly (readonly [path: string, text: string])[] {
   const work = mkdtempSync(join(tmpdir(), 'fairlead-types-'));
   try {
@@ -35,7 +35,7 @@ function typesOf(proto: string): readonly (readonly [path: string, text: string]
   }
 }
 
-/** A comment of one line takes one line; no path of this machine stays in it. */
+/** Shortens comments of one line to one line, and removes this machine's paths. */
 function toShort(proto: string, text: string): string {
   return text
     .replace(/^\/\/ Original file: .*\n+/, `// Generated from proto/${proto}. Do not edit.\n\n`)

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const programs = /\b(nbd\/link|cephfs\/with-key)\.ts$/;
+const programs = /\b(cephfs\/with-key|loop\/cut-off)\.ts$/;
 const late = ['../src/csi', '../src/lib', '../node-agent'].flatMap(listSources).join(' ');
 
 for (const program of ['node', 'controller', 'gateway']) {

@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 // Little is computed on a node, so that memory counts for more than speed there: no optimizing compiler, and none at all
-// for what is done at the start.
+// for the work at the start.
 const thinFlags = '--optimize-for-size --no-opt --no-maglev --no-sparkplug --semi-space-growth-factor=4';
 // Requests leave garbage that lives for a moment: a young generation that stays small keeps the process small. Maglev's
 // code is quick enough for what takes 2 ms: Turbofan's takes 8 MB, and gains nothing that shows. What Maglev needed for a
@@ -49,5 +49,5 @@ if (program === 'node') {
   setFlagsFromString('--expose-gc');
   setTimeout(runInNewContext('gc'), collectAfterMs, { type: 'major', flavor: 'last-resort' }).unref();
 }
-// Set by compile-cache.mjs: what is loaded late is compiled as well.
+// Set by compile-cache.mjs, to compile the files that are loaded late as well.
 for (const url of process.env['FAIRLEAD_COMPILE']?.split(' ') ?? []) await import(url);

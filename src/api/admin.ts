@@ -9,12 +9,12 @@ const milliseconds = z.int().nonnegative();
 const toStuckAfter = (given: z.ZodType<number, number>) =>
   given
     .default(600_000)
-    .describe('Work that is not done after so many milliseconds is stuck; without it 600000.');
+    .describe('Time in milliseconds after which unfinished work counts as stuck; 600000 by default.');
 
-/** What an audit takes. */
-export const auditQuery = z.object({ stuckAfterMs: toStuckAfter(fromQuery(milliseconds)) });
+/** The query of a check. */
+export const checkQuery = z.object({ stuckAfterMs: toStuckAfter(fromQuery(milliseconds)) });
 
-/** Something that the storage and the store do not agree on. */
+/** A difference between the storage and the store. */
 export const findingSchema = z
   .object({
     pool: poolName,
@@ -23,53 +23,58 @@ export const findingSchema = z
     problem: z
       .enum(['unknown', 'missing', 'stuck'])
       .describe('`unknown`: not in the store; `missing`: not in the storage; `stuck`: work does not end.'),
-    ageMs: z.int().describe('Since when it is so, as far as audits have seen, in milliseconds.'),
-    detail: text('in the storage, not in the store').describe('What was found, for people.'),
+    ageMs: z.int().describe('Time since the first check that found it, in milliseconds.'),
+    detail: text('in the storage, not in the store').describe('A description for people.'),
   })
-  .meta({ id: 'Finding', description: 'Something that the storage and the store do not agree on.' });
+  .meta({ id: 'Finding', description: 'A difference between the storage and the store.' });
 
-const total = z.int().describe('How many there are, also where not all are shown.');
+const total = z.int().describe('The total number, even if not all are shown.');
 
-/** A pool whose storage could not be asked. */
+/** A pool whose storage did not answer the check. */
 export const unaskedSchema = z
-  .object({ pool: poolName, detail: text('the storage API cannot be reached').describe('Why, for people.') })
-  .meta({ id: 'Unasked', description: 'A pool whose storage could not be asked what it has.' });
+  .object({
+    pool: poolName,
+    detail: text('the storage API cannot be reached').describe('The reason, for people.'),
+  })
+  .meta({ id: 'Unasked', description: 'A pool whose storage could not list its volumes.' });
 
-/** Absent where every storage was asked. */
-const unasked = z.array(unaskedSchema).optional().describe('Pools whose storage could not be asked.');
+const unasked = z
+  .array(unaskedSchema)
+  .optional()
+  .describe('The pools whose storage could not list its volumes; absent if there are none.');
 
-/** What an audit found. */
-export const auditSchema = z.object({ findings: z.array(findingSchema), total, unasked }).meta({
-  id: 'Audit',
-  description: 'What the storage and the store do not agree on; at most 10000 findings.',
+/** The findings of a check. */
+export const checkResultSchema = z.object({ findings: z.array(findingSchema), total, unasked }).meta({
+  id: 'CheckResult',
+  description: 'The differences between the storage and the store; at most 1000 findings.',
 });
 
-/** What a repair may do. */
+/** The options of a repair. */
 export const repairSpecSchema = z
   .strictObject({
-    dryRun: z.boolean().default(true).describe('True: it only shows what it would do.'),
+    dryRun: z.boolean().default(true).describe('True: only shows the steps and changes nothing.'),
     stuckAfterMs: toStuckAfter(milliseconds),
     safetyAgeMs: z
       .int()
       .nonnegative()
       .default(3_600_000)
-      .describe('For so long audits must have seen what is unknown before it is removed.'),
+      .describe('Unknown volumes and snapshots are removed once checks have seen them for this time.'),
   })
-  .meta({ id: 'RepairSpec', description: 'What a repair may do.' });
+  .meta({ id: 'RepairSpec', description: 'The options of a repair.' });
 
-/** A finding, and what a repair does about it. */
+/** A finding with the action of a repair. */
 export const repairStepSchema = findingSchema
   .extend({
     action: z.enum(['remove', 'finish', 'none']),
     outcome: z.enum(['done', 'failed', 'left']).optional().describe('Absent: nothing was tried.'),
-    note: z.string().describe('Why nothing is done, or what failed.'),
+    note: z.string().describe('The reason why nothing is done, or the failure.'),
   })
-  .meta({ id: 'RepairStep', description: 'A finding, and what a repair does about it.' });
+  .meta({ id: 'RepairStep', description: 'A finding with the action of a repair.' });
 
-/** What a repair did, or would do. */
+/** The steps of a repair, taken or only planned. */
 export const repairSchema = z
   .object({ steps: z.array(repairStepSchema), total, unasked })
-  .meta({ id: 'Repair', description: 'What a repair did, or would do; at most 10000 steps are shown.' });
+  .meta({ id: 'Repair', description: 'The steps of a repair, taken or planned; at most 1000 are shown.' });
 
 /** A soft-deleted volume. */
 export const deletedVolumeSchema = z
@@ -77,14 +82,16 @@ export const deletedVolumeSchema = z
     id: volumeId,
     pool: poolName,
     sizeBytes,
-    restorableUntilMs: z.int().describe('When it is deleted for good, in milliseconds since the epoch.'),
+    restorableUntilMs: z
+      .int()
+      .describe('The time at which it is deleted for good, in milliseconds since the epoch.'),
   })
-  .meta({ id: 'DeletedVolume', description: 'A volume that is deleted and can be restored.' });
+  .meta({ id: 'DeletedVolume', description: 'A deleted volume that can be restored.' });
 
 /** One page of soft-deleted volumes. */
 export const deletedVolumePageSchema = z
   .object({ volumes: z.array(deletedVolumeSchema), nextPageToken: z.string().optional() })
-  .meta({ id: 'DeletedVolumePage', description: 'A page of volumes that are deleted and can be restored.' });
+  .meta({ id: 'DeletedVolumePage', description: 'One page of deleted volumes that can be restored.' });
 
 export type DeletedVolume = z.infer<typeof deletedVolumeSchema>;
 export type Finding = z.infer<typeof findingSchema>;

@@ -9,35 +9,37 @@ import {
   type Operations,
   type Output,
 } from './operations.ts';
+import { byteLength } from './ids.ts';
+import { limits } from './limits.ts';
 import { Problem } from './problem.ts';
 import type { BlockPage, Snapshot } from './snapshot.ts';
 import type { Grant, SizeSpec, Volume } from './volume.ts';
 import { sameJson } from '../lib/json.ts';
 
 /**
- * The Storage API v1 as functions, one for each operation. A call that changes something returns only when it is done;
- * one that still runs at its deadline is ABORTED, and the same call later joins it. An answer that is not of what was
- * asked, such as another volume's, is UNAVAILABLE. Every error is a `Problem`.
+ * The Storage API v1 as functions, one per operation. A changing call returns only when its work is done. If the work still
+ * runs at the deadline, the call is ABORTED, and the same call later joins the work. An answer that does not fit the request,
+ * such as another volume's, is UNAVAILABLE. Every error is a `Problem`.
  */
 export type StorageClient = {
   readonly [Id in OperationId]: (input: Input<Operations[Id]>, call: Call) => Promise<Output<Operations[Id]>>;
 } & {
-  /** Ends all connections at once; calls that are under way fail with UNAVAILABLE. */
+  /** Ends all connections at once; running calls fail with UNAVAILABLE. */
   close(): Promise<void>;
 };
 
 type AnyInput = Readonly<Record<string, unknown>>;
 type Fault = string | undefined;
-type AnyCheck = (answer: unknown, asked: AnyInput) => readonly Fault[];
+type AnyCheck = (answer: unknown, request: AnyInput) => readonly Fault[];
 
-/** What the answer to work that is done has that is not as it was asked for, beside the ids of the path. */
+/** Checks that list where a final answer differs from its request; the ids of the path are checked elsewhere. */
 const checks: {
   readonly [Id in OperationId]?: (
     answer: Output<Operations[Id]>,
-    asked: Input<Operations[Id]>,
+    request: Input<Operations[Id]>,
   ) => readonly Fault[];
 } = {
-  listVolumes: (page, asked) => pageFaults(page, page.volumes, asked),
+  listVolumes: (page, request) => pageFaults(page, page.volumes, request),
   createVolume: (volume, { body }) => [
     faultOf('name', volume.name, body.name),
     faultOf('state', volume.state, 'ready'),
@@ -46,7 +48,7 @@ const checks: {
   ],
   expandVolume: (volume, { body }) => [faultOf('state', volume.state, 'ready'), sizeFault(volume, body)],
   modifyVolume: ({ state }) => [faultOf('state', state, 'ready')],
-  listVolumeHealth: (page, asked) => pageFaults(page, page.volumes, asked),
+  listVolumeHealth: (page, request) => pageFaults(page, page.volumes, request),
   grantVolume: grantFaults,
   attachVolume({ attachment, state, readonly: found }, { body }) {
     const readonly = body.readonly || body.capability.accessMode.endsWith('_READER_ONLY');
@@ -57,36 +59,36 @@ const checks: {
       sizeFault({ sizeBytes: attachment?.sizeBytes ?? 0 }),
     ];
   },
-  listSnapshots: (page, asked) => [
-    ...pageFaults(page, page.snapshots, asked),
-    ...page.snapshots.map(one => faultOf('volumeId', one.volumeId, asked.volumeId || one.volumeId)),
+  listSnapshots: (page, request) => [
+    ...pageFaults(page, page.snapshots, request),
+    ...page.snapshots.map(one => faultOf('volumeId', one.volumeId, request.volumeId || one.volumeId)),
   ],
   createSnapshot: (snapshot, { body: { name, volumeId } }) => [
     faultOf('name', snapshot.name, name),
     faultOf('volumeId', snapshot.volumeId, volumeId),
     ...cutFaults(snapshot),
   ],
-  listBlocks: (page, asked) => blockFaults(page, asked),
+  listBlocks: (page, request) => blockFaults(page, request),
   createGroup: ({ name, snapshots }, { groupId, body }) => [
     faultOf('name', name, body.name),
-    // The same group may be asked for again in another order.
+    // A repeated request may name the volumes in another order.
     faultOf('volumes', snapshots.map(one => one.volumeId).toSorted(), body.volumeIds.toSorted()),
     ...snapshots.flatMap(one => [faultOf('groupId', one.groupId, groupId), ...cutFaults(one)]),
   ],
   getGroup: ({ snapshots }, { groupId }) => snapshots.map(one => faultOf('groupId', one.groupId, groupId)),
-  listNodes: (page, asked) => pageFaults(page, page.nodes, asked),
-  listAuditLog: (page, asked) => pageFaults(page, page.entries, asked),
-  listDeletedVolumes: (page, asked) => pageFaults(page, page.volumes, asked),
-  listAnyVolumes: (page, asked) => pageFaults(page, page.volumes, asked),
-  listAnySnapshots: (page, asked) => pageFaults(page, page.snapshots, asked),
-  listAnyAttachments: (page, asked) => pageFaults(page, page.attachments, asked),
-  listAnyNodes: (page, asked) => pageFaults(page, page.nodes, asked),
-  listPools: (page, asked) => pageFaults(page, page.pools, asked),
-  listClusters: (page, asked) => pageFaults(page, page.clusters, asked),
-  listOperations: (page, asked) => pageFaults(page, page.operations, asked),
-  listQueues: (page, asked) => pageFaults(page, page.queues, asked),
+  listNodes: (page, request) => pageFaults(page, page.nodes, request),
+  listAuditLog: (page, request) => pageFaults(page, page.entries, request),
+  listDeletedVolumes: (page, request) => pageFaults(page, page.volumes, request),
+  listAnyVolumes: (page, request) => pageFaults(page, page.volumes, request),
+  listAnySnapshots: (page, request) => pageFaults(page, page.snapshots, request),
+  listAnyAttachments: (page, request) => pageFaults(page, page.attachments, request),
+  listAnyNodes: (page, request) => pageFaults(page, page.nodes, request),
+  listPools: (page, request) => pageFaults(page, page.pools, request),
+  listClusters: (page, request) => pageFaults(page, page.clusters, request),
+  listOperations: (page, request) => pageFaults(page, page.operations, request),
+  listQueues: (page, request) => pageFaults(page, page.queues, request),
   grantAnyVolume: grantFaults,
-  handOverVolume: ({ volume }, { volumeId, body: { cluster, name } }) =>
+  transferVolume: ({ volume }, { volumeId, body: { cluster, name } }) =>
     ownedFaults(volume, `${cluster}.${name ?? volumeId.slice(volumeId.indexOf('.') + 1)}`),
   importVolume: ({ volume }, { volumeId, body: { pool } }) => [
     ...ownedFaults(volume, volumeId),
@@ -94,7 +96,7 @@ const checks: {
   ],
 };
 
-/** Makes a client; connections are opened when needed and kept. */
+/** Makes a client. It opens connections when they are needed and keeps them. */
 export function createClient(options: HttpOptions): StorageClient {
   const http = createHttp(options);
   const calls = allOperations.map(operation => [
@@ -102,7 +104,7 @@ export function createClient(options: HttpOptions): StorageClient {
     async (input: AnyInput, call: Call) => {
       const ids = idsOf(operation, input);
       if (!ids && operation.method === 'DELETE') return undefined;
-      if (!ids) throw new Problem('NOT_FOUND', `no path can hold ${JSON.stringify(input)}`);
+      if (!ids) throw nothingNamedProblem(operation, input);
       const request = { operation, ids, path: toPath(operation, ids, input), body: input['body'] };
       const answer = await http.send(request, call);
       const findFaults = checks[operation.id] as AnyCheck | undefined;
@@ -114,15 +116,37 @@ export function createClient(options: HttpOptions): StorageClient {
   return { ...Object.fromEntries(calls), close: () => http.close() } as StorageClient;
 }
 
-/** The ids in the path; undefined when one of them cannot stand in a path. */
-function idsOf({ path }: NamedOperation, input: AnyInput): HttpRequest['ids'] | undefined {
-  const ids = path.match(/(?<=\{)\w+/g)?.map(name => [name, String(input[name])] as const) ?? [];
-  const isBad = ([, id]: (typeof ids)[number]) =>
-    id === '' || id === '.' || id === '..' || !id.isWellFormed();
-  return ids.some(isBad) ? undefined : Object.fromEntries(ids);
+/** Returns the ids for the path; undefined if one of them cannot be an id. */
+function idsOf(operation: NamedOperation, input: AnyInput): HttpRequest['ids'] | undefined {
+  const ids = namesOf(operation).map(name => [name, String(input[name])] as const);
+  return ids.some(([, id]) => !canBeId(id)) ? undefined : Object.fromEntries(ids);
 }
 
-/** The path with its ids escaped and the query. */
+function namesOf({ path }: NamedOperation): readonly string[] {
+  return path.match(/(?<=\{)\w+/g) ?? [];
+}
+
+/** Maximum bytes of an id; a node's id is the longest kind. */
+const maxIdBytes = limits.nodeIdBytes.max;
+const maxShownId = 40;
+
+/** False for text that is longer than any id or cannot be part of a path. */
+function canBeId(id: string): boolean {
+  return id !== '' && id !== '.' && id !== '..' && id.isWellFormed() && byteLength(id) <= maxIdBytes;
+}
+
+function nothingNamedProblem(operation: NamedOperation, input: AnyInput): Problem {
+  const id = namesOf(operation)
+    .map(name => String(input[name]))
+    .find(one => !canBeId(one));
+  return new Problem('NOT_FOUND', `nothing has the id ${JSON.stringify(shorten(id ?? ''))}`);
+}
+
+function shorten(id: string): string {
+  return id.length <= maxShownId ? id : `${id.slice(0, maxShownId).toWellFormed()}…`;
+}
+
+/** Makes the path with escaped ids and the query. */
 function toPath({ path, query }: NamedOperation, ids: HttpRequest['ids'], input: AnyInput): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''));
   const given = Object.keys(query?.shape ?? {}).flatMap(key =>
@@ -131,16 +155,16 @@ function toPath({ path, query }: NamedOperation, ids: HttpRequest['ids'], input:
   return given.length === 0 ? filled : `${filled}?${new URLSearchParams(given)}`;
 }
 
-function faultOf(what: string, found: unknown, asked: unknown): Fault {
-  return sameJson(found, asked)
+function faultOf(what: string, found: unknown, requested: unknown): Fault {
+  return sameJson(found, requested)
     ? undefined
-    : `${what} is ${JSON.stringify(found)}, not ${JSON.stringify(asked)}`;
+    : `${what} is ${JSON.stringify(found)}, not ${JSON.stringify(requested)}`;
 }
 
 function sizeFault({ sizeBytes }: { readonly sizeBytes: number }, bounds: SizeSpec = {}): Fault {
-  const least = Math.max(bounds.requiredBytes ?? 0, 1);
-  const most = bounds.limitBytes || Infinity;
-  return sizeBytes >= least && sizeBytes <= most ? undefined : `sizeBytes is ${sizeBytes}`;
+  const min = Math.max(bounds.requiredBytes ?? 0, 1);
+  const max = bounds.limitBytes || Infinity;
+  return sizeBytes >= min && sizeBytes <= max ? undefined : `sizeBytes is ${sizeBytes}`;
 }
 
 function cutFaults({ state, ...snapshot }: Snapshot): readonly Fault[] {
@@ -155,19 +179,19 @@ function grantFaults(
   return [faultOf('cluster', cluster, grantee), faultOf('access', access, body.access)];
 }
 
-/** What a cluster got is there, under the id that it was to get. */
-function ownedFaults({ id, state, ...volume }: Volume, asked: string): readonly Fault[] {
-  return [faultOf('id', id, asked), faultOf('state', state, 'ready'), sizeFault(volume)];
+/** Lists the faults of a transferred or imported volume, which must be ready under the requested id. */
+function ownedFaults({ id, state, ...volume }: Volume, requestedId: string): readonly Fault[] {
+  return [faultOf('id', id, requestedId), faultOf('state', state, 'ready'), sizeFault(volume)];
 }
 
 type Page = { readonly nextPageToken?: string | undefined };
-type PageAsked = { readonly limit?: number | undefined; readonly pageToken?: string | undefined };
+type PageRequest = { readonly limit?: number | undefined; readonly pageToken?: string | undefined };
 
-/** A page that leads to itself would be read for ever. */
+/** Lists the faults of a page: too many entries, or a token that leads to the same page for ever. */
 function pageFaults(
   { nextPageToken }: Page,
   { length }: readonly unknown[],
-  { limit, pageToken }: PageAsked,
+  { limit, pageToken }: PageRequest,
 ): readonly Fault[] {
   return [
     length > (limit || maxPageEntries) ? `${length} entries` : undefined,
@@ -177,7 +201,7 @@ function pageFaults(
   ];
 }
 
-/** What is missing from the blocks is missing from a backup: they come in order, and the next page goes on behind them. */
+/** Lists the faults of a page of blocks: they must be in order, and the next page must follow, or a backup would miss blocks. */
 function blockFaults(
   { sizeBytes, blocks, nextOffset }: BlockPage,
   { offset = 0, limit }: Pick<Input<Operations['listBlocks']>, 'offset' | 'limit'>,

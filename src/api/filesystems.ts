@@ -1,19 +1,19 @@
 import { Problem } from './problem.ts';
 
-/** What an option may be: in words, and as a test. */
+/** The allowed values of an option: for messages, and as a test. */
 type OptionRule = { readonly says: string; readonly accepts: (value: string) => boolean };
 
-/** The options for a new filesystem of one kind. */
+/** The format options of one filesystem. */
 type FilesystemRules = {
   readonly options: Readonly<Record<string, OptionRule>>;
-  /** Why options that are right one by one cannot be had together; undefined when they can. */
+  /** Describes a conflict between options that are valid one by one. */
   readonly conflict?: (options: FormatOptions) => string | undefined;
 };
 
-/** Options for a new filesystem by name, such as `fs.blockSize`. They go to mkfs alone: a filesystem that is there stays as it is. */
+/** Format options by name, such as `fs.blockSize`. They apply only to new filesystems, through mkfs. */
 export type FormatOptions = Readonly<Record<string, string>>;
 
-/** Every filesystem that nodes make, with the options that parameters may hold for it, as mkfs gets them. */
+/** All filesystems that nodes make, with the format options that parameters may have for them. */
 export const filesystemRules = {
   ext4: {
     options: {
@@ -43,46 +43,72 @@ export const filesystemRules = {
   },
 } as const satisfies Record<string, FilesystemRules>;
 
-/** The name of a filesystem that nodes make. */
 export type FilesystemName = keyof typeof filesystemRules;
 
-/** The names of all filesystems that nodes make. */
 export const filesystemNames = Object.keys(filesystemRules) as readonly FilesystemName[];
 
-/** True for the name of a filesystem that nodes make. */
 export function isFilesystemName(name: string): name is FilesystemName {
   return Object.hasOwn(filesystemRules, name);
 }
 
-/** The options for a new filesystem among a volume's parameters, or in its context. */
+/** Older filesystems, which nodes mount with the driver of a newer one but do not make. */
+const older: ReadonlyMap<string, FilesystemName> = new Map([
+  ['ext2', 'ext4'],
+  ['ext3', 'ext4'],
+]);
+
+/** Returns the filesystem whose driver and tools handle the named one; undefined for an unknown name. */
+export function driverOf(name: string): FilesystemName | undefined {
+  return isFilesystemName(name) ? name : older.get(name);
+}
+
+/** Extracts the format options from a volume's parameters or context. */
 export function formatOptionsOf(map: Readonly<Record<string, string>>): FormatOptions {
   return Object.fromEntries(Object.entries(map).filter(([key]) => key.startsWith('fs.')));
 }
 
-/** How nodes can encrypt what a volume holds, by the value of its parameter `encryption`. */
+/** The values of the parameter `encryption`: the known ways to encrypt a volume on nodes. */
 const encryptions = ['luks'] as const;
 
-/** How nodes encrypt what a volume holds. */
 export type Encryption = (typeof encryptions)[number];
 
-/** How nodes encrypt a volume with these parameters; undefined: not at all. INVALID_ARGUMENT for what they do not know. */
+/** Returns the encryption of a volume with these parameters, or undefined; INVALID_ARGUMENT for an unknown one. */
 export function encryptionOf({ encryption }: Readonly<Record<string, string>> = {}): Encryption | undefined {
   const known = encryptions.find(one => one === encryption);
   if (known === encryption) return known;
   throw new Problem('INVALID_ARGUMENT', `parameter "encryption" is not ${encryptions.join(' or ')}`);
 }
 
-/** True for a parameter of a volume that is for the nodes, and not for its pool. */
+/** True for a parameter that nodes use and the pool does not. */
 export function isForNodes(parameter: string): boolean {
   return parameter.startsWith('fs.') || parameter === 'encryption';
 }
 
-/** INVALID_ARGUMENT that says all that is wrong with the options for the filesystem; without one, for each of them. */
+/** The prefixes of keys that only Kubernetes' sidecars and kubelet may set. */
+const kubernetesPrefixes = ['csi.storage.k8s.io/', 'storage.kubernetes.io/'];
+
+/** True for a parameter or a member of a context that only Kubernetes may set. */
+export function isKubernetes(key: string): boolean {
+  return kubernetesPrefixes.some(prefix => key.startsWith(prefix));
+}
+
+/** Removes the members of a context that a storage must not set: members for nodes, and members of Kubernetes. */
+export function storageContext(context: Readonly<Record<string, string>>): Record<string, string> {
+  const own = Object.entries(context).filter(([key]) => !isForNodes(key) && !isKubernetes(key));
+  return Object.fromEntries(own);
+}
+
+/** INVALID_ARGUMENT, with all faults, if the filesystem does not accept the options; without a name, if no filesystem does. */
 export function requireFormatOptions(options: FormatOptions, filesystem?: FilesystemName): void {
   const names = filesystem === undefined ? filesystemNames : [filesystem];
   const faults = names.map(name => findFaults(name, options));
   if (faults.every(ofOne => ofOne.length > 0))
     throw new Problem('INVALID_ARGUMENT', faults.flat().join('; '));
+}
+
+/** True if the filesystem can be made with these options. */
+export function takesFormatOptions(name: FilesystemName, options: FormatOptions): boolean {
+  return findFaults(name, options).length === 0;
 }
 
 function findFaults(name: FilesystemName, options: FormatOptions): readonly string[] {
@@ -101,15 +127,14 @@ function oneOf(...words: readonly string[]): OptionRule {
   return { says: `one of ${words.join(', ')}`, accepts: value => words.includes(value) };
 }
 
-function within(least: number, most: number): OptionRule {
-  const accepts = (value: string): boolean =>
-    /^[1-9]\d{0,8}$/.test(value) && +value >= least && +value <= most;
-  return { says: `a whole number from ${least} to ${most}`, accepts };
+function within(min: number, max: number): OptionRule {
+  const accepts = (value: string): boolean => /^[1-9]\d{0,8}$/.test(value) && +value >= min && +value <= max;
+  return { says: `a whole number from ${min} to ${max}`, accepts };
 }
 
-function label(most: number): OptionRule {
+function label(max: number): OptionRule {
   return {
-    says: `of at most ${most} letters, digits, "-", "_" and ".", with a letter or digit at its start`,
-    accepts: value => value.length <= most && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(value),
+    says: `of at most ${max} letters, digits, "-", "_" and ".", with a letter or digit at its start`,
+    accepts: value => value.length <= max && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(value),
   };
 }

@@ -1,14 +1,15 @@
 import { createExchange } from '#exchange';
-import { longestTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
+import { maxTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
 import type { Observe } from '../lib/tracing/trace.ts';
 import type { ExchangeOptions, Reply } from './http/exchange.ts';
+import { toPrintable } from './http/printable.ts';
 import { problemSchema, problemsOf, timeoutHeaderName, type NamedOperation } from './operations.ts';
 import { callerGone, Problem, problemTable, tooManyRequests, whileObserved } from './problem.ts';
 
-/** How long one call may take and how it is known in logs. */
+/** The deadline and the identifiers of one call. */
 export type Call = {
   readonly deadlineMs: number;
-  /** When whoever asked gives up, which the API is told: it begins nothing after that. Absent: at the deadline. */
+  /** The time when the caller gives up; after it, the API starts no work. Absent: the deadline. */
   readonly wantedUntilMs?: number | undefined;
   readonly requestId?: string;
   /** The trace that the call is part of. */
@@ -16,19 +17,19 @@ export type Call = {
   readonly signal?: AbortSignal;
 };
 
-/** Where the API is, and what proves who calls. */
+/** The address of the API, the caller's credentials, and the rules for tries. */
 export type HttpOptions = ExchangeOptions & {
-  /** A bearer token, or none; `renew` asks for a new one because the last was not accepted. */
+  /** Returns a bearer token, if any; with `renew` a new one, because the last one was refused. */
   readonly token: (renew: boolean) => string | undefined | Promise<string | undefined>;
-  /** Tries at one request, the first included. All requests of the API may be repeated. */
+  /** Maximum tries of one request, including the first. All requests of the API may be repeated. */
   readonly tries?: number | undefined;
-  /** Is asked to send each try of a request; a Problem that it throws ends the call. */
+  /** Runs each try of a request; a Problem that it throws ends the call. */
   readonly guard?: (send: () => Promise<Reply>) => Promise<Reply>;
-  /** Observes each call by its operation's id, over all of its tries. */
+  /** Observes each call with all of its tries, by its operation's id. */
   readonly observe?: Observe | undefined;
 };
 
-/** One request; `ids` are those of the path, by their names, and `body` is sent as JSON. */
+/** One request; `ids` are the ids in the path by name, and `body` is sent as JSON. */
 export type HttpRequest = {
   readonly operation: NamedOperation;
   readonly path: string;
@@ -38,33 +39,33 @@ export type HttpRequest = {
 
 type OpenCall = ReturnType<typeof openCall>;
 
-const usualTries = 4;
+const defaultTries = 4;
 const firstPauseMs = 50;
 
 const late = new Problem('DEADLINE_EXCEEDED', 'the storage API did not answer in time');
 
-/** Says, beside Retry-After, that nothing is done yet. */
-const mayComeAgain: ReadonlySet<number> = new Set([tooManyRequests, 503]);
-/** The longest that is passed on, whatever is asked for. */
-const longestRetryS = 3_600;
+/** The statuses which, together with Retry-After, mean that nothing was done and the request may be repeated. */
+const retryStatuses: ReadonlySet<number> = new Set([tooManyRequests, 503]);
+/** Maximum Retry-After that is passed on, in seconds. */
+const maxRetryS = 3_600;
 
-/** Pauses before a request that was answered with 202 is sent again, in milliseconds; each is twice the one before. */
+/** The first and the maximum pause before a request that was answered with 202 is sent again, in milliseconds; it doubles. */
 const firstPollMs = 250;
-const longestPollMs = 5_000;
+const maxPollMs = 5_000;
 
 /**
- * Makes the HTTP side of the client. A request is repeated on connection failure, and on 429 and 503 with Retry-After,
- * within its deadline, and once with a new token after 401. A failure that is not a problem document is UNAVAILABLE.
+ * Makes the HTTP side of the client. Within its deadline a request is repeated after connection failures and after 429 and 503
+ * with Retry-After, and once with a new token after 401. A failure without a problem document is UNAVAILABLE.
  */
 export function createHttp(options: HttpOptions) {
-  const { tries: maxTries = usualTries, guard = send => send(), requestTimeoutMs = Infinity } = options;
+  const { tries: maxTries = defaultTries, guard = send => send(), requestTimeoutMs = Infinity } = options;
   const exchange = createExchange(options);
 
   async function trySend(request: HttpRequest, call: OpenCall, renew: boolean): Promise<Reply> {
     const { operation, path, body } = request;
     const given = options.token(renew);
     const token = typeof given === 'object' ? await unlessAborted(call.signal, given) : given;
-    // An answer that is about to come must not be late: of a short time for a request half is for the way.
+    // The server must answer before the deadline, so a second, or half of a short request timeout, is for the way.
     const leftMs = Math.min(call.deadlineMs - Date.now() - 1_000, requestTimeoutMs / 2);
     const waitS = Math.max(0, Math.floor(leftMs / 1_000));
     const headers = {
@@ -76,8 +77,8 @@ export function createHttp(options: HttpOptions) {
       ...(body !== undefined && { 'content-type': 'application/json' }),
     };
     const text = body === undefined ? null : JSON.stringify(body);
-    const asked = { method: operation.method, path, headers, body: text };
-    const reply = await guard(() => exchange.send(asked, call.signal));
+    const message = { method: operation.method, path, headers, body: text };
+    const reply = await guard(() => exchange.send(message, call.signal));
     return token !== undefined && reply.status >= 400 ? withoutToken(reply, token) : reply;
   }
 
@@ -92,9 +93,9 @@ export function createHttp(options: HttpOptions) {
           renew = true;
           continue;
         }
-        // Without Retry-After the pause is no number, and there is no other try.
+        // Without Retry-After the pause becomes NaN, so `mayRetry` is false.
         pauseMs = Math.max(reply.retryAfterMs, pauseMs);
-        if (!mayComeAgain.has(reply.status) || !mayRetry()) return reply;
+        if (!retryStatuses.has(reply.status) || !mayRetry()) return reply;
       } catch (error) {
         if (call.signal.aborted || error instanceof Problem || !mayRetry()) throw error;
       }
@@ -105,7 +106,7 @@ export function createHttp(options: HttpOptions) {
   async function sendUntilDone(request: HttpRequest, call: Call): Promise<unknown> {
     const opened = openCall(call);
     try {
-      for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, longestPollMs)) {
+      for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, maxPollMs)) {
         const reply = await sendWithRetries(request, opened);
         const answer = readAnswer(reply, request);
         if (reply.status !== 202) return answer;
@@ -122,32 +123,32 @@ export function createHttp(options: HttpOptions) {
   }
 
   return {
-    /** What the operation answers once it is done; ABORTED when it still runs shortly before the deadline. */
+    /** Returns the final answer of the operation; ABORTED if it still runs shortly before the deadline. */
     send(request: HttpRequest, call: Call): Promise<unknown> {
       const observed = options.observe?.(request.operation.id, call.traceparent);
       if (!observed) return sendUntilDone(request, call);
       const { traceparent } = observed;
       return whileObserved(observed, () => sendUntilDone(request, { ...call, traceparent }));
     },
-    /** Ends all connections at once; calls that are under way fail with UNAVAILABLE. */
+    /** Ends all connections at once; running calls fail with UNAVAILABLE. */
     close: () => exchange.close(),
   };
 }
 
 function timeoutHeader({ wantedUntilMs, deadlineMs }: Call): Readonly<Record<string, string>> {
   const leftMs = Math.ceil((wantedUntilMs ?? deadlineMs) - Date.now());
-  return leftMs > 0 && leftMs <= longestTimerMs ? { [timeoutHeaderName]: String(leftMs) } : {};
+  return leftMs > 0 && leftMs <= maxTimerMs ? { [timeoutHeaderName]: String(leftMs) } : {};
 }
 
-/** Begins a call, or throws when it is over; `signal` is its end with the reason, `close` frees its timer. */
+/** Starts a call, or throws if it is over already. `signal` fires at its end with the reason; `close` frees its timer. */
 function openCall(call: Call) {
   const leftMs = call.deadlineMs - Date.now();
   if (call.signal?.aborted) throw callerGone;
   if (!(leftMs > 0)) throw late;
-  // One controller and one timer for a call: signals from AbortSignal.any and .timeout live until a major collection.
+  // AbortSignal.any and .timeout would live until a major garbage collection, so each call has its own controller and timer.
   const end = new AbortController();
   const cancel = (): void => end.abort(callerGone);
-  const timer = setTimeout(() => end.abort(late), Math.min(leftMs, longestTimerMs));
+  const timer = setTimeout(() => end.abort(late), Math.min(leftMs, maxTimerMs));
   call.signal?.addEventListener('abort', cancel);
   return {
     ...call,
@@ -159,14 +160,14 @@ function openCall(call: Call) {
   };
 }
 
-/** What repeats the token that it refuses must not bring it into events and logs. */
+/** Removes the token from a refusal that repeats it, so that it does not get into events and logs. */
 function withoutToken(reply: Reply, token: string): Reply {
   const text = JSON.stringify(reply.body) ?? '';
   if (token === '' || !text.includes(token)) return reply;
   return { ...reply, body: JSON.parse(text.replaceAll(token, '…')) as unknown };
 }
 
-/** Only an answer that the operation's row documents is one: a page, `{}` or a problem that comes with 200 deletes nothing. */
+/** Parses an answer by the schema of the operation. Anything else, such as a proxy's page with status 200, is malformed. */
 function readAnswer(reply: Reply, request: HttpRequest): unknown {
   const { status, body } = reply;
   if (status < 200 || status > 299) throw withRetryAfter(readProblem(reply, request), reply);
@@ -174,13 +175,13 @@ function readAnswer(reply: Reply, request: HttpRequest): unknown {
   if (schema === undefined) throw malformedProblem(request, `status ${status}, which it never has`);
   if (schema === null || (status === 202 && body === undefined)) return undefined;
   const { success, data, error } = schema.safeParse(body);
-  if (success) return requireAsked(data, request);
+  if (success) return requireSameIds(data, request);
   const issue = error.issues[0];
   throw malformedProblem(request, `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not JSON'}`);
 }
 
-/** An answer, also one that comes before the work is done, is of what the path names: by the same name, or as its `id`. */
-function requireAsked(answer: unknown, request: HttpRequest): unknown {
+/** UNAVAILABLE if an answer, final or not, is of another object than the path: each id must match by its name or as `id`. */
+function requireSameIds(answer: unknown, request: HttpRequest): unknown {
   const found = answer as Readonly<Record<string, unknown>>;
   for (const [name, asked] of Object.entries(request.ids)) {
     const key = name in found ? name : 'id';
@@ -193,17 +194,21 @@ function requireAsked(answer: unknown, request: HttpRequest): unknown {
   return answer;
 }
 
-/** UNAVAILABLE: something came that is no answer to what was asked, and so says nothing of what was done. */
+/** Makes the problem, UNAVAILABLE, of an answer that does not fit its request and so does not tell the outcome. */
 export function malformedProblem({ operation, path }: HttpRequest, found: string): Problem {
   const asked = `${operation.method} ${path}`;
-  return new Problem('UNAVAILABLE', `the storage API gave a malformed answer to ${asked} (${found})`);
+  return new Problem(
+    'UNAVAILABLE',
+    `the storage API gave a malformed answer to ${asked} (${toPrintable(found)})`,
+  );
 }
 
-/** Codes and statuses that speak of our own token: they say nothing of the operation, which an earlier try may have begun. */
+/** Codes and statuses about the client's own token. They are not final, since an earlier try may have started the operation. */
 const tokenRefused: ReadonlySet<unknown> = new Set([401, 403, 'UNAUTHENTICATED', 'PERMISSION_DENIED']);
 
 function readProblem({ status, body }: Pick<Reply, 'status' | 'body'>, request: HttpRequest): Problem {
-  const { data } = problemSchema.safeParse(body);
+  const { data: found } = problemSchema.safeParse(body);
+  const data = found && { ...found, detail: toPrintable(found.detail) };
   if (tokenRefused.has(status) || tokenRefused.has(data?.code)) {
     const reason = data?.detail ?? `status ${status}`;
     return new Problem('UNAVAILABLE', `the storage API does not accept the token: ${reason}`);
@@ -215,19 +220,19 @@ function readProblem({ status, body }: Pick<Reply, 'status' | 'body'>, request: 
     );
   if (!data)
     return new Problem('UNAVAILABLE', `something in front of the storage API answered with status ${status}`);
-  // What would be final ends retries, and only the operation's own row says what does.
+  // A final code ends retries, so it must be one that the operation documents.
   if (problemTable[data.code].final && !problemsOf(request.operation).includes(data.code))
     return malformedProblem(request, `${data.code}, which it never has: ${data.detail}`);
   return new Problem(data.code, data.detail);
 }
 
-/** Whoever asked for this is told as well when to come again. */
+/** Adds the server's Retry-After to an UNAVAILABLE problem. */
 function withRetryAfter(problem: Problem, { status, retryAfterMs }: Reply): Problem {
-  if (problem.code !== 'UNAVAILABLE' || !mayComeAgain.has(status) || !(retryAfterMs > 0)) return problem;
-  return Object.assign(problem, { retryAfterS: Math.min(Math.ceil(retryAfterMs / 1_000), longestRetryS) });
+  if (problem.code !== 'UNAVAILABLE' || !retryStatuses.has(status) || !(retryAfterMs > 0)) return problem;
+  return Object.assign(problem, { retryAfterS: Math.min(Math.ceil(retryAfterMs / 1_000), maxRetryS) });
 }
 
-/** What went wrong with a call, as a `Problem`: its end first, since everything else may come from that. */
+/** Makes the `Problem` of a failed call. If the call has ended, that is the reason, since it causes other errors. */
 function toProblem(error: unknown, signal: AbortSignal): Problem {
   if (error instanceof Problem) return error;
   if (signal.aborted) return signal.reason as Problem;

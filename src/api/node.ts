@@ -10,9 +10,10 @@ import {
   type Unsealed,
 } from './attachment.ts';
 import { byteLength, nodeIdPattern } from './ids.ts';
+import { limits } from './limits.ts';
 import { capabilitySchema, segmentsSchema, volumeId } from './storage.ts';
 
-const maxNodeIdBytes = 256;
+const maxNodeIdBytes = limits.nodeIdBytes.max;
 
 /** The id of a node: opaque text. */
 export const nodeId = z
@@ -22,13 +23,17 @@ export const nodeId = z
   .refine(id => byteLength(id) <= maxNodeIdBytes)
   .meta({ examples: ['node-1'] });
 
-/** What a cluster says of one of its nodes. */
+/** A cluster's report about one of its nodes. */
 export const nodeSpecSchema = z
   .strictObject({
-    maxVolumes: z.int().positive().optional().describe('Most attached at a time; absent: no limit is known.'),
-    topology: segmentsSchema.optional().describe('Where it is; empty values say nothing.'),
+    maxVolumes: z
+      .int()
+      .positive()
+      .optional()
+      .describe('Maximum volumes attached at a time; absent: no limit is known.'),
+    topology: segmentsSchema.optional().describe('The location; empty values are ignored.'),
   })
-  .meta({ id: 'NodeSpec', description: 'What a cluster says of one of its nodes.' });
+  .meta({ id: 'NodeSpec', description: "A cluster's report about one of its nodes." });
 
 /** A node as the API shows it. */
 export const nodeSchema = nodeSpecSchema
@@ -36,25 +41,26 @@ export const nodeSchema = nodeSpecSchema
   .loose()
   .meta({ id: 'Node', description: 'A node of a cluster.' });
 
-/** One page of nodes, by id. No `nextPageToken` means that it is the last. */
+/** One page of nodes, by id. The last page has no `nextPageToken`. */
 export const nodePageSchema = z
   .object({ nodes: z.array(nodeSchema), nextPageToken: z.string().optional() })
-  .meta({ id: 'NodePage', description: 'One page of nodes, by id; without `nextPageToken` the last.' });
+  .meta({ id: 'NodePage', description: 'One page of nodes, by id. The last page has no `nextPageToken`.' });
 
-/** What runs on an attachment. */
 export const attachmentState = z.enum(['attaching', 'attached', 'detaching']);
 
-/** How a node is to use a volume. */
+/** A node's use of a volume. */
 export const attachmentSpecSchema = z
   .strictObject({ capability: capabilitySchema, readonly: z.boolean() })
-  .meta({ id: 'AttachmentSpec', description: 'How a node is to use a volume.' });
+  .meta({ id: 'AttachmentSpec', description: "A node's use of a volume." });
 
 const secrets = z
   .record(z.string(), z.string())
   .optional()
-  .describe('A storage system gives its gateway what the node alone may learn; a gateway gives it sealed.');
+  .describe(
+    'Secrets for the node, which a storage system gives to its gateway. A gateway passes them on sealed.',
+  );
 
-/** How a node reaches a volume; agrees with the table in attachment.ts by construction. */
+/** A node's access to a volume; the schema is made from the tables in attachment.ts. */
 export const attachmentSchema = z
   .union(
     (Object.keys(attachmentFields) as Protocol[]).map(protocol =>
@@ -67,19 +73,22 @@ export const attachmentSchema = z
   )
   .meta({
     id: 'Attachment',
-    description: 'How a node reaches a volume. It formats only what `mayFormat`.',
+    description: "A node's access to a volume. The node formats the volume only if `mayFormat` is true.",
   }) as unknown as z.ZodType<Attachment & Unsealed>;
 
-/** An attachment as the API shows it; `attachment` is there once the state is attached. */
+/** An attachment as the API shows it; `attachment` is present once the state is `attached`. */
 export const attachmentResourceSchema = z
   .object({
     volumeId,
     nodeId,
     state: attachmentState,
-    readonly: z.boolean().describe('As asked; true as well where the access mode is for readers only.'),
+    readonly: z.boolean().describe('True if requested, and for access modes of readers only.'),
     attachment: attachmentSchema.optional(),
   })
-  .meta({ id: 'AttachmentResource', description: 'A volume on a node; `attachment` once it is attached.' });
+  .meta({
+    id: 'AttachmentResource',
+    description: 'A volume on a node; `attachment` is present once the volume is attached.',
+  });
 
 export type NodeSpec = z.infer<typeof nodeSpecSchema>;
 export type Node = z.infer<typeof nodeSchema>;
@@ -93,6 +102,7 @@ function toSchemas(fields: Readonly<Record<string, FieldKind>>): Record<string, 
 
 function toSchema(kind: FieldKind): z.ZodType {
   if (kind === 'flag') return z.boolean();
+  if (kind === 'flag?') return z.boolean().optional();
   const rule = fieldKinds[kind];
   if (!('pattern' in rule)) return z.int().min(rule.least).max(rule.most);
   const ofPattern = z.string().regex(rule.pattern);
@@ -101,6 +111,6 @@ function toSchema(kind: FieldKind): z.ZodType {
   if (!('most' in rule)) return kind.endsWith('?') ? ofPattern.optional() : ofPattern;
   const addresses = z.array(ofPattern).min(1).max(rule.most);
   return addresses
-    .refine(areAddresses, 'has a port that is none, or an address twice')
+    .refine(areAddresses, 'has an invalid port or an address twice')
     .meta({ uniqueItems: true });
 }

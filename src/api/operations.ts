@@ -7,6 +7,7 @@ import {
   nodeSchema,
   nodeSpecSchema,
 } from './node.ts';
+import { limits } from './limits.ts';
 import { problemTable, type ProblemCode } from './problem.ts';
 import * as snapshots from './snapshot.ts';
 import {
@@ -19,30 +20,29 @@ import {
 } from './storage.ts';
 import * as volumes from './volume.ts';
 
-/** Most entries in one page, and how many a page has when nothing is asked; a page stays well below gRPC's 4 MiB. */
-export const maxPageEntries = 1_000;
+/** Maximum entries in one page, which is also the default; such a page stays well below gRPC's 4 MiB. */
+export const maxPageEntries = limits.pageEntries.max;
 
-/** Most extents of blocks in one page. */
-export const maxPageBlocks = 4_096;
+export const maxPageBlocks = limits.blocksPerPage.max;
 
-/** Most bytes in a request's or answer's body. */
-export const maxBodyBytes = 4 * 1024 * 1024;
+/** Maximum bytes in the body of a request or an answer. */
+export const maxBodyBytes = limits.bodyBytes.max;
 
-/** One operation of the Storage API: a method on a path, what it takes, and what it may answer. */
+/** One operation of the Storage API: its route, inputs and answers. */
 export type Operation = {
-  /** The path has ids in it as `{name}`. Operators, and nobody else, may call what is below `/v1/admin/`. */
+  /** The path contains ids as `{name}`. Only operators may call paths below `/v1/admin/`. */
   readonly route: `${'GET' | 'PUT' | 'POST' | 'DELETE'} /v1/${string}`;
   readonly doc: string;
-  /** An object of the query's parameters, read from text. */
+  /** The query's parameters, read from text. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
-  /** The answers that are no problem, by status; null where there is no body. One that may be 202 takes `Prefer`. */
+  /** The successful answers by status; null means no body. An operation that may answer 202 accepts `Prefer`. */
   readonly answers: Readonly<Partial<Record<200 | 201 | 202 | 204, z.ZodType | null>>>;
-  /** Beside those that follow from the rest: see `problemsOf`. */
+  /** Problems of this operation in addition to the ones that `problemsOf` derives. */
   readonly problems?: readonly ProblemCode[];
-  /** Of the vendor's profile: each vendor serves it, or each with this feature. Absent: gateways alone serve it. */
+  /** Vendors serve the operation: all of them (`required`), or those with this feature. Absent: only gateways serve it. */
   readonly vendor?: 'required' | Feature;
-  /** What some pool of a gateway must offer, where the vendor's profile has not the operation. */
+  /** The feature that a pool of the gateway must have, for an operation that vendors do not serve. */
   readonly feature?: Feature;
 };
 
@@ -54,44 +54,44 @@ const changed = <Resource extends z.ZodType>(resource: Resource) =>
   ({ 200: resource, 202: resource }) as const;
 const deleted = <Resource extends z.ZodType>(resource: Resource) => ({ 202: resource, 204: null }) as const;
 
-/** How many entries a page may have: 0, none, and more than `most` all mean `most`. */
-const limitOf = (most: number, what: string) =>
+/** Makes the schema of a page's limit: 0, an absent limit, and one above `max` all mean `max`. */
+const limitOf = (max: number, noun: string) =>
   fromQuery(z.int().min(0))
     .default(0)
-    .transform(limit => Math.min(limit || most, most))
-    .describe(`Most ${what} in the page; 0, or without it: as many as one page holds.`);
+    .transform(limit => Math.min(limit || max, max))
+    .describe(`Maximum ${noun} in the page; 0 or absent: as many as one page holds.`);
 
 const page = z.object({
   limit: limitOf(maxPageEntries, 'entries'),
-  pageToken: queryText('The `nextPageToken` of the page before.', 'volumes/east:east.pvc-1'),
+  pageToken: queryText('The `nextPageToken` of the previous page.', 'volumes/east:east.pvc-1'),
 });
 
-/** A page of what all clusters have. */
+/** The query of a list over all clusters. */
 const listing = page.extend({
-  cluster: queryText('Only what this cluster has.', 'east'),
-  id: queryText('Only the one with this id.', 'east.pvc-1'),
+  cluster: queryText('Only the entries of this cluster.', 'east'),
+  id: queryText('Only the entry with this id.', 'east.pvc-1'),
 });
 
-const ofVolume = queryText('Only those of this volume.', 'east.pvc-1');
+const ofVolume = queryText('Only the entries of this volume.', 'east.pvc-1');
 
 const blockRange = z.object({
   base: queryText('An older snapshot of the same volume.', 'east.snap-0'),
-  offset: fromQuery(z.int()).default(0).describe('Only blocks that end after this byte; without it all.'),
+  offset: fromQuery(z.int()).default(0).describe('Only blocks that end after this byte; absent: all.'),
   limit: limitOf(maxPageBlocks, 'extents'),
 });
 
-/** Every operation of the Storage API v1 by its id. The client, the gateway's routes and the document come from here. */
+/** All operations of the Storage API v1 by id; the client, the gateway's routes and the OpenAPI document derive from them. */
 export const operations = {
   getCapabilities: {
     route: 'GET /v1/capabilities',
     vendor: 'required',
-    doc: 'What the storage can do.',
+    doc: 'Returns the capabilities of the storage.',
     answers: { 200: capabilitiesSchema },
   },
   getCapacity: {
     route: 'POST /v1/capacity',
     vendor: 'capacity',
-    doc: 'The bytes available for new volumes of a kind. Changes nothing.',
+    doc: 'Returns the bytes available for new volumes of a kind. Changes nothing.',
     body: capacitySpecSchema,
     answers: { 200: capacitySchema },
     problems: ['UNIMPLEMENTED'],
@@ -99,7 +99,7 @@ export const operations = {
   listVolumes: {
     route: 'GET /v1/volumes',
     vendor: 'required',
-    doc: 'One page of volumes with their attachments, by id.',
+    doc: 'Returns one page of volumes with their attachments, by id.',
     query: page,
     answers: { 200: volumes.volumePageSchema },
     problems: ['ABORTED'],
@@ -107,7 +107,7 @@ export const operations = {
   createVolume: {
     route: 'PUT /v1/volumes/{volumeId}',
     vendor: 'required',
-    doc: 'Creates the volume, or finds that it is there and fits. The same call may be repeated at any time.',
+    doc: 'Creates the volume, or confirms that it exists as requested. Safe to repeat at any time.',
     body: volumes.volumeSpecSchema,
     answers: created(volumes.volumeSchema),
     problems: [...creation, 'OUT_OF_RANGE'],
@@ -115,19 +115,19 @@ export const operations = {
   getVolume: {
     route: 'GET /v1/volumes/{volumeId}',
     vendor: 'required',
-    doc: 'The volume as it is now.',
+    doc: 'Returns the volume.',
     answers: { 200: volumes.volumeSchema },
   },
   deleteVolume: {
     route: 'DELETE /v1/volumes/{volumeId}',
     vendor: 'required',
-    doc: 'Deletes the volume; an unknown one is fine. FAILED_PRECONDITION while it is attached or needed.',
+    doc: 'Deletes the volume. If it does not exist, nothing happens. FAILED_PRECONDITION while it is attached or needed.',
     answers: deleted(volumes.volumeSchema),
     problems: ['FAILED_PRECONDITION'],
   },
   validateVolume: {
     route: 'POST /v1/volumes/{volumeId}/validate',
-    doc: 'Can the volume be used this way? Changes nothing.',
+    doc: 'Says whether the volume can be used this way. Changes nothing.',
     body: volumes.validationSpecSchema,
     answers: { 200: volumes.validationSchema },
   },
@@ -142,7 +142,7 @@ export const operations = {
   modifyVolume: {
     route: 'PUT /v1/volumes/{volumeId}/parameters',
     vendor: 'modify',
-    doc: 'Changes mutable parameters; those that are not named stay as they are.',
+    doc: 'Changes the given mutable parameters; other parameters stay unchanged.',
     body: volumes.parametersSpecSchema,
     answers: changed(volumes.volumeSchema),
     problems: ['FAILED_PRECONDITION', 'UNIMPLEMENTED'],
@@ -150,35 +150,35 @@ export const operations = {
   getVolumeHealth: {
     route: 'GET /v1/volumes/{volumeId}/health',
     vendor: 'health',
-    doc: 'What is wrong with the volume.',
+    doc: 'Returns the faults of the volume.',
     answers: { 200: volumes.healthSchema },
     problems: ['UNIMPLEMENTED'],
   },
   listVolumeHealth: {
     route: 'GET /v1/health/volumes',
     feature: 'health',
-    doc: 'One page of the volumes with which something is wrong.',
+    doc: 'Returns one page of the volumes that have faults.',
     query: page,
     answers: { 200: volumes.healthPageSchema },
     problems: ['ABORTED', 'UNIMPLEMENTED'],
   },
   grantVolume: {
     route: 'PUT /v1/volumes/{volumeId}/grants/{grantee}',
-    doc: 'Shares the volume with another cluster, which then sees and attaches it, or changes how.',
+    doc: 'Shares the volume with another cluster, or changes its access. The other cluster sees and attaches the volume once it has agreed.',
     body: volumes.grantSpecSchema,
     answers: { 200: volumes.grantSchema },
-    problems: ['ABORTED', 'FAILED_PRECONDITION'],
+    problems: ['ABORTED', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
   },
   revokeGrant: {
     route: 'DELETE /v1/volumes/{volumeId}/grants/{grantee}',
-    doc: 'Shares the volume no longer; what is not shared is fine. FAILED_PRECONDITION while it is attached there.',
+    doc: 'Stops sharing the volume; the owner and the other cluster may call this. FAILED_PRECONDITION while the volume is attached there.',
     answers: { 204: null },
     problems: ['FAILED_PRECONDITION'],
   },
   attachVolume: {
     route: 'PUT /v1/volumes/{volumeId}/attachments/{nodeId}',
     vendor: 'required',
-    doc: 'Attaches the volume to the node, or finds that it is attached and fits.',
+    doc: 'Attaches the volume to the node, or confirms that it is attached as requested.',
     body: attachmentSpecSchema,
     answers: created(attachmentResourceSchema),
     problems: creation,
@@ -186,13 +186,13 @@ export const operations = {
   getAttachment: {
     route: 'GET /v1/volumes/{volumeId}/attachments/{nodeId}',
     vendor: 'required',
-    doc: 'The attachment as it is now.',
+    doc: 'Returns the attachment.',
     answers: { 200: attachmentResourceSchema },
   },
   detachVolume: {
     route: 'DELETE /v1/volumes/{volumeId}/attachments/{nodeId}',
     vendor: 'required',
-    doc: 'Detaches the volume from the node, and answers once the node can no longer read or write.',
+    doc: 'Detaches the volume from the node and answers once the node can no longer read or write.',
     answers: deleted(attachmentResourceSchema),
     problems: ['FAILED_PRECONDITION'],
   },
@@ -205,7 +205,7 @@ export const operations = {
   listSnapshots: {
     route: 'GET /v1/snapshots',
     vendor: 'snapshots',
-    doc: 'One page of snapshots that are created, of one volume or of all, by id.',
+    doc: 'Returns one page of created snapshots, of one volume or of all, by id.',
     query: page.extend({ volumeId: queryText('Only the snapshots of this volume.', 'east.pvc-1') }),
     answers: { 200: snapshots.snapshotPageSchema },
     problems: ['ABORTED', 'UNIMPLEMENTED'],
@@ -213,7 +213,7 @@ export const operations = {
   createSnapshot: {
     route: 'PUT /v1/snapshots/{snapshotId}',
     vendor: 'snapshots',
-    doc: 'Creates the snapshot, or finds that it is there and reports its state.',
+    doc: 'Creates the snapshot, or returns the state of an existing one.',
     body: snapshots.snapshotSpecSchema,
     answers: created(snapshots.snapshotSchema),
     problems: [...creation, 'UNIMPLEMENTED'],
@@ -221,21 +221,21 @@ export const operations = {
   getSnapshot: {
     route: 'GET /v1/snapshots/{snapshotId}',
     vendor: 'snapshots',
-    doc: 'The snapshot as it is now.',
+    doc: 'Returns the snapshot.',
     answers: { 200: snapshots.snapshotSchema },
     problems: ['UNIMPLEMENTED'],
   },
   deleteSnapshot: {
     route: 'DELETE /v1/snapshots/{snapshotId}',
     vendor: 'snapshots',
-    doc: 'Deletes the snapshot; an unknown one is fine. A member of a group goes with its group only.',
+    doc: 'Deletes the snapshot. If it does not exist, nothing happens. A member of a group can only be deleted with its group.',
     answers: deleted(snapshots.snapshotSchema),
     problems: ['FAILED_PRECONDITION', 'UNIMPLEMENTED'],
   },
   listBlocks: {
     route: 'GET /v1/snapshots/{snapshotId}/blocks',
     vendor: 'changes',
-    doc: 'One page of the blocks that hold data, or with `base` of those that differ from that snapshot.',
+    doc: 'Returns one page of the blocks with data, or with `base`, of the blocks that differ from that snapshot.',
     query: blockRange,
     answers: { 200: snapshots.blockPageSchema },
     problems: ['ABORTED', 'OUT_OF_RANGE', 'UNIMPLEMENTED'],
@@ -243,7 +243,7 @@ export const operations = {
   createGroup: {
     route: 'PUT /v1/groups/{groupId}',
     vendor: 'groups',
-    doc: 'Creates snapshots of all volumes at one point in time, or none, with the reason.',
+    doc: 'Creates snapshots of all volumes at one point in time, or of none and returns the reason.',
     body: snapshots.groupSpecSchema,
     answers: created(snapshots.groupSchema),
     problems: [...creation, 'UNIMPLEMENTED'],
@@ -251,20 +251,20 @@ export const operations = {
   getGroup: {
     route: 'GET /v1/groups/{groupId}',
     vendor: 'groups',
-    doc: 'The group with its snapshots as they are now.',
+    doc: 'Returns the group with its snapshots.',
     answers: { 200: snapshots.groupSchema },
     problems: ['UNIMPLEMENTED'],
   },
   deleteGroup: {
     route: 'DELETE /v1/groups/{groupId}',
     vendor: 'groups',
-    doc: 'Deletes the group with all its snapshots; an unknown one is fine.',
+    doc: 'Deletes the group with all its snapshots. If it does not exist, nothing happens.',
     answers: deleted(snapshots.groupSchema),
     problems: ['FAILED_PRECONDITION', 'UNIMPLEMENTED'],
   },
   listNodes: {
     route: 'GET /v1/nodes',
-    doc: 'One page of the nodes that the cluster has reported, by id.',
+    doc: 'Returns one page of the nodes that the cluster has reported, by id.',
     query: page,
     answers: { 200: nodePageSchema },
     problems: ['ABORTED'],
@@ -272,158 +272,164 @@ export const operations = {
   putNode: {
     route: 'PUT /v1/nodes/{nodeId}',
     vendor: 'nodes',
-    doc: 'Records a node that volumes may be attached to.',
+    doc: 'Records a node to which volumes may be attached.',
     body: nodeSpecSchema,
     answers: { 200: nodeSchema, 201: nodeSchema },
-    problems: ['RESOURCE_EXHAUSTED'],
+    problems: ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
   },
   getNode: {
     route: 'GET /v1/nodes/{nodeId}',
-    doc: 'The node as it was recorded.',
+    doc: 'Returns the node as it was recorded.',
     answers: { 200: nodeSchema },
   },
   deleteNode: {
     route: 'DELETE /v1/nodes/{nodeId}',
     vendor: 'nodes',
-    doc: 'Forgets the node; an unknown one is fine.',
+    doc: 'Removes the node. If it does not exist, nothing happens.',
     answers: { 204: null },
     problems: ['FAILED_PRECONDITION'],
   },
-  audit: {
-    route: 'GET /v1/admin/audit',
-    doc: 'What the storage and the store do not agree on. Only when it was first seen is recorded.',
-    query: admin.auditQuery,
-    answers: { 200: admin.auditSchema },
+  check: {
+    route: 'GET /v1/admin/check',
+    doc: 'Returns the differences between the storage and the store. Records only the time when each was first seen.',
+    query: admin.checkQuery,
+    answers: { 200: admin.checkResultSchema },
   },
   repair: {
     route: 'PUT /v1/admin/repair',
-    doc: 'Finishes what is stuck and removes what is unknown, or shows what it would do.',
+    doc: 'Finishes stuck work and removes unknown volumes and snapshots, or only shows these steps.',
     body: admin.repairSpecSchema,
     answers: { 200: admin.repairSchema },
   },
   listDeletedVolumes: {
     route: 'GET /v1/admin/deleted-volumes',
-    doc: 'One page of volumes that are deleted and can be restored, by id.',
+    doc: 'Returns one page of deleted volumes that can be restored, by id.',
     query: page,
     answers: { 200: admin.deletedVolumePageSchema },
   },
   restoreVolume: {
     route: 'PUT /v1/admin/deleted-volumes/{volumeId}/restore',
-    doc: 'Makes a soft-deleted volume ready again, as it was; one that is ready is fine.',
+    doc: 'Restores a soft-deleted volume. If the volume is ready, nothing happens.',
     answers: { 204: null },
   },
   listAnyVolumes: {
     route: 'GET /v1/admin/volumes',
-    doc: 'One page of the volumes of all clusters with their attachments, in any state, by id.',
+    doc: 'Returns one page of the volumes of all clusters with their attachments, in any state, by id.',
     query: listing,
     answers: { 200: admin.anyVolumePageSchema },
     problems: ['ABORTED'],
   },
   getAnyVolumeHealth: {
     route: 'GET /v1/admin/volumes/{volumeId}/health',
-    doc: 'What is wrong with the volume, as the storage says now.',
+    doc: 'Asks the storage for the faults of the volume.',
     answers: { 200: volumes.healthSchema },
     problems: ['UNIMPLEMENTED'],
   },
   listAnySnapshots: {
     route: 'GET /v1/admin/snapshots',
-    doc: 'One page of the snapshots of all clusters, in any state, by id.',
+    doc: 'Returns one page of the snapshots of all clusters, in any state, by id.',
     query: listing.extend({ volumeId: ofVolume }),
     answers: { 200: admin.anySnapshotPageSchema },
     problems: ['ABORTED'],
   },
   listAnyAttachments: {
     route: 'GET /v1/admin/attachments',
-    doc: 'One page of the attachments of all clusters, by volume, cluster and node.',
-    query: listing.extend({ volumeId: ofVolume, nodeId: queryText('Only those at this node.', 'node-1') }),
+    doc: 'Returns one page of the attachments of all clusters, by volume, cluster and node; with a node or a cluster in the query, by that first.',
+    query: listing.extend({
+      volumeId: ofVolume,
+      nodeId: queryText('Only the attachments at this node.', 'node-1'),
+    }),
     answers: { 200: admin.anyAttachmentPageSchema },
     problems: ['ABORTED'],
   },
   listAnyNodes: {
     route: 'GET /v1/admin/nodes',
-    doc: 'One page of the nodes that all clusters have reported, by cluster and node.',
+    doc: 'Returns one page of the nodes that all clusters have reported, by cluster and node.',
     query: listing,
     answers: { 200: admin.anyNodePageSchema },
     problems: ['ABORTED'],
   },
+  detachNode: {
+    route: 'DELETE /v1/admin/nodes/{cluster}/{nodeId}/attachments',
+    doc: 'Detaches all volumes of a cluster from a node, such as a replaced machine, and answers once the node can no longer read or write.',
+    answers: { 204: null },
+    problems: ['ABORTED', 'FAILED_PRECONDITION'],
+  },
   listPools: {
     route: 'GET /v1/admin/pools',
-    doc: 'The pools as they are now, by name; of a cluster those that it may use.',
+    doc: 'Returns the pools by name; with a cluster, only the pools that it may use.',
     query: listing,
     answers: { 200: admin.poolPageSchema },
     problems: ['ABORTED'],
   },
   listClusters: {
     route: 'GET /v1/admin/clusters',
-    doc: 'The clusters that may call, and those that have something, by name.',
+    doc: 'Returns the enrolled clusters and other clusters that still have resources, by name.',
     query: listing,
     answers: { 200: admin.clusterPageSchema },
     problems: ['ABORTED'],
   },
   listOperations: {
     route: 'GET /v1/admin/operations',
-    doc: 'One page of what gateways work on now, by kind and id.',
+    doc: 'Returns one page of the running operations of all gateways, by kind and id.',
     query: listing,
     answers: { 200: admin.operationPageSchema },
     problems: ['ABORTED'],
   },
   listQueues: {
     route: 'GET /v1/admin/queues',
-    doc: 'What waits for its turn at the pools of the gateway that answers, by pool and cluster.',
+    doc: 'Returns the running and waiting operations at the pools of the answering gateway, by pool and cluster.',
     query: listing,
     answers: { 200: admin.queuePageSchema },
     problems: ['ABORTED'],
   },
   grantAnyVolume: {
     route: 'PUT /v1/admin/volumes/{volumeId}/grants/{grantee}',
-    doc: 'Shares a volume of any cluster with another, or changes how.',
+    doc: 'Shares a volume of any cluster with another one, which need not agree, or changes its access.',
     body: volumes.grantSpecSchema,
     answers: { 200: volumes.grantSchema },
-    problems: ['ABORTED', 'FAILED_PRECONDITION'],
+    problems: ['ABORTED', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
   },
   revokeAnyGrant: {
     route: 'DELETE /v1/admin/volumes/{volumeId}/grants/{grantee}',
-    doc: 'Shares the volume no longer; with `force` it is detached from the nodes of the cluster first.',
+    doc: "Stops sharing the volume; with `force`, first detaches it from the cluster's nodes.",
     query: admin.revocationQuery,
     answers: { 204: null },
     problems: ['ABORTED', 'FAILED_PRECONDITION'],
   },
-  handOverVolume: {
+  transferVolume: {
     route: 'PUT /v1/admin/volumes/{volumeId}/owner',
-    doc: 'Gives the volume to another cluster, under a new id. It is detached from all nodes first.',
-    body: admin.handOverSpecSchema,
+    doc: 'Transfers the volume to another cluster, under a new id. The volume is first detached from all nodes.',
+    body: admin.transferSpecSchema,
     answers: { 200: admin.ownedVolumeSchema },
     problems: ['ABORTED', 'ALREADY_EXISTS', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
   },
   importVolume: {
     route: 'PUT /v1/admin/imports/{volumeId}',
-    doc: 'Takes what the storage has, and the store does not know, as a volume of this id.',
+    doc: 'Imports an object that the storage has and the store does not know as a volume with this id.',
     body: admin.importSpecSchema,
     answers: { 200: admin.ownedVolumeSchema },
     problems: ['ABORTED', 'ALREADY_EXISTS', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'UNIMPLEMENTED'],
   },
   listAuditLog: {
     route: 'GET /v1/admin/audit-log',
-    doc: 'One page of who changed what, and how that ended, the newest first.',
+    doc: 'Returns one page of the audit log, newest first.',
     query: page.extend(admin.auditLogQuery),
     answers: { 200: admin.auditLogPageSchema },
     problems: ['ABORTED'],
   },
 } as const satisfies Readonly<Record<string, Operation>>;
 
-/** The header in which a caller says after how many milliseconds it gives up. */
+/** The header with the time until the caller gives up, in milliseconds. */
 export const timeoutHeaderName = 'x-timeout-ms';
 
-/** The operations by their ids. */
 export type Operations = typeof operations;
 
-/** The id of an operation. */
 export type OperationId = keyof Operations;
 
-/** An operation with its id and its route in parts; `tag` is the first part of its path. */
+/** An operation with its id and the parts of its route; `tag` is the first part of its path after the version. */
 export type NamedOperation = ReturnType<typeof toNamed>;
 
-/** All operations, for whoever treats them alike. */
 export const allOperations = (Object.keys(operations) as OperationId[]).map(toNamed);
 
 function toNamed(id: OperationId) {
@@ -432,10 +438,10 @@ function toNamed(id: OperationId) {
   return { ...operation, id, method, path, tag: path.split('/')[2] ?? '' };
 }
 
-/** What a vendor serves, in the order of the table. */
+/** The operations that vendors serve, in the order of the table. */
 export const vendorOperations = allOperations.filter(({ vendor }) => vendor !== undefined);
 
-/** Every problem that the operation may answer: a request may be bad, what takes long may be under way already, or fail. */
+/** Lists all problems that an operation may answer; ABORTED and INTERNAL only for operations that may take long. */
 export function problemsOf({ answers, problems = [] }: Operation): readonly ProblemCode[] {
   const always = [
     'UNAUTHENTICATED',
@@ -444,37 +450,37 @@ export function problemsOf({ answers, problems = [] }: Operation): readonly Prob
     'NOT_FOUND',
     'INVALID_ARGUMENT',
   ] as const;
-  const ofWork = answers[202] ? (['ABORTED', 'INTERNAL'] as const) : [];
-  return [...always, ...ofWork, ...problems];
+  const longRunning = answers[202] ? (['ABORTED', 'INTERNAL'] as const) : [];
+  return [...always, ...longRunning, ...problems];
 }
 
 type IdsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [N in Name]: string } & IdsOf<Rest>
   : unknown;
 
-/** What a caller gives: the ids of the path, the query's parameters, and the body as `body`. */
+/** The input of a call: the ids of the path, the query's parameters, and the body as `body`. */
 export type Input<O extends Operation> = IdsOf<O['route']> &
   (O extends { readonly query: infer Query extends z.ZodType } ? Readonly<z.input<Query>> : unknown) &
   (O extends { readonly body: infer Body extends z.ZodType } ? { readonly body: z.input<Body> } : unknown);
 
-/** What a handler gets: the same, read by the schemas. */
+/** The input of a handler: the input of the call, parsed by the schemas. */
 export type Request<O extends Operation> = IdsOf<O['route']> &
   (O extends { readonly query: infer Query extends z.ZodType } ? Readonly<z.output<Query>> : unknown) &
   (O extends { readonly body: infer Body extends z.ZodType } ? { readonly body: z.output<Body> } : unknown);
 
-/** What it answers once it is done; nothing where a deletion is done. */
+/** The final answer of an operation; void for a deletion. */
 export type Output<O extends Operation> = O['answers'] extends {
   readonly 200: infer Answer extends z.ZodType;
 }
   ? z.output<Answer>
   : void;
 
-/** An RFC 9457 problem document, as far as it decides anything. */
+/** The members of an RFC 9457 problem document that the client uses. */
 export const problemSchema = z
   .object({
     code: z.enum(Object.keys(problemTable) as [ProblemCode]),
-    detail: z.string().describe('What was found, for people.'),
-    requestId: z.string().optional().describe('The same as in the header `x-request-id`.'),
+    detail: z.string().describe('A description for people.'),
+    requestId: z.string().optional().describe('The value of the header `x-request-id`.'),
     type: z.string().optional(),
     title: z.string().optional(),
     status: z.int().optional(),

@@ -1,6 +1,7 @@
-import type { Observed } from '../lib/tracing/trace.ts';
+import type { Observation } from '../lib/tracing/trace.ts';
+import { toLines } from './http/printable.ts';
 
-/** Every error by its code, which decides: the gRPC number, the HTTP status (a hint), when it is used. */
+/** All errors by code: the gRPC number, the HTTP status (a hint), and the title. The code decides. */
 export const problemTable = {
   CANCELLED: { grpc: 1, http: 499, title: 'the caller went away', final: false },
   INVALID_ARGUMENT: { grpc: 3, http: 400, title: 'the request is malformed or breaks a rule', final: true },
@@ -18,24 +19,28 @@ export const problemTable = {
   UNAUTHENTICATED: { grpc: 16, http: 401, title: 'a token or secret is missing or wrong', final: true },
 } as const;
 
-/** The name of an error: a gRPC code's name. */
+/** The name of a gRPC code. */
 export type ProblemCode = keyof typeof problemTable;
 
-/** The one error class. `detail` is meant for people: lower case, ids quoted, what was found; never a secret. */
+/**
+ * The only error class. `detail` is for people: lower case, with ids in quotes, and never a secret. It is cut to 4 KiB and
+ * cleaned of control characters, since parts of it may come from other programs.
+ */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly detail: string;
-  /** In how many seconds to come again, where there is too much to do now. */
+  /** The wait before the next try, in seconds; present if the callee is overloaded. */
   declare readonly retryAfterS?: number;
 
   constructor(code: ProblemCode, detail: string, cause?: unknown) {
-    super(detail, cause === undefined ? undefined : { cause });
+    const printable = toLines(detail);
+    super(printable, cause === undefined ? undefined : { cause });
     this.name = 'Problem';
     this.code = code;
-    this.detail = detail;
+    this.detail = printable;
   }
 
-  /** One of another copy of this package, as a plug-in may have it, is a problem as well. */
+  /** Accepts problems of another copy of this package too, as in a plug-in. */
   static override [Symbol.hasInstance](value: unknown): value is Problem {
     return (
       Error.isError(value) && value.name === 'Problem' && Object.hasOwn(problemTable, Object(value).code)
@@ -45,12 +50,12 @@ export class Problem extends Error {
 
 /** INVALID_ARGUMENT: the request is malformed or breaks a rule. */
 export const invalidProblem = makerOf('INVALID_ARGUMENT');
-/** FAILED_PRECONDITION: the state of the resource or of the machine forbids what is asked. */
+/** FAILED_PRECONDITION: the state of the resource or of the machine forbids the request. */
 export const preconditionProblem = makerOf('FAILED_PRECONDITION');
 /** UNAVAILABLE: not done, or still running; the caller tries again. */
 export const unavailableProblem = makerOf('UNAVAILABLE');
 
-/** UNAVAILABLE, not begun: there is too much to do now, and whoever asks is told when to come again. */
+/** UNAVAILABLE because of overload: nothing was started, and the caller is told when to try again. */
 export function overloadedProblem(detail: string, retryAfterS: number): Problem {
   return Object.assign(unavailableProblem(detail), { retryAfterS });
 }
@@ -59,14 +64,14 @@ function makerOf(code: ProblemCode) {
   return (detail: string, cause?: unknown) => new Problem(code, detail, cause);
 }
 
-/** A `Problem` as it is; anything else becomes UNAVAILABLE, because a failure that nobody named is never final. */
+/** Returns a `Problem` unchanged; any other error becomes UNAVAILABLE, because an unknown failure is never final. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   return new Problem('UNAVAILABLE', 'unexpected failure; the operation may still be running', error);
 }
 
-/** Runs work that is observed: its code is that of its problem, or OK. */
-export async function whileObserved<T>({ end }: Observed, work: () => Promise<T>): Promise<T> {
+/** Runs work and ends its observation with OK or with the code of its problem. */
+export async function whileObserved<T>({ end }: Observation, work: () => Promise<T>): Promise<T> {
   try {
     const value = await work();
     end('OK');
@@ -77,13 +82,13 @@ export async function whileObserved<T>({ end }: Observed, work: () => Promise<T>
   }
 }
 
-/** Why work ends when its caller is gone; every call ends so, and one problem for all costs no stack trace each. */
+/** The problem of work whose caller has gone away. One shared object, since each stack trace would cost time. */
 export const callerGone = new Problem('CANCELLED', 'the caller went away');
 
-/** The status of a problem that says when to come again. */
+/** The HTTP status of a problem with `retryAfterS`. */
 export const tooManyRequests = 429;
 
-/** The problem as the RFC 9457 document that goes over HTTP; `code` decides, `status` is a hint. */
+/** Makes the RFC 9457 document of a problem for HTTP; `code` decides, `status` is a hint. */
 export function toDocument(problem: Problem, requestId?: string) {
   const { http, title } = problemTable[problem.code];
   return {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { limits } from './limits.ts';
 import {
   nameOf,
   poolName,
@@ -13,15 +14,17 @@ import {
 
 const name = nameOf('snap-1');
 
-/** What is asked of a new snapshot. */
+/** The request for a new snapshot. */
 export const snapshotSpecSchema = z
   .strictObject({
     name,
     volumeId,
     parameters: stringMap.optional(),
-    topology: topologyRequirementSchema.optional().describe('Where volumes made of it must be reached from.'),
+    topology: topologyRequirementSchema
+      .optional()
+      .describe('The places from which volumes made from it must be reachable.'),
   })
-  .meta({ id: 'SnapshotSpec', description: 'What is asked of a new snapshot.' });
+  .meta({ id: 'SnapshotSpec', description: 'The request for a new snapshot.' });
 
 const state = z.enum(['creating', 'processing', 'ready', 'deleting']).meta({ examples: ['ready'] });
 
@@ -30,29 +33,32 @@ export const snapshotSchema = z
   .object({
     id: text('east.snap-1'),
     name,
-    pool: poolName.optional().describe('Absent where the storage has no pools.'),
+    pool: poolName.optional().describe('Absent if the storage has no pools.'),
     volumeId,
-    groupId: text('east.group-1').optional().describe('Its group; it cannot be deleted alone then.'),
+    groupId: text('east.group-1').optional().describe('Its group; a member cannot be deleted alone.'),
     state,
     sizeBytes: sizeBytes.describe("The volume's size at that time; 0 while it is being created."),
-    createdAt: time.describe('When it was taken; before that, when it was asked for.'),
-    topology: topologies.describe('Volumes made from it are reached from where one of these holds.'),
+    createdAt: time.describe('The time at which it was taken, or until then, of the request.'),
+    topology: topologies.describe('The places, any of them, from which volumes made from it are reachable.'),
   })
   .meta({ id: 'Snapshot', description: 'A snapshot; once it is `ready`, volumes can be made from it.' });
 
-/** One page of snapshots that are created, ordered by id. No `nextPageToken` means that it is the last. */
+/** One page of created snapshots, ordered by id. The last page has no `nextPageToken`. */
 export const snapshotPageSchema = z
   .object({ snapshots: z.array(snapshotSchema), nextPageToken: z.string().optional() })
-  .meta({ id: 'SnapshotPage', description: 'A page of snapshots, by id; without `nextPageToken` the last.' });
+  .meta({
+    id: 'SnapshotPage',
+    description: 'One page of snapshots, by id. The last page has no `nextPageToken`.',
+  });
 
-/** What is asked of a new group of snapshots. */
+/** The request for a new group of snapshots. */
 export const groupSpecSchema = z
   .strictObject({
     name: nameOf('group-1'),
     volumeIds: z
       .array(volumeId)
       .min(1)
-      .max(64)
+      .max(limits.groupMembers.max)
       .refine(ids => new Set(ids).size === ids.length, 'must name each volume once')
       .meta({ uniqueItems: true }),
     parameters: stringMap.optional(),
@@ -65,19 +71,25 @@ export const groupSchema = z
     id: text('east.group-1'),
     name: nameOf('group-1'),
     state,
-    snapshots: z.array(snapshotSchema).describe('One for each volume, in the order asked.'),
+    snapshots: z.array(snapshotSchema).describe('One for each volume, in the order of the request.'),
     createdAt: time,
   })
-  .meta({ id: 'Group', description: 'Snapshots at one point in time; ready once all of them are.' });
+  .meta({
+    id: 'Group',
+    description: 'Snapshots at one point in time; the group is `ready` once all of them are.',
+  });
 
-/** Extents in increasing order, without overlap, all after the offset; the last without `nextOffset`. */
+/** One page of extents, in order, without overlap, and after the offset. The last page has no `nextOffset`. */
 export const blockPageSchema = z
   .object({
     sizeBytes: sizeBytes.describe("The snapshot's size; the same on all pages."),
     blocks: z.array(z.object({ offset: sizeBytes, length: z.int().positive() })),
     nextOffset: sizeBytes.optional(),
   })
-  .meta({ id: 'BlockPage', description: 'Blocks in order, without overlap; without `nextOffset` the last.' });
+  .meta({
+    id: 'BlockPage',
+    description: 'Blocks in order and without overlap. The last page has no `nextOffset`.',
+  });
 
 export type SnapshotSpec = z.infer<typeof snapshotSpecSchema>;
 export type Snapshot = z.infer<typeof snapshotSchema>;

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { byteLength, mapByteLength, maxIdBytes, maxMapBytes, namePattern, textPattern } from './ids.ts';
+import { byteLength, mapByteLength, maxIdBytes, namePattern, textPattern } from './ids.ts';
+import { limitDetail, limits } from './limits.ts';
 import { hasDistinctKeys, segmentKeyPattern, segmentValuePattern } from './topology.ts';
 
-/** A number of a query, read from its decimal digits: no text, `1e3` and `0x10` are none. */
+/** Reads a number in a query from decimal digits only; text such as `1e3` or `0x10` is refused. */
 export function fromQuery(number: z.ZodType<number>): z.ZodType<number, number> {
-  // What callers give to the client is a number.
+  // Callers of the client give a number, so the input type is a number too.
   return z.preprocess(readDigits, number) as unknown as z.ZodType<number, number>;
 }
 
@@ -12,7 +13,7 @@ function readDigits(given: unknown): unknown {
   return typeof given === 'string' && /^-?\d+$/.test(given) ? Number(given) : given;
 }
 
-/** How a volume may be used: by how many nodes, and for what (CSI spec, "VolumeCapability.AccessMode"). */
+/** The access modes: the number of nodes, and whether they write (CSI spec, "VolumeCapability.AccessMode"). */
 export const accessModes = [
   'SINGLE_NODE_WRITER',
   'SINGLE_NODE_READER_ONLY',
@@ -23,13 +24,11 @@ export const accessModes = [
   'SINGLE_NODE_MULTI_WRITER',
 ] as const;
 
-/** One of `accessModes`. */
 export type AccessMode = (typeof accessModes)[number];
 
-/** Whether a volume is used as a raw block device or through a filesystem. */
+/** The access types: through a filesystem or as a raw block device. */
 export const accessTypes = ['mount', 'block'] as const;
 
-/** One of `accessTypes`. */
 export type AccessType = (typeof accessTypes)[number];
 
 const featureMeanings = {
@@ -41,32 +40,30 @@ const featureMeanings = {
   clone: 'volumes can be created from volumes',
   groups: 'several volumes can be snapshotted at one point in time',
   changes: 'it lists the allocated and the changed blocks of snapshots',
-  health: 'it reports what is wrong with a volume',
-  topology: 'volumes and snapshots have a topology, and are not reached from everywhere',
+  health: 'it reports the faults of a volume',
+  topology: 'volumes and snapshots have a topology and are not reachable from everywhere',
   nodes: 'a node must be reported to it before a volume is attached to that node',
 } as const;
 
-/** One of `features`. */
 export type Feature = keyof typeof featureMeanings;
 
-/** What a storage may do beyond creating, deleting, attaching and detaching volumes; absent means UNIMPLEMENTED. */
+/** The optional features of a storage, beyond creating, deleting, attaching and detaching volumes. Absent: UNIMPLEMENTED. */
 export const features = Object.keys(featureMeanings) as readonly Feature[];
 
-/** Most terms of a requirement: a cluster may name each of its nodes. */
-export const maxTerms = 8_192;
-const tooManyBytes = `must have at most ${maxMapBytes} bytes`;
+const tooManyBytes = ({ input }: { readonly input?: unknown }): string =>
+  limitDetail('mapBytes', mapByteLength(input as Readonly<Record<string, string>>));
 
 const plain = z.string().regex(textPattern, 'has a NUL');
 const nonEmpty = plain.min(1);
 
-/** A text of a query; an empty one is none. */
+/** A text in a query; an empty text counts as absent. */
 export const queryText = (description: string, example: string) =>
   plain
     .optional()
     .transform(given => given || undefined)
     .meta({ description, examples: [example] });
 
-/** Text that is not empty. */
+/** Non-empty text. */
 export const text = (example: string) => nonEmpty.meta({ examples: [example] });
 
 /** The name that a caller chose for something. */
@@ -78,50 +75,49 @@ export const nameOf = (example: string) =>
     .meta({ examples: [example], maxLength: maxIdBytes })
     .refine(value => byteLength(value) <= maxIdBytes, `must have at most ${maxIdBytes} bytes`);
 
-/** The id of a volume. */
 export const volumeId = text('east.pvc-1');
 
-/** The name of a pool. */
 export const poolName = text('fast');
 
-/** A number of bytes. */
 export const sizeBytes = z
   .int()
   .min(0)
   .meta({ examples: [10_737_418_240] });
 
-/** A point in time, as ISO 8601 writes it. */
+/** A point in time in ISO 8601. */
 export const time = text('2026-01-31T12:00:00.000Z');
 
 /** Text by key, of at most 4096 bytes. */
 export const stringMap = z
   .record(plain, plain)
-  .refine(isSmallEnough, tooManyBytes)
+  .refine(isSmallEnough, { error: tooManyBytes })
   .meta({ examples: [{ tier: 'fast' }] });
 
-/** Where something is, or where it is reached from. */
+/** A location of an object, or of its users. */
 export const segmentsSchema = z
   .record(z.string().regex(segmentKeyPattern), z.string().regex(segmentValuePattern))
-  .refine(isSmallEnough, tooManyBytes)
-  .refine(hasDistinctKeys, 'has keys that differ in case alone')
+  .refine(isSmallEnough, { error: tooManyBytes })
+  .refine(hasDistinctKeys, 'has keys that differ only in case')
   .meta({
     id: 'Segments',
-    description: 'Where something is, or where it is reached from: all segments hold at once.',
+    description: 'A location, or a place from which an object is reachable: all segments hold at once.',
     examples: [{ 'csi.fairlead.dev/zone': 'a' }],
   });
 
-/** Where something is reached from: where one of these holds. */
-export const topologies = z.array(segmentsSchema).max(maxTerms).optional();
+/** The places that reach an object; one of them suffices. */
+export const topologies = z.array(segmentsSchema).max(limits.topologyTerms.max).optional();
 
-/** Where something new must be reached from. */
+/** The places that must reach a new object. */
 export const topologyRequirementSchema = z
   .strictObject({
-    requisite: topologies.describe('It must be reached from at least one of these.'),
-    preferred: topologies.describe('Tried first, in this order; where `requisite` is given, of its terms.'),
+    requisite: topologies.describe('The object must be reachable from at least one of these.'),
+    preferred: topologies.describe(
+      'Places to try first, in this order; a subset of `requisite` if that is given.',
+    ),
   })
   .meta({
     id: 'TopologyRequirement',
-    description: 'Where it must be reached from; empty values say nothing.',
+    description: 'The places from which a new object must be reachable; empty values are ignored.',
   });
 
 /** One way to use a volume. */
@@ -130,7 +126,13 @@ export const capabilitySchema = z
     accessType: z.enum(accessTypes),
     accessMode: z.enum(accessModes),
     fsType: plain.max(128).optional(),
-    mountFlags: z.array(plain.max(4096)).max(64).optional(),
+    mountFlags: z
+      .array(plain.max(limits.mountFlagBytes.max))
+      .max(limits.mountFlags.max)
+      .refine(flags => sumOfBytes(flags) <= limits.mountFlagBytes.max, {
+        error: ({ input }) => limitDetail('mountFlagBytes', sumOfBytes(input as readonly string[])),
+      })
+      .optional(),
   })
   .meta({
     id: 'Capability',
@@ -138,21 +140,21 @@ export const capabilitySchema = z
     examples: [{ accessType: 'mount', accessMode: accessModes[0], fsType: 'ext4', mountFlags: ['noatime'] }],
   });
 
-/** The ways in which a volume is to be used, all of them at once. */
-export const capabilityList = z.array(capabilitySchema).min(1).max(64);
+/** The ways to use a volume; it must support all of them at once. */
+export const capabilityList = z.array(capabilitySchema).min(1).max(limits.capabilities.max);
 
 const meanings = Object.entries(featureMeanings).map(([feature, meaning]) => `\`${feature}\`: ${meaning}`);
 
-/** A JSON Schema, as a document that is passed on. */
+/** A JSON Schema, passed on as a document. */
 const jsonSchema = z.record(z.string(), z.unknown()).meta({ examples: [{ type: 'object' }] });
 
-const limits = z
+const sizeLimits = z
   .object({
     minimumVolumeBytes: sizeBytes.optional(),
     maximumVolumeBytes: sizeBytes.optional(),
-    stepBytes: z.int().positive().optional().describe('Sizes are multiples of it; absent: 1.'),
+    stepBytes: z.int().positive().optional().describe('Sizes are multiples of this; absent: 1.'),
   })
-  .describe('The sizes that volumes can have; absent: the storage alone knows.');
+  .describe('The possible sizes of volumes; absent: only the storage knows.');
 
 const parameters = z
   .object({
@@ -161,7 +163,7 @@ const parameters = z
     mutable: jsonSchema.optional(),
   })
   .describe(
-    'JSON Schemas of parameters; where one is absent, any are passed on and the storage judges them.',
+    'JSON Schemas of parameters; without a schema, all parameters are passed on and the storage checks them.',
   );
 
 const offers = {
@@ -169,57 +171,63 @@ const offers = {
   accessTypes: z.array(z.enum(accessTypes)),
   features: z
     .array(text('expand'))
-    .describe(`${meanings.join('; ')}; other words are of a newer version and mean nothing.`),
+    .describe(`${meanings.join('; ')}; ignore other words, which are of a newer version.`),
   protocols: z
     .array(text('nvme-tcp'))
     .optional()
-    .describe('The attach protocols that attachments have; absent: not said.'),
+    .describe('The attach protocols of attachments; absent: unknown.'),
   topologies,
   areShares: z
     .boolean()
     .optional()
-    .describe('Volumes are directories with a filesystem of their own, which nodes do not make.'),
+    .describe('True: volumes are directories with their own filesystem, which nodes do not make.'),
   zeroed: z
     .boolean()
     .optional()
-    .describe('A new volume reads as zeros. Without it nodes never make a filesystem on one.'),
-  limits: limits.optional(),
+    .describe('True: a new volume reads as zeros. Otherwise nodes never make a filesystem on it.'),
+  limits: sizeLimits.optional(),
   parameters: parameters.optional(),
 };
 
-/** What the storage behind the API can do; a controller advertises from it. */
+/** The capabilities of the storage behind the API, which a controller advertises. */
 export const capabilitiesSchema = z
   .object({
     version: text('0.1.0'),
     ...offers,
-    topologies: topologies.describe('Where volumes can be, the best first; absent: reached from everywhere.'),
+    topologies: topologies.describe(
+      'The possible locations of volumes, best first; absent: reachable from everywhere.',
+    ),
     pools: z
       .array(z.object({ name: poolName, backend: text('image'), ...offers }))
       .default([])
-      .describe('Those that the caller may use; none where there is nothing to choose from.'),
+      .describe('The pools that the caller may use; empty if the storage has no pools to choose from.'),
   })
   .meta({
     id: 'Capabilities',
-    description: 'What any of the pools can do, and each alone; `version` is that of the server.',
+    description:
+      'The capabilities of all pools together and of each pool; `version` is the version of the server.',
   });
 
-/** A question for the capacity that new volumes of a kind have. */
+/** A kind of new volumes whose capacity is asked for. */
 export const capacitySpecSchema = z
   .strictObject({
-    capabilities: z.array(capabilitySchema).max(64).optional(),
+    capabilities: z.array(capabilitySchema).max(limits.capabilities.max).optional(),
     parameters: stringMap.optional(),
-    topology: segmentsSchema.optional().describe('Where the volumes are to be reached from.'),
+    topology: segmentsSchema.optional().describe('The place from which the volumes must be reachable.'),
   })
   .meta({ id: 'CapacitySpec', description: 'A kind of volume.' });
 
-/** The bytes available for new volumes, and the bounds of one volume's size where they are known. */
+/** The bytes available for new volumes, and the bounds of a volume's size if known. */
 export const capacitySchema = z
   .object({
     availableBytes: sizeBytes,
     maximumVolumeBytes: sizeBytes.optional(),
     minimumVolumeBytes: sizeBytes.optional(),
   })
-  .meta({ id: 'Capacity', description: 'The bytes available, and the bounds of one volume where known.' });
+  .meta({
+    id: 'Capacity',
+    description: "The bytes available for new volumes, and the bounds of a volume's size if known.",
+  });
 
 export type TopologyRequirement = z.infer<typeof topologyRequirementSchema>;
 export type Capability = z.infer<typeof capabilitySchema>;
@@ -227,11 +235,14 @@ export type Capabilities = z.infer<typeof capabilitiesSchema>;
 export type CapacitySpec = z.infer<typeof capacitySpecSchema>;
 export type Capacity = z.infer<typeof capacitySchema>;
 
-/** True when the storage has the feature. */
 export function hasFeature(capabilities: Pick<Capabilities, 'features'>, feature: Feature): boolean {
   return capabilities.features.includes(feature);
 }
 
 function isSmallEnough(map: Readonly<Record<string, string>>): boolean {
-  return mapByteLength(map) <= maxMapBytes;
+  return mapByteLength(map) <= limits.mapBytes.max;
+}
+
+function sumOfBytes(texts: readonly string[]): number {
+  return texts.reduce((sum, one) => sum + byteLength(one), 0);
 }

@@ -1,34 +1,34 @@
-/** Where something is, or where it is reached from: topological segments by key (CSI spec, "Topology"). */
+/** The location of an object, or of its users: topological segments by key (CSI spec, "Topology"). */
 export type Segments = Readonly<Record<string, string>>;
 
 const namePattern = '[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?';
 const labelPattern = '[a-z0-9]([a-z0-9-]*[a-z0-9])?';
 
-/** A key: a name of at most 63 characters, which may have a domain name of at most 63 and a slash in front. */
+/** A key: a name of at most 63 characters, optionally after a domain name of at most 63 characters and a slash. */
 export const segmentKeyPattern = new RegExp(
   `^(?=[^/]*$|[^/]{1,63}/)(${labelPattern}(\\.${labelPattern})*/)?${namePattern}$`,
 );
 
-/** A value; one that is empty says nothing. */
+/** A value, which may be empty. */
 export const segmentValuePattern = new RegExp(`^(${namePattern})?$`);
 
-/** True when no two keys differ in case alone: CSI does not distinguish such keys. */
+/** True if no two keys differ only in case, since CSI compares keys without case. */
 export function hasDistinctKeys(segments: Segments): boolean {
   return byLowerKey(segments).size === Object.keys(segments).length;
 }
 
-/** The segments that say something. */
+/** Returns the segments whose values are not empty. */
 export function withoutEmpty(segments: Segments): Segments {
   return Object.fromEntries(Object.entries(segments).filter(([, value]) => value !== ''));
 }
 
-/** True when what has this topology is reached from there: all its segments are there, with the same values. */
+/** True if an object with this topology is reachable from there: all its segments occur there with the same values. */
 export function isReachable(topology: Segments, from: Segments): boolean {
   const there = byLowerKey(from);
   return Object.entries(topology).every(([key, value]) => there.get(key.toLowerCase()) === value);
 }
 
-/** True when both have a key in common, and the same value for each key that they have in common. */
+/** True if both have at least one key in common, and equal values for all common keys. */
 export function meetsTerm(topology: Segments, term: Segments): boolean {
   const shared = Object.entries(topology)
     .map(([key, value]) => [value, valueOf(term, key)])
@@ -36,21 +36,22 @@ export function meetsTerm(topology: Segments, term: Segments): boolean {
   return shared.length > 0 && shared.every(([value, wanted]) => value === wanted);
 }
 
-/** The segments for people: `zone=a,rack=r1`. */
+/** Formats segments as `zone=a,rack=r1`. */
 export function formatSegments(segments: Segments): string {
   return Object.entries(segments)
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
 }
 
-/** Reads `zone=a,rack=r1`: at least one segment, none without a value. */
+/** Parses `zone=a,rack=r1`: at least one segment, each with a value. */
 export function parseSegments(text: string): Segments {
   const parts = text.split(',').map(part => part.trim());
   const segments = Object.fromEntries(
     parts.map(part => {
       const [key = '', value = '', ...more] = part.split('=');
       const isSegment = segmentKeyPattern.test(key) && value !== '' && segmentValuePattern.test(value);
-      if (!isSegment || more.length > 0) throw new Error(`"${part}" is no topology key with its value`);
+      if (!isSegment || more.length > 0)
+        throw new Error(`"${part}" is not a topology key with a value, such as zone=a`);
       return [key, value];
     }),
   );
@@ -58,7 +59,7 @@ export function parseSegments(text: string): Segments {
   return segments;
 }
 
-/** The value for the key, however that is spelled; looked up thousands of times. */
+/** Returns the value of a key, compared without case. Fast, since it is called thousands of times. */
 function valueOf(segments: Segments, key: string): string | undefined {
   if (Object.hasOwn(segments, key)) return segments[key];
   const lower = key.toLowerCase();

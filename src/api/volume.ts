@@ -13,88 +13,102 @@ import {
   volumeId,
 } from './storage.ts';
 
-/** What a new volume is filled from. */
+/** The source of a new volume's data. */
 export const volumeSourceSchema = z
   .discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('snapshot'), snapshotId: text('east.snap-1') }),
     z.strictObject({ kind: z.literal('volume'), volumeId }),
   ])
-  .meta({ id: 'VolumeSource', description: 'What a new volume is filled from.' });
+  .meta({ id: 'VolumeSource', description: "The source of a new volume's data." });
 
-/** The size that a volume is to have at least and at most. */
+/** The minimum and maximum size of a volume. */
 export const sizeSpecSchema = z
   .strictObject({
-    requiredBytes: sizeBytes.optional().describe('Least size in bytes; absent or 0: the backend decides.'),
-    limitBytes: sizeBytes.optional().describe('Most size in bytes; absent or 0 means no limit.'),
+    requiredBytes: sizeBytes.optional().describe('Minimum size in bytes; absent or 0: the backend decides.'),
+    limitBytes: sizeBytes.optional().describe('Maximum size in bytes; absent or 0: no limit.'),
   })
-  .meta({ id: 'SizeSpec', description: 'The size that a volume is to have at least and at most.' });
+  .meta({ id: 'SizeSpec', description: 'The minimum and maximum size of a volume.' });
 
-/** What is asked of a new volume. */
+/** The request for a new volume. */
 export const volumeSpecSchema = z
   .strictObject({
-    name: nameOf('pvc-1').describe('The name that the caller gave it; the id is made from it.'),
+    name: nameOf('pvc-1').describe("The caller's name for the volume, from which its id is made."),
     ...sizeSpecSchema.shape,
     capabilities: capabilityList,
     parameters: stringMap.optional(),
     source: volumeSourceSchema.optional().describe('Absent: the volume starts empty.'),
-    mutableParameters: stringMap.optional().describe('What can be changed later, as it is to be at first.'),
-    topology: topologyRequirementSchema.optional().describe('Absent: the pool chooses where it lies.'),
+    mutableParameters: stringMap
+      .optional()
+      .describe('The initial values of parameters that can be changed later.'),
+    topology: topologyRequirementSchema.optional().describe('Absent: the pool chooses the location.'),
   })
-  .meta({ id: 'VolumeSpec', description: 'What is asked of a new volume.' });
+  .meta({ id: 'VolumeSpec', description: 'The request for a new volume.' });
 
-/** What is to be changed, others staying as they are. */
+/** The mutable parameters to change; other parameters stay unchanged. */
 export const parametersSpecSchema = z
   .strictObject({ mutableParameters: stringMap })
   .meta({ id: 'ParametersSpec', description: 'The mutable parameters to change.' });
 
-/** How a volume is shared. */
-export const grantAccess = z.enum(['read-only', 'read-write']);
+/** The access of a cluster to a shared volume. */
+const grantAccess = z.enum(['read-only', 'read-write']);
 
-/** How a volume is to be shared. */
 export const grantSpecSchema = z
   .strictObject({ access: grantAccess })
-  .meta({ id: 'GrantSpec', description: 'How a volume is to be shared with another cluster.' });
+  .meta({ id: 'GrantSpec', description: 'The access of another cluster to a shared volume.' });
 
-/** A volume that is shared with a cluster. */
+const isAccepted = z
+  .literal(false)
+  .optional()
+  .describe(
+    'False: the cluster has not agreed yet, and neither sees nor attaches the volume. Absent: it has agreed.',
+  );
+
+/** The grant of a volume to another cluster. */
 export const grantSchema = z
-  .object({ volumeId, cluster: text('west'), access: grantAccess })
-  .meta({ id: 'Grant', description: 'What another cluster than its owner may do with a volume.' });
+  .object({ volumeId, cluster: text('west'), access: grantAccess, isAccepted })
+  .meta({ id: 'Grant', description: "The grant of a volume to a cluster other than the volume's owner." });
 
 /** A volume as the API returns it. */
 export const volumeSchema = z
   .object({
     id: volumeId,
     name: nameOf('pvc-1'),
-    pool: poolName.optional().describe('Absent where the storage has no pools.'),
+    pool: poolName.optional().describe('Absent if the storage has no pools.'),
     state: z.enum(['creating', 'ready', 'deleting']).meta({ examples: ['ready'] }),
-    sizeBytes: sizeBytes.describe('What was allocated; 0 while creating.'),
+    sizeBytes: sizeBytes.describe('The allocated size; 0 while `creating`.'),
     parameters: stringMap,
-    context: stringMap.describe('CSI volume_context: what nodes get at every mount, not secret.'),
+    context: stringMap.describe('The CSI volume_context, which nodes get at every mount; not secret.'),
     attachments: z.array(z.object({ nodeId, state: attachmentState, readonly: z.boolean() })),
     createdAt: time,
     source: volumeSourceSchema.optional(),
     mutableParameters: stringMap.optional(),
-    nodeExpansionRequired: z.boolean().optional().describe('Nodes must grow the filesystem: it has grown.'),
+    nodeExpansionRequired: z
+      .boolean()
+      .optional()
+      .describe('True: the volume has grown, and nodes must grow its filesystem.'),
     pending: z
       .array(z.enum(['expansion', 'modification']))
       .optional()
-      .describe('What was begun and is not done.'),
-    topology: topologies.describe('It is reached from where one of these holds; absent: from everywhere.'),
-    owner: text('east').optional().describe('Whose it is, where it is shared with the cluster that asks.'),
-    access: grantAccess.optional().describe('How it is shared with the cluster that asks.'),
+      .describe('Changes that have been started and are not done.'),
+    topology: topologies.describe('The places from which it is reachable, any of them; absent: everywhere.'),
+    owner: text('east').optional().describe('The owner, if the volume is shared with the calling cluster.'),
+    access: grantAccess.optional().describe('The access of the calling cluster to a shared volume.'),
     grants: z
-      .array(z.object({ cluster: text('west'), access: grantAccess }))
+      .array(z.object({ cluster: text('west'), access: grantAccess, isAccepted }))
       .optional()
-      .describe('To its owner: with whom it is shared.'),
+      .describe('The clusters with which it is shared; shown to its owner only.'),
   })
-  .meta({ id: 'Volume', description: 'A volume; `state` says what runs on it.' });
+  .meta({ id: 'Volume', description: 'A volume; `state` tells the operation that runs on it.' });
 
-/** One page of volumes, ordered by id. No `nextPageToken` means that it is the last. */
+/** One page of volumes, ordered by id. The last page has no `nextPageToken`. */
 export const volumePageSchema = z
   .object({ volumes: z.array(volumeSchema), nextPageToken: z.string().optional() })
-  .meta({ id: 'VolumePage', description: 'One page of volumes, by id; without `nextPageToken` the last.' });
+  .meta({
+    id: 'VolumePage',
+    description: 'One page of volumes, by id. The last page has no `nextPageToken`.',
+  });
 
-/** A question that changes nothing: can these capabilities and parameters be had? */
+/** The request to check capabilities and parameters without a change. */
 export const validationSpecSchema = z
   .strictObject({
     capabilities: capabilityList,
@@ -107,9 +121,9 @@ export const validationSpecSchema = z
 /** The answer to a validation. */
 export const validationSchema = z
   .object({ confirmed: z.boolean(), message: z.string().optional() })
-  .meta({ id: 'Validation', description: 'Confirmed, or the reason why not.' });
+  .meta({ id: 'Validation', description: 'The confirmation, or the reason for a refusal.' });
 
-/** What is wrong with a volume; no entries: nothing that is known. */
+/** The known faults of a volume. */
 export const healthSchema = z
   .object({
     volumeId,
@@ -121,9 +135,9 @@ export const healthSchema = z
       }),
     ),
   })
-  .meta({ id: 'Health', description: 'What is wrong with a volume; no entries: nothing that is known.' });
+  .meta({ id: 'Health', description: 'The known faults of a volume.' });
 
-/** One page of the volumes with which something is wrong; it may have few, or none, and yet a next page. */
+/** One page of the volumes with faults. Even a page with few or no entries may have a next page. */
 export const healthPageSchema = z
   .object({ volumes: z.array(healthSchema), nextPageToken: z.string().optional() })
   .meta({

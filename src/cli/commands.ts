@@ -1,12 +1,13 @@
-import { runProgram, type ProgramRun, type Running } from '../lib/lifecycle.ts';
+import { runProgram, type ProgramRun, type RunningProgram } from '../lib/lifecycle.ts';
 import { createLog, writeTogether, type Log, type LogLevel } from '../lib/log.ts';
 import type { SettingsOf, SettingsTable } from '../lib/settings.ts';
 import type { Commands, Runnable } from './run.ts';
+import { stderr, stdout } from './output/terminal.ts';
 
-/** All commands. Each program is loaded only when it is asked for. */
+/** All commands. The code of each is loaded when it is called. */
 export const commands: Commands = {
   gateway: {
-    doc: 'the hosted storage API: remembers, decides, drives pools',
+    doc: 'runs the gateway: the hosted storage API, which keeps the records and drives the pools',
     async load() {
       const { gatewaySettings: settings } = await import('../../gateway/config.ts');
       const { startGateway: start } = await import('../../gateway/main.ts');
@@ -14,14 +15,14 @@ export const commands: Commands = {
       return {
         ...served,
         async run(config: SettingsOf<typeof settings>, io) {
-          if (config.check !== 'true') return served.run(config as never, io);
-          return (await import('../../gateway/configuration/check.ts')).checkGateway(config, io);
+          if (!config.check) return served.run(config as never, io);
+          return (await import('../../gateway/check.ts')).checkGateway(config, io);
         },
       };
     },
   },
   controller: {
-    doc: 'CSI Identity and Controller for one cluster, translated into storage API calls',
+    doc: 'runs the CSI controller of one cluster, which calls the storage API',
     async load() {
       const { controllerSettings: settings } = await import('../controller/config.ts');
       const { startController: start } = await import('../controller/main.ts');
@@ -29,7 +30,7 @@ export const commands: Commands = {
     },
   },
   node: {
-    doc: 'CSI Identity and Node for this machine: attaches, formats, mounts',
+    doc: 'runs the CSI node agent of this machine, which attaches, formats and mounts volumes',
     async load() {
       const { nodeSettings: settings } = await import('../../node-agent/config.ts');
       const { startNodeAgent: start } = await import('../../node-agent/main.ts');
@@ -37,71 +38,73 @@ export const commands: Commands = {
     },
   },
   get: {
-    doc: 'lists what operators see: volumes, snapshots, attachments, nodes, pools, clusters, operations, queues, the log',
-    load: async () => ({ commands: (await import('./get.ts')).getCommands }),
+    doc: 'lists volumes, snapshots, attachments, nodes, pools, clusters, operations, queues or the audit log',
+    load: async () => ({ commands: (await import('./commands/get.ts')).getCommands }),
   },
   describe: {
-    doc: 'shows one of them with all that belongs to it',
-    load: async () => ({ commands: (await import('./describe.ts')).describeCommands }),
+    doc: 'shows one volume, snapshot, attachment, node, pool or cluster, and everything related to it',
+    load: async () => ({ commands: (await import('./commands/describe.ts')).describeCommands }),
   },
   explain: {
-    doc: 'says what a volume or a snapshot waits for, and what to do about it',
-    load: async () => (await import('./explain.ts')).explainCommand,
+    doc: 'says why a volume or snapshot is not ready, and what to do about it',
+    load: async () => (await import('./commands/explain.ts')).explainCommand,
   },
   top: {
-    doc: 'shows what runs, what waits, and who has what, as it changes',
-    load: async () => (await import('./top.ts')).topCommand,
+    doc: 'shows running operations, queues, pools and clusters, refreshed every few seconds',
+    load: async () => (await import('./commands/top.ts')).topCommand,
   },
   admin: {
-    doc: 'what operators do: finds and repairs what the storage and the store do not agree on, restores',
+    doc: 'checks and repairs storage against the store, restores, shares, transfers and imports volumes',
     async load() {
       const migrateStore = {
-        doc: 'copies a SQLite store to PostgreSQL, and compares counts and hashes',
+        doc: 'copies a SQLite store to PostgreSQL, then compares row counts and hashes',
         load: async () => (await import('../../gateway/admin/migrate-store.ts')).migrateStoreCommand,
       };
       const backupStore = {
-        doc: 'copies a SQLite store to a file, also while its gateway runs',
+        doc: 'copies a SQLite store to a file; the gateway may be running',
         load: async () => (await import('../../gateway/admin/backup-store.ts')).backupStoreCommand,
       };
       const offline = { 'backup-store': backupStore, 'migrate-store': migrateStore };
-      return { commands: { ...(await import('./admin.ts')).adminCommands, ...offline } };
+      return { commands: { ...(await import('./commands/admin.ts')).adminCommands, ...offline } };
     },
   },
   config: {
-    doc: 'contexts: each names a gateway, and the key or token that proves to it who asks',
-    load: async () => ({ commands: (await import('./contexts.ts')).configCommands }),
+    doc: 'manages contexts: the address of a gateway and the credentials for it, under a name',
+    load: async () => ({ commands: (await import('./commands/contexts.ts')).configCommands }),
   },
   completion: {
-    doc: 'writes what completes these commands in a shell',
-    load: async () => ({ commands: (await import('./completion.ts')).completionCommands(() => commands) }),
+    doc: 'prints a completion script for a shell',
+    load: async () => ({
+      commands: (await import('./commands/completion.ts')).completionCommands(() => commands),
+    }),
   },
   enroll: {
-    doc: "makes a cluster's key, the values of its Helm release, and its entry in the gateway's configuration",
-    load: async () => (await import('./enroll.ts')).enrollCommand,
+    doc: "creates a cluster's key, the values of its Helm release, and its entry for gateway.yaml",
+    load: async () => (await import('./commands/enroll.ts')).enrollCommand,
   },
   init: {
-    doc: 'writes a new project',
-    load: async () => ({ commands: (await import('./init.ts')).initCommands }),
+    doc: 'creates a new project from a template',
+    load: async () => ({ commands: (await import('./commands/init.ts')).initCommands }),
   },
   verify: {
-    doc: "proves that a vendor's server serves the contract, also under faults",
-    load: async () => (await import('./verify/verify.ts')).verifyCommand,
+    doc: "tests whether a storage vendor's server keeps the contract, faults included",
+    load: async () => (await import('../kit/verify.ts')).verifyCommand,
   },
   dev: {
-    doc: 'all three for one machine, with image files as volumes or pools of your own',
+    doc: 'runs gateway, controller and node agent on this machine, with image files as volumes or your own pools',
     async load() {
       const { devSettings: settings } = await import('../dev/config.ts');
       const { startDev } = await import('../dev/dev.ts');
-      const start = (config: SettingsOf<typeof settings>): Promise<Running> =>
-        startDev(config, how => {
-          process.stderr.write(`fairlead dev: ${how}\n`);
+      const start = (config: SettingsOf<typeof settings>): Promise<RunningProgram> =>
+        startDev(config, reason => {
+          stderr.write(`fairlead dev: ${reason}\n`);
           process.exit(1);
         });
       return program('dev', { settings, start, announce });
     },
   },
   demo: {
-    doc: "walks a volume's whole life on this machine and proves it (root)",
+    doc: "plays a volume's whole life on this machine and checks each step (needs root)",
     async load() {
       const { demoSettings, runDemo } = await import('../dev/demo.ts');
       return { settings: demoSettings, run: runDemo };
@@ -109,21 +112,18 @@ export const commands: Commands = {
   },
 };
 
-/** For whoever started it: where it is reached. */
-function announce({ ready }: Running): void {
-  process.stdout.write(`${JSON.stringify(ready)}\n`);
+/** Prints the program's addresses to the process that started it. */
+function announce({ ready }: RunningProgram): void {
+  stdout.write(`${JSON.stringify(ready)}\n`);
 }
 
-type Startable<T extends SettingsTable> = Pick<ProgramRun, 'announce'> & {
+type Program<T extends SettingsTable> = Pick<ProgramRun, 'announce'> & {
   readonly settings: T;
-  readonly start: (config: SettingsOf<T>, log: Log) => Promise<Running>;
+  readonly start: (config: SettingsOf<T>, log: Log) => Promise<RunningProgram>;
 };
 
-/** A program that runs until it is asked to end. */
-function program<T extends SettingsTable>(
-  name: string,
-  { settings, start, ...more }: Startable<T>,
-): Runnable {
+/** Makes the command of a program, which runs until a signal ends it. */
+function program<T extends SettingsTable>(name: string, { settings, start, ...more }: Program<T>): Runnable {
   return {
     settings,
     async run(config: SettingsOf<T>) {

@@ -6,14 +6,14 @@ import { Problem } from '../api/problem.ts';
 import { createTokenSource, readTokenFile } from '../api/http/tokens.ts';
 import { durationMs, requirePrivate, text } from '../lib/parsers.ts';
 import { allowHttpSetting, type SettingsOf, type SettingsTable } from '../lib/settings.ts';
-import { contextFallback, contextSettings } from './contexts.ts';
+import { contextFallback, contextSettings } from './commands/contexts.ts';
 import type { Io } from './run.ts';
 
-/** How every command reaches the gateway. */
+/** The settings of the connection to the gateway, which every command of operators has. */
 export const connectionSettings = {
-  context: { doc: 'the context, in place of the one that is used', parse: text, optional: true },
+  context: { doc: 'the context to use; default: the current one', parse: text, optional: true },
   gateway: {
-    doc: 'address of the gateway, such as https://storage.example, unless a context says it',
+    doc: 'address of the gateway, such as https://storage.example; required unless the context has it',
     parse: contextSettings.gateway.parse,
   },
   'allow-http': allowHttpSetting,
@@ -27,16 +27,15 @@ export const connectionSettings = {
   'tls-cert-file': contextSettings['tls-cert-file'],
   'tls-key-file': contextSettings['tls-key-file'],
   audience: { ...contextSettings.audience, optional: false, default: 'fairlead' },
-  timeout: { doc: 'how long the gateway may take', parse: durationMs, default: '30s' as string },
+  timeout: { doc: 'time limit for each call to the gateway', parse: durationMs, default: '30s' as string },
 } as const;
 
-/** The settings of every command of an operator. */
 type ConnectionSettings = SettingsOf<typeof connectionSettings>;
 
-/** A gateway that is asked, and those who asked for it. */
+/** A client of the gateway, and the streams of the command that uses it. */
 export type Connection = {
   readonly client: StorageClient;
-  /** One more call. */
+  /** Makes the deadline and request id of one more call. */
   readonly call: () => Call;
   readonly io: Io;
 };
@@ -46,7 +45,7 @@ type Work<T extends SettingsTable> = (
   values: SettingsOf<T>,
 ) => Promise<number | void>;
 
-/** A command that asks the gateway; `work` returns its exit status, or nothing for 0. */
+/** Makes a command that calls the gateway; `work` returns the exit status, or nothing for 0. */
 export function gatewayCommand<T extends typeof connectionSettings>(
   command: { readonly doc?: string; readonly settings: T; readonly operands?: readonly string[] },
   work: Work<T>,
@@ -60,14 +59,17 @@ export function gatewayCommand<T extends typeof connectionSettings>(
   };
 }
 
-/** Ends the connections; a failure is told with the id under which the gateway's log has it, too. */
+/**
+ * Runs `work` with a client and closes the client afterwards. When the gateway reports a problem, prints the request id,
+ * which is also in the gateway's log, and throws.
+ */
 async function withConnection(
   values: ConnectionSettings,
   io: Io,
   work: (connection: Connection) => Promise<number | void>,
 ): Promise<number> {
   const { gateway: url, timeout } = values;
-  if (values['allow-http'] === 'false') requirePrivate(url);
+  if (!values['allow-http']) requirePrivate(url);
   const tls = readTlsFiles({
     ca: values['ca-file'],
     cert: values['tls-cert-file'],
@@ -80,7 +82,8 @@ async function withConnection(
     const call = (): Call => ({ deadlineMs: Date.now() + timeout, requestId, ...signal });
     return (await work({ client, call, io })) ?? 0;
   } catch (error) {
-    if (error instanceof Problem) io.err(`x-request-id: ${requestId}\n`);
+    if (error instanceof Problem)
+      io.err(`request "${requestId}" failed; look for this id in the gateway's log\n`);
     throw error;
   } finally {
     await client.close();
@@ -90,10 +93,12 @@ async function withConnection(
 function tokenOf(values: ConnectionSettings): HttpOptions['token'] {
   const { 'key-file': keyFile, 'token-file': tokenFile, audience } = values;
   if (keyFile !== undefined && tokenFile !== undefined)
-    throw new Error('--key-file and --token-file are both given');
+    throw new Error(`--key-file "${keyFile}" and --token-file "${tokenFile}" are both given: leave one out`);
   if (keyFile !== undefined)
     return createTokenSource({ keyFile, issuer: 'operators', audience, lifetimeMs: 60_000 });
   if (tokenFile === undefined)
-    throw new Error('--key-file or --token-file is required, or a context that has one');
+    throw new Error(
+      'there are no credentials: give --key-file or --token-file, or use a context that has one',
+    );
   return readTokenFile(tokenFile);
 }

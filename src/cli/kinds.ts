@@ -15,10 +15,10 @@ import { clusterOf, readNodeId } from '../api/ids.ts';
 import { formatSegments, type Segments } from '../api/topology.ts';
 import { toAge, toSize } from './output/values.ts';
 
-/** What is listed: plain data with an id of its own. */
+/** An entry of a list, as the gateway returns it. */
 export type Entry = { readonly id: string };
 
-/** What is asked of a list. */
+/** The filters of a list; without any, everything is listed. */
 export type Query = Readonly<
   Partial<Record<'cluster' | 'id' | 'volumeId' | 'nodeId' | 'resource' | 'since' | 'until', string>>
 > & { readonly limit?: number };
@@ -30,25 +30,26 @@ export type Column<E extends Entry = Entry> = {
   readonly head: string;
   of(entry: E, nowMs: number): Value;
   show?(value: number): string;
-  /** Only in the wide table. */
+  /** True for a column of `-o wide` only. */
   readonly isWide?: boolean;
 };
 
-/** What operators list, by its name. */
+/** A kind of entry that operators list. */
 export type Kind<E extends Entry = Entry> = {
+  /** The word for one entry. */
   readonly one: string;
   readonly doc: string;
   readonly columns: readonly Column<E>[];
-  /** What was: the newest comes first, nothing is ever changed, and all of it is more than anybody reads. */
+  /** True for a log: entries never change, the newest comes first, and a list without a limit would be too long. */
   readonly isLog?: boolean;
-  /** What finds a thing by its name, in the cluster when one is chosen; with an `id` there is one at most. */
+  /** Makes the query for a name that a user typed, in `cluster` when one is chosen. A query with an `id` finds at most one entry. */
   ask(name: string, cluster?: string): Query;
   page(client: StorageClient, query: Query & { readonly pageToken: string }, call: Call): Promise<Page<E>>;
 };
 
 type Page<E> = { readonly entries: readonly E[]; readonly nextPageToken?: string | undefined };
 
-/** Keeps the type of a kind's entries while it is written. */
+/** Infers the type of a kind's entries from its row. */
 function kind<E extends Entry>(row: Kind<E>): Kind<E> {
   return row;
 }
@@ -59,7 +60,7 @@ const age = {
   show: toAge,
 };
 const size = (head: string, of: (entry: never) => number | undefined) => ({ head, of, show: toSize });
-/** A node as people know it, without the key in its id. */
+/** The node's name, which is its id without the key. */
 const nameOf = (nodeId: string): string => readNodeId(nodeId).name;
 const wide = <C extends object>(column: C) => ({ ...column, isWide: true });
 const list = (words: readonly string[] = []): string => words.join(',');
@@ -67,7 +68,7 @@ const places = (topologies: readonly Segments[] | undefined): string => list(top
 
 const volumes = kind<AnyVolume>({
   one: 'volume',
-  doc: 'volumes in any state, the soft-deleted included',
+  doc: 'volumes in any state, soft-deleted ones included',
   ask: ofCluster('.'),
   page: async (client, query, call) => toPage(await client.listAnyVolumes(query, call), 'volumes'),
   columns: [
@@ -86,7 +87,13 @@ const volumes = kind<AnyVolume>({
     }),
     wide({
       head: 'shared',
-      of: ({ grants }: AnyVolume) => list(grants?.map(({ cluster, access }) => `${cluster}:${access}`)),
+      of: ({ grants }: AnyVolume) =>
+        list(
+          grants?.map(
+            ({ cluster, access, isAccepted }) =>
+              `${cluster}:${access}${isAccepted === false ? ':not-accepted' : ''}`,
+          ),
+        ),
     }),
     wide({ head: 'topology', of: ({ topology }: AnyVolume) => places(topology) }),
     wide({ head: 'storage-id', of: ({ storageId }: AnyVolume) => storageId }),
@@ -115,7 +122,7 @@ const snapshots = kind<AnySnapshot>({
 
 const attachments = kind<AnyAttachment>({
   one: 'attachment',
-  doc: 'what is attached where; a name is that of a volume, or volume/cluster/node',
+  doc: 'attachments of volumes to nodes; a name is a volume, or volume/cluster/node',
   ask: (name, cluster) =>
     name.includes('/') ? { id: name } : { volumeId: ofCluster('.')(name, cluster).id ?? name },
   page: async (client, query, call) => toPage(await client.listAnyAttachments(query, call), 'attachments'),
@@ -140,7 +147,7 @@ const nodes = kind<AnyNode>({
   columns: [
     { head: 'id', of: ({ cluster, nodeId }) => `${cluster}/${nameOf(nodeId)}` },
     { head: 'volumes', of: ({ volumes: attached }) => attached },
-    { head: 'most', of: ({ maxVolumes }) => maxVolumes },
+    { head: 'max', of: ({ maxVolumes }) => maxVolumes },
     { head: 'topology', of: ({ topology }) => (topology ? formatSegments(topology) : '') },
     wide({ head: 'cluster', of: ({ cluster }: AnyNode) => cluster }),
     wide({ head: 'node', of: ({ nodeId }: AnyNode) => nameOf(nodeId) }),
@@ -150,7 +157,7 @@ const nodes = kind<AnyNode>({
 
 const pools = kind<PoolState>({
   one: 'pool',
-  doc: 'pools, how full they are, and why they wait',
+  doc: 'pools, with their space and the reason why they wait',
   ask: id => ({ id }),
   page: async (client, query, call) => toPage(await client.listPools(query, call), 'pools'),
   columns: [
@@ -170,7 +177,7 @@ const pools = kind<PoolState>({
 
 const clusters = kind<ClusterState>({
   one: 'cluster',
-  doc: 'clusters, and what they have',
+  doc: 'clusters, with their quotas and usage',
   ask: id => ({ id }),
   page: async (client, query, call) => toPage(await client.listClusters(query, call), 'clusters'),
   columns: [
@@ -192,7 +199,7 @@ const clusters = kind<ClusterState>({
 
 const operations = kind<RunningOperation>({
   one: 'operation',
-  doc: 'what gateways work on now; a name is that of a volume, or kind/id',
+  doc: 'running operations; a name is a volume, or kind/id',
   ask: (name, cluster) =>
     name.includes('/') ? { id: name } : { id: `volume/${ofCluster('.')(name, cluster).id}` },
   page: async (client, query, call) => toPage(await client.listOperations(query, call), 'operations'),
@@ -208,7 +215,7 @@ const operations = kind<RunningOperation>({
 
 const queues = kind<Queue>({
   one: 'queue',
-  doc: 'what waits for its turn at a pool; a name is pool/cluster',
+  doc: 'queues of operations that wait for a slot at a pool; a name is pool/cluster',
   ask: id => ({ id }),
   page: async (client, query, call) => toPage(await client.listQueues(query, call), 'queues'),
   columns: [
@@ -224,7 +231,7 @@ const queues = kind<Queue>({
 
 const audit = kind<AuditEntry>({
   one: 'entry',
-  doc: 'who changed what, and how that ended, the newest 100 first, or as many as --limit says; a name is that of what was changed',
+  doc: 'the audit log: who changed which resource and the outcome; the newest 100 entries, or --limit; a name is the resource',
   isLog: true,
   ask: (name, cluster) => ({ resource: ofCluster('.')(name, cluster).id ?? name }),
   async page(client, query, call) {
@@ -238,13 +245,14 @@ const audit = kind<AuditEntry>({
     { head: 'resource', of: ({ resource }) => resource },
     { head: 'about', of: ({ about }) => about },
     { head: 'code', of: ({ code }) => code },
+    { head: 'times', of: ({ count }) => count },
     wide({ head: 'kind', of: ({ kind: of }: AuditEntry) => of }),
+    wide({ head: 'first', of: ({ firstAt }: AuditEntry) => firstAt }),
     wide({ head: 'subject', of: ({ subject }: AuditEntry) => subject }),
     wide({ head: 'request', of: ({ requestId }: AuditEntry) => requestId }),
   ],
 });
 
-/** The name of a kind. */
 export type KindName =
   | 'volumes'
   | 'snapshots'
@@ -256,7 +264,7 @@ export type KindName =
   | 'queues'
   | 'audit';
 
-/** All that operators list. */
+/** All kinds of entries that operators list. */
 export const kinds: Readonly<Record<KindName, Kind>> = {
   volumes,
   snapshots,
@@ -269,18 +277,18 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
   audit,
 };
 
-/** A quota as `bytes:1Gi/10Gi`. */
+/** Formats a quota as `bytes:1Gi/10Gi`. */
 export function toQuota({ path, used, limit }: ClusterState['quotas'][number]): string {
   const show = path.endsWith('bytes') ? toSize : String;
   return `${path}:${show(used)}/${show(limit)}`;
 }
 
-/** How much of a pool is reserved, in percent. */
+/** Calculates the reserved part of a pool in percent; undefined for a pool of unknown size. */
 export function usedOf({ totalBytes, reservedBytes }: Pick<PoolState, 'totalBytes' | 'reservedBytes'>) {
   return totalBytes ? Math.round((100 * reservedBytes) / totalBytes) : undefined;
 }
 
-/** An id has its cluster's name in front; where a cluster is chosen, that can be left out. */
+/** Makes queries by id, which put the chosen cluster in front of a name that has none. */
 function ofCluster(separator: '.' | '/'): Kind['ask'] {
   return (name, cluster) => {
     const isWhole = cluster === undefined || name.includes('/') || (separator === '.' && clusterOf(name));

@@ -1,17 +1,12 @@
 import { commands } from './commands.ts';
+import { streams } from './output/terminal.ts';
 import { runCommand, type Io } from './run.ts';
 
-// To import it is to load all that it would load late.
+// A static import would load all of node:util at start.
 const { styleText } = process.getBuiltinModule('node:util');
 
-/** The streams are made when they are needed: a program that only logs has none. */
 const io: Io = {
-  out(text) {
-    const { stdout } = process;
-    if (stdout.listenerCount('error') === 0) stdout.on('error', endOfOutput);
-    stdout.write(text);
-  },
-  err: text => void process.stderr.write(text),
+  ...streams,
   env: process.env,
   get isTerminal() {
     return process.stdout.isTTY;
@@ -24,9 +19,4 @@ if (argv[0] === '--version') io.out(`${(await import('../lib/version.ts')).versi
 else {
   const status = await runCommand(argv, { path: 'fairlead', commands }, io);
   if (status !== undefined) process.exitCode = status;
-}
-
-/** Who reads as far as it wants, such as `head`, ends the rest. */
-function endOfOutput({ code }: NodeJS.ErrnoException): void {
-  process.exit(code === 'EPIPE' ? 0 : 1);
 }

@@ -1,3 +1,5 @@
+import { toTerminal } from '../api/http/printable.ts';
+import { createTerminal } from './output/terminal.ts';
 import { describeStartFault } from '../lib/lifecycle.ts';
 import {
   describeSettings,
@@ -7,55 +9,58 @@ import {
   type Sources,
 } from '../lib/settings.ts';
 
-/** What a command speaks with: data goes to `out`, all else to `err`. */
+/** The streams and the environment of a command: data goes to `out`, everything else to `err`. */
 export type Io = {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly env: NodeJS.ProcessEnv;
-  /** Somebody looks at what goes out, now. */
+  /** True when `out` is a terminal, not a file or a pipe. */
   readonly isTerminal: boolean;
-  /** The text in a colour of `node:util`, where the one who looks at it wants colours. */
+  /** Colours the text, unless the user has turned colours off. */
   readonly style: (format: Colour, text: string) => string;
-  /** Ends what goes on and on; without it a signal ends the process. */
+  /** Marks the command's own control sequences, so that they reach the terminal; all other ones are escaped. */
+  readonly steer?: (sequences: string) => string;
+  /** Ends a command that repeats, such as `--watch`; without it a signal ends the process. */
   readonly signal?: AbortSignal;
 };
 
-/** A colour that means something. */
+/** A style that `node:util` knows. */
 export type Colour = 'yellow' | 'red' | 'bold';
 
 /**
- * What a command needs and does: `run` gets the settings, read and checked, and returns the exit status, or nothing when it
- * goes on. The settings of `operands` may stand in this order without their flags. One with a `fallback` is one of many
- * commands of a shell, and takes no offence at variables that others of them know.
+ * A command's settings and its work. `run` gets the settings checked, and returns the exit status, or nothing for a program
+ * that keeps running.
  */
 export type Runnable = {
   readonly settings: SettingsTable;
+  /** Settings that may be given without their flags, in this order. */
   readonly operands?: readonly string[];
+  /** Gives settings that neither flags nor variables set. A command with it ignores variables that only other commands know. */
   readonly fallback?: (env: NodeJS.ProcessEnv) => NonNullable<Sources['fallback']>;
   readonly run: (values: never, io: Io) => Promise<number | void>;
 };
 
-/** One command, or the commands below it; most are loaded only when they are asked for. */
-export type Loaded = Runnable | { readonly commands: Commands };
+/** A command, or a group of commands. */
+export type LoadedCommand = Runnable | { readonly commands: Commands };
 
-/** A command as it is listed. `alias` is another name of it. */
+/** A command with its description. With `load`, its code is loaded when it is called. `alias` is a second name. */
 export type Command = { readonly doc: string; readonly alias?: string } & (
-  | Loaded
-  | { readonly load: () => Promise<Loaded> }
+  | LoadedCommand
+  | { readonly load: () => Promise<LoadedCommand> }
 );
 
 /** Commands by their names. */
 export type Commands = Readonly<Record<string, Command>>;
 
-/** Commands, and what stands before their names. */
+/** A group of commands, with the words that lead to it, such as `fairlead get`. */
 type Level = { readonly path: string; readonly commands: Commands };
 
-/** A command that does something, and the words that call it. */
-export type Listed = { readonly path: string; readonly doc: string; readonly command: Runnable };
+/** A command that is not a group, with all the words that call it. */
+export type ListedCommand = { readonly path: string; readonly doc: string; readonly command: Runnable };
 
-/** Every command of a table and of those below it, in its order, each loaded. */
-export async function listCommands({ path, commands }: Level): Promise<readonly Listed[]> {
-  const all: Listed[] = [];
+/** Loads and lists every command of a level and of the levels below it, in the order of the tables. */
+export async function listCommands({ path, commands }: Level): Promise<readonly ListedCommand[]> {
+  const all: ListedCommand[] = [];
   for (const [name, command] of Object.entries(commands)) {
     const loaded = await load(command);
     const own = `${path} ${name}`;
@@ -65,12 +70,26 @@ export async function listCommands({ path, commands }: Level): Promise<readonly 
   return all;
 }
 
-/** Runs the command that is named, and returns the exit status: 1 with a line on `err` for each fault. */
-export async function runCommand(
-  [name, ...argv]: readonly string[],
-  level: Level,
-  io: Io,
-): Promise<number | undefined> {
+/**
+ * Runs the command that `argv` names, and returns its exit status: 1, with a line on `err` for each fault, when it fails.
+ * Text from elsewhere that the command prints cannot steer the terminal.
+ */
+export async function runCommand(argv: readonly string[], level: Level, io: Io): Promise<number | undefined> {
+  const [out, err] = [createTerminal(io.out), createTerminal(io.err)];
+  return run(argv, level, {
+    out: out.write,
+    err: err.write,
+    env: io.env,
+    get isTerminal() {
+      return io.isTerminal;
+    },
+    style: (format, text) => out.own(io.style(format, toTerminal(text))),
+    steer: out.own,
+    ...(io.signal && { signal: io.signal }),
+  });
+}
+
+async function run([name, ...argv]: readonly string[], level: Level, io: Io): Promise<number | undefined> {
   const fail = (faults: readonly string[], path: string): number => {
     for (const fault of faults) io.err(`${path}: ${fault}\n`);
     return 1;
@@ -83,13 +102,13 @@ export async function runCommand(
   if (!command) {
     const names = Object.keys(level.commands);
     return fail(
-      [`unknown command "${name}"${suggest(name, names)}; there are ${names.join(', ')}`],
+      [`unknown command "${name}"${suggest(name, names)}; the commands are ${names.join(', ')}`],
       level.path,
     );
   }
   const path = `${level.path} ${known}`;
   const loaded = await load(command);
-  if ('commands' in loaded) return runCommand(argv, { path, commands: loaded.commands }, io);
+  if ('commands' in loaded) return run(argv, { path, commands: loaded.commands }, io);
   if (argv.some(isHelp)) {
     io.out(
       `${path}: ${command.doc}\n\nUsage: ${usageOf(path, loaded)}\n\n${settingsHelp}${describeSettings(loaded.settings)}\n`,
@@ -107,9 +126,9 @@ export async function runCommand(
   }
 }
 
-const settingsHelp = 'Settings, as flags or variables (a flag wins):\n\n';
+const settingsHelp = 'Settings, as flags or environment variables (a flag wins):\n\n';
 
-/** How the command is called. */
+/** Makes the usage line of a command. */
 export function usageOf(path: string, { settings, operands = [] }: Runnable): string {
   const words = operands.map(name => {
     const { isList, optional } = settings[name] ?? {};
@@ -126,13 +145,13 @@ function find(commands: Commands, name: string): readonly [string, Command] | un
 function help({ path, commands: known }: Level): string {
   const width = Math.max(...Object.keys(known).map(name => name.length));
   const list = Object.entries(known).map(([name, { doc }]) => `  ${name.padEnd(width)}  ${doc}`);
-  return `Fairlead, a remote CSI gateway.\n\nUsage: ${path} <command> [--flag value …]\n\n${list.join('\n')}\n\n${path} <command> --help lists its settings.\n`;
+  return `Fairlead, a remote CSI gateway.\n\nUsage: ${path} <command> [--flag value …]\n\n${list.join('\n')}\n\nRun ${path} <command> --help for its settings.\n`;
 }
 
 function isHelp(word: string): boolean {
   return word === '--help' || word === '-h';
 }
 
-async function load(command: Command): Promise<Loaded> {
+async function load(command: Command): Promise<LoadedCommand> {
   return 'load' in command ? command.load() : command;
 }

@@ -2,81 +2,82 @@ import type { StorageClient } from '../api/client.ts';
 import { asProblem, invalidProblem, type Problem, unavailableProblem } from '../api/problem.ts';
 import { hasFeature, type Capabilities, type Feature } from '../api/storage.ts';
 import type { _csi_v1_ControllerServiceCapability_RPC_Type as RpcType } from '../csi/generated/csi/v1/ControllerServiceCapability.ts';
-import { advertisable, type Advertisable, type Advertised } from '../csi/identity.ts';
+import { advertisable, type CapabilityName, type AdvertisedCapabilities } from '../csi/identity.ts';
 import { pause } from '../lib/concurrency.ts';
 import { sameJson } from '../lib/json.ts';
 import type { Log } from '../lib/log.ts';
 import { isVendor } from './vendor.ts';
 
-/** What the services of the controller work with. */
 export type ControllerOptions = {
   readonly client: StorageClient;
   readonly capabilities: ReturnType<typeof createCapabilitySource>;
   readonly cluster: string;
-  /** What the plugin advertises as a whole: the rest is neither given nor taken. */
-  readonly advertised: Advertised;
+  /**
+   * The plugin's capabilities. A request that needs another one is INVALID_ARGUMENT, and answers leave its fields
+   * out.
+   */
+  readonly advertised: AdvertisedCapabilities;
 };
 
-const askTimeoutMs = 10_000;
+const requestTimeoutMs = 10_000;
 const firstPauseMs = 250;
-const longestPauseMs = 15_000;
+const maxPauseMs = 15_000;
 
-/** What is called with each answer that says something new, and how long an answer stands until it is looked at again. */
+/** The callback for each answer that differs from the one before, and the time between two requests. */
 type SourceOptions = {
-  readonly learned: (capabilities: Capabilities) => void;
-  readonly lookEveryMs?: number;
+  readonly onChange: (capabilities: Capabilities) => void;
+  readonly refreshMs?: number;
 };
 
 /**
- * Asks what the storage can do until the gateway answers, and then every so often: a pool that waited offers more once it is
- * there. Sidecars, which ask once, learn of that when they start anew.
+ * Asks the storage for its capabilities until the gateway answers, and again every so often: a pool that was not
+ * ready then may offer more now. Sidecars refreshForever only once, so they see new capabilities after a restart.
  */
 export function createCapabilitySource(
   client: Pick<StorageClient, 'getCapabilities'>,
   log: Log,
-  { learned, lookEveryMs = 60_000 }: SourceOptions,
+  { onChange, refreshMs = 60_000 }: SourceOptions,
 ) {
   let known: Capabilities | undefined;
-  let reason = 'it was not asked yet';
+  let reason = 'the first request has not ended';
   const closing = new AbortController();
 
-  async function look(): Promise<void> {
-    const found = await client.getCapabilities({}, { deadlineMs: Date.now() + askTimeoutMs });
+  async function refresh(): Promise<void> {
+    const found = await client.getCapabilities({}, { deadlineMs: Date.now() + requestTimeoutMs });
     if (sameJson(found, known)) return;
     known = found;
     const pools = known.pools.map(({ name, backend }) => `${name} (${backend})`);
     log.info('the gateway reported its capabilities', { detail: pools.join(', ') });
-    learned(known);
+    onChange(known);
   }
 
-  async function ask(): Promise<void> {
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+  async function refreshForever(): Promise<void> {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
       try {
-        await look();
+        await refresh();
       } catch (error) {
         if (closing.signal.aborted) return;
         reason = asProblem(error).detail;
         if (!known) log.warn('the gateway did not report its capabilities', { detail: reason });
       }
-      await pause((known ? lookEveryMs : pauseMs) * (0.5 + Math.random()), closing.signal);
+      await pause((known ? refreshMs : pauseMs) * (0.5 + Math.random()), closing.signal);
     }
   }
 
-  // It fails only when it is closed while it pauses.
-  ask().catch(() => {});
+  // `refreshForever` rejects only when `close` ends a pause.
+  refreshForever().catch(() => {});
   return {
-    /** Throws UNAVAILABLE, with the reason, until the gateway has answered once. */
+    /** Returns the last capabilities. UNAVAILABLE, with the reason, until the gateway has answered once. */
     get(): Capabilities {
       if (!known) throw unavailableProblem(`the gateway has not reported its capabilities: ${reason}`);
       return known;
     },
     isKnown: () => known !== undefined,
-    /** Stops asking. */
     close: () => closing.abort(),
   };
 }
 
-/** What the Controller service offers in front of a storage with these capabilities. */
+/** Lists the RPCs that the Controller service offers for a storage with these capabilities. */
 export function offeredRpcs(storage: Capabilities): RpcType[] {
   const has = (feature: Feature, ...types: RpcType[]): RpcType[] =>
     hasFeature(storage, feature) ? types : [];
@@ -85,7 +86,8 @@ export function offeredRpcs(storage: Capabilities): RpcType[] {
     'PUBLISH_UNPUBLISH_VOLUME',
     'LIST_VOLUMES',
     ...has('capacity', 'GET_CAPACITY'),
-    // A snapshot that no volume can be made from is of no use to a cluster (CSI spec, "ControllerGetCapabilities").
+    // A snapshot is of no use to a cluster that cannot create a volume from it (CSI spec,
+    // "ControllerGetCapabilities").
     ...(hasFeature(storage, 'restore')
       ? has('snapshots', 'CREATE_DELETE_SNAPSHOT', 'LIST_SNAPSHOTS', 'GET_SNAPSHOT')
       : []),
@@ -103,26 +105,32 @@ export function offeredRpcs(storage: Capabilities): RpcType[] {
   ];
 }
 
-/** INVALID_ARGUMENT for a field that must not be given. */
+/** INVALID_ARGUMENT for a field of a capability that the plugin does not advertise. */
 export function unofferedProblem(field: string): Problem {
-  return invalidProblem(`${field} is given, but this driver does not offer it`);
+  return invalidProblem(`${field} is set, but this driver does not support it; remove it`);
 }
 
-/** What a storage must have for what is advertised. */
-const needs: Readonly<Record<Advertisable, readonly Feature[]>> = {
+/** The features that a storage must have for each capability of the plugin. */
+const needs: Readonly<Record<CapabilityName, readonly Feature[]>> = {
   'group-snapshots': ['groups'],
   'changed-blocks': ['changes'],
   topology: ['topology'],
   'snapshot-topology': ['topology', 'snapshots'],
 };
 
-/** One sentence for each word on which the setting, which is the same on all nodes, and the storage do not agree. */
-export function findDisagreements(advertised: Advertised, storage: Capabilities): readonly string[] {
+/**
+ * Compares the setting, which is the same on all nodes, with the storage. Returns a sentence for each capability that
+ * only one of them has.
+ */
+export function findDisagreements(
+  advertised: AdvertisedCapabilities,
+  storage: Capabilities,
+): readonly string[] {
   return advertisable.flatMap(word => {
     const has = needs[word].every(feature => hasFeature(storage, feature));
     if (has === advertised.includes(word)) return [];
     return has
-      ? [`the storage has "${word}", and --plugin-capabilities does not: clusters do without it`]
-      : [`--plugin-capabilities has "${word}", and the storage does not: clusters count on it in vain`];
+      ? [`the storage supports "${word}" but clusters cannot use it; add it to --plugin-capabilities`]
+      : [`--plugin-capabilities has "${word}" but the storage does not support it; remove it`];
   });
 }

@@ -1,4 +1,4 @@
-import { parseClusterName } from '../api/ids.ts';
+import { parseShortName } from '../api/ids.ts';
 import { advertisedSetting, driverNameSetting } from '../csi/identity.ts';
 import { absolutePath, durationMs, hostPort, httpUrl, text, unixSocket } from '../lib/parsers.ts';
 import { inCluster } from './kubernetes/connection.ts';
@@ -7,25 +7,25 @@ import { allowHttpSetting, logLevelSetting, otlpEndpointSetting, type SettingsOf
 /** All settings of the controller. */
 export const controllerSettings = {
   endpoint: {
-    doc: 'UNIX socket on which CSI is served, ending in .sock',
+    doc: 'path of the UNIX socket for CSI, ending in .sock',
     parse: unixSocket,
     variable: 'CSI_ENDPOINT',
   },
   gateway: { doc: 'address of the storage API, such as https://storage.example', parse: httpUrl },
   'allow-http': allowHttpSetting,
-  cluster: { doc: 'name under which this cluster is enrolled at the gateway', parse: parseClusterName },
+  cluster: { doc: 'name of this cluster at the gateway', parse: parseShortName },
   'key-file': {
     doc: 'file with the private key (a JWK with kid, Ed25519 or P-256) that signs tokens; read again when it changes',
     parse: absolutePath,
     optional: true,
   },
   'token-file': {
-    doc: 'file with a token that another program renews, such as one that Kubernetes projects for a service account, in place of --key-file; read again all the time',
+    doc: 'file with a token that another program renews, such as a projected service account token; replaces --key-file, and is read again for requests more than 1s apart',
     parse: absolutePath,
     optional: true,
   },
   'tls-cert-file': {
-    doc: 'PEM file with the certificate by which the gateway lets this connect, where it asks for one; read for each new connection',
+    doc: 'PEM file with the client certificate for gateways that require one; read for each new connection',
     parse: absolutePath,
     optional: true,
   },
@@ -35,32 +35,32 @@ export const controllerSettings = {
     optional: true,
   },
   issuer: {
-    doc: "the issuer of tokens by --key-file; without it the cluster's name",
+    doc: "issuer of tokens made with --key-file; default: the cluster's name",
     parse: text,
     optional: true,
   },
   audience: {
-    doc: 'the audience of tokens by --key-file, as set at the gateway',
+    doc: 'audience of tokens made with --key-file, as set at the gateway',
     parse: text,
     default: 'fairlead',
   },
   'token-lifetime': {
-    doc: 'how long a token is good for, at most 1h',
+    doc: 'lifetime of a token, between 10s and 1h',
     parse: tokenLifetimeMs,
     default: '5m',
   },
   kubernetes: {
-    doc: 'the cluster whose nodes are reported to the gateway: "in-cluster" (by the service account of the pod) or the path of a kubeconfig file; without it none are',
+    doc: 'cluster whose nodes are reported to the gateway: "in-cluster" (the service account of the pod) or the path of a kubeconfig file; without it no nodes are reported',
     parse: kubernetesSource,
     optional: true,
   },
   'drained-nodes': {
-    doc: 'ConfigMap, as NAMESPACE/NAME, into which the nodes that are being drained are written; for agents with --drained-nodes-file',
+    doc: "ConfigMap, as NAMESPACE/NAME, that receives the ids of nodes being drained (nodes) and the gateway's public keys (jwks.json); for agents with --drained-nodes-file and --gateway-keys-file",
     parse: configMapName,
     optional: true,
   },
-  'health-listen': {
-    doc: 'host:port to serve /healthz (200 while the CSI socket answers, whether or not the gateway does) and /metrics on, over HTTP and to anybody; without it none is served',
+  'metrics-listen': {
+    doc: 'host:port of an HTTP server without authentication for /healthz (200 while the CSI socket answers, even if the gateway is down) and /metrics; without it there is none',
     parse: hostPort,
     optional: true,
   },
@@ -70,7 +70,6 @@ export const controllerSettings = {
   'log-level': logLevelSetting,
 } as const;
 
-/** The controller's settings, read and checked. */
 export type ControllerConfig = SettingsOf<typeof controllerSettings>;
 
 function kubernetesSource(value: string): string {
@@ -79,12 +78,13 @@ function kubernetesSource(value: string): string {
 
 function configMapName(value: string): string {
   if (!/^[a-z0-9-]{1,63}\/[a-z0-9.-]{1,253}$/.test(value))
-    throw new Error(`"${value}" is not a NAMESPACE/NAME`);
+    throw new Error(`"${value}" is not a ConfigMap; use NAMESPACE/NAME`);
   return value;
 }
 
 function tokenLifetimeMs(value: string): number {
   const lifetimeMs = durationMs(value);
-  if (lifetimeMs < 10_000 || lifetimeMs > 3_600_000) throw new Error(`"${value}" is not between 10s and 1h`);
+  if (lifetimeMs < 10_000 || lifetimeMs > 3_600_000)
+    throw new Error(`"${value}" is not a token lifetime; use 10s to 1h`);
   return lifetimeMs;
 }

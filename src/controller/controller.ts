@@ -1,4 +1,5 @@
 import { toPublishContext } from '../api/attachment.ts';
+import { byteLength, maxIdBytes } from '../api/ids.ts';
 import { invalidProblem, unavailableProblem } from '../api/problem.ts';
 import type { Snapshot } from '../api/snapshot.ts';
 import type { Health, Volume } from '../api/volume.ts';
@@ -8,7 +9,7 @@ import {
   readCapabilities,
   readCapability,
   readCapacityRange,
-  readId,
+  readKnownId,
   readName,
   readNodeId,
 } from '../csi/request.ts';
@@ -17,16 +18,19 @@ import { offeredRpcs, type ControllerOptions } from './capabilities.ts';
 import {
   ignoreMissing,
   isCreated,
-  readGiven,
+  minimumOfClass,
+  readOptionalParameters,
   readPage,
   readParameters,
   readRequirement,
   readSegments,
+  readSnapshotParameters,
   readSource,
   resourceId,
   toCsiSnapshot,
   toCsiVolume,
 } from './messages.ts';
+import { requireTrueContext } from './volume-context.ts';
 
 /** The Controller service (CSI spec, "Controller Service RPC"): each RPC is one call of the Storage API. */
 export function createController(options: ControllerOptions): Handlers<ControllerHandlers> {
@@ -42,7 +46,7 @@ export function createController(options: ControllerOptions): Handlers<Controlle
         capabilities: readCapabilities(request.volume_capabilities),
         parameters: readParameters(request.parameters),
         source: readSource(request.volume_content_source),
-        mutableParameters: readGiven(request.mutable_parameters, 'mutable_parameters'),
+        mutableParameters: readOptionalParameters(request.mutable_parameters, 'mutable_parameters'),
         topology: readRequirement(request.accessibility_requirements, 'topology', options),
       };
       const volume = await client.createVolume({ volumeId: resourceId(cluster, name), body }, call);
@@ -50,15 +54,17 @@ export function createController(options: ControllerOptions): Handlers<Controlle
     },
 
     async DeleteVolume(request, call) {
-      await client.deleteVolume({ volumeId: readId(request.volume_id, 'volume_id') }, call);
+      await client.deleteVolume({ volumeId: readKnownId(request.volume_id, 'volume_id') }, call);
       return {};
     },
 
     async ControllerPublishVolume(request, call) {
-      const volumeId = readId(request.volume_id, 'volume_id');
+      const volumeId = readKnownId(request.volume_id, 'volume_id');
       const nodeId = readNodeId(request.node_id);
       if (nodeId === '') throw invalidProblem('node_id is missing');
       const capability = readCapability(request.volume_capability);
+      const context = readParameters(request.volume_context, 'volume_context');
+      await requireTrueContext(client, { volumeId, context, capability }, call);
       const body = { capability, readonly: request.readonly };
       const { state, attachment } = await client.attachVolume({ volumeId, nodeId, body }, call);
       if (state !== 'attached' || !attachment)
@@ -67,7 +73,7 @@ export function createController(options: ControllerOptions): Handlers<Controlle
     },
 
     async ControllerUnpublishVolume(request, call) {
-      const volumeId = readId(request.volume_id, 'volume_id');
+      const volumeId = readKnownId(request.volume_id, 'volume_id');
       const nodeId = readNodeId(request.node_id);
       if (nodeId === '') await client.detachVolumeFromAllNodes({ volumeId }, call);
       else await client.detachVolume({ volumeId, nodeId }, call);
@@ -76,12 +82,12 @@ export function createController(options: ControllerOptions): Handlers<Controlle
 
     async ValidateVolumeCapabilities(request, call) {
       const { volume_capabilities, volume_context, parameters, mutable_parameters } = request;
-      const volumeId = readId(request.volume_id, 'volume_id');
+      const volumeId = readKnownId(request.volume_id, 'volume_id');
       const body = {
         capabilities: readCapabilities(volume_capabilities),
-        parameters: readGiven(parameters, 'parameters'),
-        context: readGiven(volume_context, 'volume_context'),
-        mutableParameters: readGiven(mutable_parameters, 'mutable_parameters'),
+        parameters: readOptionalParameters(parameters, 'parameters'),
+        context: readOptionalParameters(volume_context, 'volume_context'),
+        mutableParameters: readOptionalParameters(mutable_parameters, 'mutable_parameters'),
       };
       const { confirmed, message } = await client.validateVolume({ volumeId, body }, call);
       return confirmed
@@ -106,10 +112,11 @@ export function createController(options: ControllerOptions): Handlers<Controlle
         capabilities: wanted.length > 0 ? readCapabilities(wanted) : undefined,
       };
       const { availableBytes, ...bounds } = await client.getCapacity({ body }, call);
+      const minBytes = Math.max(bounds.minimumVolumeBytes ?? 0, minimumOfClass(request.parameters));
       return {
         available_capacity: availableBytes,
         maximum_volume_size: toSize(bounds.maximumVolumeBytes),
-        minimum_volume_size: toSize(bounds.minimumVolumeBytes),
+        minimum_volume_size: toSize(minBytes || bounds.minimumVolumeBytes),
       };
     },
 
@@ -121,8 +128,8 @@ export function createController(options: ControllerOptions): Handlers<Controlle
       const name = readName(request.name);
       const body = {
         name,
-        volumeId: readId(request.source_volume_id, 'source_volume_id'),
-        parameters: readParameters(request.parameters),
+        volumeId: readKnownId(request.source_volume_id, 'source_volume_id'),
+        parameters: readSnapshotParameters(request.parameters),
         topology: readRequirement(request.accessibility_requirements, 'snapshot-topology', options),
       };
       const snapshotId = resourceId(cluster, name);
@@ -130,7 +137,7 @@ export function createController(options: ControllerOptions): Handlers<Controlle
     },
 
     async DeleteSnapshot(request, call) {
-      await client.deleteSnapshot({ snapshotId: readId(request.snapshot_id, 'snapshot_id') }, call);
+      await client.deleteSnapshot({ snapshotId: readKnownId(request.snapshot_id, 'snapshot_id') }, call);
       return {};
     },
 
@@ -142,21 +149,22 @@ export function createController(options: ControllerOptions): Handlers<Controlle
         const isFound = one && isCreated(one) && (!volumeId || volumeId === one.volumeId);
         return { entries: isFound ? [{ snapshot: toSnapshot(one) }] : [] };
       }
+      if (byteLength(volumeId) > maxIdBytes) return { entries: [] };
       const { snapshots, nextPageToken = '' } = await client.listSnapshots({ ...page, volumeId }, call);
       const entries = snapshots.map(snapshot => ({ snapshot: toSnapshot(snapshot) }));
       return { entries, next_token: nextPageToken };
     },
 
     async GetSnapshot(request, call) {
-      const snapshotId = readId(request.snapshot_id, 'snapshot_id');
+      const snapshotId = readKnownId(request.snapshot_id, 'snapshot_id');
       return { snapshot: toSnapshot(await client.getSnapshot({ snapshotId }, call)) };
     },
 
     async ControllerExpandVolume(request, call) {
-      const volumeId = readId(request.volume_id, 'volume_id');
+      const volumeId = readKnownId(request.volume_id, 'volume_id');
       if (!request.capacity_range) throw invalidProblem('capacity_range is missing');
       const body = readCapacityRange(request.capacity_range);
-      // How it is used changes nothing: the node must look at raw block devices again, too.
+      // The capability does not matter: the node has to rescan raw block devices as well.
       if (request.volume_capability) readCapability(request.volume_capability);
       const volume = await client.expandVolume({ volumeId, body }, call);
       return {
@@ -166,19 +174,20 @@ export function createController(options: ControllerOptions): Handlers<Controlle
     },
 
     async ControllerGetVolume(request, call) {
-      const volume = await client.getVolume({ volumeId: readId(request.volume_id, 'volume_id') }, call);
+      const volume = await client.getVolume({ volumeId: readKnownId(request.volume_id, 'volume_id') }, call);
       return { volume: toVolume(volume), status: toStatus(volume) };
     },
 
     async ControllerModifyVolume(request, call) {
-      const mutableParameters = readGiven(request.mutable_parameters, 'mutable_parameters') ?? {};
-      const volumeId = readId(request.volume_id, 'volume_id');
+      const mutableParameters =
+        readOptionalParameters(request.mutable_parameters, 'mutable_parameters') ?? {};
+      const volumeId = readKnownId(request.volume_id, 'volume_id');
       await client.modifyVolume({ volumeId, body: { mutableParameters } }, call);
       return {};
     },
 
     async ControllerGetVolumeHealth(request, call) {
-      const volumeId = readId(request.volume_id, 'volume_id');
+      const volumeId = readKnownId(request.volume_id, 'volume_id');
       return { volume_health: toCsiHealth(await client.getVolumeHealth({ volumeId }, call)) };
     },
 
@@ -189,7 +198,6 @@ export function createController(options: ControllerOptions): Handlers<Controlle
   };
 }
 
-/** What is wrong with a volume, in CSI's words. */
 function toCsiHealth({ volumeId, entries }: Health): VolumeHealth {
   return { volume_id: volumeId, health_statuses: entries };
 }
@@ -198,7 +206,10 @@ function toSize(bytes: number | undefined): { value: number } | null {
   return bytes === undefined ? null : { value: bytes };
 }
 
-/** A node counts until its detaching is done, and not before its attaching is. */
+/**
+ * Lists the nodes that a volume is attached to. A node appears once attaching is done, and stays until detaching is
+ * done.
+ */
 function toStatus(volume: Volume): { published_node_ids: string[] } {
   const published = volume.attachments.filter(attachment => attachment.state !== 'attaching');
   return { published_node_ids: published.map(attachment => attachment.nodeId) };

@@ -2,13 +2,13 @@ import { hasFeature } from '../api/storage.ts';
 import { invalidProblem } from '../api/problem.ts';
 import type { Group } from '../api/snapshot.ts';
 import type { GroupControllerHandlers } from '../csi/generated/csi/v1/GroupController.ts';
-import type { Advertised } from '../csi/identity.ts';
-import { readId, readName } from '../csi/request.ts';
+import type { AdvertisedCapabilities } from '../csi/identity.ts';
+import { readKnownId, readName } from '../csi/request.ts';
 import type { Handlers } from '../csi/call.ts';
 import type { ControllerOptions } from './capabilities.ts';
 import {
   ignoreMissing,
-  readParameters,
+  readSnapshotParameters,
   requireCreated,
   resourceId,
   toCsiSnapshot,
@@ -29,13 +29,13 @@ export function createGroupController(options: ControllerOptions): Handlers<Grou
       const name = readName(request.name);
       const volumeIds = readIds(request.source_volume_ids, 'source_volume_ids');
       if (volumeIds.length === 0) throw invalidProblem('source_volume_ids is missing');
-      const spec = { name, volumeIds, parameters: readParameters(request.parameters) };
+      const spec = { name, volumeIds, parameters: readSnapshotParameters(request.parameters) };
       const groupId = resourceId(cluster, name);
       return { group_snapshot: toGroup(await client.createGroup({ groupId, body: spec }, call)) };
     },
 
     async DeleteVolumeGroupSnapshot(request, call) {
-      const groupId = readId(request.group_snapshot_id, 'group_snapshot_id');
+      const groupId = readKnownId(request.group_snapshot_id, 'group_snapshot_id');
       const snapshotIds = readIds(request.snapshot_ids, 'snapshot_ids');
       const group = await client.getGroup({ groupId }, call).catch(ignoreMissing);
       if (!group) return {};
@@ -45,7 +45,7 @@ export function createGroupController(options: ControllerOptions): Handlers<Grou
     },
 
     async GetVolumeGroupSnapshot(request, call) {
-      const groupId = readId(request.group_snapshot_id, 'group_snapshot_id');
+      const groupId = readKnownId(request.group_snapshot_id, 'group_snapshot_id');
       const snapshotIds = readIds(request.snapshot_ids, 'snapshot_ids');
       const group = await client.getGroup({ groupId }, call);
       requireMembers(group, snapshotIds);
@@ -55,17 +55,17 @@ export function createGroupController(options: ControllerOptions): Handlers<Grou
 }
 
 function readIds(ids: readonly string[], field: string): string[] {
-  return ids.map((id, index) => readId(id, `${field}[${index}]`));
+  return ids.map((id, index) => readKnownId(id, `${field}[${index}]`));
 }
 
-/** What the caller takes for the group's members must be its members. */
+/** INVALID_ARGUMENT unless `snapshotIds` are exactly the group's members. */
 function requireMembers(group: Group, snapshotIds: readonly string[]): void {
   const members = new Set(group.snapshots.map(({ id }) => id));
   if (members.symmetricDifference(new Set(snapshotIds)).size > 0)
-    throw invalidProblem(`snapshot_ids are not those of group "${group.id}"`);
+    throw invalidProblem(`snapshot_ids differ from the members of group "${group.id}"`);
 }
 
-function toCsiGroup(group: Group, advertised: Advertised) {
+function toCsiGroup(group: Group, advertised: AdvertisedCapabilities) {
   const { id, state, snapshots, createdAt } = group;
   requireCreated('group', group);
   return {

@@ -10,11 +10,11 @@ import type { Metrics } from './metrics.ts';
 const probeTimeoutMs = 2_000;
 
 /**
- * Serves `/healthz`, 200 while the CSI socket answers Probe, with 503 otherwise, and `/metrics`. What it answers does not
- * matter: a controller whose gateway is down would not become better by being started again.
+ * Serves `/healthz` and `/metrics`. `/healthz` is 200 while the CSI socket answers Probe, ready or not, and 503
+ * otherwise: a restart would not help a controller whose gateway is down.
  */
 export async function startHealth(config: ControllerConfig, metrics: Metrics, log: Log) {
-  const listen = config['health-listen'];
+  const listen = config['metrics-listen'];
   if (listen === undefined) return undefined;
   const { Identity } = loadCsi();
   const describe = () =>

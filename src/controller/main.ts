@@ -1,10 +1,12 @@
 import { createClient } from '../api/client.ts';
+import type { ExchangeOptions } from '../api/http/exchange.ts';
+import { fetchGatewayKeys } from '../api/http/gateway-keys.ts';
 import { readTlsFiles } from '../api/http/tls-files.ts';
 import { createTokenSource, readKey, readTokenFile, type TokenSource } from '../api/http/tokens.ts';
 import { createIdentity } from '../csi/identity.ts';
 import { loadCsi } from '../csi/protocol.ts';
 import { serve, type Service } from '../csi/server.ts';
-import type { Running } from '../lib/lifecycle.ts';
+import type { RunningProgram } from '../lib/lifecycle.ts';
 import type { Log } from '../lib/log.ts';
 import { requirePrivate } from '../lib/parsers.ts';
 import { openTracer } from '../lib/tracing/tracer.ts';
@@ -17,9 +19,12 @@ import { createMetrics } from './metrics.ts';
 import { createSnapshotMetadata } from './snapshot-metadata.ts';
 import { createStorage } from './vendor.ts';
 
-/** Starts the controller: CSI without its Node service on a UNIX socket, translated into Storage API calls. */
-export async function startController(config: ControllerConfig, log: Log): Promise<Running> {
-  if (config['allow-http'] === 'false') requirePrivate(config.gateway);
+/**
+ * Starts the controller: serves CSI without the Node service on a UNIX socket, and translates it into Storage API
+ * calls.
+ */
+export async function startController(config: ControllerConfig, log: Log): Promise<RunningProgram> {
+  if (!config['allow-http']) requirePrivate(config.gateway);
   const token = await openTokens(config);
   const tls = readTlsFiles({ cert: config['tls-cert-file'], key: config['tls-key-file'] });
   await using opened = new AsyncDisposableStack();
@@ -31,7 +36,7 @@ export async function startController(config: ControllerConfig, log: Log): Promi
   const csi = loadCsi();
   const advertised = config['plugin-capabilities'];
   const capabilities = createCapabilitySource(http, log, {
-    learned(storage) {
+    onChange(storage) {
       for (const disagreement of findDisagreements(advertised, storage)) log.warn(disagreement);
     },
   });
@@ -68,6 +73,8 @@ export async function startController(config: ControllerConfig, log: Log): Promi
       driverName: config['driver-name'],
       kubernetes,
       drainedNodes,
+      readGatewayKeys: createKeyReader({ url: config.gateway, tls }, log),
+      observeRefused: metrics.observeRefused,
       log,
     });
     opened.defer(() => reporting.close());
@@ -89,11 +96,11 @@ export async function startController(config: ControllerConfig, log: Log): Promi
   };
 }
 
-/** What proves who calls; rejects when that cannot be used from the start. */
+/** Opens the source of the controller's tokens. Rejects when the configured file cannot be used at the start. */
 async function openTokens(config: ControllerConfig): Promise<TokenSource> {
   const { 'key-file': keyFile, 'token-file': tokenFile } = config;
   if ((keyFile === undefined) === (tokenFile === undefined))
-    throw new Error('one of --key-file and --token-file is needed, and not both');
+    throw new Error('set exactly one of --key-file and --token-file');
   if (keyFile === undefined) {
     const token = readTokenFile(tokenFile ?? '');
     await token(false);
@@ -106,4 +113,18 @@ async function openTokens(config: ControllerConfig): Promise<TokenSource> {
     audience: config.audience,
     lifetimeMs: config['token-lifetime'],
   });
+}
+
+/** Reads the gateway's public keys. Warns once when the gateway has none. */
+function createKeyReader(options: ExchangeOptions, log: Log) {
+  let isWarned = false;
+  return async () => {
+    const found = await fetchGatewayKeys(options);
+    if (!found && !isWarned)
+      log.warn(
+        'the gateway has no key and signs nothing; give it --key-file, or start agents that accept unsigned attachments',
+      );
+    isWarned = !found;
+    return found;
+  };
 }

@@ -1,4 +1,6 @@
+import { isKubernetes } from '../api/filesystems.ts';
 import { createHash } from 'node:crypto';
+import { minimumVolumeBytes } from '../api/filesystems/candidates.ts';
 import { maxIdBytes, plainPattern } from '../api/ids.ts';
 import { invalidProblem, Problem } from '../api/problem.ts';
 import type { Snapshot } from '../api/snapshot.ts';
@@ -11,17 +13,15 @@ import type { TopologyRequirement__Output } from '../csi/generated/csi/v1/Topolo
 import type { Volume as CsiVolume } from '../csi/generated/csi/v1/Volume.ts';
 import type { VolumeContentSource__Output } from '../csi/generated/csi/v1/VolumeContentSource.ts';
 import type { Timestamp } from '../csi/generated/google/protobuf/Timestamp.ts';
-import type { Advertised } from '../csi/identity.ts';
-import { readId, readMap } from '../csi/request.ts';
+import type { AdvertisedCapabilities } from '../csi/identity.ts';
+import { readKnownId, readMap } from '../csi/request.ts';
 import { unofferedProblem, type ControllerOptions } from './capabilities.ts';
 
-/** Keys with these prefixes are the sidecars', who pass some on raw, or say whose resource it is; the storage gets none. */
-const ofSidecars = /^(csi\.storage\.k8s\.io|storage\.kubernetes\.io)\//;
 const hashedPattern = /-x[0-9a-f]{32}$/;
 
 /**
- * The id of the resource that a caller names: `<cluster>.<name>`, at most 128 bytes of letters, digits, `_`, `.` and
- * `-`. A name that is too long or has other characters is cut and given a hash, so that two names never share an id.
+ * Makes the id of a new resource: `<cluster>.<name>`, at most 128 bytes of letters, digits, `_`, `.` and `-`. A name
+ * that is too long or has other characters is cut and gets a hash, so that two names never share an id.
  */
 export function resourceId(cluster: string, name: string): string {
   const plain = `${cluster}.${name}`;
@@ -33,56 +33,84 @@ export function resourceId(cluster: string, name: string): string {
 
 type StringMap = Readonly<Record<string, string>>;
 
-/** The keys of a map that are meant for the storage. */
+/** Reads a map without the keys that sidecars add for themselves, such as the name of the claim. */
 export function readParameters(parameters: StringMap, field = 'parameters'): StringMap {
-  const entries = Object.entries(readMap(parameters, field));
-  return Object.fromEntries(entries.filter(([key]) => !ofSidecars.test(key)));
+  return withoutKubernetes(readMap(parameters, field));
 }
 
-/** The same, or undefined when there are none: protobuf has no way to say that a map is empty and not absent. */
-export function readGiven(parameters: StringMap, field: string): StringMap | undefined {
+function withoutKubernetes(map: StringMap): Record<string, string> {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => !isKubernetes(key)));
+}
+
+/**
+ * Reads a snapshot class's parameters for the storage. `deletionPolicy` is a field of the class that Kubernetes
+ * handles itself, but upstream's tests write it among the parameters too. INVALID_ARGUMENT for an unknown policy.
+ */
+export function readSnapshotParameters(parameters: StringMap): StringMap {
+  const { deletionPolicy = 'Delete', ...own } = readParameters(parameters);
+  if (deletionPolicy === 'Delete' || deletionPolicy === 'Retain') return own;
+  throw invalidProblem(`parameters.deletionPolicy is "${deletionPolicy}"; use Delete or Retain`);
+}
+
+/**
+ * Reads a map like `readParameters`; undefined when it is empty, because protobuf cannot tell an empty map from an
+ * absent one.
+ */
+export function readOptionalParameters(parameters: StringMap, field: string): StringMap | undefined {
   const own = readParameters(parameters, field);
   return Object.keys(own).length > 0 ? own : undefined;
 }
 
-/** Which page of a list is wanted. */
+/**
+ * The minimum size in bytes of volumes with the class's filesystem, which the provisioner passes in the parameters; 0
+ * when the class names none.
+ */
+export function minimumOfClass(parameters: StringMap): number {
+  const { 'csi.storage.k8s.io/fstype': fsType } = parameters;
+  return fsType === undefined ? 0 : minimumVolumeBytes([{ accessType: 'mount', fsType }], parameters);
+}
+
+/** Reads the page of a list request. */
 export function readPage(request: { readonly max_entries: number; readonly starting_token: string }) {
   const { max_entries: limit, starting_token: pageToken } = request;
-  if (limit < 0) throw invalidProblem(`max_entries is ${limit}, less than 0`);
+  if (limit < 0) throw invalidProblem(`max_entries is ${limit}; use 0 or more`);
   return { limit, pageToken };
 }
 
-/** What a new volume is to be filled from, or undefined when nothing is asked. */
+/** Reads the source of a new volume; undefined for an empty volume. */
 export function readSource(source: VolumeContentSource__Output | null): VolumeSource | undefined {
   if (!source) return undefined;
   const { snapshot, volume } = source;
   const field = 'volume_content_source';
   if (snapshot)
-    return { kind: 'snapshot', snapshotId: readId(snapshot.snapshot_id, `${field}.snapshot.snapshot_id`) };
-  if (volume) return { kind: 'volume', volumeId: readId(volume.volume_id, `${field}.volume.volume_id`) };
+    return {
+      kind: 'snapshot',
+      snapshotId: readKnownId(snapshot.snapshot_id, `${field}.snapshot.snapshot_id`),
+    };
+  if (volume) return { kind: 'volume', volumeId: readKnownId(volume.volume_id, `${field}.volume.volume_id`) };
   throw invalidProblem(`${field} has neither a snapshot nor a volume`);
 }
 
-type Kind = 'topology' | 'snapshot-topology';
+type TopologyCapability = 'topology' | 'snapshot-topology';
 
 /**
- * Where something new must be reached from, as the storage is asked for it; undefined when nothing is asked, and for a
- * storage that is reached from everywhere. INVALID_ARGUMENT when the plugin does not advertise that it can be asked.
+ * Reads the topology requirement for a new resource. Undefined without a requirement, and for a storage without
+ * topology. INVALID_ARGUMENT when the plugin does not advertise `kind`.
  */
 export function readRequirement(
   requirement: TopologyRequirement__Output | null,
-  kind: Kind,
+  kind: TopologyCapability,
   { advertised, capabilities }: ControllerOptions,
 ): TopologyRequirement | undefined {
   const { requisite = [], preferred = [] } = requirement ?? {};
   if (requisite.length + preferred.length === 0) return undefined;
   if (!advertised.includes(kind)) throw unofferedProblem('accessibility_requirements');
   if (!hasFeature(capabilities.get(), 'topology')) return undefined;
-  const [required, better] = [requisite, preferred].map(terms => terms.map(({ segments }) => segments));
-  return { requisite: required, preferred: better };
+  const [required, preference] = [requisite, preferred].map(terms => terms.map(({ segments }) => segments));
+  return { requisite: required, preferred: preference };
 }
 
-/** Where the volumes are to be reached from whose capacity is asked for; undefined and INVALID_ARGUMENT likewise. */
+/** Reads the topology of a capacity request. Undefined and INVALID_ARGUMENT as in `readRequirement`. */
 export function readSegments(
   topology: Topology__Output | null,
   { advertised, capabilities }: ControllerOptions,
@@ -92,21 +120,21 @@ export function readSegments(
   return hasFeature(capabilities.get(), 'topology') ? topology.segments : undefined;
 }
 
-/** A volume in CSI's words. */
-export function toCsiVolume(volume: Volume, advertised: Advertised): CsiVolume {
+/** Converts a volume to CSI. */
+export function toCsiVolume(volume: Volume, advertised: AdvertisedCapabilities): CsiVolume {
   const { id, sizeBytes, context, source, topology } = volume;
   return {
     volume_id: id,
     capacity_bytes: sizeBytes,
-    volume_context: context,
+    volume_context: withoutKubernetes(context),
     ...(source?.kind === 'snapshot' && { content_source: { snapshot: { snapshot_id: source.snapshotId } } }),
     ...(source?.kind === 'volume' && { content_source: { volume: { volume_id: source.volumeId } } }),
     ...toAccessibleTopology(topology, advertised.includes('topology')),
   };
 }
 
-/** A snapshot in CSI's words. ABORTED for one that is not created yet, or is being deleted. */
-export function toCsiSnapshot(snapshot: Snapshot, advertised: Advertised): CsiSnapshot {
+/** Converts a snapshot to CSI. ABORTED while it is being created or deleted. */
+export function toCsiSnapshot(snapshot: Snapshot, advertised: AdvertisedCapabilities): CsiSnapshot {
   const { id, volumeId, groupId, state, sizeBytes, createdAt, topology } = snapshot;
   requireCreated('snapshot', snapshot);
   return {
@@ -122,24 +150,24 @@ export function toCsiSnapshot(snapshot: Snapshot, advertised: Advertised): CsiSn
 
 type Stateful = { readonly id: string; readonly state: string };
 
-/** False while something is created or deleted. */
+/** False while the resource is being created or deleted. */
 export function isCreated({ state }: Stateful): boolean {
   return state !== 'creating' && state !== 'deleting';
 }
 
-/** ABORTED while something is created or deleted. */
+/** ABORTED while the resource is being created or deleted. */
 export function requireCreated(kind: string, resource: Stateful): void {
   if (!isCreated(resource))
-    throw new Problem('ABORTED', `${kind} "${resource.id}" is ${resource.state} still`);
+    throw new Problem('ABORTED', `${kind} "${resource.id}" is ${resource.state}; try again later`);
 }
 
-/** A point in time in the words of protobuf. */
+/** Converts an ISO 8601 time to protobuf. */
 export function toTimestamp(time: string): Timestamp {
   const ms = Date.parse(time);
   return { seconds: Math.floor(ms / 1_000), nanos: (ms % 1_000) * 1_000_000 };
 }
 
-/** Undefined for what is not there; any other error is thrown on. */
+/** Returns undefined for NOT_FOUND; throws any other error again. */
 export function ignoreMissing(error: unknown): undefined {
   if (!(error instanceof Problem && error.code === 'NOT_FOUND')) throw error;
 }

@@ -2,35 +2,40 @@ import { maxPageBlocks } from '../api/operations.ts';
 import { invalidProblem, Problem, unavailableProblem } from '../api/problem.ts';
 import type { GetMetadataAllocatedResponse } from '../csi/generated/csi/v1/GetMetadataAllocatedResponse.ts';
 import type { SnapshotMetadataHandlers } from '../csi/generated/csi/v1/SnapshotMetadata.ts';
-import { readId } from '../csi/request.ts';
+import { readKnownId } from '../csi/request.ts';
 import type { Handlers, UnaryCall } from '../csi/call.ts';
 import type { ControllerOptions } from './capabilities.ts';
 
-/** How long the gateway may take for one page of blocks. */
+/** The time limit for one page of blocks. */
 const pageTimeoutMs = 60_000;
 
 type Range = { readonly starting_offset: string; readonly max_results: number };
 
 /** The SnapshotMetadata service (CSI spec, "Snapshot Metadata Service RPCs"): pages of blocks as one stream. */
 export function createSnapshotMetadata({ client }: ControllerOptions): Handlers<SnapshotMetadataHandlers> {
-  /** A page that cannot be had is an error of the stream: only after the last page does it end regularly. */
+  /** Streams pages of blocks. The stream ends regularly only after the last page; any failure before is its error. */
   async function* stream(
     { starting_offset, max_results }: Range,
     snapshot: { readonly snapshotId: string; readonly base?: string },
     call: UnaryCall,
   ): AsyncGenerator<GetMetadataAllocatedResponse> {
-    if (max_results < 0) throw invalidProblem(`max_results is ${max_results}, less than 0`);
+    if (max_results < 0) throw invalidProblem(`max_results is ${max_results}; use 0 or more`);
     const limit = Math.min(max_results || maxPageBlocks, maxPageBlocks);
     let offset = Number(starting_offset);
     if (!Number.isSafeInteger(offset) || offset < 0)
-      throw new Problem('OUT_OF_RANGE', `starting_offset is ${starting_offset}, which lies in no snapshot`);
+      throw new Problem(
+        'OUT_OF_RANGE',
+        `starting_offset is ${starting_offset}, which no snapshot contains; use a byte offset of 0 or more`,
+      );
     let sizeBytes: number | undefined;
     for (;;) {
       const deadlineMs = Math.min(call.deadlineMs, Date.now() + pageTimeoutMs);
       const page = await client.listBlocks({ ...snapshot, offset, limit }, { ...call, deadlineMs });
       sizeBytes ??= page.sizeBytes;
       if (page.sizeBytes !== sizeBytes)
-        throw unavailableProblem(`the pages are of ${sizeBytes} and of ${page.sizeBytes} bytes`);
+        throw unavailableProblem(
+          `the snapshot's size changed from ${sizeBytes} to ${page.sizeBytes} bytes between two pages; try again`,
+        );
       yield {
         block_metadata_type: 'VARIABLE_LENGTH',
         volume_capacity_bytes: sizeBytes,
@@ -43,11 +48,11 @@ export function createSnapshotMetadata({ client }: ControllerOptions): Handlers<
 
   return {
     GetMetadataAllocated: (request, call) =>
-      stream(request, { snapshotId: readId(request.snapshot_id, 'snapshot_id') }, call),
+      stream(request, { snapshotId: readKnownId(request.snapshot_id, 'snapshot_id') }, call),
 
     GetMetadataDelta: (request, call) => {
-      const base = readId(request.base_snapshot_id, 'base_snapshot_id');
-      const snapshotId = readId(request.target_snapshot_id, 'target_snapshot_id');
+      const base = readKnownId(request.base_snapshot_id, 'base_snapshot_id');
+      const snapshotId = readKnownId(request.target_snapshot_id, 'target_snapshot_id');
       return stream(request, { snapshotId, base }, call);
     },
   };

@@ -4,14 +4,15 @@ import { type Capabilities, hasFeature } from '../api/storage.ts';
 import type { Validation, ValidationSpec, Volume } from '../api/volume.ts';
 import { sameJson } from '../lib/json.ts';
 
-/** True for a vendor's own storage, which has no pools; a gateway has some. */
+/** True for a vendor's own storage. A vendor reports no pools, a gateway always does. */
 export function isVendor({ pools }: Capabilities): boolean {
   return pools.length === 0;
 }
 
 /**
- * The client of a storage that may be a vendor's. A vendor serves a part of the API: what else a controller needs is asked of
- * it in those terms, and nodes are reported only where they must be known. A gateway is asked as it is.
+ * Wraps the client for a storage that may be a vendor's. A vendor serves only a part of the API, so the wrapper makes
+ * up the other calls from this part, and reports nodes only if the vendor wants them. Calls to a gateway pass
+ * unchanged.
  */
 export function createStorage(
   client: StorageClient,
@@ -30,7 +31,7 @@ export function createStorage(
       for (const { nodeId } of volume?.attachments ?? [])
         await client.detachVolume({ volumeId, nodeId }, call);
     },
-    // All are reported to it, then, whenever they are compared, and none is forgotten.
+    // An empty list makes each comparison report all nodes, and delete none.
     listNodes: async (page, call) => (isVendor(known.get()) ? { nodes: [] } : client.listNodes(page, call)),
     putNode: async ({ nodeId, body }, call) =>
       isVendor(known.get()) && !hasFeature(known.get(), 'nodes')
@@ -45,12 +46,15 @@ function validate(
   { accessModes, accessTypes }: Capabilities,
 ): Validation {
   const id = `volume "${volume.id}"`;
-  const stray = capabilities.find(
+  const unsupported = capabilities.find(
     ({ accessMode, accessType }) => !accessModes.includes(accessMode) || !accessTypes.includes(accessType),
   );
   const differences = [
-    [!stray, `the storage does not offer ${stray?.accessMode} for volumes of type ${stray?.accessType}`],
-    [!parameters || sameJson(parameters, volume.parameters), `${id} was made with other parameters`],
+    [
+      !unsupported,
+      `the storage does not offer ${unsupported?.accessMode} for volumes of type ${unsupported?.accessType}`,
+    ],
+    [!parameters || sameJson(parameters, volume.parameters), `${id} was created with other parameters`],
     [!context || sameJson(context, volume.context), `${id} has another context`],
     [
       !mutableParameters || sameJson(mutableParameters, volume.mutableParameters ?? {}),

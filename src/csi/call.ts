@@ -13,13 +13,13 @@ import { asProblem, callerGone, invalidProblem, problemTable, type Problem } fro
 import { framesOf, type Log } from '../lib/log.ts';
 import { readTraceparent, traceIdOf, type Observe } from '../lib/tracing/trace.ts';
 
-/** What a handler knows of its call beside the request. */
+/** The context of one call, beside its request. */
 export type UnaryCall = {
-  /** When the caller gives up, in milliseconds since the epoch; a default where the caller set none. */
+  /** The caller's deadline, in milliseconds since the epoch. A caller that sets none gets a default. */
   readonly deadlineMs: number;
-  /** Names the call in logs on both sides of the gateway, and in the trailers of an error. */
+  /** The call's id in logs on both sides of the gateway, and in the trailers of an error. */
   readonly requestId: string;
-  /** The trace that calls for this one are part of; absent where nobody observes. */
+  /** The trace that outgoing calls for this one join. Absent when no tracer runs. */
   readonly traceparent?: string | undefined;
   /** Aborted when the caller goes away. */
   readonly signal: AbortSignal;
@@ -43,7 +43,7 @@ export type Handlers<Rpcs> = {
       : never;
 };
 
-/** Which RPC, where it is logged, at which level when it succeeds, and who observes it by the code that it ends with. */
+/** The name of an RPC, its logger, the log level of a success, and the observer that learns its final code. */
 type Edge = {
   readonly rpc: string;
   readonly log: Log;
@@ -52,10 +52,10 @@ type Edge = {
 };
 
 const unaryTimeoutMs = 30_000;
-/** A stream without a deadline goes on for as long as its caller listens, within what a timer can count. */
+/** A stream without a deadline runs for as long as its caller reads, within the range of a timer. */
 const streamTimeoutMs = 24 * 60 * 60 * 1_000;
 
-/** The gRPC edge: turns what a handler throws into a status of code and message alone, and logs it once. */
+/** Wraps a handler as a gRPC method. A thrown error becomes a status of code and message alone, and is logged once. */
 export function toGrpcHandler(
   edge: Edge,
   handler: Unary<unknown, unknown>,
@@ -71,7 +71,10 @@ export function toGrpcHandler(
   };
 }
 
-/** The gRPC edge of a stream: waits for a slow reader, and ends with a status when the handler throws. */
+/**
+ * Wraps a streaming handler as a gRPC method. It waits for a slow reader, and ends with a status when the handler
+ * throws.
+ */
 export function toGrpcStream(edge: Edge, handler: Streaming<unknown, unknown>) {
   return async (call: ServerWritableStream<unknown, unknown>): Promise<void> => {
     const opened = openCall(edge, call, streamTimeoutMs);
@@ -90,7 +93,10 @@ export function toGrpcStream(edge: Edge, handler: Streaming<unknown, unknown>) {
   };
 }
 
-/** Begins a call; one without a deadline ends after `defaultTimeoutMs`. `end` or `fail` is called once, at its end. */
+/**
+ * Opens a call. A call without a deadline ends after `defaultTimeoutMs`. The caller calls `end` or `fail` exactly
+ * once.
+ */
 function openCall(
   { rpc, log, level, observe }: Edge,
   call: ServerUnaryCall<unknown, unknown>,
@@ -118,20 +124,23 @@ function openCall(
     requestId,
     traceparent,
     signal: abort.signal,
-    /** The request; INVALID_ARGUMENT for bytes that are none. */
+    /** Decodes the request. INVALID_ARGUMENT for malformed bytes. */
     read(): unknown {
       try {
         request = (call.request as () => unknown)();
         return request;
       } catch (error) {
-        throw invalidProblem('the request is malformed, or has text that is not UTF-8 or has a NUL', error);
+        throw invalidProblem(
+          'the request is not a valid protobuf message, or has text that is not UTF-8 or contains NUL',
+          error,
+        );
       }
     },
     end(code: 'OK' | 'CANCELLED') {
       observed?.end(code);
       if (code === 'OK') log[level]('answered', describe());
     },
-    /** Logs what was thrown, once, where it leaves the program, and returns it as a status. */
+    /** Logs the error once, at the edge of the program, and returns it as a status. */
     fail(error: unknown): ServiceError {
       const problem = asProblem(error);
       const { code, detail, cause } = problem;
@@ -144,20 +153,19 @@ function openCall(
   };
 }
 
-/** The volume that a request names, as a field of a log line; no good id has more characters than that. */
+/** The request's volume id as a field of a log line, cut to the length of the longest valid id. */
 function volumeOf(request: unknown): { readonly volumeId?: string } {
   const { volume_id: volumeId } = (request ?? {}) as { readonly volume_id?: unknown };
   if (typeof volumeId !== 'string' || volumeId === '') return {};
   return { volumeId: volumeId.slice(0, maxIdBytes) };
 }
 
-/** Most characters of a status's message. */
 const maxDetailLength = 1_024;
 
 /**
- * A status of code and message alone. The message travels in a header: it is short, and of characters that a header can
- * be made of. The same failure has the same message, since Kubernetes joins only equal ones to one Event: the request's
- * id is a trailer.
+ * Makes a status of code and message alone. The message travels in an HTTP header, so it is short and well-formed.
+ * Equal failures have equal messages, because Kubernetes merges only equal ones into one Event; the request's id is
+ * therefore a trailer.
  */
 function toStatus(problem: Problem, requestId: string): ServiceError {
   const details = shorten(problem.detail).toWellFormed();

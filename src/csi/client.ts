@@ -8,16 +8,16 @@ import {
 import { Problem, problemTable, type ProblemCode } from '../api/problem.ts';
 import { loadCsi, loadNodeCsi, type Csi } from './protocol.ts';
 
-/** A service's RPCs as functions that answer so; `timeoutMs` is the deadline (default 60 s). Errors are a `Problem`. */
+/** A service's RPCs as functions. `timeoutMs` is the deadline (default 60 s). Errors are a `Problem`. */
 type Calls<Rpcs, IsStream = false> = {
   readonly [K in keyof Rpcs as string extends K ? never : K]: Rpcs[K] extends Pick<
     MethodDefinition<infer Request, infer Response>,
     'requestSerialize' | 'responseDeserialize'
   >
-    ? (request: Request, timeoutMs?: number) => Answered<Response, IsStream>
+    ? (request: Request, timeoutMs?: number) => CallResult<Response, IsStream>
     : never;
 };
-type Answered<T, IsStream> = IsStream extends true ? AsyncIterable<T> : Promise<T>;
+type CallResult<T, IsStream> = IsStream extends true ? AsyncIterable<T> : Promise<T>;
 
 /** The CSI services of one socket, as a sidecar or kubelet calls them. */
 export type CsiClient = ReturnType<typeof connectCsi>;
@@ -41,7 +41,10 @@ export function connectCsi(endpoint: string) {
   };
 }
 
-/** Makes a question to the CSI server on a socket: does it answer Probe, over a connection of its own, in time? */
+/**
+ * Creates a probe of the CSI server on a socket. Each call opens a connection of its own, and is true when Probe
+ * answers "ready" within `timeoutMs`.
+ */
 export function createProbe(socketPath: string, timeoutMs: number): () => Promise<boolean> {
   const { Identity } = loadNodeCsi();
   return () =>
@@ -51,13 +54,13 @@ export function createProbe(socketPath: string, timeoutMs: number): () => Promis
     );
 }
 
-/** Calls the service on a socket over a connection of its own. */
-export async function callOnce<Rpcs extends ServiceDefinition, Answer>(
+/** Calls a service on a socket over a connection of its own, and closes it afterwards. */
+export async function callOnce<Rpcs extends ServiceDefinition, Result>(
   socketPath: string,
   definition: Rpcs,
-  work: (calls: Calls<Rpcs>) => Promise<Answer>,
-): Promise<Answer> {
-  // Without a pool of its own each client would leave a connection to the pool that all clients share.
+  work: (calls: Calls<Rpcs>) => Promise<Result>,
+): Promise<Result> {
+  // All clients share one connection pool by default, and a closed client would leave its connection there.
   const options = { 'grpc.use_local_subchannel_pool': 1 };
   const client = new Client(`unix://${socketPath}`, credentials.createInsecure(), options);
   try {
@@ -77,9 +80,9 @@ function toCalls<Rpcs extends ServiceDefinition, IsStream = false>(client: Clien
 }
 
 type Method = ServiceDefinition[string];
-type Asked = { readonly request: object; readonly deadline: number };
+type CallArguments = { readonly request: object; readonly deadline: number };
 
-function call(client: Client, method: Method, { request, deadline }: Asked): Promise<unknown> {
+function call(client: Client, method: Method, { request, deadline }: CallArguments): Promise<unknown> {
   const { path, requestSerialize: write, responseDeserialize: read } = method;
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(path, write, read, request, { deadline }, (error, answer) => {
@@ -92,7 +95,7 @@ function call(client: Client, method: Method, { request, deadline }: Asked): Pro
 async function* stream(
   client: Client,
   method: Method,
-  { request, deadline }: Asked,
+  { request, deadline }: CallArguments,
 ): AsyncGenerator<unknown> {
   const { path, requestSerialize: write, responseDeserialize: read } = method;
   const messages = client.makeServerStreamRequest(path, write, read, request, { deadline });

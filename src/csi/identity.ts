@@ -5,7 +5,10 @@ import type { PluginCapability } from './generated/csi/v1/PluginCapability.ts';
 
 type ServiceType = NonNullable<NonNullable<PluginCapability['service']>['type']>;
 
-/** What a plugin may advertise as a whole, beside what every one does, and CSI's name for it. */
+/**
+ * Optional capabilities of the whole plugin, and CSI's names for them. Every plugin advertises the other
+ * capabilities.
+ */
 const services = {
   'group-snapshots': 'GROUP_CONTROLLER_SERVICE',
   'changed-blocks': 'SNAPSHOT_METADATA_SERVICE',
@@ -13,55 +16,63 @@ const services = {
   'snapshot-topology': 'SNAPSHOT_ACCESSIBILITY_CONSTRAINTS',
 } as const satisfies Record<string, ServiceType>;
 
-/** One of the words of the setting `plugin-capabilities`. */
-export type Advertisable = keyof typeof services;
+/** A word of the setting `plugin-capabilities`. */
+export type CapabilityName = keyof typeof services;
 
-/** What the plugin advertises, in the order of the table; the same in all programs of one installation. */
-export type Advertised = readonly Advertisable[];
+/** The advertised capabilities, in the order of the table; the same in all programs of one installation. */
+export type AdvertisedCapabilities = readonly CapabilityName[];
 
-/** All words. */
-export const advertisable = Object.keys(services) as Advertisable[];
+export const advertisable = Object.keys(services) as CapabilityName[];
 
-/** What is advertised where nothing is set; topology is not, because that needs nodes that report where they are. */
-export const advertisedByDefault: Advertised = ['group-snapshots', 'changed-blocks'];
+/**
+ * The default. It leaves out group snapshots, because few storages can snapshot several volumes in use at one
+ * instant, and csi-snapshotter retries for ever when a storage cannot. It leaves out topology, because that needs
+ * nodes that report their location.
+ */
+export const advertisedByDefault: AdvertisedCapabilities = ['changed-blocks'];
 
-/** Reads words with commas between them, in any order, or `none`. */
-export function parseAdvertised(text: string): Advertised {
+/** Parses comma-separated words in any order, or `none`. */
+export function parseAdvertised(text: string): AdvertisedCapabilities {
   const words = text === 'none' ? [] : text.split(',').map(word => word.trim());
   const unknown = words.find(word => !Object.hasOwn(services, word));
   if (unknown !== undefined)
-    throw new Error(`"${unknown}" is not one of ${advertisable.join(', ')}, or none`);
+    throw new Error(
+      `"${unknown}" is not a plugin capability; use words of ${advertisable.join(', ')}, or "none"`,
+    );
   const advertised = advertisable.filter(word => words.includes(word));
-  if (advertised.length < words.length) throw new Error('names something twice');
+  if (advertised.length < words.length) throw new Error(`"${text}" names a capability twice; remove one`);
   if (advertised.includes('snapshot-topology') && !advertised.includes('topology'))
-    throw new Error('"snapshot-topology" needs "topology"');
+    throw new Error(`"${text}" has "snapshot-topology" without "topology"; add "topology"`);
   return advertised;
 }
 
-/** The text that is read as this. */
-export function formatAdvertised(advertised: Advertised): string {
+/** Formats capabilities as text that `parseAdvertised` reads. */
+export function formatAdvertised(advertised: AdvertisedCapabilities): string {
   return advertised.join(',') || 'none';
 }
 
-/** The setting, the same in all programs. */
+/** The setting `plugin-capabilities`, shared by all programs. */
 export const advertisedSetting = {
-  doc: `what the plugin advertises as a whole, the same in the controller and on all nodes: ${advertisable.join(', ')}, or none`,
+  doc: `capabilities that the plugin advertises: words of ${advertisable.join(', ')}, or none; use the same value in the controller and on all nodes`,
   parse: parseAdvertised,
   default: formatAdvertised(advertisedByDefault),
 } as const;
 
-/** The version of a plugin that advertises this: each set of capabilities has its own (CSI spec, "GetPluginCapabilities"). */
-export function toVendorVersion(release: string, advertised: Advertised): string {
+/**
+ * Makes the vendor version. Each set of capabilities has a version of its own, as the CSI spec demands
+ * ("GetPluginCapabilities").
+ */
+export function toVendorVersion(release: string, advertised: AdvertisedCapabilities): string {
   const shown = formatAdvertised(advertised);
   return shown === advertisedSetting.default ? release : `${release}+${shown.replaceAll(',', '.')}`;
 }
 
-/** What a program says of the plugin; all instances of one version must say the same (CSI spec). */
+/** The plugin's description. All instances of one version must give the same (CSI spec). */
 type IdentityOptions = {
   readonly driverName: string;
-  /** Absent: what is advertised by default. */
-  readonly advertised?: Advertised;
-  /** False while the program still waits for something it needs. */
+  /** Default: `advertisedByDefault`. */
+  readonly advertised?: AdvertisedCapabilities;
+  /** False while the program waits for a dependency. */
   readonly isReady: () => boolean;
 };
 
@@ -91,9 +102,10 @@ export const driverNameSetting = {
   default: defaultDriverName,
 } as const;
 
-/** A driver's name as CSI rules it: a domain name of at most 63 characters. */
+/** Parses a driver name by CSI's rule: a domain name of at most 63 characters. */
 function parseDriverName(value: string): string {
   const wellFormed = /^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?$/.test(value) && value.length <= 63;
-  if (!wellFormed) throw new Error(`"${value}" is not a driver name: a domain name of at most 63 characters`);
+  if (!wellFormed)
+    throw new Error(`"${value}" is not a driver name; use a domain name of at most 63 characters`);
   return value;
 }

@@ -7,7 +7,6 @@ import type * as node from './generated/csi/v1/Node.ts';
 import type * as metadata from './generated/csi/v1/SnapshotMetadata.ts';
 import type * as registration from './generated/pluginregistration/Registration.ts';
 
-/** The methods of the CSI services, by the services' names. */
 export type Csi = {
   readonly Controller: controller.ControllerDefinition;
   readonly GroupController: groups.GroupControllerDefinition;
@@ -16,7 +15,7 @@ export type Csi = {
   readonly SnapshotMetadata: metadata.SnapshotMetadataDefinition;
 };
 
-/** The generated code that reads and writes each type of message, by its full name. */
+/** The generated codec of each message type, by its full name. */
 export type Messages = {
   readonly [fullName: string]: {
     fromObject(value: object): object;
@@ -26,7 +25,7 @@ export type Messages = {
   };
 };
 
-/** The methods of each service, by the service's full name; messages are named in full. */
+/** The methods of each service, by its full name. Their messages have full names too. */
 export type Services = Readonly<Record<string, readonly Method[]>>;
 
 type Method = {
@@ -35,30 +34,33 @@ type Method = {
   readonly answer: string;
 } & Pick<ServiceDefinition[string], 'requestStream' | 'responseStream'>;
 
-/** How messages look in TypeScript: int64 and enum values as strings, defaults filled in, the name of a oneof's member. */
+/**
+ * The shape of messages in TypeScript: int64 and enum values as strings, defaults filled in, and for each oneof the
+ * name of its set member.
+ */
 const shape = { longs: String, enums: String, defaults: true, oneofs: true };
 
 type Generated = { readonly default: Messages; readonly services: Services };
 
-/** Loads what is asked for and nothing else, at once: a program knows its services before it does anything. */
+/** A synchronous `require` loads only the services that a program uses, before it starts. */
 const require = createRequire(import.meta.url);
 
-/** The whole of CSI. */
+/** Loads all CSI services. */
 export function loadCsi(): Csi {
   return load<Csi>('csi');
 }
 
-/** Identity and Node alone, without the messages of the others: for the node agent, which is to cost little. */
+/** Loads Identity and Node without the other services' messages, to keep the node agent small. */
 export function loadNodeCsi(): Pick<Csi, 'Identity' | 'Node'> {
   return load<Csi>('node');
 }
 
-/** The service by which a plugin on a node makes itself known to kubelet. */
+/** Loads kubelet's service for the registration of plugins. */
 export function loadRegistration(): registration.RegistrationDefinition {
   return load<{ Registration: registration.RegistrationDefinition }>('pluginregistration').Registration;
 }
 
-/** Writes and reads the message with that full name; throws when there is none. */
+/** Makes a codec for the message with this full name. Throws for an unknown name. */
 export function codecOf(messages: Messages, fullName: string) {
   const type = messages[fullName];
   if (type === undefined) throw new Error(`there is no message "${fullName}"`);
@@ -70,23 +72,23 @@ export function codecOf(messages: Messages, fullName: string) {
 
 function toDefinition(messages: Messages, service: string, methods: readonly Method[]): ServiceDefinition {
   const entries = methods.map(({ name, request, answer, requestStream, responseStream }) => {
-    const [asked, answered] = [codecOf(messages, request), codecOf(messages, answer)];
+    const [requestCodec, answerCodec] = [codecOf(messages, request), codecOf(messages, answer)];
     const method = {
       path: `/${service}/${name}`,
       requestStream,
       responseStream,
-      requestSerialize: asked.serialize,
-      // Read where a problem can be answered: a request that cannot be read is not INTERNAL.
-      requestDeserialize: (bytes: Uint8Array) => () => asked.deserialize(bytes),
-      responseSerialize: answered.serialize,
-      responseDeserialize: answered.deserialize,
+      requestSerialize: requestCodec.serialize,
+      // The server decodes inside its handler, so that a malformed request is INVALID_ARGUMENT and not INTERNAL.
+      requestDeserialize: (bytes: Uint8Array) => () => requestCodec.deserialize(bytes),
+      responseSerialize: answerCodec.serialize,
+      responseDeserialize: answerCodec.deserialize,
     };
     return [name, method];
   });
   return Object.fromEntries(entries) as ServiceDefinition;
 }
 
-/** The services of a generated file by their names, without their packages. */
+/** Loads a generated file's services, by their names without packages. */
 function load<Loaded>(file: string): Loaded {
   const { default: messages, services } = require(`./generated/${file}.messages.js`) as Generated;
   const entries = Object.entries(services).map(([fullName, methods]) => [

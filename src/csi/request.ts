@@ -4,34 +4,46 @@ import type { AccessMode, Capability } from '../api/storage.ts';
 import type { CapacityRange__Output } from './generated/csi/v1/CapacityRange.ts';
 import type { VolumeCapability__Output } from './generated/csi/v1/VolumeCapability.ts';
 
-/** Most bytes of a node's id (CSI spec, "NodeGetInfo"). */
+/** From the CSI spec, "NodeGetInfo". */
 const maxNodeIdBytes = 256;
 
-/** A string that must be there, of at most 128 bytes, or INVALID_ARGUMENT that names the field. */
+/** Reads a required id of at most 128 bytes. INVALID_ARGUMENT that names the field otherwise. */
 export function readId(value: string, field: string): string {
   if (value === '') throw invalidProblem(`${field} is missing`);
   return readShort(value, field, maxIdBytes);
 }
 
-/** The name that the caller chose for something: an id without control characters. */
+/**
+ * Reads the required id of a resource that may exist. A malformed or overlong id is accepted: no resource has it, and
+ * the lookup says so.
+ */
+export function readKnownId(value: string, field: string): string {
+  if (value === '') throw invalidProblem(`${field} is missing`);
+  return value;
+}
+
+/** Reads the name that the caller chose for a new resource: an id without control characters. */
 export function readName(value: string): string {
   const name = readId(value, 'name');
-  if (!namePattern.test(name)) throw invalidProblem('name has control characters');
+  if (!namePattern.test(name)) throw invalidProblem('name has control characters; remove them');
   return name;
 }
 
-/** A node's id, of at most 256 bytes; `''` where none is given. */
+/** Reads an optional node id of at most 256 bytes; `''` when the caller gives none. */
 export function readNodeId(value: string): string {
   return readShort(value, 'node_id', maxNodeIdBytes);
 }
 
-/** A map of at most 4 KiB. */
+/** Reads a map of at most 4 KiB. */
 export function readMap(map: Readonly<Record<string, string>>, field: string): typeof map {
   requireSize(mapByteLength(map), maxMapBytes, field);
   return map;
 }
 
-/** One capability that must be there, complete; a group to mount for is refused, since no driver of ours offers it. */
+/**
+ * Reads a required capability. INVALID_ARGUMENT when it is incomplete or has a `volume_mount_group`, which this
+ * driver does not offer.
+ */
 export function readCapability(
   capability: VolumeCapability__Output | null | undefined,
   field = 'volume_capability',
@@ -40,10 +52,12 @@ export function readCapability(
   const accessMode = readAccessMode(capability, field);
   if (capability.access_type === 'block') return { accessType: 'block', accessMode };
   if (capability.access_type !== 'mount')
-    throw invalidProblem(`${field} has no access type: neither block nor mount`);
+    throw invalidProblem(`${field} has no access type; set block or mount`);
   const { fs_type = '', mount_flags: mountFlags = [], volume_mount_group = '' } = capability.mount ?? {};
   if (volume_mount_group !== '')
-    throw invalidProblem(`${field} has a volume_mount_group, which this driver does not offer`);
+    throw invalidProblem(
+      `${field} has the volume_mount_group "${volume_mount_group}", which this driver does not support; remove it`,
+    );
   requireSize(byteLength(mountFlags.join('')), maxMapBytes, `${field}.mount.mount_flags`);
   return {
     accessType: 'mount',
@@ -53,16 +67,19 @@ export function readCapability(
   };
 }
 
-/** All capabilities; at least one must be there. */
+/** Reads a list of at least one capability. */
 export function readCapabilities(capabilities: readonly VolumeCapability__Output[]): Capability[] {
   if (capabilities.length === 0) throw invalidProblem('volume_capabilities is missing');
   return capabilities.map((capability, index) => readCapability(capability, `volume_capabilities[${index}]`));
 }
 
-/** The bounds of a size in bytes; 0 where nothing is asked. */
+/** The bounds of a size in bytes; 0 for an absent bound. */
 export type SizeBounds = { readonly requiredBytes: number; readonly limitBytes: number };
 
-/** A capacity range: INVALID_ARGUMENT for one that no size can meet, OUT_OF_RANGE for one beyond 2^53 bytes. */
+/**
+ * Reads a capacity range. INVALID_ARGUMENT when no size can meet it, OUT_OF_RANGE when it requires more than 2^53
+ * bytes.
+ */
 export function readCapacityRange(range: CapacityRange__Output | null | undefined): SizeBounds {
   if (!range) return { requiredBytes: 0, limitBytes: 0 };
   const requiredBytes = readSize(range.required_bytes, 'capacity_range.required_bytes');
@@ -74,13 +91,15 @@ export function readCapacityRange(range: CapacityRange__Output | null | undefine
   if (requiredBytes === 0 && limitBytes === 0)
     throw invalidProblem('capacity_range has neither required_bytes nor limit_bytes');
   if (limitBytes > 0 && requiredBytes > limitBytes)
-    throw invalidProblem(`capacity_range requires ${requiredBytes} bytes but limits them to ${limitBytes}`);
+    throw invalidProblem(
+      `capacity_range requires ${requiredBytes} bytes but limits the size to ${limitBytes}; raise the limit`,
+    );
   return { requiredBytes, limitBytes: Math.min(limitBytes, Number.MAX_SAFE_INTEGER) };
 }
 
 function readSize(value: string | number, field: string): number {
   const number = Number(value);
-  if (!(number >= 0)) throw invalidProblem(`${field} is ${value}, less than 0`);
+  if (!(number >= 0)) throw invalidProblem(`${field} is ${value}; use 0 or more`);
   return number;
 }
 

@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto';
 import { chmodSync, linkSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import {
   Server,
@@ -10,19 +8,26 @@ import {
 } from '@grpc/grpc-js';
 import type { Log } from '../lib/log.ts';
 import type { Observe } from '../lib/tracing/trace.ts';
-import { clearSocketPath, fileIdentity, lockSocketPath } from '../lib/unix-socket.ts';
+import {
+  clearSocketPath,
+  fileIdentity,
+  lockSocketDirectory,
+  randomNameBeside,
+  removeSocket,
+  requireSocketPath,
+} from '../lib/unix-socket.ts';
 import { toGrpcHandler, toGrpcStream, type Streaming, type Unary } from './call.ts';
 
-/** One gRPC service: its methods, and the handlers of those that are offered. */
+/** A gRPC service: its methods, and the handlers of the methods that are implemented. */
 export type Service = {
   readonly definition: ServiceDefinition;
-  // The handlers' own types are checked where they are made; the server only carries them.
+  // `toImplementation` only passes handlers on; `Handlers` checks their types at their definition.
   readonly handlers: Readonly<Record<string, Unary<never, unknown> | Streaming<never, unknown> | undefined>>;
-  /** At which level a call that succeeds is logged; without it `debug`. */
+  /** The log level of a successful call; default `debug`. */
   readonly level?: 'debug' | 'info';
 };
 
-/** Where to listen, and what to serve. `socketPath` is an absolute path. */
+/** The socket's absolute path and the services on it. */
 type ServeOptions = {
   readonly socketPath: string;
   readonly services: readonly Service[];
@@ -30,30 +35,30 @@ type ServeOptions = {
   readonly observe?: Observe | undefined;
 };
 
-/** A server that accepts calls. */
 export type GrpcServer = Awaited<ReturnType<typeof serve>>;
 
-/** Statistics of its own that nobody reads cost grpc-js a sixth of each call. */
+/** grpc-js's own statistics, which have no reader, would take a sixth of the time of each call. */
 const quiet = { 'grpc.enable_channelz': 0 };
 const drainMs = 3_000;
 
 /**
- * Serves on a UNIX socket. A socket file that nobody answers is replaced; one that a live instance answers is an error,
- * and so is what is no socket. When the file is removed later, a liveness probe has the program started again.
+ * Serves on a UNIX socket. Replaces a socket file without a listener. Rejects when a live instance listens there, or
+ * when the path is not a socket. When the file is removed later, the liveness probe fails and the program is
+ * restarted.
  */
 export async function serve(options: ServeOptions) {
-  const { socketPath, services } = options;
+  const { socketPath, services, log } = options;
   const server = new Server(quiet);
   for (const service of services) server.addService(service.definition, toImplementation(service, options));
-  const { address, own } = await takePath(server, socketPath);
+  const { address, own } = await takePath(server, socketPath, log);
   const isBound = (): boolean => fileIdentity(socketPath) === own;
   return {
-    /** True while the socket at the path is the one that was bound. */
+    /** True while the path still leads to this server's socket. */
     isBound,
-    /** Lets running calls end, within a bound, and removes the socket, unless another instance has its path by now. */
+    /** Lets running calls end, for at most 3 s, and removes the socket unless another instance has taken its path. */
     async close(): Promise<void> {
-      const removed = isBound() ? removeBound(socketPath, isBound) : undefined;
-      // Calls that have not ended by then are aborted, whoever has the directory locked.
+      const removed = isBound() ? removeOwn(socketPath, own, log) : undefined;
+      // After 3 s, aborts the calls that are still running, even while another process holds the directory's lock.
       server.drain(address, drainMs);
       const ended = new Promise<void>(resolve => server.tryShutdown(() => resolve()));
       await Promise.all([removed, ended]).finally(() => ended);
@@ -61,18 +66,19 @@ export async function serve(options: ServeOptions) {
   };
 }
 
-async function removeBound(socketPath: string, isBound: () => boolean): Promise<void> {
-  const release = await lockSocketPath(socketPath);
+async function removeOwn(socketPath: string, own: string | undefined, log: Log): Promise<void> {
+  const release = await lockSocketDirectory(socketPath, log);
   try {
-    if (isBound()) rmSync(socketPath);
+    if (own !== undefined) removeSocket(socketPath, own);
   } finally {
     release();
   }
 }
 
-/** Of several that start together, one gets the path: none looks at it, or changes it, while another does. */
-async function takePath(server: Server, socketPath: string) {
-  const release = await lockSocketPath(socketPath);
+/** Takes the path under the directory's lock, so that exactly one of several instances that start together gets it. */
+async function takePath(server: Server, socketPath: string, log: Log) {
+  requireSocketPath(socketPath);
+  const release = await lockSocketDirectory(socketPath, log);
   try {
     await clearSocketPath(socketPath);
     return { address: await bind(server, socketPath), own: fileIdentity(socketPath) };
@@ -82,11 +88,11 @@ async function takePath(server: Server, socketPath: string) {
 }
 
 /**
- * Binds under another name, and gives the socket its own once it listens and only who may can connect. A listener that is
- * closed removes the name that it was bound by, and no other's.
+ * Binds under a random name, restricts access, and links the socket to its path only then: no one can connect before.
+ * A listener unlinks the name that it was bound by when it closes, so closing removes no other instance's socket.
  */
 async function bind(server: Server, socketPath: string): Promise<string> {
-  const draft = join(dirname(socketPath), `.${randomUUID().slice(0, 7)}`);
+  const draft = randomNameBeside(socketPath);
   const address = `unix:${draft}`;
   try {
     await promisify(server.bindAsync.bind(server))(address, ServerCredentials.createInsecure());

@@ -4,24 +4,24 @@ import { fileURLToPath } from 'node:url';
 import { withinTime } from '../lib/concurrency.ts';
 import { startFlags, startVariables } from '../lib/start.ts';
 
-/** A program's settings, as flags; one that is undefined is not given. */
+/** A program's settings by flag name; undefined ones are left out. */
 export type ChildSettings = Readonly<Record<string, string | undefined>>;
 
-/** A program of ours in a process of its own. */
+/** A Fairlead program in its own process. */
 export interface Child {
-  /** What it reported when it was ready; rejects when it ends before. */
+  /** Resolves with the program's addresses once it is ready; rejects when it ends before. */
   readonly ready: Promise<Readonly<Record<string, string>>>;
   /** Resolves with one sentence when the process has ended. */
   readonly ended: Promise<string>;
-  /** Ends it in good order, or by force when it takes too long. */
+  /** Ends the program, by force when it takes too long. */
   close(): Promise<void>;
 }
 
 const cli = fileURLToPath(new URL('../fairlead.mjs', import.meta.url));
-/** How long a program may take to end, in milliseconds: less than dev itself, which ends at the same time. */
+/** Time limit for the end of a program, in milliseconds; shorter than the limit of dev, which ends at the same time. */
 const closeTimeoutMs = 12_000;
 
-/** Starts `fairlead <program>` with these settings alone, in a process group of its own; it ends with us. */
+/** Starts `fairlead <program>` with only these settings, in its own process group. It ends when this process ends. */
 export function startChild(program: string, settings: ChildSettings): Child {
   const argv = Object.entries(settings).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}=${value}`],
@@ -38,8 +38,8 @@ export function startChild(program: string, settings: ChildSettings): Child {
   );
   const ready = Promise.race([
     once(child, 'message').then(([message]) => (message as { ready: Record<string, string> }).ready),
-    // The program reported itself why it could not start.
-    ended.then(how => Promise.reject(Object.assign(new Error(how), { isReported: true }))),
+    // The program itself has printed why it could not start.
+    ended.then(reason => Promise.reject(Object.assign(new Error(reason), { isReported: true }))),
   ]);
   ready.catch(() => {});
   return {

@@ -8,6 +8,7 @@ import { choice, text } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
 import { startChild } from './children.ts';
+import { toTerminal } from '../api/http/printable.ts';
 
 const startTimeoutMs = 30_000;
 
@@ -19,16 +20,16 @@ export const demoSettings = {
     default: 'ext4',
   },
   dir: {
-    doc: 'the directory of a `fairlead dev` that runs, whose pool the volumes come from; without it one is started',
+    doc: 'the --dir of a running `fairlead dev` to use; default: start a new one',
     parse: (value: string) => resolve(text(value)),
     optional: true,
   },
 } as const;
 
-/** Walks two volumes as sidecars and kubelet do; status 0 when every step worked and nothing is left. */
+/** Takes two volumes through their lives, as sidecars and kubelet do. Status 0 when every step worked and nothing is left. */
 export async function runDemo({ fs, dir: running }: SettingsOf<typeof demoSettings>): Promise<number> {
   if (process.getuid?.() !== 0) {
-    complain('it attaches loop devices and mounts filesystems, which needs root; run it as root');
+    complain('attaching loop devices and mounting filesystems requires root: run it as root');
     return 1;
   }
   const interrupt = new AbortController();
@@ -45,7 +46,7 @@ export async function runDemo({ fs, dir: running }: SettingsOf<typeof demoSettin
     return 0;
   } catch (error) {
     complain(`failed: ${String(error)}`);
-    // A directory with something mounted below is left as it is: to remove it could remove a volume's content.
+    // Removing a directory with a mount below it could remove a volume's content.
     await proveClean(dir).then(
       () => rm(dir, { recursive: true }),
       (left: unknown) => complain(`left behind in "${dir}": ${String(left)}`),
@@ -71,14 +72,14 @@ function createStep(interrupt: AbortSignal): Step {
   };
 }
 
-type Walks = {
+type WalkBothOptions = {
   readonly dir: string;
   readonly running: string | undefined;
   readonly step: Step;
   readonly fs: string;
 };
 
-async function walkBoth({ dir, running, step, fs }: Walks): Promise<readonly [string, string]> {
+async function walkBoth({ dir, running, step, fs }: WalkBothOptions): Promise<readonly [string, string]> {
   await using stack = new AsyncDisposableStack();
   const kubeletDir = join(dir, 'kubelet');
   await mkdir(kubeletDir);
@@ -104,17 +105,17 @@ async function walkBoth({ dir, running, step, fs }: Walks): Promise<readonly [st
   return [file, await walk(machine, { step, name: 'demo-block' })];
 }
 
-/** A `fairlead dev` that was started a moment ago may not serve yet. */
+/** Waits until a program serves the socket: a `fairlead dev` that has just started may need a moment. */
 async function waitForSocket(path: string): Promise<void> {
   const isServed = async (): Promise<true | undefined> => (await isSocketAnswered(path)) || undefined;
   if (!(await poll(isServed, { everyMs: 100, timeoutMs: startTimeoutMs })))
-    throw new Error(`nothing serves "${path}"`);
+    throw new Error(`no program serves "${path}": is fairlead dev running with this --dir?`);
 }
 
-/** Runs one step and shows its title, and how long it took. What it throws is thrown on. */
+/** Runs one step, shows its title and duration, and rethrows its error. */
 type Step = <T>(title: string, work: () => Promise<T>) => Promise<T>;
 
-/** Where a walk happens: the two CSI sockets, the node's id, and the directory that stands for kubelet's. */
+/** The CSI clients, the node's id, and the directory in the place of kubelet's. */
 type Machine = {
   readonly controller: CsiClient;
   readonly node: CsiClient;
@@ -122,13 +123,13 @@ type Machine = {
   readonly dir: string;
 };
 
-/** Without `fs` the volume is a raw block device. */
+/** The options of one volume's life. Without `fs` the volume is a raw block device. */
 type WalkOptions = { readonly step: Step; readonly name: string; readonly fs?: string };
 
 const sizeBytes = 512 * 1024 * 1024;
 const contentBytes = 8 * 1024 * 1024;
 
-/** One volume's life, with its content read again after a second attach. Returns the content's hash. */
+/** Takes a volume through its life: written, detached, attached again, read, deleted. Returns the content's hash. */
 async function walk(machine: Machine, { step, name, fs }: WalkOptions): Promise<string> {
   const { controller } = machine.controller;
   const access_mode = { mode: 'SINGLE_NODE_WRITER' } as const;
@@ -153,17 +154,19 @@ async function walk(machine: Machine, { step, name, fs }: WalkOptions): Promise<
     const found = await use('read it back after attaching again', read);
     await runAll(remove);
     if (found === written) return written;
-    throw new Error(`volume "${volume_id}" holds sha256 ${found}, but ${written} was written`);
+    throw new Error(
+      `volume "${volume_id}" has the wrong content: sha256 ${found} was read, ${written} written`,
+    );
   } catch (error) {
     for (const undo of Object.values({ ...down, ...remove })) await undo().catch(() => {});
     throw error;
   }
 }
 
-/** What is done, by its title. */
+/** The work of each step, by its title. */
 type Steps = Readonly<Record<string, () => Promise<unknown>>>;
 
-/** Everything up to NodePublishVolume, and all the way back, which may be done whatever was done before. */
+/** Plans the calls that publish a volume (`up`), and the calls that undo them (`down`), even after an incomplete `up`. */
 function planUse(
   { controller: { controller }, node: { node }, nodeId: node_id, dir }: Machine,
   volume_id: string,
@@ -171,18 +174,19 @@ function planUse(
 ): { readonly target: string; readonly up: Steps; readonly down: Steps } {
   const staging_target_path = join(dir, 'staging', volume_id);
   const target_path = join(dir, 'pods', volume_id, 'volume');
-  const named = { volume_id, volume_capability };
-  let staged = { ...named, staging_target_path, publish_context: {} };
+  const volume = { volume_id, volume_capability };
+  let stageRequest = { ...volume, staging_target_path, publish_context: {} };
   return {
     target: target_path,
     up: {
       async ControllerPublishVolume() {
         await mkdir(staging_target_path, { recursive: true });
         await mkdir(dirname(target_path), { recursive: true });
-        staged = { ...staged, ...(await controller.ControllerPublishVolume({ ...named, node_id })) };
+        const published = await controller.ControllerPublishVolume({ ...volume, node_id });
+        stageRequest = { ...stageRequest, ...published };
       },
-      NodeStageVolume: () => node.NodeStageVolume(staged),
-      NodePublishVolume: () => node.NodePublishVolume({ ...staged, target_path }),
+      NodeStageVolume: () => node.NodeStageVolume(stageRequest),
+      NodePublishVolume: () => node.NodePublishVolume({ ...stageRequest, target_path }),
     },
     down: {
       NodeUnpublishVolume: () => node.NodeUnpublishVolume({ volume_id, target_path }),
@@ -197,7 +201,7 @@ function planUse(
 
 async function write(path: string): Promise<string> {
   const content = randomBytes(contentBytes);
-  // A device is there; a file is made.
+  // A block device exists already; a file in the filesystem must be created.
   await using file = await open(path, 'r+').catch(() => open(path, 'wx+'));
   await file.write(content, 0, contentBytes, 0);
   await file.sync();
@@ -231,9 +235,9 @@ async function proveClean(dir: string): Promise<void> {
 }
 
 function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+  process.stdout.write(`${toTerminal(line)}\n`);
 }
 
-function complain(what: string): void {
-  process.stderr.write(`fairlead demo: ${what}\n`);
+function complain(message: string): void {
+  process.stderr.write(`fairlead demo: ${toTerminal(message)}\n`);
 }

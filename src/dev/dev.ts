@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { createClient } from '../api/client.ts';
 import type { Segments } from '../api/topology.ts';
+import { fetchBody } from '../api/http/body.ts';
 import { makeKey, publicHalf, type PrivateJwk } from '../api/http/jwt.ts';
 import { createTokenSource } from '../api/http/tokens.ts';
 import { formatAdvertised } from '../csi/identity.ts';
 import { poll } from '../lib/concurrency.ts';
 import { makeDirectories } from '../lib/directories.ts';
-import type { Running } from '../lib/lifecycle.ts';
+import type { RunningProgram } from '../lib/lifecycle.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
 import { startChild, type Child, type ChildSettings } from './children.ts';
 import type { DevConfig } from './config.ts';
@@ -17,15 +18,15 @@ import { endWithParent } from './parent.ts';
 /** The name under which `fairlead dev` enrolls its own controller. */
 export const devCluster = 'dev';
 
-/** The pools of a gateway, as its configuration file has them. */
+/** The pools of a gateway's configuration file. */
 type PoolSettings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** How long the processes of an instance that was killed may take to end, in milliseconds. */
+/** Time limit for the end of an earlier, killed instance's processes, in milliseconds. */
 const vacateTimeoutMs = 15_000;
 const registerTimeoutMs = 10_000;
 
-/** Starts all three, each as a process, and registers the node; calls `fail` when one ends by itself. */
-export async function startDev(config: DevConfig, fail: (how: string) => void): Promise<Running> {
+/** Starts gateway, controller and node agent as processes, and registers the node. Calls `fail` when one ends by itself. */
+export async function startDev(config: DevConfig, fail: (reason: string) => void): Promise<RunningProgram> {
   const { dir, topology } = config;
   const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };
   await Promise.all(Object.values(sockets).map(requireVacant));
@@ -54,7 +55,7 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
       ...cluster,
       endpoint: sockets.controller,
       gateway,
-      // It may listen for others as well, as on 0.0.0.0, but is on this machine.
+      // The gateway is on this machine, even if its address, such as 0.0.0.0, is not a loopback one.
       'allow-http': 'true',
     }),
     start('node', {
@@ -72,18 +73,18 @@ export async function startDev(config: DevConfig, fail: (how: string) => void): 
   ]);
   const { nodeId = '' } = node;
   await registerNodes(gateway, keyFile, { nodeIds: [nodeId], topology: topology?.segments });
-  for (const child of children) void child.ended.then(how => closing || fail(how));
+  for (const child of children) void child.ended.then(reason => closing || fail(reason));
   const open = opened.move();
   return { ready: { gateway, ...controller, ...node }, close: () => open.disposeAsync() };
 }
 
-/** The pools of the file that was given, which has nothing else, or one of image files. What is wrong with them, the gateway reports. */
+/** Reads the pools of `--config`, or makes one of image files. The gateway reports faults of the pools themselves. */
 async function poolsOf({ dir, config, capacity, topology }: DevConfig): Promise<PoolSettings> {
   if (config !== undefined) {
     const { pools = {}, ...rest } = await readMembers(config);
-    const others = Object.keys(rest).join('", "');
-    if (others !== '')
-      throw new Error(`${config}: has "${others}", and dev takes pools alone: the rest is its own`);
+    const unknown = Object.keys(rest).join('", "');
+    if (unknown !== '')
+      throw new Error(`${config}: remove "${unknown}": fairlead dev takes only pools from this file`);
     return pools as PoolSettings;
   }
   const images = join(dir, 'images');
@@ -103,19 +104,19 @@ async function readMembers(path: string): Promise<Readonly<Record<string, unknow
   try {
     const members: unknown = parse(text);
     if (members?.constructor === Object) return members as Readonly<Record<string, unknown>>;
-    throw new Error('has no members, such as pools');
+    throw new Error('the file is not a YAML mapping with pools');
   } catch (error) {
     throw new Error(`${path}: ${(error as Error).message}`, { cause: error });
   }
 }
 
-/** The directories of pools on this machine, as the node agent's setting. */
+/** Lists the directories of pools on this machine, in the form of the node agent's setting. */
 export function rootsOf(pools: PoolSettings): string {
-  const roots = Object.values(pools).map(pool => pool?.['dir']);
-  return roots.map(root => (typeof root === 'string' ? `${root}\n` : '')).join('');
+  const roots = Object.entries(pools).map(([name, pool]) => [name, pool?.['dir']] as const);
+  return roots.map(([name, root]) => (typeof root === 'string' ? `${name}=${root}\n` : '')).join('');
 }
 
-/** Writes `gateway.yaml` with pools, a cluster and operators, and private keys (mode 0600) that are missing. */
+/** Writes `gateway.yaml` with the pools, a cluster and operators, and creates missing private keys (mode 0600). */
 export async function enroll(dir: string, pools: PoolSettings) {
   await makeDirectories(dir);
   const configFile = join(dir, 'gateway.yaml');
@@ -139,7 +140,12 @@ async function readJwk(path: string): Promise<PrivateJwk | undefined> {
     return JSON.parse(await readFile(path, 'utf8')) as PrivateJwk;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new Error(`key file "${path}" cannot be read or is not JSON`, { cause: error });
+    throw new Error(
+      `key file "${path}" cannot be read or is not JSON: repair it, or remove it to get a new key`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -149,21 +155,22 @@ async function makeJwk(path: string): Promise<PrivateJwk> {
   return jwk;
 }
 
-/** A file that is cut short would have to be removed by hand. */
+/** Replaces a file atomically: a truncated one would have to be removed by hand. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.new`;
   await writeFile(temporary, text, { mode: 0o600, flush: true });
   await rename(temporary, path);
 }
 
-/** Writes the gateway's public keys to a file, by which the node knows what it signed. */
+/** Writes the gateway's public keys to a file. The node verifies attachments with them. */
 export async function fetchKeys(gateway: string, path: string): Promise<string> {
-  const answer = await fetch(`${gateway}/.well-known/jwks.json`);
-  await replaceFile(path, await answer.text());
+  const source = { from: 'the gateway' };
+  const { text } = await fetchBody(`${gateway}/.well-known/jwks.json`, { timeoutMs: 10_000 }, source);
+  await replaceFile(path, text);
   return path;
 }
 
-/** Makes nodes known to the gateway as the development cluster's, which `keyFile` is a key of. */
+/** Registers nodes at the gateway as the development cluster; `keyFile` holds that cluster's key. */
 export async function registerNodes(
   gateway: string,
   keyFile: string,
@@ -182,5 +189,7 @@ export async function registerNodes(
 async function requireVacant(socketPath: string): Promise<void> {
   const isVacant = async (): Promise<true | undefined> => !(await isSocketAnswered(socketPath)) || undefined;
   if (!(await poll(isVacant, { everyMs: 50, timeoutMs: vacateTimeoutMs })))
-    throw new Error(`socket "${socketPath}" is in use by a live instance`);
+    throw new Error(
+      `socket "${socketPath}" is in use by another fairlead dev: end it, or choose another --dir`,
+    );
 }

@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 
-const lookEveryMs = 500;
+const checkEveryMs = 500;
 
-/** Asks this process to end once that ends which started it; npm and npx put a shell between, which may outlive them. */
+/**
+ * Sends SIGTERM to this process when its parent ends. Under npm and npx the parent is a shell that may outlive them, so it
+ * watches the grandparent, too.
+ */
 export function endWithParent(): Disposable {
   const before = findParents();
   return setInterval(() => {
     if (findParents() !== before) process.kill(process.pid, 'SIGTERM');
-  }, lookEveryMs).unref();
+  }, checkEveryMs).unref();
 }
 
 function findParents(): string {
@@ -15,7 +18,7 @@ function findParents(): string {
   return `${ppid} ${env['npm_execpath'] === undefined ? '' : parentOf(ppid)}`;
 }
 
-/** Empty when the process has ended. */
+/** Returns the id of a process's parent; empty when the process has ended. */
 function parentOf(pid: number): string {
   try {
     return /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '';

@@ -2,9 +2,9 @@ import { statSync } from 'node:fs';
 import { access, constants, mkdir, readdir, realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 
-/** Makes a directory and those above it that are missing, mode 0700; one that is there is fine. */
+/** Creates a directory and its missing parents with mode 0700. An existing directory stays unchanged. */
 export async function makeDirectories(path: string): Promise<void> {
-  // Not mkdir's own recursion, which never ends where the kernel takes no directories, as below /proc.
+  // Recursive mkdir never ends where the kernel rejects directories, for example below /proc.
   const parts = resolve(path).split('/').slice(1);
   for (let depth = 1; depth <= parts.length; depth++) {
     await mkdir(`/${parts.slice(0, depth).join('/')}`, { mode: 0o700 }).catch(
@@ -13,14 +13,14 @@ export async function makeDirectories(path: string): Promise<void> {
       },
     );
   }
-  // Fails, with the path, where a file was taken for a directory above.
+  // Fails, with the path, if a part of it is a file.
   await readdir(path);
 }
 
-/** Differs for each file or directory that is there; undefined where there is none. Nothing is opened. */
+/** The identity of a file or directory, read without opening it; undefined when it is missing. */
 export function identityOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
-  // It is asked for each commit, and big integers take three times as long.
+  // Every commit reads it, and big integers take three times as long.
   if (!found || Number.isSafeInteger(found.ino)) return found && `${found.dev}:${found.ino}`;
   const exact = statSync(path, { bigint: true, throwIfNoEntry: false });
   return exact && `${exact.dev}:${exact.ino}`;
@@ -32,7 +32,7 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: 'its filesystem is read-only',
 };
 
-/** The directory without links in its path, as the kernel shows it; throws one line when it cannot be written. */
+/** Resolves the links in a directory's path. Throws an error of one line when the directory cannot be written. */
 export async function requireWritableDirectory(path: string, what: string): Promise<string> {
   try {
     const real = await realpath(path);
@@ -45,7 +45,7 @@ export async function requireWritableDirectory(path: string, what: string): Prom
   }
 }
 
-/** Why the directory cannot be written, in one line; none when it can. */
+/** Reports why a directory cannot be written, in one line; empty when it can. */
 export function directoryFaults(path: string, what: string): Promise<readonly string[]> {
   return requireWritableDirectory(path, what).then(
     () => [],

@@ -3,57 +3,58 @@ import { closeSync, openSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { withinTime } from './concurrency.ts';
 
-/** How a command ended. `status` is its exit status, or undefined when a signal or the deadline ended it. */
+/** The outcome of a command. `status` is its exit status; undefined when a signal or the deadline ended it. */
 export type ExecResult = {
   readonly status: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
-  /** The deadline passed and the whole process group was killed. */
+  /** True if the deadline passed, and the whole process group was killed. */
   readonly timedOut: boolean;
-  /** Why it was never started, where it was not: the system's name of the error, ENOENT where it is not installed. */
+  /** The system's error code if the command could not be started; ENOENT if it is not installed. */
   readonly fault?: string;
-  /** Set for one that could not be killed and was left behind; resolves once it has ended. */
+  /** Set for a command that could not be killed and was left behind; resolves once it has ended. */
   readonly gone?: Promise<void>;
 };
 
 /**
- * `timeoutMs` bounds the whole run; `stdin` is written and closed (by default standard input is empty). Standard output of a
- * `mute` command goes nowhere; of any other's streams `mostOutput` characters are returned. The command is given `descriptors`
- * of this process, from 3 on, and an `environment` that is made once, by `environmentWith`; by default all of this process's.
+ * `timeoutMs` limits the whole run. `stdin` is written and closed (default: empty). The standard output of a `mute`
+ * command is dropped; otherwise the first `maxOutput` characters of standard output are returned, and always the last
+ * of standard error. The command inherits `descriptors` of this process, from 3 on. It gets an `environment` from
+ * `environmentWith` (default: this process's).
  */
 type ExecOptions = {
   readonly timeoutMs: number;
   readonly stdin?: string;
   readonly mute?: boolean;
-  readonly mostOutput?: number;
+  readonly maxOutput?: number;
   readonly descriptors?: readonly number[];
   readonly environment?: NodeJS.ProcessEnv;
 };
 
-/** How long a killed group may take to end before it is left behind, in milliseconds. */
+/** The time for a killed group to end before it is left behind, in milliseconds. */
 const graceMs = 1_000;
-/** How much of each output stream is returned when nothing else is said, in characters. */
-const outputCap = 64 * 1024;
+/** The default of `maxOutput`, in characters. */
+const defaultMaxOutput = 64 * 1024;
 
-/** What a start has open at most: a pair for each of three streams, and one to learn how it went. */
+/** The maximum descriptors during a start: a pair for each of three streams, and one that reports the outcome. */
 const descriptorsOfStart = 8;
 
-/** What commands inherit as it was at the start, since each reading of it costs as much as a call. */
+/** The environment at the start of this process, because each reading costs as much as a call. */
 const inherited = environmentWith(process.env);
 
-/** Once there were too few descriptors for a command, it is looked for each that there are enough. */
+/** True once a start has failed for lack of descriptors. Each later start then checks for enough of them. */
 let wasShort = false;
 
 let abandoned = 0;
 
-/** How many children of this process did not die when they were killed, and are still there. */
+/** Counts the children of this process that were killed but have not ended. */
 export function countAbandoned(): number {
   return abandoned;
 }
 
 /**
- * Runs one command, never through a shell, and resolves always. At the deadline it is killed with its children as a
- * group; one that cannot die (uninterruptible sleep) is left behind.
+ * Runs one command without a shell; never rejects. At the deadline it is killed with its children as a group. A
+ * command that cannot be killed (uninterruptible sleep) is left behind.
  */
 export async function exec(
   command: string,
@@ -62,7 +63,7 @@ export async function exec(
     timeoutMs,
     stdin,
     mute = false,
-    mostOutput = outputCap,
+    maxOutput = defaultMaxOutput,
     descriptors = [],
     environment = inherited,
   }: ExecOptions,
@@ -76,7 +77,7 @@ export async function exec(
     return { status: undefined, stdout: '', stderr, timedOut: false, fault: child };
   }
   child.stdin?.on('error', () => {}).end(stdin ?? '');
-  const [stdout, stderr] = [collect(child.stdout, mostOutput), collect(child.stderr, mostOutput)];
+  const [stdout, stderr] = [collect(child.stdout, maxOutput), collectEnd(child.stderr, maxOutput)];
   const closed = new Promise<void>(resolve => child.once('close', () => resolve()));
   const inTime = await withinTime(closed, timeoutMs);
   if (!inTime) killGroup(child.pid);
@@ -90,21 +91,38 @@ export async function exec(
   };
 }
 
+/** The maximum lines, and characters, of a tool's error output in a message. */
+const maxLines = 5;
+const maxFailureText = 500;
+/** The first line of many tools: a name, a version, a date. */
+const banner = /^\S+ v?\d+\.\d\S*( \(.*\))?$/;
+
+/** Joins the last lines of a failed tool's output to one line for people, without its banner and its usage. */
+export function failureText(output: string): string {
+  const lines = output
+    .split(/[\r\n]+/)
+    .map(line => line.trim())
+    .filter(line => line !== '' && !banner.test(line));
+  const usage = lines.findIndex((line, index) => index > 0 && /^usage:/i.test(line));
+  const errors = usage < 0 ? lines : lines.slice(0, usage);
+  return errors.slice(-maxLines).join('; ').slice(-maxFailureText).toWellFormed();
+}
+
 /**
- * These variables for commands. Programs read their output, so no locale applies; and the newer system calls of `mount`
- * would mount on a link such as /proc/self/fd/N itself.
+ * Adds to variables for a command: no locale, because programs parse the output; and the old system calls for
+ * `mount`, because the new ones would mount on a link such as /proc/self/fd/N itself.
  */
 export function environmentWith(variables: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...variables, LC_ALL: 'C', LIBMOUNT_FORCE_MOUNT2: 'always' };
 }
 
-/** A process that runs, in a session and a process group of its own; or the system's name of the error. */
+/** Starts a process in a session and a process group of its own. Returns the system's error code on failure. */
 async function start(
   command: string,
   args: readonly string[],
   options: Pick<SpawnOptions, 'env' | 'stdio'>,
 ): Promise<Child | string> {
-  // The first command loads it: an agent that only waits needs less memory.
+  // Loaded with the first command, because a node agent that only waits needs less memory without it.
   const { spawn } = process.getBuiltinModule('node:child_process');
   try {
     if (wasShort) requireDescriptors();
@@ -114,12 +132,15 @@ async function start(
   } catch (error) {
     const { code = 'UNKNOWN' } = error as NodeJS.ErrnoException;
     wasShort ||= code === 'EMFILE' || code === 'ENFILE';
-    // No command line can hold a NUL character.
+    // An argument with a NUL makes Node throw such a code of its own.
     return code.startsWith('ERR_') ? 'EINVAL' : code;
   }
 }
 
-/** Node.js never closes the pipes of a command that lacked the last descriptor: each try would leave fewer of them. */
+/**
+ * Throws when too few descriptors are free. Node.js never closes the pipes of a command that lacked the last
+ * descriptor, so each failed start would leave fewer.
+ */
 function requireDescriptors(): void {
   const opened: number[] = [];
   try {
@@ -131,25 +152,37 @@ function requireDescriptors(): void {
 
 type Child = ChildProcess & { readonly pid: number };
 
-function collect(stream: Readable | null, most: number): () => string {
+function collect(stream: Readable | null, maxLength: number): () => string {
   const chunks: string[] = [];
   let length = 0;
   stream?.setEncoding('utf8').on('data', (chunk: string) => {
-    if (length < most) chunks.push(chunk.slice(0, most - length));
+    if (length < maxLength) chunks.push(chunk.slice(0, maxLength - length));
     length += chunk.length;
   });
   return () => chunks.join('');
+}
+
+/** Collects the end of a stream, where a tool reports the reason of its failure. */
+function collectEnd(stream: Readable | null, maxLength: number): () => string {
+  let end = '';
+  stream?.setEncoding('utf8').on('data', (chunk: string) => {
+    end = (end + chunk).slice(-maxLength);
+  });
+  return () => end;
 }
 
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // All of it has ended.
+    // All processes of the group have ended.
   }
 }
 
-/** Closes its pipes. True for a child that is dead, and whose output an escaped child of its own holds open. */
+/**
+ * Closes the child's pipes. Returns true for a child that has ended, even if a detached child of its own still holds
+ * its output open.
+ */
 function release(child: Child): boolean {
   for (const stream of child.stdio) stream?.destroy();
   return child.exitCode !== null || child.signalCode !== null;

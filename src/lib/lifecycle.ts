@@ -1,34 +1,35 @@
 import type { Log } from './log.ts';
 
-/** A program that is up: what it says when ready, and how it ends. */
-export interface Running {
-  /** Facts for whoever started the program, such as the address it listens on. */
+/** A running program, with its facts at the start and the functions to end it. */
+export interface RunningProgram {
+  /** Facts for the starter of the program, such as its address. */
   readonly ready: Readonly<Record<string, string>>;
-  /** Resolves once nobody needs the program any more: asked to end (SIGTERM), it serves on until then. */
+  /** Resolves once the program is no longer needed. After a first SIGTERM it continues until then. */
   released?(): Promise<void>;
-  /** Stops taking work, finishes what runs, frees what is held. */
+  /** Stops accepting work, finishes work in progress, and frees resources. */
   close(): Promise<void>;
 }
 
-/** One program to run. `announce` is called once it is up and may be ended. */
+/** A program to run. `announce` is called once it runs and may be ended. */
 export type ProgramRun = {
   readonly name: string;
   readonly log: Log;
-  readonly start: () => Promise<Running>;
-  readonly announce?: (running: Running) => void;
+  readonly start: () => Promise<RunningProgram>;
+  readonly announce?: (running: RunningProgram) => void;
 };
 
-/** How long an orderly end may take before the process ends anyway, in milliseconds. */
+/** The time limit of an orderly end, in milliseconds. Afterwards the process ends anyway. */
 const closeTimeoutMs = 15_000;
 
 /**
- * Runs one program until SIGTERM or SIGINT: status 0 after an orderly end, 1 with a line on standard error when it does
- * not start. It serves on at a first SIGTERM until it is released. It ends at once when its parent by IPC has ended.
+ * Runs one program until SIGTERM or SIGINT. The status is 0 after an orderly end, and 1, with a line on standard
+ * error, when the program does not start. After a first SIGTERM it continues until it is released. It ends at once
+ * when its parent process (connected by IPC) has ended.
  */
 export async function runProgram({ name, log, start, announce }: ProgramRun): Promise<void> {
-  // The other side may go away while the program still starts.
+  // The parent may end while the program is still starting.
   process.once('disconnect', () => process.exit(1));
-  let running: Running;
+  let running: RunningProgram;
   try {
     running = await start();
   } catch (error) {
@@ -42,7 +43,7 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
   const close = (reason: string): void => {
     if (closing) return;
     closing = true;
-    log.info(`ends: ${reason}`);
+    log.info(`ending: ${reason}`);
     setTimeout(() => process.exit(1), closeTimeoutMs).unref();
     running.close().then(
       () => process.exit(0),
@@ -55,7 +56,7 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
   process.once('SIGTERM', signal => {
     process.once('SIGTERM', close);
     if (!running.released) return close(signal);
-    log.info('asked to end: serves on until it is no longer needed');
+    log.info('received SIGTERM; continuing until the program is no longer needed');
     const end = (): void => close(signal);
     running.released().then(end, end);
   });
@@ -65,7 +66,7 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
   process.send?.({ ready: running.ready });
 }
 
-/** A system error as one short sentence; anything else as its message, on one line. */
+/** Describes a system error as one short sentence, and any other error by its message on one line. */
 export function describeStartFault(error: unknown): string {
   return describe(error).replaceAll(/\s*\n\s*/g, ' ');
 }
@@ -79,16 +80,16 @@ function describe(error: unknown): string {
   return sentence && subject ? `${subject} ${sentence}` : error.message || code || error.name;
 }
 
-/** What system errors mean to those who start a program. */
+/** Explains system errors to people who start a program. */
 const sentences: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is already in use',
-  EADDRNOTAVAIL: 'is no address of this machine',
-  EACCES: 'cannot be used: no permission',
-  EPERM: 'cannot be used: no permission',
-  EROFS: 'cannot be written: it lies on a read-only filesystem',
-  ENOENT: 'is not there, or what it lies in is not',
-  EEXIST: 'is there already',
-  ENOTDIR: 'is no directory, or lies below a file',
+  EADDRNOTAVAIL: 'is not an address of this machine',
+  EACCES: 'cannot be used: permission denied',
+  EPERM: 'cannot be used: permission denied',
+  EROFS: 'cannot be written: its filesystem is read-only',
+  ENOENT: 'does not exist, or its directory does not',
+  EEXIST: 'already exists',
+  ENOTDIR: 'is not a directory, or a part of its path is a file',
   ENAMETOOLONG: 'has too long a name',
-  ENOSPC: 'lies on a full disk',
+  ENOSPC: 'is on a full disk',
 };

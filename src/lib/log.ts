@@ -1,11 +1,13 @@
+import { toPrintableJson } from './json.ts';
+
 const names = ['rpc', 'route', 'requestId', 'traceId', 'volumeId', 'nodeId', 'cluster', 'code'] as const;
 const numbers = ['status', 'durationMs', 'count'] as const;
 const texts = ['detail', 'command', 'path', 'endpoint', 'stack'] as const;
 const written = [...names, ...numbers, ...texts].map(name => ({ name, prefix: `,"${name}":` }));
 
 /**
- * The only things a log line may carry beside its message; anything else is dropped. Requests, headers, maps and
- * attachments are not in this list, so that a secret has no way in.
+ * The fields of a log line, beside its message; others are dropped. Requests, headers, maps and attachments are not
+ * among them, so no secret can get into the log.
  */
 export type LogFields = Readonly<
   Partial<
@@ -14,45 +16,46 @@ export type LogFields = Readonly<
   >
 >;
 
-/** Writes JSON lines to standard error. */
 export type Log = Readonly<
   Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: LogFields) => void>
 >;
 
-/** The levels that a log can be set to, quietest last. */
+/** The levels of a log, the quietest last. */
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
-/** One of `logLevels`. */
 export type LogLevel = (typeof logLevels)[number];
 
-/** Most characters of lines that wait for a reader who is slow; what comes while they wait is lost. */
-const mostWaiting = 2 ** 20;
+/** The maximum characters that wait for a slow reader; further lines are lost. */
+const maxPendingCharacters = 2 ** 20;
 
-/** Writes lines to standard error; what comes while too much waits there is lost. */
+/** Writes lines to standard error. Lines are lost while too many characters wait there. */
 type Write = (lines: string) => void;
 
 const writeNow: Write = lines => {
-  if (process.stderr.writableLength <= mostWaiting) process.stderr.write(lines);
+  if (process.stderr.writableLength <= maxPendingCharacters) process.stderr.write(lines);
 };
 
-/** Writes the lines of one turn of the event loop together, and the last ones when the process ends. */
+/**
+ * Collects the lines of one tick of the event loop, and writes them together. Writes the last lines when the process
+ * ends.
+ */
 export function writeTogether(): Write {
-  let waiting = '';
+  let pending = '';
   const flush = (): void => {
-    const lines = waiting;
-    waiting = '';
+    const lines = pending;
+    pending = '';
     if (lines !== '') writeNow(lines);
   };
   process.once('exit', flush);
   return lines => {
-    if (waiting === '') setImmediate(flush);
-    waiting += lines;
+    if (pending === '') setImmediate(flush);
+    pending += lines;
   };
 }
 
-/** Makes the log of one program, on standard error; lines that nobody reads are lost. */
+/** Creates the log of a program, on standard error. Lines without a reader are lost. */
 export function createLog(program: string, level: LogLevel, write = writeNow): Log {
-  // One listener, however many logs a process makes.
+  // Replaces the listener, so that a process with many logs has only one.
   process.stderr.off('error', nothing).on('error', nothing);
   const lineAt =
     (own: LogLevel) =>
@@ -62,7 +65,10 @@ export function createLog(program: string, level: LogLevel, write = writeNow): L
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** There is one for each request: by JSON.stringify with the names that may be written it would take twice as long. */
+/**
+ * Composes the line by hand, because every request writes one, and JSON.stringify with a list of field names takes
+ * twice as long.
+ */
 function toLine(
   head: Readonly<Record<'level' | 'time' | 'program', string>>,
   fields: LogFields,
@@ -77,11 +83,11 @@ function toLine(
   return `${line},"msg":${quote(msg)}}\n`;
 }
 
-/** What JSON writes as it is, as most names, ids and paths. */
+/** Texts that JSON writes unchanged, like most names, ids and paths. */
 const plain = /^[\w ./:=~-]*$/;
 
 function quote(text: string): string {
-  return plain.test(text) ? `"${text}"` : JSON.stringify(text);
+  return plain.test(text) ? `"${text}"` : toPrintableJson(JSON.stringify(text));
 }
 
 const nothing = (): void => {};
@@ -89,7 +95,7 @@ const nothing = (): void => {};
 /** A log that drops every line. */
 export const silentLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
-/** Where an error came from, without its message: what others wrote into that may be secret. */
+/** The stack of an error without its message, which may contain secrets from other systems. */
 export function framesOf(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   const { code } = cause as { code?: unknown };

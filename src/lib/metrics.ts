@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 
 type Sample = readonly [key: string, value: number];
 
-/** One metric of the Prometheus text format, and its samples; a key follows the name: '' or `{label="value"}`. */
+/** A metric of the Prometheus text format. A sample's key follows the metric's name: '' or `{label="value"}`. */
 export type Metric = {
   readonly name: string;
   readonly type: 'gauge' | 'counter' | 'histogram';
@@ -10,22 +10,35 @@ export type Metric = {
   readonly samples: Iterable<Sample>;
 };
 
-/** A metric that is read when it is asked for: a counter when its name ends in `_total`, else a gauge. */
+/** A metric that is read at each request: a counter if its name ends in `_total`, else a gauge. */
 export type Row = readonly [name: string, help: string, value: number | Metric['samples']];
 
+const samplesPerStep = 100;
 const boundsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, Infinity];
 
-/** All of them in the Prometheus text format, version 0.0.4. */
+/** Renders metrics in the Prometheus text format, version 0.0.4. */
 export function renderMetrics(metrics: readonly Metric[]): string {
-  return `${metrics.flatMap(renderMetric).join('\n')}\n`;
+  const steps = renderInSteps(metrics);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
 }
 
-function renderMetric({ name, type, help, samples }: Metric): readonly string[] {
-  const lines = Array.from(samples, ([key, value]) => `${name}${key} ${value}`);
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines];
+/** Renders like `renderMetrics`, in steps of at most `samplesPerStep` samples. */
+export function* renderInSteps(metrics: readonly Metric[]): Generator<void, string> {
+  const lines: string[] = [];
+  for (const { name, type, help, samples } of metrics) {
+    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+    for (const [key, value] of samples) {
+      lines.push(`${name}${key} ${value}`);
+      if (lines.length % samplesPerStep === 0) yield;
+    }
+  }
+  return `${lines.join('\n')}\n`;
 }
 
-/** The rows, and what every process tells of itself. */
+/** Converts rows to metrics, and adds the metrics of the process itself. */
 export function readRows(rows: readonly Row[]): readonly Metric[] {
   const { user, system } = process.cpuUsage();
   const ofProcess: readonly Row[] = [
@@ -40,9 +53,9 @@ export function readRows(rows: readonly Row[]): readonly Metric[] {
   });
 }
 
-/** One sample with these labels. */
+/** Makes a sample with labels. */
 export function sample(labels: Readonly<Record<string, string>>, value: number | boolean): Sample {
-  // JSON has the escapes of a label's value: of quotes, backslashes and line ends.
+  // A label's value has the same escapes as JSON: for quotes, backslashes and line ends.
   const all = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);
   return [`{${all.join(',')}}`, Number(value)];
 }
@@ -61,6 +74,18 @@ export function createCounter() {
 
 const newSeries = () => ({ counts: boundsSeconds.map(() => 0), sumSeconds: 0 });
 
+function* samplesOf(series: ReadonlyMap<string, ReturnType<typeof newSeries>>): Generator<Sample> {
+  for (const [labels, { counts, sumSeconds }] of series) {
+    let count = 0;
+    for (const [index, bound] of boundsSeconds.entries()) {
+      const le = bound === Infinity ? '+Inf' : bound;
+      yield [`_bucket{${labels},le="${le}"}`, (count += counts[index] ?? 0)];
+    }
+    yield [`_sum{${labels}}`, sumSeconds];
+    yield [`_count{${labels}}`, count];
+  }
+}
+
 /** Counts durations by labels. */
 export function createHistogram() {
   const series = new Map<string, ReturnType<typeof newSeries>>();
@@ -72,32 +97,23 @@ export function createHistogram() {
   }
   return {
     add,
-    /** Begins to measure; what is returned ends it. */
+    /** Begins a measurement; call the result at its end. */
     start() {
       const startMs = performance.now();
       return (labels: string): void => add(labels, (performance.now() - startMs) / 1_000);
     },
     show(name: string, help: string): Metric {
-      const samples = [...series].flatMap(([labels, { counts, sumSeconds }]) => {
-        let count = 0;
-        const buckets = boundsSeconds.map((bound, index): Sample => {
-          const le = bound === Infinity ? '+Inf' : bound;
-          return [`_bucket{${labels},le="${le}"}`, (count += counts[index] ?? 0)];
-        });
-        buckets.push([`_sum{${labels}}`, sumSeconds], [`_count{${labels}}`, count]);
-        return buckets;
-      });
-      return { name, help, type: 'histogram', samples };
+      return { name, help, type: 'histogram', samples: { [Symbol.iterator]: () => samplesOf(series) } };
     },
   };
 }
 
-/** Counts calls of a kind, such as `fairlead_node_rpc`: how long they took, and how many ended with which code. */
-export function createCalls(kind: string, what: string) {
+/** Counts calls of a kind, such as `fairlead_node_rpc`: their durations, and their number by code. */
+export function createCalls(kind: string, noun: string) {
   const durations = createHistogram();
   const outcomes = new Map<string, Map<string, number>>();
   return {
-    /** Begins a call with these labels; what is returned ends it. */
+    /** Begins a call with these labels; call the result at its end. */
     start(labels: string) {
       const end = durations.start();
       return (code: string): void => {
@@ -111,8 +127,8 @@ export function createCalls(kind: string, what: string) {
         [...counts].map(([code, count]): Sample => [`{${labels},code="${code}"}`, count]),
       );
       return [
-        durations.show(`${kind}_duration_seconds`, `How long ${what} took.`),
-        { name: `${kind}s_total`, help: `How many ${what} ended, by code.`, type: 'counter', samples },
+        durations.show(`${kind}_duration_seconds`, `Duration of ${noun}.`),
+        { name: `${kind}s_total`, help: `Number of ended ${noun}, by code.`, type: 'counter', samples },
       ];
     },
   };

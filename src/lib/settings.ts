@@ -1,27 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { logLevels } from './log.ts';
-import { choice, httpUrl } from './parsers.ts';
+import { choice, httpUrl, trueOrFalse } from './parsers.ts';
 
-// To import it is to load all that it would load late.
+// A static import would load all of node:util at the start.
 const { parseArgs } = process.getBuiltinModule('node:util');
 
-/** One setting: a flag `--name` and a variable `FAIRLEAD_NAME`; a flag wins over the variable. */
+/** A setting: a flag `--name` and a variable `FAIRLEAD_NAME`. The flag overrides the variable. */
 export type Setting<T> = {
   readonly doc: string;
-  /** Reads the text; an error's message says what is wrong with it. */
+  /** Parses the text. An error's message names the fault and the remedy. */
   readonly parse: (text: string) => T;
-  /** The text taken when nothing is given; absent means that the setting must be given, unless `optional`. */
+  /** The default text. Without a default the setting is required, unless it is `optional`. */
   readonly default?: string;
   readonly optional?: boolean;
-  /** A second variable name, for names that others decided, such as CSI_ENDPOINT. */
+  /** A second variable, for names that others decided, such as CSI_ENDPOINT. */
   readonly variable?: string;
-  /** May also be given as a path to a file that holds it, with `--name-file` or `FAIRLEAD_NAME_FILE`. */
+  /** The value may also come from a file, by `--name-file` or `FAIRLEAD_NAME_FILE`. */
   readonly file?: boolean;
-  /** The flag may stand alone: then it means `true`. */
+  /** The flag alone means `true`. */
   readonly isSwitch?: boolean;
   /** A second flag of one letter. */
   readonly short?: string;
-  /** As an operand it takes all that follow. */
+  /** As an operand it takes all following arguments. */
   readonly isList?: boolean;
 };
 
@@ -35,24 +35,25 @@ export type SettingsOf<T extends SettingsTable> = {
     : ReturnType<T[K]['parse']>;
 };
 
-/** The setting of what is logged, the same in all programs. */
+/** The setting of the log level, the same in all programs. */
 export const logLevelSetting = {
-  doc: `the least level of what is logged: ${logLevels.join(', ')}`,
+  doc: `minimum level of logged lines: ${logLevels.join(', ')}`,
   parse: choice(...logLevels),
   default: 'info',
 } as const;
 
-/** The setting of whether tokens and data may go over a network unencrypted, the same for all that call the gateway. */
+/** The parts of a switch: `--name`, `--name=false`, or `true` or `false` in its variable. */
+export const onOrOff = { parse: trueOrFalse, default: 'false', isSwitch: true } as const;
+
+/** The setting that permits unencrypted connections, the same for all programs that call the gateway. */
 export const allowHttpSetting = {
-  doc: 'true takes an http:// address of another machine, over which tokens and data go unencrypted',
-  parse: choice('true', 'false'),
-  default: 'false',
-  isSwitch: true,
+  doc: 'allows an http:// address of another machine; tokens and data are then sent unencrypted',
+  ...onOrOff,
 } as const;
 
-/** The setting of where spans are sent, the same in all programs that record some. */
+/** The setting of the tracing collector, the same in all programs that record spans. */
 export const otlpEndpointSetting = {
-  doc: 'address of an OpenTelemetry collector that takes OTLP over HTTP, such as http://collector:4318, for traces; without it none are recorded',
+  doc: 'address of an OpenTelemetry collector for traces (OTLP over HTTP), such as http://collector:4318; without it none are recorded',
   parse: httpUrl,
   optional: true,
   variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -60,19 +61,19 @@ export const otlpEndpointSetting = {
 
 const prefix = 'FAIRLEAD_';
 
-/** Where settings come from, the first before the last. */
+/** The sources of settings, by decreasing priority. */
 export type Sources = {
   readonly argv: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** The settings that may stand without their flags, in this order. */
+  /** The settings whose flags may be omitted, in this order. */
   readonly operands?: readonly string[] | undefined;
-  /** What else is set, by flag name; it is told what flags and variables say. What it throws is a fault. */
+  /** Gives further values by flag name. It can read the flags and variables. Its error is reported as a fault. */
   readonly fallback?: ((given: (name: string) => string | undefined) => Fallback) | undefined;
 };
 
 type Fallback = Readonly<Record<string, string | undefined>>;
 
-/** Reads all settings from the command line and the environment; reports all faults, one for each setting. */
+/** Reads all settings from the command line and the environment. Reports all faults, at most one for each setting. */
 export function readSettings<T extends SettingsTable>(
   table: T,
   { argv, env, operands = [], fallback }: Sources,
@@ -80,7 +81,7 @@ export function readSettings<T extends SettingsTable>(
   const faults: string[] = [];
   const known = flagsOf(table);
   const flags = readFlags(known, argv, { operands, faults });
-  // What is set for all commands of a shell is not for each of them.
+  // A variable applies to all commands of a shell, so one that this command does not know is no fault here.
   const variables = readVariables(known, env, fallback ? [] : faults);
   const values: Record<string, unknown> = {};
   const given = (name: string): string | undefined => readText(name, flags) ?? readText(name, variables);
@@ -98,7 +99,7 @@ export function readSettings<T extends SettingsTable>(
   return faults.length > 0 ? { faults } : { values: values as SettingsOf<T> };
 }
 
-/** The table as text for `--help`: flag, variable, default, and what it does. */
+/** Formats the table for `--help`: flag, variable, default and description. */
 export function describeSettings(table: SettingsTable): string {
   return Object.entries(table)
     .map(([name, { doc, variable, default: fallback, optional, file, short }]) => {
@@ -110,19 +111,19 @@ export function describeSettings(table: SettingsTable): string {
     .join('\n');
 }
 
-/** What was given for each flag, as often as it was given; undefined for a flag without its value. */
-type Given = ReadonlyMap<string, readonly (string | undefined)[]>;
+/** All values of each flag, in order; undefined for a flag without its value. */
+type GivenValues = ReadonlyMap<string, readonly (string | undefined)[]>;
 
 type Flags = ReadonlyMap<string, Pick<Setting<unknown>, 'isSwitch' | 'variable' | 'short' | 'isList'>>;
 
-/** Every flag of a table, those for files among them. */
+/** The flags of a table, including those for files. */
 function flagsOf(table: SettingsTable): Flags {
   const settings = Object.entries(table);
   const files = settings.filter(([, { file }]) => file).map(([name]) => [`${name}-file`, {}] as const);
   return new Map([...settings, ...files]);
 }
 
-/** What does not fit is a fault, and undefined. */
+/** Returns undefined, and adds a fault, when `read` throws. */
 function orFault<T>(read: () => T, faults: string[]): T | undefined {
   try {
     return read();
@@ -136,8 +137,8 @@ function readFlags(
   known: Flags,
   argv: readonly string[],
   { operands, faults }: { readonly operands: readonly string[]; readonly faults: string[] },
-): Given {
-  // Not every runtime has a command line to read.
+): GivenValues {
+  // Some runtimes have no command line, and no parseArgs.
   if (argv.length === 0) return new Map();
   const given = new Map<string, (string | undefined)[]>();
   const left = [...operands];
@@ -152,21 +153,29 @@ function readFlags(
     tokens: true,
     allowPositionals: true,
   });
-  for (const token of tokens) {
-    if (token.kind === 'positional') addOperand(token.value);
+  for (const [index, token] of tokens.entries()) {
+    if (token.kind === 'positional') addOperand(token.value, tokens[index - 1]);
     if (token.kind !== 'option') continue;
     const { name, rawName, value, inlineValue } = token;
     const setting = known.get(name);
-    // What follows a flag and looks like the next one is not its value.
+    // A following argument that looks like a flag is not this flag's value.
     const own = inlineValue || !value?.startsWith('--') ? value : undefined;
     if (!setting) faults.push(`unknown flag ${rawName}${suggest(name, known.keys())}`);
     else given.set(name, [...(given.get(name) ?? []), own ?? (setting.isSwitch ? 'true' : undefined)]);
   }
   return given;
 
-  function addOperand(value: string): void {
+  function strayFaults(value: string, before?: (typeof tokens)[number]): readonly string[] {
+    const flag = before?.kind === 'option' && before.value === undefined ? before : undefined;
+    // An unknown flag is reported itself, and this is its value.
+    if (flag && !known.has(flag.name)) return [];
+    const advice = flag ? `; write ${flag.rawName}=${value}` : '';
+    return [`unexpected argument "${value}"${advice}`];
+  }
+
+  function addOperand(value: string, before?: (typeof tokens)[number]): void {
     const [name] = left;
-    if (name === undefined) return void faults.push(`unexpected argument "${value}"`);
+    if (name === undefined) return void faults.push(...strayFaults(value, before));
     const isList = known.get(name)?.isList;
     if (!isList) left.shift();
     // A list has one value on each line.
@@ -175,7 +184,7 @@ function readFlags(
   }
 }
 
-function readVariables(flags: Flags, env: NodeJS.ProcessEnv, faults: string[]): Given {
+function readVariables(flags: Flags, env: NodeJS.ProcessEnv, faults: string[]): GivenValues {
   const names = new Set(flags.keys().map(variableOf));
   for (const name of Object.keys(env))
     if (name.startsWith(prefix) && !names.has(name))
@@ -186,8 +195,8 @@ function readVariables(flags: Flags, env: NodeJS.ProcessEnv, faults: string[]): 
   return new Map(values.filter(([, value]) => value !== undefined).map(([flag, value]) => [flag, [value]]));
 }
 
-/** A value and a file of one kind are a fault, since neither can be meant to lose. */
-function readText(name: string, given: Given): string | undefined {
+/** The text of a setting from its value or its file. Both together are a fault, because neither should be ignored. */
+function readText(name: string, given: GivenValues): string | undefined {
   const [value, path] = [name, `${name}-file`].map(flag => {
     const [first, ...more] = given.get(flag) ?? [];
     if (more.length > 0) throw new Error('is given twice');
@@ -202,7 +211,10 @@ function variableOf(name: string): string {
   return prefix + name.toUpperCase().replaceAll('-', '_');
 }
 
-/** The word that a mistyped or shortened one is likely to mean, as ` (did you mean "x"?)`; empty when none is near. */
+/**
+ * Finds the word that a mistyped or shortened one probably means, as ` (did you mean "x"?)`; empty when none is
+ * similar.
+ */
 export function suggest(typed: string, words: Iterable<string>): string {
   let best = { word: '', distance: Math.min(3, Math.ceil(typed.length / 2)) };
   for (const word of words) {
@@ -212,7 +224,7 @@ export function suggest(typed: string, words: Iterable<string>): string {
   return best.word === '' ? '' : ` (did you mean "${best.word}"?)`;
 }
 
-/** How many letters must be put in, left out or changed to make one word of the other (Levenshtein). */
+/** The number of letters to insert, remove or change to turn one word into the other (Levenshtein). */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of [...a].entries()) {

@@ -11,35 +11,41 @@ const moment = (description: string) =>
     .transform(given => (given === undefined ? undefined : Date.parse(given)))
     .meta({ description, examples: ['2026-01-31T12:00:00Z'] });
 
-/** Which entries of the log are asked for. */
+/** The query of the audit log. */
 export const auditLogQuery = {
-  cluster: queryText('Only what is, or was, of this cluster.', 'east'),
-  resource: queryText('Only what was done to the volume, snapshot, group or node.', 'east.pvc-1'),
-  since: moment('Only what was done then or later.'),
-  until: moment('Only what was done before.'),
+  cluster: queryText("Only changes of this cluster's present or former resources.", 'east'),
+  resource: queryText('Only changes of this volume, snapshot, group or node.', 'east.pvc-1'),
+  since: moment('Only changes at this time or later.'),
+  until: moment('Only changes before this time.'),
 };
 
-/** One thing that was done, or that failed. */
+/** One change that was made or that failed, or several equal refusals. */
 export const auditEntrySchema = z
   .object({
     id: text('019c1234abcd-00000001-5f0e9a4b'),
     at: time,
-    actor: text('east').describe(
-      'The cluster that asked, `operator`, or `gateway` for what it does by itself.',
-    ),
-    subject: z.string().optional().describe('Who of those it was: the key, or the subject of the token.'),
+    actor: text('east').describe('The calling cluster, `operator`, or `gateway` for its own work.'),
+    subject: z.string().optional().describe("The actor's key, or the subject of its token."),
     operation: text('create'),
     kind: z.enum(['volume', 'snapshot', 'group', 'node']),
-    resource: text('east.pvc-1').describe('Its id; a node has its cluster before it, as `east/node-1`.'),
-    about: z.string().optional().describe('What else it is about, such as the node.'),
-    code: z.enum(codes).describe('How it ended.'),
+    resource: text('east.pvc-1').describe('The id; for a node with its cluster, such as `east/node-1`.'),
+    about: z.string().optional().describe('Another object of the change, such as the node.'),
+    code: z.enum(codes).describe('The outcome.'),
     requestId: z.string().optional(),
+    count: z
+      .int()
+      .positive()
+      .optional()
+      .describe(
+        'The number of equal refusals of the same caller in this hour; the other members describe the last one.',
+      ),
+    firstAt: time.optional().describe('The time of the first equal refusal in this hour.'),
   })
-  .meta({ id: 'AuditEntry', description: 'Who changed what, when, and how that ended.' });
+  .meta({ id: 'AuditEntry', description: 'A change with its actor, time and outcome.' });
 
-/** One page of the log, the newest first. No `nextPageToken` means that it is the last. */
+/** One page of the audit log, newest first. The last page has no `nextPageToken`. */
 export const auditLogPageSchema = z
   .object({ entries: z.array(auditEntrySchema), nextPageToken: z.string().optional() })
-  .meta({ id: 'AuditLogPage', description: 'A page of the log of changes, the newest first.' });
+  .meta({ id: 'AuditLogPage', description: 'One page of the audit log, newest first.' });
 
 export type AuditEntry = z.infer<typeof auditEntrySchema>;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { protocols } from '../attachment.ts';
 import { attachmentState, nodeId, nodeSpecSchema } from '../node.ts';
 import { snapshotSchema } from '../snapshot.ts';
 import { capabilitySchema, poolName, segmentsSchema, sizeBytes, text, time, volumeId } from '../storage.ts';
@@ -7,13 +6,13 @@ import { volumeSchema } from '../volume.ts';
 
 const cluster = text('east');
 const count = z.int().nonnegative();
-const reservedBytes = sizeBytes.describe('What it takes of its pool.');
+const reservedBytes = sizeBytes.describe('The bytes that it reserves in its pool.');
 
-/** One page of entries with ids of their own, in the order of these; no `nextPageToken` means that it is the last. */
+/** Makes the schema of a page of entries, ordered by id. The last page has no `nextPageToken`. */
 const pageOf = <Name extends string, Entry extends z.ZodType>(name: Name, entry: Entry) => {
   const shape = { [name]: z.array(entry) } as { readonly [N in Name]: z.ZodArray<Entry> };
   const id = `All${name[0]?.toUpperCase()}${name.slice(1)}Page`;
-  const description = `One page of ${name} of all clusters, by id; without \`nextPageToken\` the last.`;
+  const description = `One page of ${name} of all clusters, by id. The last page has no \`nextPageToken\`.`;
   return z.object({ ...shape, nextPageToken: z.string().optional() }).meta({ id, description });
 };
 
@@ -25,12 +24,12 @@ export const anyVolumeSchema = volumeSchema
     state: z
       .enum(['creating', 'ready', 'deleting', 'deleted'])
       .meta({ examples: ['ready'] })
-      .describe('`deleted`: it can be restored.'),
+      .describe('`deleted`: the volume can be restored.'),
     reservedBytes,
     attachments: z.array(z.object({ cluster, nodeId, state: attachmentState, readonly: z.boolean() })),
-    capabilities: z.array(capabilitySchema).describe('How it was to be used, when it was created.'),
-    storageId: text('west.pvc-1').optional().describe('What the storage calls it, where that is not its id.'),
-    restorableUntil: time.optional().describe('When a deleted volume is deleted for good.'),
+    capabilities: z.array(capabilitySchema).describe('The capabilities in the request that created it.'),
+    storageId: text('west.pvc-1').optional().describe("The storage's name for it, if that is not its id."),
+    restorableUntil: time.optional().describe('The time at which a deleted volume is deleted for good.'),
   })
   .meta({ id: 'AnyVolume', description: 'A volume of any cluster, as operators see it.' });
 
@@ -45,7 +44,7 @@ export const anySnapshotSchema = snapshotSchema
 /** One page of the snapshots of all clusters. */
 export const anySnapshotPageSchema = pageOf('snapshots', anySnapshotSchema);
 
-/** A volume on a node, without how the node reaches it. */
+/** A volume on a node, without the node's access data. */
 export const anyAttachmentSchema = z
   .object({
     id: text('east.pvc-1/east/node-1').describe("The volume's id, the cluster, and the node's id."),
@@ -55,10 +54,10 @@ export const anyAttachmentSchema = z
     state: attachmentState,
     readonly: z.boolean(),
     capability: capabilitySchema,
-    protocol: z.enum(protocols).optional().describe('By which it is reached, once it was attached.'),
+    protocol: text('nvme-tcp').optional().describe('The attach protocol, once the volume is attached.'),
     sizeBytes: sizeBytes.optional().describe("The volume's size when it was attached."),
   })
-  .meta({ id: 'AnyAttachment', description: 'A volume on a node, without how the node reaches it.' });
+  .meta({ id: 'AnyAttachment', description: "A volume on a node, without the node's access data." });
 
 /** One page of the attachments of all clusters. */
 export const anyAttachmentPageSchema = pageOf('attachments', anyAttachmentSchema);
@@ -69,10 +68,10 @@ export const anyNodeSchema = nodeSpecSchema
     id: text('east/node-1').describe("The cluster, and the node's id."),
     cluster,
     nodeId,
-    volumes: count.describe('How many are attached, being attached or being detached.'),
+    volumes: count.describe('The number of volumes attached, being attached or being detached.'),
   })
   .loose()
-  .meta({ id: 'AnyNode', description: 'A node of any cluster, as that has reported it.' });
+  .meta({ id: 'AnyNode', description: 'A node of any cluster, as its cluster reported it.' });
 
 /** One page of the nodes of all clusters. */
 export const anyNodePageSchema = pageOf('nodes', anyNodeSchema);
@@ -81,51 +80,51 @@ export const anyNodePageSchema = pageOf('nodes', anyNodeSchema);
 export const poolSchema = z
   .object({
     id: poolName,
-    backend: text('image').optional().describe('Absent while it waits.'),
+    backend: text('image').optional().describe('Absent while the pool is `waiting`.'),
     state: z
       .enum(['open', 'waiting', 'removed'])
       .describe(
-        '`waiting`: its storage was not reached yet, and nothing can be done in it; `removed`: open until the next start, and offered no more.',
+        '`waiting`: its storage has not been reached yet, so the pool cannot be used; `removed`: open until the next start, but no longer offered.',
       ),
-    waitingFor: z.string().optional().describe('Why it waits.'),
+    waitingFor: z.string().optional().describe('The reason why the pool is `waiting`.'),
     features: z.array(text('expand')),
     topologies: z.array(segmentsSchema).optional(),
-    totalBytes: sizeBytes.optional().describe('What the storage has; absent where it does not say.'),
-    reservedBytes: sizeBytes.describe('What is reserved by all clusters.'),
+    totalBytes: sizeBytes.optional().describe('The capacity of the storage, if the storage reports it.'),
+    reservedBytes: sizeBytes.describe('The bytes that all clusters together reserve.'),
     volumes: count,
     snapshots: count,
-    fault: z.string().optional().describe('What is wrong with it, such as a storage that does not answer.'),
+    fault: z.string().optional().describe('A fault of the pool, such as a storage that does not answer.'),
   })
   .meta({ id: 'Pool', description: 'A pool as it is now.' });
 
 /** One page of the pools. */
 export const poolPageSchema = pageOf('pools', poolSchema);
 
-/** A cluster, and what it has. */
+/** A cluster with its resources. */
 export const clusterStateSchema = z
   .object({
     id: cluster,
     isEnrolled: z
       .boolean()
-      .describe('False: the configuration does not name it, and it has something still.'),
-    pools: z.array(poolName).optional().describe('Those that it may use; absent: all.'),
+      .describe('False: the configuration does not name the cluster, but it still has resources.'),
+    pools: z.array(poolName).optional().describe('The pools that it may use; absent: all.'),
     volumes: count,
     snapshots: count,
-    nodes: count.describe('How many it has reported.'),
+    nodes: count.describe('The number of nodes that it has reported.'),
     attachments: count,
     use: z
       .array(z.object({ pool: poolName, reservedBytes: sizeBytes, volumes: count, snapshots: count }))
-      .describe('What it has in each pool, what can be restored included.'),
+      .describe('Its resources in each pool, including deleted volumes that can be restored.'),
     quotas: z
       .array(z.object({ path: text('pools.fast.bytes'), limit: count, used: count }))
-      .describe('What it may have at most, and how much of that it has.'),
+      .describe('Its quotas, and how much of each is used.'),
   })
-  .meta({ id: 'ClusterState', description: 'A cluster, and what it has.' });
+  .meta({ id: 'ClusterState', description: 'A cluster with its resources.' });
 
 /** One page of the clusters. */
 export const clusterPageSchema = pageOf('clusters', clusterStateSchema);
 
-/** What a gateway works on now. */
+/** An operation that a gateway is running. */
 export const runningOperationSchema = z
   .object({
     id: text('volume/east.pvc-1'),
@@ -133,26 +132,26 @@ export const runningOperationSchema = z
     resourceId: text('east.pvc-1'),
     operation: text('attach'),
     since: time,
-    until: time.describe('No other gateway works on it before; who holds it puts that off.'),
-    holder: text('0b7e8a1c').describe('The process that holds it.'),
+    until: time.describe('Other gateways leave it alone until then; its holder extends that time.'),
+    holder: text('0b7e8a1c').describe('The gateway process that runs it.'),
   })
-  .meta({ id: 'RunningOperation', description: 'What a gateway works on now, and holds for itself.' });
+  .meta({ id: 'RunningOperation', description: 'An operation that a gateway is running.' });
 
-/** One page of what gateways work on. */
+/** One page of running operations. */
 export const operationPageSchema = pageOf('operations', runningOperationSchema);
 
-/** What a cluster has at a pool now. */
+/** The operations of a cluster at a pool. */
 export const queueSchema = z
   .object({
     id: text('fast/east').describe('The pool, and the cluster.'),
     pool: poolName,
     cluster,
-    waiting: count.describe('How many operations wait for their turn.'),
+    waiting: count.describe('The number of operations that wait for a slot.'),
     running: count,
-    limit: count.describe('How many may run at the pool, of all clusters together.'),
-    oldestWaitMs: count.describe('How long the first of those that wait has waited, in milliseconds.'),
+    limit: count.describe('The number of slots of the pool, for all clusters together.'),
+    oldestWaitMs: count.describe('The time that the oldest waiting operation has waited, in milliseconds.'),
   })
-  .meta({ id: 'Queue', description: 'What a cluster has at a pool now.' });
+  .meta({ id: 'Queue', description: 'The running and waiting operations of a cluster at a pool.' });
 
 /** One page of the queues. */
 export const queuePageSchema = pageOf('queues', queueSchema);

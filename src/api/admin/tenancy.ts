@@ -2,41 +2,44 @@ import { z } from 'zod';
 import { capabilityList, capabilitySchema, poolName, segmentsSchema, sizeBytes, text } from '../storage.ts';
 import { volumeSchema } from '../volume.ts';
 
-/** How a grant is revoked. */
+/** The query of a revocation. */
 export const revocationQuery = z.object({
   force: z
     .enum(['true', 'false'])
     .default('false')
     .transform(given => given === 'true')
-    .describe('`true`: the volume is detached from the nodes of the cluster first.'),
+    .describe("`true`: the volume is first detached from the cluster's nodes."),
 });
 
-/** Whose a volume is to be. */
-export const handOverSpecSchema = z
+/** The new owner of a transferred volume. */
+export const transferSpecSchema = z
   .strictObject({
     cluster: text('west').describe('The cluster that gets it.'),
-    name: text('pvc-1').optional().describe('What its id there ends with; absent: what it ends with now.'),
+    name: text('pvc-1').optional().describe('The end of its new id; absent: the end of its present id.'),
   })
-  .meta({ id: 'HandOverSpec', description: 'Whose a volume is to be.' });
+  .meta({ id: 'TransferSpec', description: 'The new owner of a transferred volume.' });
 
-/** What the storage has, as it is to become a volume. */
+/** An object of the storage to import as a volume. */
 export const importSpecSchema = z
   .strictObject({
     pool: poolName,
-    storageId: text('old-disk').optional().describe('What the storage calls it; absent: the same as its id.'),
+    storageId: text('old-disk').optional().describe("The storage's name for it; absent: the same as its id."),
     capabilities: capabilityList
       .default([{ accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' }])
-      .describe('The ways in which it is to be used; without them: mounted, at one node.'),
-    sizeBytes: sizeBytes.optional().describe('Needed where the storage does not know how large it is.'),
+      .describe('The capabilities of the volume; by default mounted at one node.'),
+    sizeBytes: sizeBytes.optional().describe('The size; required if the storage does not report it.'),
     topology: segmentsSchema
       .optional()
-      .describe('Where it is; needed where the pool has several topologies.'),
+      .describe('The location; required if the pool has several topologies.'),
   })
-  .meta({ id: 'ImportSpec', description: 'What the storage has, as it is to become a volume.' });
+  .meta({ id: 'ImportSpec', description: 'An object of the storage to import as a volume.' });
 
-/** A volume that a cluster got. */
+/** A volume that a transfer or an import gave to a cluster. */
 export const ownedVolumeSchema = z
   .object({ volume: volumeSchema, capabilities: z.array(capabilitySchema) })
-  .meta({ id: 'OwnedVolume', description: 'A volume that a cluster got, and what it was made for.' });
+  .meta({
+    id: 'OwnedVolume',
+    description: 'A volume that a transfer or an import gave to a cluster, and its capabilities.',
+  });
 
 export type OwnedVolume = z.infer<typeof ownedVolumeSchema>;

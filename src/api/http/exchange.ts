@@ -1,56 +1,64 @@
-import { parseJson } from '../../lib/json.ts';
-import { maxBodyBytes } from '../operations.ts';
-import { Problem } from '../problem.ts';
+import { createBody, parseBody, requirePlain } from './body.ts';
 
-/** What came back; the body is what was read of JSON, or undefined. `retryAfterMs` is no number where nothing is said. */
+/** A reply; `body` is the parsed JSON or undefined, and `retryAfterMs` is NaN without a Retry-After. */
 export type Reply = { readonly status: number; readonly retryAfterMs: number; readonly body: unknown };
 
-/** PEM: whose certificates are trusted instead of the system's, and what proves who connects. */
+/** PEM files: `ca` replaces the system's trusted certificates; `cert` and `key` are the client's certificate. */
 export type TlsFiles = { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
 
-/** Where requests are sent, and how. */
+/** The address of a server, and the limits of its connections. */
 export type ExchangeOptions = {
   readonly url: string;
-  /** Most requests at a time, each with a connection of its own; others wait. */
+  /** Maximum requests at a time, each on its own connection; further requests wait. */
   readonly connections?: number | undefined;
-  /** How long one request may take to be answered; absent: as long as the call. */
+  /** Maximum time without an answer, in milliseconds; absent: the time of the call. */
   readonly requestTimeoutMs?: number | undefined;
-  /** Asked for each new connection, so that certificates can be renewed. */
+  /** Called for each new connection, so that certificates can be renewed. */
   readonly tls?: (() => Promise<TlsFiles>) | undefined;
 };
 
-/** A request; its path is below that of the address. */
-export type Asked = {
+/** A request; its path is relative to the path of the address. */
+export type ExchangeRequest = {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
 };
 
-/** What sends single requests. A redirect is an answer like others, and is not followed. */
+/** Sends single requests. Redirects are not followed but returned like other answers. */
 export interface Exchange {
-  /** What came back; rejects with the signal's reason, or with why nothing did. */
-  send(asked: Asked, signal: AbortSignal): Promise<Reply>;
+  /** Sends a request and returns the reply; rejects with the signal's reason or with the failure. */
+  send(request: ExchangeRequest, signal: AbortSignal): Promise<Reply>;
   /** Ends all connections at once. */
   close(): Promise<void>;
 }
 
-const tooLong = new Problem('UNAVAILABLE', `the storage API answered with more than ${maxBodyBytes} bytes`);
+/** The head of an answer; a missing header is undefined or null. */
+type AnswerHead = {
+  readonly status: number;
+  readonly contentType: unknown;
+  readonly contentEncoding: unknown;
+  readonly retryAfter: unknown;
+};
 
-/** What was answered, as its parts come; `add` throws once there is more than an answer may have. */
+const from = 'the storage API';
+
+/** Collects an answer from its parts; `begin` throws for a compressed answer, and `add` for one that is too long. */
 export function createAnswer() {
-  let length = 0;
-  const chunks: Uint8Array[] = [];
+  const collected = createBody({ from });
+  let head: AnswerHead | undefined;
   return {
-    add(chunk: Uint8Array): void {
-      length += chunk.length;
-      if (length > maxBodyBytes) throw tooLong;
-      chunks.push(chunk);
+    begin(found: AnswerHead): void {
+      requirePlain(found.contentEncoding, from);
+      head = found;
     },
-    reply(status: number, headers: Readonly<Record<'contentType' | 'retryAfter', unknown>>): Reply {
-      const isJson = /^application\/(problem\+)?json\b/i.test(String(headers.contentType));
-      const body = isJson ? parseJson(Buffer.concat(chunks).toString()) : undefined;
-      return { status, retryAfterMs: Number(headers.retryAfter ?? NaN) * 1_000, body };
+    add: collected.add,
+    /** Returns the reply; undefined before `begin`. */
+    reply(): Reply | undefined {
+      if (!head) return undefined;
+      const isJson = /^application\/(problem\+)?json\b/i.test(String(head.contentType));
+      const body = isJson ? parseBody(collected.read()) : undefined;
+      return { status: head.status, retryAfterMs: Number(head.retryAfter ?? NaN) * 1_000, body };
     },
   };
 }

@@ -1,21 +1,31 @@
 import { createKeyedQueue, unlessAborted } from '../../lib/concurrency.ts';
-import { createAnswer, type Asked, type Exchange, type ExchangeOptions, type Reply } from './exchange.ts';
+import { plainBody } from './body.ts';
+import {
+  createAnswer,
+  type Exchange,
+  type ExchangeOptions,
+  type ExchangeRequest,
+  type Reply,
+} from './exchange.ts';
 
-/** Makes what sends single requests by the global fetch, on runtimes where undici does not run; they keep the connections. */
+/** Makes an exchange on the global fetch, for runtimes where undici does not run. The runtime manages the connections. */
 export function createExchange({
   url,
   connections = 64,
   requestTimeoutMs = 0,
   tls,
 }: ExchangeOptions): Exchange {
-  if (tls) throw new Error('certificates of a storage or for it cannot be used on this runtime');
+  if (tls)
+    throw new Error(
+      'this runtime does not support custom TLS certificates for a storage; remove the setting',
+    );
   const { origin, pathname } = new URL(url);
   const base = origin + pathname.replace(/\/+$/, '');
   const running = new Set<AbortController>();
   const inLane = createKeyedQueue();
   let [count, isClosed] = [0, false];
 
-  async function exchange({ path, ...asked }: Asked, signal: AbortSignal): Promise<Reply> {
+  async function exchange({ path, ...rest }: ExchangeRequest, signal: AbortSignal): Promise<Reply> {
     signal.throwIfAborted();
     if (isClosed) throw new Error('the client was closed');
     const end = new AbortController();
@@ -29,17 +39,23 @@ export function createExchange({
     };
     try {
       restartTimer();
-      const response = await fetch(base + path, { ...asked, redirect: 'manual', signal: end.signal });
+      const headers = { ...plainBody, ...rest.headers };
+      const request = { ...rest, headers, redirect: 'manual', signal: end.signal } as const;
+      const response = await fetch(base + path, request);
       const answer = createAnswer();
+      answer.begin({
+        status: response.status,
+        contentType: response.headers.get('content-type'),
+        contentEncoding: response.headers.get('content-encoding'),
+        retryAfter: response.headers.get('retry-after'),
+      });
       for await (const chunk of response.body ?? []) {
         restartTimer();
         answer.add(chunk);
       }
-      const { headers, status } = response;
-      return answer.reply(status, {
-        contentType: headers.get('content-type'),
-        retryAfter: headers.get('retry-after'),
-      });
+      const reply = answer.reply();
+      if (!reply) throw new Error('the answer has no head');
+      return reply;
     } catch (error) {
       end.abort();
       throw (error as Error).cause ?? error;
@@ -51,10 +67,10 @@ export function createExchange({
   }
 
   return {
-    send: (asked, signal) =>
+    send: (request, signal) =>
       unlessAborted(
         signal,
-        inLane(String(count++ % connections), () => exchange(asked, signal)),
+        inLane(String(count++ % connections), () => exchange(request, signal)),
       ),
     async close() {
       isClosed = true;

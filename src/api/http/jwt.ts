@@ -1,4 +1,4 @@
-/** A private key that signs tokens, as it lies in a file (a JWK, RFC 7517). */
+/** A private key for signing tokens (a JWK, RFC 7517). */
 export type PrivateJwk = {
   readonly kty: string;
   readonly crv: Curve;
@@ -9,15 +9,15 @@ export type PrivateJwk = {
   readonly alg?: string;
 };
 
-/** A private key that is ready to sign. */
+/** An imported private key. */
 export type SigningKey = { readonly alg: string; readonly kid: string; readonly key: CryptoKey };
 
-/** Who signs a token and for whom, and how long it is good for. */
+/** The issuer, the audience and the lifetime of a token. */
 export type TokenClaims = { readonly issuer: string; readonly audience: string; readonly lifetimeMs: number };
 
 type Curve = keyof typeof curves;
 
-/** The curves of keys that sign, as JWKs call them: the algorithm for which each is, and what WebCrypto calls it. */
+/** The curves of signing keys by their names in JWKs, with the algorithm and WebCrypto's names. */
 const curves = {
   Ed25519: { alg: 'EdDSA', kty: 'OKP', key: { name: 'Ed25519' }, signature: { name: 'Ed25519' } },
   'P-256': {
@@ -28,32 +28,32 @@ const curves = {
   },
 } as const;
 
-/** The algorithm that a key of this kind signs with; undefined for one that signs no tokens. */
+/** Returns the signature algorithm of a kind of key; undefined for keys that cannot sign tokens. */
 export function algorithmOf({ kty, crv }: { readonly kty?: unknown; readonly crv?: unknown }) {
   const curve = isCurve(crv) ? curves[crv] : undefined;
   return curve?.kty === kty ? curve?.alg : undefined;
 }
 
-/** Whether it is a private JWK with `kid` on the curve Ed25519 or P-256; its numbers may still be none of a key. */
+/** True for a private JWK with `kid` on the curve Ed25519 or P-256. Its numbers are not checked. */
 export function isPrivateJwk(value: unknown): value is PrivateJwk {
   const { kty, crv, kid, d } = Object(value) as Partial<Record<keyof PrivateJwk, unknown>>;
   const isNamed = typeof kid === 'string' && kid !== '';
   return isNamed && typeof d === 'string' && d !== '' && algorithmOf({ kty, crv }) !== undefined;
 }
 
-/** Makes the key ready; rejects when its numbers are none of a key, or it is for another use. */
+/** Imports a key; rejects if its numbers are invalid or it is for another use. */
 export async function importKey(jwk: PrivateJwk): Promise<SigningKey> {
   const { alg, key } = curves[jwk.crv];
   return { alg, kid: jwk.kid, key: await crypto.subtle.importKey('jwk', { ...jwk }, key, false, ['sign']) };
 }
 
-/** A JWT (RFC 7519) with these claims; undefined ones are left out. */
+/** Makes a JWT (RFC 7519) with these claims; undefined ones are omitted. */
 export async function sign(key: SigningKey, claims: object): Promise<string> {
   const { header, payload, signature } = await signParts(key, {}, JSON.stringify(claims));
   return `${header}.${payload}.${signature}`;
 }
 
-/** A JWS (RFC 7515) in its compact form without its content, as appendix F has it; `members` are of its header. */
+/** Makes a JWS (RFC 7515) in compact form with detached content (appendix F); `members` are added to its header. */
 export async function signDetached(key: SigningKey, members: object, content: string): Promise<string> {
   const { header, signature } = await signParts(key, members, content);
   return `${header}..${signature}`;
@@ -68,13 +68,37 @@ async function signParts({ alg, kid, key }: SigningKey, members: object, content
   return { header, payload, signature: Buffer.from(bytes).toString('base64url') };
 }
 
-/** The claims of a token that is issued now. */
+/** Makes the claims of a token that is issued now. */
 export function claimsOf({ issuer, audience, lifetimeMs }: TokenClaims) {
   const [iat, exp] = [Date.now(), Date.now() + lifetimeMs].map(ms => Math.floor(ms / 1_000));
   return { iss: issuer, sub: issuer, aud: audience, iat, exp };
 }
 
-/** A new private key with this `kid`. */
+/** Tolerated difference between the clocks of a token's issuer and its reader, in seconds. */
+export const clockToleranceS = 60;
+
+/** The claims that are times, in seconds since the epoch. */
+type TokenTimes = {
+  readonly iat?: number | undefined;
+  readonly nbf?: number | undefined;
+  readonly exp?: number | undefined;
+};
+
+/** Describes the first of a token's times that is not accepted now, with the difference in seconds; undefined if all are. */
+export function timeFault({ iat = 0, nbf = 0, exp = Infinity }: TokenTimes): string | undefined {
+  const nowS = Math.floor(Date.now() / 1_000);
+  const clocks = `the clock of its issuer and the clock here differ`;
+  const tolerated = `at most ${clockToleranceS} s are tolerated`;
+  if (iat > nowS + clockToleranceS)
+    return `the token's "iat" is not accepted: it was issued ${iat - nowS} s in the future; ${clocks}, and ${tolerated}`;
+  if (nbf > nowS + clockToleranceS)
+    return `the token's "nbf" is not accepted: it begins ${nbf - nowS} s in the future; ${clocks}, and ${tolerated}`;
+  if (exp <= nowS - clockToleranceS)
+    return `the token has expired ("exp") ${nowS - exp} s ago: it is old, or ${clocks}, and ${tolerated}`;
+  return undefined;
+}
+
+/** Makes a new private key with this `kid`. */
 export async function makeKey(kid: string, crv: Curve = 'Ed25519'): Promise<PrivateJwk> {
   const { alg, key } = curves[crv];
   const { privateKey } = (await crypto.subtle.generateKey(key, true, ['sign', 'verify'])) as CryptoKeyPair;
@@ -86,7 +110,7 @@ export async function makeKey(kid: string, crv: Curve = 'Ed25519'): Promise<Priv
   return { ...jwk, alg, use: 'sig', kid } as unknown as PrivateJwk;
 }
 
-/** The public half, by which others know the key: each member is named, whatever else a private key has. */
+/** Returns the public half of a key. Its members are listed one by one, so that no private member can leak. */
 export function publicHalf({ kty, crv, x, y, kid }: PrivateJwk) {
   return { kty, crv, x, ...(y !== undefined && { y }), kid, alg: curves[crv].alg, use: 'sig' } as const;
 }

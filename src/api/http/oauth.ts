@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { unavailableProblem } from '../problem.ts';
+import { Problem, unavailableProblem } from '../problem.ts';
+import { fetchBody, parseBody } from './body.ts';
 
-/** A client of an authorization server; the secret is asked for with each grant. */
+/** A client of an authorization server; `secret` is called for each grant. */
 type OauthClient = {
   readonly url: string;
   readonly clientId: string;
@@ -16,9 +17,11 @@ const grantSchema = z.object({
   expires_in: z.number().positive().default(60),
 });
 
+const source = { from: 'the authorization server', maxBytes: 2 ** 16 };
+
 /**
- * Gives tokens by the client credentials grant (RFC 6749, section 4.4); each is used until a fifth of its life is left, or
- * `renew` asks for another. UNAVAILABLE when there is none, without what the server said.
+ * Makes a source of tokens by the client credentials grant (RFC 6749, section 4.4). A token is reused until a fifth of its
+ * lifetime is left, or until `renew` is true. UNAVAILABLE if there is no token; the error never contains the server's text.
  */
 export function createOauth({ url, clientId, secret, scope, timeoutMs }: OauthClient) {
   let known: { readonly token: string; readonly untilMs: number } | undefined;
@@ -28,13 +31,13 @@ export function createOauth({ url, clientId, secret, scope, timeoutMs }: OauthCl
     const basic = [clientId, await secret()].map(encodeURIComponent).join(':');
     const body = new URLSearchParams({ grant_type: 'client_credentials', ...(scope && { scope }) });
     const headers = { authorization: `Basic ${Buffer.from(basic).toString('base64')}` };
-    const signal = AbortSignal.timeout(timeoutMs);
-    const request = { method: 'POST', headers, body, signal, redirect: 'error' } as const;
-    const answer = await fetch(url, request).catch((error: unknown) => {
+    const request = { method: 'POST', headers, body, timeoutMs };
+    const answer = await fetchBody(url, request, source).catch((error: unknown) => {
+      if (error instanceof Problem) throw error;
       throw unavailableProblem('the authorization server cannot be reached', error);
     });
-    const { data } = grantSchema.safeParse(await answer.json().catch(() => undefined));
-    if (!answer.ok || !data)
+    const { data } = grantSchema.safeParse(parseBody(answer.text));
+    if (answer.status < 200 || answer.status > 299 || !data)
       throw unavailableProblem(`the authorization server gave no token (status ${answer.status})`);
     known = { token: data.access_token, untilMs: Date.now() + data.expires_in * 800 };
     return data.access_token;

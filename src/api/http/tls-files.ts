@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { unavailableProblem } from '../problem.ts';
 import type { TlsFiles } from './exchange.ts';
 
-/** Paths of PEM files: whose certificates are trusted instead of the system's, and what proves who connects. */
+/** The paths of PEM files: `ca` replaces the system's trusted certificates; `cert` and `key` are the client's certificate. */
 export type TlsPaths = { readonly [Name in keyof TlsFiles]?: string | undefined };
 
 /**
- * Gives what reads the files, which is done for each new connection, so that renewed ones count; undefined when there are
- * none. UNAVAILABLE names a file that cannot be read. Throws where one of `cert` and `key` is there alone.
+ * Returns a function that reads the files, called for each new connection so that renewed files are used; undefined without
+ * paths. The function throws UNAVAILABLE for an unreadable file. Throws if only one of `cert` and `key` is given.
  */
 export function readTlsFiles(paths: TlsPaths): (() => Promise<TlsFiles>) | undefined {
   if ((paths.cert === undefined) !== (paths.key === undefined))

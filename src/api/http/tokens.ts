@@ -3,13 +3,13 @@ import { claimsOf, importKey, isPrivateJwk, sign, type SigningKey, type TokenCla
 import { type Problem, unavailableProblem } from '../problem.ts';
 import { parseJson } from '../../lib/json.ts';
 
-/** What goes into a token, and the file with the key that signs it. */
+/** The claims of a token, and the file with its signing key. */
 type TokenOptions = TokenClaims & { readonly keyFile: string };
 
-/** Gives a bearer token that is good for some time still; `renew` reads the key again and signs a new one. */
+/** Returns a bearer token that stays valid for some time; with `renew` a new one. */
 export type TokenSource = (renew: boolean) => string | Promise<string>;
 
-/** Signs tokens, reuses each until a fifth of its life is left, and reads the key file for every new one. */
+/** Makes a source that signs tokens, reuses each until a fifth of its lifetime is left, and reads the key file for each. */
 export function createTokenSource({ keyFile, ...claims }: TokenOptions): TokenSource {
   let current: { readonly token: string; readonly renewAtMs: number } | undefined;
   async function signNext(): Promise<string> {
@@ -21,10 +21,10 @@ export function createTokenSource({ keyFile, ...claims }: TokenOptions): TokenSo
   return renew => (current && !renew && Date.now() < current.renewAtMs ? current.token : signNext());
 }
 
-/** How long a token that was read serves without another look at its file, in milliseconds. */
+/** Time until a token file is read again, in milliseconds. */
 const readAgainMs = 1_000;
 
-/** Gives the token of a file that another program renews; reads it again at once where the last one was not accepted. */
+/** Makes a source of tokens from a file that another program renews. With `renew` the file is read again at once. */
 export function readTokenFile(path: string): TokenSource {
   let known: { readonly token: string; readonly untilMs: number } | undefined;
   async function read(): Promise<string> {
@@ -41,7 +41,7 @@ export function readTokenFile(path: string): TokenSource {
   return renew => (known && !renew && performance.now() < known.untilMs ? known.token : read());
 }
 
-/** Reads a private key; throws a `Problem` UNAVAILABLE that names the file and the fault, never its content. */
+/** Reads a private key; UNAVAILABLE names the file and the fault, but never the content. */
 export async function readKey(path: string): Promise<SigningKey> {
   const content = await readFile(path, 'utf8').catch(({ code = 'unknown error' }: NodeJS.ErrnoException) => {
     throw unusableProblem(path, `cannot be read (${code})`);

@@ -5,7 +5,7 @@ import { createAnswer, type Exchange, type ExchangeOptions, type Reply, type Tls
 
 const connectTimeoutMs = 5_000;
 
-/** Makes what sends single requests from Node.js; connections are opened when needed and kept for a while. */
+/** Makes an exchange for Node.js. It opens connections when they are needed and keeps them for a while. */
 export function createExchange({
   url: address,
   connections = 64,
@@ -16,7 +16,7 @@ export function createExchange({
   const base = url.pathname.replace(/\/+$/, '');
   const pool = new Pool(url.origin, {
     connections,
-    // Retries and limits are made for one request at a time on a connection.
+    // Retries and limits assume one request at a time per connection.
     allowH2: false,
     connect: tls ? connectWith(tls) : { timeout: connectTimeoutMs },
     keepAliveTimeout: 4_000,
@@ -43,36 +43,40 @@ function connectWith(tls: () => Promise<TlsFiles>): buildConnector.connector {
   };
 }
 
-/** By undici's handlers: each stream that it makes lives until a major collection. */
-function exchange(pool: Pool, asked: Dispatcher.DispatchOptions, signal: AbortSignal): Promise<Reply> {
+/** Sends a request with undici's handlers, since undici's streams would live until a major garbage collection. */
+function exchange(pool: Pool, request: Dispatcher.DispatchOptions, signal: AbortSignal): Promise<Reply> {
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
   const answer = createAnswer();
   let running: Dispatcher.DispatchController | undefined;
-  let head: Parameters<typeof answer.reply> | undefined;
   const abort = (): void => {
     running?.abort(signal.reason as Error);
     reject(signal.reason);
   };
   signal.addEventListener('abort', abort);
-  pool.dispatch(asked, {
+  pool.dispatch(request, {
     onRequestStart(controller) {
       running = controller;
       if (signal.aborted) abort();
     },
-    onResponseStart(_controller, status, headers) {
-      head = [status, { contentType: headers['content-type'], retryAfter: headers['retry-after'] }];
+    onResponseStart(controller, status, headers) {
+      const { 'content-type': contentType, 'content-encoding': contentEncoding } = headers;
+      const head = { status, contentType, contentEncoding, retryAfter: headers['retry-after'] };
+      orAbort(controller, () => answer.begin(head));
     },
-    onResponseData(controller, chunk) {
-      try {
-        answer.add(chunk);
-      } catch (error) {
-        controller.abort(error as Error);
-      }
-    },
+    onResponseData: (controller, chunk) => orAbort(controller, () => answer.add(chunk)),
     onResponseEnd() {
-      if (head) resolve(answer.reply(...head));
+      const reply = answer.reply();
+      if (reply) resolve(reply);
     },
     onResponseError: (_controller, error) => reject(error),
   });
   return promise.finally(() => signal.removeEventListener('abort', abort));
+}
+
+function orAbort(controller: Dispatcher.DispatchController, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    controller.abort(error as Error);
+  }
 }

@@ -1,14 +1,20 @@
+import { toPrintableJson } from '../../lib/json.ts';
 import { choice } from '../../lib/parsers.ts';
 
-/** The setting of how data is written, the first of these unless another is named. */
+/** Makes the setting for the output format; the first format is the default. */
 export function outputFormats<const T extends string>(...formats: readonly [T, ...T[]]) {
-  const doc = `how it is written: ${formats.join(', ')}`;
+  const doc = `output format: ${formats.join(', ')}`;
   return { doc, parse: choice(...formats), default: formats[0] as string, short: 'o' } as const;
 }
 
-/** Data as text for other programs. */
+/** Writes data as JSON without characters that could steer a terminal. */
+export function toJson(data: unknown, indent = 2): string {
+  return toPrintableJson(JSON.stringify(data, undefined, indent));
+}
+
+/** Writes data for other programs. */
 export async function toOutput(data: unknown, format: 'json' | 'yaml'): Promise<string> {
-  if (format === 'json') return `${JSON.stringify(data, undefined, 2)}\n`;
+  if (format === 'json') return `${toJson(data)}\n`;
   const { stringify } = await import('yaml');
   return stringify(JSON.parse(JSON.stringify(data)));
 }

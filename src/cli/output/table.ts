@@ -1,15 +1,14 @@
-import { stripVTControlCharacters } from 'node:util';
+import { toPrintable } from '../../api/http/printable.ts';
 import type { Colour } from '../run.ts';
 
-/** How a table is written: with its heads or without, and its cells in colours. */
 type TableOptions = {
   readonly hasHeads?: boolean;
   readonly style?: (format: Colour, text: string) => string;
-  /** What rows before these had. */
+  /** The columns' min widths, so that rows line up with rows printed before. */
   readonly widths?: readonly number[];
 };
 
-/** States that ask for somebody's look, and their colours. */
+/** Colours of states that deserve attention. */
 const colours: ReadonlyMap<string, Colour> = new Map([
   ...['creating', 'deleting', 'attaching', 'detaching', 'processing', 'deleted'].map(
     state => [state, 'yellow'] as const,
@@ -17,13 +16,13 @@ const colours: ReadonlyMap<string, Colour> = new Map([
   ...['waiting', 'removed'].map(state => [state, 'red'] as const),
 ]);
 
-/** Rows as columns for people, a line each. */
+/** Renders rows as lines with aligned columns. */
 export function renderTable(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
   { hasHeads = true, style = (_, text) => text, widths = [] }: TableOptions = {},
 ): string {
-  const plain = rows.map(row => row.map(toPlain));
+  const plain = rows.map(row => row.map(cell => toPrintable(cell, Infinity)));
   const lines = [...(hasHeads ? [heads] : []), ...plain];
   const wide = widthsOf(lines, widths);
   return lines
@@ -39,15 +38,10 @@ export function renderTable(
     .join('');
 }
 
-/** How wide each column is, at least as wide as it was. */
-export function widthsOf(lines: readonly (readonly string[])[], least: readonly number[] = []): number[] {
+/** Calculates the width of each column, at least its min width. */
+export function widthsOf(lines: readonly (readonly string[])[], minWidths: readonly number[] = []): number[] {
   const columns = Math.max(...lines.map(({ length }) => length), 0);
   return Array.from({ length: columns }, (_, column) =>
-    Math.max(least[column] ?? 0, ...lines.map(line => line[column]?.length ?? 0)),
+    Math.max(minWidths[column] ?? 0, ...lines.map(line => line[column]?.length ?? 0)),
   );
-}
-
-/** Text of others on one line of a terminal, which it cannot steer. */
-export function toPlain(text: string): string {
-  return stripVTControlCharacters(text).replaceAll(/\p{Cc}/gu, '?');
 }

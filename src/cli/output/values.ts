@@ -5,13 +5,13 @@ const unitsMs = [
   ['s', 1_000],
 ] as const;
 
-/** A duration in its largest unit, such as 3h. */
+/** Formats a duration in its largest unit, such as 3h, rounded down. */
 export function toAge(ms: number): string {
-  const [unit, unitMs] = unitsMs.find(([, least]) => ms >= least) ?? ['s', 1_000];
+  const [unit, unitMs] = unitsMs.find(([, minMs]) => ms >= minMs) ?? ['s', 1_000];
   return `${Math.max(0, Math.floor(ms / unitMs))}${unit}`;
 }
 
-/** A number of bytes in its largest binary unit, with at most one decimal, such as 1.5Gi. */
+/** Formats a number of bytes in its largest binary unit, with at most one decimal, such as 1.5Gi, rounded down. */
 export function toSize(bytes: number): string {
   const units = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'];
   const power = bytes < 1_024 ? 0 : Math.min(5, Math.floor(Math.log2(bytes) / 10));

@@ -1,54 +1,106 @@
 import type { StorageClient } from '../../api/client.ts';
+import { readNodeId } from '../../api/ids.ts';
 import type { Node, NodeSpec } from '../../api/node.ts';
 import { asProblem } from '../../api/problem.ts';
 import { sameJson } from '../../lib/json.ts';
 import type { Log } from '../../lib/log.ts';
-import { type ApiServer, statusOf } from './api-server.ts';
+import { updateAgents, type AgentChannel } from './agents.ts';
 import { startupTaintOf, type ClusterNode, type NodeObject, type Registration } from './objects.ts';
 
-/** What of the gateway is called here. */
 export type Gateway = Pick<StorageClient, 'listNodes' | 'putNode' | 'deleteNode'>;
 
-/** The nodes of a cluster by their names in Kubernetes, and the driver on them. */
+/** A cluster's nodes, and the driver's registration on each, by the node's name in Kubernetes. */
 export type Cluster = {
   readonly nodes: ReadonlyMap<string, ClusterNode>;
   readonly registrations: ReadonlyMap<string, Registration | undefined>;
 };
 
-/** Who is told what is not so yet. */
-export type Compared = {
+/** The reason why a node is not reported. */
+export type RefusalReason = 'foreign-id' | 'second-key';
+
+/** A CSINode that is not reported. `name` is the name of its Node. */
+export type RefusedNode = {
+  readonly name: string;
+  readonly nodeId: string;
+  readonly reason: RefusalReason;
+  readonly detail: string;
+};
+
+/** The gateway, the agents and the log that a comparison updates. */
+export type ComparisonTargets = AgentChannel & {
   readonly client: Gateway;
-  readonly server: ApiServer;
-  readonly driverName: string;
-  readonly drainedNodes: string | undefined;
+  /** Gets all nodes that are refused at present, at the end of each comparison. */
+  readonly onRefused: (refused: readonly RefusedNode[]) => void;
   readonly log: Log;
 };
 
 const callTimeoutMs = 15_000;
 const deadline = () => ({ deadlineMs: Date.now() + callTimeoutMs });
 
-/** Makes the gateway know the cluster's nodes, and the cluster which of them are ready. What fails for one node is logged, and throws at the end. */
-export async function compareNodes(compared: Compared, cluster: Cluster): Promise<void> {
-  const registered = [...cluster.registrations].flatMap(([name, registration]) => {
+/**
+ * Reports the cluster's nodes to the gateway, removes start-up taints, and updates the agents. Passes refused nodes
+ * to `onRefused`. After any other failure it continues with the other nodes, and throws the first failure at the end.
+ */
+export async function compareNodes(compared: ComparisonTargets, cluster: Cluster): Promise<void> {
+  const nodes = [...cluster.registrations].flatMap(([name, registration]) => {
     const node = cluster.nodes.get(name);
     return node && registration ? [{ name, node, registration }] : [];
   });
-  const wanted = new Map(
-    registered.map(({ node, registration }) => [registration.nodeId, toSpec(node, registration)]),
-  );
-  const works = [...(await findChanges(compared, wanted))];
+  const refused = nodes.filter(isForeign).map(toForeign);
+  const registered = nodes.filter(one => !isForeign(one));
+  const { deletes, puts } = await findChanges(compared, registered);
+  const steps = [...deletes];
+  for (const [one, put] of puts)
+    steps.push(() =>
+      put().catch((error: unknown) => {
+        const { code, detail } = asProblem(error);
+        if (code !== 'FAILED_PRECONDITION') throw error;
+        refused.push(toRefused(one, 'second-key', detail));
+      }),
+    );
   for (const { name, node } of registered)
-    if (node.hasStartupTaint) works.push(() => removeStartupTaint(compared, name));
+    if (node.hasStartupTaint)
+      steps.push(async () => {
+        if (refused.every(one => one.name !== name)) await removeStartupTaint(compared, name);
+      });
   const drained = registered
     .filter(({ node }) => node.isDrained)
     .map(({ registration }) => registration.nodeId);
-  works.push(() => recordDrained(compared, drained));
+  steps.push(() => updateAgents(compared, drained));
   const faults: unknown[] = [];
-  for (const work of works) await work().catch((error: unknown) => faults.push(error));
+  for (const step of steps) await step().catch((error: unknown) => faults.push(error));
+  compared.onRefused(refused);
   if (faults.length > 0) throw faults[0];
 }
 
-/** Labels that a node lacks say nothing. */
+/** A node with the driver on it. */
+type RegisteredNode = {
+  readonly name: string;
+  readonly node: ClusterNode;
+  readonly registration: Registration;
+};
+
+/** True when a CSINode has the id of a node with another name. A kubelet can write any id into its CSINode. */
+function isForeign({ name, registration }: RegisteredNode): boolean {
+  return readNodeId(registration.nodeId).name !== name;
+}
+
+function toForeign(foreign: RegisteredNode): RefusedNode {
+  const { name, registration } = foreign;
+  const idName = readNodeId(registration.nodeId).name;
+  const detail = `the CSINode of node "${name}" has a node id with the name "${idName}"; start the agent there with --node-id ${name}`;
+  return toRefused(foreign, 'foreign-id', detail);
+}
+
+function toRefused(
+  { name, registration }: RegisteredNode,
+  reason: RefusalReason,
+  detail: string,
+): RefusedNode {
+  return { name, nodeId: registration.nodeId, reason, detail };
+}
+
+/** Makes the node's specification. Topology keys without a label on the node are left out. */
 function toSpec({ labels }: ClusterNode, { maxVolumes, topologyKeys }: Registration): NodeSpec {
   const segments = topologyKeys.flatMap(key => (labels[key] ? [[key, labels[key]] as const] : []));
   return {
@@ -57,27 +109,35 @@ function toSpec({ labels }: ClusterNode, { maxVolumes, topologyKeys }: Registrat
   };
 }
 
-/** What the gateway is to be told: nodes that it does not know so, and those that it knows and that have left. */
-async function findChanges({ client, log }: Compared, wanted: ReadonlyMap<string, NodeSpec>) {
+/**
+ * Finds the nodes that have left but that the gateway still knows, and the nodes that the gateway does not know as
+ * they are now.
+ */
+async function findChanges({ client, log }: ComparisonTargets, registered: readonly RegisteredNode[]) {
   const known = new Map((await listAll(client)).map(({ id, ...spec }) => [id, spec]));
-  const puts = [...wanted]
-    .filter(([nodeId, spec]) => !sameJson(known.get(nodeId), spec))
-    .map(([nodeId, body]) => async () => {
+  const wanted = new Set(registered.map(({ registration }) => registration.nodeId));
+  const puts = registered.flatMap(one => {
+    const { nodeId } = one.registration;
+    const body = toSpec(one.node, one.registration);
+    if (sameJson(known.get(nodeId), body)) return [];
+    const put = async () => {
       await client.putNode({ nodeId, body }, deadline());
-      log.info('the node was reported', { nodeId });
-    });
+      log.info('reported the node', { nodeId });
+    };
+    return [[one, put] as const];
+  });
   const deletes = [...known.keys()]
     .filter(nodeId => !wanted.has(nodeId))
     .map(nodeId => async () => {
       try {
         await client.deleteNode({ nodeId }, deadline());
-        log.info('the node left', { nodeId });
+        log.info('the node has left the cluster', { nodeId });
       } catch (error) {
-        // It is asked for again later, when its volumes are detached.
+        // The next comparison tries again, until the node's volumes are detached.
         if (asProblem(error).code !== 'FAILED_PRECONDITION') throw error;
       }
     });
-  return [...puts, ...deletes];
+  return { deletes, puts };
 }
 
 async function listAll(client: Gateway): Promise<readonly Node[]> {
@@ -93,8 +153,14 @@ async function listAll(client: Gateway): Promise<readonly Node[]> {
   }
 }
 
-/** Lets pods come to a node. Whoever changes its taints at the same time comes first, and this is done again. */
-async function removeStartupTaint({ server, driverName, log }: Compared, name: string): Promise<void> {
+/**
+ * Removes the taint that keeps pods off a new node. Fails on a concurrent change of the node's taints; the next
+ * comparison tries again.
+ */
+async function removeStartupTaint(
+  { server, driverName, log }: ComparisonTargets,
+  name: string,
+): Promise<void> {
   const path = `/api/v1/nodes/${encodeURIComponent(name)}`;
   const { metadata, spec } = await server.read<NodeObject>(path);
   const taints = spec.taints ?? [];
@@ -104,32 +170,5 @@ async function removeStartupTaint({ server, driverName, log }: Compared, name: s
     metadata: { resourceVersion: metadata.resourceVersion },
     spec: { taints: others },
   });
-  log.info('the start-up taint was removed', { nodeId: name });
-}
-
-/** Writes the ids of nodes that are being drained, one to a line, where agents read them. */
-async function recordDrained(
-  { server, drainedNodes, driverName }: Compared,
-  ids: readonly string[],
-): Promise<void> {
-  if (drainedNodes === undefined) return;
-  const [namespace = '', name = ''] = drainedNodes.split('/');
-  const path = `/api/v1/namespaces/${namespace}/configmaps/${name}`;
-  const nodes = ids
-    .toSorted()
-    .map(id => `${id}\n`)
-    .join('');
-  const current = await server
-    .read<{ readonly data?: { readonly nodes?: string } }>(path)
-    .catch((error: unknown) => {
-      if (statusOf(error) === 404) return undefined;
-      throw error;
-    });
-  if (current?.data?.nodes === nodes) return;
-  await server.patch(`${path}?fieldManager=${driverName}&force=true`, 'application/apply-patch+yaml', {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { namespace, name },
-    data: { nodes },
-  });
+  log.info('removed the start-up taint', { nodeId: name });
 }

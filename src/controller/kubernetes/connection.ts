@@ -1,26 +1,32 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-/** Where an API server is and what proves who calls; `token` is read again for each call, since it is renewed. */
+/**
+ * The address and the credentials of an API server. `token` reads the token again for each call, because Kubernetes
+ * renews it.
+ */
 export type Connection = {
   readonly url: URL;
   readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string };
   readonly token?: (() => Promise<string>) | undefined;
 };
 
-/** The value of `--kubernetes` for the service account of the pod that this is. */
+/** The value of `--kubernetes` that selects the pod's service account. */
 export const inCluster = 'in-cluster';
 
 const accountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** Reads how the cluster is reached: by the pod's service account, or by the current context of a kubeconfig file. */
+/** Reads the connection from the pod's service account, or from a kubeconfig file's current context. */
 export function readConnection(source: string): Promise<Connection> {
   return source === inCluster ? readServiceAccount() : readKubeconfig(source);
 }
 
 async function readServiceAccount(): Promise<Connection> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = process.env;
-  if (!host) throw new Error('KUBERNETES_SERVICE_HOST is not set: this is no pod of a cluster');
+  if (!host)
+    throw new Error(
+      'KUBERNETES_SERVICE_HOST is not set, so this is not a pod; give --kubernetes a kubeconfig file',
+    );
   return {
     url: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
     tls: { ca: await readFile(`${accountDirectory}/ca.crt`, 'utf8') },
@@ -43,7 +49,8 @@ async function readKubeconfig(path: string): Promise<Connection> {
   const context = config.contexts?.find(({ name }) => name === config['current-context'])?.context;
   const cluster = config.clusters?.find(({ name }) => name === context?.['cluster'])?.cluster;
   const user = config.users?.find(({ name }) => name === context?.['user'])?.user ?? {};
-  if (!cluster?.['server']) throw new Error(`"${path}" names no cluster in its current context`);
+  if (!cluster?.['server'])
+    throw new Error(`"${path}" names no cluster in its current context; set current-context`);
   for (const unsupported of ['exec', 'auth-provider', 'username'])
     if (unsupported in user)
       throw new Error(

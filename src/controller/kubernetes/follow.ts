@@ -4,7 +4,7 @@ import type { Log } from '../../lib/log.ts';
 import { createApiServer, type ApiServer } from './api-server.ts';
 import { readConnection } from './connection.ts';
 
-/** What every object of Kubernetes has. */
+/** The metadata that every Kubernetes object has. */
 export type KubernetesObject = {
   readonly metadata: {
     readonly name: string;
@@ -13,21 +13,23 @@ export type KubernetesObject = {
   };
 };
 
-/** Objects of one kind, what is kept of each, and who is told of all, by name, when something of that has changed. */
-type Following<T extends KubernetesObject, F> = {
+/** A kind of objects to follow. */
+type FollowedKind<T extends KubernetesObject, F> = {
   /** The list's path, such as `/api/v1/nodes`. */
   readonly path: string;
+  /** Extracts the relevant part of an object. */
   readonly read: (object: T) => F;
-  readonly tell: (all: ReadonlyMap<string, F>) => void;
+  /** Gets the parts of all objects by their names, at first and whenever a part has changed. */
+  readonly onChange: (all: ReadonlyMap<string, F>) => void;
 };
 
-/** Where the cluster is, and until when it is followed. */
+/** The cluster to follow, until `signal` aborts. */
 export type Source = { readonly kubernetes: string; readonly log: Log; readonly signal: AbortSignal };
 
 const pageSize = 500;
-/** A watch is asked for anew after this long, in seconds. */
+/** A watch ends after this many seconds, and a new one begins. */
 const watchSeconds = 240;
-const [firstPauseMs, longestPauseMs] = [500, 60_000] as const;
+const [firstPauseMs, maxPauseMs] = [500, 60_000] as const;
 
 type List<T> = {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
@@ -38,40 +40,43 @@ type Event<T> = {
   readonly object: T & { readonly message?: string };
 };
 
-/** Tells of all objects of a kind, at first and after each change, until the signal; what fails is logged and tried again, ever more rarely. */
+/**
+ * Follows all objects of a kind until the signal aborts. Logs each failure and tries again after pauses of up to a
+ * minute.
+ */
 export async function follow<T extends KubernetesObject, F>(
   { kubernetes, log, signal }: Source,
-  following: Following<T, F>,
+  kind: FollowedKind<T, F>,
 ): Promise<void> {
   for (let failures = 0; !signal.aborted; failures++) {
     try {
-      // Made anew, since its certificates may be new ones.
+      // A new connection reads renewed certificates.
       const server = createApiServer(await readConnection(kubernetes), signal);
-      await followOn(server, following, () => (failures = 0)).finally(() => server.close());
+      await followOn(server, kind, () => (failures = 0)).finally(() => server.close());
     } catch (error) {
       if (signal.aborted) return;
-      log.warn('the cluster cannot be followed', { path: following.path, detail: String(error) });
+      log.warn('cannot watch the cluster', { path: kind.path, detail: String(error) });
     }
-    const pauseMs = Math.min(firstPauseMs * 2 ** failures, longestPauseMs) * (0.5 + Math.random());
+    const pauseMs = Math.min(firstPauseMs * 2 ** failures, maxPauseMs) * (0.5 + Math.random());
     await pause(pauseMs, signal).catch(() => {});
   }
 }
 
-/** Throws whenever the list has to be read again. */
+/** Follows a kind over one connection. Throws whenever the list has to be read again. */
 async function followOn<T extends KubernetesObject, F>(
   server: ApiServer,
-  following: Following<T, F>,
+  kind: FollowedKind<T, F>,
   succeed: () => void,
 ): Promise<never> {
-  const { all, version } = await list(server, following);
-  following.tell(all);
+  const { all, version } = await list(server, kind);
+  kind.onChange(all);
   for (let since = version; ;) {
     succeed();
-    since = await watch(server, { ...following, all, since });
+    since = await watch(server, { ...kind, all, since });
   }
 }
 
-async function list<T extends KubernetesObject, F>(server: ApiServer, { path, read }: Following<T, F>) {
+async function list<T extends KubernetesObject, F>(server: ApiServer, { path, read }: FollowedKind<T, F>) {
   const all = new Map<string, F>();
   for (let next = ''; ;) {
     const page: List<T> = await server.read(`${path}?limit=${pageSize}&continue=${encodeURIComponent(next)}`);
@@ -82,15 +87,15 @@ async function list<T extends KubernetesObject, F>(server: ApiServer, { path, re
   }
 }
 
-type Watching<T extends KubernetesObject, F> = Following<T, F> & {
+type WatchOptions<T extends KubernetesObject, F> = FollowedKind<T, F> & {
   readonly all: Map<string, F>;
   readonly since: string;
 };
 
-/** The version that the next watch begins at. */
+/** Watches a kind until the server ends the watch. Returns the start version of the next watch. */
 async function watch<T extends KubernetesObject, F>(
   server: ApiServer,
-  { path, read, tell, all, since }: Watching<T, F>,
+  { path, read, onChange, all, since }: WatchOptions<T, F>,
 ): Promise<string> {
   let version = since;
   const query = `watch=1&allowWatchBookmarks=true&timeoutSeconds=${watchSeconds}&resourceVersion=${since}`;
@@ -103,7 +108,7 @@ async function watch<T extends KubernetesObject, F>(
     const before = all.get(name);
     if (type === 'DELETED') all.delete(name);
     else all.set(name, read(object));
-    if (type === 'DELETED' || !sameJson(before, all.get(name))) tell(all);
+    if (type === 'DELETED' || !sameJson(before, all.get(name))) onChange(all);
   }
   return version;
 }

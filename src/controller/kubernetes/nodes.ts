@@ -1,66 +1,87 @@
+import type { GatewayKeySet } from '../../api/http/gateway-keys.ts';
 import { asProblem } from '../../api/problem.ts';
 import { repeat } from '../../lib/concurrency.ts';
 import type { Log } from '../../lib/log.ts';
 import { createApiServer } from './api-server.ts';
-import { compareNodes, type Cluster, type Gateway } from './compare.ts';
+import { compareNodes, type Cluster, type Gateway, type RefusedNode } from './compare.ts';
 import { readConnection } from './connection.ts';
 import { follow } from './follow.ts';
 import { readNode, readRegistration, type CsiNodeObject, type NodeObject } from './objects.ts';
 
-/** Which cluster's nodes are reported, and to whom. */
+/** The cluster whose nodes are reported, and the gateway that gets them. */
 type NodeOptions = {
   readonly client: Gateway;
   readonly driverName: string;
-  /** As `--kubernetes` says. */
+  /** The value of `--kubernetes`. */
   readonly kubernetes: string;
-  /** The ConfigMap, as `namespace/name`, in which agents find whether their node is being drained. */
+  /** The ConfigMap, as `namespace/name`, that tells agents which nodes are being drained, and the gateway's keys. */
   readonly drainedNodes: string | undefined;
+  /** Reads the gateway's public keys; undefined when the gateway has none. */
+  readonly readGatewayKeys?: () => Promise<GatewayKeySet | undefined>;
+  /** Gets all nodes that are refused at present, at the end of each comparison. */
+  readonly observeRefused?: (refused: readonly RefusedNode[]) => void;
   readonly log: Log;
 };
 
-/** How long changes are collected, how soon what failed is tried again, and how often all is compared all the same. */
+/**
+ * The time to collect changes, the pause after a failure, and the time between two comparisons without a change, in
+ * ms.
+ */
 const [collectMs, retryMs, everyMs] = [100, 10_000, 300_000] as const;
 
 /**
- * Tells the gateway which nodes the driver is registered on, and which have left the cluster; takes the start-up taint off
- * nodes, and tells agents of drains. Each replica of the controller may do it: what is so already is not done again.
+ * Reports to the gateway the nodes with the driver, and the nodes that have left the cluster; removes start-up taints
+ * and updates the agents. Every replica of the controller may do so: a comparison leaves equal records alone.
  */
-export function reportNodes({ driverName, kubernetes, log, ...options }: NodeOptions) {
+export function reportNodes({ driverName, kubernetes, observeRefused, log, ...options }: NodeOptions) {
   const ending = new AbortController();
   const { signal } = ending;
   const cluster: { -readonly [K in keyof Cluster]?: Cluster[K] } = {};
-  let collecting: ReturnType<typeof setTimeout> | undefined;
+  let collecting: { readonly timer: ReturnType<typeof setTimeout>; readonly atMs: number } | undefined;
+  let refusals = new Set<string>();
 
   async function compare(): Promise<void> {
     const { nodes, registrations } = cluster;
     if (!nodes || !registrations || signal.aborted) return;
     try {
       const server = createApiServer(await readConnection(kubernetes), signal);
-      await compareNodes({ ...options, log, server, driverName }, { nodes, registrations }).finally(() =>
-        server.close(),
-      );
+      const targets = { ...options, onRefused, log, server, driverName };
+      await compareNodes(targets, { nodes, registrations }).finally(() => server.close());
     } catch (error) {
       if (signal.aborted) return;
-      log.warn('nodes could not be reported', { detail: asProblem(error).detail });
+      log.warn('cannot report nodes to the gateway', { detail: asProblem(error).detail });
       compareAfter(retryMs);
     }
   }
 
+  /** Logs each refusal once. Retries a second key soon, because the first key's node may be drained at any time. */
+  function onRefused(refused: readonly RefusedNode[]): void {
+    observeRefused?.(refused);
+    for (const { nodeId, detail } of refused)
+      if (!refusals.has(detail)) log.warn('the node is not reported', { nodeId, detail });
+    refusals = new Set(refused.map(({ detail }) => detail));
+    if (refused.some(({ reason }) => reason === 'second-key')) compareAfter(retryMs);
+  }
+
   const comparing = repeat(compare, everyMs);
+  /** Compares in `ms`, or sooner if a comparison is due before. */
   function compareAfter(ms: number): void {
-    if (signal.aborted) return;
-    collecting ??= setTimeout(() => {
+    const atMs = performance.now() + ms;
+    if (signal.aborted || (collecting && collecting.atMs <= atMs)) return;
+    clearTimeout(collecting?.timer);
+    const timer = setTimeout(() => {
       collecting = undefined;
       comparing.again();
     }, ms);
+    collecting = { timer, atMs };
   }
 
   const source = { kubernetes, log, signal };
-  const following = [
+  const watches = [
     follow(source, {
       path: '/api/v1/nodes',
       read: (node: NodeObject) => readNode(node, driverName),
-      tell(all) {
+      onChange(all) {
         cluster.nodes = all;
         compareAfter(collectMs);
       },
@@ -68,20 +89,21 @@ export function reportNodes({ driverName, kubernetes, log, ...options }: NodeOpt
     follow(source, {
       path: '/apis/storage.k8s.io/v1/csinodes',
       read: (node: CsiNodeObject) => readRegistration(node, driverName),
-      tell(all) {
+      onChange(all) {
         const before = cluster.registrations;
-        // While an agent is replaced kubelet registers no driver: the node has not left.
+        // Kubelet shortly has no driver registered while an agent is replaced. The last registration stays: the node
+        // has not left.
         cluster.registrations = new Map([...all].map(([name, now]) => [name, now ?? before?.get(name)]));
         compareAfter(collectMs);
       },
     }),
   ];
   return {
-    /** Ends all that is under way. */
+    /** Stops all work, and resolves once none is running. */
     async close(): Promise<void> {
       ending.abort(new Error('the controller ends'));
-      clearTimeout(collecting);
-      await Promise.all([...following, comparing.close()]);
+      clearTimeout(collecting?.timer);
+      await Promise.all([...watches, comparing.close()]);
     },
   };
 }

@@ -1,30 +1,30 @@
 import type { KubernetesObject } from './follow.ts';
 
-/** A node of Kubernetes, as far as it matters here. */
+/** The relevant part of a Kubernetes node. */
 export type ClusterNode = {
   readonly labels: Readonly<Record<string, string>>;
-  /** It is cordoned, or being emptied otherwise. */
+  /** The node is cordoned, or an autoscaler is emptying it. */
   readonly isDrained: boolean;
-  /** It has the taint that keeps pods away until the driver is registered. */
+  /** The node has the taint that keeps pods away until the driver is registered. */
   readonly hasStartupTaint: boolean;
 };
 
-/** What kubelet says of the driver on its node. */
+/** The driver's registration on a node, as kubelet publishes it. */
 export type Registration = {
   readonly nodeId: string;
   readonly maxVolumes: number | undefined;
   readonly topologyKeys: readonly string[];
 };
 
-/** A taint keeps pods off a node. */
+/** A taint that keeps pods off a node. */
 type Taint = { readonly key: string };
 
-/** `v1 Node`, in part. */
+/** A part of `v1 Node`. */
 export type NodeObject = KubernetesObject & {
   readonly spec: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[] };
 };
 
-/** `storage.k8s.io/v1 CSINode`, in part. */
+/** A part of `storage.k8s.io/v1 CSINode`. */
 export type CsiNodeObject = KubernetesObject & {
   readonly spec: {
     readonly drivers?: readonly {
@@ -36,18 +36,18 @@ export type CsiNodeObject = KubernetesObject & {
   };
 };
 
-/** Taints of nodes that are emptied without being cordoned. */
+/** Taints on nodes that are being emptied without a cordon. */
 const drainTaints: ReadonlySet<string> = new Set([
   'karpenter.sh/disrupted',
   'ToBeDeletedByClusterAutoscaler',
 ]);
 
-/** The taint with which nodes may be made, so that no pod comes before the driver. */
+/** The taint on new nodes that keeps pods away until the driver is registered. */
 export function startupTaintOf(driverName: string): string {
   return `${driverName}/agent-not-ready`;
 }
 
-/** What matters of a Node. */
+/** Extracts the relevant part of a Node. */
 export function readNode({ metadata: { labels = {} }, spec }: NodeObject, driverName: string): ClusterNode {
   const taints = spec.taints ?? [];
   return {
@@ -57,7 +57,7 @@ export function readNode({ metadata: { labels = {} }, spec }: NodeObject, driver
   };
 }
 
-/** What matters of a CSINode; undefined while the driver is not registered there. */
+/** Extracts the driver's registration from a CSINode; undefined while the driver is not registered. */
 export function readRegistration({ spec }: CsiNodeObject, driverName: string): Registration | undefined {
   const driver = spec.drivers?.find(({ name }) => name === driverName);
   if (!driver) return undefined;

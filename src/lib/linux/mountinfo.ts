@@ -1,15 +1,15 @@
-/** One line of /proc/self/mountinfo, unescaped. */
+/** A line of /proc/self/mountinfo, unescaped. */
 export type Mount = {
   readonly id: number;
   readonly parentId: number;
   /** `major:minor` of the filesystem's device. */
   readonly device: string;
-  /** What part of the filesystem is mounted; `/` for all of it. */
+  /** The mounted part of the filesystem; `/` for all of it. */
   readonly root: string;
   readonly path: string;
   /** Options of this mount, such as ro, nosuid. */
   readonly options: readonly string[];
-  /** How mounts spread from it (`shared:N`) and to it (`master:N`); absent where they do neither. */
+  /** The peer groups of the mount (`shared:N`, `master:N`); absent without any. */
   readonly propagation?: readonly string[];
   readonly type: string;
   readonly source: string;
@@ -17,13 +17,14 @@ export type Mount = {
   readonly superOptions: readonly string[];
 };
 
-/** Reads the text of a mountinfo file; a line that is not one is an error, since guessing would hide a mount. */
+/** Parses a mountinfo file. Throws for a malformed line, because skipping it would hide a mount. */
 export function parseMountinfo(text: string): readonly Mount[] {
   return createMountReader(() => text)();
 }
 
 /**
- * Reads one mountinfo file again and again, and only its new lines anew: a node has hundreds of mounts, and most stay.
+ * Creates a reader for repeated reads of a mountinfo file. It parses only new lines: a node has hundreds of mounts,
+ * and most stay.
  */
 export function createMountReader(read: () => string): () => readonly Mount[] {
   let known: ReadonlyMap<string, Mount> = new Map();
@@ -39,37 +40,37 @@ export function createMountReader(read: () => string): () => readonly Mount[] {
   };
 }
 
-/** What is mounted at a path, the topmost last. */
+/** The mounts at a path, the topmost last. */
 export function mountsAt(mounts: readonly Mount[], path: string): readonly Mount[] {
   return mounts.filter(mount => mount.path === path);
 }
 
-/** What is mounted below a path, but not at it. */
+/** The mounts below a path, without those at it. */
 export function mountsBelow(mounts: readonly Mount[], path: string): readonly Mount[] {
   return mounts.filter(mount => mount.path.startsWith(path === '/' ? '/' : `${path}/`));
 }
 
-/** True for a path itself and for what lies below it. */
+/** True for the path itself and for paths below it. */
 export function isAtOrBelow(path: string, above: string): boolean {
   return path === above || path.startsWith(above === '/' ? '/' : `${above}/`);
 }
 
-/** What is seen at a path when something is mounted there. */
+/** The visible mount at a path. */
 export function topMount(mounts: readonly Mount[], path: string): Mount | undefined {
   return mountsAt(mounts, path).at(-1);
 }
 
-/** The mount that a path without symbolic links lies on. */
+/** The mount that contains a path without symbolic links. */
 export function nearestMount(mounts: readonly Mount[], path: string): Mount | undefined {
   const above = mounts.filter(mount => isAtOrBelow(path, mount.path));
-  const longest = Math.max(...above.map(mount => mount.path.length));
-  return above.findLast(mount => mount.path.length === longest);
+  const maxLength = Math.max(...above.map(mount => mount.path.length));
+  return above.findLast(mount => mount.path.length === maxLength);
 }
 
-/** A directory of a filesystem: the filesystem's device, and the path from its own root. */
+/** A directory of a filesystem: the filesystem's device, and the path from its root. */
 type Origin = Pick<Mount, 'device' | 'root'>;
 
-/** Which directory a path without symbolic links leads to: in the filesystem that is mounted nearest above it. */
+/** Finds the directory that a path without symbolic links leads to. */
 export function originOf(mounts: readonly Mount[], path: string): Origin | undefined {
   const nearest = nearestMount(mounts, path);
   if (!nearest) return undefined;
@@ -77,7 +78,10 @@ export function originOf(mounts: readonly Mount[], path: string): Origin | undef
   return { device: nearest.device, root: `${nearest.root === '/' ? '' : nearest.root}${rest}` || '/' };
 }
 
-/** Fields of mountinfo (proc_pid_mountinfo(5)): propagation may be missing, a source empty, and the last one has spaces at times. */
+/**
+ * The fields of mountinfo (proc_pid_mountinfo(5)): propagation may be missing, the source may be empty, and the last
+ * field may contain spaces.
+ */
 const linePattern = /^(\d+) (\d+) (\S+) (\S+) (\S+) (\S+) (?:(\S.*?) )?- (\S+) (\S*) (.+)$/;
 
 function parseLine(line: string): Mount {

@@ -7,16 +7,16 @@ import type { Log } from '../log.ts';
 import { spanIdOf, traceIdOf, type Tracer } from './trace.ts';
 import { version } from '../version.ts';
 
-// Of the packages that this loads, 26 MB, nothing is loaded where no endpoint is set.
+// These packages take 26 MB, so they are loaded only when an endpoint is set.
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
 const closeTimeoutMs = 2_000;
-/** What is no failure of a call. */
-const good = new Set(['OK', 'ACCEPTED']);
+/** Codes of successful calls. */
+const successCodes = new Set(['OK', 'ACCEPTED']);
 
 /**
- * Sends spans to an OpenTelemetry collector by OTLP over HTTP, in batches; `endpoint` is without /v1/traces. A span has a
- * name, a code and times, and nothing else. What cannot be sent is lost, which is logged once.
+ * Sends spans in batches to an OpenTelemetry collector, by OTLP over HTTP; `endpoint` is without /v1/traces. A span
+ * has a name, a code and times, nothing else. Spans that cannot be sent are lost, and the first failure is logged.
  */
 export function createTracer(program: string, endpoint: string, log: Log): Tracer {
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` });
@@ -32,12 +32,12 @@ export function createTracer(program: string, endpoint: string, log: Log): Trace
         traceparent: traceparentOf(span),
         end(code) {
           span.setAttribute('fairlead.code', code);
-          if (!good.has(code)) span.setStatus({ code: SpanStatusCode.ERROR, message: code });
+          if (!successCodes.has(code)) span.setStatus({ code: SpanStatusCode.ERROR, message: code });
           span.end();
         },
       };
     },
-    // A collector that does not answer holds up no end; what failed was logged.
+    // A collector that does not answer must not delay the end; failures are logged already.
     close: async () => void (await withinTime(provider.shutdown().catch(ignore), closeTimeoutMs)),
   };
 }
@@ -61,7 +61,7 @@ function reporting(exporter: SpanExporter, log: Log): SpanExporter {
   return {
     export: (spans, done) =>
       exporter.export(spans, result => {
-        if (result.error && !isFailing) log.warn('spans cannot be sent', { detail: result.error.message });
+        if (result.error && !isFailing) log.warn('cannot send spans', { detail: result.error.message });
         isFailing = result.error !== undefined;
         done(result);
       }),

@@ -1,54 +1,56 @@
-/** Of the W3C's `traceparent`, version 00: a trace, the span that sends it, and whether the trace is recorded. */
+/** The form of the W3C's `traceparent`, version 00: a trace, the sending span, and whether the trace is recorded. */
 const form = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** The value of a `traceparent`, or undefined for what is none: a trace then begins here. */
+/** Returns a valid `traceparent`; undefined for any other value, so that a new trace begins here. */
 export function readTraceparent(value: string | undefined): string | undefined {
   return value !== undefined && form.test(value) ? value : undefined;
 }
 
-/** A trace that begins here; whoever passes it on and records, does so. */
+/** Makes a new trace, marked as recorded for the systems that get it. */
 export function newTraceparent(): string {
   const trace = crypto.randomUUID().replaceAll('-', '');
-  // What is sent is part of a span that nobody recorded: any id will do that is not zero, and a UUID's second half never is.
+  // The span's id belongs to no recorded span, so any id but zero will do. The second half of a UUID is never zero.
   return `00-${trace}-${trace.slice(16)}-01`;
 }
 
-/** The trace's id, by which it is found wherever it is recorded. */
+/** The id of the trace. */
 export function traceIdOf(traceparent: string): string {
   return traceparent.slice(3, 35);
 }
 
-/** The id of the span in it. */
+/** The id of the span. */
 export function spanIdOf(traceparent: string): string {
   return traceparent.slice(36, 52);
 }
 
-/** A piece of work that is observed: its own calls are part of `traceparent`, and its end is told with a code. */
-export type Observed = { readonly traceparent: string | undefined; end(code: string): void };
+/** An observed piece of work. Its own calls belong to `traceparent`; `end` gets the final code. */
+export type Observation = { readonly traceparent: string | undefined; end(code: string): void };
 
-/** Begins to observe work of this name, as part of the caller's trace where there is one. */
-export type Observe = (name: string, traceparent?: string) => Observed;
+/** Begins to observe work of this name, within the caller's trace if there is one. */
+export type Observe = (name: string, traceparent?: string) => Observation;
 
-/** Records pieces of work as spans. */
 export interface Tracer {
-  start(kind: SpanKind, name: string, traceparent: string | undefined): Observed;
-  /** Sends what was not sent yet, and ends. */
+  start(kind: SpanKind, name: string, traceparent: string | undefined): Observation;
+  /** Sends the remaining spans, and ends. */
   close(): Promise<void>;
 }
 
-/** Whether work was asked for over a connection, asks over one, or neither. */
+/** The side of the work: it answers a call, makes one, or neither. */
 export type SpanKind = 'server' | 'client' | 'internal';
 
 type ObserveOptions = {
-  /** Begins to count a call by its name; what is returned ends it. */
+  /** Begins to count a call by its name; call the result at its end. */
   readonly count: (name: string) => (code: string) => void;
   readonly kind: SpanKind;
   readonly tracer: Tracer | undefined;
-  /** What the name of a span begins with. */
+  /** The prefix of a span's name. */
   readonly prefix?: string;
 };
 
-/** Observes by counting, and as spans where there is a tracer. What is part of no trace begins one. */
+/**
+ * Creates an observer that counts calls, and records spans if there is a tracer. Work without a trace begins a new
+ * one.
+ */
 export function createObserve({ count, kind, tracer, prefix = '' }: ObserveOptions): Observe {
   return (name, traceparent) => {
     const ended = count(name);

@@ -1,10 +1,7 @@
 import type { Log } from '../log.ts';
 import type { Tracer } from './trace.ts';
 
-/**
- * Loads what sends spans to the endpoint; nothing where there is none. Rejects where the packages that it takes are not
- * installed.
- */
+/** Opens the tracer for an endpoint; undefined without one. Rejects when its packages are not installed. */
 export async function openTracer(
   program: string,
   endpoint: string | undefined,
@@ -13,7 +10,7 @@ export async function openTracer(
   if (endpoint === undefined) return undefined;
   const { createTracer } = await import('./otlp.ts').catch((error: unknown) => {
     const packages = '@opentelemetry/{api,resources,sdk-trace,exporter-trace-otlp-http}';
-    throw new Error(`--otlp-endpoint takes the npm packages ${packages}, which are not here`, {
+    throw new Error(`--otlp-endpoint needs the npm packages ${packages}; install them`, {
       cause: error,
     });
   });

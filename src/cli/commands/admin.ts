@@ -1,0 +1,117 @@
+import type { Finding, Unasked } from '../../api/admin.ts';
+import type { StorageClient } from '../../api/client.ts';
+import { durationMs, text } from '../../lib/parsers.ts';
+import { onOrOff } from '../../lib/settings.ts';
+import { command, shared } from './admin/command.ts';
+import { tenancyCommands } from './admin/tenancy.ts';
+import { renderTable } from '../output/table.ts';
+import { toAge } from '../output/values.ts';
+
+const stuckAfter = {
+  'stuck-after': {
+    doc: 'age from which an unfinished operation counts as stuck',
+    parse: durationMs,
+    default: '10m',
+  },
+} as const;
+
+/** Every admin command by its name. */
+export const adminCommands = {
+  check: command({
+    doc: 'checks the storage against the store, and lists the differences and stuck operations',
+    settings: { ...shared, ...stuckAfter },
+    async ask(client, call, { 'stuck-after': stuckAfterMs }) {
+      const data = await client.check({ stuckAfterMs }, call);
+      const { findings, total, unasked = [] } = data;
+      const table = [toTable(findings.map(toRow), total), ...unasked.map(toLine)].join('\n');
+      return { data, table, status: total + unasked.length > 0 ? 2 : 0 };
+    },
+  }),
+  repair: command({
+    doc: 'lists the steps that would repair the differences; with --yes it takes them: finishes stuck operations, removes unknown volumes and snapshots',
+    settings: {
+      ...shared,
+      ...stuckAfter,
+      'safety-age': {
+        doc: 'time for which checks must have seen an unknown volume or snapshot before it is removed',
+        parse: durationMs,
+        default: '1h',
+      },
+      yes: { doc: 'take the steps', ...onOrOff },
+    },
+    async ask(client, call, { yes, 'stuck-after': stuckAfterMs, 'safety-age': safetyAgeMs }) {
+      const body = { dryRun: !yes, stuckAfterMs, safetyAgeMs };
+      const data = await client.repair({ body }, call);
+      const { steps, total, unasked = [] } = data;
+      const rows = steps.map(step => ({
+        ...toRow(step),
+        action: step.action,
+        outcome: step.outcome ?? '',
+        note: step.note,
+      }));
+      const isLeft = steps.some(({ outcome }) => outcome !== 'done') || total > steps.length;
+      const table = [toTable(rows, total), ...unasked.map(toLine)].join('\n');
+      return { data, table, status: isLeft || unasked.length > 0 ? 2 : 0 };
+    },
+  }),
+  deleted: command({
+    doc: 'lists deleted volumes that can still be restored',
+    settings: shared,
+    async ask(client, call) {
+      const volumes = [];
+      for (let pageToken: string | undefined = ''; pageToken !== undefined;) {
+        const page: Awaited<ReturnType<StorageClient['listDeletedVolumes']>> =
+          await client.listDeletedVolumes({ pageToken }, call);
+        volumes.push(...page.volumes);
+        pageToken = page.nextPageToken;
+      }
+      const rows = volumes.map(({ id, pool, sizeBytes, restorableUntilMs }) => ({
+        volume: id,
+        pool,
+        bytes: String(sizeBytes),
+        'restorable until': new Date(restorableUntilMs).toISOString(),
+      }));
+      return { data: { volumes }, table: toTable(rows, rows.length) };
+    },
+  }),
+  restore: command({
+    doc: 'restores a deleted volume',
+    settings: { ...shared, volume: { doc: "the volume's id", parse: text } },
+    operands: ['volume'],
+    async ask(client, call, { volume: volumeId }) {
+      await client.restoreVolume({ volumeId }, call);
+      return { data: { volumeId }, table: `volume "${volumeId}" is restored` };
+    },
+  }),
+  'detach-node': command({
+    doc: 'detaches all volumes from a node whose machine is gone for good, so that its replacement, with the same name and another key, can attach them',
+    settings: {
+      ...shared,
+      cluster: { doc: 'the cluster of the node', parse: text },
+      node: { doc: "the node's id with its key, as `fairlead get nodes -o json` prints it", parse: text },
+    },
+    operands: ['cluster', 'node'],
+    async ask(client, call, { cluster, node: nodeId }) {
+      await client.detachNode({ cluster, nodeId }, call);
+      const table = `no volume is attached to node "${nodeId}" of cluster "${cluster}"`;
+      return { data: { cluster, nodeId }, table };
+    },
+  }),
+  ...tenancyCommands,
+};
+
+function toRow({ problem, pool, kind, id, ageMs, detail }: Finding) {
+  return { problem, pool, kind, id, age: toAge(ageMs), found: detail };
+}
+
+function toLine({ pool, detail }: Unasked): string {
+  return `pool "${pool}" was not checked: ${detail}`;
+}
+
+/** Makes a table with the rows' keys as heads. `total` also counts rows that the gateway left out of its answer. */
+export function toTable(rows: readonly Readonly<Record<string, string>>[], total: number): string {
+  const [first] = rows;
+  if (!first) return 'nothing found';
+  const table = renderTable(Object.keys(first), rows.map(Object.values)).trimEnd();
+  return total > rows.length ? `${table}\nand ${total - rows.length} more` : table;
+}

@@ -1,0 +1,33 @@
+import type { StorageClient } from '../../../api/client.ts';
+import type { Call } from '../../../api/http.ts';
+import { onOrOff, type SettingsOf } from '../../../lib/settings.ts';
+import { connectionSettings, gatewayCommand } from '../../connection.ts';
+import { toJson } from '../../output/formats.ts';
+
+/** The settings of every admin command. */
+export const shared = {
+  ...connectionSettings,
+  timeout: { ...connectionSettings.timeout, default: '10m' },
+  json: { doc: 'print JSON in place of a table', ...onOrOff },
+} as const;
+
+/** The output, `data` as JSON or `table` as text, and the exit status: 2 when problems remain. */
+type Result = { readonly data: unknown; readonly table: string; readonly status?: number };
+
+type AdminCommand<T extends typeof shared> = {
+  readonly doc: string;
+  readonly settings: T;
+  /** The settings that may stand without their flags, in this order. */
+  readonly operands?: readonly string[];
+  readonly ask: (client: StorageClient, call: Call, settings: SettingsOf<T>) => Promise<Result>;
+};
+
+/** Makes a command that calls the gateway with `ask` and prints the result. */
+export function command<T extends typeof shared>({ ask, ...more }: AdminCommand<T>) {
+  return gatewayCommand<T>(more, async ({ client, call, io }, values) => {
+    const { json }: SettingsOf<typeof shared> = values;
+    const { data, table, status = 0 } = await ask(client, call(), values);
+    io.out(`${json ? toJson(data) : table}\n`);
+    return status;
+  });
+}

@@ -1,0 +1,81 @@
+import type { OwnedVolume } from '../../../api/admin.ts';
+import type { AccessMode } from '../../../api/storage.ts';
+
+/** Names in the cluster that gets the volume. */
+export type ManifestNames = {
+  /** The name of the CSI driver. */
+  readonly driver: string;
+  /** The namespace of the claim. */
+  readonly namespace: string;
+  /** The name of the claim; absent for the volume's name. */
+  readonly claim?: string | undefined;
+};
+
+const kubernetesModes: Readonly<Record<AccessMode, string>> = {
+  SINGLE_NODE_WRITER: 'ReadWriteOnce',
+  SINGLE_NODE_MULTI_WRITER: 'ReadWriteOnce',
+  SINGLE_NODE_SINGLE_WRITER: 'ReadWriteOncePod',
+  SINGLE_NODE_READER_ONLY: 'ReadOnlyMany',
+  MULTI_NODE_READER_ONLY: 'ReadOnlyMany',
+  MULTI_NODE_SINGLE_WRITER: 'ReadWriteMany',
+  MULTI_NODE_MULTI_WRITER: 'ReadWriteMany',
+};
+
+/**
+ * Makes a PersistentVolume and a PersistentVolumeClaim, bound to each other, for a volume that Kubernetes did not create.
+ * Their reclaim policy is Retain: deleting the claim keeps the volume.
+ */
+export function toManifests({ volume, capabilities }: OwnedVolume, names: ManifestNames): readonly object[] {
+  const name = toName(volume.id.slice(volume.id.indexOf('.') + 1));
+  const { driver, namespace, claim = name } = names;
+  const [first] = capabilities;
+  const isBlock = first?.accessType === 'block';
+  const both = {
+    accessModes: [...new Set(capabilities.map(({ accessMode }) => kubernetesModes[accessMode]))],
+    volumeMode: isBlock ? 'Block' : 'Filesystem',
+    storageClassName: '',
+  };
+  const storage = String(volume.sizeBytes);
+  const csi = {
+    driver,
+    volumeHandle: volume.id,
+    ...(first?.fsType && !isBlock && { fsType: first.fsType }),
+    ...(Object.keys(volume.context).length > 0 && { volumeAttributes: volume.context }),
+  };
+  const terms = volume.topology?.map(segments => ({
+    matchExpressions: Object.entries(segments).map(([key, value]) => ({
+      key,
+      operator: 'In',
+      values: [value],
+    })),
+  }));
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name },
+      spec: {
+        capacity: { storage },
+        ...both,
+        persistentVolumeReclaimPolicy: 'Retain',
+        claimRef: { namespace, name: claim },
+        csi,
+        ...(terms && { nodeAffinity: { required: { nodeSelectorTerms: terms } } }),
+      },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: claim, namespace },
+      spec: { ...both, volumeName: name, resources: { requests: { storage } } },
+    },
+  ];
+}
+
+/** Makes a valid name of a Kubernetes object. */
+function toName(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.-]+/g, '-')
+    .replaceAll(/^[.-]+|[.-]+$/g, '');
+}

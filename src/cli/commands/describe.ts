@@ -1,0 +1,138 @@
+import type { AnyAttachment, AnySnapshot, AnyVolume, ClusterState } from '../../api/admin.ts';
+import { asProblem } from '../../api/problem.ts';
+import type { Health } from '../../api/volume.ts';
+import { text } from '../../lib/parsers.ts';
+import type { SettingsOf } from '../../lib/settings.ts';
+import { connectionSettings, gatewayCommand, type Connection } from '../connection.ts';
+import { clusterOf, clusterSettings, listAll, toCell, toRows } from './get.ts';
+import { kinds, type Entry, type Kind, type KindName, type Query } from '../kinds.ts';
+import { outputFormats, toOutput } from '../output/formats.ts';
+import { renderTable } from '../output/table.ts';
+import type { Commands, Io } from '../run.ts';
+
+/** The queries that find the entries related to one entry, by their kind. */
+type RelatedQueries = Readonly<Partial<Record<KindName, Query>>>;
+
+/** Entries of the audit log that are shown. */
+const auditLimit = 10;
+
+/** Each kind that can be described, with its related entries. */
+const relations: Readonly<Partial<Record<KindName, (entry: never) => RelatedQueries>>> = {
+  volumes: ({ id }: AnyVolume) => ({
+    attachments: { volumeId: id },
+    snapshots: { volumeId: id },
+    operations: { id: `volume/${id}` },
+    audit: { resource: id, limit: auditLimit },
+  }),
+  snapshots: (snapshot: AnySnapshot) => ({
+    operations: { id: operationIdOf(snapshot) },
+    audit: { resource: snapshot.id, limit: auditLimit },
+  }),
+  attachments: ({ volumeId }: AnyAttachment) => ({ operations: { id: `volume/${volumeId}` } }),
+  nodes: ({ cluster, nodeId }: { readonly cluster: string; readonly nodeId: string }) => ({
+    attachments: { cluster, nodeId },
+    audit: { resource: `${cluster}/${nodeId}`, limit: auditLimit },
+  }),
+  pools: () => ({}),
+  clusters: ({ id }: ClusterState) => ({
+    nodes: { cluster: id },
+    operations: { cluster: id },
+    audit: { cluster: id, limit: auditLimit },
+  }),
+};
+
+const settings = {
+  name: { doc: 'its name, as `fairlead get` prints it', parse: text },
+  ...clusterSettings,
+  output: outputFormats('text', 'json', 'yaml'),
+  ...connectionSettings,
+} as const;
+
+/** One command for each kind that can be described. */
+export const describeCommands: Commands = Object.fromEntries(
+  Object.entries(relations).map(([name, relate]) => {
+    const kind = kinds[name as KindName];
+    const target = { name, kind, relate: relate as (entry: Entry) => RelatedQueries };
+    const command = {
+      doc: `shows ${kind.one === 'attachment' ? 'an' : 'a'} ${kind.one} and everything related to it`,
+      settings,
+      operands: ['name'],
+    };
+    const run = (connection: Connection, values: SettingsOf<typeof settings>): Promise<number> =>
+      describe(connection, target, values);
+    return [kind.one, { ...gatewayCommand(command, run), alias: name }];
+  }),
+);
+
+type DescribeTarget = {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly relate: (entry: Entry) => RelatedQueries;
+};
+
+async function describe(
+  connection: Connection,
+  { name, kind, relate }: DescribeTarget,
+  values: SettingsOf<typeof settings>,
+): Promise<number> {
+  const { io } = connection;
+  const [entry] = await listAll(connection, kind, kind.ask(values.name, clusterOf(values)));
+  if (!entry) {
+    io.err(`there is no ${kind.one} "${values.name}"; list all with fairlead get ${name} -A\n`);
+    return 2;
+  }
+  const related: Partial<Record<KindName, readonly Entry[]>> = {};
+  for (const [other, query] of Object.entries(relate(entry)) as [KindName, Query][])
+    related[other] = await listAll(connection, kinds[other], query);
+  const health = name === 'volumes' ? await readHealth(connection, entry as AnyVolume) : undefined;
+  if (values.output === 'text') io.out(toText(io, kind, { entry, health, related }));
+  else io.out(await toOutput({ [kind.one]: entry, ...(health && { health }), ...related }, values.output));
+  return 0;
+}
+
+type Description = {
+  readonly entry: Entry;
+  readonly health: CurrentHealth | undefined;
+  readonly related: Partial<Record<KindName, readonly Entry[]>>;
+};
+
+function toText({ style }: Io, kind: Kind, { entry, health, related }: Description): string {
+  const nowMs = Date.now();
+  const cells = kind.columns.map(column => [`${column.head}:`, toCell(column, entry, nowMs)]);
+  const facts = [...cells, ...(health ? [['health:', toSentence(health)]] : [])];
+  const filled = facts.filter(([, cell]) => cell !== '');
+  const parts = (Object.entries(related) as [KindName, readonly Entry[]][]).map(([other, entries]) => {
+    const { heads, rows } = toRows(kinds[other], false, entries);
+    const table = rows.length > 0 ? renderTable(heads, rows, { style }) : 'none\n';
+    return `\n${style('bold', `${other}:`)}\n${table.trimEnd().replaceAll(/^/gm, '  ')}\n`;
+  });
+  return [renderTable([], filled, { hasHeads: false, style }), ...parts].join('');
+}
+
+/** Finds the id of the operation under which a gateway works on a snapshot: for a member of a group, the group's. */
+export function operationIdOf({ id, groupId }: AnySnapshot): string {
+  return groupId === undefined ? `snapshot/${id}` : `group/${groupId}`;
+}
+
+/** The health that the storage reports for a volume, or the reason why it is `unknown`. */
+export type CurrentHealth = Pick<Health, 'entries'> | { readonly unknown: string };
+
+/** Asks the storage for a volume's health. Never fails: an error becomes the reason why the health is unknown. */
+export async function readHealth(
+  { client, call }: Connection,
+  { id, state }: Pick<AnyVolume, 'id' | 'state'>,
+): Promise<CurrentHealth> {
+  if (state !== 'ready') return { unknown: `the volume is ${state}` };
+  try {
+    return { entries: (await client.getAnyVolumeHealth({ volumeId: id }, call())).entries };
+  } catch (error) {
+    const { code, detail } = asProblem(error);
+    return { unknown: code === 'UNIMPLEMENTED' ? 'its pool does not report health' : detail };
+  }
+}
+
+function toSentence(health: CurrentHealth): string {
+  if ('unknown' in health) return `unknown: ${health.unknown}`;
+  if (health.entries.length === 0) return 'no problems reported';
+  return health.entries.map(({ status, message }) => `${status}: ${message}`).join('; ');
+}

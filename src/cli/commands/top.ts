@@ -1,0 +1,60 @@
+import { pause } from '../../lib/concurrency.ts';
+import { durationMs, integer } from '../../lib/parsers.ts';
+import type { SettingsOf } from '../../lib/settings.ts';
+import { connectionSettings, gatewayCommand, type Connection } from '../connection.ts';
+import { clusterOf, clusterSettings, listAll, toRows } from './get.ts';
+import { kinds } from '../kinds.ts';
+import { renderTable } from '../output/table.ts';
+
+const settings = {
+  ...clusterSettings,
+  every: { doc: 'refresh interval', parse: durationMs, default: '2s' },
+  times: {
+    doc: 'number of refreshes; default: unlimited in a terminal, else one',
+    parse: integer(1, 1_000_000),
+    optional: true,
+  },
+  ...connectionSettings,
+} as const;
+
+type Values = SettingsOf<typeof settings>;
+
+/** The kinds in the order of the screen, the most urgent first. */
+const shownKinds = ['operations', 'queues', 'pools', 'clusters'] as const;
+/** Lines of each kind in a terminal; elsewhere all are shown. */
+const maxLines = 20;
+
+/** Shows the gateway's current work, and refreshes it in place in a terminal. */
+export const topCommand = gatewayCommand({ settings }, async (connection, values) => {
+  const { io } = connection;
+  // Overwriting the old screen line by line does not flicker as clearing it first does.
+  const { steer = text => text } = io;
+  const [home, lineEnd, clearBelow] = ['\u001B[H', '\u001B[K\n', '\u001B[J'].map(steer);
+  const { times = io.isTerminal ? Infinity : 1 } = values;
+  for (let time = 1; !io.signal?.aborted; time++) {
+    const screen = await render(connection, values).catch((error: Error) => {
+      // A person who watches wants to see the gateway come back; a script needs the failure.
+      if (!io.isTerminal) throw error;
+      return `${error.message}; trying again\n`;
+    });
+    io.out(io.isTerminal ? `${home}${screen.replaceAll('\n', lineEnd ?? '\n')}${clearBelow}` : screen);
+    if (time >= times) break;
+    await pause(values.every, io.signal).catch(() => undefined);
+  }
+});
+
+async function render(connection: Connection, values: Values): Promise<string> {
+  const { io } = connection;
+  const cluster = clusterOf(values);
+  const parts = [`fairlead at ${values.gateway}, ${new Date().toISOString()}\n`];
+  for (const name of shownKinds) {
+    const kind = kinds[name];
+    const entries = await listAll(connection, kind, cluster === undefined ? {} : { cluster });
+    const maxRows = io.isTerminal ? maxLines : Infinity;
+    const { heads, rows } = toRows(kind, false, entries.slice(0, maxRows));
+    const rest = entries.length > maxRows ? `and ${entries.length - maxRows} more\n` : '';
+    const table = rows.length === 0 ? 'none\n' : renderTable(heads, rows, { style: io.style });
+    parts.push(`${io.style('bold', `${name} (${entries.length})`)}\n${table}${rest}`);
+  }
+  return parts.join('\n');
+}

@@ -1,0 +1,116 @@
+import { vendorOperations } from '../../api/operations.ts';
+import type { Checks } from '../check.ts';
+import { minTokenLength, type Forgery } from '../http/credentials.ts';
+import { sendRequest, type Exchange } from '../http/exchange.ts';
+import { expect, skip } from '../finding.ts';
+import { expectNoVolume, makeVolume, specOf } from '../fixtures/fixtures.ts';
+import type { Kit } from '../fixtures/kit.ts';
+import { inputFor } from '../fixtures/requests.ts';
+
+const hourS = 3_600;
+
+/** The checks of chapter 2. */
+export const authentication: Checks = {
+  async 'FL-2.1-1'(kit) {
+    await tokenOf(kit);
+    const { id: kept } = await makeVolume(kit);
+    for (const { id, vendor } of vendorOperations)
+      if (vendor === 'required' || (vendor && kit.has(vendor)))
+        requireRefused(await kit.call(id, inputFor(kit, id), { authorization: '' }));
+    requireRefused(await kit.call('deleteVolume', { volumeId: kept }, { authorization: '' }));
+    await kit.done('getVolume', { volumeId: kept });
+    const volumeId = kit.id();
+    const input = { volumeId, body: specOf(kit, volumeId) };
+    requireRefused(await kit.call('createVolume', input, { authorization: '' }));
+    await expectNoVolume(kit, volumeId);
+  },
+  async 'FL-2.1-2'(kit) {
+    const token = await tokenOf(kit);
+    const basic = Buffer.from('user:password').toString('base64');
+    const wrong = [
+      `Basic ${basic}`,
+      'Bearer',
+      'Bearer x',
+      `Bearer ${token}x`,
+      `Bearer ${token.slice(0, -4)}`,
+      token,
+    ];
+    for (const authorization of wrong) await requireForgedRefused(kit, authorization);
+  },
+  async 'FL-2.1-3'(kit) {
+    const forge = forgeOf(kit);
+    await requireForgedRefused(kit, `Bearer ${await forge({ hasUnknownKey: true })}`);
+    const [head, , signature] = (await forge({})).split('.');
+    const [, claims] = (await forge({ claims: { jti: 'another' } })).split('.');
+    await requireForgedRefused(kit, `Bearer ${head}.${claims}.${signature}`);
+  },
+  async 'FL-2.1-4'(kit) {
+    const forge = forgeOf(kit);
+    await requireForgedRefused(kit, `Bearer ${await forge({ isUnsigned: true })}`);
+    await requireForgedRefused(kit, `Bearer ${(await forge({})).replace(/[^.]*$/, '')}`);
+  },
+  'FL-2.1-5': async kit => {
+    const nowS = Math.floor(Date.now() / 1_000);
+    for (const agoS of [hourS, 5 * 60])
+      await requireForgedRefused(
+        kit,
+        await tokenWith(kit, { claims: { iat: nowS - 2 * hourS, exp: nowS - agoS } }),
+      );
+  },
+  'FL-2.1-6': async kit => {
+    for (const aud of ['https://another.example', ['https://another.example'], undefined])
+      await requireForgedRefused(kit, await tokenWith(kit, { claims: { aud } }));
+  },
+  'FL-2.1-7': async kit => requireForgedRefused(kit, await tokenWith(kit, { claims: { exp: undefined } })),
+  async 'FL-2.1-8'(kit) {
+    const token = await tokenOf(kit);
+    if (token.length < minTokenLength)
+      throw skip(
+        `the token is shorter than ${minTokenLength} characters, so an answer may contain it by chance`,
+      );
+    await kit.settle('getVolume', { volumeId: kit.id() });
+    await kit.call('getVolume', { volumeId: kit.id() }, { authorization: `Bearer ${token}x` });
+    await makeVolume(kit);
+    for (const exchange of kit.trail) {
+      const { text = '', headers = {} } = exchange.answer ?? {};
+      const isRepeated = `${text}${JSON.stringify(headers)}`.includes(token);
+      expect(!isRepeated, 'the answer does not repeat the token', exchange);
+    }
+  },
+  async 'FL-2.2-1'(kit) {
+    const { url, tls } = kit.target;
+    if (!tls?.cert) throw skip('--cert is not given, so the kit has no client certificate');
+    const { cert: _, key: _key, ...trusted } = tls;
+    const request = await kit.toRawRequest('listVolumes', {}, {});
+    const sendOptions = { timeoutMs: kit.timeoutMs, signal: kit.signal };
+    const exchange = await sendRequest({ url, tls: trusted }, request, sendOptions);
+    const isRefused = !exchange.answer || exchange.answer.status >= 400;
+    expect(isRefused, 'a connection without a certificate is refused', exchange);
+  },
+};
+
+async function tokenOf({ credentials }: Kit): Promise<string> {
+  const header = await credentials.header();
+  if (header === undefined) throw skip('no token is given: certificates, or nothing, authenticate the kit');
+  return header.replace(/^Bearer /, '');
+}
+
+function forgeOf({ credentials: { forge } }: Kit): (changes: Forgery) => Promise<string> {
+  if (!forge) throw skip('--key-file is not given, so the kit cannot sign tokens');
+  return forge;
+}
+
+async function tokenWith(kit: Kit, changes: Forgery): Promise<string> {
+  return `Bearer ${await forgeOf(kit)(changes)}`;
+}
+
+async function requireForgedRefused(kit: Kit, authorization: string): Promise<void> {
+  requireRefused(await kit.call('listVolumes', {}, { authorization }));
+}
+
+function requireRefused(exchange: Exchange): void {
+  const { answer } = exchange;
+  const { code } = Object(answer?.body) as { readonly code?: string };
+  const isRefused = answer?.status === 401 && code === 'UNAUTHENTICATED';
+  expect(isRefused, '401 with a problem document whose code is UNAUTHENTICATED', exchange);
+}

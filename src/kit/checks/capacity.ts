@@ -1,0 +1,160 @@
+import { readParameterSchema, type ParameterSchema } from '../../api/schemas/parameters.ts';
+import { sameJson } from '../../lib/json.ts';
+import type { Checks } from '../check.ts';
+import { expect, skip } from '../finding.ts';
+import { expectNoVolume, makeVolume, sizesOf, smallSize, specOf } from '../fixtures/fixtures.ts';
+import type { Kit } from '../fixtures/kit.ts';
+
+const times = 3;
+
+/** The checks of chapter 7. */
+export const capacity: Checks = {
+  async 'FL-7.1-1'(kit) {
+    for (let again = 0; again < times; again++) {
+      const now = await kit.done('getCapabilities', {});
+      expect(sameJson(now, kit.capabilities), 'the same capabilities as at the start');
+    }
+  },
+  async 'FL-7.1-2'(kit) {
+    const { accessModes, accessTypes } = await kit.done('getCapabilities', {});
+    expect(accessModes.length > 0 && accessTypes.length > 0, 'at least one access mode and one access type');
+    const needs = { restore: 'snapshots', groups: 'snapshots', changes: 'snapshots' } as const;
+    for (const [feature, needed] of Object.entries(needs) as [keyof typeof needs, 'snapshots'][])
+      expect(!kit.has(feature) || kit.has(needed), `feature "${feature}" comes with "${needed}"`);
+  },
+  async 'FL-7.1-3'(kit) {
+    const { parameters } = kit.capabilities;
+    if (!parameters) throw skip('the vendor publishes no schema of parameters');
+    for (const [kind, schema] of Object.entries(parameters)) {
+      const reads = readSchema(schema);
+      expect(
+        typeof reads === 'object',
+        `the schema of ${kind} parameters is a JSON Schema: ${String(reads)}`,
+      );
+      const others = reads.ignored.join(', ');
+      expect(others === '', `the schema of ${kind} parameters has no other keywords, such as ${others}`);
+      if (kind === 'volume' && reads.findFaults({}).length === 0) await makeVolume(kit);
+    }
+  },
+  async 'FL-7.2-1'(kit) {
+    const { minimumBytes, maximumBytes, stepBytes } = sizesOf(kit);
+    const small = smallSize(kit);
+    for (const requiredBytes of [0, 1, small, small + 1, small * 3 - 1]) {
+      const limitBytes = requiredBytes === 0 ? small * 4 : 0;
+      const { sizeBytes } = await makeVolume(kit, { requiredBytes, limitBytes });
+      const isSize = sizeBytes >= minimumBytes && sizeBytes <= maximumBytes && sizeBytes % stepBytes === 0;
+      expect(
+        isSize,
+        `a size of ${minimumBytes} to ${maximumBytes} bytes in steps of ${stepBytes}, not ${sizeBytes}`,
+      );
+    }
+  },
+  async 'FL-7.2-2'(kit) {
+    const { minimumBytes, maximumBytes } = sizesOf(kit);
+    const { limits } = kit.capabilities;
+    if (!limits) throw skip('the vendor publishes no limits');
+    if (minimumBytes > 1) {
+      await makeVolume(kit, { requiredBytes: 1 });
+      await refuseSize(kit, { requiredBytes: 1, limitBytes: minimumBytes - 1 }, ['OUT_OF_RANGE']);
+    }
+    if (limits.maximumVolumeBytes !== undefined && maximumBytes < Number.MAX_SAFE_INTEGER)
+      await refuseSize(kit, { requiredBytes: maximumBytes + 1 }, ['OUT_OF_RANGE', 'RESOURCE_EXHAUSTED']);
+  },
+  async 'FL-7.3-1'(kit) {
+    const { availableBytes, minimumVolumeBytes = 0, maximumVolumeBytes = Infinity } = await readCapacity(kit);
+    expect(Number.isSafeInteger(availableBytes), `"availableBytes" is a whole number, not ${availableBytes}`);
+    const { minimumBytes, maximumBytes } = sizesOf(kit);
+    const isNamed = kit.capabilities.limits !== undefined;
+    const isWithin = !isNamed || minimumVolumeBytes === 0 || minimumVolumeBytes >= minimumBytes;
+    expect(isWithin, `"minimumVolumeBytes" is at least ${minimumBytes}, not ${minimumVolumeBytes}`);
+    const isBelow = maximumVolumeBytes === Infinity || maximumVolumeBytes <= maximumBytes;
+    expect(isBelow, `"maximumVolumeBytes" is at most ${maximumBytes}, not ${maximumVolumeBytes}`);
+  },
+  async 'FL-7.3-2'(kit) {
+    const { availableBytes } = await readCapacity(kit);
+    const { stepBytes } = sizesOf(kit);
+    const volumeId = kit.id();
+    const requiredBytes = (Math.floor(availableBytes / stepBytes) + 1) * stepBytes;
+    if (!Number.isSafeInteger(requiredBytes))
+      throw skip(`${availableBytes} available bytes are more than a request can ask for`);
+    const { code, body, exchange } = await kit.settle('createVolume', {
+      volumeId,
+      body: specOf(kit, volumeId, { requiredBytes }),
+    });
+    if (code === undefined)
+      return expect(
+        body.sizeBytes >= requiredBytes,
+        `at least ${requiredBytes} bytes, not ${body.sizeBytes}`,
+        exchange,
+      );
+    const isFull = code === 'RESOURCE_EXHAUSTED' || code === 'OUT_OF_RANGE';
+    expect(isFull, `success, RESOURCE_EXHAUSTED or OUT_OF_RANGE, not ${code}`, exchange);
+    await expectNoVolume(kit, volumeId);
+  },
+  async 'FL-7.3-3'(kit) {
+    const requiredBytes = countedSize(kit);
+    const lost = await minOf(async () => {
+      const before = await readCapacity(kit);
+      for (let again = 0; again < times; again++) {
+        const { id: volumeId } = await makeVolume(kit, { requiredBytes });
+        const impossible = { ...specOf(kit, kit.id()), requiredBytes, limitBytes: requiredBytes - 1 };
+        await kit.settle('createVolume', { volumeId: kit.id(), body: impossible });
+        await kit.done('deleteVolume', { volumeId });
+      }
+      return before.availableBytes - (await readCapacity(kit)).availableBytes;
+    });
+    const isBack = lost < (requiredBytes * times) / 2;
+    expect(isBack, `deleting ${times} volumes gives all their bytes back; ${lost} bytes are missing`);
+  },
+  async 'FL-7.3-4'(kit) {
+    const requiredBytes = countedSize(kit);
+    const taken = await minOf(async () => {
+      const before = await readCapacity(kit);
+      const volumeId = kit.id();
+      const body = specOf(kit, volumeId, { requiredBytes });
+      for (let again = 0; again < 4; again++) await kit.done('createVolume', { volumeId, body });
+      const now = await readCapacity(kit);
+      await kit.done('deleteVolume', { volumeId });
+      return before.availableBytes - now.availableBytes;
+    });
+    const isOnce = taken < requiredBytes * 2;
+    expect(isOnce, `a volume of ${requiredBytes} bytes takes its size once, not ${taken} bytes`);
+  },
+};
+
+function readCapacity(kit: Kit) {
+  return kit.done('getCapacity', { body: { capabilities: specOf(kit, kit.id()).capabilities } });
+}
+
+/** Returns a size that is larger than usual fluctuations of the available bytes. */
+function countedSize(kit: Kit): number {
+  if (!kit.has('capacity')) throw skip('the vendor does not offer capacity');
+  if (kit.hasForeign) throw skip('other volumes at the server may change the available bytes');
+  return smallSize(kit, 64);
+}
+
+/** Returns the smallest of a few measurements: other users of the same disks make a single one too large. */
+async function minOf(measure: () => Promise<number>): Promise<number> {
+  let min = Infinity;
+  for (let again = 0; again < times && min > 0; again++) min = Math.min(min, await measure());
+  return min;
+}
+
+/** Reads a schema; returns the error as text if it is faulty. */
+function readSchema(schema: unknown): ParameterSchema | string {
+  try {
+    return readParameterSchema(schema);
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+async function refuseSize(
+  kit: Kit,
+  bounds: { readonly requiredBytes: number; readonly limitBytes?: number },
+  codes: readonly ('OUT_OF_RANGE' | 'RESOURCE_EXHAUSTED')[],
+): Promise<void> {
+  const volumeId = kit.id();
+  await kit.refused('createVolume', { volumeId, body: specOf(kit, volumeId, bounds) }, codes);
+  await expectNoVolume(kit, volumeId);
+}

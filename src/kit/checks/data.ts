@@ -1,0 +1,181 @@
+import type { VolumeSource } from '../../api/volume.ts';
+import type { Check, Checks } from '../check.ts';
+import { withDisk, type Disk } from '../fixtures/disk.ts';
+import { expect, skip } from '../finding.ts';
+import { makeVolume, smallSize, takeSnapshot } from '../fixtures/fixtures.ts';
+import type { Kit } from '../fixtures/kit.ts';
+import { requireUntorn, writeDuring } from '../fixtures/torn.ts';
+import { makeGroup, readBlocks } from './groups.ts';
+import { restart } from './restarts.ts';
+
+const blockBytes = 4_096;
+const pieces = 16;
+
+/** The checks of chapter 9. */
+export const data: Checks = {
+  async 'FL-9.1-1'(kit) {
+    requireZeroed(kit);
+    const { id, sizeBytes } = await makeVolume(kit);
+    await withDisk(kit, id, async disk => {
+      await expectZeros(disk, 0, sizeBytes);
+      await fill(disk, sizeBytes, 'old');
+    });
+    await kit.done('deleteVolume', { volumeId: id });
+    for (const again of [id, kit.id()]) {
+      await makeVolume(kit, {}, again);
+      await withDisk(kit, again, disk => expectZeros(disk, 0, sizeBytes));
+    }
+  },
+  'FL-9.1-2': checkBytesStay(async () => {}),
+  async 'FL-9.1-3'(kit) {
+    const { id, sizeBytes } = await makeVolume(kit);
+    await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));
+    const grown = await kit.done('expandVolume', { volumeId: id, body: { requiredBytes: sizeBytes * 2 } });
+    await withDisk(kit, id, async disk => {
+      await expectFilled(disk, sizeBytes, 'own');
+      if (kit.capabilities.zeroed) await expectZeros(disk, sizeBytes, grown.sizeBytes - sizeBytes);
+    });
+  },
+  'FL-9.1-4': checkBytesStay(restart),
+  async 'FL-9.2-1'(kit) {
+    const { id, sizeBytes } = await makeVolume(kit);
+    await withDisk(kit, id, disk => fill(disk, sizeBytes, 'old'));
+    const { id: snapshotId } = await takeSnapshot(kit, id);
+    await withDisk(kit, id, disk => fill(disk, sizeBytes, 'new'));
+    await expectCopy(kit, { kind: 'snapshot', snapshotId }, sizeBytes);
+    await withDisk(kit, id, disk => expectFilled(disk, sizeBytes, 'new'));
+  },
+  async 'FL-9.2-2'(kit) {
+    const { id, sizeBytes } = await makeVolume(kit);
+    await withDisk(kit, id, disk => fill(disk, sizeBytes, 'old'));
+    await expectCopy(kit, { kind: 'volume', volumeId: id }, sizeBytes);
+    await withDisk(kit, id, disk => expectFilled(disk, sizeBytes, 'old'));
+  },
+  async 'FL-9.2-3'(kit) {
+    const { id, sizeBytes } = await makeVolume(kit, { requiredBytes: smallSize(kit, 16) });
+    const snapshotId = kit.id();
+    const body = { name: snapshotId, volumeId: id };
+    const code = await withDisk(kit, id, disk =>
+      writeDuring(
+        [{ disk, sizeBytes }],
+        async () => (await kit.settle('createSnapshot', { snapshotId, body })).code,
+      ),
+    );
+    if (code === 'FAILED_PRECONDITION') return;
+    expect(code === undefined, `success or FAILED_PRECONDITION, not ${code}`);
+    await takeSnapshot(kit, id, snapshotId).catch(() => {});
+    const restored = await makeVolume(kit, { source: { kind: 'snapshot', snapshotId }, requiredBytes: 0 });
+    await withDisk(kit, restored.id, disk => requireUntorn([{ disk, sizeBytes }]));
+  },
+  async 'FL-9.2-4'(kit) {
+    if (!kit.has('restore')) throw skip('the vendor does not offer "restore"');
+    const volumes = [await makeVolume(kit), await makeVolume(kit)];
+    const [one, other] = volumes;
+    if (!one || !other) return;
+    const groupId = kit.id();
+    const body = { name: groupId, volumeIds: volumes.map(({ id }) => id) };
+    const code = await withDisk(kit, one.id, first =>
+      withDisk(kit, other.id, second =>
+        writeDuring(
+          [
+            { disk: first, sizeBytes: one.sizeBytes },
+            { disk: second, sizeBytes: other.sizeBytes },
+          ],
+          async () => (await kit.settle('createGroup', { groupId, body })).code,
+        ),
+      ),
+    );
+    if (code === 'FAILED_PRECONDITION') return;
+    expect(code === undefined, `success or FAILED_PRECONDITION, not ${code}`);
+    const { snapshots } = await makeGroup(kit, volumes, groupId);
+    const copies = [];
+    for (const { id: snapshotId } of snapshots)
+      copies.push(await makeVolume(kit, { source: { kind: 'snapshot', snapshotId }, requiredBytes: 0 }));
+    const [a, b] = copies;
+    if (!a || !b) return;
+    await withDisk(kit, a.id, first =>
+      withDisk(kit, b.id, second =>
+        requireUntorn([
+          { disk: first, sizeBytes: a.sizeBytes },
+          { disk: second, sizeBytes: b.sizeBytes },
+        ]),
+      ),
+    );
+  },
+  async 'FL-9.3-1'(kit) {
+    const { id, sizeBytes } = await makeVolume(kit);
+    const at = [0, Math.floor(sizeBytes / 2 / blockBytes) * blockBytes, sizeBytes - blockBytes];
+    await withDisk(kit, id, disk => disk.write(at[0] ?? 0, Buffer.from('first')));
+    const { id: base } = await takeSnapshot(kit, id);
+    await withDisk(kit, id, async disk => {
+      for (const offset of at.slice(1)) await disk.write(offset, Buffer.from('later'));
+    });
+    const { id: snapshotId } = await takeSnapshot(kit, id);
+    const allocated = await readBlocks(kit, { snapshotId }, sizeBytes);
+    const changed = await readBlocks(kit, { snapshotId, base }, sizeBytes);
+    for (const [blocks, offsets] of [
+      [allocated, at],
+      [changed, at.slice(1)],
+    ] as const)
+      for (const offset of offsets) {
+        const isThere = blocks.some(block => block.offset <= offset && offset < block.offset + block.length);
+        expect(isThere, `a block that contains the written byte ${offset}`);
+      }
+  },
+};
+
+/** Makes a check that bytes can be read back on another node, after `between`. */
+function checkBytesStay(between: Check): Check {
+  return async kit => {
+    const { id, sizeBytes } = await makeVolume(kit);
+    await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));
+    await between(kit);
+    await withDisk(kit, id, disk => expectFilled(disk, sizeBytes, 'own'));
+  };
+}
+
+/** Throws a fault unless a copy has the bytes of its source, and writing to the copy does not change the source. */
+async function expectCopy(kit: Kit, source: VolumeSource, sizeBytes: number): Promise<void> {
+  const { id } = await makeVolume(kit, { source, requiredBytes: 0 });
+  await withDisk(kit, id, async disk => {
+    await expectFilled(disk, sizeBytes, 'old');
+    await fill(disk, sizeBytes, 'its');
+  });
+  const again = await makeVolume(kit, { source, requiredBytes: 0 });
+  await withDisk(kit, again.id, disk => expectFilled(disk, sizeBytes, 'old'));
+}
+
+function requireZeroed({ capabilities: { zeroed } }: Kit): void {
+  if (!zeroed) throw skip('the vendor does not promise that new volumes read as zeros ("zeroed")');
+}
+
+/** Returns the offsets to write: evenly over the volume, its first and last block included. */
+function placesOf(sizeBytes: number): readonly number[] {
+  const step = Math.floor((sizeBytes - blockBytes) / (pieces - 1));
+  return Array.from({ length: pieces }, (_, index) => index * step);
+}
+
+async function fill(disk: Disk, sizeBytes: number, word: string): Promise<void> {
+  for (const offset of placesOf(sizeBytes)) await disk.write(offset, Buffer.from(`${word} ${offset}`));
+  await disk.flush();
+}
+
+async function expectFilled(disk: Disk, sizeBytes: number, word: string): Promise<void> {
+  for (const offset of placesOf(sizeBytes)) {
+    const wanted = `${word} ${offset}`;
+    const found = await disk.read(offset, wanted.length);
+    expect(
+      found.equals(Buffer.from(wanted)),
+      `"${wanted}" at byte ${offset}, not ${JSON.stringify(found.toString())}`,
+    );
+  }
+}
+
+async function expectZeros(disk: Disk, from: number, length: number): Promise<void> {
+  const stride = 2 ** 20;
+  for (let offset = from; offset < from + length; offset += stride) {
+    const bytes = await disk.read(offset, Math.min(stride, from + length - offset));
+    const at = bytes.findIndex(byte => byte !== 0);
+    expect(at < 0, `zeros, not ${bytes[at]} at byte ${offset + at}`);
+  }
+}

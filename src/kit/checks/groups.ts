@@ -1,0 +1,130 @@
+import type { Group } from '../../api/snapshot.ts';
+import type { Volume } from '../../api/volume.ts';
+import { sameJson } from '../../lib/json.ts';
+import type { Checks } from '../check.ts';
+import { expect } from '../finding.ts';
+import { listAll, makeVolume, nameOf, takeSnapshot, untilReady } from '../fixtures/fixtures.ts';
+import type { Kit } from '../fixtures/kit.ts';
+import { expectNoSnapshot } from './snapshots.ts';
+
+/** The checks of chapter 5, sections 4 and 5. */
+export const groups: Checks = {
+  async 'FL-5.4-1'(kit) {
+    const volumes = [await makeVolume(kit), await makeVolume(kit)];
+    const group = await makeGroup(kit, volumes);
+    const found = group.snapshots.map(({ volumeId }) => volumeId);
+    const wanted = volumes.map(({ id }) => id);
+    expect(
+      sameJson(found, wanted),
+      `one snapshot of each volume, in the order of the request: ${wanted.join(', ')}`,
+    );
+    for (const { id, groupId } of group.snapshots) {
+      expect(groupId === group.id, `"groupId" of snapshot "${id}" is "${group.id}", not "${groupId}"`);
+      const read = await kit.done('getSnapshot', { snapshotId: id });
+      expect(
+        read.state === 'ready' && read.groupId === group.id,
+        `reading snapshot "${id}" gives state "ready" and the id of its group`,
+      );
+    }
+  },
+  async 'FL-5.4-2'(kit) {
+    const volumes = [await makeVolume(kit), await makeVolume(kit)];
+    const first = await makeGroup(kit, volumes);
+    const again = await makeGroup(kit, volumes, first.id);
+    expect(sameJson(idsOf(first), idsOf(again)), 'the group has the same snapshots in each answer');
+    const body = { name: first.name, volumeIds: [(await makeVolume(kit)).id] };
+    await kit.refused('createGroup', { groupId: first.id, body }, ['ALREADY_EXISTS']);
+    const listed = (await listAll(kit, 'listSnapshots')).map(({ id }) => id);
+    const { length } = listed.filter(id => idsOf(first).includes(id));
+    expect(length === first.snapshots.length, 'the list has each snapshot of the group once');
+  },
+  async 'FL-5.4-3'(kit) {
+    const { id } = await makeVolume(kit);
+    const before = await listAll(kit, 'listSnapshots');
+    const groupId = kit.id();
+    const body = { name: nameOf(groupId), volumeIds: [id, kit.id()] };
+    await kit.refused('createGroup', { groupId, body }, ['NOT_FOUND']);
+    await kit.refused('getGroup', { groupId }, ['NOT_FOUND']);
+    const after = await listAll(kit, 'listSnapshots');
+    expect(after.length === before.length, 'a refused group leaves no snapshot');
+  },
+  async 'FL-5.4-4'(kit) {
+    const group = await makeGroup(kit, [await makeVolume(kit)]);
+    const [member] = group.snapshots;
+    const snapshotId = member?.id ?? '';
+    await kit.refused('deleteSnapshot', { snapshotId }, ['INVALID_ARGUMENT', 'FAILED_PRECONDITION']);
+    await kit.done('getSnapshot', { snapshotId });
+  },
+  async 'FL-5.4-5'(kit) {
+    const { id: groupId, snapshots } = await makeGroup(kit, [await makeVolume(kit), await makeVolume(kit)]);
+    await kit.done('deleteGroup', { groupId });
+    await kit.refused('getGroup', { groupId }, ['NOT_FOUND']);
+    for (const { id } of snapshots) await expectNoSnapshot(kit, id);
+    for (const id of [groupId, kit.id()]) {
+      const { status, exchange } = await kit.settle('deleteGroup', { groupId: id });
+      expect(status === 204, '204, even if the group does not exist', exchange);
+    }
+  },
+  async 'FL-5.5-1'(kit) {
+    const { id: volumeId } = await makeVolume(kit);
+    const { id: base } = await takeSnapshot(kit, volumeId);
+    const { id: snapshotId, sizeBytes } = await takeSnapshot(kit, volumeId);
+    for (const query of [{}, { base }]) {
+      const whole = await readBlocks(kit, { snapshotId, ...query }, sizeBytes);
+      const pieces = await readBlocks(kit, { snapshotId, ...query, limit: 1 }, sizeBytes);
+      expect(
+        bytesOf(whole) === bytesOf(pieces),
+        `pages of one block add up to the ${bytesOf(whole)} bytes of larger pages, not to ${bytesOf(pieces)}`,
+      );
+    }
+  },
+  async 'FL-5.5-2'(kit) {
+    const [one, other] = [await makeVolume(kit), await makeVolume(kit)];
+    const { id: snapshotId, sizeBytes } = await takeSnapshot(kit, one.id);
+    await kit.refused('listBlocks', { snapshotId, offset: sizeBytes + 1 }, ['OUT_OF_RANGE']);
+    const { id: base } = await takeSnapshot(kit, other.id);
+    await kit.refused('listBlocks', { snapshotId, base }, ['INVALID_ARGUMENT']);
+  },
+};
+
+/** Creates a group of snapshots and waits until it is ready. */
+export async function makeGroup(kit: Kit, volumes: readonly Volume[], groupId = kit.id()): Promise<Group> {
+  const body = { name: nameOf(groupId), volumeIds: volumes.map(({ id }) => id) };
+  await kit.done('createGroup', { groupId, body });
+  return untilReady(kit, () => kit.done('getGroup', { groupId }));
+}
+
+/** A range of bytes of a snapshot. */
+export type Block = { readonly offset: number; readonly length: number };
+
+/** Reads the blocks of all pages. Throws a fault if they are out of order, overlap, or exceed the size. */
+export async function readBlocks(
+  kit: Kit,
+  query: { readonly snapshotId: string; readonly base?: string; readonly limit?: number },
+  sizeBytes: number,
+): Promise<readonly Block[]> {
+  const found: Block[] = [];
+  for (let offset = 0, end = 0; ;) {
+    const page = await kit.done('listBlocks', { ...query, offset });
+    expect(page.sizeBytes === sizeBytes, `"sizeBytes" is ${sizeBytes} on each page, not ${page.sizeBytes}`);
+    expect(!query.limit || page.blocks.length <= query.limit, `at most ${query.limit} blocks in a page`);
+    for (const block of page.blocks) {
+      expect(block.offset >= end, `blocks in order: after byte ${end}, not at ${block.offset}`);
+      end = block.offset + block.length;
+      expect(end <= sizeBytes, `blocks within the ${sizeBytes} bytes, not up to ${end}`);
+      found.push(block);
+    }
+    const { nextOffset } = page;
+    if (nextOffset === undefined) return found;
+    expect(nextOffset > offset && nextOffset >= end, `"nextOffset" is beyond byte ${end}, not ${nextOffset}`);
+    offset = nextOffset;
+  }
+}
+
+function bytesOf(blocks: readonly Block[]): number {
+  return blocks.reduce((sum, { length }) => sum + length, 0);
+}
+
+function idsOf({ snapshots }: Group): readonly string[] {
+  return snapshots.map(({ id }) => id);
+}

@@ -1,0 +1,115 @@
+import { sameJson } from '../../lib/json.ts';
+import type { Checks } from '../check.ts';
+import { expect, skip } from '../finding.ts';
+import { entriesOf, listAll, makeVolume, takeSnapshot } from '../fixtures/fixtures.ts';
+import type { Kit } from '../fixtures/kit.ts';
+
+/** The checks of chapter 6. */
+export const lists: Checks = {
+  async 'FL-6.1-1'(kit) {
+    const base = kit.id();
+    // Different lengths and both cases: locale-aware, numeric and case-insensitive orders all differ from this one.
+    const ids = ['-10', '-9', '-B', '-a', '.x', '_x'].map(end => base + end);
+    for (const id of ids.toReversed()) await makeVolume(kit, {}, id);
+    const listed = idsOf(await listAll(kit, 'listVolumes'));
+    const sorted = listed.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+    expect(sameJson(listed, sorted), 'the ids are in the order of their bytes');
+    for (const id of ids) requireOnce(listed, id);
+  },
+  async 'FL-6.1-2'(kit) {
+    await makeSome(kit, 5);
+    for (const limit of [1, 2, 3]) {
+      const { length } = entriesOf(await kit.done('listVolumes', { limit }));
+      expect(length > 0 && length <= limit, `1 to ${limit} volumes in the page, not ${length}`);
+    }
+    const all = entriesOf(await kit.done('listVolumes', { limit: 0 }));
+    const unlimited = entriesOf(await kit.done('listVolumes', {}));
+    expect(all.length >= 5 && sameJson(idsOf(all), idsOf(unlimited)), 'a limit of 0 means no limit');
+  },
+  async 'FL-6.1-3'(kit) {
+    const ids = await makeSome(kit, 7);
+    const whole = idsOf(await listAll(kit, 'listVolumes'));
+    for (const id of ids) requireOnce(whole, id);
+    for (const limit of kit.isThorough ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : [1, 2, 3, 7, 8]) {
+      const pages = idsOf(await listAll(kit, 'listVolumes', { limit }));
+      expect(sameJson(pages, whole), `pages of ${limit} have the volumes of the whole list, each once`);
+    }
+    if (!kit.has('snapshots')) return;
+    for (const id of ids.slice(0, 3)) await takeSnapshot(kit, id);
+    const snapshots = idsOf(await listAll(kit, 'listSnapshots'));
+    for (const limit of [1, 2]) {
+      const pages = idsOf(await listAll(kit, 'listSnapshots', { limit }));
+      expect(sameJson(pages, snapshots), `pages of ${limit} have the snapshots of the whole list, each once`);
+    }
+  },
+  async 'FL-6.1-4'(kit) {
+    await makeSome(kit, 2);
+    const { nextPageToken = '' } = await kit.done('listVolumes', { limit: 1 });
+    for (const pageToken of ['no-such-token', '!', `x${nextPageToken}`]) {
+      await kit.refused('listVolumes', { pageToken }, ['ABORTED']);
+      if (kit.has('snapshots')) await kit.refused('listSnapshots', { pageToken }, ['ABORTED']);
+    }
+  },
+  async 'FL-6.1-5'(kit) {
+    for (const limit of [-1, 1.5, Number.NaN])
+      await kit.refused('listVolumes', { limit }, ['INVALID_ARGUMENT']);
+  },
+  async 'FL-6.1-6'(kit) {
+    const [one, other] = [await makeVolume(kit), await makeVolume(kit)];
+    const ids = [(await takeSnapshot(kit, one.id)).id, (await takeSnapshot(kit, one.id)).id].toSorted();
+    await takeSnapshot(kit, other.id);
+    for (const limit of [0, 1]) {
+      const listed = idsOf(await listAll(kit, 'listSnapshots', { volumeId: one.id, limit }));
+      expect(
+        sameJson(listed.toSorted(), ids),
+        `the ${ids.length} snapshots of volume "${one.id}", and no others`,
+      );
+    }
+    const none = await listAll(kit, 'listSnapshots', { volumeId: kit.id() });
+    expect(none.length === 0, 'no snapshots of a volume that does not exist');
+  },
+  async 'FL-6.2-1'(kit) {
+    if (kit.hasForeign) throw skip('other users of the server may change the list');
+    const staying = await makeSome(kit, 6);
+    for (const limit of [1, 2, 3]) {
+      let leaving = await makeSome(kit, 2);
+      const between = async (): Promise<void> => {
+        for (const volumeId of leaving) await kit.done('deleteVolume', { volumeId });
+        leaving = await makeSome(kit, 2);
+      };
+      const listed = idsOf(await listAll(kit, 'listVolumes', { limit, between: atMost(4, between) }));
+      for (const id of staying) requireOnce(listed, id);
+    }
+  },
+};
+
+/** Limits `work` to the first calls; later calls do nothing. Otherwise new entries could keep a list from ending. */
+function atMost(times: number, work: () => Promise<void>): () => Promise<void> {
+  let left = times;
+  return async () => {
+    if (left-- > 0) await work();
+  };
+}
+
+/** Creates volumes whose ids are spread over the list, and returns the ids. */
+async function makeSome(kit: Kit, count: number): Promise<readonly string[]> {
+  const volumes = [];
+  for (let made = 0; made < count; made++)
+    volumes.push(
+      await makeVolume(
+        kit,
+        {},
+        `${kit.prefix}${kit.random.below(1_000_000)}${kit.id().slice(kit.prefix.length)}`,
+      ),
+    );
+  return volumes.map(({ id }) => id);
+}
+
+function idsOf(entries: readonly { readonly id: string }[]): readonly string[] {
+  return entries.map(({ id }) => id);
+}
+
+function requireOnce(listed: readonly string[], id: string): void {
+  const { length } = listed.filter(one => one === id);
+  expect(length === 1, `"${id}" is in the list once, not ${length} times`);
+}

@@ -1,0 +1,128 @@
+import type * as FastCheck from 'fast-check';
+import type { Checks } from '../check.ts';
+import { expect, fault, isFinding } from '../finding.ts';
+import type { Kit } from '../fixtures/kit.ts';
+import { createPlayer, names, type Player } from '../model/player.ts';
+import { emptyWorld, outcomesOf, worldsAfter, type Call, type World } from '../model/world.ts';
+
+type FC = typeof FastCheck;
+
+/** Time limit for the sequences and for shrinking a faulty one, in milliseconds. */
+const shrinkMs = 15_000;
+
+/** The checks of chapter 8, section 4. */
+export const order: Checks = {
+  async 'FL-8.4-1'(kit) {
+    const fc = await import('fast-check');
+    const commands = fc.commands(
+      [fc.tuple(callsOf(fc, kit), fc.boolean()).map(([call, isLost]) => commandOf(call, isLost))],
+      { maxCommands: kit.isThorough ? 40 : 15, size: 'max' },
+    );
+    const property = fc.asyncProperty(commands, async list => {
+      const player = await createPlayer(kit);
+      const model = { world: emptyWorld };
+      await fc.asyncModelRun(() => ({ model, real: player }), list);
+      const difference = await player.differenceTo(model.world);
+      expect(difference === undefined, `the state that the calls lead to; but ${difference}`);
+    });
+    await play(fc, kit, property);
+  },
+  async 'FL-8.4-2'(kit) {
+    const fc = await import('fast-check');
+    const calls = callsOf(fc, kit);
+    const before = fc.array(calls, { maxLength: 3 });
+    const atOnce = fc.array(calls, { minLength: 2, maxLength: 4 });
+    const property = fc.asyncProperty(fc.scheduler(), before, atOnce, async (scheduler, first, list) => {
+      const player = await createPlayer(kit);
+      const model = { world: emptyWorld };
+      for (const call of first) await commandOf(call, false).run(model, player);
+      const playing = list.map(async call => {
+        await scheduler.schedule(Promise.resolve(), textOf(call));
+        return { call, code: await player.play(call) };
+      });
+      const observed = await scheduler.waitFor(Promise.all(playing));
+      const worlds = worldsAfter(model.world, observed);
+      const answers = observed.map(({ call, code = 'success' }) => `${textOf(call)}: ${code}`).join(', ');
+      expect(worlds.length > 0, `answers that some order of the calls explains, not: ${answers}`);
+      await expectOneOf(player, worlds, answers);
+    });
+    await play(fc, kit, property);
+  },
+};
+
+type Model = { world: World };
+
+/** Makes one step of a sequence. It requires an answer that the rules allow, and moves the model to the world after it. */
+function commandOf(call: Call, isLost: boolean): FastCheck.AsyncCommand<Model, Player> {
+  return {
+    check: () => true,
+    async run(model, player) {
+      const code = await player.play(call, isLost);
+      // The vendor has handled the call with the lost answer before this one.
+      const worlds = isLost ? outcomesOf(model.world, call).map(({ world }) => world) : [model.world];
+      const allowed = worlds.flatMap(world => outcomesOf(world, call));
+      const found = allowed.find(outcome => outcome.code === code);
+      const codes = [...new Set(allowed.map(outcome => outcome.code ?? 'success'))].join(' or ');
+      expect(found, `${textOf(call)} answers ${codes}, not ${code ?? 'success'}`);
+      model.world = found.world;
+    },
+    toString: () => `${isLost ? 'lost and repeated: ' : ''}${textOf(call)}`,
+  };
+}
+
+async function expectOneOf(player: Player, worlds: readonly World[], answers: string): Promise<void> {
+  const differences = [];
+  for (const world of worlds) {
+    const difference = await player.differenceTo(world);
+    if (difference === undefined) return;
+    differences.push(difference);
+  }
+  throw fault(`a state that some order of the calls leads to (${answers}); but ${differences[0]}`);
+}
+
+function callsOf(fc: FC, kit: Kit): FastCheck.Arbitrary<Call> {
+  const volume = fc.constantFrom(...names.volumes);
+  const node = fc.constantFrom(...names.nodes);
+  const snapshot = fc.constantFrom(...names.snapshots);
+  const units = fc.integer({ min: 1, max: 3 });
+  const kind = <K extends Call['kind']>(one: K): FastCheck.Arbitrary<K> => fc.constant(one);
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.record({ kind: kind('create'), volume, units }) },
+    { weight: 2, arbitrary: fc.record({ kind: kind('attach'), volume, node }) },
+    fc.record({ kind: kind('detach'), volume, node }),
+    fc.record({ kind: kind('delete'), volume }),
+    fc.record({ kind: kind('read'), volume }),
+    ...(kit.has('expand') ? [fc.record({ kind: kind('expand'), volume, units })] : []),
+    ...(kit.has('snapshots')
+      ? [
+          fc.record({ kind: kind('snapshot'), volume, snapshot }),
+          fc.record({ kind: kind('unsnapshot'), snapshot }),
+        ]
+      : []),
+    ...(kit.has('restore') ? [fc.record({ kind: kind('restore'), volume, snapshot })] : []),
+  );
+}
+
+/** Plays random sequences of calls. A fault shows the shortest faulty sequence that was found in time. */
+async function play<T>(fc: FC, kit: Kit, property: FastCheck.IAsyncProperty<T>): Promise<void> {
+  const result = await fc.check(property, {
+    seed: kit.random.below(2 ** 31),
+    numRuns: kit.isThorough ? 30 : 4,
+    interruptAfterTimeLimit: kit.isThorough ? 20 * shrinkMs : shrinkMs,
+    endOnFailure: false,
+  });
+  kit.signal.throwIfAborted();
+  if (!result.failed || result.counterexample === null) return;
+  const { errorInstance: error, counterexample } = result;
+  const { message, exchange } = isFinding(error)
+    ? error
+    : { message: error instanceof Error ? error.message : String(error), exchange: undefined };
+  throw fault(`${message}; after: ${fc.stringify(counterexample)}`, {
+    exchange,
+    requirement: isFinding(error) ? error.requirement : undefined,
+  });
+}
+
+function textOf({ kind, ...rest }: Call): string {
+  return [kind, ...Object.values(rest)].join(' ');
+}

@@ -1,0 +1,235 @@
+import { Agent } from 'node:http';
+import { Agent as SecureAgent } from 'node:https';
+import { vendorOperations, type Input, type OperationId, type Operations } from '../../api/operations.ts';
+import type { Check, Checks } from '../check.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { expect, isFinding, skip } from '../finding.ts';
+import {
+  accessOf,
+  attach,
+  detailOf,
+  expectNoVolume,
+  listAll,
+  makeNode,
+  makeVolume,
+  nameOf,
+  specOf,
+  takeSnapshot,
+} from '../fixtures/fixtures.ts';
+import type { Kit } from '../fixtures/kit.ts';
+import type { RequirementId } from '../requirements.ts';
+import { badBodies, bodiesWithUnknownMember, inputFor } from '../fixtures/requests.ts';
+
+/** The checks of chapter 1. */
+export const transport: Checks = {
+  'FL-1.1-1': onlyFor('FL-1.1-1', walk),
+  'FL-1.1-2': onlyFor('FL-1.1-2', walk),
+  'FL-1.1-3': onlyFor('FL-1.1-3', walk),
+  async 'FL-1.1-4'(kit) {
+    const start = `${kit.id()}-aZ09_.-`;
+    const long = start.padEnd(128, 'x');
+    const ids = [long, `${start}b`, `${start}B`];
+    for (const id of ids) await makeVolume(kit, {}, id);
+    for (const volumeId of ids) await kit.done('getVolume', { volumeId });
+    await kit.done('deleteVolume', { volumeId: `${start}b` });
+    await kit.done('getVolume', { volumeId: `${start}B` });
+    await expectNoVolume(kit, `${start}b`);
+  },
+  'FL-1.2-1': onlyFor('FL-1.2-1', walkErrors),
+  async 'FL-1.2-2'(kit) {
+    for (const path of ['/v1/no-such-thing', '/no-such-thing', `/v1/volumes/${kit.id()}/no-such-thing`])
+      requireProblem(await sendRaw(kit, { method: 'GET', path }), 'NOT_FOUND', 404);
+  },
+  async 'FL-1.2-3'(kit) {
+    const volumeId = kit.id();
+    for (const body of badBodies(specOf(kit, volumeId)))
+      requireProblem(await putRaw(kit, volumeId, body), 'INVALID_ARGUMENT', 400);
+    await expectNoVolume(kit, volumeId);
+  },
+  async 'FL-1.2-4'(kit) {
+    const volumeId = kit.id();
+    for (const body of bodiesWithUnknownMember(specOf(kit, volumeId)))
+      requireProblem(await putRaw(kit, volumeId, JSON.stringify(body)), 'INVALID_ARGUMENT', 400);
+    await expectNoVolume(kit, volumeId);
+  },
+  async 'FL-1.2-5'(kit) {
+    const missing = vendorOperations.filter(
+      ({ vendor }) => vendor && vendor !== 'required' && !kit.has(vendor),
+    );
+    if (missing.length === 0) throw skip('the vendor offers every feature');
+    for (const { id } of missing) await kit.refused(id, inputFor(kit, id) as never, ['UNIMPLEMENTED']);
+  },
+  'FL-1.2-6': onlyFor('FL-1.2-6', walkErrors),
+  async 'FL-1.2-7'(kit) {
+    const volumeId = kit.id();
+    const { exchange } = await kit.refused('getVolume', { volumeId }, ['NOT_FOUND']);
+    const detail = detailOf(exchange);
+    expect(detail.includes(volumeId), `the detail names the volume "${volumeId}"`, exchange);
+  },
+  async 'FL-1.3-1'(kit) {
+    const nodeId = await makeNode(kit);
+    const { id: volumeId } = await makeVolume(kit);
+    const twin = kit.id();
+    await hurry(kit, 'createVolume', { volumeId: twin, body: specOf(kit, twin) });
+    await hurry(kit, 'attachVolume', { volumeId, nodeId, body: accessOf(kit) });
+    await hurry(kit, 'detachVolume', { volumeId, nodeId });
+    for (const one of [volumeId, twin]) await hurry(kit, 'deleteVolume', { volumeId: one });
+  },
+  async 'FL-1.3-2'(kit) {
+    const nodeId = await makeNode(kit);
+    const volume = await makeVolume(kit);
+    const read = await kit.done('getVolume', { volumeId: volume.id });
+    expect(volume.state === 'ready' && read.state === 'ready', 'the created volume is ready');
+    expect(read.sizeBytes === volume.sizeBytes, 'reading the volume gives the size that creating it gave');
+    if (kit.has('expand')) {
+      const requiredBytes = volume.sizeBytes * 2;
+      await kit.done('expandVolume', { volumeId: volume.id, body: { requiredBytes } });
+      const grown = await kit.done('getVolume', { volumeId: volume.id });
+      expect(grown.sizeBytes >= requiredBytes, 'reading the expanded volume gives its new size');
+    }
+    await attach(kit, volume.id, nodeId);
+    const { state } = await kit.done('getAttachment', { volumeId: volume.id, nodeId });
+    expect(state === 'attached', 'reading the attachment gives state "attached"');
+  },
+  async 'FL-1.3-3'(kit) {
+    const volumeId = kit.id();
+    const first = await kit.ask('createVolume', { volumeId, body: specOf(kit, volumeId) }, { waitS: 0 });
+    if (first.status !== 202) throw skip('the vendor does not answer 202 to creating a volume');
+    const seconds = first.exchange.answer?.headers['retry-after'];
+    expect(/^\d+$/.test(String(seconds)), '202 has Retry-After in whole seconds', first.exchange);
+  },
+  async 'FL-1.4-1'(kit) {
+    const [whole, cut] = [kit.id(), kit.id()];
+    kit.ledger.note('createVolume', { volumeId: whole });
+    const input = { volumeId: whole, body: specOf(kit, whole) };
+    const { body = '', ...request } = await kit.toRawRequest('createVolume', input, {});
+    const pieces = String(body).match(/[^]{1,20}/g) ?? [];
+    const exchange = await kit.send({ ...request, body: pieces });
+    expect(isSuccess(exchange), 'success with a body that comes in chunks', exchange);
+    await kit.done('createVolume', { volumeId: cut, body: specOf(kit, cut) }, { network: { kind: 'drip' } });
+    for (const volumeId of [whole, cut]) await kit.done('getVolume', { volumeId });
+  },
+  async 'FL-1.4-2'(kit) {
+    const volumeId = kit.id();
+    kit.ledger.note('createVolume', { volumeId });
+    const isTls = kit.target.url.protocol === 'https:';
+    const options = { keepAlive: true, maxSockets: 1 };
+    const agent = isTls ? new SecureAgent(options) : new Agent(options);
+    try {
+      const good = await kit.toRawRequest('createVolume', { volumeId, body: specOf(kit, volumeId) }, {});
+      const list = await kit.toRawRequest('listVolumes', {}, {});
+      for (const request of [
+        list,
+        { ...good, body: '{' },
+        list,
+        good,
+        { ...good, headers: {} },
+        list,
+        good,
+      ]) {
+        const exchange = await kit.send(request, { agent });
+        const isGood = request === list || request === good;
+        expect(
+          isGood ? isSuccess(exchange) : exchange.answer,
+          'an answer to each request on the connection',
+          exchange,
+        );
+      }
+    } finally {
+      agent.destroy();
+    }
+  },
+  async 'FL-1.4-3'(kit) {
+    const { id } = await makeVolume(kit);
+    const escaped = [...id].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join('');
+    const exchange = await sendRaw(kit, { method: 'GET', path: `/v1/volumes/${escaped}` });
+    const found = (exchange.answer?.body as { readonly id?: string } | undefined)?.id;
+    expect(found === id, `the escaped id names volume "${id}"`, exchange);
+  },
+};
+
+/** Sends a request that asks for an immediate answer, which may be 202, and then repeats it until it is done. */
+async function hurry<Id extends OperationId>(kit: Kit, id: Id, input: Input<Operations[Id]>): Promise<void> {
+  await kit.ask(id, input, { waitS: 0 });
+  await kit.done(id, input);
+}
+
+/**
+ * Limits a check to breaches of its own requirement. A breach of another one skips it, because that requirement has its own
+ * check.
+ */
+function onlyFor(own: RequirementId, check: Check): Check {
+  return async kit => {
+    await check(kit).catch((error: unknown) => {
+      if (isFinding(error) && error.kind === 'fault' && error.requirement !== own)
+        throw skip(`another requirement fails first (${error.requirement ?? 'unnamed'}): ${error.message}`);
+      throw error;
+    });
+  };
+}
+
+/** Calls every operation that the vendor offers, and requires success. */
+async function walk(kit: Kit): Promise<void> {
+  const nodeId = await makeNode(kit);
+  const { id: volumeId } = await makeVolume(kit);
+  await kit.done('getCapabilities', {});
+  if (kit.has('capacity'))
+    await kit.done('getCapacity', { body: { capabilities: specOf(kit, volumeId).capabilities } });
+  await kit.done('getVolume', { volumeId });
+  await kit.done('attachVolume', { volumeId, nodeId, body: accessOf(kit) });
+  await kit.done('getAttachment', { volumeId, nodeId });
+  await listAll(kit, 'listVolumes');
+  await kit.done('detachVolume', { volumeId, nodeId });
+  if (kit.has('expand')) await kit.done('expandVolume', { volumeId, body: {} });
+  if (kit.has('modify')) await kit.done('modifyVolume', { volumeId, body: { mutableParameters: {} } });
+  if (kit.has('health')) await kit.done('getVolumeHealth', { volumeId });
+  if (kit.has('snapshots')) await walkSnapshots(kit, volumeId);
+  await kit.done('deleteVolume', { volumeId });
+}
+
+async function walkSnapshots(kit: Kit, volumeId: string): Promise<void> {
+  const { id: snapshotId } = await takeSnapshot(kit, volumeId);
+  await listAll(kit, 'listSnapshots');
+  if (kit.has('changes')) await kit.done('listBlocks', { snapshotId });
+  await kit.done('deleteSnapshot', { snapshotId });
+  if (!kit.has('groups')) return;
+  const groupId = kit.id();
+  await kit.done('createGroup', { groupId, body: { name: nameOf(groupId), volumeIds: [volumeId] } });
+  await kit.done('getGroup', { groupId });
+  await kit.done('deleteGroup', { groupId });
+}
+
+/** Calls every operation that can fail, for resources that do not exist. */
+async function walkErrors(kit: Kit): Promise<void> {
+  for (const { id, vendor } of vendorOperations) {
+    const isOffered = vendor === 'required' || (vendor && kit.has(vendor));
+    const isRefused = !new Set<OperationId>(['createVolume', 'getCapabilities', 'putNode']).has(id);
+    if (isOffered && isRefused) await kit.settle(id, inputFor(kit, id) as never);
+  }
+  await kit.settle('listVolumes', { pageToken: 'no-such-token' }, { final: ['ABORTED'] });
+}
+
+function isSuccess({ answer }: Exchange): boolean {
+  return answer !== undefined && answer.status >= 200 && answer.status < 300;
+}
+
+function requireProblem(exchange: Exchange, code: string, status: number): void {
+  const { answer } = exchange;
+  const type = String(answer?.headers['content-type']);
+  const found = (answer?.body as { readonly code?: string } | undefined)?.code;
+  const isIt = answer?.status === status && found === code && type.startsWith('application/problem+json');
+  expect(isIt, `${status} with a problem document whose code is ${code}`, exchange);
+}
+
+async function sendRaw(
+  kit: Kit,
+  request: { readonly method: string; readonly path: string },
+): Promise<Exchange> {
+  const authorization = await kit.credentials.header();
+  return kit.send({ ...request, headers: { ...(authorization && { authorization }) } });
+}
+
+async function putRaw(kit: Kit, volumeId: string, body: string): Promise<Exchange> {
+  kit.ledger.note('createVolume', { volumeId });
+  return kit.send({ ...(await kit.toRawRequest('createVolume', { volumeId, body: {} }, {})), body });
+}

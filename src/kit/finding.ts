@@ -1,0 +1,30 @@
+import type { Exchange } from './http/exchange.ts';
+import type { RequirementId } from './requirements.ts';
+
+/** The reason why a check does not pass: a fault of the vendor, or an obstacle to the check. */
+export type Finding = Error & {
+  readonly kind: 'fault' | 'skip';
+  /** The request and the answer that show the fault; absent for the check's last exchange. */
+  readonly exchange?: Exchange | undefined;
+  /** The broken requirement; absent for the check's own. */
+  readonly requirement?: RequirementId | undefined;
+};
+
+/** Makes a fault of the vendor; `expected` describes the right behaviour, and the wrong one after ", not". */
+export function fault(expected: string, more: Pick<Finding, 'exchange' | 'requirement'> = {}): Finding {
+  return Object.assign(new Error(expected), { kind: 'fault' as const, ...more });
+}
+
+/** Makes the finding that a check cannot be done here, for this reason. */
+export function skip(reason: string): Finding {
+  return Object.assign(new Error(reason), { kind: 'skip' as const });
+}
+
+/** Throws a fault unless the condition holds. */
+export function expect(condition: unknown, expected: string, exchange?: Exchange): asserts condition {
+  if (!condition) throw fault(expected, { exchange });
+}
+
+export function isFinding(error: unknown): error is Finding {
+  return error instanceof Error && 'kind' in error;
+}

@@ -1,0 +1,79 @@
+import { createPageGuard } from '../api/http/page-guard.ts';
+import type { Capabilities } from '../api/storage.ts';
+import type { Volume } from '../api/volume.ts';
+import { fault } from './finding.ts';
+import { entriesOf, listTimeoutMs, requireEnd, runOf } from './fixtures/fixtures.ts';
+import type { Kit } from './fixtures/kit.ts';
+
+const maxTries = 3;
+
+/** Reads the vendor's capabilities. Throws when nothing answers at its address, or when it refuses the credentials. */
+export async function readCapabilities(kit: Kit): Promise<Capabilities> {
+  let { answer, error } = await kit.call('getCapabilities', {});
+  // A server that has just started may need longer than one timeout.
+  for (let tries = 1; error === 'ABORT_ERR' && tries < maxTries; tries++)
+    ({ answer, error } = await kit.call('getCapabilities', {}));
+  if (!answer)
+    throw new Error(
+      `"${kit.target.url.href}" does not answer (${error}): check that the server is running and the address is right`,
+    );
+  if (answer.status === 401 || answer.status === 403)
+    throw new Error(
+      `"${kit.target.url.href}" refuses the credentials with status ${answer.status}: check --token, --key-file, --oauth-url or --cert`,
+    );
+  return kit.done('getCapabilities', {});
+}
+
+/** Age at which a run of the kit counts as over, so that its volumes and snapshots are removed. */
+const maxRunMs = 3_600_000;
+
+/** Volumes and snapshots at the server that this run did not make and does not remove. */
+type ForeignResources = {
+  /** Number of resources that no run of the kit has made. */
+  readonly count: number;
+  /** Id of one that no run of the kit has made. */
+  readonly example: string;
+  /** Number of resources made by other runs that may still be going on. */
+  readonly others: number;
+};
+
+/** Counts the foreign volumes and snapshots, and notes for removal everything that finished runs have left behind. */
+export async function findForeign(kit: Kit): Promise<ForeignResources> {
+  const volumes = (await listEvery(kit, 'listVolumes')) as unknown as readonly Volume[];
+  const snapshots = kit.has('snapshots') ? await listEvery(kit, 'listSnapshots') : [];
+  for (const { id: volumeId, attachments } of volumes.filter(isLeft)) {
+    kit.ledger.note('createVolume', { volumeId });
+    for (const { nodeId } of attachments) kit.ledger.note('attachVolume', { volumeId, nodeId });
+  }
+  for (const snapshot of snapshots.filter(isLeft)) {
+    const { id: snapshotId, groupId } = snapshot as { id: string; groupId?: string };
+    if (groupId === undefined) kit.ledger.note('createSnapshot', { snapshotId });
+    else kit.ledger.note('createGroup', { groupId });
+  }
+  const rest = [...volumes, ...snapshots].filter(one => !isLeft(one));
+  const foreign = rest.filter(one => !runOf(kit, one));
+  return { count: foreign.length, example: foreign[0]?.id ?? '', others: rest.length - foreign.length };
+
+  function isLeft(entry: { readonly id: string }): boolean {
+    const { beganMs = Infinity } = runOf(kit, entry) ?? {};
+    return beganMs < Date.now() - maxRunMs;
+  }
+}
+
+async function listEvery(kit: Kit, list: 'listVolumes' | 'listSnapshots') {
+  const found: { readonly id: string }[] = [];
+  let pageToken: string | undefined;
+  const guard = createPageGuard({ from: 'the vendor', timeoutMs: listTimeoutMs });
+  for (;;) {
+    const page: { readonly nextPageToken?: string | undefined } = await kit.done(
+      list,
+      pageToken === undefined ? {} : { pageToken },
+    );
+    const entries = entriesOf(page);
+    found.push(...entries);
+    if (page.nextPageToken === undefined) return found;
+    if (page.nextPageToken === pageToken) throw fault('a list ends', { requirement: 'FL-6.1-3' });
+    requireEnd(guard, entries.length, page.nextPageToken);
+    pageToken = page.nextPageToken;
+  }
+}

@@ -1,0 +1,121 @@
+import { isFinding } from './finding.ts';
+import { minTokenLength } from './http/credentials.ts';
+import { toCurl, type Exchange, type RawAnswer, type Target } from './http/exchange.ts';
+import { requirements, type RequirementId } from './requirements.ts';
+
+/** The outcome of a check. FAIL is a MUST that does not hold, WARN a SHOULD that does not hold. */
+export type Outcome = 'PASS' | 'FAIL' | 'WARN' | 'SKIP';
+
+/** The evidence that a requirement does not hold. It never contains credentials. */
+export type Failure = {
+  readonly expected: string;
+  readonly exchange?: Exchange | undefined;
+  /** The request as a curl command, with the credentials in a variable. */
+  readonly curl?: string | undefined;
+  /** The check's last exchanges. */
+  readonly trail: readonly Exchange[];
+};
+
+/** The result of one requirement. */
+export type Result = {
+  readonly id: RequirementId;
+  readonly level: 'MUST' | 'SHOULD';
+  readonly text: string;
+  readonly outcome: Outcome;
+  /** The reason for a SKIP. */
+  readonly because?: string | undefined;
+  readonly failure?: Failure | undefined;
+  /** The flags that run this check alone, with the same choices. */
+  readonly repeat: string;
+  readonly tookMs: number;
+};
+
+/** The report of a run. */
+export type Report = {
+  readonly url: string;
+  /** The version in the vendor's capabilities. */
+  readonly version: string;
+  readonly seed: number;
+  readonly startedAt: string;
+  readonly tookMs: number;
+  readonly results: readonly Result[];
+  /** Ids of resources that the kit made and could not remove. */
+  readonly left: readonly string[];
+  readonly isInterrupted: boolean;
+};
+
+const trailLength = 12;
+
+/** The exchanges of a check, and the one that shows its fault. */
+type Evidence = {
+  readonly target: Target;
+  readonly trail: readonly Exchange[];
+  readonly shown?: Exchange | undefined;
+};
+
+/** Makes the result of a requirement, with the parts that all results have. */
+export function resultOf(
+  id: RequirementId,
+  outcome: Outcome,
+  more: Pick<Result, 'because' | 'failure'> & { readonly seed: number; readonly tookMs: number },
+): Result {
+  const { seed, tookMs, because, failure } = more;
+  const { level, text } = requirements[id];
+  return { id, level, text, outcome, because, failure, repeat: `--only ${id} --seed ${seed}`, tookMs };
+}
+
+/** Makes the results of a check that did not pass: its own, and one for the requirement that it found broken. */
+export function toResults(
+  id: RequirementId,
+  error: unknown,
+  { target, trail, ...more }: Evidence & { readonly seed: number; readonly tookMs: number },
+): readonly Result[] {
+  const { message } = error instanceof Error ? error : { message: String(error) };
+  if (isFinding(error) && error.kind === 'skip') return [resultOf(id, 'SKIP', { ...more, because: message })];
+  const { requirement = id, exchange: shown } = isFinding(error) ? error : {};
+  const failure = failureOf(message, { target, trail, shown });
+  return [...new Set([id, requirement])].map(one =>
+    resultOf(one, requirements[one].level === 'MUST' ? 'FAIL' : 'WARN', { ...more, failure }),
+  );
+}
+
+/** Makes the evidence of a fault; without a shown exchange the last one shows it. */
+function failureOf(
+  expected: string,
+  {
+    target,
+    trail,
+    shown = trail.at(-1),
+  }: { target: Target; trail: readonly Exchange[]; shown?: Exchange | undefined },
+): Failure {
+  return {
+    expected,
+    exchange: shown && withoutCredentials(shown),
+    curl: shown && toCurl(target, shown.request),
+    trail: trail.slice(-trailLength).map(withoutCredentials),
+  };
+}
+
+/** Counts the results by outcome. */
+export function countOutcomes(results: readonly Result[]): Readonly<Record<Outcome, number>> {
+  const counts = { PASS: 0, FAIL: 0, WARN: 0, SKIP: 0 };
+  for (const { outcome } of results) counts[outcome]++;
+  return counts;
+}
+
+function withoutCredentials(exchange: Exchange): Exchange {
+  const { answer, request } = exchange;
+  const { authorization, ...headers } = request.headers;
+  if (authorization === undefined) return exchange;
+  return {
+    ...exchange,
+    request: { ...request, headers: { authorization: 'Bearer …', ...headers } },
+    ...(answer && { answer: withoutToken(answer, authorization.replace(/^Bearer /, '')) }),
+  };
+}
+
+/** Removes the token from an answer: a faulty vendor may repeat it. */
+function withoutToken(answer: RawAnswer, token: string): RawAnswer {
+  if (token.length < minTokenLength) return answer;
+  return JSON.parse(JSON.stringify(answer).replaceAll(token, '…')) as RawAnswer;
+}

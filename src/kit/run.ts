@@ -1,0 +1,153 @@
+import type { Capabilities } from '../api/storage.ts';
+import { findForeign, readCapabilities } from './preflight.ts';
+import { checks } from './checks/index.ts';
+import { cleanUp } from './clean-up.ts';
+import { isFinding } from './finding.ts';
+import { createKit, type Kit, type KitOptions } from './fixtures/kit.ts';
+import { createLedger } from './fixtures/ledger.ts';
+import { createRandom } from './fixtures/random.ts';
+import { resultOf, toResults, type Report, type Result } from './report.ts';
+import { requirementIds, requirements, type RequirementId } from './requirements.ts';
+
+/** The options of a run. */
+export type VerifyOptions = Omit<KitOptions, 'hasForeign'> & {
+  /** Determines all random choices of the run. */
+  readonly seed: number;
+  /** Ids of the requirements, sections or chapters to check, such as `FL-3` and `FL-3.2`; empty for all. */
+  readonly only: readonly string[];
+  /** Runs even if the server holds volumes or snapshots that no run of the kit has made. */
+  readonly allowForeign: boolean;
+  /** Ends the run early; the clean-up still happens. */
+  readonly signal: AbortSignal;
+  /** Ends the clean-up early, too. */
+  readonly abandoned?: AbortSignal;
+  /** Called with each result as soon as it is known. */
+  readonly show?: (result: Result) => void;
+};
+
+/** A check's time limit, as a multiple of an operation's. */
+const checkFactor = 10;
+const noCapabilities: Capabilities = {
+  version: '',
+  accessModes: [],
+  accessTypes: [],
+  features: [],
+  pools: [],
+};
+
+/**
+ * Checks a vendor's server against the requirements, and removes everything that it created there. Throws before the first
+ * check when nothing answers, when the credentials are refused, or when the server holds foreign volumes or snapshots.
+ */
+export async function verify(options: VerifyOptions): Promise<Report> {
+  const { target, seed, signal } = options;
+  const startedMs = Date.now();
+  const results = new Map<RequirementId, Result>();
+  const add = (result: Result): void => {
+    if (!isNew(results.get(result.id), result)) return;
+    results.set(result.id, result);
+    options.show?.(result);
+  };
+  const run = await begin(options, add);
+  for (const id of run.isReady ? selectedOf(options) : []) {
+    if (signal.aborted) break;
+    for (const result of await check(id, run, options)) add(result);
+    await cleanUp(run.remover);
+  }
+  return {
+    url: target.url.href,
+    version: run.capabilities.version,
+    seed,
+    startedAt: new Date(startedMs).toISOString(),
+    tookMs: Date.now() - startedMs,
+    results: requirementIds.flatMap(id => results.get(id) ?? []),
+    left: await cleanUpFinally(run.remover),
+    isInterrupted: signal.aborted,
+  };
+}
+
+/** The parts that the checks of a run share. */
+type Run = {
+  /** False when the vendor's capabilities or lists are faulty, so that no check can run. */
+  readonly isReady: boolean;
+  readonly capabilities: Capabilities;
+  /** The kit that cleans up after each check. */
+  readonly remover: Kit;
+  kitFor(name: string, signal: AbortSignal): Kit;
+};
+
+async function begin(options: VerifyOptions, add: (result: Result) => void): Promise<Run> {
+  const { seed, target, prefix, signal, abandoned = new AbortController().signal } = options;
+  let made = 0;
+  // The time makes the ids of a repeated run differ, so that leftovers of the earlier run do not disturb it.
+  const marker = `s${seed}-${Date.now().toString(36)}-`;
+  const id = (): string => `${prefix}${marker}${++made}`;
+  const runOptions = { ...options, ledger: createLedger(), run: marker, id, hasForeign: false };
+  const random = createRandom(seed, 'begin');
+  const first = createKit({ ...runOptions, capabilities: noCapabilities, random });
+  try {
+    const capabilities = await readCapabilities(first);
+    const { count, example, others } = await findForeign(createKit({ ...runOptions, capabilities, random }));
+    if (count > 0 && !options.allowForeign)
+      throw new Error(
+        `"${target.url.href}" holds ${count} volumes and snapshots that the kit did not create, such as "${example}": use an empty server, or --allow-foreign`,
+      );
+    const known = { ...runOptions, capabilities, hasForeign: count + others > 0 };
+    const remover = createKit({ ...known, random, signal: abandoned });
+    await cleanUp(remover);
+    const kitFor: Run['kitFor'] = (name, end) =>
+      createKit({ ...known, random: createRandom(seed, name), signal: end });
+    return { isReady: true, capabilities, remover, kitFor };
+  } catch (error) {
+    if (!isFinding(error) || signal.aborted) throw error;
+    for (const result of toResults('FL-1.1-1', error, { seed, tookMs: 0, target, trail: first.trail }))
+      add(result);
+    return { isReady: false, capabilities: noCapabilities, remover: first, kitFor: () => first };
+  }
+}
+
+async function check(
+  id: RequirementId,
+  run: Run,
+  { seed, target, timeoutMs, signal }: VerifyOptions,
+): Promise<readonly Result[]> {
+  const startedMs = performance.now();
+  const late = AbortSignal.timeout(checkFactor * timeoutMs);
+  const kit = run.kitFor(id, AbortSignal.any([signal, late]));
+  const tookMs = (): number => Math.round(performance.now() - startedMs);
+  const { feature } = requirements[id];
+  if (feature && !kit.has(feature)) {
+    const because = `the vendor does not offer "${feature}"`;
+    return [resultOf(id, 'SKIP', { seed, tookMs: 0, because })];
+  }
+  try {
+    await checks.get(id)?.(kit);
+    return [resultOf(id, 'PASS', { seed, tookMs: tookMs() })];
+  } catch (error) {
+    if (signal.aborted) return [];
+    const found = late.aborted ? new Error(`the check ends within ${checkFactor * timeoutMs} ms`) : error;
+    return toResults(id, found, { seed, tookMs: tookMs(), target, trail: kit.trail });
+  }
+}
+
+/** Tries once more to remove resources that were set aside, and returns the ids of the remaining ones. */
+async function cleanUpFinally(kit: Kit): Promise<readonly string[]> {
+  kit.ledger.recall();
+  await cleanUp(kit);
+  kit.ledger.recall();
+  return kit.ledger.removals().map(({ input }) => Object.values(input).join(' on '));
+}
+
+function selectedOf({ only }: VerifyOptions): readonly RequirementId[] {
+  return requirementIds.filter(id => only.length === 0 || only.some(selector => isSelected(id, selector)));
+}
+
+function isSelected(id: RequirementId, selector: string): boolean {
+  return id === selector || id.startsWith(`${selector}.`) || id.startsWith(`${selector}-`);
+}
+
+/** Says whether a result replaces the known one: a fault replaces a pass or a skip, and is never replaced. */
+function isNew(known: Result | undefined, { outcome }: Result): boolean {
+  const isFault = outcome === 'FAIL' || outcome === 'WARN';
+  return !known || (isFault && known.outcome !== 'FAIL' && known.outcome !== 'WARN');
+}

@@ -1,0 +1,113 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { requirePrivate } from '../lib/parsers.ts';
+import type { SettingsOf } from '../lib/settings.ts';
+import { keyCredentials, oauthCredentials, tokenCredentials, type Credentials } from './http/credentials.ts';
+import type { Target } from './http/exchange.ts';
+import { countOutcomes, type Report } from './report.ts';
+import { toHtml } from './reports/html.ts';
+import { toJunit } from './reports/junit.ts';
+import { toLines, toSummary } from './reports/lines.ts';
+import { verify } from './run.ts';
+import { newSeed, verifySettings } from './settings.ts';
+import { restartBy, startVendor, type VendorProcess } from './vendor-process.ts';
+import { stdout } from '../cli/output/terminal.ts';
+
+type Settings = SettingsOf<typeof verifySettings>;
+
+/**
+ * The command that checks a vendor's server. Its status is 1 when a MUST does not hold, when resources could not be removed,
+ * or when the run was interrupted.
+ */
+export const verifyCommand = {
+  settings: verifySettings,
+  operands: ['url'],
+  async run(settings: Settings): Promise<number> {
+    const started = settings.start === undefined ? undefined : await startVendor(settings.start);
+    try {
+      return await runOn(settings, started);
+    } finally {
+      await started?.close();
+    }
+  },
+};
+
+async function runOn(settings: Settings, started: VendorProcess | undefined): Promise<number> {
+  const url = started?.url ?? (settings.url === undefined ? undefined : new URL(settings.url));
+  if (!url) throw new Error("there is no server to check: give the server's address, or --start");
+  if (!settings['allow-http'])
+    for (const address of [url.href, settings['oauth-url'] ?? url.href]) requirePrivate(address);
+  const { seed = newSeed(), restart, start } = settings;
+  // The command of --start may contain secrets, and many people can read the logs of a build.
+  const command = `fairlead verify ${start === undefined ? url.href : "--start '…'"}`;
+  print(`${command} --seed ${seed}`);
+  const ends = listenForSignals();
+  const report = await verify({
+    target: targetOf(url, settings),
+    credentials: await credentialsOf(url, settings),
+    prefix: `${settings.prefix}verify-`,
+    timeoutMs: settings.timeout,
+    isThorough: settings.thorough,
+    hasData: settings.data,
+    allowForeign: settings['allow-foreign'],
+    parameters: Object.fromEntries(settings.parameters),
+    mutable: Object.fromEntries(
+      [...Map.groupBy(settings.mutable, ([key]) => key)].map(([key, all]) => [
+        key,
+        all.map(([, value]) => value),
+      ]),
+    ),
+    restart: started ? () => started.restart() : restart === undefined ? undefined : restartBy(restart),
+    seed,
+    only: settings.only,
+    ...ends,
+    show: result => print(toLines(result, command)),
+  });
+  print(`\n${toSummary(report)}`);
+  writeReports(report, settings);
+  const isRight = countOutcomes(report.results).FAIL === 0 && report.left.length === 0;
+  return isRight && !report.isInterrupted ? 0 : 1;
+}
+
+/** Makes the first signal end the run, after a clean-up, and the second one end the clean-up. */
+function listenForSignals() {
+  const [run, removal] = [new AbortController(), new AbortController()];
+  for (const name of ['SIGINT', 'SIGTERM'] as const)
+    process.on(name, () => {
+      if (run.signal.aborted) removal.abort();
+      else
+        print('interrupted: removing all test volumes and snapshots; interrupt again to leave them behind');
+      run.abort();
+    });
+  return { signal: run.signal, abandoned: removal.signal };
+}
+
+function targetOf(url: URL, { ca, cert, 'cert-key': key }: Settings): Target {
+  const files = Object.entries({ ca, cert, key }).flatMap(([name, path]) =>
+    path === undefined ? [] : [[name, readFileSync(path, 'utf8')] as const],
+  );
+  return files.length === 0 ? { url } : { url, tls: Object.fromEntries(files) };
+}
+
+async function credentialsOf(url: URL, settings: Settings): Promise<Credentials> {
+  const { token, issuer, audience = url.href.replace(/\/+$/, '') } = settings;
+  const { 'key-file': keyFile, 'oauth-url': oauthUrl, 'oauth-client': client } = settings;
+  const { 'oauth-secret': secret, 'oauth-scope': scope } = settings;
+  if ([token, keyFile, oauthUrl].filter(one => one !== undefined).length > 1)
+    throw new Error('only one of --token, --key-file and --oauth-url may be given');
+  if (token !== undefined) return tokenCredentials(token);
+  if (keyFile !== undefined) return keyCredentials({ keyFile, issuer, audience });
+  if (oauthUrl === undefined) return { header: () => undefined };
+  if (client === undefined || secret === undefined)
+    throw new Error('--oauth-url requires --oauth-client and --oauth-secret');
+  return oauthCredentials({ url: oauthUrl, client, secret, scope });
+}
+
+function writeReports(report: Report, { json, junit, html }: Settings): void {
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
+  if (junit !== undefined) writeFileSync(junit, toJunit(report));
+  if (html !== undefined) writeFileSync(html, toHtml(report));
+}
+
+function print(text: string): void {
+  stdout.write(`${text}\n`);
+}

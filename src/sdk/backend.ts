@@ -1,0 +1,2 @@
+// `fairlead/backend`: the contract of a backend, for packages that implement one.
+export * from '../../gateway/backend.ts';
