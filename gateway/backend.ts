@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Reach } from '../src/api/attachment.ts';
+import type { Protocol, Reach } from '../src/api/attachment.ts';
 import { clusterOf } from '../src/api/ids.ts';
 import type { AccessMode, AccessType, Capability, Capacity, CapacitySpec } from '../src/api/storage.ts';
 import type { Segments } from '../src/api/topology.ts';
@@ -9,268 +9,341 @@ import type { Log } from '../src/lib/log.ts';
 export { Problem, type ProblemCode } from '../src/api/problem.ts';
 
 /**
- * What a storage system must do to be driven by the gateway. Each method is given a resource whose id is already
- * chosen and recorded, must end in the same state however often it runs, and is never run twice at a time for one
- * volume. A backend keeps no records. A member that is absent is not offered. Errors are a `Problem`; anything else
- * thrown counts as "may still be running" and is tried again.
+ * The contract of a storage system that the gateway drives. Each method gets a resource whose id is already
+ * chosen and recorded. It must end in the same state however often it runs, and is never run twice at a time
+ * for one volume. A backend keeps no records. An absent member is not offered. Errors are a `Problem`; any
+ * other error counts as "may still be running" and is tried again.
  */
 export interface Backend {
   readonly name: string;
   readonly accessModes: readonly AccessMode[];
-  /** Only what reads as zeros when it is new, or is a share, is offered as `mount`: nodes make a filesystem there. */
+  /**
+   * Offers `mount` only for shares and for volumes that read as zeros when they are new, because nodes make a
+   * filesystem there.
+   */
   readonly accessTypes: readonly AccessType[];
-  /** Its volumes are directories with a filesystem of their own, which nodes do not make. */
+  /** The volumes are directories with their own filesystem, which nodes do not make. */
   readonly areShares?: true;
-  /** A StorageClass's parameters without options of a filesystem (`fs.…`). Strict: an unknown one is refused by name. */
+  /**
+   * The parameters of a StorageClass without options of a filesystem (`fs.…`). Strict: it refuses an unknown
+   * one by name.
+   */
   readonly parameters: z.ZodType<Readonly<Record<string, string>>>;
   /**
-   * The topologies that volumes can be in, the first being the best when nothing is asked. Absent: everything is reached
-   * from everywhere. A storage with topologies makes copies of a volume or snapshot only where that is.
+   * The topologies that volumes can be in, the best one without a request first. Absent: everything can be
+   * reached from everywhere. A storage with topologies copies a volume or snapshot only within its topology.
    */
   readonly topologies?: readonly Segments[];
-  /** The gateway chooses a size of these and asks for it as `requiredBytes`. Absent: the backend chooses one. */
+  /** The gateway chooses one of these sizes and requests it as `requiredBytes`. Absent: the backend chooses. */
   readonly sizes?: VolumeSizes;
   /**
-   * Makes the volume and returns once it is durable. A volume with this id that exists already, in whole or in part, is
-   * completed if it was made with this nonce; what carries another is another's, is left as it is, and is ALREADY_EXISTS.
-   * OUT_OF_RANGE: the storage can make no volume of this size. RESOURCE_EXHAUSTED: it has no space for it now. What a
-   * failure leaves is not removed here, where others may have made it whole meanwhile: a `delete` follows.
+   * Creates the volume and returns once it is durable. An existing volume with this id, complete or not, is
+   * completed if it has this nonce. A volume with another nonce belongs to another record: it stays as it is,
+   * and the answer is ALREADY_EXISTS. OUT_OF_RANGE: the storage cannot create a volume of this size.
+   * RESOURCE_EXHAUSTED: it has no space for it now. After a failure, nothing is removed here, because another
+   * gateway may have completed it meanwhile; a `delete` follows.
    */
   create(volume: NewVolume): Promise<CreatedVolume>;
   /**
-   * Removes the volume and what an unfinished create left; a missing one is fine, and so is one made with another nonce,
-   * which stays. FAILED_PRECONDITION, and nothing is changed, when the storage sees that a node uses it.
+   * Deletes the volume and the rest of an unfinished create. If it is missing, nothing happens; a volume with
+   * another nonce stays. FAILED_PRECONDITION, with nothing changed, when the storage sees that a node uses
+   * it.
    */
   delete(volume: VolumeRef): Promise<void>;
-  /** Lets the node reach the volume; returns once it can. */
+  /**
+   * Bounds of the answers of `attach`, if the pool's settings give them. Absent: the operator's
+   * `attachments`, or only network protocols. An attachment outside the bounds is UNAVAILABLE.
+   */
+  readonly attachmentBounds?: AttachmentBounds;
+  /**
+   * The host of the storage's API. If neither the backend nor the operator bounds the addresses, attachments
+   * may name loopback, unspecified and link-local addresses only if this host has one.
+   */
+  readonly storageHost?: string;
+  /** Lets the node reach the volume, and returns once it can. */
   attach(volume: KnownVolume, access: NodeAccess): Promise<Reach>;
-  /** Returns once the node, of that cluster, can no longer read or write. A volume that is not attached is fine. */
+  /**
+   * Returns once the cluster's node can no longer read or write. If the volume is not attached, nothing
+   * happens.
+   */
   detach(volume: VolumeRef, nodeId: string, cluster?: string): Promise<void>;
   /**
-   * Called once when the pool was opened, before anything else is asked: all that is recorded as attached is reached again,
-   * as after a reboot of the storage's machine, and what is not is reached no more. What one volume lacks keeps no other
-   * from its nodes.
+   * Called once after the pool is opened, before any other call. It makes all recorded attachments reachable
+   * again, for example after a reboot of the storage's machine, and closes all others. A fault of one volume
+   * must not keep nodes from other volumes.
    */
   restore?(attached: AsyncIterable<AttachedVolume>): Promise<void>;
-  /** Of a storage that must know its nodes: the node has left its cluster, with no volume attached; an unknown one is fine. */
+  /**
+   * Tells a storage that must know its nodes that a node has left its cluster, with no volume attached. If
+   * the node is unknown, nothing happens.
+   */
   forgetNode?(node: { readonly cluster: string; readonly nodeId: string }): Promise<void>;
-  /** What a new volume may be filled from; absent means that volumes always start empty. */
+  /**
+   * The form of the names in `list`, such as `a file CLUSTER.NAME.img in "/srv"`. An import that finds no
+   * volume shows it.
+   */
+  readonly listedAs?: string;
+  /** The kinds of sources that a new volume can be copied from. Absent: volumes always start empty. */
   readonly sources?: readonly VolumeSource['kind'][];
   /**
-   * Grows the volume to a size within the bounds, attached or not; one that is large enough already stays as it is, and
-   * its size is answered. OUT_OF_RANGE and RESOURCE_EXHAUSTED as for `create`, with nothing changed.
+   * Expands the volume to a size within the bounds, attached or not. A volume that is large enough stays as
+   * it is, and its size is the answer. OUT_OF_RANGE and RESOURCE_EXHAUSTED as for `create`, with nothing
+   * changed.
    */
   expand?(volume: KnownVolume, bounds: SizeBounds): Promise<ExpandedVolume>;
   readonly modification?: Modification;
   readonly snapshots?: Snapshots;
   readonly changes?: Changes;
-  /** What is wrong with the volume now; empty when nothing is. At most one entry for each status and reason. */
+  /** Returns the present faults of the volume, at most one for each status and reason. */
   volumeHealth?(volume: KnownVolume): Promise<readonly HealthEntry[]>;
-  /** What the storage has in all, reserved or not, in one of the `topologies` where there are such. */
+  /** Returns the total size of the storage, reserved or not, in one of the `topologies` if there are any. */
   capacity?(segments?: Segments): Promise<{ readonly totalBytes: number }>;
   /**
-   * Instead of `capacity`, of a storage that counts its space itself and alone decides what fits: what there is for new
-   * volumes of a kind.
+   * Returns the space for new volumes of a kind. It replaces `capacity` for a storage that counts its own
+   * space and decides alone whether a volume fits.
    */
   available?(kind: CapacitySpec): Promise<Capacity>;
-  /** The ids of all volumes; what the gateway does not know is an orphan. */
-  list?(): AsyncIterable<string>;
-  /** Says in the storage itself whose it is. Absent: what it holds is all that tells. */
+  /**
+   * Lists the ids of all volumes. A volume that the gateway does not know is an orphan. Ends with an error
+   * once the signal is aborted.
+   */
+  list?(signal?: AbortSignal): AsyncIterable<string>;
+  /** Marks the owner in the storage itself. Absent: only the content shows the owner. */
   readonly owner?: OwnerMark;
   close?(): Promise<void>;
 }
 
-/** One line, kept durably beside the volumes. */
+/** Bounds of a pool's attachments. A gateway refuses answers of a storage outside them. */
+export type AttachmentBounds = {
+  readonly protocols: readonly Protocol[];
+  /**
+   * Hosts and networks, each with or without a port. Absent: all except other pools' and the node itself.
+   */
+  readonly addresses?: readonly string[] | undefined;
+  /**
+   * Directories above the paths, on the node (`loop`, `bind`) or the server. Absent: all except other pools'.
+   */
+  readonly roots?: readonly string[] | undefined;
+  /** First characters of the `wwid` or the `serial` of disks (`device`). Absent: all. */
+  readonly serials?: readonly string[] | undefined;
+};
+
+/** One line of text, kept durably beside the volumes. */
 export interface OwnerMark {
-  /** Undefined when none was ever written. */
+  /** Undefined if none was ever written. */
   read(): Promise<string | undefined>;
   write(mark: string): Promise<void>;
 }
 
-/** The sizes that volumes can have, in bytes: a whole number of steps from the minimum to the maximum. */
+/** The possible sizes of volumes, in bytes: a whole number of steps from the minimum to the maximum. */
 export type VolumeSizes = {
   readonly minimumBytes: number;
   readonly stepBytes: number;
-  /** Taken when no size is asked for, or as much of it as the limit allows. */
+  /** The size without a request, reduced to the requested limit. */
   readonly defaultBytes: number;
-  /** Absent: as large as the pool. */
+  /** Absent: up to the size of the pool. */
   readonly maximumBytes?: number;
 };
 
-/** Changing a volume's mutable parameters (a VolumeAttributesClass's parameters). */
+/** Changes a volume's mutable parameters (the parameters of a VolumeAttributesClass). */
 export interface Modification {
   /** Strict, as `Backend.parameters`. */
   readonly parameters: z.ZodType<Readonly<Record<string, string>>>;
-  /** Applies these parameters and leaves others as they are; INVALID_ARGUMENT only when nothing was changed. */
+  /** Applies these parameters and keeps the others. INVALID_ARGUMENT only if nothing was changed. */
   apply(volume: KnownVolume, parameters: Readonly<Record<string, string>>): Promise<void>;
 }
 
 /** Copies of volumes at one point in time. */
 export interface Snapshots {
-  /** The parameters of a snapshot (a VolumeSnapshotClass's parameters); strict. */
+  /** The parameters of a VolumeSnapshotClass; strict. */
   readonly parameters: z.ZodType<Readonly<Record<string, string>>>;
   /**
-   * Returns once the snapshot is taken: what is written to the volume from then on is not in it. `ready` is false while
-   * it cannot be used yet; the same call later answers how it is. FAILED_PRECONDITION, with the reason, when the
-   * snapshot would not be of one point in time, as when the volume is written meanwhile.
+   * Returns once the snapshot is taken: later writes to the volume are not in it. `ready` is false while it
+   * cannot be used yet; a repeated call tells its state. FAILED_PRECONDITION, with the reason, when the
+   * snapshot would not be of one point in time, for example because the volume is being written.
    */
   create(snapshot: NewSnapshot): Promise<CreatedSnapshot>;
-  /** What a snapshot of the volume as it is now takes of the pool, to reserve that before. Absent: the volume's size. */
+  /**
+   * Returns the bytes that a snapshot of the volume would take of the pool now, to reserve them first.
+   * Absent: the volume's size.
+   */
   measure?(volume: KnownVolume): Promise<number>;
-  /** Removes the snapshot and what an unfinished create left; a missing one is fine, and one of another nonce stays. */
+  /**
+   * Deletes the snapshot and the rest of an unfinished create. If it is missing, nothing happens; one with
+   * another nonce stays.
+   */
   delete(snapshot: SnapshotRef): Promise<void>;
-  /** Takes all members at one point in time or none, with the reason. Absent: groups are not offered. */
+  /** Takes all members at one point in time, or none and gives the reason. Absent: groups are not offered. */
   createGroup?(members: readonly NewSnapshot[]): Promise<readonly CreatedSnapshot[]>;
-  /** The ids of all snapshots. */
-  list?(): AsyncIterable<string>;
+  /** Lists the ids of all snapshots, as `Backend.list` does. */
+  list?(signal?: AbortSignal): AsyncIterable<string>;
 }
 
-/** Which blocks of a snapshot hold data, and which differ between two snapshots of one volume. */
+/**
+ * Finds the blocks of a snapshot that hold data, and the blocks that differ between two snapshots of one
+ * volume.
+ */
 export interface Changes {
-  /** Extents that are allocated, from the first that ends after `fromOffset`; increasing, without overlap. */
+  /** Yields the allocated extents, from the first that ends after `fromOffset`, in order and without overlap. */
   allocated(snapshot: KnownSnapshot, fromOffset: number): AsyncIterable<Extent>;
-  /** Extents that may differ, likewise: the base with these bytes of the target is the target. */
+  /** Yields the extents that may differ, likewise. The base with these bytes of the target equals the target. */
   changed(
     pair: { readonly base: KnownSnapshot; readonly target: KnownSnapshot },
     fromOffset: number,
   ): AsyncIterable<Extent>;
 }
 
-/** A stretch of bytes. */
+/** A range of bytes. */
 export type Extent = { readonly offset: number; readonly length: number };
 
-/** At least `requiredBytes`, at most `limitBytes`; 0 is no bound. */
+/** At least `requiredBytes` and at most `limitBytes`; 0 is no bound. */
 export type SizeBounds = { readonly requiredBytes: number; readonly limitBytes: number };
 
-/** The size that the volume has now, and whether the node must grow the filesystem. */
+/** The present size of the volume, and whether the node must grow the filesystem. */
 export type ExpandedVolume = { readonly sizeBytes: number; readonly nodeExpansionRequired: boolean };
 
-/** Names a snapshot, as `VolumeRef` does; a member of a group has the group's nonce, and its place in it from 0. */
+/**
+ * Identifies a snapshot as `VolumeRef` does a volume. A member of a group has the group's nonce and its
+ * position, from 0.
+ */
 export type SnapshotRef = VolumeRef & { readonly group?: { readonly id: string; readonly member: number } };
 
-/** The id of a member of a group. */
+/** Returns the id of a member of a group. */
 export function memberIdOf(groupId: string, nonce: string, member: number): string {
   return `${clusterOf(groupId)}.member-${nonce}-${member}`;
 }
 
-/** A snapshot that was taken. It is where its volume was; without a topology it is reached from everywhere. */
+/** A snapshot that was taken. It is in its volume's topology; without one it can be reached from everywhere. */
 export type KnownSnapshot = SnapshotRef & {
   readonly volumeId: string;
   readonly sizeBytes: number;
   readonly segments?: Segments;
 };
 
-/** A snapshot to take. */
 export type NewSnapshot = SnapshotRef & {
-  /** As a volume's: a snapshot that carries another is another's. */
+  /** As a volume's nonce: a snapshot with another nonce belongs to another record. */
   readonly nonce: string;
   readonly volume: KnownVolume;
-  /** Some node may write to the volume now. */
+  /** A node may be writing to the volume. */
   readonly attachedForWriting: boolean;
   readonly parameters: Readonly<Record<string, string>>;
 };
 
-/** The volume's size when the snapshot was taken, and when that was, in milliseconds since the epoch. */
+/** The size of the volume at the time of the snapshot, and that time, in milliseconds since the epoch. */
 export type CreatedSnapshot = {
-  /** What the snapshot takes of the pool; absent: its size. */
+  /** The bytes that the snapshot takes of the pool; absent: its size. */
   readonly reservedBytes?: number;
   readonly sizeBytes: number;
   readonly createdAtMs: number;
   readonly ready: boolean;
 };
 
-/** What a new volume is filled from; it must be at least as large. */
+/** The source of a new volume, which must be at least as large. */
 export type VolumeSource =
   | { readonly kind: 'snapshot'; readonly snapshot: KnownSnapshot }
   | { readonly kind: 'volume'; readonly volume: KnownVolume; readonly attachedForWriting: boolean };
 
-/** One thing that is wrong with a volume (CSI spec, "VolumeHealth"); its reason is one word in CamelCase for machines. */
+/** A fault of a volume (CSI spec, "VolumeHealth"). Its reason is one CamelCase word for machines. */
 export type HealthEntry = Health['entries'][number];
 
 /**
- * Names a volume or a snapshot. The nonce is that of the gateway's record, and no other record of the same id has it: what
- * carries another is not the volume, for every method, so that what a gateway does too late, for a record that is gone,
- * changes nothing. Absent or empty: whatever has the id.
+ * Identifies a volume or a snapshot. The nonce is unique to one record of the gateway. For every method, data
+ * with another nonce are not this volume, so that a late call for a deleted record changes nothing. Absent or
+ * empty: any data with the id.
  */
 export type VolumeRef = { readonly id: string; readonly nonce?: string };
 
-/** A volume to make. */
+/** The request for a new volume. */
 export type NewVolume = VolumeRef &
   SizeBounds & {
     readonly nonce: string;
     readonly parameters: Readonly<Record<string, string>>;
-    /** Given only when `sources` names its kind. */
+    /** Only of a kind in `sources`. */
     readonly source?: VolumeSource;
-    /** Given only when the backend has `modification`. */
+    /** Only if the backend has `modification`. */
     readonly mutableParameters?: Readonly<Record<string, string>>;
     readonly capabilities: readonly Capability[];
-    /** Those of the backend's `topologies` in which the volume may be, best first, at least one; absent as they are. */
+    /**
+     * The backend's `topologies` that the volume may be in, best first, at least one. Absent if the backend
+     * has none.
+     */
     readonly topologies?: readonly Segments[];
   };
 
-/** What was made. */
 export type CreatedVolume = {
   readonly sizeBytes: number;
-  /** Where it is; may be left out where there is one topology. */
+  /** The volume's topology; it may be left out if only one is possible. */
   readonly segments?: Segments;
-  /** What nodes are given at every mount; not secret. */
+  /** Values that nodes get at every mount; not secret. */
   readonly context?: Readonly<Record<string, string>>;
 };
 
-/** A volume that was made. */
+/** An existing volume. */
 export type KnownVolume = VolumeRef & {
   readonly sizeBytes: number;
   readonly parameters: Readonly<Record<string, string>>;
-  /** Where it is; absent: it is reached from everywhere. */
+  /** The volume's topology; absent: it can be reached from everywhere. */
   readonly segments?: Segments;
 };
 
-/** Which node wants to use a volume, and how. */
+/** The node that uses a volume, and its rights. */
 export type NodeAccess = {
   readonly nodeId: string;
-  /** Whose node it is: nodes of two clusters may have the same id, and both reach a volume that is shared. */
+  /** The node's cluster. Nodes of two clusters may have the same id, and both may have a shared volume. */
   readonly cluster?: string;
   readonly attachmentId: string;
   readonly capability: Capability;
   readonly readonly: boolean;
-  /** Where the cluster says that the node is. */
+  /**
+   * No other node has the volume, so this reader may replay the journal of its filesystem. If the path of the
+   * attachment accepts the node's writes, the backend also answers with `mayReplay`; if it is read-only, the
+   * backend does not.
+   */
+  readonly mayReplay?: true | undefined;
+  /** The node's topology as its cluster reports it. */
   readonly topology?: Segments;
 };
 
-/** A volume that a node has, or is being given. `reach` is how; absent while that is not decided. */
+/** An attachment in effect or in progress. `reach` is absent until it is decided. */
 export type AttachedVolume = {
   readonly volume: KnownVolume;
   readonly access: NodeAccess;
   readonly reach?: Reach | undefined;
 };
 
-/** What proves to others which gateway this is. */
+/** Proves the gateway's identity to others. */
 export interface Identity {
-  /** The gateway's name, which never changes. */
+  /** The gateway's constant name. */
   readonly name: string;
-  /** A bearer token for the audience; `renew` asks for a new one because the last was not accepted. */
+  /** Returns a bearer token for the audience. `renew` requests a new one because the last was refused. */
   token(audience: string, renew: boolean): Promise<string>;
 }
 
-/** What a pool is opened with. */
+/** The context for opening a pool. */
 export type PoolContext = {
   readonly name: string;
   readonly log: Log;
-  /** Where the configuration file is, to which paths in settings are relative; absent: the working directory. */
+  /**
+   * The directory of the configuration file. Paths in settings are relative to it; absent: the working
+   * directory.
+   */
   readonly directory?: string;
   readonly identity?: Identity;
 };
 
-/** What a backend's file gives to the registry. */
+/** The entry of a backend in the registry. */
 export interface BackendPlugin<Settings extends z.ZodType = z.ZodType> {
-  /** What a pool's entry in the configuration holds beside `backend`, `topology` and `concurrency`; strict. */
+  /** The settings of a pool's entry beside `backend`, `topology` and `concurrency`; strict. */
   readonly settings: Settings;
-  /** How many calls it takes at a time at the most, where its settings say so. */
-  mostAtOnce?(settings: z.output<Settings>): number;
-  /** What this machine lacks for such a pool, one line each; changes nothing, and a pool that is open goes on. */
+  /** Returns the maximum number of calls at a time, if the settings limit it. */
+  maxConcurrency?(settings: z.output<Settings>): number;
+  /**
+   * Lists what this machine lacks for such a pool, one line each. It changes nothing, and an open pool is not
+   * disturbed.
+   */
   check?(settings: z.output<Settings>, pool: PoolContext): Promise<readonly string[]>;
   /**
-   * Opens the backend, or throws one line that says what is wrong with the machine or the settings. UNAVAILABLE: it
+   * Opens the backend, or throws one line about the fault of the machine or the settings. UNAVAILABLE: it
    * cannot be opened now, and is tried again.
    */
   open(settings: z.output<Settings>, pool: PoolContext): Promise<Backend>;

@@ -5,66 +5,77 @@ import type { Log } from '../src/lib/log.ts';
 import type { NodeAccess, VolumeRef } from './backend.ts';
 
 /**
- * How a pool's volumes leave its machine: one target for one attachment, so that withdrawing it closes that node's way and
- * no other's, whatever the node does. Each method ends in the same state however often it runs, and is never run twice at a
- * time for one volume. An export keeps no records. Errors are a `Problem`.
+ * The contract for serving a pool's volumes to other machines. Each attachment has its own target, so that
+ * withdrawing it closes this node's path and no other's, even if the node does not cooperate. Each method ends in the same
+ * state however often it runs, and is never run twice at a time for one volume. An export keeps no records.
+ * Errors are a `Problem`.
  */
 export interface Export {
-  /** By which nodes reach volumes that it publishes. */
+  /** The protocol of the path from nodes to its volumes. */
   readonly protocol: Protocol;
-  /** How volumes can be used over it, by as many nodes as these say. */
+  /** Addresses, or hosts without a port, that nodes connect to. Absent: nodes connect to nothing. */
+  readonly addresses?: readonly string[];
+  /** The access modes of volumes over this export. */
   readonly accessModes: readonly AccessMode[];
-  /** Makes the target of this attachment, for this node alone; what an earlier attachment of the node left is withdrawn. */
+  /**
+   * Makes the target of this attachment, for this node alone. The rest of an earlier attachment of the node
+   * is withdrawn.
+   */
   publish(volume: ExportedVolume, access: NodeAccess): Promise<Reach>;
   /**
-   * Returns once it was read back that nothing is left of any attachment of the volume to this node of that cluster; what it
-   * wrote later than that is nowhere. Nothing there is fine. UNAVAILABLE while something is left.
+   * Returns once a read proves that no attachment of the volume to this node of that cluster is left. Later
+   * writes of the node are lost. If there is no attachment, nothing happens. UNAVAILABLE while something is
+   * left.
    */
   withdraw(volume: ExportedRef, nodeId: string, cluster?: string): Promise<void>;
-  /** The targets of the volume that are there, for messages, such as `nvme subsystem "nqn…"`. */
+  /** Lists the existing targets of the volume for messages, such as `nvme subsystem "nqn…"`. */
   users?(volume: ExportedRef): Promise<readonly string[]>;
-  /** Shows nodes the size that the file has now. */
+  /** Shows nodes the present size of the file. */
   resize?(volume: ExportedVolume): Promise<void>;
   /**
-   * Publishes again what is recorded as attached, as nodes were told of it, and removes every other target of this pool. What one volume lacks is
-   * logged, and keeps no other from its nodes.
+   * Publishes all recorded attachments again, exactly as nodes know them, and removes every other target of
+   * this pool. A fault of one volume is logged, and does not keep nodes from other volumes.
    */
   restore?(attached: AsyncIterable<ExportedAttachment>): Promise<void>;
-  /** What this machine lacks, one line each; changes nothing. */
+  /** Lists what this machine lacks, one line each. It changes nothing. */
   check?(): Promise<readonly string[]>;
-  /** Targets stay: nodes go on without the gateway. */
+  /** Targets stay, so that nodes continue without the gateway. */
   close?(): Promise<void>;
 }
 
-/** The file of a volume. */
+/** Returns true when the target must accept the node's writes, even from a reader that may replay a journal. */
+export function takesWrites({ readonly, mayReplay }: NodeAccess): boolean {
+  return !readonly || mayReplay === true;
+}
+
 export type ExportedRef = VolumeRef & { readonly path: string };
 
-/** The file of a volume that is there, and its size now. */
+/** The file of an existing volume, and its present size. */
 export type ExportedVolume = ExportedRef & { readonly sizeBytes: number };
 
-/** A volume that a node has, or is being given. `reach` is how the node was told to reach it; absent while it was not. */
+/** An attachment in effect or in progress. `reach` is the answer that the node got; absent if it got none. */
 export type ExportedAttachment = {
   readonly volume: ExportedVolume;
   readonly access: NodeAccess;
   readonly reach?: Reach | undefined;
 };
 
-/** What an export is opened with. */
+/** The context for opening an export. */
 export type ExportContext = {
   /** The directory of the volumes' files. */
   readonly root: string;
   readonly log: Log;
   /**
-   * The secret of this pool, the same at each start: what tells its targets from another pool's, and what an attachment's
-   * credentials are derived from, comes from it.
+   * Returns the secret of this pool, which is the same at each start. It distinguishes the pool's targets
+   * from other pools' targets, and the credentials of attachments are derived from it.
    */
   readonly poolKey: () => Promise<Uint8Array>;
 };
 
-/** What an export's file gives to the registry. */
+/** The entry of an export in the registry. */
 export interface ExportPlugin<Settings extends z.ZodType = z.ZodType> {
-  /** What `export` of a pool holds, `protocol` included, which is the export's name; strict. */
+  /** The settings in `export` of a pool, including `protocol`, which is the name of the export; strict. */
   readonly settings: Settings;
-  /** Changes nothing on the machine: `check` comes first. */
+  /** Opens the export. It changes nothing on the machine, because `check` comes first. */
   open(settings: z.output<Settings>, context: ExportContext): Promise<Export>;
 }

@@ -1,55 +1,63 @@
 import { version } from '../src/lib/version.ts';
 import { createAdmin } from './admin/admin.ts';
 import { createApp, type AppDeps } from './http/app.ts';
-import { createAuthenticate } from './http/auth.ts';
+import { createAuthenticate } from './callers/authenticate.ts';
 import type { GatewayConfig } from './config.ts';
 import type { ServedConfiguration } from './configuration/configuration.ts';
 import { createOperations, type OperationsOptions } from './operations/operation.ts';
-import { createRecovery } from './operations/recovery.ts';
+import { createRecovery } from './recovery.ts';
 import type { ServiceOptions } from './operations/service-options.ts';
 import type { OwnIdentity } from './pools/identity.ts';
 import { createServices } from './services.ts';
-import { createTurns } from './tenancy/turns.ts';
+import { createSlices } from './scheduling/slices.ts';
 
-/** What a gateway is made of once its store and its pools are open. */
+/** The parts of a gateway, once its store and its pools are open. */
 type GatewayParts = OperationsOptions &
-  Pick<AppDeps, 'log' | 'publicDocs' | 'keySet' | 'observer' | 'mostWaitMs'> &
+  Pick<AppDeps, 'log' | 'publicDocs' | 'keySet' | 'observer' | 'maxWaitMs'> &
   Pick<ServiceOptions, 'signDetached'> & {
     readonly configuration: Pick<ServedConfiguration, 'pools' | 'clusters' | 'enrolment'>;
-    /** What a token must have as its "aud". */
+    /** The required "aud" of tokens. */
     readonly audience: string;
     readonly keepDeletedMs: number;
     readonly keepAuditMs: number;
-    /** Where a process lives for one sweep alone: how often there is one. */
+    /** The interval of sweeps, if the process lives only for one sweep. */
     readonly beginsEveryMs?: number | undefined;
   };
 
-/** What of a gateway its settings say, and its own identity. */
+/** The parts made from settings and from the gateway's key. */
 export function partsOf(config: GatewayConfig, { keySet, signDetached }: OwnIdentity) {
   return {
     audience: config.audience,
     leaseMs: config['claim-lease'],
     keepDeletedMs: config['keep-deleted'],
     keepAuditMs: config['keep-audit'],
-    publicDocs: config['public-docs'] === 'true',
+    publicDocs: config['public-docs'],
     keySet,
     signDetached,
   } satisfies Partial<GatewayParts>;
 }
 
-/** What serves and what sweeps. `operations.idle()` resolves once nothing runs. */
+/** The server, the sweeps, and the operations. `operations.idle()` resolves once no operation runs. */
 export type Gateway = ReturnType<typeof createGateway>;
 
-/** Puts the parts together, for any runtime that speaks Fetch. Nothing is opened, and nothing runs by itself. */
+/** Puts the parts together, for any runtime that speaks Fetch. It opens nothing and starts nothing by itself. */
 export function createGateway({ configuration, audience, ...parts }: GatewayParts) {
   const { engine, keepDeletedMs, signDetached } = parts;
   const { pools, clusters, enrolment } = configuration;
   const operations = createOperations(parts);
-  const turns = createTurns();
-  const services = createServices({ engine, pools, operations, turns, keepDeletedMs, signDetached });
+  const slices = createSlices();
+  const services = createServices({
+    engine,
+    pools,
+    operations,
+    slices,
+    clusters,
+    keepDeletedMs,
+    signDetached,
+  });
   const recovery = createRecovery({ ...parts, services });
-  const admin = createAdmin({ engine, pools, operations, recovery, turns, clusters, ...services });
+  const admin = createAdmin({ engine, pools, operations, recovery, slices, clusters, ...services });
   const authenticate = createAuthenticate(enrolment, audience);
-  const app = createApp({ ...parts, pools, ...services, turns, admin, authenticate, version });
-  return { app, operations, recovery };
+  const app = createApp({ ...parts, pools, ...services, slices, admin, authenticate, version });
+  return { app, operations, recovery, slices };
 }

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { tooManyRequests } from '../src/api/problem.ts';
 import { repeat, withinTime } from '../src/lib/concurrency.ts';
-import type { Running } from '../src/lib/lifecycle.ts';
+import type { RunningProgram } from '../src/lib/lifecycle.ts';
 import { type Log, silentLog } from '../src/lib/log.ts';
 import { openTracer } from '../src/lib/tracing/tracer.ts';
 import { restoreAttachments } from './attachments/restore.ts';
@@ -14,13 +14,13 @@ import type { Backend } from './backend.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { openConfiguration } from './configuration/configuration.ts';
-import type { Plugins } from './configuration/plugins.ts';
+import type { Plugins } from './pools/plugins.ts';
 import { createGateway, partsOf } from './gateway.ts';
 import { findCertificate, type Certificate } from './http/certificate.ts';
 import {
   leaveUnread,
   limitConnections,
-  mostConnections,
+  maxConnections,
   requestLimits,
   whileOpen,
 } from './http/connections.ts';
@@ -31,41 +31,51 @@ import type { Step } from './operations/operation.ts';
 import { createIdentity, type OwnIdentity } from './pools/identity.ts';
 import { own, requireOwnable } from './pools/owner.ts';
 import { requireKnownPools, type Pool } from './pools/pools.ts';
-import { createQueues } from './pools/queues.ts';
+import { createQueues } from './scheduling/queues.ts';
 import { openStore } from './stores/index.ts';
 import { migrate } from './tables/schema.ts';
 
-/** How long work that runs may take to end when the gateway ends, in milliseconds. */
+/** The time that running work has to end when the gateway ends, in milliseconds. */
 const closeGraceMs = 3_000;
-/** How often unfinished work is looked for, in milliseconds. */
+/** The interval of the sweeps for unfinished work, in milliseconds. */
 const sweepEveryMs = 15_000;
-/** How often the configuration's files are looked at, in milliseconds; a key that was removed is refused after this time. */
+/**
+ * The interval of the checks of the configuration's files, in milliseconds. A removed key is refused after
+ * this time.
+ */
 const readAgainEveryMs = 2_000;
-/** Longer than a client keeps an idle connection, so that no request meets a closing one. */
+/** Longer than clients keep an idle connection, so that no request meets a closing one. */
 const keepAliveTimeout = 65_000;
-/** How much of a body is read before somebody wants it, in bytes: of what nobody wants the garbage collector has work. */
+/**
+ * The number of bytes of a body that are read ahead. A body that is never used is work for the garbage
+ * collector.
+ */
 const highWaterMark = 2 ** 14;
-/** Of a header that is there twice the first one counts otherwise; two of `host` are refused so. */
+/**
+ * Without `joinDuplicateHeaders`, the first of two equal headers counts. With it, two `host` headers are
+ * refused.
+ */
 const serverOptions = { ...requestLimits, keepAliveTimeout, highWaterMark, joinDuplicateHeaders: true };
 
-/** What tests put in: other backends, and what is called at each step of an operation. */
+/** Parts that tests replace: the backends, and a function that is called at each step of an operation. */
 export type GatewayOptions = {
   readonly plugins?: Plugins;
   readonly checkpoint?: ((step: Step) => void) | undefined;
 };
 
 /**
- * Starts the gateway and returns once it serves. What cannot be used (the configuration, the store, the address) is one
- * thrown error, or all that is wrong with the configuration together; what was opened before is closed.
+ * Starts the gateway and returns once it serves. If the configuration, the store or the address cannot be
+ * used, it throws one error, or all faults of the configuration together. Everything that was opened before is
+ * closed.
  */
 export async function startGateway(
   config: GatewayConfig,
   log: Log,
   { plugins = backends, checkpoint }: GatewayOptions = {},
-): Promise<Running> {
+): Promise<RunningProgram> {
   await using opened = new AsyncDisposableStack();
   const adopted = config['adopt-pools'] ?? [];
-  // A start that is refused leaves no store behind that nothing is known in.
+  // The pools are tried first, so that a refused start leaves no empty store behind.
   if (config.store.kind === 'sqlite' && !existsSync(config.store.path))
     await tryPools(config.config, { plugins, identity: identify(config, 'gateway') }, adopted);
   const tracer = await openTracer('gateway', config['otlp-endpoint'], log);
@@ -73,9 +83,9 @@ export async function startGateway(
   const metrics = createMetrics(tracer);
   const engine = observeEngine(await openStore(config.store), metrics.observeStore);
   opened.defer(() => engine.close());
-  const id = await migrate(engine, { ifCopied: config['adopt-store'] === 'true' ? 'adopt' : 'refuse' });
+  const id = await migrate(engine, { ifCopied: config['adopt-store'] ? 'adopt' : 'refuse' });
   const store = { id, reader: engine.reader, adopted };
-  // Two gateways that nobody named must not take each other's volumes at one storage for orphans of their own.
+  // Without a unique name, two gateways would take each other's volumes at one storage for their own orphans.
   const identity = identify(config, `gateway-${store.id.slice(0, 8)}`);
   const requireOwned = (pool: Pool): Promise<void> => own(pool, store);
   const wrap = ({ name, backend }: Pool): Backend => observeBackend(backend, metrics.observeBackend(name));
@@ -91,7 +101,7 @@ export async function startGateway(
   await requireKnownPools(engine.reader, configuration.pools);
   await identity.prepare().catch(reportTo(log, 'attachments cannot be signed'));
   const queues = observeQueues(createQueues(configuration.boundsOf), metrics.startWait);
-  const { app, operations, recovery } = createGateway({
+  const { app, operations, recovery, slices } = createGateway({
     engine,
     queues,
     configuration,
@@ -103,7 +113,7 @@ export async function startGateway(
   const certificate = findCertificate(config, log);
   const server = await listen(config, app.fetch, certificate);
   const repeated = [
-    // What another replica left shows when its claim ends.
+    // Unfinished work of another replica shows when its claim ends.
     repeat(() => recovery.sweep().catch(reportTo(log, 'could not look for unfinished work')), sweepEveryMs),
     repeat(
       () => configuration.readAgain().catch(reportTo(log, 'could not read the configuration')),
@@ -114,9 +124,9 @@ export async function startGateway(
   opened.defer(() =>
     endWithin(closeGraceMs, server, [...repeated.map(one => one.close()), operations.idle()]),
   );
-  // Ready is said once the API answers, and no more when it ends.
+  // The pages report ready only while the API answers.
   const metricsListen = config['metrics-listen'];
-  const shown = { engine, ...configuration, ...recovery, metrics, queues, log };
+  const shown = { engine, ...configuration, ...recovery, metrics, queues, slices, log };
   const pages = metricsListen && (await startObservability({ listen: metricsListen, ...shown }));
   opened.defer(() => pages?.close());
   const open = opened.move();
@@ -159,12 +169,12 @@ async function listen(
   const server = certificate
     ? createTlsServer({ ...serverOptions, ...certificate.first }, whileOpen(answer))
     : createServer(serverOptions, whileOpen(answer));
-  const connections = limitConnections(server, mostConnections());
+  const connections = limitConnections(server, maxConnections());
   await once(server.listen(port, host), 'listening');
   return server;
 }
 
-/** Who has no good token, or too much in flight. */
+/** Returns true for an answer to a caller without a valid token, or with too much in flight. */
 function isRefusal(response: Response): boolean {
   return response.status === 401 || response.status === tooManyRequests;
 }
@@ -179,7 +189,10 @@ function reportTo(log: Log, message: string): (error: unknown) => void {
   return error => log.warn(message, { detail: String(error) });
 }
 
-/** Takes no more requests, lets what runs end, and after `graceMs` leaves it: its claims run out, others go on. */
+/**
+ * Stops accepting requests and lets running work end. After `graceMs` it leaves the work: its claims expire,
+ * and other replicas continue it.
+ */
 async function endWithin(graceMs: number, server: Server, ending: readonly Promise<void>[]): Promise<void> {
   await withinTime(Promise.all([server[Symbol.asyncDispose](), ...ending]), graceMs);
   server.closeAllConnections();

@@ -1,7 +1,7 @@
 import { createAttachments } from './attachments/attachments.ts';
 import { createNodes } from './attachments/nodes.ts';
 import type { ServiceOptions } from './operations/service-options.ts';
-import { createSharing } from './tenancy/sharing.ts';
+import { createSharing } from './sharing/grants.ts';
 import { createBlocks } from './snapshots/changed-blocks.ts';
 import { createGroups, createSnapshots } from './snapshots/snapshots.ts';
 import { createChanges } from './volumes/changes.ts';
@@ -9,7 +9,7 @@ import { createCapacities } from './volumes/capacity.ts';
 import { createVolumesHealth } from './volumes/health.ts';
 import { createVolumes } from './volumes/volumes.ts';
 
-/** All that the API serves, one member for each noun. */
+/** The services of the API, one member for each noun. */
 export type Services = Readonly<ReturnType<typeof createServices>>;
 
 /** Makes the services over one store and its pools. */

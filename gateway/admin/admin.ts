@@ -1,61 +1,79 @@
-import type { DeletedVolume, Unasked } from '../../src/api/admin.ts';
-import type { Operations as Rows, Output, Request } from '../../src/api/operations.ts';
-import { Problem } from '../../src/api/problem.ts';
-import { readInPieces } from '../tables/paging.ts';
-import { volumeTable, type VolumeRecord } from '../tables/volumes.ts';
-import { audit, type Audit } from './audit.ts';
+import type { DeletedVolume, RepairStep, Unasked } from '../../src/api/admin.ts';
+import {
+  maxPageEntries,
+  type Operations as Rows,
+  type Output,
+  type Request,
+} from '../../src/api/operations.ts';
+import { asProblem, Problem, problemTable } from '../../src/api/problem.ts';
+import { listVolumesOnNode } from '../tables/attachments.ts';
+import { readAllInPieces, readInPieces } from '../tables/paging.ts';
+import { readMissed } from '../tables/clock.ts';
+import { listSoftDeleted, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
+import { restorableUntil } from '../volumes/record.ts';
+import { check, type CheckResult } from './check.ts';
 import { createListings } from './listings.ts';
 import type { ListingOptions } from './state.ts';
 import { createTenancy, type TenancyOptions } from './tenancy.ts';
 import { listAuditLog } from './audit-log.ts';
 import { plan, repair, type RepairOptions } from './repair.ts';
 
-/** The rows that are for operators. */
+/** The operations of operators. */
 type AdminId = {
   readonly [Id in keyof Rows]: Rows[Id]['route'] extends `${string} /v1/admin/${string}` ? Id : never;
 }[keyof Rows];
 
-/** What operators do, one member for each of their operations. */
+/** One member for each operation of operators. */
 export type Admin = {
   readonly [Id in AdminId]: (request: Request<Rows[Id]>) => Promise<Output<Rows[Id]>>;
 };
 
-/** What the work of operators needs. */
 export type AdminOptions = TenancyOptions & Omit<RepairOptions, 'stuckAfterMs'> & ListingOptions;
 
-/** Most entries in an answer, which is to stay below what a body may have. */
-const maxEntries = 10_000;
-
-/** Makes what operators do. Other gateways on the store may work meanwhile: claims keep them apart. */
+/** Makes the operations of operators. Other gateways may use the store meanwhile: claims keep them apart. */
 export function createAdmin(options: AdminOptions): Admin {
   const { reader } = options.engine;
   return {
     ...createListings(options),
     ...createTenancy(options),
 
-    async audit({ stuckAfterMs }) {
-      const { findings, unasked } = await audit({ ...options, stuckAfterMs });
-      return { findings: findings.slice(0, maxEntries), total: findings.length, ...show(unasked) };
+    async check({ stuckAfterMs }) {
+      const { findings, unasked } = await check({ ...options, stuckAfterMs });
+      return { findings: findings.slice(0, maxPageEntries), total: findings.length, ...show(unasked) };
     },
     async repair({ body: { dryRun, stuckAfterMs, safetyAgeMs } }) {
       const settings = { ...options, stuckAfterMs };
-      const found = await audit(settings);
-      const planned = plan(found, safetyAgeMs);
+      const found = await check(settings);
+      const planned: RepairStep[] = [];
+      for (let done = 0; done < found.findings.length; done += maxPageEntries) {
+        const findings = found.findings.slice(done, done + maxPageEntries);
+        const planNext = async () => plan({ ...found, findings }, safetyAgeMs);
+        planned.push(...(await options.slices.take('operator', planNext)));
+      }
       const steps = dryRun ? planned : await repair(settings, planned);
-      return { steps: steps.slice(0, maxEntries), total: steps.length, ...show(found.unasked) };
+      return { steps: steps.slice(0, maxPageEntries), total: steps.length, ...show(found.unasked) };
     },
     listAuditLog: request => listAuditLog(options, request),
     async listDeletedVolumes({ limit, pageToken = '' }) {
-      // The first condition lets the index of what is unfinished be used.
-      const page = "and state <> 'ready' and id > ? order by id limit ?";
+      const missedMs = await readMissed(reader);
       const found = await readInPieces({ afterId: pageToken, limit: limit + 1 }, (afterId, count) =>
-        options.turns.take('operator', () =>
-          volumeTable.select(reader, { state: 'deleted' }, page, afterId, count),
-        ),
+        options.slices.take('operator', () => listSoftDeleted(reader, { afterId, limit: count })),
       );
-      const volumes = found.slice(0, limit).map(toDeletedVolume);
+      const volumes = found.slice(0, limit).map(volume => toDeletedVolume(volume, missedMs));
       const last = volumes.at(-1);
       return { volumes, ...(found.length > limit && last && { nextPageToken: last.id }) };
+    },
+    async detachNode({ cluster, nodeId }) {
+      const volumeIds = readAllInPieces<string>((afterId = '', limit) =>
+        listVolumesOnNode(reader, { cluster, nodeId }, { afterId, limit }),
+      );
+      const faults: DetachFault[] = [];
+      for await (const volumeId of volumeIds)
+        await options.attachments
+          .detach({ cluster: { name: cluster, acceptAnyNode: true }, volumeId, nodeId })
+          .catch((error: unknown) => faults.push({ volumeId, problem: asProblem(error) }));
+      // The other volumes are detached nevertheless, and a repeated call tries these again.
+      if (faults.length > 0) throw undetachedProblem(nodeId, faults);
     },
     async restoreVolume({ volumeId: id }) {
       await options.operations.change({ operation: 'restore', kind: 'volume', id }, async sql => {
@@ -71,10 +89,29 @@ export function createAdmin(options: AdminOptions): Admin {
   };
 }
 
-function show(unasked: Audit['unasked']): { readonly unasked?: Unasked[] } {
+type DetachFault = { readonly volumeId: string; readonly problem: Problem };
+
+/** The number of volumes that the message names. */
+const namedFaults = 5;
+
+/** Names the first volumes with their reasons. The code is final only if a retry helps none of them. */
+function undetachedProblem(nodeId: string, faults: readonly DetachFault[]): Problem {
+  const all = faults.map(({ problem }) => problem);
+  const code = (all.find(one => !problemTable[one.code].final) ?? all[0])?.code ?? 'UNAVAILABLE';
+  const named = faults
+    .slice(0, namedFaults)
+    .map(({ volumeId, problem }) => `volume "${volumeId}": ${problem.detail}`);
+  const more = faults.length > namedFaults ? [`and ${faults.length - namedFaults} more`] : [];
+  const count = faults.length === 1 ? '1 volume' : `${faults.length} volumes`;
+  const detail = `could not detach ${count} from node "${nodeId}": ${[...named, ...more].join('; ')}`;
+  return new Problem(code, detail, all[0]);
+}
+
+function show(unasked: CheckResult['unasked']): { readonly unasked?: Unasked[] } {
   return unasked.length > 0 ? { unasked: [...unasked] } : {};
 }
 
-function toDeletedVolume({ id, pool, sizeBytes, restorableUntilMs = 0 }: VolumeRecord): DeletedVolume {
-  return { id, pool, sizeBytes, restorableUntilMs };
+function toDeletedVolume(volume: VolumeRecord, missedMs: number): DeletedVolume {
+  const { id, pool, sizeBytes } = volume;
+  return { id, pool, sizeBytes, restorableUntilMs: restorableUntil(volume, missedMs) ?? 0 };
 }

@@ -1,23 +1,23 @@
 import type { AuditEntry } from '../../src/api/admin.ts';
 import type { Operations as Rows, Output, Request } from '../../src/api/operations.ts';
 import type { Engine } from '../store.ts';
-import { auditIdAt, type AuditRecord, listAudit, timeOfAuditId } from '../tables/tenancy/audit-log.ts';
+import { auditIdAt, type AuditRecord, listAudit, timeOfAuditId } from '../tables/audit-log.ts';
 import { fromPageToken, readPage } from '../tables/paging.ts';
-import type { Turns } from '../tenancy/turns.ts';
+import type { Slices } from '../scheduling/slices.ts';
 
-/** Greater than any id. */
+/** A bound after all ids. */
 const afterAll = 'g';
 
-/** A page of what was done, the newest first. */
+/** Returns a page of the audit log, the newest entries first. */
 export async function listAuditLog(
-  { engine, turns }: { readonly engine: Engine; readonly turns: Turns },
+  { engine, slices }: { readonly engine: Engine; readonly slices: Slices },
   { since = 0, until, cluster, resource, limit, pageToken }: Request<Rows['listAuditLog']>,
 ): Promise<Output<Rows['listAuditLog']>> {
   const fromId = auditIdAt(Math.max(0, since));
   const newest = until === undefined ? afterAll : auditIdAt(Math.max(0, until));
   const afterId = fromPageToken(undefined, pageToken, 'audit-log');
   return readPage({ afterId, limit, list: 'audit-log' }, (after, count) =>
-    turns.take('operator', async () => {
+    slices.take('operator', async () => {
       const range = { cluster, resource, fromId, beforeId: after === '' ? newest : after };
       return (await listAudit(engine.reader, range, count)).map(toEntry);
     }),
@@ -25,7 +25,7 @@ export async function listAuditLog(
 }
 
 function toEntry(record: AuditRecord): AuditEntry {
-  const { id, actor, subject, operation, kind, resource, about, code, requestId } = record;
+  const { id, actor, subject, operation, kind, resource, about, code, requestId, count, firstMs } = record;
   return {
     id,
     at: new Date(timeOfAuditId(id)).toISOString(),
@@ -37,5 +37,6 @@ function toEntry(record: AuditRecord): AuditEntry {
     ...(about !== undefined && { about }),
     code,
     ...(requestId !== undefined && { requestId }),
+    ...(firstMs !== undefined && { count, firstAt: new Date(firstMs).toISOString() }),
   };
 }

@@ -5,27 +5,28 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { text } from '../../src/lib/parsers.ts';
 import { storeSetting } from '../config.ts';
 
-/** Copies everything that a SQLite store remembers, as it is at one moment, to one file. */
+/** Copies a SQLite store, as it is at one moment, to a file. */
 export const backupStoreCommand = {
   settings: {
     from: {
-      doc: 'the SQLite file, as --store of the gateway has it; a gateway may run on it',
+      doc: 'the SQLite file, as in --store of the gateway; a gateway may run on it',
       parse: storeSetting,
     },
     to: { doc: 'the file that the copy replaces once it is whole and durable', parse: text },
   },
   async run({ from, to }: { readonly from: ReturnType<typeof storeSetting>; readonly to: string }) {
-    if (from.kind !== 'sqlite') throw new Error('a PostgreSQL store is copied with pg_dump');
+    if (from.kind !== 'sqlite')
+      throw new Error('this command copies a SQLite store; copy a PostgreSQL store with pg_dump');
     await backupStore(from.path, to);
   },
 };
 
-/** A part at a time would begin anew whenever a busy gateway commits. */
+/** One step for all pages. A copy in several steps would start again at each commit of a busy gateway. */
 const allPages = 2 ** 31 - 1;
 
 /**
- * Copies the store at `path` to the file `target`, mode 0600, which is there whole or as it was. Throws with one line when
- * there is no store, or when what was copied is damaged.
+ * Copies the store at `path` to the file `target` with mode 0600. The target is either the whole copy or
+ * unchanged. Throws one line when there is no store, or when the copy is damaged.
  */
 export async function backupStore(path: string, target: string): Promise<void> {
   if (!existsSync(path)) throw new Error(`there is no store "${path}"`);
@@ -34,7 +35,7 @@ export async function backupStore(path: string, target: string): Promise<void> {
   remove();
   using unfinished = new DisposableStack();
   unfinished.defer(remove);
-  // SQLite would make it readable to others until it is whole.
+  // SQLite would create the file readable to others until the copy is complete.
   writeFileSync(draft, '', { mode: 0o600, flag: 'wx' });
   using source = new DatabaseSync(path, { readOnly: true });
   await backup(source, draft, { rate: allPages });
@@ -52,7 +53,7 @@ function requireSound(path: string): void {
   if (found?.['integrity_check'] !== 'ok')
     throw new Error(`the store is damaged: ${String(found?.['integrity_check'])}`);
   if (copy.prepare("select 1 from sqlite_schema where name = 'store_identity'").all().length === 0)
-    throw new Error('this is no store of a gateway');
+    throw new Error('the file is not the store of a gateway');
 }
 
 async function syncPath(path: string): Promise<void> {

@@ -5,58 +5,66 @@ import type {
   AnyVolume,
   RunningOperation,
 } from '../../src/api/admin.ts';
-import { readNodeId } from '../../src/api/ids.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
 import { toSnapshot } from '../snapshots/record.ts';
 import type { Reader, SqlValue } from '../store.ts';
-import { attachmentTable, findAttachmentsOf, type AttachmentRecord } from '../tables/attachments.ts';
+import { attachmentTable, type AttachmentRecord, type ShownAttachment } from '../tables/attachments.ts';
 import { claimTable, type Claim } from '../tables/claims.ts';
-import { countVolumesOnNodes, nodeTable } from '../tables/nodes.ts';
-import { fromPageToken, readPage, type AnyListName } from '../tables/paging.ts';
+import { readMissed } from '../tables/clock.ts';
+import { countVolumesAt, findNodesByName, nodeTable } from '../tables/nodes.ts';
+import { fromPageToken, readPage, type AllListName } from '../tables/paging.ts';
 import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
 import { findVolume, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
-import { notFoundProblem } from '../tenancy/ownership.ts';
+import { notFoundProblem } from '../callers/ownership.ts';
 import { createVolumesHealth } from '../volumes/health.ts';
-import { toVolume } from '../volumes/record.ts';
-import { grantsOf } from '../volumes/show.ts';
-import { readClusters, readPools, readQueues, type Asked, type ListingOptions } from './state.ts';
+import { restorableUntil, toVolume } from '../volumes/record.ts';
+import { createRelations } from '../volumes/show.ts';
+import {
+  readClusters,
+  readPools,
+  readQueues,
+  type ListRequest,
+  type PieceStart,
+  type ListingOptions,
+} from './state.ts';
 
-/** Makes the lists of what all clusters have; `id` of an entry is unique in its list, and orders it. */
+/** Makes the lists over all clusters. The `id` of an entry is unique in its list and gives the order. */
 export function createListings(options: ListingOptions) {
-  const { turns } = options;
+  const { slices } = options;
   const { reader } = options.engine;
   const health = createVolumesHealth(options);
 
-  /** One page, read a few entries at a time. */
-  async function page<N extends AnyListName, T extends { readonly id: string }>(
+  const take = <T>(piece: () => Promise<T>): Promise<T> => slices.take('operator', piece);
+
+  /** Reads a page, each piece in its own time slice. */
+  function page<N extends AllListName, T extends { readonly id: string }>(
     name: N,
-    { limit, pageToken }: Asked,
+    request: ListRequest,
     read: (afterId: string, count: number) => Promise<readonly T[]>,
   ) {
-    const list = `any-${name}` as const;
-    const afterId = fromPageToken(undefined, pageToken, list);
-    const { entries, ...rest } = await readPage({ afterId, limit, list }, (after, count) =>
-      turns.take('operator', () => read(after, count)),
-    );
-    return { ...({ [name]: entries } as { readonly [K in N]: T[] }), ...rest };
+    return pageInSlices(name, request, (...from) => take(() => read(...from)));
+  }
+
+  async function* showAnyVolumes(request: ListRequest, from: PieceStart): AsyncGenerator<AnyVolume, void> {
+    const same = given({ cluster: request.cluster });
+    const volumes = await take(() => volumeTable.select(reader, same, ...pieceById(request, from)));
+    const isDeleted = volumes.some(({ state }) => state === 'deleted');
+    const missedMs = isDeleted ? await readMissed(reader) : 0;
+    const readRelations = createRelations(options, volumes, { take });
+    for (const volume of volumes) {
+      const { attachments, grants } = await readRelations(volume);
+      const until = restorableUntil(volume, missedMs);
+      yield {
+        ...toVolume(volume, [], { grants }),
+        ...ofOperator(volume, attachments),
+        ...(until !== undefined && { restorableUntil: new Date(until).toISOString() }),
+      };
+    }
   }
 
   return {
-    listAnyVolumes: (asked: Asked) =>
-      page('volumes', asked, async (...from) => {
-        const { cluster } = asked;
-        const volumes = await volumeTable.select(reader, given({ cluster }), ...tailOf(['id'], asked, from));
-        const attachments = await findAttachmentsOf(reader, volumes);
-        const shown: AnyVolume[] = [];
-        for (const volume of volumes) {
-          const grants = await grantsOf(reader, volume);
-          shown.push({
-            ...toVolume(volume, [], { grants }),
-            ...ofOperator(volume, attachments.get(volume.id)),
-          });
-        }
-        return shown;
-      }),
+    listAnyVolumes: (request: ListRequest) =>
+      pageInSlices('volumes', request, (...from) => showAnyVolumes(request, from)),
 
     async getAnyVolumeHealth({ volumeId: id }: Request<Rows['getAnyVolumeHealth']>) {
       const volume = await findVolume(reader, id);
@@ -64,103 +72,158 @@ export function createListings(options: ListingOptions) {
       return health.find(volume);
     },
 
-    listAnySnapshots: (asked: Request<Rows['listAnySnapshots']>) =>
-      page('snapshots', asked, async (...from) => {
-        const { cluster, volumeId } = asked;
+    listAnySnapshots: (request: Request<Rows['listAnySnapshots']>) =>
+      page('snapshots', request, async (...from) => {
+        const { cluster, volumeId } = request;
         const same = given({ cluster, volumeId });
-        return (await snapshotTable.select(reader, same, ...tailOf(['id'], asked, from))).map(toAnySnapshot);
+        return (await snapshotTable.select(reader, same, ...pieceById(request, from))).map(toAnySnapshot);
       }),
 
-    listAnyAttachments: (asked: Request<Rows['listAnyAttachments']>) =>
-      page('attachments', asked, async (...from) => {
-        const { cluster, volumeId, nodeId } = asked;
-        const tail = tailOf(['volume_id', 'cluster', 'node_id'], asked, from);
-        const same = given({ cluster, volumeId, nodeId });
-        return (await attachmentTable.select(reader, same, ...tail)).map(toAnyAttachment);
+    listAnyAttachments: (request: Request<Rows['listAnyAttachments']>) =>
+      page('attachments', request, async (...from) =>
+        (await listAttachments(reader, request, from)).map(toAnyAttachment),
+      ),
+
+    listAnyNodes: (request: ListRequest) =>
+      page('nodes', request, async (...from): Promise<readonly AnyNode[]> => {
+        const shown: AnyNode[] = [];
+        for (const { cluster, nodeId, spec } of await listNodes(reader, request, from)) {
+          const { maxVolumes, topology } = spec;
+          const volumes = await countVolumesAt(reader, { cluster, nodeId });
+          shown.push({ id: `${cluster}/${nodeId}`, cluster, nodeId, maxVolumes, topology, volumes });
+        }
+        return shown;
       }),
 
-    listAnyNodes: (asked: Asked) =>
-      page('nodes', asked, async (...from): Promise<readonly AnyNode[]> => {
-        const tail = tailOf(['cluster', 'node_id'], asked, from);
-        const exact = await nodeTable.select(reader, given({ cluster: asked.cluster }), ...tail);
-        const nodes =
-          asked.id === undefined || exact.length > 0 ? exact : await findByName(reader, asked.id, from);
-        const counts = await countVolumesOnNodes(reader, nodes);
-        return nodes.map(({ cluster, nodeId, spec: { maxVolumes, topology } }) => {
-          const id = `${cluster}/${nodeId}`;
-          return { id, cluster, nodeId, maxVolumes, topology, volumes: counts.get(id) ?? 0 };
-        });
-      }),
+    listOperations: (request: ListRequest) =>
+      page('operations', request, async (...from) =>
+        (await listClaims(reader, request, from)).map(toRunning),
+      ),
 
-    listOperations: (asked: Asked) =>
-      page('operations', asked, async (...from) => {
-        const [tail, ...values] = tailOf(['kind', 'id'], asked, from);
-        if (asked.cluster === undefined)
-          return (await claimTable.select(reader, {}, tail, ...values)).map(toRunning);
-        // Ids of a cluster begin with its name and a dot, which a slash follows.
-        const between = [`${asked.cluster}.`, `${asked.cluster}/`];
-        const own = `and id >= ? and id < ? ${tail}`;
-        return (await claimTable.select(reader, {}, own, ...between, ...values)).map(toRunning);
-      }),
-
-    listPools: (asked: Asked) =>
-      page('pools', asked, async (...from) => select(await readPools(options, asked), asked, from)),
-    listQueues: (asked: Asked) =>
-      page('queues', asked, async (...from) => select(readQueues(options, asked), asked, from)),
-    listClusters: (asked: Asked) =>
-      page('clusters', asked, async (...from) => select(await readClusters(options, asked), asked, from)),
+    listPools: (request: ListRequest) =>
+      page('pools', request, (...from) => readPools(options, request, from)),
+    listQueues: (request: ListRequest) =>
+      page('queues', request, async (...from) => readQueues(options, request, from)),
+    listClusters: (request: ListRequest) =>
+      page('clusters', request, (...from) => readClusters(options, request, from)),
   };
 }
 
-/** Nodes by their name without the key, as people know them. */
-async function findByName(reader: Reader, id: string, [afterId, count]: From) {
-  const [cluster = '', name] = partsOf(id, 2);
-  const nodes = afterId === '' ? await nodeTable.select(reader, { cluster }, 'order by node_id') : [];
-  return nodes.filter(({ nodeId }) => readNodeId(nodeId).name === name).slice(0, count);
+/** Reads a page, a few entries at a time. `read` takes its own time slices. */
+async function pageInSlices<N extends AllListName, T extends { readonly id: string }>(
+  name: N,
+  { limit, pageToken }: ListRequest,
+  read: (afterId: string, count: number) => Promise<readonly T[]> | AsyncIterable<T>,
+) {
+  const list = `any-${name}` as const;
+  const afterId = fromPageToken(undefined, pageToken, list);
+  const { entries, ...rest } = await readPage({ afterId, limit, list }, read);
+  return { ...({ [name]: entries } as { readonly [K in N]: T[] }), ...rest };
 }
 
-/** After which id a piece begins, and how many entries it has. */
-type From = readonly [afterId: string, count: number];
-
-/** The end of a query for so many rows after an id, or for the one that is asked for. An id is a key's columns, with slashes between. */
-function tailOf(
-  key: readonly string[],
-  { id }: Asked,
-  [afterId, count]: From,
-): readonly [string, ...SqlValue[]] {
-  const columns = `(${key.join(', ')})`;
-  const places = `(${key.map(() => '?').join(', ')})`;
-  const only = id === undefined ? '' : `and ${columns} = ${places}`;
-  const values = [afterId, ...(id === undefined ? [] : [id])].flatMap(one => partsOf(one, key.length));
-  return [`and ${columns} > ${places} ${only} order by ${key.join(', ')} limit ?`, ...values, count];
+/**
+ * Returns the end of a query for a piece of a list by id, or for one id. Ids of a cluster start with its name
+ * and a dot; the slash is the next character after the dot.
+ */
+function pieceById(
+  { cluster, id }: Pick<ListRequest, 'cluster' | 'id'>,
+  [afterId, limit]: PieceStart,
+): IdTail {
+  const [first, end] = cluster === undefined ? [''] : [`${cluster}.`, `${cluster}/`];
+  const conditions = [
+    ['id > ?', afterId > first ? afterId : first],
+    ['id < ?', end],
+    ['id = ?', id],
+  ].filter((one): one is [string, string] => one[1] !== undefined);
+  const tail = conditions.map(([condition]) => `and ${condition}`).join(' ');
+  return [`${tail} order by id limit ?`, ...conditions.map(([, value]) => value), limit];
 }
 
-/** The parts of an id, the last of which may have slashes in it. */
+/** The orders of attachments that have an index. */
+const attachmentOrders = [
+  ['volumeId', 'cluster', 'nodeId'],
+  ['nodeId', 'cluster', 'volumeId'],
+  ['cluster', 'nodeId', 'volumeId'],
+] as const;
+
+/** Returns a piece of the attachments, in the order of an index that keeps the requested ones together. */
+async function listAttachments(
+  reader: Reader,
+  { id, cluster, volumeId, nodeId }: Request<Rows['listAnyAttachments']>,
+  [afterId, limit]: PieceStart,
+): Promise<readonly AttachmentRecord[]> {
+  const same = { ...(id !== undefined && attachmentKey(id)), ...given({ cluster, volumeId, nodeId }) };
+  const used = attachmentOrders.find(([first]) => same[first] !== undefined) ?? attachmentOrders[0];
+  const order = used.filter(column => same[column] === undefined);
+  if (order.length === 0 && afterId !== '') return [];
+  const piece = { order, last: attachmentKey(afterId), limit };
+  const found = await attachmentTable.selectAfter(reader, same, piece);
+  return found.filter(one => toAttachmentId(one) === (id ?? toAttachmentId(one)));
+}
+
+function attachmentKey(id: string): Pick<AttachmentRecord, 'volumeId' | 'cluster' | 'nodeId'> {
+  const [volumeId = '', cluster = '', nodeId = ''] = partsOf(id, 3);
+  return { volumeId, cluster, nodeId };
+}
+
+function toAttachmentId({ volumeId, cluster, nodeId }: AttachmentRecord): string {
+  return `${volumeId}/${cluster}/${nodeId}`;
+}
+
+/**
+ * Returns a piece of the nodes by cluster and id. An id without a key finds the nodes with that name, because
+ * people know the name.
+ */
+async function listNodes(reader: Reader, { cluster, id }: ListRequest, [afterId, limit]: PieceStart) {
+  const [[of = '', after = ''], [ofOne = '', one = '']] = [partsOf(afterId, 2), partsOf(id ?? '', 2)];
+  const last = { cluster: of, nodeId: after };
+  if (id === undefined)
+    return cluster === undefined
+      ? nodeTable.selectAfter(reader, {}, { order: ['cluster', 'nodeId'], last, limit })
+      : nodeTable.selectAfter(reader, { cluster }, { order: ['nodeId'], last, limit });
+  if (ofOne !== (cluster ?? ofOne)) return [];
+  const exact = await nodeTable.find(reader, { cluster: ofOne, nodeId: one });
+  if (!exact) return findNodesByName(reader, { cluster: ofOne, name: one }, { afterId: after, limit });
+  return afterId === '' ? [exact] : [];
+}
+
+/** The kinds of resources with claims, in the order of the list. */
+const kinds = ['group', 'snapshot', 'volume'] as const;
+
+/** Returns a piece of the claims, by kind and id. */
+async function listClaims(
+  reader: Reader,
+  { cluster, id }: ListRequest,
+  [afterId, count]: PieceStart,
+): Promise<readonly Claim[]> {
+  const [ofKind = '', after = ''] = partsOf(afterId, 2);
+  const [only, onlyId] = id === undefined ? [] : partsOf(id, 2);
+  const found: Claim[] = [];
+  for (const kind of kinds.filter(one => one >= ofKind && one === (only ?? one))) {
+    const from = [kind === ofKind ? after : '', count - found.length] as const;
+    found.push(...(await claimTable.select(reader, { kind }, ...pieceById({ cluster, id: onlyId }, from))));
+  }
+  return found;
+}
+
+type IdTail = readonly [sql: string, ...values: SqlValue[]];
+
+/** Splits an id into parts. Only the last part may contain slashes. */
 function partsOf(id: string, length: number): readonly string[] {
   const [first = '', ...rest] = id.split('/');
   return length === 1 ? [id] : [first, ...partsOf(rest.join('/'), length - 1)];
 }
 
-/** Those of what is in memory, by id. */
-function select<T extends { readonly id: string }>(
-  all: readonly T[],
-  { id: asked }: Asked,
-  [afterId, count]: From,
-): readonly T[] {
-  const found = all.filter(({ id }) => id > afterId && id === (asked ?? id));
-  return found.toSorted((one, other) => (one.id < other.id ? -1 : 1)).slice(0, count);
-}
-
-/** The members that are given. */
+/** Returns the members that are not undefined. */
 function given<T extends Readonly<Record<string, string | undefined>>>(members: T) {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
     readonly [K in keyof T]?: string;
   };
 }
 
-/** What operators see of a volume beside what its owner does. */
-function ofOperator(record: VolumeRecord, attachments: readonly AttachmentRecord[] = []) {
-  const { cluster, pool, state, reservedBytes, spec, restorableUntilMs, storageId } = record;
+/** Returns the members of a volume that only operators see. */
+function ofOperator(record: VolumeRecord, attachments: readonly ShownAttachment[]) {
+  const { cluster, pool, state, reservedBytes, spec, storageId } = record;
   return {
     cluster,
     pool,
@@ -174,7 +237,6 @@ function ofOperator(record: VolumeRecord, attachments: readonly AttachmentRecord
       readonly,
     })),
     ...(storageId !== undefined && { storageId }),
-    ...(restorableUntilMs !== undefined && { restorableUntil: new Date(restorableUntilMs).toISOString() }),
   };
 }
 
@@ -183,11 +245,11 @@ function toAnySnapshot(record: SnapshotRecord): AnySnapshot {
   return { ...toSnapshot(record), cluster, pool, reservedBytes };
 }
 
-/** How a node reaches the volume is that node's alone. */
+/** Shows an attachment without its reach, which only the node may know. */
 function toAnyAttachment(record: AttachmentRecord): AnyAttachment {
   const { volumeId, cluster, nodeId, state, readonly, capability, reach, sizeBytes } = record;
   return {
-    id: `${volumeId}/${cluster}/${nodeId}`,
+    id: toAttachmentId(record),
     volumeId,
     cluster,
     nodeId,

@@ -9,21 +9,21 @@ import { openSqlite } from '../stores/sqlite.ts';
 import { copiedMark, migrate, tables } from '../tables/schema.ts';
 
 type Table = (typeof tables)[number];
-/** What a table holds: how many rows, and a hash of all of them in the order of their keys. */
+/** The content of a table: the number of rows, and a hash of all rows in the order of their keys. */
 type Content = { readonly table: string; readonly rows: number; readonly sha256: string };
 
-/** So many rows are read, and written, at a time. */
+/** The number of rows in one read or write. */
 const pieceSize = 500;
 
-/** Copies everything that a SQLite store remembers to PostgreSQL. */
+/** Copies a SQLite store to PostgreSQL. */
 export const migrateStoreCommand = {
   settings: {
     from: {
-      doc: 'the SQLite file, as --store of the gateway has it; no gateway may run on it',
+      doc: 'the SQLite file, as in --store of the gateway; no gateway may run on it',
       parse: storeSetting,
     },
     to: {
-      doc: 'postgres:<path of a file that holds the connection URL> of a database that is empty, or was copied to before',
+      doc: 'postgres:<path of a file that holds the connection URL> of a database that is empty or holds an earlier copy',
       parse: storeSetting,
     },
   },
@@ -32,20 +32,19 @@ export const migrateStoreCommand = {
     { out }: { readonly out: (text: string) => void },
   ): Promise<number> {
     if (from.kind !== 'sqlite' || to.kind !== 'postgres')
-      throw new Error('a store can be copied from sqlite to postgres, and no other way');
+      throw new Error('--from must be a SQLite store and --to a PostgreSQL store');
     const { contents, isNew } = await migrateStore(from.path, to.path);
     for (const { table, rows, sha256 } of contents) out(`${table} ${rows} ${sha256}\n`);
-    out(
-      isNew ? 'copied: counts and hashes are equal\n' : 'it was copied before: counts and hashes are equal\n',
-    );
+    out(isNew ? 'copied: counts and hashes are equal\n' : 'already copied: counts and hashes are equal\n');
     return 0;
   },
 };
 
 /**
- * Copies the store in one transaction, in which counts and hashes are compared, so that it is there whole or not at all.
- * `isNew` is false when it was there already, as it is. The file is marked then, also when it was there and has changed: a gateway that starts on it is refused. Throws with one line when a gateway runs on the SQLite file, or the
- * database holds another store, or this one as it became since.
+ * Copies the store in one transaction that compares counts and hashes, so that the copy is complete or
+ * absent. `isNew` is false if the same copy was there before. Then the file is marked, so that a gateway that
+ * starts on it is refused; this also happens if the copy was there and has changed. Throws one line when a
+ * gateway runs on the SQLite file, or when the database holds another store or a later state of this one.
  */
 export async function migrateStore(
   path: string,
@@ -59,7 +58,7 @@ export async function migrateStore(
   try {
     const known = await findIdentity(engine.reader);
     if (known !== undefined && known !== id)
-      throw new Error(`the database of "${urlFile}" holds another store`);
+      throw new Error(`the database of "${urlFile}" holds another store; use an empty database`);
     await migrate(engine, { newId: id });
     const reader: Reader = {
       all: async (sql, ...values) => source.prepare(sql).all(...values) as readonly SqlRow[],
@@ -72,14 +71,17 @@ export async function migrateStore(
       if (before.some(({ rows }) => rows > 0)) return 'other';
       for (const table of tables) await copy(table, reader, sql);
       if (!isDeepStrictEqual(await readContents(sql), contents))
-        throw new Error('what was copied is not what is in the SQLite file; nothing was changed');
+        throw new Error('the copy differs from the SQLite file, so nothing was changed; run this again');
       return 'nothing';
     });
-    // The copy may be one that broke off before this, on which gateways have worked since; or they have on the file, adopted again.
+    // Gateways may have worked on a copy whose earlier run broke off before the mark; or on the file, after
+    // it was adopted again.
     if (found !== 'other' || (await readSeen(engine.reader)) > (await readSeen(reader)))
       markCopied(source, id);
     if (found === 'other')
-      throw new Error(`the database of "${urlFile}" has this store already, and it has changed since`);
+      throw new Error(
+        `the database of "${urlFile}" already holds a copy of this store, which has changed since; use an empty database`,
+      );
     return { contents, isNew: found === 'nothing' };
   } finally {
     source.close();
@@ -87,16 +89,16 @@ export async function migrateStore(
   }
 }
 
-/** Holds the file so that nobody else can use it until it is closed; throws when somebody does. */
+/** Locks the file against every other use until it is closed. Throws when it is in use. */
 function lockAlone(path: string): DatabaseSync {
   const database = new DatabaseSync(path);
   try {
-    // Only who is alone can end the log.
+    // Only the sole user of the file can end the log.
     database.exec('pragma journal_mode = delete; begin exclusive');
     return database;
   } catch (error) {
     database.close();
-    throw new Error(`the store "${path}" is in use: end its gateways first`, { cause: error });
+    throw new Error(`the store "${path}" is in use: stop its gateways first`, { cause: error });
   }
 }
 
@@ -109,13 +111,13 @@ async function bringUpToDate(path: string): Promise<string> {
   }
 }
 
-/** No gateway takes up the file any more, unless it is told to. */
+/** Marks the file. Gateways refuse it until they are told to adopt it. */
 function markCopied(source: DatabaseSync, id: string): void {
   source.prepare('update store_identity set id = ?').run(`${copiedMark}${id}`);
   source.exec('commit');
 }
 
-/** The id of the store that the database has; undefined when it has none. */
+/** Finds the id of the store in the database; undefined if there is none. */
 async function findIdentity(reader: Reader): Promise<SqlValue | undefined> {
   const [known] = await reader.all(
     "select 1 from information_schema.tables where table_schema = current_schema() and table_name = 'store_identity'",
@@ -123,7 +125,7 @@ async function findIdentity(reader: Reader): Promise<SqlValue | undefined> {
   return known && (await reader.all('select id from store_identity'))[0]?.['id'];
 }
 
-/** When a gateway last looked at the store. */
+/** Reads the time of the last look of a gateway at the store. */
 async function readSeen(reader: Reader): Promise<number> {
   const [row] = await reader.all("select seen_ms from clock where name = 'gateway'");
   return Number(row?.['seen_ms'] ?? 0);
@@ -152,7 +154,7 @@ async function readContents(reader: Reader): Promise<readonly Content[]> {
   return contents;
 }
 
-/** All rows of the table by its key, some at a time. */
+/** Reads all rows of the table by key, some at a time. */
 async function* readRows(reader: Reader, name: string): AsyncGenerator<readonly (readonly SqlValue[])[]> {
   const { columns, key } = tables.find(table => table.name === name) ?? { columns: [], key: [] };
   const keys = key.join(', ');

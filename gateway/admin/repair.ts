@@ -2,27 +2,26 @@ import type { Finding, RepairStep } from '../../src/api/admin.ts';
 import { clusterOf } from '../../src/api/ids.ts';
 import { asProblem, Problem } from '../../src/api/problem.ts';
 import type { Operations } from '../operations/operation.ts';
-import type { Recovery } from '../operations/recovery.ts';
+import type { Recovery } from '../recovery.ts';
 import { newSnapshotRecord } from '../snapshots/record.ts';
 import type { Sql } from '../store.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import { findAtStorage, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { emptyVolumeRecord } from '../volumes/record.ts';
-import { audit, type Audit, type AuditOptions } from './audit.ts';
+import { check, type CheckResult, type CheckOptions } from './check.ts';
 
-/** What a repair works with. */
-export type RepairOptions = AuditOptions & {
+export type RepairOptions = CheckOptions & {
   readonly operations: Operations;
   readonly recovery: Recovery;
 };
 
-/** A row that keeps an id until what has it at the storage is removed. */
+/** A row that keeps an id until the resource in the storage is removed. */
 type Tombstone = VolumeRecord | SnapshotRecord;
 
-/** What a repair would do. What the storage has not been seen to have for `safetyAgeMs` is not touched. */
+/** Plans a repair. Resources in the storage that were first found less than `safetyAgeMs` ago are left alone. */
 export function plan(
-  { findings, foreign }: Omit<Audit, 'unasked'>,
+  { findings, foreign }: Omit<CheckResult, 'unasked'>,
   safetyAgeMs: number,
 ): readonly RepairStep[] {
   return findings.map(finding => ({
@@ -31,15 +30,15 @@ export function plan(
   }));
 }
 
-/** Takes the steps, each on its own: one that fails holds up no other. */
+/** Takes the steps one by one. A failed step does not stop the next ones. */
 export async function repair(
   options: RepairOptions,
   steps: readonly RepairStep[],
 ): Promise<readonly RepairStep[]> {
   const stuck = steps.some(({ action }) => action === 'finish');
   if (stuck) await options.recovery.sweep();
-  // What was finished meanwhile, here or by a gateway, is not found again.
-  const after = stuck ? await audit(options) : { findings: [] };
+  // Work that was finished meanwhile, here or by another gateway, is not found again.
+  const after = stuck ? await check(options) : { findings: [] };
   const left = new Set(after.findings.filter(({ problem }) => problem === 'stuck').map(keyOf));
   const done: RepairStep[] = [];
   for (const step of steps) {
@@ -60,10 +59,10 @@ async function remove(options: RepairOptions, step: RepairStep): Promise<RepairS
 }
 
 /**
- * Removes what the storage has and the store does not. A tombstone is recorded first: from then on no gateway creates
- * something with this id, and one that is creating it already has a row, so that there is no tombstone. ABORTED when there
- * is a row now; FAILED_PRECONDITION when the storage says that it is in use. After any other failure the tombstone
- * stays, and any gateway goes on with the removal.
+ * Removes a resource that is in the storage and not in the store. It first records a tombstone, so that no
+ * gateway creates this id from then on. A gateway that is already creating it has recorded a row, and then
+ * there is no tombstone. ABORTED when there is a row now; FAILED_PRECONDITION when the storage says that the
+ * resource is in use. After any other failure the tombstone stays, and any gateway continues the removal.
  */
 export async function reclaim(
   { pools, operations }: Pick<RepairOptions, 'pools' | 'operations'>,
@@ -83,7 +82,7 @@ export async function reclaim(
     async intend(sql) {
       const tombstone = await bury(sql, orphan);
       if (tombstone) return { intent: tombstone };
-      throw new Problem('ABORTED', `${kind} "${id}" is known now`);
+      throw new Problem('ABORTED', `${kind} "${id}" is in the store now, so it is not removed`);
     },
     act: async () => (kind === 'volume' ? backend.delete({ id }) : backend.snapshots?.delete({ id })),
     succeed: (sql, { intent }) => forget(sql, intent),
@@ -93,7 +92,10 @@ export async function reclaim(
   });
 }
 
-/** Records the tombstone, whose nonce is empty: it is for whatever has the id. Undefined when there is a row. */
+/**
+ * Records the tombstone; undefined when there is a row. Its nonce is empty, so that it stands for any data
+ * with this id.
+ */
 async function bury(
   sql: Sql,
   { pool, kind, id }: Pick<Finding, 'pool' | 'kind' | 'id'>,
@@ -120,10 +122,11 @@ function decide(
   { isForeign, safetyAgeMs }: { readonly isForeign: boolean; readonly safetyAgeMs: number },
 ): Pick<RepairStep, 'action' | 'note'> {
   if (problem === 'stuck') return { action: 'finish', note: '' };
-  if (problem === 'missing') return leave('its data cannot be brought back from here');
-  if (clusterOf(id) === undefined) return leave('its id is not one of ours');
-  if (isForeign) return leave('the store knows nothing of what the pool has: is it the right store?');
-  if (ageMs < safetyAgeMs) return leave('not known for long enough');
+  if (problem === 'missing') return leave('the gateway cannot bring its data back');
+  if (clusterOf(id) === undefined) return leave('its id is not a volume or snapshot id of a gateway');
+  if (isForeign)
+    return leave('the store knows none of the volumes in this pool: check that it is the right store');
+  if (ageMs < safetyAgeMs) return leave('it was first found less than the safety age ago');
   return { action: 'remove', note: '' };
 }
 

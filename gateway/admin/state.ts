@@ -6,43 +6,43 @@ import { featuresOf } from '../pools/features.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Pool } from '../pools/pools.ts';
 import { measureSpaces } from '../pools/space.ts';
-import { readUse, type Use } from '../tables/use.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
-import { readQuotas } from '../tenancy/quotas.ts';
-import type { AuditOptions } from './audit.ts';
+import { listClustersCounted, readCount } from '../tables/counts.ts';
+import { readPoolUsage, readUsage } from '../tables/reservations.ts';
+import type { EnrolledClusters } from '../callers/cluster.ts';
+import { readQuotas } from '../pools/quotas.ts';
+import type { CheckOptions } from './check.ts';
 
-/** What lists are made of; `clusters` are those that the configuration names now. */
-export type ListingOptions = Pick<AuditOptions, 'engine' | 'pools' | 'turns'> & {
-  readonly clusters: () => Readonly<Record<string, Pick<Cluster, 'pools' | 'quota'>>>;
+/** The sources of the lists. `clusters` are those of the present configuration. */
+export type ListingOptions = Pick<CheckOptions, 'engine' | 'pools' | 'slices'> & {
+  readonly clusters: EnrolledClusters;
   readonly operations: Pick<Operations, 'queues'>;
 };
 
-/** What is asked of each list. */
-export type Asked = Request<Rows['listAnyVolumes']>;
+/** The request for a list. */
+export type ListRequest = Request<Rows['listAnyVolumes']>;
 
-/** How long a storage may take to say how large it is, in milliseconds. */
+/** The start of a piece of a list: the id before it, and the number of entries. */
+export type PieceStart = readonly [afterId: string, count: number];
+
+/** A storage must report its size within this time, in milliseconds. */
 const answerMs = 2_000;
 
-/** The pools as they are now, those that wait for their storage included; of a cluster those that it may use. */
+/** Returns the present pools, including waiting ones; for a cluster, the pools that it may use. */
 export async function readPools(
   { engine, pools, clusters }: ListingOptions,
-  { cluster, id }: Asked,
+  { cluster, id }: ListRequest,
+  from: PieceStart,
 ): Promise<readonly PoolState[]> {
-  const use = await readUse(engine.reader);
   const usable = cluster === undefined ? undefined : clusters()[cluster]?.pools;
-  const names = new Set([...pools.all().map(({ name }) => name), ...pools.waiting().keys()]);
-  const asked = [...names].filter(name => name === (id ?? name) && usable?.includes(name) !== false);
-  return Promise.all(asked.map(name => readPool(name)));
+  const names = [...pools.all().map(({ name }) => name), ...pools.waiting().keys()];
+  const selected = names.filter(name => name === (id ?? name) && usable?.includes(name) !== false);
+  return Promise.all(pieceOf(selected, from).map(readPool));
 
   async function readPool(name: string): Promise<PoolState> {
-    const own = use.filter(({ pool }) => pool === name);
-    const sums = {
-      reservedBytes: sum(own, 'bytes'),
-      volumes: sum(own, 'volumes'),
-      snapshots: sum(own, 'snapshots'),
-    };
+    const { bytes: reservedBytes, volumes, snapshots } = await readPoolUsage(engine.reader, name);
+    const use = { reservedBytes, volumes, snapshots };
     const waitingFor = pools.waiting().get(name)?.detail;
-    if (waitingFor !== undefined) return { id: name, state: 'waiting', waitingFor, features: [], ...sums };
+    if (waitingFor !== undefined) return { id: name, state: 'waiting', waitingFor, features: [], ...use };
     const pool = pools.get(name);
     const isOffered = pools.offered().some(one => one.name === name);
     const { backend } = pool;
@@ -53,12 +53,12 @@ export async function readPools(
       features: featuresOf(backend),
       ...(backend.topologies && { topologies: [...backend.topologies] }),
       ...(await measure(pool)),
-      ...sums,
+      ...use,
     };
   }
 }
 
-/** How large the storage is, or why that is not known. */
+/** Returns the size of the storage, or the reason why it is unknown. */
 async function measure(pool: Pool): Promise<Pick<PoolState, 'totalBytes' | 'fault'>> {
   try {
     const answer = await withinTime(measureSpaces(pool), answerMs);
@@ -71,51 +71,64 @@ async function measure(pool: Pool): Promise<Pick<PoolState, 'totalBytes' | 'faul
   }
 }
 
-/** The clusters that the configuration names, and those that have something. */
+/** Returns the configured clusters, and the clusters that have anything. */
 export async function readClusters(
-  { engine, clusters }: ListingOptions,
-  { cluster, id }: Asked,
+  { engine: { reader }, clusters }: ListingOptions,
+  { cluster, id = cluster }: ListRequest,
+  from: PieceStart,
 ): Promise<readonly ClusterState[]> {
   const enrolled = clusters();
-  const use = await readUse(engine.reader);
-  const names = new Set([...Object.keys(enrolled), ...use.map(one => one.cluster)]);
-  const asked = [...names].filter(name => name === (id ?? name) && name === (cluster ?? name));
-  return Promise.all(asked.map(readCluster));
+  if (id === undefined) {
+    const names = [...Object.keys(enrolled), ...(await listClustersCounted(reader, from))];
+    return Promise.all(pieceOf(names, from).map(readCluster));
+  }
+  const selected = await Promise.all(pieceOf(id === (cluster ?? id) ? [id] : [], from).map(readCluster));
+  return selected.filter(one => one.isEnrolled || one.use.length + one.nodes + one.attachments > 0);
 
   async function readCluster(name: string): Promise<ClusterState> {
-    const own = use.filter(one => one.cluster === name);
-    const { pools, quota } = enrolled[name] ?? {};
-    const quotas = await readQuotas(engine.reader, { name, quota });
+    const { pools, quota } = (Object.hasOwn(enrolled, name) && enrolled[name]) || {};
+    const [usage, quotas, nodes, attachments] = await Promise.all([
+      readUsage(reader, name),
+      readQuotas(reader, { name, quota }),
+      readCount(reader, name, 'nodes'),
+      readCount(reader, name, 'attachments'),
+    ]);
+    const use = usage
+      .filter(({ volumes, snapshots }) => volumes + snapshots > 0)
+      .map(({ pool, bytes, volumes, snapshots }) => ({ pool, reservedBytes: bytes, volumes, snapshots }));
     return {
       id: name,
-      isEnrolled: enrolled[name] !== undefined,
+      isEnrolled: Object.hasOwn(enrolled, name),
       ...(pools && { pools: [...pools] }),
-      volumes: sum(own, 'volumes'),
-      snapshots: sum(own, 'snapshots'),
-      nodes: sum(own, 'nodes'),
-      attachments: sum(own, 'attachments'),
-      use: own
-        .filter(({ volumes, snapshots }) => volumes + snapshots > 0)
-        .map(({ pool, bytes, volumes, snapshots }) => ({ pool, reservedBytes: bytes, volumes, snapshots })),
+      volumes: use.reduce((all, { volumes }) => all + volumes, 0),
+      snapshots: use.reduce((all, { snapshots }) => all + snapshots, 0),
+      nodes,
+      attachments,
+      use,
       quotas: quotas.map(({ path, limit, used }) => ({ path, limit, used })),
     };
   }
 }
 
-/** What waits for its turn here; another gateway of the store has queues of its own. */
-export function readQueues({ operations }: ListingOptions, { cluster }: Asked): readonly Queue[] {
+/** Returns the queues of this replica. Every other replica has its own. */
+export function readQueues(
+  { operations }: ListingOptions,
+  { cluster, id }: ListRequest,
+  from: PieceStart,
+): readonly Queue[] {
   const own = operations.queues().filter(one => one.cluster === (cluster ?? one.cluster));
-  return own.map(one => ({
-    id: `${one.pool}/${one.cluster}`,
-    pool: one.pool,
-    cluster: one.cluster,
-    waiting: one.waiting,
-    running: one.running,
-    limit: one.limit,
-    oldestWaitMs: Math.round(one.oldestWaitMs),
-  }));
+  const queues = new Map(own.map(one => [`${one.pool}/${one.cluster}`, one]));
+  const selected = [...queues.keys()].filter(one => one === (id ?? one));
+  return pieceOf(selected, from).flatMap(one => {
+    const queue = queues.get(one);
+    return queue ? [{ ...queue, id: one, oldestWaitMs: Math.round(queue.oldestWaitMs) }] : [];
+  });
 }
 
-function sum(use: readonly Use[], what: Exclude<keyof Use, 'pool' | 'cluster'>): number {
-  return use.reduce((all, one) => all + one[what], 0);
+/** Returns the ids of the piece. */
+function pieceOf(ids: readonly string[], [afterId, count]: PieceStart): readonly string[] {
+  return [...new Set(ids)]
+    .filter(id => id > afterId)
+    .toSorted((one, other) => (one < other ? -1 : 1))
+    .slice(0, count);
 }

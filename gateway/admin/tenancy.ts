@@ -3,34 +3,33 @@ import { clusterOf } from '../../src/api/ids.ts';
 import { invalidProblem } from '../../src/api/problem.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Services } from '../services.ts';
-import type { AttachmentRecord } from '../tables/attachments.ts';
+import type { ShownAttachment } from '../tables/attachments.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
-import { createHandOver } from '../tenancy/hand-over.ts';
-import { createImport } from '../tenancy/import.ts';
+import { findEntry } from '../callers/access.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import { createTransfer } from '../sharing/transfer.ts';
+import { createImport } from '../sharing/import.ts';
 import { toVolume } from '../volumes/record.ts';
 import type { ListingOptions } from './state.ts';
 
-/** What moving volumes between clusters works with. */
-export type TenancyOptions = Pick<ListingOptions, 'clusters' | 'engine' | 'pools'> &
+export type TenancyOptions = Pick<ListingOptions, 'clusters' | 'engine' | 'pools' | 'slices'> &
   Pick<Services, 'attachments' | 'sharing'> & { readonly operations: Operations };
 
-/** Makes what operators do with volumes of one cluster for another. */
+/** Makes the operations of operators that grant, transfer and import volumes. */
 export function createTenancy(options: TenancyOptions) {
   const { clusters, attachments, sharing } = options;
   /** Returns once the node cannot reach the volume any more. */
-  const detach = ({ cluster, volumeId, nodeId }: AttachmentRecord): Promise<void> =>
+  const detach = ({ cluster, volumeId, nodeId }: ShownAttachment): Promise<void> =>
     attachments.detach({ cluster: { name: cluster, acceptAnyNode: true }, volumeId, nodeId });
 
   function requireCluster(name: string): Cluster {
-    const all = clusters();
-    const entry = Object.hasOwn(all, name) ? all[name] : undefined;
+    const entry = findEntry(clusters, name);
     if (entry) return { name, acceptAnyNode: false, ...entry };
-    const names = Object.keys(all).map(one => `"${one}"`);
+    const names = Object.keys(clusters()).map(one => `"${one}"`);
     throw invalidProblem(`there is no cluster "${name}"; there are ${names.join(', ') || 'none'}`);
   }
 
-  const handOver = createHandOver(options, detach);
+  const transfer = createTransfer(options, detach);
   const importVolume = createImport(options);
 
   return {
@@ -38,9 +37,9 @@ export function createTenancy(options: TenancyOptions) {
       requireCluster(key.grantee);
       return sharing.grant(key, body);
     },
-    async handOverVolume({ volumeId, body }: Request<Rows['handOverVolume']>) {
+    async transferVolume({ volumeId, body }: Request<Rows['transferVolume']>) {
       const to = requireCluster(body.cluster);
-      const record = await handOver({ volumeId, to, name: body.name });
+      const record = await transfer({ volumeId, to, name: body.name });
       return show(record);
     },
     async importVolume({ volumeId, body: { storageId = volumeId, ...body } }: Request<Rows['importVolume']>) {
@@ -53,7 +52,7 @@ export function createTenancy(options: TenancyOptions) {
   };
 }
 
-/** The volume as its cluster sees it now, and what it was made for. */
+/** Returns the volume as its cluster sees it, with its capabilities. */
 function show(record: VolumeRecord) {
   return { volume: toVolume(record, []), capabilities: [...record.spec.capabilities] };
 }

@@ -1,30 +1,47 @@
 import type { Reach } from '../../src/api/attachment.ts';
+import { encryptionOf } from '../../src/api/filesystems.ts';
 import type { AttachmentResource, AttachmentSpec } from '../../src/api/node.ts';
-import { readNodeId } from '../../src/api/ids.ts';
-import { asProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
+import { Problem, problemTable } from '../../src/api/problem.ts';
 import type { Segments } from '../../src/api/topology.ts';
-import type { Intended, Operation } from '../operations/operation.ts';
+import type { IntendResult, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
 import {
+  addAttachment,
   type AttachmentRecord,
   attachmentTable,
+  countAttachments,
   findAttachments,
+  findDecisiveAttachments,
   findNextTime,
+  findUnderOtherKey,
   noteAttachmentTime,
+  removeAttachment,
 } from '../tables/attachments.ts';
 import { nodeTable } from '../tables/nodes.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
-import { hasAccess, requireAccess, requireGranted } from '../tenancy/access.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import { requireAccess, requireGranted } from '../callers/access.ts';
+import { requireRecordSize } from '../tables/record-size.ts';
 import { requireReadyVolume } from '../volumes/record.ts';
 import { isForReaders, requireCapabilities } from '../volumes/validate.ts';
-import { lockNode, requireAdmission, requireNode, requireNodeId, requireShareable } from './nodes.ts';
 import {
-  apart,
-  type AskedAttachment,
+  lockNode,
+  requireAdmission,
+  requireNode,
+  requireNodeId,
+  requireOneKey,
+  requireShareable,
+} from './nodes.ts';
+import {
+  type AttachRequest,
+  groupByNode,
+  replayRight,
+  toAccess,
   isUsedRaw,
+  nodePart,
   newAttachmentId,
+  requireFew,
   requireSame,
   toResource,
 } from './record.ts';
@@ -32,122 +49,146 @@ import { seal } from './sealing.ts';
 import { signed } from './signing.ts';
 import { createStorageSide } from './storage-side.ts';
 
-/** Names one attachment of the asking cluster. */
+/** An attachment of the calling cluster. */
 type AttachmentKey = {
   readonly cluster: Cluster;
   readonly volumeId: string;
   readonly nodeId: string;
 };
 
-type Attaching = {
+type AttachIntent = {
   readonly volume: VolumeRecord;
   readonly attachment: AttachmentRecord;
   readonly topology: Segments | undefined;
-  /** Something was recorded for this node before; a failure that is final leaves no trace only when nothing was. */
+  /** See `NodeAccess`. */
+  readonly mayReplay?: true;
+  /** An earlier call recorded this attachment. Only without one does a final failure remove the record. */
   readonly isRetry: boolean;
 };
-type Attached = { readonly attachment: AttachmentResource; readonly created: boolean };
-/** Of a machine that had the node's name before, and another key. */
-type Former = { readonly former: AttachmentRecord };
-type Detaching = { readonly volume: VolumeRecord; readonly before: AttachmentRecord };
+type AttachResult = { readonly attachment: AttachmentResource; readonly created: boolean };
+type DetachIntent = { readonly volume: VolumeRecord; readonly before: AttachmentRecord };
 
-/** Makes what attaches volumes to nodes; a cluster sees and changes only its own volumes. */
+/** Makes the attachments of volumes to nodes. A cluster sees and changes only attachments to its own nodes. */
 export function createAttachments({ engine, pools, operations, signDetached }: ServiceOptions) {
   const { attachIn, detachIn, settle } = createStorageSide(pools);
 
   async function intendAttach(
     sql: Sql,
     cluster: Cluster,
-    asked: AskedAttachment,
-  ): Promise<Intended<Attaching, Attached | Former>> {
-    const { volumeId, nodeId } = asked;
-    await lockNode(sql, asked);
-    const [volume, reported, attachments, grant, time] = await Promise.all([
+    request: AttachRequest,
+  ): Promise<IntendResult<AttachIntent, AttachResult>> {
+    const { volumeId, nodeId } = request;
+    await lockNode(sql, request);
+    const [volume, reported, attachments, grant, time, otherKey, counts] = await Promise.all([
       requireReadyVolume(sql, volumeId),
-      nodeTable.find(sql, asked),
-      findAttachments(sql, volumeId),
+      nodeTable.find(sql, request),
+      findDecisiveAttachments(sql, request),
       requireAccess(sql, cluster, volumeId),
       findNextTime(sql, volumeId),
+      findUnderOtherKey(sql, request),
+      countAttachments(sql, request),
     ]);
-    requireCapabilities(pools.get(volume.pool), [asked.capability], volume.spec.parameters);
-    if (grant) requireGranted(grant, asked.readonly);
+    const { parameters } = volume.spec;
+    requireCapabilities(pools.get(volume.pool), [request.capability], { isNew: false, parameters });
+    if (grant) requireGranted(grant, request.readonly);
     const node = requireNode(cluster, nodeId, reported?.spec);
-    const { before, former, others } = apart(attachments, asked);
-    if (before && before.state !== 'detaching') requireSame(before, asked);
+    const { before, others } = groupByNode(attachments, request);
+    if (before && before.state !== 'detaching') requireSame(before, request);
     if (before?.state === 'attached')
       return { result: { attachment: toResource(before, volume), created: false } };
-    for (const other of others) requireShareable(other, asked);
-    // What is being attached was admitted; what is being detached has no more right to come back than any other.
-    if (before?.state !== 'attaching') await requireAdmission(sql, { volume, cluster, nodeId, node });
-    if (former) return { result: { former } };
-    const isBegun = before?.state === 'attaching';
-    const attachment = isBegun ? before : { ...asked, attachmentId: newAttachmentId(time.seenMs) };
-    if (!isBegun) await noteAttachmentTime(sql, time);
-    await attachmentTable.replace(sql, attachment);
-    return { intent: { volume, attachment, topology: node?.topology, isRetry: before !== undefined } };
+    if (!before) requireOneKey(request, otherKey);
+    if (!before) requireFew(counts, request);
+    requireShareable(others, request);
+    // An attachment in progress was admitted before. One that is being detached has no right to come back
+    // before others.
+    const isInProgress = before?.state === 'attaching';
+    if (!isInProgress) await requireAdmission(sql, { volume, cluster, nodeId, node });
+    const attachment = isInProgress ? before : { ...request, attachmentId: newAttachmentId(time.seenMs) };
+    if (!isInProgress) await noteAttachmentTime(sql, time);
+    await (before ? attachmentTable.replace(sql, attachment) : addAttachment(sql, attachment));
+    const replaying = replayRight(request, { grant, others });
+    return {
+      intent: { volume, attachment, topology: node?.topology, isRetry: before !== undefined, ...replaying },
+    };
   }
 
   /**
-   * What the node has under its name with another key is detached in its place: nobody can ask for that any more. `begun`
-   * names an attachment that is detached only while it is not more than begun.
+   * Detaches the volume from the node. With `unfinishedId`, it detaches only this attachment, and only while
+   * it is unfinished.
    */
   async function detachFrom(
     { cluster: { name: cluster }, volumeId, nodeId }: AttachmentKey,
-    begun?: string,
+    unfinishedId?: string,
   ): Promise<void> {
     const key = { cluster, volumeId, nodeId };
-    await operations.run<Detaching, void, void>({
+    await operations.run<DetachIntent, void, void>({
       operation: 'detach',
-      subject: { cluster, nodeId, begun },
+      subject: { cluster, nodeId, unfinishedId },
+      part: nodePart(key),
       about: nodeId,
       claims: [{ kind: 'volume', id: volumeId }],
       pool: ({ volume }) => volume.pool,
       async intend(sql) {
-        const [volume, exact] = await Promise.all([
+        const [volume, before] = await Promise.all([
           findVolume(sql, volumeId),
           attachmentTable.find(sql, key),
         ]);
-        const isLeft = begun !== undefined && (exact?.attachmentId !== begun || exact.state === 'attached');
-        if (!volume || isLeft) return { result: undefined };
-        const before = exact ?? apart(await findAttachments(sql, volumeId), key).former;
-        if (!before) return { result: undefined };
+        const isLeft =
+          unfinishedId !== undefined &&
+          (before?.attachmentId !== unfinishedId || before.state === 'attached');
+        if (!volume || !before || isLeft) return { result: undefined };
         await attachmentTable.update(sql, before, { state: 'detaching' });
         return { intent: { volume, before } };
       },
       act: ({ volume, before }) => detachIn(volume, before),
       async succeed(sql, { intent: { before } }) {
-        await attachmentTable.remove(sql, before);
+        await removeAttachment(sql, before);
       },
       async fail(sql, { intent, problem }) {
-        // The caller learns that it is still attached; after any other failure a retry goes on.
+        // The caller learns that the volume is still attached. After any other failure, a retry continues.
         if (problem.code === 'FAILED_PRECONDITION') await attachmentTable.replace(sql, intent.before);
       },
       settle: ({ volume, before }) => settle(volume, before),
     });
   }
 
-  const attachSealed = async ({ volume, attachment, topology }: Attaching): Promise<Reach> => {
-    const { nodeId, cluster, attachmentId, capability, readonly } = attachment;
-    const access = { nodeId, cluster, attachmentId, capability, readonly, ...(topology && { topology }) };
+  /**
+   * Answers without waiting in the volume's queue. An attach that waits is not recorded yet, and one that
+   * ends meanwhile is.
+   */
+  async function isDetached({
+    cluster: { name: cluster },
+    volumeId,
+    nodeId,
+  }: AttachmentKey): Promise<boolean> {
+    const key = { cluster, volumeId, nodeId };
+    if (operations.isActive({ kind: 'volume', id: volumeId }, nodePart(key))) return false;
+    return (await attachmentTable.find(engine.reader, key)) === undefined;
+  }
+
+  const attachSealed = async ({ volume, attachment, topology, mayReplay }: AttachIntent): Promise<Reach> => {
+    const access = toAccess(attachment, { topology, mayReplay });
     const reach = await attachIn(volume, access);
-    return seal(reach, nodeId).catch(async (error: unknown) => {
+    const encryption = encryptionOf(volume.spec.parameters);
+    return seal(reach, { ...attachment, encryption }).catch(async (error: unknown) => {
       await detachIn(volume, attachment);
       throw error;
     });
   };
 
-  function attaching(
+  function attachOperation(
     cluster: Cluster,
-    asked: AskedAttachment,
-  ): Operation<Attaching, Reach, Attached | Former> {
-    const { volumeId, nodeId, capability, readonly } = asked;
+    request: AttachRequest,
+  ): Operation<AttachIntent, Reach, AttachResult> {
+    const { volumeId, nodeId, capability, readonly } = request;
     return {
       operation: 'attach',
       subject: { cluster: cluster.name, nodeId, capability, readonly },
+      part: nodePart(request),
       about: nodeId,
       claims: [{ kind: 'volume', id: volumeId }],
       pool: ({ volume }) => volume.pool,
-      intend: sql => intendAttach(sql, cluster, asked),
+      intend: sql => intendAttach(sql, cluster, request),
       act: attachSealed,
       async succeed(sql, { intent: { volume, attachment }, effect: reach }) {
         const usedRaw = isUsedRaw(volume, attachment);
@@ -157,34 +198,23 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
         return { attachment: toResource({ ...attachment, ...attached }, volume), created: true };
       },
       async fail(sql, { intent: { attachment, isRetry }, problem }) {
-        if (problemTable[problem.code].final && !isRetry) await attachmentTable.remove(sql, attachment);
+        if (problemTable[problem.code].final && !isRetry) await removeAttachment(sql, attachment);
       },
       settle: ({ volume, attachment }) => settle(volume, attachment),
     };
   }
 
-  /** UNAVAILABLE, naming it, until the machine that had the node's name before is proved to be without the volume. */
-  async function detachFormer(cluster: Cluster, { volumeId, nodeId }: AttachmentRecord): Promise<void> {
-    await detachFrom({ cluster, volumeId, nodeId }).catch((error: unknown) => {
-      const { name } = readNodeId(nodeId);
-      throw unavailableProblem(
-        `volume "${volumeId}" cannot be detached yet from node "${nodeId}", which was "${name}" before: ${asProblem(error).detail}`,
-        error,
-      );
-    });
-  }
-
   return {
-    /** Attaches the volume to the node, or finds that it is attached and fits; `created` is false then. */
+    /** Attaches the volume to the node, or finds a fitting attachment; `created` is false for an existing one. */
     async attach(
       key: AttachmentKey,
-      { capability, readonly: asReadonly }: AttachmentSpec,
-    ): Promise<Attached> {
+      { capability, readonly: readonlyGiven }: AttachmentSpec,
+    ): Promise<AttachResult> {
       const { cluster, volumeId, nodeId } = key;
       requireNodeId(nodeId);
       await requireAccess(engine.reader, cluster, volumeId);
-      const readonly = asReadonly || isForReaders(capability);
-      const asked: AskedAttachment = {
+      const readonly = readonlyGiven || isForReaders(capability);
+      const request: AttachRequest = {
         volumeId,
         cluster: cluster.name,
         nodeId,
@@ -194,15 +224,12 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
         reach: undefined,
         sizeBytes: undefined,
       };
-      for (;;) {
-        const found = await operations.run(attaching(cluster, asked));
-        if (!('former' in found))
-          return { ...found, attachment: await signed(found.attachment, signDetached) };
-        await detachFormer(cluster, found.former);
-      }
+      requireRecordSize(`the attachment of volume "${volumeId}"`, request);
+      const found = await operations.run(attachOperation(cluster, request));
+      return { ...found, attachment: await signed(found.attachment, signDetached) };
     },
 
-    /** Detaches what was begun and never finished; what is attached, or was begun anew, stays. */
+    /** Detaches an unfinished attachment. A complete one stays, and so does a newer one. */
     undo: (key: AttachmentKey, { attachmentId }: AttachmentRecord): Promise<void> =>
       detachFrom(key, attachmentId),
 
@@ -215,12 +242,18 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
       throw new Problem('NOT_FOUND', `volume "${volumeId}" is not attached to node "${nodeId}"`);
     },
 
-    /** Detaches the volume from the node, or one after the other from all without `nodeId`; what is not attached is fine. */
+    /**
+     * Detaches the volume from the node, or without `nodeId` from all nodes one by one. If it is not
+     * attached, nothing happens.
+     */
     async detach({ nodeId, ...key }: DetachKey): Promise<void> {
-      if (!(await hasAccess(engine.reader, key.cluster, key.volumeId))) return;
-      if (nodeId !== undefined) return detachFrom({ ...key, nodeId });
-      const attachments = await findAttachments(engine.reader, key.volumeId);
-      for (const one of attachments.filter(({ cluster }) => cluster === key.cluster.name))
+      // No grant is needed to detach: a cluster that does not accept the owner's volumes any more can still
+      // detach them.
+      if (nodeId !== undefined) {
+        if (!(await isDetached({ ...key, nodeId }))) await detachFrom({ ...key, nodeId });
+        return;
+      }
+      for (const one of await findAttachments(engine.reader, key.volumeId, key.cluster.name))
         await detachFrom({ ...key, nodeId: one.nodeId });
     },
   };

@@ -1,36 +1,56 @@
+import { readNodeId } from '../../src/api/ids.ts';
+import { toPrintable } from '../../src/api/http/printable.ts';
+import { limitProblem, limits } from '../../src/api/limits.ts';
 import { nodeId as nodeIdSchema, type Node, type NodePage, type NodeSpec } from '../../src/api/node.ts';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { formatSegments, isReachable } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Reader, Sql } from '../store.ts';
-import { type AttachmentRecord, listVolumesOnNode, nodeName } from '../tables/attachments.ts';
-import { countNodes, nodeTable } from '../tables/nodes.ts';
+import {
+  type AttachmentRecord,
+  attachmentTable,
+  findUnderOtherKey,
+  listVolumesOnNode,
+  nodeName,
+} from '../tables/attachments.ts';
+import { countAtNode, listPoolsGranted } from '../tables/counts.ts';
+import { nodeTable } from '../tables/nodes.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
-import { listPoolsUsed, type VolumeRecord } from '../tables/volumes.ts';
-import type { Deed } from '../tenancy/audit-log.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
-import type { AskedAttachment } from './record.ts';
+import { readUsage } from '../tables/reservations.ts';
+import type { VolumeRecord } from '../tables/volumes.ts';
+import type { AuditedOperation } from '../operations/audit-log.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import { requireRecordSize } from '../tables/record-size.ts';
+import type { AttachRequest } from './record.ts';
 
-/** Most nodes of one cluster: twice as many as Kubernetes has, since those that are gone stay until they are deleted. */
-const mostNodes = 10_000;
+/** The maximum number of a node's volumes that a message counts. */
+const maxCounted = 100;
 
-/** Makes the nodes that each cluster reports. */
+/** Makes the nodes that clusters report. */
 export function createNodes({
   engine,
   operations,
   pools,
-  turns,
-}: Pick<ServiceOptions, 'engine' | 'operations' | 'pools' | 'turns'>) {
+  slices,
+}: Pick<ServiceOptions, 'engine' | 'operations' | 'pools' | 'slices'>) {
   return {
-    /** Records what the cluster reports of the node, instead of what it reported before; RESOURCE_EXHAUSTED beyond `mostNodes`. */
+    /**
+     * Records the cluster's report of the node in place of an earlier one. RESOURCE_EXHAUSTED beyond
+     * `limits.nodesPerCluster`; FAILED_PRECONDITION for a name that has volumes attached under another key.
+     */
     async put({ name: cluster }: Cluster, nodeId: string, spec: NodeSpec) {
       const node = { cluster, nodeId, spec };
-      const created = await operations.change(deed('report', cluster, nodeId), async sql => {
+      requireRecordSize(`node "${nodeId}"`, node);
+      const created = await operations.change(nodeOperation('report', cluster, nodeId), async sql => {
         await lockNode(sql, node);
         const known = await nodeTable.find(sql, node);
-        if (!known) await requireRoom(sql, cluster);
-        // What a controller says again when it starts fills no log.
+        if (!known) {
+          requireOneKey(node, await findUnderOtherKey(sql, node));
+          await requireRoom(sql, cluster);
+          await countAtNode(sql, 'nodes', { cluster, nodeId, change: 1 });
+        }
+        // A controller repeats its report when it starts, which must not fill the log.
         const isChanged = !sameJson(known?.spec, spec);
         if (isChanged) await nodeTable.replace(sql, node);
         return { result: known === undefined, isChanged };
@@ -44,29 +64,31 @@ export function createNodes({
       return { id: nodeId, ...node.spec };
     },
 
-    /** A page of the nodes that the cluster has reported, by id. */
+    /** Returns a page of the nodes that the cluster has reported, by id. */
     async list(cluster: Cluster, { limit, pageToken }: PageQuery): Promise<NodePage> {
       const afterId = fromPageToken(cluster.name, pageToken, 'nodes');
       const { entries, ...rest } = await readPage({ afterId, limit, list: 'nodes' }, (after, count) =>
-        turns.take(cluster, () => listNodes(engine.reader, { cluster: cluster.name, after, count })),
+        slices.take(cluster, () => listNodes(engine.reader, { cluster: cluster.name, after, count })),
       );
       return { nodes: entries, ...rest };
     },
 
     /**
-     * FAILED_PRECONDITION while volumes are attached; a node that is not known is fine. It stays until each storage that
-     * may know it, of a pool that the cluster may use or has volumes in, has forgotten it: the same call asks again those that did not answer.
+     * Deletes the node. FAILED_PRECONDITION while volumes are attached; if the node is unknown, nothing
+     * happens. The record stays until every storage that may know the node has forgotten it, in pools that
+     * the cluster may use or has volumes in. A repeated call asks again the storages that did not answer.
      */
     async delete({ name: cluster, pools: allowed }: Cluster, nodeId: string): Promise<void> {
       await requireUnused(engine.reader, { cluster, nodeId });
-      const used = await listPoolsUsed(engine.reader, cluster);
+      const used = await listPools(engine.reader, cluster);
       for (const { name, backend } of pools.all())
         if (!allowed || [...allowed, ...used].includes(name)) await backend.forgetNode?.({ cluster, nodeId });
-      await operations.change(deed('delete', cluster, nodeId), async sql => {
+      await operations.change(nodeOperation('delete', cluster, nodeId), async sql => {
         await lockNode(sql, { cluster, nodeId });
         await requireUnused(sql, { cluster, nodeId });
         const known = await nodeTable.find(sql, { cluster, nodeId });
         await nodeTable.remove(sql, { cluster, nodeId });
+        if (known) await countAtNode(sql, 'nodes', { cluster, nodeId, change: -1 });
         return { result: undefined, isChanged: known !== undefined };
       });
     },
@@ -74,33 +96,58 @@ export function createNodes({
 }
 
 async function requireRoom(sql: Reader, cluster: string): Promise<void> {
-  if ((await countNodes(sql, cluster)) < mostNodes) return;
-  throw new Problem(
-    'RESOURCE_EXHAUSTED',
-    `cluster "${cluster}" has reported ${mostNodes} nodes, and no more are recorded: delete those that are gone`,
-  );
+  const count = await nodeTable.count(sql, { same: { cluster }, max: limits.nodesPerCluster.max });
+  if (count >= limits.nodesPerCluster.max)
+    throw limitProblem('nodesPerCluster', `cluster "${cluster}"`, count + 1);
 }
 
-function deed(operation: string, cluster: string, nodeId: string): Deed {
+function nodeOperation(operation: string, cluster: string, nodeId: string): AuditedOperation {
   return { operation, kind: 'node', id: `${cluster}/${nodeId}` };
 }
 
-/** Lets nobody else change what is known of the node, or what is attached to it, before this transaction has ended. */
+/**
+ * Keeps all other transactions from changing the records and attachments of the node, and of nodes with the
+ * same name and another key, until this transaction ends.
+ */
 export function lockNode(
   sql: Sql,
   { cluster, nodeId }: { readonly cluster: string; readonly nodeId: string },
 ): Promise<void> {
-  return sql.lock('node', `${cluster} ${nodeId}`);
+  return sql.lock('node', `${cluster} ${readNodeId(nodeId).name}`);
+}
+
+/**
+ * Throws FAILED_PRECONDITION while another machine, by its key, has volumes attached under the node's name. A
+ * machine has only one key, and of two machines only an operator knows the right one. `other` comes from
+ * `findUnderOtherKey`.
+ */
+export function requireOneKey(
+  { cluster, nodeId }: { readonly cluster: string; readonly nodeId: string },
+  other: Awaited<ReturnType<typeof findUnderOtherKey>>,
+): void {
+  if (!other) return;
+  const { name } = readNodeId(nodeId);
+  throw preconditionProblem(
+    `node "${nodeId}" is refused: volume "${other.volumeId}" is attached to node "${other.nodeId}", another machine with the name "${name}"; drain that machine, or, if it is gone for good, run: fairlead admin detach-node ${cluster} ${other.nodeId}`,
+  );
+}
+
+/** Lists the pools of everything that the cluster has, and of volumes that are shared with it. */
+async function listPools(sql: Reader, cluster: string): Promise<readonly string[]> {
+  const own = await readUsage(sql, cluster);
+  const used = own.filter(({ volumes, snapshots }) => volumes + snapshots > 0);
+  return [...used.map(({ pool }) => pool), ...(await listPoolsGranted(sql, cluster))];
 }
 
 async function requireUnused(
   sql: Reader,
   node: { readonly cluster: string; readonly nodeId: string },
 ): Promise<void> {
-  const volumes = await listVolumesOnNode(sql, node);
+  const volumes = await listVolumesOnNode(sql, node, { afterId: '', limit: maxCounted });
+  const number = volumes.length < maxCounted ? volumes.length : `at least ${maxCounted}`;
   if (volumes.length > 0)
     throw preconditionProblem(
-      `node "${node.nodeId}" still has ${volumes.length} volumes attached, such as "${volumes[0]}"`,
+      `node "${node.nodeId}" still has ${number} volumes attached, such as "${volumes[0]}"`,
     );
 }
 
@@ -113,21 +160,26 @@ async function listNodes(
   return records.map(({ nodeId: id, spec: { maxVolumes, topology } }) => ({ id, maxVolumes, topology }));
 }
 
-/** INVALID_ARGUMENT for what cannot name a node: empty, over 256 bytes, or with control characters. */
+/** Throws INVALID_ARGUMENT for a malformed node id: empty, over 256 bytes, or with control characters. */
 export function requireNodeId(nodeId: string): void {
   if (!nodeIdSchema.safeParse(nodeId).success)
-    throw invalidProblem('a node id has 1 to 256 bytes and no control characters');
+    throw invalidProblem(
+      `the node id "${toPrintable(nodeId, 64)}" must have 1 to 256 bytes and no control characters`,
+    );
 }
 
-/** A volume that is to be attached to a node of a cluster, and what the cluster reported of the node. */
-type Wanted = {
+/** A volume to attach, and the cluster's report of the node. */
+type Admission = {
   readonly volume: VolumeRecord;
   readonly cluster: Cluster;
   readonly nodeId: string;
   readonly node: NodeSpec | undefined;
 };
 
-/** What the cluster reported of its node. NOT_FOUND for one that it has not reported, unless any node is accepted. */
+/**
+ * Returns the cluster's report of its node. NOT_FOUND for an unknown node, unless the cluster accepts any
+ * node.
+ */
 export function requireNode(
   cluster: Cluster,
   nodeId: string,
@@ -137,42 +189,53 @@ export function requireNode(
   throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
 }
 
-/** FAILED_PRECONDITION when the node is where the volume is not reached from, RESOURCE_EXHAUSTED when it is full. */
-export async function requireAdmission(sql: Reader, wanted: Wanted): Promise<void> {
-  requireReachable(wanted);
-  const { volume, cluster, nodeId, node } = wanted;
+/**
+ * Throws FAILED_PRECONDITION when the node cannot reach the volume's topology, and RESOURCE_EXHAUSTED when
+ * the node is full.
+ */
+export async function requireAdmission(sql: Reader, admission: Admission): Promise<void> {
+  requireReachable(admission);
+  const { volume, cluster, nodeId, node } = admission;
   if (node?.maxVolumes === undefined) return;
-  const there = await listVolumesOnNode(sql, { cluster: cluster.name, nodeId });
-  const { length } = there.filter(id => id !== volume.id);
-  if (length >= node.maxVolumes)
+  const others = { same: { cluster: cluster.name, nodeId }, max: node.maxVolumes };
+  const there = await attachmentTable.count(sql, others, 'and volume_id <> ?', volume.id);
+  if (there >= node.maxVolumes)
     throw new Problem(
       'RESOURCE_EXHAUSTED',
-      `node "${nodeId}" has ${length} volumes attached, and takes no more than ${node.maxVolumes}`,
+      `node "${nodeId}" has ${there} volumes attached, and its maximum is ${node.maxVolumes}`,
     );
 }
 
-/** Where nothing is known of the node's topology, a cluster that is trusted with any node is trusted with this, too. */
-function requireReachable({ volume: { id, segments }, cluster, nodeId, node }: Wanted): void {
+/** Checks the topologies. A cluster that accepts any node is trusted if the node's topology is unknown. */
+function requireReachable({ volume: { id, segments }, cluster, nodeId, node }: Admission): void {
   if (!segments || (node?.topology === undefined && cluster.acceptAnyNode)) return;
   const from = node?.topology ?? {};
   if (isReachable(segments, from)) return;
   const there =
     Object.keys(from).length === 0 ? 'has reported no topology' : `is in "${formatSegments(from)}"`;
   throw preconditionProblem(
-    `volume "${id}" is in "${formatSegments(segments)}", and node "${nodeId}" ${there}`,
+    `volume "${id}" is in "${formatSegments(segments)}", but node "${nodeId}" ${there}`,
   );
 }
 
-/** FAILED_PRECONDITION, naming the other node, unless neither writes or both modes say who may write. */
-export function requireShareable(other: AttachmentRecord, asked: AskedAttachment): void {
-  const { volumeId } = asked;
-  const sides = [other, asked];
+/**
+ * Throws FAILED_PRECONDITION, which names another node, unless neither attachment writes or both modes allow
+ * the writers. While a reader may replay a journal, no node may write.
+ */
+export function requireShareable(others: readonly AttachmentRecord[], request: AttachRequest): void {
+  const other = others.find(one => !isShareable(one, request));
+  if (other)
+    throw preconditionProblem(`volume "${request.volumeId}" is attached to node ${nodeName(other, request)}`);
+}
+
+function isShareable(other: AttachmentRecord, request: AttachRequest): boolean {
+  const sides = [other, request];
   const modes = sides.map(({ capability }) => capability.accessMode);
   const writers = sides.filter(({ readonly }) => !readonly);
-  const shareable =
+  return (
     modes.every(mode => mode.startsWith('MULTI_NODE_')) &&
     (writers.every(({ capability }) => capability.accessMode === 'MULTI_NODE_MULTI_WRITER') ||
-      (writers.length === 1 && modes.every(mode => mode === 'MULTI_NODE_SINGLE_WRITER')));
-  if (!shareable)
-    throw preconditionProblem(`volume "${volumeId}" is attached to node ${nodeName(other, asked)}`);
+      (writers.length === 1 && modes.every(mode => mode === 'MULTI_NODE_SINGLE_WRITER'))) &&
+    !(other.reach?.mayReplay && writers.length > 0)
+  );
 }

@@ -1,47 +1,70 @@
-import type { Attachment } from '../../src/api/attachment.ts';
+import { isDroppedProtocol, type Attachment } from '../../src/api/attachment.ts';
 import { encryptionOf } from '../../src/api/filesystems.ts';
-import { readNodeId } from '../../src/api/ids.ts';
+import { clusterOf } from '../../src/api/ids.ts';
+import { limitProblem, limits } from '../../src/api/limits.ts';
 import type { AttachmentResource } from '../../src/api/node.ts';
-import { Problem } from '../../src/api/problem.ts';
+import type { NodeAccess } from '../backend.ts';
+import { preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import type { AttachmentRecord } from '../tables/attachments.ts';
+import type { Reader } from '../store.ts';
+import type { AttachmentCounts, AttachmentRecord } from '../tables/attachments.ts';
+import type { GrantRecord } from '../tables/grants.ts';
+import { nodeTable } from '../tables/nodes.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 
-/** A UUID of version 7 (RFC 9562), by which nodes know the older of two attachments: its first 48 bits are the time. */
+/**
+ * Makes a UUID of version 7 (RFC 9562). Its first 48 bits are the time, so that nodes can find the older of two attachments.
+ */
 export function newAttachmentId(atMs: number): string {
   const time = atMs.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${crypto.randomUUID().slice(15)}`;
 }
 
-/** What there is of a node's own, of a machine that has had its name with another key, and of other nodes. */
-export function apart(
+/** Splits a volume's attachments into the node's own and the attachments of other nodes. */
+export function groupByNode(
   attachments: readonly AttachmentRecord[],
   { cluster, nodeId }: Pick<AttachmentRecord, 'cluster' | 'nodeId'>,
 ) {
-  const { name } = readNodeId(nodeId);
-  const isOfName = (one: AttachmentRecord): boolean =>
-    one.cluster === cluster && readNodeId(one.nodeId).name === name;
-  const ofName = attachments.filter(isOfName);
-  return {
-    before: ofName.find(one => one.nodeId === nodeId),
-    former: ofName.find(one => one.nodeId !== nodeId),
-    others: attachments.filter(one => !ofName.includes(one)),
-  };
+  const isOwn = (one: AttachmentRecord): boolean => one.cluster === cluster && one.nodeId === nodeId;
+  return { before: attachments.find(isOwn), others: attachments.filter(one => !isOwn(one)) };
 }
 
-/** What is asked for of one attachment. */
-export type AskedAttachment = Omit<AttachmentRecord, 'attachmentId'>;
+/** Names the part of a volume that an attachment to the node changes. */
+export function nodePart({ cluster, nodeId }: Pick<AttachmentRecord, 'cluster' | 'nodeId'>): string {
+  return `${cluster}/${nodeId}`;
+}
 
-/** ALREADY_EXISTS for what is attached to the node otherwise than asked. */
-export function requireSame(before: AttachmentRecord, asked: AskedAttachment): void {
-  const attached = `volume "${asked.volumeId}" is attached to node "${asked.nodeId}"`;
-  if (before.readonly !== asked.readonly)
+/** The request for an attachment. */
+export type AttachRequest = Omit<AttachmentRecord, 'attachmentId'>;
+
+/** Throws ALREADY_EXISTS when the existing attachment differs from the request. */
+export function requireSame(before: AttachmentRecord, request: AttachRequest): void {
+  const attached = `volume "${request.volumeId}" is attached to node "${request.nodeId}"`;
+  if (before.readonly !== request.readonly)
     throw new Problem('ALREADY_EXISTS', `${attached} ${before.readonly ? 'read-only' : 'for writing'}`);
-  if (!sameJson(before.capability, asked.capability))
+  if (!sameJson(before.capability, request.capability))
     throw new Problem('ALREADY_EXISTS', `${attached} with another capability`);
 }
 
-/** True when a workload wrote to the volume as it is, or can now: what is encrypted says of itself that it is. */
+/** Throws FAILED_PRECONDITION when the volume or the cluster has the maximum number of attachments. */
+export function requireFew(
+  { ofVolume, ofCluster }: AttachmentCounts,
+  { volumeId, cluster }: Pick<AttachmentRecord, 'volumeId' | 'cluster'>,
+): void {
+  if (ofVolume >= limits.attachmentsPerVolume.max)
+    throw limitProblem(
+      'attachmentsPerVolume',
+      `volume "${volumeId}" at nodes of ${cluster === clusterOf(volumeId) ? 'its cluster' : 'clusters that share it'}`,
+      ofVolume + 1,
+    );
+  if (ofCluster >= limits.attachmentsPerCluster.max)
+    throw limitProblem('attachmentsPerCluster', `cluster "${cluster}"`, ofCluster + 1);
+}
+
+/**
+ * Returns true when a workload could write to the raw device. An encrypted device has a header that
+ * identifies it.
+ */
 export function isUsedRaw(
   { usedRaw, spec }: VolumeRecord,
   { capability, readonly }: AttachmentRecord,
@@ -50,15 +73,56 @@ export function isUsedRaw(
   return usedRaw || (isRaw && !readonly);
 }
 
-/** The attachment as the API shows it, unsigned. Its context stays the same for as long as it is attached, whatever becomes of the volume. */
+/**
+ * Gives `mayReplay` to a reader of a filesystem that is attached to no other node, and that its cluster may
+ * write. While it is attached, no writer can be attached (see `requireShareable`), so a journal to replay
+ * belongs to no mount elsewhere.
+ */
+export function replayRight(
+  { capability: { accessType, accessMode }, readonly }: AttachRequest,
+  {
+    grant,
+    others,
+  }: { readonly grant: GrantRecord | undefined; readonly others: readonly AttachmentRecord[] },
+): { readonly mayReplay?: true } {
+  const isAmongReaders = accessMode.startsWith('SINGLE_NODE_') || accessMode === 'MULTI_NODE_READER_ONLY';
+  const isReader = readonly && accessType === 'mount' && isAmongReaders;
+  return isReader && others.length === 0 && grant?.access !== 'read-only' ? { mayReplay: true } : {};
+}
+
+/** Makes the access that a backend gives the node of an attachment. */
+export function toAccess(
+  { nodeId, cluster, attachmentId, capability, readonly }: AttachmentRecord,
+  { topology, mayReplay }: { readonly [K in 'topology' | 'mayReplay']: NodeAccess[K] | undefined },
+): NodeAccess {
+  const own = { nodeId, cluster, attachmentId, capability, readonly, mayReplay };
+  return topology === undefined ? own : { ...own, topology };
+}
+
+/** Makes the access of a recorded attachment, with the topology that its cluster reports of the node now. */
+export async function readAccess(reader: Reader, record: AttachmentRecord): Promise<NodeAccess> {
+  const { cluster, nodeId, reach } = record;
+  const topology = (await nodeTable.find(reader, { cluster, nodeId }))?.spec.topology;
+  return toAccess(record, { topology, mayReplay: reach?.mayReplay });
+}
+
+/**
+ * Shows the attachment as the API does, unsigned. Its context stays the same while it is attached, even if
+ * the volume changes. FAILED_PRECONDITION for an attachment of an earlier release whose protocol is no longer
+ * offered.
+ */
 export function toResource(record: AttachmentRecord, volume: VolumeRecord): AttachmentResource {
   const { volumeId, nodeId, state, readonly, attachmentId, reach } = record;
   const resource = { volumeId, nodeId, state, readonly };
   if (state !== 'attached' || !reach) return resource;
+  if (isDroppedProtocol(reach.protocol))
+    throw preconditionProblem(
+      `volume "${volumeId}" is attached to node "${nodeId}" over ${reach.protocol}, which is no longer offered; detach it and attach it again`,
+    );
   const sizeBytes = record.sizeBytes ?? volume.sizeBytes;
   const encryption = encryptionOf(volume.spec.parameters);
   const isEmpty = volume.source === undefined && !volume.usedRaw && reach.mayFormat !== false;
-  // What encrypts is made on a raw device, too, and says of itself that it was.
+  // An encrypted volume is formatted even as a raw device, and its header shows that it was.
   const mayFormat = isEmpty && (record.capability.accessType === 'mount' || encryption !== undefined);
   const common = { attachmentId, sizeBytes, readonly, mayFormat, ...(encryption && { encryption }) };
   const attachment: Attachment = { ...reach, ...common };

@@ -4,8 +4,8 @@ import type { AttachmentResource } from '../../src/api/node.ts';
 import type { SignDetached } from '../pools/identity.ts';
 
 /**
- * The resource with its attachment signed for this volume and this node, where both have a key: an agent that has none may be
- * of a release that knows no signatures, and would refuse one.
+ * Signs the attachment for this volume and node, if both the gateway and the node have a key. An agent
+ * without a key may be of a release that refuses signatures.
  */
 export async function signed(
   resource: AttachmentResource,

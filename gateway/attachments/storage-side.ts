@@ -2,13 +2,25 @@ import type { Reach } from '../../src/api/attachment.ts';
 import type { NodeAccess } from '../backend.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { type AttachmentRecord, attachmentTable } from '../tables/attachments.ts';
+import {
+  addAttachment,
+  type AttachmentRecord,
+  attachmentTable,
+  removeAttachment,
+} from '../tables/attachments.ts';
 import { findAtStorage, type VolumeRecord } from '../tables/volumes.ts';
+import { readAccess } from './record.ts';
 import { toKnownVolume, toVolumeRef } from '../volumes/record.ts';
 
-type Settling = { readonly volume: VolumeRecord; readonly found: AttachmentRecord | undefined };
+type Settlement = {
+  readonly volume: VolumeRecord;
+  readonly found: AttachmentRecord | undefined;
+  /** The node's access by the record that was found. */
+  readonly access: NodeAccess | undefined;
+  readonly isOurs: boolean;
+};
 
-/** What attaching does at the storage, and what puts right what was done there too late. */
+/** Makes the calls to the storage, and the correction of late calls. */
 export function createStorageSide(pools: ServiceOptions['pools']) {
   const attachIn = (volume: VolumeRecord, access: NodeAccess): Promise<Reach> =>
     pools.get(volume.pool).backend.attach(toKnownVolume(volume), access);
@@ -16,11 +28,11 @@ export function createStorageSide(pools: ServiceOptions['pools']) {
     pools.get(volume.pool).backend.detach(toVolumeRef(volume), nodeId, cluster);
 
   /**
-   * What was done too late may have let the node in, or shut it out: it is let in if, and only if, that is recorded. Another
-   * cluster may have the volume now, whose record says it.
+   * Corrects a late call, which may have admitted or shut out the node: afterwards the storage admits the
+   * node exactly if that is recorded. Another cluster may have the volume now; then its record counts.
    */
-  function settle(begun: VolumeRecord, late: AttachmentRecord): Operation<Settling, void, void> {
-    const { id, nonce } = begun;
+  function settle(lateVolume: VolumeRecord, late: AttachmentRecord): Operation<Settlement, void, void> {
+    const { id, nonce } = lateVolume;
     return {
       operation: 'settle',
       subject: { nodeId: late.nodeId },
@@ -28,25 +40,26 @@ export function createStorageSide(pools: ServiceOptions['pools']) {
       claims: [{ kind: 'volume', id }],
       pool: ({ volume }) => volume.pool,
       async intend(sql) {
-        const volume = await findAtStorage(sql, toVolumeRef(begun).id);
+        const volume = await findAtStorage(sql, toVolumeRef(lateVolume).id);
         if (volume?.nonce !== nonce) return { result: undefined };
         const found = await attachmentTable.find(sql, { ...late, volumeId: volume.id });
         const isOurs = volume.id === id && volume.state !== 'deleted';
-        // What is begun is finished by others.
+        // Unfinished work is finished by its own operation.
         if (found && (!isOurs || found.state !== 'attached')) return { result: undefined };
-        if (isOurs)
-          await attachmentTable.replace(sql, { ...late, ...found, state: found ? 'attaching' : 'detaching' });
-        return { intent: { volume, found } };
+        if (isOurs && found) await attachmentTable.update(sql, found, { state: 'attaching' });
+        if (isOurs && !found) await addAttachment(sql, { ...late, state: 'detaching' });
+        const access = found && (await readAccess(sql, found));
+        return { intent: { volume, found, access, isOurs } };
       },
-      async act({ volume, found }) {
-        if (found) await attachIn(volume, found);
+      async act({ volume, access }) {
+        if (access) await attachIn(volume, access);
         else await detachIn(volume, late);
       },
-      async succeed(sql, { intent: { found } }) {
+      async succeed(sql, { intent: { found, isOurs } }) {
         if (found) await attachmentTable.replace(sql, found);
-        else await attachmentTable.remove(sql, late);
+        else if (isOurs) await removeAttachment(sql, late);
       },
-      // A sweep goes on with it.
+      // A sweep continues.
       fail: async () => {},
     };
   }

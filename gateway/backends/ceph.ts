@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accessModes } from '../../src/api/storage.ts';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import type { Backend, BackendPlugin, OwnerMark } from '../backend.ts';
-import { absoluteDirectory, byteCount } from '../configuration/schemas.ts';
+import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
 import { createAttachments, readMonitors, type Mode } from './ceph/attachments.ts';
 import { createChanges } from './ceph/changes.ts';
 import { checkPool } from './ceph/check.ts';
@@ -16,10 +16,13 @@ import { createShareVolumes } from './ceph/shares/volumes.ts';
 import { createSnapshots } from './ceph/snapshots.ts';
 import { createVolumes } from './ceph/volumes.ts';
 
-/** What stands in a command and in a user's rights as it is. */
+/** A word that is safe in commands and in a user's capabilities without quoting. */
 const word = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/, 'holds something else than letters, digits, ., _ and -');
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9_.-]*$/,
+    'use letters, digits, ., _ and - only, and begin with a letter or a digit',
+  );
 
 const settings = z
   .strictObject({
@@ -27,27 +30,32 @@ const settings = z
     user: word.default('fairlead').describe('the user of CephX, without "client."'),
     keyring: absoluteDirectory
       .optional()
-      .describe("the file with the user's key; else ceph.client.USER.keyring in /etc/ceph"),
+      .describe("the file with the user's key; default: /etc/ceph/ceph.client.USER.keyring"),
     pool: word.optional().describe('the pool of the images, initialized for RBD (rbd pool init)'),
-    filesystem: word.optional().describe('instead of a pool: the CephFS whose directories are the volumes'),
+    filesystem: word
+      .optional()
+      .describe('the CephFS that holds the volumes as directories, instead of a pool'),
     mode: z
       .enum(['legacy', 'crc', 'secure'])
       .default('legacy')
       .describe(
-        'how nodes speak with the cluster: messenger 1, or 2 (Linux 5.11 or later) without or with encryption',
+        'protocol between nodes and cluster: messenger 1 (legacy), or 2 (Linux 5.11 or later) without (crc) or with encryption (secure)',
       ),
     capacity: byteCount
       .optional()
-      .describe('bytes that volumes and snapshots may reserve; else what the pool or filesystem has'),
+      .describe('bytes that volumes and snapshots may reserve; default: the size of the pool or filesystem'),
   })
   .refine(
     ({ pool, filesystem }) => (pool === undefined) !== (filesystem === undefined),
-    'there must be either "pool" or "filesystem"',
+    'set exactly one of "pool" and "filesystem"',
   );
 
 type Settings = z.output<typeof settings>;
 
-/** Volumes as images (RBD) or directories (CephFS) of a Ceph cluster, which nodes reach by their kernels. */
+/**
+ * Stores volumes as images (RBD) or directories (CephFS) of a Ceph cluster. Nodes use them with their kernel's
+ * clients.
+ */
 export const ceph: BackendPlugin<typeof settings> = {
   settings,
   check: ({ pool, filesystem, mode, ...login }) => checkPool({ ...loginOf(login), pool, filesystem, mode }),
@@ -77,6 +85,8 @@ function openImages(pool: RbdPool, mode: Mode) {
   return {
     accessModes: accessModes.filter(one => one.startsWith('SINGLE_NODE')),
     accessTypes: ['mount', 'block'] as const,
+    // No bound on addresses: the cluster itself names its monitors, and requires a key.
+    attachmentBounds: { protocols: ['rbd'] as const },
     ...createVolumes(pool),
     ...createAttachments(pool, mode),
     snapshots: createSnapshots(pool),
@@ -91,6 +101,7 @@ async function openShares(filesystem: Filesystem, mode: Mode) {
     accessModes,
     accessTypes: ['mount'] as const,
     areShares: true as const,
+    attachmentBounds: { protocols: ['cephfs'] as const },
     ...createShareVolumes(filesystem),
     ...createShareAttachments(filesystem, mode),
     snapshots: createShareSnapshots(filesystem),
@@ -110,15 +121,15 @@ type Usage = {
   }[];
 };
 
-/** What the pool holds and may still hold, counted once for all copies of it. */
+/** Reads the bytes that a pool holds and can still hold, each byte counted once for all replicas. */
 async function readCapacity({ askCeph }: Commands, name: string): Promise<number> {
   const usage = await askCeph<Usage>('df');
   const stats = usage?.pools.find(one => one.name === name)?.stats;
-  if (!stats) throw unavailableProblem(`the cluster does not tell what pool "${name}" has`);
+  if (!stats) throw unavailableProblem(`the Ceph cluster reports no usage of pool "${name}"`);
   return stats.stored + stats.max_avail;
 }
 
-/** Beside the monitors' own settings. */
+/** Stores the owner mark among the monitors' configuration keys. */
 function createOwnerMark({ ceph: run }: Commands, key: string): OwnerMark {
   return {
     async read() {

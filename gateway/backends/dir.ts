@@ -8,8 +8,8 @@ import { directoryFaults, requireWritableDirectory } from '../../src/lib/directo
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import { exec } from '../../src/lib/exec.ts';
 import { isAtOrBelow, originOf, parseMountinfo } from '../../src/lib/linux/mountinfo.ts';
-import type { Backend, BackendPlugin, HealthEntry, VolumeRef } from '../backend.ts';
-import { absoluteDirectory, byteCount } from '../configuration/schemas.ts';
+import type { Backend, BackendPlugin, HealthEntry, PoolContext, VolumeRef } from '../backend.ts';
+import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
 import {
   codeOf,
   commandProblem,
@@ -23,81 +23,95 @@ import {
   requireId,
   syncDirectory,
   vacateTimeoutMs,
-} from './local/files.ts';
-import { isAnothers, mark, requireMadeFor, requireNotAnothers, unmark } from './local/marks.ts';
+} from '../local/files.ts';
+import { isForeign, mark, requireMadeFor, requireNotForeign, unmark } from '../local/marks.ts';
 
 const poolDirectory = 'the directory';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
-    'directory of the volumes; without nfs it must be at the same path on the node that uses them',
+    'directory of the volumes; without nfs it must have the same path on the node',
   ),
   nfs: z
     .strictObject({
       server: z
-        .union([z.ipv6(), z.hostname().regex(/[^.]$/)], 'neither a host name nor an address')
-        .describe('host name or address of the NFS server that exports it'),
-      path: absoluteDirectory.describe('the path of the directory as the server exports it'),
+        .union([z.ipv6(), z.hostname().regex(/[^.]$/)], 'use a host name or an IP address')
+        .describe('host name or address of the NFS server of the directory'),
+      path: absoluteDirectory.describe('path of the directory on the NFS server'),
     })
     .optional()
-    .describe('without it nodes bind directories of their own machine'),
+    .describe('the NFS server for nodes; without it they bind-mount local directories'),
   capacity: byteCount
     .optional()
-    .describe('bytes that all volumes together may have; else what the filesystem has'),
+    .describe('maximum bytes of all volumes together; default: the size of the filesystem'),
 });
 
-/** For the gateway's user and group; who else may come in is for whoever mounts the volume to say. */
+/** Access for the gateway's user and group. The mounting side decides about other users. */
 const mode = 0o770;
-/** A directory that no volume's id can name. */
+/** The trash directory; no volume's id is equal to this name. */
 const trashName = '.trash';
-/** How long one removal may take before the next call continues it, in milliseconds. */
+/** The time limit for one removal, in ms; the next call continues it. */
 const removeTimeoutMs = 120_000;
 
 type Settings = z.output<typeof settings>;
 
-/** Volumes as directories, which many nodes write at once: bound on this machine, or over NFS. */
+/**
+ * Stores volumes as directories. Many nodes can write to one at once, through a bind mount on this machine or over
+ * NFS.
+ */
 export const dir: BackendPlugin<typeof settings> = {
   settings,
   check: ({ dir: directory }) => directoryFaults(directory, poolDirectory),
   open: openDirectories,
 };
 
-async function openDirectories({ dir: directory, nfs, capacity }: Settings): Promise<Backend> {
+async function openDirectories(
+  { dir: directory, nfs, capacity }: Settings,
+  { log }: Pick<PoolContext, 'log'>,
+): Promise<Backend> {
   const protocol = nfs ? 'nfs' : 'bind';
   const root = await requireWritableDirectory(directory, poolDirectory);
-  // What lies on a server may have several gateways: nothing is there but the volumes themselves.
-  const release = nfs ? undefined : await lockDirectory(root, poolDirectory, vacateTimeoutMs);
-  // Continues removals that were interrupted. Where that fails now, the delete itself comes again and reports it.
+  // Several gateways may share a directory on a server, so there is no lock, and nothing but the volumes is stored
+  // there.
+  const release = nfs
+    ? undefined
+    : await lockDirectory(root, poolDirectory, { waitMs: vacateTimeoutMs, log });
+  // Continues interrupted removals. A failure here is ignored: the repeated delete reports it.
   void emptyTrash(root, () => true).catch(() => {});
-  const place = openPlace(root);
+  const volumesRoot = openRoot(root);
   return {
     name: 'dir',
     accessModes,
     accessTypes: ['mount'],
     areShares: true,
+    attachmentBounds: nfs
+      ? { protocols: ['nfs'], addresses: [nfs.server], roots: [nfs.path] }
+      : { protocols: ['bind'], roots: [root] },
+    listedAs: `a directory CLUSTER.NAME in "${root}"`,
     sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
     parameters: z.strictObject({}),
-    ...createVolumes(place, protocol),
+    ...createVolumes(volumesRoot, protocol),
     async attach(volume, { capability }) {
       const { id } = volume;
       requireFilesystem(capability, protocol);
-      const path = await place.find(volume);
+      const path = await volumesRoot.find(volume);
       if (path === undefined) throw preconditionProblem(`the directory of volume "${id}" is missing`);
       return nfs
         ? { protocol: 'nfs', server: nfs.server, path: posix.join(nfs.path, id) }
         : { protocol: 'bind', path };
     },
-    // A server that is not asked shuts nobody out: that the node has unmounted the volume is the caller's word.
+    // Nothing to do: this backend cannot cut a node off from the server, so it trusts the caller that the node has
+    // unmounted the volume.
     detach: async () => {},
-    capacity: async () => ({ totalBytes: capacity ?? (await usableBytes(place)) }),
+    capacity: async () => ({ totalBytes: capacity ?? (await usableBytes(volumesRoot)) }),
     owner: createOwnerMark(root),
     close: async () => release?.(),
   };
 }
 
-/** What the root's filesystem has for its users in all, in use or not. */
-async function usableBytes({ root, requireInPlace }: Place): Promise<number> {
-  requireInPlace();
+/** The bytes that the root's filesystem has for its users, used and free. */
+async function usableBytes({ root, requireInRoot }: Root): Promise<number> {
+  requireInRoot();
   const { blocks, bfree, bavail, bsize } = await statfs(root);
   return (blocks - bfree + bavail) * bsize;
 }
@@ -105,32 +119,35 @@ async function usableBytes({ root, requireInPlace }: Place): Promise<number> {
 function requireFilesystem({ fsType }: Capability, protocol: string): void {
   if (fsType === undefined || fsType === protocol) return;
   throw invalidProblem(
-    `filesystem "${fsType}" cannot be used: a volume of backend "dir" is a directory of a filesystem that is there`,
+    `filesystem "${fsType}" cannot be used: a volume of backend "dir" is a directory of an existing filesystem; leave the filesystem out`,
   );
 }
 
-/** One directory for each volume. Nothing records or enforces a size: it is what was asked for. */
+/**
+ * Manages one directory for each volume. Sizes are neither stored nor enforced: a volume's size is the requested one.
+ */
 function createVolumes(
-  { root, find, pathOf, requireInPlace }: Place,
+  { root, find, pathOf, requireInRoot }: Root,
   protocol: string,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
   return {
     async create({ id, nonce, requiredBytes, capabilities }) {
       for (const capability of capabilities) requireFilesystem(capability, protocol);
       const path = await find({ id });
-      const [made, what] = [pathOf(id), `the directory of volume "${id}"`];
-      // An empty directory without a mark is what an unfinished create left; one that holds data is never given to a new volume.
+      const [directory, noun] = [pathOf(id), `the directory of volume "${id}"`];
+      // An empty directory without a mark is left from an unfinished create. A directory with data never becomes a
+      // new volume.
       const holdsData = path !== undefined && (await readdir(path)).length > 0;
-      if (holdsData) requireMadeFor(path, nonce, what);
+      if (holdsData) requireMadeFor(path, nonce, noun);
       try {
-        await mkdir(made, { mode }).catch(ignore('EEXIST'));
-        if (!holdsData) mark(made, nonce, { what });
-        // The mode is set whatever the process masks.
-        await syncDirectory(made, mode);
+        await mkdir(directory, { mode }).catch(ignore('EEXIST'));
+        if (!holdsData) mark(directory, nonce, { what: noun });
+        // Sets the mode explicitly, because the process's umask may have narrowed it.
+        await syncDirectory(directory, mode);
         await syncDirectory(root);
       } catch (error) {
-        // Without the root it may still be made later.
-        throw codeOf(error) === 'ENOENT' ? error : fileProblem(error, what);
+        // ENOENT means that the root is missing, and a later try may succeed.
+        throw codeOf(error) === 'ENOENT' ? error : fileProblem(error, noun);
       }
       return { sizeBytes: requiredBytes };
     },
@@ -156,37 +173,43 @@ function createVolumes(
     volumeHealth: async volume => healthOf(root, pathOf(volume.id), volume),
 
     async *list() {
-      requireInPlace();
+      requireInRoot();
       for (const entry of await readdir(root, { withFileTypes: true }))
         if (entry.isDirectory() && isId(entry.name)) yield entry.name;
     },
   };
 }
 
-type Place = ReturnType<typeof openPlace>;
+type Root = ReturnType<typeof openRoot>;
 
-/** Where the volumes lie, for as long as it is there: UNAVAILABLE afterwards. */
-function openPlace(root: string) {
-  const requireInPlace = guardDirectory(root);
-  /** Right below the root; INVALID_ARGUMENT for what is no volume's id. */
+/** The directory of the volumes. Every use is UNAVAILABLE once the path leads elsewhere. */
+function openRoot(root: string) {
+  const requireInRoot = guardDirectory(root);
+  /** The path of a volume's directory, always directly below the root. INVALID_ARGUMENT for an invalid id. */
   const pathOf = (id: string): string => {
     const path = join(root, requireId(id, 'volume'));
-    requireInPlace();
+    requireInRoot();
     return path;
   };
   return {
     root,
-    requireInPlace,
+    requireInRoot,
     pathOf,
-    /** The path of a volume's directory; undefined when it is missing, FAILED_PRECONDITION for what is no directory. */
+    /**
+     * Finds the directory of a volume. Undefined if it is missing or belongs to another volume; FAILED_PRECONDITION
+     * if the path is not a directory.
+     */
     async find({ id, nonce }: VolumeRef): Promise<string | undefined> {
       const path = pathOf(id);
-      return (await hasDirectory(path)) && !isAnothers(path, nonce) ? path : undefined;
+      return (await hasDirectory(path)) && !isForeign(path, nonce) ? path : undefined;
     },
   };
 }
 
-/** FAILED_PRECONDITION while this machine has the directory or a part of it mounted; others' mounts it cannot see. */
+/**
+ * FAILED_PRECONDITION while this machine has mounted the directory or a part of it. Mounts of other machines are
+ * invisible here.
+ */
 async function requireUnmounted(path: string, id: string): Promise<void> {
   const mounts = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
   const origin = originOf(mounts, path);
@@ -197,20 +220,20 @@ async function requireUnmounted(path: string, id: string): Promise<void> {
   if (mount) throw preconditionProblem(`volume "${id}" is still mounted at "${mount.path}"`);
 }
 
-/** Takes a volume's directory away at one instant, durably: it never shows as half a volume. */
+/** Moves a volume's directory to the trash in one durable step, so that half a volume is never visible. */
 async function discard(root: string, { id, nonce }: VolumeRef): Promise<void> {
   const [path, trash] = [join(root, id), join(root, trashName)];
   const discarded = join(trash, `${id}.${randomBytes(8).toString('hex')}`);
   await mkdir(trash, { mode: 0o700 }).catch(ignore('EEXIST'));
   await hasDirectory(trash);
   await rename(path, discarded);
-  // On a server another gateway may have replaced it since it was looked at.
-  if (isAnothers(path, nonce)) return rename(discarded, path);
+  // On a shared server another gateway may have replaced the directory since the check.
+  if (isForeign(path, nonce)) return rename(discarded, path);
   await syncDirectory(trash);
   await syncDirectory(root);
 }
 
-/** Removes what is in the trash of the chosen volumes; nothing there is fine. */
+/** Removes the chosen volumes from the trash, if there are any. */
 async function emptyTrash(root: string, isChosen: (id: string) => boolean): Promise<void> {
   const trash = join(root, trashName);
   if (!(await hasDirectory(trash))) return;
@@ -220,28 +243,28 @@ async function emptyTrash(root: string, isChosen: (id: string) => boolean): Prom
   }
 }
 
-/** False when nothing is there; FAILED_PRECONDITION for what is no directory, such as a symbolic link. */
+/** False if the path is missing; FAILED_PRECONDITION if it is not a directory, such as a symbolic link. */
 async function hasDirectory(path: string): Promise<boolean> {
   const found = await lstat(path).catch(ignore('ENOENT'));
   if (!found || found.isDirectory()) return found !== undefined;
   throw preconditionProblem(`"${path}" is not a directory`);
 }
 
-/** Removes a tree. Links in it are removed and never followed; what is mounted in it stays, and is an error. */
+/** Removes a tree. Symbolic links in it are removed, not followed. Mounts in it are kept, and fail the call. */
 async function removeTree(path: string): Promise<void> {
   const args = ['-r', '-f', '--one-file-system', '--', path];
   const result = await exec('rm', args, { timeoutMs: removeTimeoutMs });
   if (result.status !== 0) throw commandProblem('rm', `remove "${path}"`, result);
 }
 
-/** What is wrong with a volume's directory and with the filesystem, which nothing keeps one volume from filling. */
+/** Reports the faults of a volume's directory and of the filesystem, which any volume can fill for the others. */
 async function healthOf(
   root: string,
   path: string,
   { id, nonce }: VolumeRef,
 ): Promise<readonly HealthEntry[]> {
   try {
-    requireNotAnothers(path, nonce, poolDirectory);
+    requireNotForeign(path, nonce, poolDirectory);
     if (!(await lstat(path)).isDirectory()) {
       const message = `"${path}" of volume "${id}" is not a directory`;
       return [{ status: 'DATA_LOSS', reason: 'DirectoryReplaced', message }];

@@ -1,11 +1,13 @@
-import { statfs } from 'node:fs/promises';
+import { readdir, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import { z } from 'zod';
+import { isDroppedProtocol } from '../../src/api/attachment.ts';
 import { asProblem } from '../../src/api/problem.ts';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
 import type { AttachedVolume, Backend, BackendPlugin } from '../backend.ts';
-import { absoluteDirectory, byteCount } from '../configuration/schemas.ts';
+import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
 import type { Export, ExportedAttachment } from '../export.ts';
 import { exportSettings, openExport } from '../exports/index.ts';
 import { openLoop } from '../exports/loop.ts';
@@ -13,40 +15,43 @@ import { createChanges } from './image/changes.ts';
 import { allocatedBytes, type ImagePool, openPool } from './image/pool.ts';
 import { createSnapshots } from './image/snapshots.ts';
 import { createImages, createPreallocation, requireImage } from './image/volumes.ts';
-import { createOwnerMark, vacateTimeoutMs } from './local/files.ts';
-import { readPoolKey } from './local/pool-key.ts';
+import { createOwnerMark, ignore, vacateTimeoutMs } from '../local/files.ts';
+import { readPoolKey } from '../local/pool-key.ts';
 
 const settings = z.strictObject({
   dir: absoluteDirectory.describe(
-    'directory of the image files; without export it must be at the same path on the node that uses them',
+    'directory of the image files; without export it must have the same path on the node',
   ),
   capacity: byteCount
     .optional()
-    .describe('bytes that all images together may have; else what the filesystem can hold at the start'),
+    .describe('maximum bytes of all images together; default: the room of the filesystem at the start'),
   export: exportSettings
     .optional()
-    .describe('how nodes on other machines reach the volumes; without it they are for this machine alone'),
+    .describe('the export of volumes to nodes on other machines; without it only this machine can use them'),
 });
 
 const what = 'the image directory';
-const loopAlone = { protocol: 'loop' } as const;
+const loopOnly = { protocol: 'loop' } as const;
 
-/** Volumes as sparse files in a directory of this machine, used there through loop devices, or exported to others. */
+/**
+ * Stores volumes as sparse files in a directory of this machine, and attaches them as loop devices or through an
+ * export.
+ */
 export const image: BackendPlugin<typeof settings> = {
   settings,
-  async check({ dir, export: chosen = loopAlone }) {
-    // Nothing is derived from the key by what looks only.
+  async check({ dir, export: chosen = loopOnly }) {
+    // A check derives nothing from the key, so any key will do.
     const context = { root: dir, log: silentLog, poolKey: async () => new Uint8Array(32) };
-    const lacks = (await (await openExport(chosen, context)).check?.()) ?? [];
-    return [...(await directoryFaults(dir, what)), ...lacks.map(lack => `export: ${lack}`)];
+    const exportFaults = await findExportFaults(await openExport(chosen, context), dir);
+    return [...(await directoryFaults(dir, what)), ...exportFaults.map(fault => `export: ${fault}`)];
   },
-  async open({ dir, capacity, export: chosen = loopAlone }, { log }) {
+  async open({ dir, capacity, export: chosen = loopOnly }, { log }) {
     const root = await requireWritableDirectory(dir, what);
-    const release = await lockDirectory(root, what, vacateTimeoutMs);
+    const release = await lockDirectory(root, what, { waitMs: vacateTimeoutMs, log });
     try {
       const exported = await openExport(chosen, { root, log, poolKey: () => readPoolKey(root) });
-      const faults = await exported.check?.();
-      if (faults?.length) throw new Error(`export: ${faults.join('; ')}`);
+      const faults = await findExportFaults(exported, root);
+      if (faults.length > 0) throw new Error(`export: ${faults.join('; ')}`);
       const backend = await openImages(root, capacity, { exported, log });
       let closing: Promise<void> | undefined;
       return { ...backend, close: () => (closing ??= backend.close().finally(release)) };
@@ -57,14 +62,27 @@ export const image: BackendPlugin<typeof settings> = {
   },
 };
 
-/** How its images leave the machine, and who is told of those that do not. */
-type Exporting = { readonly exported: Export; readonly log: Log };
+/**
+ * Lists the reasons not to export the images, one line each. An nbd-server of an earlier release may still write to an
+ * image whose volume counts as detached.
+ */
+async function findExportFaults(exported: Export, root: string): Promise<readonly string[]> {
+  const directory = join(root, '.nbd');
+  const servers = (await readdir(directory).catch(ignore('ENOENT'))) ?? [];
+  const faults = (await exported.check?.()) ?? [];
+  if (servers.length === 0) return faults;
+  const left = `nbd is no longer offered, and "${directory}" names servers of it: end them, then remove the directory`;
+  return [left, ...faults];
+}
 
-/** Opens the backend on a directory that no other process opens now. */
+/** The export of the images, and the log for images that cannot be exported. */
+type ExportContext = { readonly exported: Export; readonly log: Log };
+
+/** Opens the backend on a directory that no other process has open. */
 export async function openImages(
   root: string,
   capacity?: number,
-  { exported, log }: Exporting = { exported: openLoop(), log: silentLog },
+  { exported, log }: ExportContext = { exported: openLoop(), log: silentLog },
 ) {
   const pool = openPool(root, exported);
   await pool.images.sync();
@@ -72,6 +90,11 @@ export async function openImages(
   const modification = await createPreallocation(pool);
   return {
     name: 'image',
+    attachmentBounds: {
+      protocols: [exported.protocol],
+      ...(exported.addresses && { addresses: exported.addresses }),
+      ...(exported.protocol === 'loop' && { roots: [root] }),
+    },
     ...createImages(pool),
     accessModes: exported.accessModes,
     accessTypes: ['mount', 'block'],
@@ -79,6 +102,7 @@ export async function openImages(
     sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
     sources: ['snapshot', 'volume'],
     snapshots: createSnapshots(pool),
+    listedAs: `a file CLUSTER.NAME.img in "${root}", listed as CLUSTER.NAME`,
     changes: createChanges(pool),
     ...(modification && { modification }),
     owner: createOwnerMark(root),
@@ -92,7 +116,7 @@ export async function openImages(
   } satisfies Backend;
 }
 
-/** One whose image is missing keeps no other from its nodes. */
+/** Yields the attached images. Logs and skips an image that is missing, so that the others can be exported. */
 async function* imagesOf(
   pool: ImagePool,
   attached: AsyncIterable<AttachedVolume>,
@@ -100,20 +124,26 @@ async function* imagesOf(
 ): AsyncGenerator<ExportedAttachment> {
   for await (const { volume, access, reach } of attached) {
     const { protocol } = pool.exported;
+    if (reach && isDroppedProtocol(reach.protocol)) {
+      const { nodeId } = access;
+      const detail = `${reach.protocol} is no longer offered: detach it and attach it again`;
+      log.error('cannot export an attached volume', { volumeId: volume.id, nodeId, detail });
+      continue;
+    }
     if (reach && reach.protocol !== protocol)
       throw new Error(
-        `export: volume "${volume.id}" is attached to node "${access.nodeId}" over ${reach.protocol}; detach it before that becomes ${protocol}`,
+        `export: volume "${volume.id}" is attached to node "${access.nodeId}" over ${reach.protocol}; detach it before you change the export to ${protocol}`,
       );
     try {
       yield { volume: await requireImage(pool, volume), access, reach };
     } catch (error) {
       const { code, detail } = asProblem(error);
-      log.error('a volume that is attached cannot be exported', { volumeId: volume.id, code, detail });
+      log.error('cannot export an attached volume', { volumeId: volume.id, code, detail });
     }
   }
 }
 
-/** What the filesystem could hold of images and snapshots now, in bytes: its free space and what they have of it. */
+/** Measures the room for images and snapshots in bytes: the free space, and the space that they use already. */
 async function measureCapacity({ root, images, snapshots }: ImagePool): Promise<number> {
   let heldBytes = 0;
   for (const files of [images, snapshots]) {
@@ -121,6 +151,6 @@ async function measureCapacity({ root, images, snapshots }: ImagePool): Promise<
     for (const bytes of await Promise.all(paths.map(allocatedBytes))) heldBytes += bytes;
   }
   const { blocks, bfree, bavail, bsize } = await statfs(root);
-  // Files that share blocks show them each, so that together they may show more than the filesystem has in use.
+  // Files that share blocks each count them, so their sum can exceed the space in use.
   return bavail * bsize + Math.min(heldBytes, (blocks - bfree) * bsize);
 }

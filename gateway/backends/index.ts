@@ -4,5 +4,5 @@ import { image } from './image.ts';
 import { memory } from './memory.ts';
 import { rest } from './rest.ts';
 
-/** Every backend, by the name that chooses it. */
+/** All backends, by the name in a pool's setting `backend`. */
 export const backends = { ceph, dir, image, memory, rest } as const;

@@ -13,38 +13,42 @@ import type {
   Snapshots,
   VolumeRef,
 } from '../backend.ts';
-import { byteCount } from '../configuration/schemas.ts';
+import { byteCount } from '../local/settings-schemas.ts';
 
 const settings = z.strictObject({
-  capacity: byteCount.default(2 ** 40).describe('bytes that all volumes together may have'),
+  capacity: byteCount.default(2 ** 40).describe('maximum bytes of all volumes together'),
 });
 
 const blockBytes = 4_096;
 
-/** Volumes that are only counted, and end with the process: for tests and for a first look at the API. */
+/** Keeps volumes in memory until the process ends, for tests and for a first look at the API. */
 export const memory: BackendPlugin<typeof settings> = {
   settings,
   open: async values => openMemory(values),
 };
 
-/** The backend, and what stands in for a node that writes to its volumes and reads them. */
+/** The backend with a stand-in for a node that writes to its volumes and reads them. */
 export interface MemoryBackend extends Backend {
   write(volumeId: string, offset: number, bytes: Uint8Array): void;
   read(volumeId: string, offset: number, length: number): Uint8Array;
 }
 
 type Write = { readonly offset: number; readonly bytes: Uint8Array };
-/** What a volume or a snapshot holds: all writes in their order, so that a copy is as cheap as its list. */
+/** The content of a volume or a snapshot: all writes in order. A copy shares the list. */
 type Disk = { readonly nonce: string; readonly sizeBytes: number; readonly writes: readonly Write[] };
-type Snapshot = { readonly disk: Disk; readonly made: CreatedSnapshot };
-type Shelf = { readonly volumes: Map<string, Disk>; readonly snapshots: Map<string, Snapshot> };
+type Snapshot = { readonly disk: Disk; readonly result: CreatedSnapshot };
+type Contents = { readonly volumes: Map<string, Disk>; readonly snapshots: Map<string, Snapshot> };
 
-/** Opens a backend that holds nothing. */
+/** The directory of attached devices, as a node would see it; it holds no file. */
+const directory = '/dev/shm';
+
+/** Opens an empty backend. */
 export function openMemory({ capacity }: z.output<typeof settings>): MemoryBackend {
-  const shelf: Shelf = { volumes: new Map(), snapshots: new Map() };
-  const { volumes } = shelf;
+  const contents: Contents = { volumes: new Map(), snapshots: new Map() };
+  const { volumes } = contents;
   return {
     name: 'memory',
+    attachmentBounds: { protocols: ['loop'], roots: [directory] },
     accessModes,
     accessTypes,
     parameters: z.strictObject({}),
@@ -52,10 +56,10 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
     sources: ['snapshot', 'volume'],
     async create(volume) {
       const { id, nonce, requiredBytes: sizeBytes } = volume;
-      const made = volumes.get(id) ?? { nonce, sizeBytes, writes: writesOf(shelf, volume) };
-      requireMadeFor(made, volume);
-      volumes.set(id, made);
-      return { sizeBytes: made.sizeBytes };
+      const disk = volumes.get(id) ?? { nonce, sizeBytes, writes: writesOf(contents, volume) };
+      requireMadeFor(disk, volume);
+      volumes.set(id, disk);
+      return { sizeBytes: disk.sizeBytes };
     },
     async delete({ id, nonce }) {
       if (!nonce || volumes.get(id)?.nonce === nonce) volumes.delete(id);
@@ -63,7 +67,7 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
     async attach(volume) {
       const { id } = volume;
       requireOwn(volumes, volume);
-      return { protocol: 'loop', path: `/dev/shm/${id}.img` };
+      return { protocol: 'loop', path: `${directory}/${id}.img` };
     },
     detach: async () => {},
     async expand(volume, { requiredBytes }) {
@@ -81,32 +85,32 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
         requireOwn(volumes, volume);
       },
     },
-    snapshots: createSnapshots(shelf),
-    changes: createChanges(shelf),
+    snapshots: createSnapshots(contents),
+    changes: createChanges(contents),
     async volumeHealth({ id, nonce }) {
       const disk = volumes.get(id);
       if (disk && (!nonce || disk.nonce === nonce)) return [];
-      return [{ status: 'DATA_LOSS', reason: 'VolumeMissing', message: 'the volume is not there' }];
+      return [{ status: 'DATA_LOSS', reason: 'VolumeMissing', message: 'the volume is missing' }];
     },
     capacity: async () => ({ totalBytes: capacity }),
     async *list() {
       yield* volumes.keys();
     },
-    write(id, offset, content) {
-      const volume = requireThere(volumes.get(id), id);
-      const write = { offset, bytes: Uint8Array.from(content) };
+    write(id, offset, bytes) {
+      const volume = requireFound(volumes.get(id), id);
+      const write = { offset, bytes: Uint8Array.from(bytes) };
       volumes.set(id, { ...volume, writes: [...volume.writes, write] });
     },
-    read: (id, offset, length) => read(requireThere(volumes.get(id), id), offset, length),
+    read: (id, offset, length) => read(requireFound(volumes.get(id), id), offset, length),
   };
 }
 
-function createSnapshots({ volumes, snapshots }: Shelf): Snapshots {
+function createSnapshots({ volumes, snapshots }: Contents): Snapshots {
   const take = ({ id, nonce, volume }: NewSnapshot): CreatedSnapshot => {
     const disk = requireOwn(volumes, volume);
     const taken = snapshots.getOrInsertComputed(id, () => copyOf({ ...disk, nonce }));
     requireMadeFor(taken.disk, { id, nonce });
-    return taken.made;
+    return taken.result;
   };
   return {
     parameters: z.strictObject({}),
@@ -124,8 +128,8 @@ function createSnapshots({ volumes, snapshots }: Shelf): Snapshots {
   };
 }
 
-function createChanges({ snapshots }: Shelf): Changes {
-  const find = ({ id }: KnownSnapshot): Disk => requireThere(snapshots.get(id), id).disk;
+function createChanges({ snapshots }: Contents): Changes {
+  const find = ({ id }: KnownSnapshot): Disk => requireFound(snapshots.get(id), id).disk;
   return {
     async *allocated(snapshot, fromOffset) {
       const { writes, sizeBytes } = find(snapshot);
@@ -142,33 +146,33 @@ function createChanges({ snapshots }: Shelf): Changes {
 function copyOf(disk: Disk): Snapshot {
   const { sizeBytes, writes } = disk;
   const reservedBytes = blocksOf(writes, sizeBytes).reduce((sum, { length }) => sum + length, 0);
-  const made = { sizeBytes, createdAtMs: Date.now(), reservedBytes, ready: true };
-  return { disk, made };
+  const result = { sizeBytes, createdAtMs: Date.now(), reservedBytes, ready: true };
+  return { disk, result };
 }
 
-function requireMadeFor({ nonce }: Disk, asked: Pick<NewVolume, 'id' | 'nonce'>): void {
-  if (nonce !== asked.nonce)
-    throw new Problem('ALREADY_EXISTS', `"${asked.id}" exists, and was not made for this one`);
+function requireMadeFor({ nonce }: Disk, resource: Pick<NewVolume, 'id' | 'nonce'>): void {
+  if (nonce !== resource.nonce)
+    throw new Problem('ALREADY_EXISTS', `"${resource.id}" already exists for another record`);
 }
 
-function writesOf({ volumes, snapshots }: Shelf, { source }: NewVolume): Disk['writes'] {
+function writesOf({ volumes, snapshots }: Contents, { source }: NewVolume): Disk['writes'] {
   if (!source) return [];
   if (source.kind === 'volume') return requireOwn(volumes, source.volume).writes;
-  return requireThere(snapshots.get(source.snapshot.id), source.snapshot.id).disk.writes;
+  return requireFound(snapshots.get(source.snapshot.id), source.snapshot.id).disk.writes;
 }
 
-/** What carries another nonce is not the volume. */
-function requireOwn(volumes: Shelf['volumes'], { id, nonce }: VolumeRef): Disk {
+/** FAILED_PRECONDITION unless the disk exists and has the volume's nonce. */
+function requireOwn(volumes: Contents['volumes'], { id, nonce }: VolumeRef): Disk {
   const disk = volumes.get(id);
-  return requireThere(!nonce || disk?.nonce === nonce ? disk : undefined, id);
+  return requireFound(!nonce || disk?.nonce === nonce ? disk : undefined, id);
 }
 
-function requireThere<T>(found: T | undefined, id: string): T {
-  if (found === undefined) throw preconditionProblem(`"${id}" is not there`);
+function requireFound<T>(found: T | undefined, id: string): T {
+  if (found === undefined) throw preconditionProblem(`"${id}" is missing`);
   return found;
 }
 
-/** Bytes of the disk; what was never written is 0. */
+/** Reads bytes of a disk; bytes that were never written are 0. */
 function read({ writes }: Disk, offset: number, length: number): Uint8Array {
   const content = new Uint8Array(length);
   for (const write of writes) {
@@ -180,7 +184,7 @@ function read({ writes }: Disk, offset: number, length: number): Uint8Array {
   return content;
 }
 
-/** The blocks of a disk of this size that the writes reach, from the first that ends after `fromOffset`. */
+/** The blocks of the disk that the writes touch, from the first that ends after `fromOffset`. */
 function blocksOf(writes: Iterable<Write>, sizeBytes: number, fromOffset = 0): readonly Extent[] {
   const offsets = new Set<number>();
   for (const { offset, bytes } of writes)

@@ -1,10 +1,10 @@
 import type { BackendPlugin } from '../backend.ts';
 import { restSettings } from './rest/settings.ts';
 
-/** A storage system, or another gateway, that serves the vendor's part of the Storage API. */
+/** Uses a storage system, or another gateway, that serves the vendor's part of the Storage API. */
 export const rest: BackendPlugin<typeof restSettings> = {
   settings: restSettings,
-  mostAtOnce: ({ connections }) => connections,
-  // The client and what it needs take 10 MB, which a gateway without such a pool does not have to spend.
+  maxConcurrency: ({ connections }) => connections,
+  // A lazy import: the client takes 10 MB, which a gateway without a rest pool saves.
   open: async (values, pool) => (await import('./rest/open.ts')).openRest(values, pool),
 };

@@ -1,13 +1,16 @@
-import type { KeyOwner, Trusted } from '../http/auth.ts';
+import type { KeyOwner, TrustedCaller } from '../callers/authenticate.ts';
 import type { ConfigFile } from './file.ts';
 
-/** Who calls with keys of its own, and the file that has them. */
+/** A caller with its own keys, and the path of the key file. */
 export type OwnKeysFile = KeyOwner & { readonly keys: string };
 
-/** Who calls with tokens that an issuer signs, and the file with the issuer's keys; `discovery`: as it publishes them. */
-export type IssuerKeysFile = Omit<Trusted, 'keys'> & { readonly keys: string };
+/**
+ * A trusted caller, and the path of the file with the issuer's keys, or `discovery` if the issuer publishes
+ * them.
+ */
+export type IssuerKeysFile = Omit<TrustedCaller, 'keys'> & { readonly keys: string };
 
-/** All who may call, as the configuration file names them. */
+/** Lists all callers in the configuration file. */
 export function callersOf({ clusters, operators }: ConfigFile) {
   const own: OwnKeysFile[] = [];
   const trusted: IssuerKeysFile[] = [];

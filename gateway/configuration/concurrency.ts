@@ -1,23 +1,29 @@
 import { z } from 'zod';
-import { type Bounds, usualBounds } from '../pools/limit.ts';
+import { type Bounds, defaultBounds } from '../scheduling/limit.ts';
 
 const count = z.int().min(1).max(1_024).optional();
 
-/** What a pool's entry may say of how many operations its storage is given at a time. */
+/** The bounds for the number of operations that a pool's storage gets at a time. */
 export const concurrencySchema = z
   .strictObject({ min: count, max: count })
   .describe(
-    `how many operations its storage is given at a time, as many as it can take from \`min\` (${usualBounds.min}) to \`max\` (${usualBounds.max}); ` +
+    `number of operations that its storage gets at a time, adjusted to its load from \`min\` (${defaultBounds.min}) to \`max\` (${defaultBounds.max}); ` +
       'a change takes effect without a restart',
   );
 
-/** The bounds of a pool whose backend takes so many calls at a time at the most, and what is wrong with them. */
+/**
+ * Returns the bounds of a pool and their fault, if any. `maxCalls` is the number of calls that the backend
+ * allows at a time.
+ */
 export function toBounds(
   { min, max }: z.output<typeof concurrencySchema>,
-  most = Infinity,
+  maxCalls = Infinity,
 ): { readonly bounds: Bounds; readonly fault?: string } {
-  const upper = max ?? Math.min(Math.max(usualBounds.max, min ?? 0), most);
-  const bounds = { min: min ?? Math.min(usualBounds.min, upper), max: upper };
-  if (upper > most) return { bounds, fault: `max is more than the ${most} that the pool's settings allow` };
-  return bounds.min > upper ? { bounds, fault: `min is more than max, which is ${upper}` } : { bounds };
+  const upper = max ?? Math.min(Math.max(defaultBounds.max, min ?? 0), maxCalls);
+  const bounds = { min: min ?? Math.min(defaultBounds.min, upper), max: upper };
+  if (upper > maxCalls)
+    return { bounds, fault: `max is ${upper}, but the pool's settings allow at most ${maxCalls}` };
+  return bounds.min > upper
+    ? { bounds, fault: `min is ${bounds.min}, which is more than max, ${upper}` }
+    : { bounds };
 }

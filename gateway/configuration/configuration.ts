@@ -1,18 +1,17 @@
 import { dirname } from 'node:path';
 import { createOpenPools, type OpenOptions, type Pools } from '../pools/pools.ts';
-import { callerName } from '../tenancy/caller.ts';
+import { callerName } from '../callers/caller.ts';
 import type { PoolEntry } from './file.ts';
-import type { Plugins } from './plugins.ts';
+import type { Plugins } from '../pools/plugins.ts';
 import { type Configuration, type KeyFault, readConfiguration, stampOf } from './read.ts';
-import { discoveryFaults } from './trust.ts';
+import { discoveryFaults } from '../callers/trust.ts';
 
-/** What is served: the pools that are open, and who may call. */
+/** The configuration in effect: the open pools, and the callers. */
 export type ServedConfiguration = Awaited<ReturnType<typeof openConfiguration>>;
 
-/** What pools are opened by. */
 export type ConfigurationOptions = Omit<OpenOptions, 'directory'> & { readonly plugins: Plugins };
 
-/** Reads the configuration file and opens its pools, or rejects with every fault together. */
+/** Reads the configuration file and opens its pools, or rejects with every fault. */
 export async function openConfiguration(path: string, { plugins, ...options }: ConfigurationOptions) {
   const { log } = options;
   const openPools = createOpenPools({ ...options, directory: dirname(path) });
@@ -25,7 +24,10 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
   let reportedKeys = reportKeyFaults('[[],[]]');
   let faults: readonly string[] = [];
 
-  /** Pools are the last to take effect: whether they open decides nothing about who may call. */
+  /**
+   * Applies the configuration. Pools take effect last, so that a fault in a pool does not delay a change of
+   * callers.
+   */
   async function apply(): Promise<readonly string[]> {
     current = read.configuration ?? current;
     try {
@@ -37,7 +39,7 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
     }
   }
 
-  function unreadable(): readonly KeyFault[] {
+  function issuerFaults(): readonly KeyFault[] {
     return discoveryFaults(current.trust).map(([{ caller }, detail]) => ({
       cluster: callerName(caller),
       detail,
@@ -45,11 +47,12 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
   }
 
   function reportKeyFaults(before: string): string {
-    const text = JSON.stringify([read.keyFaults, unreadable()]);
+    const text = JSON.stringify([read.keyFaults, issuerFaults()]);
     if (text === before) return text;
-    for (const fault of read.keyFaults) log.error('keys were refused, and all tokens that they sign', fault);
-    for (const fault of unreadable())
-      log.error('the keys of an issuer cannot be read; those that are known go on to count', fault);
+    for (const fault of read.keyFaults)
+      log.error('keys are refused, and so are all tokens that they sign', fault);
+    for (const fault of issuerFaults())
+      log.error('the keys of an issuer cannot be read; known keys remain valid', fault);
     return text;
   }
 
@@ -64,16 +67,17 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
   return {
     pools,
     enrolment: () => current.enrolment,
-    /** The clusters as the file has them, by their names. */
+    /** The clusters of the file, by name. */
     clusters: () => current.file.clusters,
-    /** How many operations a pool is given at a time now, as the file has it. */
+    /** The present concurrency bounds of a pool. */
     boundsOf: (pool: string) => current.file.pools[pool]?.concurrency,
-    /** What is wrong with the keys of clusters now, for a metric. */
-    keyFaults: () => [...read.keyFaults, ...unreadable()],
+    /** The present faults of key files and issuers, for a metric. */
+    keyFaults: () => [...read.keyFaults, ...issuerFaults()],
     /**
-     * Reads the files again when one has changed. Each sound part takes effect, what was removed above all; a fault is
-     * reported once, and what is at fault stays as it was, but for keys: those are refused. A pool that was removed, or
-     * changed but for its `concurrency`, stays as it is until the next start, and that is reported.
+     * Reads the files again when one has changed. Each sound part takes effect, removals above all. A fault
+     * is reported once, and a faulty part stays as it was, except that faulty keys are refused. A pool that
+     * was removed, or changed except for its `concurrency` and `attachments`, stays as it is until the next
+     * start, which is reported.
      */
     async readAgain(): Promise<void> {
       const isChanged = !(await areUnchanged(read.files));

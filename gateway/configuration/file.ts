@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isClusterName } from '../../src/api/ids.ts';
+import { isShortName } from '../../src/api/ids.ts';
 import {
   hasDistinctKeys,
   segmentKeyPattern,
@@ -7,24 +7,28 @@ import {
   type Segments,
 } from '../../src/api/topology.ts';
 import { httpUrl, requirePrivate } from '../../src/lib/parsers.ts';
-import type { Bounds } from '../pools/limit.ts';
+import type { AttachmentBounds } from '../backend.ts';
+import type { Bounds } from '../scheduling/limit.ts';
+import { attachmentsSchema } from './attachments.ts';
 import { concurrencySchema, toBounds } from './concurrency.ts';
-import type { FoundPlugins } from './plugins.ts';
-import { byteCount } from './schemas.ts';
+import type { FoundPlugins } from '../pools/plugins.ts';
+import { byteCount } from '../local/settings-schemas.ts';
 
-/** A pool as the file has it: its backend, where it is, and the backend's own settings, checked. */
+/** The checked entry of a pool: its backend, its topology, and the backend's own settings. */
 export type PoolEntry = {
   readonly backend: string;
   readonly topology: Segments | undefined;
-  /** How many operations it is given at a time. */
+  /** The number of operations that it gets at a time. */
   readonly concurrency: Bounds;
+  /** The operator's bounds of its attachments. */
+  readonly attachments?: AttachmentBounds;
   readonly settings: unknown;
 };
 
 /** The whole file. */
 export type ConfigFile = z.output<ReturnType<typeof configFileSchema>>;
 
-const name = z.string().refine(isClusterName, {
+const name = z.string().refine(isShortName, {
   error: 'must have lower-case letters, digits and inner dashes, at most 32',
 });
 
@@ -33,19 +37,19 @@ const readersFile = z
   .string()
   .min(1)
   .optional()
-  .describe('JWKS file with the public keys of those who may read, and change nothing');
+  .describe('JWKS file with the public keys of readers, who cannot change anything');
 
-const issuer = z.string().min(1).describe('the "iss" of its tokens, to the letter');
+const issuer = z.string().min(1).describe('the exact "iss" of its tokens');
 const audience = z
   .string()
   .min(1)
   .optional()
-  .describe('the "aud" of its tokens, which has no other; without it: the gateway\'s --audience');
+  .describe('the only "aud" of its tokens; without it: the gateway\'s --audience');
 const issuerKeys = z.string().min(1);
-/** In place of a file of keys: as the issuer publishes them. */
+/** The value of `keys` for keys that the issuer publishes. */
 export const discovered = 'discovery';
 
-/** An issuer without a file is asked for its keys at its address. */
+/** Checks the address of an issuer that publishes its keys. */
 function requireReachable(
   { issuer: address, keys }: { readonly issuer: string; readonly keys: string },
   context: z.RefinementCtx,
@@ -70,7 +74,7 @@ const serviceAccountSchema = z
       )
       .describe('system:serviceaccount:NAMESPACE:NAME'),
     keys: issuerKeys.describe(
-      `JWKS file with the public keys of the cluster's issuer (\`kubectl get --raw /openid/v1/jwks\`); \`${discovered}\`: as the issuer publishes them`,
+      `JWKS file with the public keys of the cluster's issuer (\`kubectl get --raw /openid/v1/jwks\`); \`${discovered}\`: the keys that the issuer publishes`,
     ),
   })
   .superRefine(requireReachable);
@@ -82,52 +86,52 @@ const oidcSchema = z
     subjects: z.array(z.string().min(1)).min(1).describe('the "sub" of each operator'),
     keys: issuerKeys
       .default(discovered)
-      .describe(`JWKS file with the provider's public keys; \`${discovered}\`: as it publishes them`),
+      .describe(`JWKS file with the provider's public keys; \`${discovered}\`: the keys that it publishes`),
   })
   .superRefine(requireReachable);
 
-/** Where a pool is: the topology that nodes report from which it is reached. */
+/** The topology of a pool: the one that nodes must report to reach it. */
 export const topologySchema = z
   .record(
     z.string().regex(segmentKeyPattern, 'is not a topology key'),
     z.string().min(1).regex(segmentValuePattern, 'is not a topology value'),
   )
   .refine(segments => Object.keys(segments).length > 0, 'must not be empty')
-  .refine(hasDistinctKeys, 'has keys that differ in case alone')
-  .describe('where it is: the keys and values of the nodes from which it is reached; without it: all nodes');
+  .refine(hasDistinctKeys, 'has keys that differ only in upper and lower case')
+  .describe('its topology: the keys and values of the nodes that can reach it; without it: all nodes can');
 
 const count = z.int().nonnegative().optional();
 const limits = {
-  bytes: byteCount.optional().describe('the most bytes of volumes and snapshots together, such as 10Ti'),
-  volumes: count.describe('the most volumes'),
-  snapshots: count.describe('the most snapshots, members of groups included'),
+  bytes: byteCount.optional().describe('maximum bytes of volumes and snapshots together, such as 10Ti'),
+  volumes: count.describe('maximum number of volumes'),
+  snapshots: count.describe('maximum number of snapshots, including members of groups'),
 };
 
-/** What a cluster may have; its `pools` must be among these. */
-export function quotaSchema(poolNames: readonly string[]) {
+/** The quota of a cluster. Its `pools` must be among these. */
+function quotaSchema(poolNames: readonly string[]) {
   const poolName = z.string().refine(one => poolNames.includes(one), {
     error: ({ input }) => `there is no pool "${String(input)}"`,
   });
   return z.strictObject({
     ...limits,
-    pools: z.record(poolName, z.strictObject(limits)).optional().describe('the same for single pools'),
+    pools: z.record(poolName, z.strictObject(limits)).optional().describe('the same for each pool'),
   });
 }
 
 const perSecond = z.int().min(1).max(1_000_000);
 const rateSchema = z.strictObject({
-  perSecond: perSecond.describe('how many requests in a second, one with another'),
-  burst: perSecond.optional().describe('how many at once; without it: as many as in two seconds'),
+  perSecond: perSecond.describe('average number of requests in a second'),
+  burst: perSecond.optional().describe('maximum number of requests at once; without it: twice `perSecond`'),
 });
 
-/** A cluster; its `pools` must be among these. */
+/** A cluster. Its `pools` must be among these. */
 export function clusterSchema(poolNames: readonly string[]) {
   return z
     .strictObject({
       keys: keysFile.optional(),
       serviceAccount: serviceAccountSchema
         .optional()
-        .describe('its controller proves who it is by the tokens of this service account'),
+        .describe('its controller uses the tokens of this service account'),
       readers: readersFile,
       issuer: z
         .string()
@@ -142,52 +146,66 @@ export function clusterSchema(poolNames: readonly string[]) {
         .array(z.enum(poolNames, { error: ({ input }) => `there is no pool "${String(input)}"` }))
         .optional()
         .describe('the pools that it may use; without it: all'),
-      quota: quotaSchema(poolNames)
+      sharesFrom: z
+        .array(name)
+        .max(64)
         .optional()
         .describe(
-          'the most that it may have: `bytes`, `volumes`, `snapshots`, and `pools.NAME` with the same',
+          'the clusters whose shared volumes it accepts; without it: only grants that an operator makes',
         ),
+      quota: quotaSchema(poolNames)
+        .optional()
+        .describe('its maximum `bytes`, `volumes` and `snapshots`, and the same in `pools.NAME`'),
       rate: rateSchema
         .optional()
-        .describe('how many requests it may send to each process; without it: what others leave'),
+        .describe(
+          'maximum rate of its requests to each process; without it: the capacity that other clusters leave',
+        ),
     })
-    .refine(({ keys, serviceAccount }) => keys ?? serviceAccount, 'has neither "keys" nor "serviceAccount"');
+    .refine(({ keys, serviceAccount }) => keys ?? serviceAccount, 'needs "keys" or "serviceAccount"');
 }
 
-/** The operators. */
 export const operatorsSchema = z
   .strictObject({
     keys: keysFile.optional(),
     readers: readersFile,
-    oidc: oidcSchema.optional().describe('people whom an OpenID provider knows'),
+    oidc: oidcSchema.optional().describe('people with an account at an OpenID provider'),
   })
-  .refine(({ keys, readers, oidc }) => keys ?? readers ?? oidc, 'has none of "keys", "readers" and "oidc"');
+  .refine(({ keys, readers, oidc }) => keys ?? readers ?? oidc, 'needs "keys", "readers" or "oidc"');
 
-/** The whole file, for these backends; clusters may use pools of these names. */
+/** The whole file, with these backends and pools. */
 export function configFileSchema(found: FoundPlugins, poolNames: readonly string[]) {
   return z.strictObject({
     pools: z
       .record(name, poolSchema(found))
-      .refine(pools => Object.keys(pools).length > 0, 'at least one pool is needed'),
+      .refine(pools => Object.keys(pools).length > 0, 'at least one pool is required'),
     clusters: z.record(name, clusterSchema(poolNames)).default({}),
     operators: operatorsSchema.optional(),
   });
 }
 
-/** An entry is checked by its backend's own schema, which knows nothing of what all have. */
+/** The entry of a pool. The backend's own schema checks the settings that not all pools have. */
 function poolSchema({ plugins, faults }: FoundPlugins): z.ZodType<PoolEntry> {
   const backendName = z.enum(Object.keys(plugins), { error: ({ input }) => faults.get(String(input)) });
   const known = z.looseObject({
     backend: backendName,
     topology: topologySchema.optional(),
     concurrency: concurrencySchema.default({}),
+    attachments: attachmentsSchema.optional(),
   });
-  return known.transform(({ backend, topology, concurrency, ...rest }, context) => {
+  return known.transform(({ backend, topology, concurrency, attachments, ...rest }, context) => {
     const plugin = plugins[backend];
     const parsed = plugin?.settings.safeParse(rest);
     if (parsed?.success) {
-      const { bounds, fault } = toBounds(concurrency, plugin?.mostAtOnce?.(parsed.data));
-      if (fault === undefined) return { backend, topology, concurrency: bounds, settings: parsed.data };
+      const { bounds, fault } = toBounds(concurrency, plugin?.maxConcurrency?.(parsed.data));
+      if (fault === undefined)
+        return {
+          backend,
+          topology,
+          concurrency: bounds,
+          settings: parsed.data,
+          ...(attachments && { attachments }),
+        };
       context.addIssue({ code: 'custom', path: ['concurrency'], message: fault });
     }
     for (const issue of parsed?.error?.issues ?? []) {

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 
-/** What a file of settings says, before it is checked. */
+/** The data of a settings file before it is checked. */
 export type Data = Readonly<Record<string, unknown>>;
 
 /**
- * What the file says with each part that is at fault as it was in `last`, or left out where it was not there: an entry of
- * one cluster alone, everything else whole. So the rest takes effect, and above all what was removed.
+ * Replaces each faulty part by its state in `last`, or leaves it out if it was not there. A part is one
+ * cluster's entry, or any other member of the file. So the sound parts take effect, removals above all.
  */
 export function withoutFaults<File>(
   parse: (data: Data) => z.ZodSafeParseResult<File>,
@@ -20,15 +20,23 @@ export function withoutFaults<File>(
     )
     .filter(path => path.length > 0)
     .map(path => path.slice(0, path[0] === 'clusters' ? 2 : 1).map(String));
-  // Each round leaves less that is not in `last`, or leaves out more; none: it is the whole.
+  // Each round removes parts that are not in `last`, so that the rounds end. A fault without a path concerns
+  // the whole file.
   const mended = faulty.reduce((all, part) => restore(all, part, { data, last }), data);
   return faulty.length > 0 ? withoutFaults(parse, mended, last) : undefined;
 }
 
-type Sides = { readonly data: Data | undefined; readonly last: Data | undefined };
+type DataPair = { readonly data: Data | undefined; readonly last: Data | undefined };
 
-/** With the part as it was before, or without it when it was not there or `data` has it so already. */
-function restore(all: Data, [key = '', ...inner]: readonly string[], { data = {}, last = {} }: Sides): Data {
+/**
+ * Restores the part from `last`, or leaves it out when `last` does not have it, or `data` already has that
+ * state.
+ */
+function restore(
+  all: Data,
+  [key = '', ...inner]: readonly string[],
+  { data = {}, last = {} }: DataPair,
+): Data {
   const { [key]: part, ...others } = all;
   const before = last[key] as Data | undefined;
   if (inner.length > 0)

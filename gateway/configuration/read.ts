@@ -2,20 +2,20 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
-import type { Enrolment, KeyOwner } from '../http/auth.ts';
-import { callerName } from '../tenancy/caller.ts';
+import type { Enrolment, KeyOwner } from '../callers/authenticate.ts';
+import { callerName } from '../callers/caller.ts';
 import { describeIssues } from '../volumes/validate.ts';
 import { callersOf, type IssuerKeysFile, type OwnKeysFile } from './callers.ts';
-import { createEnrolment, type OwnKeys } from './enrolment.ts';
+import { createEnrolment, type OwnKeys } from '../callers/enrolment.ts';
 import { type ConfigFile, configFileSchema, discovered } from './file.ts';
-import { issuerKeySetSchema, keySetSchema } from './keys.ts';
+import { issuerKeySetSchema, keySetSchema } from '../callers/keys.ts';
 import { type Data, withoutFaults } from './mend.ts';
-import { findPlugins, type Plugins } from './plugins.ts';
-import { createTrust, type Trust } from './trust.ts';
+import { findPlugins, type Plugins } from '../pools/plugins.ts';
+import { createTrust, type Trust } from '../callers/trust.ts';
 
 /**
- * The configuration that is in effect: the file as it was parsed and as it was written, the plug-ins that open its
- * pools, and the keys of those who may call.
+ * The configuration in effect: the file as parsed and as written, the plug-ins of its pools, and the keys of
+ * callers.
  */
 export type Configuration = {
   readonly file: ConfigFile;
@@ -26,8 +26,8 @@ export type Configuration = {
 };
 
 /**
- * The configuration, as far as it can be had; every fault of the file together, each with its line and path; the faults of
- * key files, with the cluster whose tokens each costs; and the stamps of the files that were read.
+ * The configuration, as far as it could be read; every fault of the file, with line and path; the faults of
+ * key files, with the cluster whose tokens they affect; and the stamps of the files.
  */
 export type ConfigurationResult = {
   readonly configuration?: Configuration;
@@ -36,29 +36,32 @@ export type ConfigurationResult = {
   readonly files: ReadonlyMap<string, string>;
 };
 
-/** What is wrong with the keys of a cluster, or of the operators. */
+/** A fault of the keys of a cluster, or of the operators. */
 export type KeyFault = { readonly cluster: string; readonly detail: string };
 
-/** Reads the file and all that it names. A part of the file that is bad stays as it was in `last`. Never rejects. */
+/**
+ * Reads the file and all files that it names. A faulty part of the file stays as it was in `last`. Never
+ * rejects.
+ */
 export async function readConfiguration(
   path: string,
   plugins: Plugins,
   last?: Configuration,
 ): Promise<ConfigurationResult> {
-  const reading: Reading = { faults: [], keyFaults: [], files: new Map() };
+  const reading: ReadState = { faults: [], keyFaults: [], files: new Map() };
   const read = (await readConfigFile(path, plugins, { ...reading, last })) ?? last;
   if (!read) return reading;
   const callers = await readCallers(read.file, { ...reading, path, last });
   return { ...reading, configuration: { ...read, ...callers } };
 }
 
-/** Differs for each state of a file. */
+/** Returns a text that differs for each state of a file. */
 export async function stampOf(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
   return found ? `${found.mtimeMs}:${found.ctimeMs}:${found.size}:${found.ino}` : 'none';
 }
 
-type Reading = {
+type ReadState = {
   readonly faults: string[];
   readonly keyFaults: KeyFault[];
   readonly files: Map<string, string>;
@@ -67,7 +70,7 @@ type Reading = {
 async function readConfigFile(
   path: string,
   plugins: Plugins,
-  { last, faults, files }: Reading & { readonly last: Configuration | undefined },
+  { last, faults, files }: ReadState & { readonly last: Configuration | undefined },
 ): Promise<Omit<Configuration, 'enrolment' | 'trust'> | undefined> {
   const { text, fault } = await readText(path, files);
   if (text === undefined) return void faults.push(fault);
@@ -97,29 +100,29 @@ async function readConfigFile(
   }
 }
 
-/** The backends that pools name, whatever else is wrong with the files. */
+/** Lists the backends that pools name, even in files with other faults. */
 function backendsOf(...files: readonly (Data | undefined)[]): readonly string[] {
   const pools = files.flatMap(file => Object.values(Object(file?.['pools']) as Data));
   return pools.map(pool => (Object(pool) as Data)['backend']).filter(name => typeof name === 'string');
 }
 
-/** A schema would drop such a key instead of reporting it. */
+/** Refuses the key that a schema would drop silently. */
 function requireOwnKey(key: unknown, value: unknown): unknown {
   if (key === '__proto__') throw new Error('"__proto__" is not known');
   return value;
 }
 
-/** Where the value at the path begins, or the nearest that is there around it. */
+/** Returns the offset of the value at the path, or of the nearest value around it. */
 function offsetOf(document: Document, path: readonly PropertyKey[]): number | undefined {
   const around = path.map((_, index) => document.getIn(path.slice(0, path.length - index), true));
   return (around.find(node => node !== undefined) as { readonly range?: readonly number[] } | undefined)
     ?.range?.[0];
 }
 
-/** Reads the keys of all callers, and takes in what is sound of them. */
+/** Reads the keys of all callers, and enrols the sound ones. */
 async function readCallers(
   file: ConfigFile,
-  { path, last, ...reading }: Reading & { readonly path: string; readonly last: Configuration | undefined },
+  { path, last, ...reading }: ReadState & { readonly path: string; readonly last: Configuration | undefined },
 ): Promise<Pick<Configuration, 'enrolment' | 'trust'>> {
   const { own, trusted } = callersOf(file);
   const report = ({ caller }: KeyOwner, detail: string): void =>
@@ -157,10 +160,10 @@ async function readKeySet<Key>(path: string, schema: KeySetSchema<Key>, files: M
   }
 }
 
-type Text = { readonly text: string | undefined; readonly fault: string };
+type FileText = { readonly text: string | undefined; readonly fault: string };
 
-async function readText(path: string, files: Map<string, string>): Promise<Text> {
-  // Before it is read: a change while it is read shows later.
+async function readText(path: string, files: Map<string, string>): Promise<FileText> {
+  // This comes first, so that a change during the read shows later.
   files.set(path, await stampOf(path));
   try {
     return { text: await readFile(path, 'utf8'), fault: '' };

@@ -18,14 +18,14 @@ import { requireKnownPools, type Pool } from '../pools/pools.ts';
 import { openPostgres } from '../stores/postgres.ts';
 import { migrate } from '../tables/schema.ts';
 
-/** What of the gateway's settings, as variables, is there; `FAIRLEAD_FILES…` hold files as JSON: texts by name. */
+/** The gateway's settings as variables. `FAIRLEAD_FILES…` contain files as JSON objects of texts by name. */
 export type Environment = Readonly<Record<string, unknown>>;
 
-/** What a runtime ends early, and where it has a directory for files. */
+/** The limits of the runtime, and its directory for files. */
 type ServerlessOptions = {
-  /** The longest that a request waits for its work, in milliseconds. */
-  readonly mostWaitMs: number;
-  /** Files of the environment are written here; nobody else may read it. */
+  /** The maximum time that a request waits for its work, in milliseconds. */
+  readonly maxWaitMs: number;
+  /** The directory for the environment's files; only this user may read it. */
   readonly directory: string;
 };
 
@@ -34,14 +34,17 @@ const plugins = { memory, rest } as const;
 
 const filesSchema = z.record(z.string(), z.string());
 
-/** How often the runtime is to call `sweep`, in milliseconds. */
+/** The interval between two calls of `sweep` by the runtime, in milliseconds. */
 const sweepEveryMs = 60_000;
 
-/** Serves where no process lives on: each request opens the store and the pools, and closes them when its work has ended. */
-export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
-  /** Of stores whose tables are this release's, since this instance began; by the URL's file. */
+/**
+ * Serves without a long-running process: each request opens the store and the pools, and closes them when its work
+ * has ended.
+ */
+export function createServerless({ maxWaitMs, directory }: ServerlessOptions) {
+  /** The ids of stores whose tables this instance has migrated, by the URL's file. */
   const storeIds = new Map<string, string>();
-  /** Whether it must be looked again whose the pools are, by the store's id. */
+  /** Tells whether the pools' owner marks must be checked again, by the store's id. */
   const isDueFor = new Map<string, () => boolean>();
 
   async function open(env: Environment) {
@@ -53,7 +56,7 @@ export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
     const id = storeIds.get(config.store.path) ?? (await migrate(engine));
     storeIds.set(config.store.path, id);
     const name = config['gateway-name'] ?? `gateway-${id.slice(0, 8)}`;
-    // One that is made here would be gone with the instance.
+    // A key created here would be lost with the instance, so the path of a missing key file leads nowhere.
     const identity = createIdentity(name, config['key-file'] ?? join(directory, 'no-key-file', 'keys.json'));
     const owner: Owner = { id, reader: engine.reader, adopted: config['adopt-pools'] ?? [] };
     const isDue = isDueFor.get(id)?.() ?? true;
@@ -61,14 +64,14 @@ export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
     const configuration = await openConfiguration(config.config, { plugins, log, identity, requireOwned });
     opened.defer(() => configuration.close());
     if (isDue) await requireKnownPools(engine.reader, configuration.pools);
-    // What could not be reached has not been looked at.
+    // Pools that could not be reached are not checked yet.
     if (isDue && configuration.pools.waiting().size === 0) isDueFor.set(id, startTimeLimit(sweepEveryMs));
     const gateway = createGateway({
       engine,
       configuration,
       log,
       ...partsOf(config, identity),
-      mostWaitMs,
+      maxWaitMs,
       beginsEveryMs: sweepEveryMs,
     });
     const moved = opened.move();
@@ -76,7 +79,7 @@ export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
   }
 
   return {
-    /** Answers a request; `waitUntil` is given what goes on after the answer. */
+    /** Answers a request. `waitUntil` gets the work that continues after the answer. */
     async fetch(
       request: Request,
       env: Environment,
@@ -96,7 +99,10 @@ export function createServerless({ mostWaitMs, directory }: ServerlessOptions) {
       }
     },
 
-    /** Finishes what requests have left, and deletes what is soft-deleted and whose time is over; to be called each minute. */
+    /**
+     * Finishes work that requests have left, and deletes soft-deleted volumes whose time is over. Call it each
+     * minute.
+     */
     async sweep(env: Environment): Promise<void> {
       const { recovery, operations, close } = await open(env);
       try {
@@ -118,34 +124,37 @@ function readConfig(env: Environment, directory: string): GatewayConfig {
   const settings = Object.entries(env).filter(
     ([name, value]) => typeof value === 'string' && !name.startsWith('FAIRLEAD_FILES'),
   ) as [string, string][];
-  const usual = {
+  const defaults = {
     FAIRLEAD_CONFIG: join(directory, 'gateway.yaml'),
     FAIRLEAD_STORE: `postgres:${join(directory, 'store.url')}`,
   };
   const { values, faults } = readSettings(gatewaySettings, {
     argv: [],
-    env: { ...usual, ...Object.fromEntries(settings) },
+    env: { ...defaults, ...Object.fromEntries(settings) },
   });
   if (!values) throw new AggregateError(faults);
-  if (values.store.kind !== 'postgres') throw new Error('the store must be one of PostgreSQL here');
+  if (values.store.kind !== 'postgres')
+    throw new Error('a serverless gateway needs a PostgreSQL store; set FAIRLEAD_STORE to postgres:FILE');
   return values;
 }
 
-/** The texts of a variable's files by name. What a parser says of others would quote it, and so what is secret in it. */
+/**
+ * Parses the files of a variable. The parser's own errors would quote the text, and its secrets, so they are dropped.
+ */
 function readFiles(variable: string, value: unknown): Readonly<Record<string, string>> {
   const { data } = filesSchema.safeParse(parseJson(String(value)));
   if (!data) throw new Error(`${variable}: must be a JSON object with the files' texts by name`);
   return data;
 }
 
-/** What is wrong is for the log alone: nobody has proved who asks. */
+/** Answers UNAVAILABLE. The fault goes only to the log, because the caller has not proved an identity. */
 function refuse(error: unknown, log: Log): Response {
   const faults: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
   for (const fault of faults)
-    log.error('the gateway cannot be opened', {
+    log.error('cannot open the gateway', {
       detail: fault instanceof Error ? fault.message : String(fault),
     });
-  const document = toDocument(unavailableProblem('the gateway cannot work now'), crypto.randomUUID());
+  const document = toDocument(unavailableProblem('the gateway cannot work at present'), crypto.randomUUID());
   return Response.json(document, {
     status: document.status,
     headers: { 'content-type': 'application/problem+json', 'retry-after': '5' },

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { canonicalAddress } from '../../src/api/attachments/addresses.ts';
 import type { Log } from '../../src/lib/log.ts';
-import type { Export, ExportedVolume, ExportPlugin } from '../export.ts';
+import { takesWrites, type Export, type ExportedVolume, type ExportPlugin } from '../export.ts';
 import { configfs, openConfigTree, setAttribute, type ConfigTree } from './kernel/configfs.ts';
 import { drain } from './kernel/drain.ts';
-import { findLacks, loadModules, portals } from './kernel/machine.ts';
+import { findMachineFaults, loadModules, portals } from './kernel/machine.ts';
 import { createNames, type Names } from './targets/names.ts';
 import { exportTargets, type TargetDriver } from './targets/targets.ts';
 
@@ -17,10 +18,16 @@ const modules = ['target_core_mod', 'target_core_file', 'iscsi_target_mod'];
 const prefix = 'iqn.2026-11.dev.fairlead:';
 const [core, fabric] = [`${configfs}/target/core`, `${configfs}/target/iscsi`];
 
-/** What the kernel takes as a file's path (FD_MAX_DEV_NAME), less what follows the directory: an id and its suffix. */
-const mostRootBytes = 255 - 128 - '/.img'.length;
+/**
+ * The maximum length of the directory: the kernel's limit for a file's path (FD_MAX_DEV_NAME), less an id and its
+ * suffix.
+ */
+const maxRootBytes = 255 - 128 - '/.img'.length;
 
-/** Volumes as units of targets, one for one attachment, which ask for its password and prove themselves by another. */
+/**
+ * Exports volumes as logical units. Each attachment has a target of its own, with a password for the node and another
+ * for the target (mutual CHAP).
+ */
 export const iscsi: ExportPlugin<typeof settings> = {
   settings,
   async open(chosen, { root, log, poolKey }) {
@@ -28,19 +35,19 @@ export const iscsi: ExportPlugin<typeof settings> = {
     const { addresses, listen = addresses } = chosen;
     return {
       ...exportIscsi(chosen, { tree, names, log, load: () => loadModules(modules) }),
+      addresses,
       async check() {
-        const isFit = Buffer.byteLength(root) <= mostRootBytes && !/[,\n]/.test(root);
-        const unfit = `the kernel takes no directory "${root}": it is longer than ${mostRootBytes} bytes, or has a comma`;
+        const isFit = Buffer.byteLength(root) <= maxRootBytes && !/[,\n]/.test(root);
+        const rootFault = `directory "${root}" cannot be exported over iSCSI: use a path of at most ${maxRootBytes} bytes without a comma`;
         return [
-          ...(isFit ? [] : [unfit]),
-          ...(await findLacks({ modules, listen, isServed: portal => isPortal(tree, portal) })),
+          ...(isFit ? [] : [rootFault]),
+          ...(await findMachineFaults({ modules, listen, isServed: portal => hasAnyTarget(tree, portal) })),
         ];
       },
     };
   },
 };
 
-/** What the export works with. */
 export type IscsiParts = {
   readonly tree: ConfigTree;
   readonly names: Names;
@@ -48,19 +55,20 @@ export type IscsiParts = {
   readonly load: () => Promise<void>;
 };
 
-/** The export over a configfs whose target is loaded by `load`. */
+/** Creates the export over a configfs whose target modules `load` loads. */
 export function exportIscsi({ addresses, listen = addresses }: Settings, parts: IscsiParts): Export {
   const { tree, names, log, load } = parts;
-  const shelf = `${core}/fileio_${Number.parseInt(names.pool, 16)}`;
-  const storeOf = (name: string): string => `${shelf}/${name}`;
+  const storeGroup = `${core}/fileio_${Number.parseInt(names.pool, 16)}`;
+  const storeOf = (name: string): string => `${storeGroup}/${name}`;
   const passwordOf = (name: string, purpose: string): string =>
     names.secretOf(name, purpose).toString('hex').slice(0, 32);
 
   const requireFree = (name: string): void =>
     [homeOf(name), storeOf(name)].forEach(path => tree.requireFree(path));
   /**
-   * The first target of a portal has the kernel listen there. A process that is killed meanwhile would leave it listening for
-   * nobody, and no target could have the portal until the machine starts again (iscsit_add_np).
+   * Adds a portal to a target. The first target of a portal makes the kernel listen. A separate process does this: if
+   * the gateway is killed at that moment, a socket without a target would block the portal until the machine restarts
+   * (iscsit_add_np).
    */
   async function makePortal(directory: string, portal: string): Promise<void> {
     if (isServed(tree, portal)) tree.make(`${directory}/${portal}`);
@@ -71,7 +79,7 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
     const group = groupOf(name);
     for (const path of [fabric, homeOf(name), group, unitOf(name)]) tree.make(path);
     await tree.link(storeOf(name), `${unitOf(name)}/store`);
-    // Whoever has the password is the node: nobody else was given it, whatever name it has among initiators.
+    // The password identifies the node: no one else has it, so any initiator name is accepted.
     const attributes = {
       authentication: '1',
       generate_node_acls: '1',
@@ -95,19 +103,19 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
     protocol: 'iscsi',
     noun: 'iscsi target',
     prepare: load,
-    list: () => [...ownTargets(tree).map(entry => entry.slice(prefix.length)), ...tree.list(shelf)],
+    list: () => [...ownTargets(tree).map(entry => entry.slice(prefix.length)), ...tree.list(storeGroup)],
     async make(name, { volume, access }) {
       requireFree(name);
-      tree.make(shelf);
+      tree.make(storeGroup);
       makeStore(tree, storeOf(name), { ...volume, serial: names.identityOf(volume) });
-      await makeGroup(name, access.readonly);
+      await makeGroup(name, !takesWrites(access));
     },
     async remove(name) {
       requireFree(name);
       const [unit, group] = [unitOf(name), groupOf(name)];
       const unlink = (): Promise<void> => tree.unlink(`${unit}/store`);
       const turnOff = (): Promise<void> => tree.writeSlowly(`${group}/enable`, '0');
-      // The node's I/O fails from here on.
+      // From here on the node's I/O fails.
       if (tree.read(`${group}/enable`) === '1')
         await drain({ what: `I/O of target ${prefix}${name}`, work: unlink, cut: turnOff });
       else await unlink();
@@ -139,8 +147,8 @@ function ownTargets(tree: ConfigTree): readonly string[] {
   return tree.list(fabric).filter(entry => entry.startsWith(prefix));
 }
 
-/** True where any target of this machine has the portal: targets share one. */
-function isPortal(tree: ConfigTree, portal: string): boolean {
+/** True if any target of this machine has the portal; targets share portals. */
+function hasAnyTarget(tree: ConfigTree, portal: string): boolean {
   const targets = tree.list(fabric).filter(name => /^(iqn|eui|naa)\./.test(name));
   const groups = targets.flatMap(target =>
     tree
@@ -148,12 +156,17 @@ function isPortal(tree: ConfigTree, portal: string): boolean {
       .filter(name => name.startsWith('tpgt_'))
       .map(name => `${fabric}/${target}/${name}`),
   );
-  return groups.some(group => tree.list(`${group}/np`).includes(portal));
+  return groups.some(group => hasPortal(tree, group, portal));
 }
 
-/** True where a target of a pool has the portal. */
+/** True if a target of a Fairlead pool has the portal. */
 function isServed(tree: ConfigTree, portal: string): boolean {
-  return ownTargets(tree).some(target => tree.list(`${fabric}/${target}/tpgt_1/np`).includes(portal));
+  return ownTargets(tree).some(target => hasPortal(tree, `${fabric}/${target}/tpgt_1`, portal));
+}
+
+/** True if a group has the portal, in any spelling of the address. */
+function hasPortal(tree: ConfigTree, group: string, portal: string): boolean {
+  return tree.list(`${group}/np`).map(canonicalAddress).includes(canonicalAddress(portal));
 }
 
 function homeOf(name: string): string {
@@ -168,7 +181,10 @@ function unitOf(name: string): string {
   return `${groupOf(name)}/lun/lun_0`;
 }
 
-/** A file as the kernel's store; one that is on stays as it is, but for its size. Unused blocks are given back. */
+/**
+ * Makes a file a store of the kernel. A store that is enabled keeps everything but its size. Unused blocks are
+ * discarded.
+ */
 function makeStore(
   tree: ConfigTree,
   home: string,
@@ -184,7 +200,10 @@ function makeStore(
   setAttribute(tree, `${home}/attrib/emulate_tpu`, '1');
 }
 
-/** How the kernel makes a name of a serial number: an OUI, and as many digits as fit (target_core_spc.c). */
+/**
+ * Derives the NAA name from a serial number as the kernel does: an OUI, and as many digits as fit
+ * (target_core_spc.c).
+ */
 function naaOf(serial: string): string {
   return `naa.6001405${serial.slice(0, 25)}`;
 }

@@ -4,7 +4,7 @@ import { preconditionProblem, unavailableProblem } from '../../src/api/problem.t
 import { createKeyedQueue, poll } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { NodeAccess } from '../backend.ts';
-import type { Export, ExportedAttachment, ExportPlugin } from '../export.ts';
+import { takesWrites, type Export, type ExportedAttachment, type ExportPlugin } from '../export.ts';
 import { openHypervisor, type Hypervisor } from './libvirt/virsh.ts';
 import { freeTarget, type Domain, type PluggedDisk } from './libvirt/xml.ts';
 import { createNames, type Names } from './targets/names.ts';
@@ -13,25 +13,25 @@ import { exportTargets, type TargetDriver } from './targets/targets.ts';
 const settings = z.strictObject({
   protocol: z
     .literal('libvirt')
-    .describe('nodes are virtual machines of this machine, which disks are plugged into'),
-  uri: z.string().min(1).optional().describe('where libvirt is; without it qemu:///system'),
+    .describe('plugs volumes as disks into virtual machines of this machine, which are the nodes'),
+  uri: z.string().min(1).optional().describe('URI of libvirt; default: qemu:///system'),
   domain: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'what the virtual machine of a node is called, with {node} for its name, {cluster}, and a key of its topology in braces; without it {node}',
+      "name of a node's virtual machine, with {node}, {cluster} and keys of the node's topology in braces; default: {node}",
     ),
   fence: z
     .literal('power')
     .optional()
     .describe(
-      'a virtual machine that does not give a disk back is powered off; without it the volume stays attached',
+      'powers off a virtual machine that does not release a disk; without it the volume stays attached',
     ),
 });
 type Settings = Pick<z.output<typeof settings>, 'domain' | 'fence'>;
 
-/** Volumes as disks of the virtual machines that are the nodes, on the hypervisor that has the files. */
+/** Exports volumes as disks of the virtual machines that are the nodes, on the hypervisor with the files. */
 export const libvirt: ExportPlugin<typeof settings> = {
   settings,
   async open({ uri = 'qemu:///system', ...chosen }, { log, poolKey }) {
@@ -46,7 +46,10 @@ export const libvirt: ExportPlugin<typeof settings> = {
   },
 };
 
-/** What the export works with; how long a machine may take to give a disk back once it was asked, in milliseconds. */
+/**
+ * The parts of the export. `patienceMs` is the time for a machine to release a disk after the request, in
+ * milliseconds.
+ */
 export type LibvirtParts = {
   readonly hypervisor: Hypervisor;
   readonly names: Names;
@@ -54,16 +57,18 @@ export type LibvirtParts = {
   readonly patienceMs?: number;
 };
 
-/** The export over a hypervisor. */
 export function exportLibvirt({ domain: template = '{node}', fence }: Settings, parts: LibvirtParts): Export {
   const { hypervisor, names, log, patienceMs = 10_000 } = parts;
-  const inTurn = createKeyedQueue();
+  const runInQueue = createKeyedQueue();
   const serialOf = (volume: ExportedAttachment['volume']): string =>
     names.identityOf(volume).slice(0, serialLength);
 
   async function findDomain(name: string): Promise<Domain> {
     const domain = (await hypervisor.domains()).find(one => one.name === name);
-    if (!domain) throw preconditionProblem(`no virtual machine here is called "${name}"`);
+    if (!domain)
+      throw preconditionProblem(
+        `this hypervisor has no virtual machine "${name}"; set "domain" to the pattern of their names`,
+      );
     return domain;
   }
 
@@ -73,51 +78,53 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
     { volume, access }: ExportedAttachment,
   ): Promise<void> {
     const found = await findDomain(domainName);
-    // Forgotten, and not given back yet: the machine may do that at any moment, also after it was said to have the disk.
+    // The disk is no longer in the machine's description but not released yet. The machine may release it at any
+    // moment, even after it was observed, so the release is awaited first.
     const isLeaving = found.isPersistent && found.live.some(isNamed(name)) && !found.next.some(isNamed(name));
     if (isLeaving) await unplug(found, name);
     const domain = isLeaving ? await findDomain(domainName) : found;
     const { isRunning, isPersistent, live, next } = domain;
     const [now, later] = [live, next].map(disks => disks.find(isNamed(name)));
-    // One that is off has it once it starts.
+    // A machine that is off gets the disk from its description at its next start.
     if (isPersistent ? later && (now || !isRunning) : now) return;
-    if (!isRunning) throw unavailableProblem(`the virtual machine "${domainName}" does not run`);
+    if (!isRunning) throw unavailableProblem(`the virtual machine "${domainName}" is not running; start it`);
     const target = (now ?? later)?.target ?? freeTarget([...live, ...next]);
     const disk = {
       alias: aliasOf(name),
       target,
       path: volume.path,
       serial: serialOf(volume),
-      readonly: access.readonly,
+      readonly: !takesWrites(access),
       shared: access.capability.accessMode.startsWith('MULTI_NODE_'),
     };
-    const said = await hypervisor.plug(domain, disk, { live: !now, next: isPersistent && !later });
+    const errors = await hypervisor.plug(domain, disk, { live: !now, next: isPersistent && !later });
     if (!(await findDomain(domainName)).live.some(isNamed(name)))
       throw unavailableProblem(
-        `the disk cannot be plugged into the virtual machine "${domainName}": ${said}`,
+        `the disk cannot be plugged into the virtual machine "${domainName}": ${errors}`,
       );
   }
 
   /**
-   * UNAVAILABLE, with nothing changed, while the machine would have the disk again by going on from what was kept of it, which
-   * is its owner's: the disk stays in its description as well, so that it is found.
+   * UNAVAILABLE while a saved state or a snapshot of the machine would bring the disk back; that state belongs to the
+   * machine's owner. Nothing has changed by then, so the disk is still in the machine's description and is found
+   * again.
    */
   async function requireNotSaved(domain: Domain, name: string): Promise<void> {
     const { name: machine, saved } = domain;
     if (saved === 'unreadable')
-      throw unavailableProblem(`what the virtual machine "${machine}" was saved with cannot be read`);
+      throw unavailableProblem(`the saved state of the virtual machine "${machine}" cannot be read`);
     if (saved.some(isNamed(name)))
       throw unavailableProblem(
-        `the virtual machine "${machine}" was saved with the disk: start it, or drop what was saved with "virsh managedsave-remove ${machine}"`,
+        `the virtual machine "${machine}" has the disk in its saved state; start it, or drop the state with "virsh managedsave-remove ${machine}"`,
       );
     const snapshots = await hypervisor.snapshotsWith(domain, aliasOf(name));
     if (snapshots.length > 0)
       throw unavailableProblem(
-        `the virtual machine "${machine}" has the disk in its snapshots "${snapshots.join('", "')}": delete them with "virsh snapshot-delete ${machine}"`,
+        `the virtual machine "${machine}" has the disk in its snapshots "${snapshots.join('", "')}"; delete them with "virsh snapshot-delete ${machine}"`,
       );
   }
 
-  /** Undefined once neither the machine, nor its description, nor what it was saved with has the disk. */
+  /** Finds the machine if it, its description or its saved state still has the disk. */
   async function findHolder({ uuid }: Domain, name: string): Promise<Domain | undefined> {
     return (await hypervisor.domains()).find(domain => domain.uuid === uuid && hasDisk(domain, name));
   }
@@ -125,24 +132,24 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
   async function unplug(domain: Domain, name: string): Promise<void> {
     await requireNotSaved(domain, name);
     const alias = aliasOf(name);
-    const said = [
-      // First: whatever becomes of the machine, it does not start with the disk.
+    const errors = [
+      // The description comes first, so that the machine never starts again with the disk.
       domain.next.some(isNamed(name)) ? await hypervisor.forget(domain, alias) : '',
       domain.live.some(isNamed(name)) ? await hypervisor.unplug(domain, alias) : '',
     ];
-    const look = async (): Promise<true | undefined> =>
+    const checkReleased = async (): Promise<true | undefined> =>
       (await findHolder(domain, name)) === undefined ? true : undefined;
-    if (await poll(look, { everyMs: 200, timeoutMs: patienceMs })) return;
+    if (await poll(checkReleased, { everyMs: 200, timeoutMs: patienceMs })) return;
     const state = await hypervisor.state(domain);
     if (fence === 'power') {
-      log.warn('a virtual machine that does not give a disk back is powered off', {
+      log.warn('powering off a virtual machine that does not release a disk', {
         detail: `"${domain.name}" is ${state}`,
       });
-      said.push(await hypervisor.powerOff(domain));
+      errors.push(await hypervisor.powerOff(domain));
       if ((await findHolder(domain, name)) === undefined) return;
     }
-    const reason = [`it is ${state}`, ...said.filter(Boolean)].join('; ');
-    throw unavailableProblem(`the virtual machine "${domain.name}" has not given the disk back: ${reason}`);
+    const reason = [`it is ${state}`, ...errors.filter(Boolean)].join('; ');
+    throw unavailableProblem(`the virtual machine "${domain.name}" has not released the disk: ${reason}`);
   }
 
   const driver: TargetDriver = {
@@ -152,11 +159,11 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
     list: async () => (await hypervisor.domains()).flatMap(namesIn),
     make(name, target) {
       const domainName = domainOf(template, target.access);
-      return inTurn(domainName, () => plug(domainName, name, target));
+      return runInQueue(domainName, () => plug(domainName, name, target));
     },
     async remove(name) {
       const holders = (await hypervisor.domains()).filter(domain => hasDisk(domain, name));
-      for (const domain of holders) await inTurn(domain.name, () => unplug(domain, name));
+      for (const domain of holders) await runInQueue(domain.name, () => unplug(domain, name));
     },
     async resize(name, { sizeBytes }) {
       for (const domain of await hypervisor.domains())
@@ -168,10 +175,10 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
   return exportTargets(driver, { names, log });
 }
 
-/** What a virtio disk says of itself at the most. */
+/** The maximum length of a virtio disk's serial number. */
 const serialLength = 20;
 
-/** An alias that libvirt keeps as it is; it takes no dots. */
+/** libvirt keeps aliases with `ua-` unchanged; they cannot contain dots. */
 const prefix = 'ua-fairlead-';
 
 function aliasOf(name: string): string {

@@ -4,44 +4,49 @@ import { z } from 'zod';
 import { preconditionProblem } from '../../src/api/problem.ts';
 import { accessModes } from '../../src/api/storage.ts';
 import { exec } from '../../src/lib/exec.ts';
-import { codeOf, ignore } from '../backends/local/files.ts';
+import { codeOf, ignore } from '../local/files.ts';
 import type { Export, ExportedRef, ExportPlugin } from '../export.ts';
 
 const settings = z.strictObject({
-  protocol: z.literal('loop').describe('nodes are this machine, and make loop devices'),
+  protocol: z
+    .literal('loop')
+    .describe('attaches volumes as loop devices of this machine, which is the only node'),
 });
 
-/** For nodes that are this machine: they make the loop device, and this one sees it. */
+/** Exports volumes to nodes on this machine, which set up loop devices themselves; the gateway observes them. */
 export const loop: ExportPlugin<typeof settings> = { settings, open: async () => openLoop() };
 
-/** The export by loop devices, which needs nothing. */
+/** Opens the export, without any setup. */
 export function openLoop(): Export {
   return {
     protocol: 'loop',
     accessModes: accessModes.filter(mode => mode.startsWith('SINGLE_NODE')),
-    publish: async ({ path }) => ({ protocol: 'loop', path }),
+    publish: async ({ path }, { mayReplay }) => ({ protocol: 'loop', path, ...(mayReplay && { mayReplay }) }),
     withdraw: requireUnused,
-    // Whether all of them are loop devices' is asked while they are listed.
+    // Nothing to restore. Reading the list makes the backend check that every volume's attachment is by loop device.
     restore: async attached => void (await Array.fromAsync(attached)),
   };
 }
 
-/** Observed, not remembered: while a loop device has the file open, a node can read and write it. */
+/**
+ * FAILED_PRECONDITION while a loop device has the file open, since a node could read and write it. The devices are
+ * observed, not remembered.
+ */
 async function requireUnused({ id, path }: ExportedRef): Promise<void> {
   const devices = await loopDevicesOf(path);
   if (devices.length > 0)
     throw preconditionProblem(`volume "${id}" is still in use by /dev/${devices.join(', /dev/')}`);
 }
 
-/** The loop devices of this machine that can write to the file. */
+/** Lists this machine's loop devices that can write to the file. */
 export async function writableLoopDevicesOf(path: string): Promise<readonly string[]> {
   const devices = await loopDevicesOf(path);
   return devices.filter(device => readText(`/sys/block/${device}/ro`) !== '1');
 }
 
-/** The loop devices of this machine that have the file open, by name; one whose file was deleted meanwhile counts. */
+/** Lists this machine's loop devices that have the file open, by name, including a file that was deleted meanwhile. */
 export async function loopDevicesOf(path: string): Promise<readonly string[]> {
-  const names = await (looking ??= new Promise(setImmediate).then(listLoops));
+  const names = await (pendingList ??= new Promise(setImmediate).then(listLoops));
   if (names.length === 0) return [];
   const own = await readIdentity(path);
   const identities = await identifyLoops(names);
@@ -51,24 +56,25 @@ export async function loopDevicesOf(path: string): Promise<readonly string[]> {
     const identity = identities.get(name);
     const isDeleted = shown.endsWith(deletedSuffix);
     if (identity !== undefined && !isDeleted) return identity === own;
-    // Sysfs shows a part of the path when the mount namespace in which the file was opened, such as a container's, is gone.
+    // Sysfs shows only a part of the path when the mount namespace of the opener, such as a container, no longer
+    // exists.
     return path.endsWith(isDeleted ? shown.slice(0, -deletedSuffix.length) : shown);
   });
 }
 
-/** Who asks at about the same time shares one look, which comes after all of them have asked. */
-let looking: Promise<readonly string[]> | undefined;
+/** The next listing. Calls at about the same time share it; it starts after all of them. */
+let pendingList: Promise<readonly string[]> | undefined;
 
-/** Those that have a file. The kernel has many more that are free, and each look at one is a file of its own. */
+/** Lists loop devices that have a file. The kernel has many more unused ones, and a check of each would open a file. */
 function listLoops(): readonly string[] {
-  looking = undefined;
+  pendingList = undefined;
   const partitions = readText('/proc/partitions') ?? '';
   return Array.from(partitions.matchAll(/ (loop\d+)$/gm), ([, name = '']) => name);
 }
 
 const deletedSuffix = ' (deleted)';
 
-/** `major:minor inode`, as losetup shows it; undefined when the file is missing. */
+/** Reads `major:minor inode` as losetup shows it; undefined when the file is missing. */
 async function readIdentity(path: string): Promise<string | undefined> {
   const found = await stat(path, { bigint: true }).catch(ignore('ENOENT'));
   if (!found) return undefined;
@@ -78,35 +84,38 @@ async function readIdentity(path: string): Promise<string | undefined> {
   return `${major}:${minor} ${ino}`;
 }
 
-/** The file of a loop device, by the device's sequence number: no other ever has that, and a device keeps its file. */
+/** The file of each loop device, by the device's sequence number, which is never reused. A device keeps its file. */
 const files = new Map<string, string>();
-const mostFiles = 4_096;
+const maxFiles = 4_096;
 const listing = ['--list', '--noheadings', '--output', 'NAME,BACK-MAJ:MIN,BACK-INO'];
 const listTimeoutMs = 10_000;
 
-/** Which file each loop device has, whatever sysfs calls it. Those that cannot be asked, as without root, are left out. */
+/**
+ * Reads which file each loop device has, independently of sysfs. Devices that cannot be read, for example without
+ * root, are left out.
+ */
 async function identifyLoops(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const uses = names.map(name => ({ name, use: useOf(name) }));
-  const known = new Map(uses.map(({ name, use = '' }) => [name, files.get(use)]));
+  const devices = names.map(name => ({ name, sequence: sequenceOf(name) }));
+  const known = new Map(devices.map(({ name, sequence = '' }) => [name, files.get(sequence)]));
   if ([...known.values()].includes(undefined)) {
     const { stdout } = await exec('losetup', listing, { timeoutMs: listTimeoutMs });
-    if (files.size >= mostFiles) files.clear();
-    for (const { name, use } of uses) {
+    if (files.size >= maxFiles) files.clear();
+    for (const { name, sequence } of devices) {
       const [, number, inode] = new RegExp(`^/dev/${name} +(\\d+:\\d+) +(\\d+) *$`, 'm').exec(stdout) ?? [];
-      // One that got another file meanwhile is not known.
-      if (inode === undefined || useOf(name) !== use) continue;
+      // A device that got another file meanwhile is left out.
+      if (inode === undefined || sequenceOf(name) !== sequence) continue;
       known.set(name, `${number} ${inode}`);
-      if (use !== undefined) files.set(use, `${number} ${inode}`);
+      if (sequence !== undefined) files.set(sequence, `${number} ${inode}`);
     }
   }
   return new Map([...known].filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-function useOf(name: string): string | undefined {
+function sequenceOf(name: string): string | undefined {
   return readText(`/sys/block/${name}/diskseq`);
 }
 
-/** Undefined when the device is disconnected or not set up. */
+/** Reads a file of sysfs; undefined when the device is disconnected or not set up. */
 function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trimEnd();

@@ -2,12 +2,13 @@ import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import type { Reach } from '../../src/api/attachment.ts';
+import { canonicalHost } from '../../src/api/attachments/addresses.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { hostPort } from '../../src/lib/parsers.ts';
 import type { Export, ExportPlugin } from '../export.ts';
 import { configfs, openConfigTree, setAttribute, type ConfigTree } from './kernel/configfs.ts';
 import { drain } from './kernel/drain.ts';
-import { findLacks, loadModules, portals } from './kernel/machine.ts';
+import { findMachineFaults, loadModules, portals } from './kernel/machine.ts';
 import { createNames, toUuid, type Names } from './targets/names.ts';
 import { exportTargets, type TargetDriver } from './targets/targets.ts';
 
@@ -18,7 +19,7 @@ const settings = z.strictObject({
     .enum(['dhchap', 'none'])
     .optional()
     .describe(
-      'whether nodes prove themselves (DH-HMAC-CHAP); without it where the kernel of this machine can demand it, which the kernels of all nodes must have then',
+      'authentication of nodes (dhchap: DH-HMAC-CHAP); default: dhchap if the kernel of this machine supports it, and then the kernels of all nodes must support it too',
     ),
 });
 type Settings = Pick<z.output<typeof settings>, 'addresses' | 'listen' | 'authentication'>;
@@ -28,7 +29,7 @@ const prefix = 'nqn.2026-11.dev.fairlead:';
 const nvmet = `${configfs}/nvmet`;
 const ports = `${nvmet}/ports`;
 
-/** Volumes as namespaces, each in a subsystem for one attachment, which accepts one name of a host alone. */
+/** Exports volumes as namespaces. Each attachment has a subsystem of its own, which accepts one host name only. */
 export const nvmeTcp: ExportPlugin<typeof settings> = {
   settings,
   async open(chosen, { log, poolKey }) {
@@ -36,13 +37,13 @@ export const nvmeTcp: ExportPlugin<typeof settings> = {
     const { addresses, listen = addresses } = chosen;
     return {
       ...exportNvme(chosen, { tree, names, log, load: () => loadModules(modules) }),
+      addresses,
       check: () =>
-        findLacks({ modules, listen, isServed: address => knownPort(tree, address) !== undefined }),
+        findMachineFaults({ modules, listen, isServed: address => knownPort(tree, address) !== undefined }),
     };
   },
 };
 
-/** What the export works with. */
 export type NvmeParts = {
   readonly tree: ConfigTree;
   readonly names: Names;
@@ -50,17 +51,20 @@ export type NvmeParts = {
   readonly load: () => Promise<void>;
 };
 
-/** The export over a configfs whose target is loaded by `load`. */
+/** Creates the export over a configfs whose target modules `load` loads. */
 export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmeParts): Export {
   const { addresses, listen = addresses, authentication } = chosen;
-  let [canDemand, isDemanding] = [false, false];
+  let [hasKeySupport, requiresKeys] = [false, false];
   const keyOf = (name: string, purpose: string): string => toKey(names.secretOf(name, purpose));
 
-  /** A node goes on as it was told, whatever the kernel can since; one that may come in already is not asked for more. */
-  async function makeHost(name: string, told?: Reach): Promise<void> {
+  /**
+   * Makes the host of an attachment. A node that was attached before keeps its conditions, even if the kernel
+   * supports keys only now; a host that is allowed already stays as it is.
+   */
+  async function makeHost(name: string, former?: Reach): Promise<void> {
     const [host, subsystem] = [hostOf(name), subsystemOf(name)];
     const isNew = !tree.list(`${subsystem}/allowed_hosts`).includes(`${prefix}${name}`);
-    const hasKeys = told ? canDemand && told.sealed !== undefined : isDemanding;
+    const hasKeys = former ? hasKeySupport && former.sealed !== undefined : requiresKeys;
     tree.make(host);
     if (isNew && hasKeys) {
       tree.writeSecret(`${host}/dhchap_key`, keyOf(name, 'host'));
@@ -75,12 +79,14 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
     noun: 'nvme subsystem',
     async prepare() {
       await load();
-      canDemand = await canDemandKeys(tree, names.pool);
-      isDemanding = authentication !== 'none' && canDemand;
-      if (isDemanding || authentication === 'none') return;
-      const lack = 'the kernel of this machine cannot demand keys of nodes (CONFIG_NVME_TARGET_AUTH)';
-      if (authentication === 'dhchap') throw new Error(`export: ${lack}`);
-      log.warn('whoever knows the name of an attachment reaches its volume', { detail: lack });
+      hasKeySupport = await supportsKeys(tree, names.pool);
+      requiresKeys = authentication !== 'none' && hasKeySupport;
+      if (requiresKeys || authentication === 'none') return;
+      const reason =
+        'the kernel of this machine does not support authentication of nodes (CONFIG_NVME_TARGET_AUTH)';
+      if (authentication === 'dhchap')
+        throw new Error(`export: ${reason}; set "authentication" to "none", or use another kernel`);
+      log.warn('anyone who knows the name of an attachment can reach its volume', { detail: reason });
     },
     list: () =>
       ['subsystems', 'hosts']
@@ -104,7 +110,7 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
         for (const port of tree.list(ports))
           await tree.unlink(`${ports}/${port}/subsystems/${prefix}${name}`);
       };
-      // The node's I/O fails from here on.
+      // From here on the node's I/O fails.
       if (tree.read(`${space}/enable`) === '1')
         await drain({ what: `I/O of subsystem ${prefix}${name}`, work: turnOff, cut: unlink });
       else await unlink();
@@ -122,7 +128,7 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
       wwid: `uuid.${toUuid(names.identityOf(volume))}`,
       hostNqn: `${prefix}${name}`,
       hostId: names.hostIdOf(name),
-      ...(isDemanding && {
+      ...(requiresKeys && {
         secrets: {
           'dhchap-secret': keyOf(name, 'host'),
           'dhchap-ctrl-secret': keyOf(name, 'controller'),
@@ -147,7 +153,7 @@ function hostOf(name: string): string {
 
 type Space = { readonly path: string; readonly uuid: string };
 
-/** A namespace that is on and is this file stays as it is. */
+/** Enables a namespace for a file. A namespace that is enabled for this file already stays as it is. */
 function enableSpace(tree: ConfigTree, home: string, { path, uuid }: Space): void {
   const isOn = tree.read(`${home}/enable`) === '1';
   if (isOn && tree.read(`${home}/device_path`) === path) return;
@@ -159,13 +165,13 @@ function enableSpace(tree: ConfigTree, home: string, { path, uuid }: Space): voi
       tree.write(`${home}/buffered_io`, buffered);
       return tree.write(`${home}/enable`, '1');
     } catch (error) {
-      // What lies in memory cannot be read around the cache.
+      // A file in memory does not support direct I/O, so buffered I/O is tried next.
       if ((error as NodeJS.ErrnoException).code !== 'EINVAL' || buffered === '1')
         throw unavailableProblem(`the kernel cannot export "${path}"`, error);
     }
 }
 
-/** What the port of an address says of itself. */
+/** The attributes of an address's port. */
 function portAttributes(address: string): readonly (readonly [name: string, value: string])[] {
   const { host, port } = hostPort(address);
   return [
@@ -176,27 +182,34 @@ function portAttributes(address: string): readonly (readonly [name: string, valu
   ];
 }
 
-/** The number of an address's port, whoever made it. */
+/** Finds the port of an address, even one of another program. */
 function knownPort(tree: ConfigTree, address: string): string | undefined {
-  const wanted = portAttributes(address);
+  const attributes = portAttributes(address);
   return tree
     .list(ports)
-    .find(id => wanted.every(([name, value]) => tree.read(`${ports}/${id}/${name}`) === value));
+    .find(id =>
+      attributes.every(
+        ([name, value]) => canonicalHost(tree.read(`${ports}/${id}/${name}`) ?? '') === canonicalHost(value),
+      ),
+    );
 }
 
-/** The port of an address; without one it is made, under a number that is its own at each start. */
+/**
+ * Finds or creates the port of an address. A new port's number derives from the address, so it is the same at each
+ * start.
+ */
 function findPort(tree: ConfigTree, address: string): string {
   const known = knownPort(tree, address);
   if (known !== undefined) return `${ports}/${known}`;
   let id = (crc32(address) % 0xf000) + 1;
-  // What a crash left half made has no service yet.
+  // A port that a crash left incomplete has no service id yet.
   while ((tree.read(`${ports}/${id}/addr_trsvcid`) ?? '') !== '') id++;
   tree.make(`${ports}/${id}`);
   for (const [name, value] of portAttributes(address)) setAttribute(tree, `${ports}/${id}/${name}`, value);
   return `${ports}/${id}`;
 }
 
-async function canDemandKeys(tree: ConfigTree, pool: string): Promise<boolean> {
+async function supportsKeys(tree: ConfigTree, pool: string): Promise<boolean> {
   const probe = `${nvmet}/hosts/${prefix}${pool}.probe`;
   tree.make(probe);
   const isThere = tree.list(probe).includes('dhchap_key');
@@ -204,7 +217,7 @@ async function canDemandKeys(tree: ConfigTree, pool: string): Promise<boolean> {
   return isThere;
 }
 
-/** A key as text: for SHA-256, its bytes with their CRC-32 in Base64 (NVMe TP 8006). */
+/** Formats a key for SHA-256: its bytes with their CRC-32 in Base64 (NVMe TP 8006). */
 function toKey(secret: Buffer): string {
   const checksum = Buffer.alloc(4);
   checksum.writeUInt32LE(crc32(secret));

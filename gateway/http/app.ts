@@ -1,35 +1,39 @@
 import { Hono, type Context } from 'hono';
 import { allOperations, type OperationId, timeoutHeaderName } from '../../src/api/operations.ts';
 import type { Log } from '../../src/lib/log.ts';
-import { withRequest, type CurrentRequest } from '../operations/request.ts';
-import { tenantOf, type Caller } from '../tenancy/caller.ts';
-import type { Authenticate } from './auth.ts';
+import { withRequest, type CurrentRequest } from '../scheduling/current-request.ts';
+import { tenantOf, type Caller } from '../callers/caller.ts';
+import type { Authenticate } from '../callers/authenticate.ts';
 import { routeDocs } from './docs.ts';
 import { createHandlers, type HandlerDeps } from './handlers.ts';
 import { handle, type Handle, type ServeCaller } from './handle.ts';
 import { toRoute } from './read.ts';
 import { neededFeature, requireAnyOffers } from '../pools/features.ts';
 import { observeRequests, type RequestObserver } from './observe.ts';
-import { createRates } from '../tenancy/rates.ts';
-import { usualMs, type Turns } from '../tenancy/turns.ts';
+import { createRates } from '../scheduling/rates.ts';
+import { requestCostMs, type Slices } from '../scheduling/slices.ts';
 import { respondJson, routeProblem, type Env, type Serve } from './respond.ts';
 
-/** What the app serves; `publicDocs` serves the API's description, and `keySet` the gateway's own public keys, without a token. */
+/**
+ * The parts of the app. `publicDocs` serves the API's description without a token, and `keySet` the gateway's public
+ * keys.
+ */
 export type AppDeps = HandlerDeps & {
   readonly authenticate: Authenticate;
-  readonly turns: Turns;
+  readonly slices: Slices;
   readonly log: Log;
   readonly publicDocs: boolean;
   readonly keySet?: (() => Promise<object>) | undefined;
   readonly observer?: RequestObserver | undefined;
-  readonly mostWaitMs?: number | undefined;
+  readonly maxWaitMs?: number | undefined;
 };
 
-/** The Storage API v1 as a Fetch handler, for any runtime that speaks Fetch. */
+/** Creates the Storage API v1 as a Fetch handler, for any runtime that speaks Fetch. */
 export function createApp(deps: AppDeps): Hono<Env> {
   const { log, publicDocs, version, keySet, observer } = deps;
-  // One function for each route, not a middleware for each step: those take longer than what they do. Hono's body-limit and
-  // request-id would not do: nothing of a body is read before its token is good, and then in turns; an id is in logs as it came.
+  // One function for each route, because a middleware for each step would take longer than the step. Hono's
+  // body-limit and request-id do not fit: a body is read only after its token is verified, and then in time slices,
+  // and a caller's id is logged unchanged.
   const observe = observeRequests(log, observer);
   const forCallers = authenticated(deps);
   const app = new Hono<Env>();
@@ -44,17 +48,17 @@ export function createApp(deps: AppDeps): Hono<Env> {
   return app;
 }
 
-/** Makes what serves callers of a good token, each in its turn. */
-function authenticated({ authenticate, turns }: AppDeps): (serve: ServeCaller) => Serve {
+/** Wraps handlers so that they get verified callers only, and each in a time slice of its tenant. */
+function authenticated({ authenticate, slices }: AppDeps): (serve: ServeCaller) => Serve {
   const rates = createRates();
   const serveAs = (c: Context<Env>, caller: Caller, serve: ServeCaller): Promise<Response> => {
     c.get('served').caller = caller;
     return withRequest(describe(c, caller), async () => {
       const tenant = tenantOf(caller);
       rates.spend(tenant);
-      using _ = turns.enter(tenant, { requests: 1, bytes: 0 });
-      const turn = turns.begin(tenant, c.req.method === 'GET' ? usualMs.read : usualMs.change);
-      if (turn) await turn;
+      using _ = slices.enter(tenant, { requests: 1, bytes: 0 });
+      const wait = slices.begin(tenant, c.req.method === 'GET' ? requestCostMs.read : requestCostMs.change);
+      if (wait) await wait;
       return await serve(c, caller);
     });
   };
@@ -65,7 +69,7 @@ function authenticated({ authenticate, turns }: AppDeps): (serve: ServeCaller) =
   };
 }
 
-/** What is known of a request from here on. */
+/** The context of a request, once its caller is known. */
 function describe(c: Context<Env>, caller: Caller): CurrentRequest {
   const { requestId, traceparent } = c.get('served');
   return {
@@ -73,30 +77,30 @@ function describe(c: Context<Env>, caller: Caller): CurrentRequest {
     caller,
     traceparent,
     deadlineMs: readDeadline(c.req.header(timeoutHeaderName)),
-    // Node.js makes a signal for whoever looks, and few do.
+    // Node.js creates the signal on first use, which is rare.
     isGone: () => c.req.raw.signal.aborted,
   };
 }
 
-/** When the caller gives up, where it says so. */
+/** The caller's deadline in milliseconds since the epoch; undefined without a time limit. */
 function readDeadline(timeoutMs: string | undefined): number | undefined {
   return timeoutMs !== undefined && /^\d{1,10}$/.test(timeoutMs) ? Date.now() + Number(timeoutMs) : undefined;
 }
 
-/** One route for each row of the table, each served through `guard`. */
+/** Adds a route for each row of the table of operations, wrapped by `guard`. */
 function routeOperations(
   app: Hono<Env>,
   deps: AppDeps,
   guard: (id: OperationId, serve: ServeCaller) => Serve,
 ): void {
-  // The handlers' types are of their own rows; all of them are called alike from here on.
+  // Each handler has its row's types; from here on all are called alike.
   const handlers = createHandlers(deps) as unknown as Readonly<Record<OperationId, Handle>>;
   for (const operation of allOperations) {
-    const shownBy = findShownBy(operation.path);
-    const show = shownBy && handlers[shownBy];
-    const needed = neededFeature(operation);
+    const reader = findReader(operation.path);
+    const show = reader && handlers[reader];
+    const feature = neededFeature(operation);
     const run: Handle = request => {
-      if (needed) requireAnyOffers(deps.pools, needed);
+      if (feature) requireAnyOffers(deps.pools, feature);
       return handlers[operation.id](request);
     };
     const serve = handle(operation, run, { ...deps, show });
@@ -104,8 +108,8 @@ function routeOperations(
   }
 }
 
-/** The operation that shows what one on this path works on: the GET on the same path, or on the next one above. */
-function findShownBy(path: string): OperationId | undefined {
+/** Finds the operation that reads a path's resource: the GET on the same path, or on the nearest parent path. */
+function findReader(path: string): OperationId | undefined {
   return allOperations
     .filter(other => other.method === 'GET' && `${path}/`.startsWith(`${other.path}/`))
     .toSorted((one, other) => other.path.length - one.path.length)[0]?.id;

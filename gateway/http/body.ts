@@ -1,26 +1,33 @@
 import type { z } from 'zod';
+import { limits } from '../../src/api/limits.ts';
 import { invalidProblem, Problem } from '../../src/api/problem.ts';
-import { capabilitySchema, maxTerms, segmentsSchema } from '../../src/api/storage.ts';
+import { capabilitySchema, segmentsSchema } from '../../src/api/storage.ts';
 import { readBy } from '../volumes/validate.ts';
 
-/** A text of so many characters is read at once; nearly all are shorter. Wrong from end to end, it is the work of a few milliseconds. */
+/**
+ * The length in characters of a body that is parsed in one step. Nearly all bodies are shorter, and even one full of
+ * faults takes only a few milliseconds.
+ */
 export const shortBody = 1_024;
 
-/** Most entries of one object, characters of their keys, and how deep values may lie in a long body: no schema has as many. */
-const mostKeys = 1_024;
-const mostKeyCharacters = 8_192;
-const mostDepth = 16;
-/** Most characters of one text or number in a long body, as it is written: no schema takes 4,096 of which each is escaped. */
-const mostOfScalar = 32_768;
-const word = new RegExp(`[\\w.+-]{0,${mostOfScalar + 1}}`, 'y');
+/** Limits of a long body: entries of an object, characters of its keys, and depth. No schema needs as much. */
+const maxKeys = 1_024;
+const maxKeyCharacters = 8_192;
+const maxDepth = 16;
+/**
+ * The maximum characters of a text or number in a long body, as it is written. Every schema allows fewer than 4,096,
+ * even if each is escaped.
+ */
+const maxScalar = 32_768;
+const word = new RegExp(`[\\w.+-]{0,${maxScalar + 1}}`, 'y');
 
-/** What a text has in which a key may be the way to a prototype, escaped or not, or characters that are none. */
+/** Matches a text that may contain `__proto__` as a key, or invalid characters, escaped or not. */
 const mayHide = /__proto__|\\u/;
 
-/** A text that is read from `at` on, and what follows it. */
+/** The text at hand, the position in it, and the pieces that follow. */
 type Source = { text: string; at: number; readonly rest: string[] };
 
-/** What the text says as JSON, or INVALID_ARGUMENT. */
+/** Parses JSON. INVALID_ARGUMENT for anything else. */
 export function parseShort(text: string): unknown {
   try {
     return JSON.parse(text, mayHide.test(text) ? requirePlain : undefined);
@@ -30,7 +37,7 @@ export function parseShort(text: string): unknown {
   }
 }
 
-/** Reads a body, which may be in pieces, by its schema, as steps of which each takes less than a few milliseconds. */
+/** Reads a body, which may be in pieces, by its schema. Each step takes at most a few milliseconds. */
 export function* readLong(schema: z.ZodType, pieces: readonly string[]): Generator<void, unknown> {
   const source: Source = { text: '', at: 0, rest: pieces.toReversed() };
   const value = yield* parseValue(source, 0);
@@ -63,7 +70,7 @@ function* readEach(
   return good;
 }
 
-/** The lists of terms of a body, which may be long. */
+/** The lists of topology terms in a body, which may be long. */
 function termsOf(body: unknown): readonly (readonly [string, readonly unknown[]])[] {
   return Object.entries(topologyOf(body)).filter(isList);
 }
@@ -72,14 +79,18 @@ function isList(entry: readonly [string, unknown]): entry is [string, readonly u
   return Array.isArray(entry[1]);
 }
 
-/** The capabilities of a body, each of which may hold much that is wrong; a list of too many is quickly refused as it is. */
+/**
+ * The capabilities of a body, if they are to be read one by one because each may have many faults. A list of too many
+ * is not: the schema rejects it quickly.
+ */
 function capabilitiesOf(body: unknown): readonly unknown[] | undefined {
   const { capabilities } = (body ?? {}) as { readonly capabilities?: unknown };
-  const isRead = Array.isArray(capabilities) && capabilities.length > 1 && capabilities.length <= 64;
+  const isRead =
+    Array.isArray(capabilities) && capabilities.length > 1 && capabilities.length <= limits.capabilities.max;
   return isRead ? capabilities : undefined;
 }
 
-/** What has lists that may be long, in a body that is read or not. */
+/** The topology of a body, read or not; it contains the lists that may be long. */
 function topologyOf(body: unknown): Record<string, unknown> {
   const { topology } = (body ?? {}) as { readonly topology?: Record<string, unknown> };
   return topology ?? {};
@@ -87,7 +98,7 @@ function topologyOf(body: unknown): Record<string, unknown> {
 
 function* parseValue(source: Source, depth: number): Generator<void, unknown> {
   yield;
-  if (depth > mostDepth) throw invalidProblem('body: nested too deeply');
+  if (depth > maxDepth) throw invalidProblem(`body: nested more than ${maxDepth} levels deep`);
   const opening = peek(source);
   if (opening === '[') return yield* parseList(source, depth + 1);
   if (opening === '{') return yield* parseObject(source, depth + 1);
@@ -97,7 +108,8 @@ function* parseValue(source: Source, depth: number): Generator<void, unknown> {
 function* parseList(source: Source, depth: number): Generator<void, readonly unknown[]> {
   const list: unknown[] = [];
   while (hasMore(source, list.length, ']')) {
-    if (list.length === maxTerms) throw invalidProblem(`body: a list of more than ${maxTerms}`);
+    if (list.length === limits.topologyTerms.max)
+      throw invalidProblem(`body: a list has more than ${limits.topologyTerms.max} entries`);
     list.push(requirePlain('', yield* parseValue(source, depth)));
   }
   return list;
@@ -107,39 +119,39 @@ function* parseObject(source: Source, depth: number): Generator<void, object> {
   const object: Record<string, unknown> = {};
   let characters = 0;
   for (let count = 0; hasMore(source, count, '}'); count++) {
-    if (count === mostKeys) throw invalidProblem(`body: an object of more than ${mostKeys} entries`);
+    if (count === maxKeys) throw invalidProblem(`body: an object has more than ${maxKeys} entries`);
     const key = peek(source) === '"' ? String(parseScalar(source)) : undefined;
     if (key === undefined || peek(source) !== ':') throw notJsonProblem();
     source.at++;
     characters += key.length;
-    if (characters > mostKeyCharacters)
-      throw invalidProblem(`body: keys of more than ${mostKeyCharacters} characters in an object`);
+    if (characters > maxKeyCharacters)
+      throw invalidProblem(`body: the keys of an object have more than ${maxKeyCharacters} characters`);
     object[key] = requirePlain(key, yield* parseValue(source, depth));
   }
   return object;
 }
 
-/** Goes to the next entry of a list or an object, or past its end. */
+/** Moves to the next entry of a list or an object, or past its end. */
 function hasMore(source: Source, count: number, end: ']' | '}'): boolean {
   if (count === 0) source.at++;
-  const found = peek(source);
-  if (found === end) source.at++;
+  const next = peek(source);
+  if (next === end) source.at++;
   else if (count > 0) {
-    if (found !== ',') throw notJsonProblem();
+    if (next !== ',') throw notJsonProblem();
     source.at++;
   }
-  return found !== end;
+  return next !== end;
 }
 
-/** The next character that is no white space; none at the end. */
+/** The next character that is not white space; empty at the end. */
 function peek(source: Source): string {
   const space = /[ \t\n\r]*/y;
   for (;;) {
     space.lastIndex = source.at;
     space.test(source.text);
     source.at = space.lastIndex;
-    // As much is there as one text or number may have.
-    if (source.rest.length === 0 || source.text.length - source.at > mostOfScalar)
+    // The text at hand can hold the longest text or number.
+    if (source.rest.length === 0 || source.text.length - source.at > maxScalar)
       return source.text.charAt(source.at);
     source.text = source.text.slice(source.at) + source.rest.pop();
     source.at = 0;
@@ -159,8 +171,8 @@ function parseScalar(source: Source): unknown {
 }
 
 function requireShort(characters: number): void {
-  if (characters > mostOfScalar)
-    throw invalidProblem(`body: a text or a number of more than ${mostOfScalar} characters`);
+  if (characters > maxScalar)
+    throw invalidProblem(`body: a text or a number has more than ${maxScalar} characters`);
 }
 
 function endOfWord(text: string, at: number): number {
@@ -180,11 +192,14 @@ function endOfString(text: string, at: number): number {
   }
 }
 
-/** A schema would drop such a key, wherever it is, and a store or a tool would cut or replace such text. */
+/**
+ * INVALID_ARGUMENT for a key `__proto__`, which a schema would drop, and for text that a store or a tool would cut or
+ * replace.
+ */
 function requirePlain(key: string, value: unknown): unknown {
-  if (key === '__proto__') throw invalidProblem('body: "__proto__" is not known');
+  if (key === '__proto__') throw invalidProblem('body: the key "__proto__" is not allowed; remove it');
   if (!isPlain(key) || (typeof value === 'string' && !isPlain(value)))
-    throw invalidProblem('body: has text with a NUL or half of a surrogate pair');
+    throw invalidProblem('body: a text has a NUL or half of a surrogate pair; remove it');
   return value;
 }
 

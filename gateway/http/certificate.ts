@@ -4,17 +4,16 @@ import type { Server } from 'node:https';
 import type { Log } from '../../src/lib/log.ts';
 import type { GatewayConfig } from '../config.ts';
 
-/** A certificate with its key, and how a server gets the one that is in the files later. */
 export type Certificate = ReturnType<typeof openCertificate>;
 
-/** Paths of PEM files; with `clientCa`, only who has a certificate by one of these authorities is let in. */
+/** Paths of PEM files. With `clientCa`, clients need a certificate of one of its authorities. */
 type CertificateFiles = {
   readonly cert: string;
   readonly key: string;
   readonly clientCa?: string | undefined;
 };
 
-/** The certificate that the settings name; undefined for plain HTTP. Throws what is wrong with them or with the files. */
+/** Opens the certificate of the settings; undefined for plain HTTP. Throws for faults of the settings or the files. */
 export function findCertificate(
   {
     'tls-cert-file': cert,
@@ -24,12 +23,13 @@ export function findCertificate(
   log: Log,
 ): Certificate | undefined {
   if (cert !== undefined && key !== undefined) return openCertificate({ cert, key, clientCa }, log);
-  if (clientCa !== undefined) throw new Error('--tls-client-ca-file needs --tls-cert-file');
+  if (clientCa !== undefined)
+    throw new Error('--tls-client-ca-file needs TLS; set --tls-cert-file and --tls-key-file');
   if (cert === key) return undefined;
-  throw new Error('--tls-cert-file and --tls-key-file need each other');
+  throw new Error('set both --tls-cert-file and --tls-key-file, or neither');
 }
 
-/** Reads the PEM files, or throws. */
+/** Reads the PEM files. Throws for a faulty one. */
 function openCertificate({ cert, key, clientCa }: CertificateFiles, log: Log) {
   const read = () => ({
     cert: readFileSync(cert, 'utf8'),
@@ -42,8 +42,8 @@ function openCertificate({ cert, key, clientCa }: CertificateFiles, log: Log) {
   return {
     first: { ...first, ...(clientCa !== undefined && { requestCert: true, rejectUnauthorized: true }) },
     /**
-     * New connections get what is in the files now, and open ones end when it was changed who is let in; what cannot be
-     * used is logged once, and all stays as it was.
+     * Reads the files again. New connections get the new certificate. Open connections end when the client
+     * authorities have changed. If the files are faulty, the old certificate stays, and the fault is logged once.
      */
     async renew(server: Server): Promise<void> {
       try {
@@ -52,22 +52,23 @@ function openCertificate({ cert, key, clientCa }: CertificateFiles, log: Log) {
           server.setSecureContext(found);
           if (found.ca !== used.ca) server.closeAllConnections();
           used = found;
-          log.info('the certificate was read again', { path: cert });
+          log.info('read the certificate again', { path: cert });
         }
         reported = '';
       } catch (error) {
         const detail = String(error);
-        if (detail !== reported) log.error('the certificate stays as it was', { path: cert, detail });
+        if (detail !== reported)
+          log.error('cannot read the certificate again; the old one stays in use', { path: cert, detail });
         reported = detail;
       }
     },
   };
 }
 
-/** Without one certificate at least, those of every public authority would count. */
+/** Reads authorities. Throws for a file without a certificate, because Node would then trust every public authority. */
 function readAuthorities(path: string): string {
   const pem = readFileSync(path, 'utf8');
-  // It throws where there is none.
+  // The constructor throws for a text without a certificate.
   new X509Certificate(pem).toString();
   return pem;
 }

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { totalmem } from 'node:os';
-import { pause } from '../../src/lib/concurrency.ts';
+import { createPace } from '../../src/lib/concurrency.ts';
 
-/** How long a caller may take: for a handshake and a request's head, and for the whole of a request, in milliseconds. */
+/** Time limits for a caller, in milliseconds: for the handshake, for a request's head, and for a whole request. */
 export const requestLimits = {
   headersTimeout: 10_000,
   handshakeTimeout: 10_000,
@@ -12,46 +12,51 @@ export const requestLimits = {
   connectionsCheckingInterval: 1_000,
 } as const;
 
-/** More are never needed: a controller has at most 64. */
-const usualMost = 1_024;
-/** What one connection may take, with what is read ahead of its body, in bytes. */
+/** The usual maximum, which is ample: a controller has at most 64 connections. */
+const usualMax = 1_024;
+/** The maximum memory of one connection, read-ahead of a body included, in bytes. */
 const bytesPerConnection = 2 ** 18;
-/** How long a caller may read an answer that came before the end of its request, in milliseconds. */
+/** The maximum time to read an early answer, before the end of its request, in milliseconds. */
 const lingerMs = 500;
-/** A client sends one request after another; where encryption reports an answer late, a second one is there before. */
-const mostUnanswered = 8;
-/** So many refusals are answered at once, and then one in so many milliseconds; none waits longer than the last. */
-const refusals = { atOnce: 50, everyMs: 20, mostMs: 1_000 } as const;
+/**
+ * The maximum of unanswered requests of a connection. A client sends one after another, but with TLS the next may
+ * arrive before the end of an answer is reported.
+ */
+const maxUnanswered = 8;
+const refusals = { burst: 50, everyMs: 20, maxMs: 1_000 } as const;
 
-/** How many connections may be open: they get half of the descriptors, and a quarter of the memory, that the process may have. */
-export function mostConnections(limits = readFileSync('/proc/self/limits', 'utf8')): number {
+/** The maximum number of open connections: they get half of the process's descriptors, and a quarter of its memory. */
+export function maxConnections(limits = readFileSync('/proc/self/limits', 'utf8')): number {
   const descriptors = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Infinity);
   const memory = Math.min(process.constrainedMemory() || Infinity, totalmem());
-  return Math.floor(Math.min(usualMost, descriptors / 2, memory / 4 / bytesPerConnection));
+  return Math.floor(Math.min(usualMax, descriptors / 2, memory / 4 / bytesPerConnection));
 }
 
-/** The connections of a server that are open. */
+/** A server's open connections. */
 export type Connections = {
-  /** Waits until a request of which nothing comes but a refusal is answered, so that asking again and again takes little. */
+  /**
+   * Delays the answer to a request that is refused, so that endless retries cost little. Its connection counts as
+   * idle meanwhile.
+   */
   refuse(request: IncomingMessage): Promise<void>;
 };
 
 type Connection = { readonly socket: Socket; unanswered: number };
 
 /**
- * Keeps at most so many connections open: for each one more the one is closed that has been idle longest, and where none
- * is idle the new one. A connection is idle while no request is served on it, so also before the end of a request's head,
- * and while a refusal waits. One that asks on and on before it is answered is closed.
+ * Limits the number of open connections. Each further connection closes the one that has been idle longest, or itself
+ * if none is idle. A connection is idle while no request is served on it, so also before the end of a request's head
+ * and while a refusal waits. A connection with too many unanswered requests is closed.
  */
-export function limitConnections(server: Server, most: number): Connections {
+export function limitConnections(server: Server, maxOpen: number): Connections {
   const open = new Map<string, Connection>();
   const keyOf = createKeyOf();
-  /** In the order in which they became idle. */
+  /** Idle connections, the longest idle first. */
   const idle = new Set<string>();
-  const waitToRefuse = createPace();
+  const waitToRefuse = createPace(refusals);
   server.prependListener('connection', (socket: Socket) => {
     const key = keyOf(socket);
-    if (open.size >= most) {
+    if (open.size >= maxOpen) {
       const [oldest] = idle;
       const closed = oldest === undefined ? socket : open.get(oldest)?.socket;
       closed?.destroy();
@@ -71,7 +76,7 @@ export function limitConnections(server: Server, most: number): Connections {
     const connection = open.get(key);
     if (!connection) return;
     idle.delete(key);
-    if (++connection.unanswered > mostUnanswered) return void socket.destroy();
+    if (++connection.unanswered > maxUnanswered) return void socket.destroy();
     response.once('close', () => {
       if (--connection.unanswered === 0 && open.get(key) === connection) idle.add(key);
     });
@@ -85,42 +90,34 @@ export function limitConnections(server: Server, most: number): Connections {
   };
 }
 
-/** Serves no request of a connection that was closed before, of which Node.js still reports all that came with the last one. */
+/** Ignores requests of a closed connection: Node.js still reports all requests that arrived in its last packet. */
 export function whileOpen(listener: RequestListener): RequestListener {
   return (request, response) => {
     if (!request.socket.destroyed) listener(request, response);
   };
 }
 
-/** Lets so many pass at once, and then one after another. */
-function createPace(): () => Promise<void> {
-  const { atOnce, everyMs, mostMs } = refusals;
-  let untilMs = 0;
-  return async () => {
-    const nowMs = performance.now();
-    untilMs = Math.min(Math.max(untilMs, nowMs - atOnce * everyMs) + everyMs, nowMs + mostMs);
-    if (untilMs > nowMs) await pause(untilMs - nowMs);
-  };
-}
-
 /**
- * Reads nothing more of a request that is answered before it has come whole, and ends its connection. That stays half
- * open for a moment: closed with bytes unread it would be reset, and the caller could lose the answer.
+ * Stops reading a request that is answered before its end, and ends its connection. The connection stays half open
+ * for a moment, because closing it with unread bytes would reset it, and the caller could lose the answer.
  */
 export function leaveUnread(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete) return;
   const { socket } = request;
   response.setHeader('connection', 'close');
-  // Of a request that has no reader Node.js reads the rest, and drops it.
+  // Without a listener Node.js would read the rest of the request and drop it.
   request.on('readable', () => {});
-  // Node.js calls it when the answer is written.
+  // Node.js calls `destroySoon` when the answer is written.
   socket.destroySoon = () => {
     socket.end();
     setTimeout(() => socket.destroy(), lingerMs).unref();
   };
 }
 
-/** The same for a connection and what is encrypted on it; asked of each request, it is made once for each. */
+/**
+ * Makes keys for connections, the same for a TCP socket and the TLS socket on it. Each socket's key is made once,
+ * since every request needs it.
+ */
 function createKeyOf(): (socket: Socket) => string {
   const keys = new WeakMap<Socket, string>();
   return socket => keys.getOrInsertComputed(socket, makeKey);

@@ -1,21 +1,21 @@
 import type { Hono } from 'hono';
 import { html, raw } from 'hono/html';
-import { openApiDocument, type OpenApiNode } from '../../src/api/openapi.ts';
+import { openApiDocument, type OpenApiNode } from '../../src/api/http/openapi.ts';
 import { respond, type Env, type Serve } from './respond.ts';
 
-/** Where the API's description is served, as a document and as a page. */
+/** The paths of the API's description, as a document and as a page. */
 export const docsRoutes = { document: '/openapi.json', page: '/docs' } as const;
 
-/** A page that runs no script and loads nothing, so that it can be saved as a file. */
+/** The page runs no script and loads nothing, so it can be saved as a file. */
 const pageHeaders = {
   'content-type': 'text/html; charset=UTF-8',
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
   'x-content-type-options': 'nosniff',
 };
 
-/** The API's description as an OpenAPI document and as a page, each served through `guard`. */
+/** Serves the API's description as an OpenAPI document and as a page, each wrapped by `guard`. */
 export function routeDocs(app: Hono<Env>, version: string, guard: (serve: Serve) => Serve): void {
-  // Made once, when somebody asks first: it takes longer than a hundred requests.
+  // Made once, at the first request, because it takes as long as a hundred requests.
   let document: string | undefined;
   let page: string | undefined;
   const serveDocument: Serve = c => {
@@ -80,10 +80,10 @@ function operationsOf(paths: Document['paths'], tag: string): Html[] {
 
 function toOperation(route: string, operation: OpenApiNode, shared: OpenApiNode | undefined): Html {
   const { operationId, summary, parameters = [], requestBody, responses } = operation;
-  const given = [shared ?? [], parameters].flat() as readonly OpenApiNode[];
+  const allParameters = [shared ?? [], parameters].flat() as readonly OpenApiNode[];
   return html`<details id="${operationId}">
     <summary><code>${route}</code> ${summary}</summary>
-    ${given.length > 0 ? toDetails('Parameters', given) : ''}
+    ${allParameters.length > 0 ? toDetails('Parameters', allParameters) : ''}
     ${requestBody ? toDetails('Body', requestBody) : ''} ${toDetails('Answers', responses)}
   </details>`;
 }
@@ -95,7 +95,7 @@ function toSchema(name: string, { description, examples, ...schema }: OpenApiNod
   </details>`;
 }
 
-/** JSON in which each reference to a schema leads to it. */
+/** Formats JSON with a link for each reference to a schema. */
 function toDetails(title: string, value: unknown): Html {
   const parts = JSON.stringify(value, null, 2).split(/#\/components\/schemas\/(\w+)/);
   return html`<h4>${title}</h4>

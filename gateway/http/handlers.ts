@@ -3,19 +3,18 @@ import type { Admin } from '../admin/admin.ts';
 import { capabilitiesOf } from '../pools/features.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Services } from '../services.ts';
-import type { Handler, Made } from './handle.ts';
+import type { Handler, CreateResult } from './handle.ts';
 
-/** What the handlers work with. */
+/** The services behind the handlers. */
 export type HandlerDeps = Services & {
   readonly pools: Pools;
   readonly admin: Admin;
   readonly version: string;
 };
 
-/** One handler for each row of the table of operations. */
 export type Handlers = { readonly [Id in OperationId]: Handler<Operations[Id]> };
 
-/** Makes the handlers: each is one call of a service. */
+/** Creates the handlers. Each is one call of a service. */
 export function createHandlers(deps: HandlerDeps): Handlers {
   const { volumes, changes, health, attachments, nodes, snapshots, groups } = deps;
   return {
@@ -26,7 +25,8 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     getCapacity: ({ cluster, body }) => deps.capacities.find(cluster, body),
 
     listVolumes: ({ cluster, ...page }) => volumes.list(cluster, page),
-    createVolume: ({ cluster, volumeId, body }) => made('volume', volumes.create(cluster, volumeId, body)),
+    createVolume: ({ cluster, volumeId, body }) =>
+      toCreateResult('volume', volumes.create(cluster, volumeId, body)),
     getVolume: ({ cluster, volumeId }) => volumes.get(cluster, volumeId),
     deleteVolume: ({ cluster, volumeId }) => volumes.delete(cluster, volumeId),
     validateVolume: ({ cluster, volumeId, body }) => volumes.validate(cluster, volumeId, body),
@@ -39,24 +39,25 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     grantVolume: ({ body, ...key }) => deps.sharing.grant(key, body),
     revokeGrant: key => deps.sharing.revoke(key),
 
-    attachVolume: ({ body, ...key }) => made('attachment', attachments.attach(key, body)),
+    attachVolume: ({ body, ...key }) => toCreateResult('attachment', attachments.attach(key, body)),
     getAttachment: key => attachments.get(key),
     detachVolume: key => attachments.detach(key),
     detachVolumeFromAllNodes: key => attachments.detach(key),
 
     listNodes: ({ cluster, ...page }) => nodes.list(cluster, page),
-    putNode: ({ cluster, nodeId, body }) => made('node', nodes.put(cluster, nodeId, body)),
+    putNode: ({ cluster, nodeId, body }) => toCreateResult('node', nodes.put(cluster, nodeId, body)),
     getNode: ({ cluster, nodeId }) => nodes.get(cluster, nodeId),
     deleteNode: ({ cluster, nodeId }) => nodes.delete(cluster, nodeId),
 
     listSnapshots: ({ cluster, ...query }) => snapshots.list(cluster, query),
     createSnapshot: ({ cluster, snapshotId, body }) =>
-      made('snapshot', snapshots.create(cluster, snapshotId, body)),
+      toCreateResult('snapshot', snapshots.create(cluster, snapshotId, body)),
     getSnapshot: ({ cluster, snapshotId }) => snapshots.get(cluster, snapshotId),
     deleteSnapshot: ({ cluster, snapshotId }) => snapshots.delete(cluster, snapshotId),
     listBlocks: ({ cluster, snapshotId, ...range }) => deps.blocks.list(cluster, snapshotId, range),
 
-    createGroup: ({ cluster, groupId, body }) => made('group', groups.create(cluster, groupId, body)),
+    createGroup: ({ cluster, groupId, body }) =>
+      toCreateResult('group', groups.create(cluster, groupId, body)),
     getGroup: ({ cluster, groupId }) => groups.get(cluster, groupId),
     deleteGroup: ({ cluster, groupId }) => groups.delete(cluster, groupId),
 
@@ -64,11 +65,11 @@ export function createHandlers(deps: HandlerDeps): Handlers {
   };
 }
 
-/** The answer of what was created, or was there, under its name. */
-async function made<N extends string, R extends Readonly<Record<N, unknown>> & { readonly created: boolean }>(
-  name: N,
-  result: Promise<R>,
-): Promise<Made<R[N]>> {
+/** Moves a resource from its name to `value`. */
+async function toCreateResult<
+  N extends string,
+  R extends Readonly<Record<N, unknown>> & { readonly created: boolean },
+>(name: N, result: Promise<R>): Promise<CreateResult<R[N]>> {
   const { [name]: value, created } = await result;
   return { value, created };
 }

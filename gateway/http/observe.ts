@@ -4,22 +4,21 @@ import type { Problem } from '../../src/api/problem.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { newTraceparent, readTraceparent } from '../../src/lib/tracing/trace.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { answerProblem, logRequest, toServed, type Env, type Serve } from './respond.ts';
+import { answerProblem, logRequest, toRequestState, type Env, type Serve } from './respond.ts';
 
-/** What observes requests. */
 export type RequestObserver = Pick<Metrics, 'observeRequest' | 'countRefusedToken'>;
 
-/** Observes what serves the requests of an operation (`other`: of none); see `observeRequests`. */
-type ObserveServing = (operation: OperationId | 'other', serve: Serve) => Serve;
+/** Observes the requests of an operation, or of none (`other`). */
+type ObserveOperation = (operation: OperationId | 'other', serve: Serve) => Serve;
 
-/** Observes each request by its operation and its code, answers what fails as a problem, and writes its line in the log. */
-export function observeRequests(log: Log, observer: RequestObserver | undefined): ObserveServing {
+/** Wraps handlers: observes each request by operation and code, answers errors as problems, and logs the request. */
+export function observeRequests(log: Log, observer: RequestObserver | undefined): ObserveOperation {
   return (operation, serve) => async c => {
     const startMs = performance.now();
-    const asked = readTraceparent(c.req.header('traceparent'));
-    const observed = observer?.observeRequest(operation, asked);
-    const traceparent = observed?.traceparent ?? asked ?? newTraceparent();
-    c.set('served', toServed(c, traceparent));
+    const incoming = readTraceparent(c.req.header('traceparent'));
+    const observed = observer?.observeRequest(operation, incoming);
+    const traceparent = observed?.traceparent ?? incoming ?? newTraceparent();
+    c.set('served', toRequestState(c, traceparent));
     let response: Response;
     try {
       response = await serve(c);
@@ -36,7 +35,7 @@ export function observeRequests(log: Log, observer: RequestObserver | undefined)
   };
 }
 
-/** Few words, by what the check of tokens found: they are labels. */
+/** Labels for refused tokens, by jose's error code; few, since they are labels. */
 const reasons: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: 'expired',
   ERR_JWT_CLAIM_VALIDATION_FAILED: 'claim',

@@ -5,52 +5,56 @@ import { invalidProblem } from '../../src/api/problem.ts';
 const maxWaitS = 60;
 const defaultWaitS = 30;
 
-/** How long the caller waits for the outcome (RFC 7240, "wait"), in milliseconds. */
+/** The time that the caller prefers to wait for the outcome (RFC 7240, "wait"), in milliseconds. */
 export function readWaitMs(prefer: string | undefined): number {
   const seconds = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:$|[,;])/i.exec(prefer ?? '')?.[1];
   return Math.min(seconds === undefined ? defaultWaitS : Number(seconds), maxWaitS) * 1_000;
 }
 
-/** The query's parameters, each of which may be there once: else a proxy may read another one than we do. */
+/**
+ * Reads the query. A repeated parameter is INVALID_ARGUMENT, because a proxy may read another of its values than this
+ * gateway.
+ */
 export function readQuery(c: Context): Readonly<Record<string, string>> {
-  const twice = Object.entries(c.req.queries()).find(([, values]) => values.length > 1);
-  if (twice) throw invalidProblem(`query: "${twice[0]}" is there ${twice[1].length} times`);
+  const repeated = Object.entries(c.req.queries()).find(([, values]) => values.length > 1);
+  if (repeated)
+    throw invalidProblem(`query: "${repeated[0]}" is given ${repeated[1].length} times; give it once`);
   return requirePlain(c.req.query(), 'query');
 }
 
-/** INVALID_ARGUMENT for a value with a NUL, which a store refuses and no answer may repeat. */
+/** INVALID_ARGUMENT for a value with a NUL, which a store rejects and an answer must not repeat. */
 export function requirePlain(
   values: Readonly<Record<string, string>>,
   where: string,
 ): Readonly<Record<string, string>> {
-  const [odd] = Object.entries(values).find(([, value]) => value.includes('\0')) ?? [];
-  if (odd !== undefined) throw invalidProblem(`${where}: "${odd}" has a NUL`);
+  const [name] = Object.entries(values).find(([, value]) => value.includes('\0')) ?? [];
+  if (name !== undefined) throw invalidProblem(`${where}: "${name}" has a NUL; remove it`);
   return values;
 }
 
-/** Ids and values that cannot be decoded would be taken as they are written. */
+/** INVALID_ARGUMENT for a URL that is not percent-encoded UTF-8; the router would take its ids and values undecoded. */
 export function requireEncoded(url: string): void {
   if (!url.includes('%')) return;
   try {
     decodeURIComponent(url);
   } catch (error) {
-    throw invalidProblem('the URL has what is not percent-encoded UTF-8', error);
+    throw invalidProblem('the URL is not percent-encoded UTF-8', error);
   }
 }
 
-/** When a piece of a long body may be decoded, and read on after it. */
+/** Runs the decoding of a piece in a time slice. */
 type Pace = <T>(piece: () => Promise<T>) => Promise<T>;
 
-/** A longer body is decoded as it comes. */
+/** The length in bytes above which a body is decoded piece by piece. */
 const pieceBytes = 64 * 1024;
 const wholeUtf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** The body as text; INVALID_ARGUMENT. */
+/** Reads the whole body as text. INVALID_ARGUMENT as in `readPieces`. */
 export async function readText(c: Context): Promise<string> {
   return (await readPieces(c, piece => piece())).join('');
 }
 
-/** How long a request says that its body is, in bytes; infinite where it does not. */
+/** The announced length of a request's body in bytes; infinite without one. */
 export function lengthOf(c: Context): number {
   const { headers } = c.req.raw;
   const length = Number(headers.get('content-length') ?? Infinity);
@@ -58,19 +62,20 @@ export function lengthOf(c: Context): number {
 }
 
 /**
- * The body as text, piece by piece where it is long: making one text of it would take milliseconds. INVALID_ARGUMENT for one
- * that is too long, of which no more is read, and for what is no UTF-8, which is not replaced: two names would become one.
+ * Reads the body as text, in pieces if it is long, because one text of it would take milliseconds. INVALID_ARGUMENT
+ * for a body that is too long, which is not read to its end. INVALID_ARGUMENT also for invalid UTF-8: replacing it
+ * could make two names equal.
  */
 export async function readPieces(c: Context, pace: Pace): Promise<readonly string[]> {
   const length = lengthOf(c);
-  // A stream costs more than all else that is done for a request.
+  // Reading a stream costs more than the rest of a request.
   if (length <= pieceBytes) return [decode(wholeUtf8, await c.req.arrayBuffer())];
   if (length !== Infinity) requireAllowed(length);
-  // Cancelled, a request of Node.js takes the connection with it, and the answer.
+  // Cancelling the stream would close the connection in Node.js, and lose the answer.
   return decodeAll(c.req.raw.body?.values({ preventCancel: true }) ?? [], pace);
 }
 
-/** All of it is read, whatever is wrong with it, unless it is too long. */
+/** Decodes all chunks. After a fault it still reads to the end, unless the body is too long. */
 async function decodeAll(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, pace: Pace) {
   const utf8 = new TextDecoder('utf-8', { fatal: true });
   const pieces: string[] = [];
@@ -79,7 +84,7 @@ async function decodeAll(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array
     requireAllowed((bytes += chunk.length));
     try {
       const read = async (): Promise<string> => decode(utf8, chunk, true);
-      // What is not wanted yet is not read from the connection either.
+      // The next chunk is read from the connection only after this one is decoded.
       if (!fault) pieces.push(await (bytes > pieceBytes ? pace(read) : read()));
     } catch (error) {
       fault = error;
@@ -90,7 +95,7 @@ async function decodeAll(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array
 }
 
 function requireAllowed(bytes: number): void {
-  if (bytes > maxBodyBytes) throw invalidProblem(`body: more than ${maxBodyBytes} bytes`);
+  if (bytes > maxBodyBytes) throw invalidProblem(`body: longer than the ${maxBodyBytes} bytes allowed`);
 }
 
 function decode(utf8: TextDecoder, bytes?: Uint8Array | ArrayBuffer, stream = false): string {
@@ -101,7 +106,7 @@ function decode(utf8: TextDecoder, bytes?: Uint8Array | ArrayBuffer, stream = fa
   }
 }
 
-/** The path of an operation as routes have it. */
+/** Converts an operation's path to the router's syntax. */
 export function toRoute(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }

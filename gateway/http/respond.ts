@@ -2,38 +2,37 @@ import type { Context } from 'hono';
 import { asProblem, Problem, toDocument } from '../../src/api/problem.ts';
 import { framesOf, type Log } from '../../src/lib/log.ts';
 import { traceIdOf } from '../../src/lib/tracing/trace.ts';
-import { callerName, type Caller } from '../tenancy/caller.ts';
+import { callerName, type Caller } from '../callers/caller.ts';
 
-/** What is known of a request: how it is named in logs, who asks once that is proved, and why it was refused. */
-export type Served = {
+/** The state of a request: its names in logs, its caller once verified, and the problem if it was refused. */
+export type RequestState = {
   readonly requestId: string;
   readonly traceparent: string;
   caller: Caller | undefined;
   problem: Problem | undefined;
 };
 
-/** What goes with each request on its way. */
-export type Env = { Variables: { served: Served } };
+export type Env = { Variables: { served: RequestState } };
 
-/** Answers a request; what it throws is answered as a problem. */
+/** Answers a request. An error that it throws is answered as a problem. */
 export type Serve = (c: Context<Env>) => Response | Promise<Response>;
 
-/** By which a caller may name its request, and by which the answer does. */
+/** The header with a request's id: a caller may choose it, and the answer repeats it. */
 const requestIdHeader = 'x-request-id';
-/** What a caller may name its request; another name is not taken. */
+/** The form of an id that a caller chooses; any other is replaced. */
 const requestIdPattern = /^[\w=-]{1,64}$/;
 
-/** What is known of a request that has just come. */
-export function toServed(c: Context<Env>, traceparent: string): Served {
-  const asked = c.req.header(requestIdHeader);
-  const requestId = asked !== undefined && requestIdPattern.test(asked) ? asked : crypto.randomUUID();
+/** The state of a new request. */
+export function toRequestState(c: Context<Env>, traceparent: string): RequestState {
+  const chosen = c.req.header(requestIdHeader);
+  const requestId = chosen !== undefined && requestIdPattern.test(chosen) ? chosen : crypto.randomUUID();
   return { requestId, traceparent, caller: undefined, problem: undefined };
 }
 
-/** What an answer has beside its body; 200 unless given. */
+/** The status (default 200) and the headers of an answer. */
 type Head = { readonly status?: number; readonly headers?: Readonly<Record<string, string>> };
 
-/** An answer that names its request. Its headers stay a plain object, which the server writes as it is. */
+/** Makes an answer with the request's id. The headers are a plain object, which the server writes unchanged. */
 export function respond(
   c: Context<Env>,
   body: string | null,
@@ -45,7 +44,7 @@ export function respond(
   });
 }
 
-/** The same, with a body of JSON. */
+/** Makes an answer with a JSON body. */
 export function respondJson(c: Context<Env>, value: object, { status, headers }: Head = {}): Response {
   return respond(c, JSON.stringify(value), {
     ...(status !== undefined && { status }),
@@ -53,12 +52,12 @@ export function respondJson(c: Context<Env>, value: object, { status, headers }:
   });
 }
 
-/** NOT_FOUND for a method on a path that is no route for the caller. */
+/** NOT_FOUND for a method and path without a route for this caller. */
 export function routeProblem(c: Context<Env>): Problem {
   return new Problem('NOT_FOUND', `there is no ${c.req.method} ${c.req.path}`);
 }
 
-/** The one place where an error becomes an answer. */
+/** Turns an error into the answer. No other place does. */
 export function answerProblem(c: Context<Env>, error: unknown): Response {
   const problem = asProblem(error);
   const served = c.get('served');
@@ -74,24 +73,28 @@ export function answerProblem(c: Context<Env>, error: unknown): Response {
   });
 }
 
-/** So much of a path is logged, in characters: whoever has no token writes at most that. */
-const mostRoute = 512;
+/** The maximum characters of a path in the log, because callers without a token can write there. */
+const maxRoute = 512;
 
-/** How a request ended: with a problem or well, and after what time, where it was answered now. */
-type Ended = {
+/** The outcome of a request. `status` and `durationMs` are absent if it was answered earlier. */
+type RequestOutcome = {
   readonly problem: Problem | undefined;
   readonly code: string;
   readonly status?: number;
   readonly durationMs?: number;
 };
 
-/** Logs how a request ended, once, where it leaves the program. */
-export function logRequest(c: Context<Env>, log: Log, { problem, code, status, durationMs }: Ended): void {
+/** Logs the outcome of a request, once, at the edge of the program. */
+export function logRequest(
+  c: Context<Env>,
+  log: Log,
+  { problem, code, status, durationMs }: RequestOutcome,
+): void {
   const { requestId, traceparent, caller } = c.get('served');
   const isOurs = problem !== undefined && toDocument(problem).status >= 500;
   const stack = isOurs ? framesOf(problem.cause) : undefined;
   log[isOurs ? 'error' : 'info'](problem ? 'refused' : 'answered', {
-    route: `${c.req.method} ${c.req.path}`.slice(0, mostRoute),
+    route: `${c.req.method} ${c.req.path}`.slice(0, maxRoute),
     requestId,
     traceId: traceIdOf(traceparent),
     code,

@@ -1,23 +1,25 @@
 import { createCalls, createCounter, createHistogram, type Metric } from '../../src/lib/metrics.ts';
 import { createObserve, type Observe, type Tracer } from '../../src/lib/tracing/trace.ts';
 
-/** What the gateway counts of its work, and records as spans where there is a tracer. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Makes metrics with everything at zero. Labels are names of operations, methods, codes and pools: no id, path or message. */
+/**
+ * Creates the gateway's metrics, all at zero, and spans if there is a tracer. Labels are names of operations,
+ * methods, codes and pools, never an id, a path or a message.
+ */
 export function createMetrics(tracer?: Tracer) {
   const requests = createCalls('fairlead_gateway_request', 'requests');
-  const backendCalls = createCalls('fairlead_gateway_backend_call', 'calls of backends');
-  const storeCalls = createCalls('fairlead_gateway_store_call', 'reads and transactions of the store');
+  const backendCalls = createCalls('fairlead_gateway_backend_call', 'backend calls');
+  const storeCalls = createCalls('fairlead_gateway_store_call', 'store reads and transactions');
   const [refusedTokens, waits] = [createCounter(), createHistogram()];
   return {
-    /** By the operation's id. */
+    /** Observes requests by the operation's id. */
     observeRequest: createObserve({
       count: operation => requests.start(`operation="${operation}"`),
       kind: 'server',
       tracer,
     }),
-    /** By the backend's method. */
+    /** Observes backend calls by method. */
     observeBackend: (pool: string): Observe =>
       createObserve({
         count: method => backendCalls.start(`pool="${pool}",method="${method}"`),
@@ -25,20 +27,17 @@ export function createMetrics(tracer?: Tracer) {
         tracer,
         prefix: `${pool} `,
       }),
-    /** Begins a read or a transaction; what is returned ends it. */
+    /** Begins a read or a transaction; call the result at its end. */
     observeStore: (kind: 'read' | 'transaction') => storeCalls.start(`kind="${kind}"`),
-    /** Begins to wait for a turn at a pool; what is returned ends it. */
+    /** Begins a wait for a slot at a pool; call the result at its end. */
     startWait: waits.start,
     countRefusedToken: (reason: string): void => refusedTokens.count(`reason="${reason}"`),
     show: (): readonly Metric[] => [
       ...requests.show(),
       ...backendCalls.show(),
       ...storeCalls.show(),
-      waits.show(
-        'fairlead_gateway_queue_wait_seconds',
-        'How long operations waited for their turn at a pool.',
-      ),
-      refusedTokens.show('fairlead_gateway_refused_tokens_total', 'Tokens that were refused, by why.'),
+      waits.show('fairlead_gateway_queue_wait_seconds', 'Time that operations waited for a slot at a pool.'),
+      refusedTokens.show('fairlead_gateway_refused_tokens_total', 'Refused tokens, by reason.'),
     ],
   };
 }

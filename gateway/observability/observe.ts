@@ -1,15 +1,18 @@
 import { asProblem, whileObserved } from '../../src/api/problem.ts';
 import type { Observe } from '../../src/lib/tracing/trace.ts';
 import type { Backend } from '../backend.ts';
-import { currentRequest, withRequest } from '../operations/request.ts';
-import { layAround } from '../pools/around.ts';
-import type { Queues } from '../pools/queues.ts';
+import { currentRequest, withRequest } from '../scheduling/current-request.ts';
+import { wrapCalls } from '../pools/backend-proxy.ts';
+import type { Queues } from '../scheduling/queues.ts';
 import type { Engine } from '../store.ts';
 import type { Metrics } from './metrics.ts';
 
-/** The backend; each of its calls is observed by its method, and what it asks of others is part of that. */
+/**
+ * Wraps a backend so that each call is observed by its method. Requests that the call makes to other systems belong
+ * to its span.
+ */
 export function observeBackend(backend: Backend, observe: Observe): Backend {
-  return layAround(backend, ({ method }, run) => {
+  return wrapCalls(backend, ({ method }, run) => {
     const request = currentRequest();
     const observed = observe(method, request?.traceparent);
     const { traceparent } = observed;
@@ -18,7 +21,7 @@ export function observeBackend(backend: Backend, observe: Observe): Backend {
   });
 }
 
-/** The engine; its reads and transactions are counted. */
+/** Wraps an engine so that its reads and transactions are counted. */
 export function observeEngine(engine: Engine, observe: Metrics['observeStore']): Engine {
   return {
     reader: {
@@ -40,16 +43,16 @@ export function observeEngine(engine: Engine, observe: Metrics['observeStore']):
   };
 }
 
-/** The queues; how long what has to wait does so is counted. */
+/** Wraps the queues so that the time of each wait is counted. */
 export function observeQueues(queues: Queues, startWait: Metrics['startWait']): Queues {
   return {
     ...queues,
-    async wait(turn, unwanted) {
+    async wait(request, goneProblem) {
       const ended = startWait();
       try {
-        return await queues.wait(turn, unwanted);
+        return await queues.wait(request, goneProblem);
       } finally {
-        ended(`pool="${turn.pool}"`);
+        ended(`pool="${request.pool}"`);
       }
     },
   };

@@ -1,25 +1,27 @@
 import { asProblem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
-import { readRows, renderMetrics, sample, type Row } from '../../src/lib/metrics.ts';
+import { readRows, renderInSteps, sample, type Row } from '../../src/lib/metrics.ts';
 import { startPages } from '../../src/lib/pages.ts';
 import { version } from '../../src/lib/version.ts';
 import type { Pools } from '../pools/pools.ts';
-import type { Queues } from '../pools/queues.ts';
+import type { Queues } from '../scheduling/queues.ts';
 import type { Engine } from '../store.ts';
+import type { Slices } from '../scheduling/slices.ts';
 import type { Metrics } from './metrics.ts';
 import { readPools, readQueues, readStore } from './state.ts';
 
-/** What is shown, and where. */
 type ObservabilityOptions = {
   readonly listen: { readonly host: string; readonly port: number };
   readonly engine: Engine;
   readonly pools: Pools;
   readonly metrics: Metrics;
   readonly queues: Queues;
-  /** What is wrong with key files now. */
+  /** The time slices of the event loop; the page of metrics is rendered in an operator's slices. */
+  readonly slices: Slices;
+  /** The present faults of key files. */
   readonly keyFaults: () => readonly unknown[];
-  /** How far this clock is from the time last recorded in the store. */
+  /** The difference between this clock and the last time in the store. */
   readonly skewMs: () => number;
   readonly log: Log;
 };
@@ -27,29 +29,29 @@ type ObservabilityOptions = {
 const storeTimeoutMs = 2_000;
 
 /**
- * Serves `/healthz` (200 while the process answers), `/readyz` (200 while its store does, too) and `/metrics`, whose
- * labels are operations, codes, pools and names of clusters: no id.
+ * Serves `/healthz`, `/readyz` and `/metrics`. `/healthz` is 200 while the process answers, `/readyz` while its store
+ * answers too. The labels of the metrics are operations, codes, pools and names of clusters, never an id.
  */
-export async function startObservability({ listen, log, ...shown }: ObservabilityOptions) {
-  const { engine, pools, metrics, queues, keyFaults, skewMs } = shown;
+export async function startObservability({ listen, log, ...sources }: ObservabilityOptions) {
+  const { engine, pools, metrics, queues, slices, keyFaults, skewMs } = sources;
   const readMetrics = async (): Promise<string> => {
     const rows: readonly Row[] = [
       ['fairlead_gateway_info', 'The version.', [sample({ version }, true)]],
       [
         'fairlead_gateway_key_faults',
-        'Faults in key files, for which tokens are refused, and issuers whose keys cannot be read.',
+        'Key files with faults, whose tokens are refused, and issuers whose keys cannot be read.',
         keyFaults().length,
       ],
       [
         'fairlead_gateway_clock_skew_seconds',
-        'How far the clock was ahead of the time last recorded in the store, or, negative, behind it.',
+        'Lead of the clock over the last time in the store; negative if it is behind.',
         skewMs() / 1_000,
       ],
       ...readQueues(queues),
       ...(await readPools(pools)),
       ...(await readStore(engine.reader)),
     ];
-    return renderMetrics([...metrics.show(), ...readRows(rows)]);
+    return slices.work('operator', renderInSteps([...metrics.show(), ...readRows(rows)]));
   };
   const pages = new Map([
     ['/healthz', async () => ({ status: 200, text: 'ok\n' })],
@@ -60,12 +62,14 @@ export async function startObservability({ listen, log, ...shown }: Observabilit
 }
 
 async function describeReadiness(engine: Engine) {
-  const asked = engine
+  const answer = engine
     .transaction(sql => sql.all('select 1'))
     .then(
       () => 'ok',
       (error: unknown) => asProblem(error).detail,
     );
-  const { value: store } = (await withinTime(asked, storeTimeoutMs)) ?? { value: 'it does not answer' };
+  const { value: store } = (await withinTime(answer, storeTimeoutMs)) ?? {
+    value: `no answer within ${storeTimeoutMs / 1_000} s`,
+  };
   return { status: store === 'ok' ? 200 : 503, text: `store: ${store}\n` };
 }

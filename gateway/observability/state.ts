@@ -1,23 +1,26 @@
 import { withinTime } from '../../src/lib/concurrency.ts';
 import { sample, type Row } from '../../src/lib/metrics.ts';
 import type { Pool, Pools } from '../pools/pools.ts';
-import type { Queues } from '../pools/queues.ts';
+import type { Queues } from '../scheduling/queues.ts';
 import type { Reader } from '../store.ts';
 
-/** How long the store and each pool's storage may take to say how they are, in milliseconds. */
+/** The time limit for the answers of the store and of each pool's storage, in milliseconds. */
 const timeoutMs = 2_000;
 
-/** What the store holds, by pool and cluster, and who works on what. While it does not answer, that alone is said. */
+/**
+ * Reads the contents of the store by pool and cluster, and the resources that gateways work on. If the store does not
+ * answer, this is the only row.
+ */
 export async function readStore(reader: Reader): Promise<readonly Row[]> {
-  const asked = readHeld(reader).catch(() => undefined);
-  const { value: held } = (await withinTime(asked, timeoutMs)) ?? {};
+  const contents = readContents(reader).catch(() => undefined);
+  const { value: rows } = (await withinTime(contents, timeoutMs)) ?? {};
   return [
-    ['fairlead_gateway_store_up', 'Whether the store answered.', Number(held !== undefined)],
-    ...(held ?? []),
+    ['fairlead_gateway_store_up', '1 if the store answered.', Number(rows !== undefined)],
+    ...(rows ?? []),
   ];
 }
 
-async function readHeld(reader: Reader): Promise<readonly Row[]> {
+async function readContents(reader: Reader): Promise<readonly Row[]> {
   const [reserved, claims] = await Promise.all([
     reader.all(
       `select pool, cluster, sum(bytes) as bytes, sum(volumes) as volumes, sum(snapshots) as snapshots
@@ -34,21 +37,17 @@ async function readHeld(reader: Reader): Promise<readonly Row[]> {
   return [
     ['fairlead_gateway_volumes', 'Volumes, soft-deleted ones included.', byOwner('volumes')],
     ['fairlead_gateway_snapshots', 'Snapshots, members of groups included.', byOwner('snapshots')],
-    ['fairlead_gateway_reserved_bytes', 'What volumes and snapshots reserve.', byOwner('bytes')],
+    ['fairlead_gateway_reserved_bytes', 'Bytes that volumes and snapshots reserve.', byOwner('bytes')],
     [
       'fairlead_gateway_claims',
-      'Resources that a gateway on this store works on, by operation.',
+      'Resources that the gateways on this store work on, by operation.',
       claims.map(({ operation, number }) => sample({ operation: String(operation) }, Number(number))),
     ],
-    [
-      'fairlead_gateway_oldest_claim_seconds',
-      'For how long the oldest claim is held.',
-      (nowMs - oldestMs) / 1_000,
-    ],
+    ['fairlead_gateway_oldest_claim_seconds', 'Age of the oldest claim.', (nowMs - oldestMs) / 1_000],
   ];
 }
 
-/** What waits and runs at each pool, on this replica. */
+/** Reads the operations that wait and run at each pool, on this replica. */
 export function readQueues(queues: Queues): readonly Row[] {
   const all = queues.show();
   const by = (name: 'waiting' | 'running') =>
@@ -56,22 +55,22 @@ export function readQueues(queues: Queues): readonly Row[] {
   const limits = new Map(all.map(({ pool, limit }) => [pool, limit]));
   const oldestMs = Math.max(0, ...all.map(({ oldestWaitMs }) => oldestWaitMs));
   return [
-    ['fairlead_gateway_queue_waiting', 'Operations that wait for their turn at a pool.', by('waiting')],
-    ['fairlead_gateway_queue_running', 'Operations that have their turn at a pool.', by('running')],
+    ['fairlead_gateway_queue_waiting', 'Operations that wait for a slot at a pool.', by('waiting')],
+    ['fairlead_gateway_queue_running', 'Operations that have a slot at a pool.', by('running')],
     [
       'fairlead_gateway_queue_limit',
-      'How many operations a pool takes at a time now, of those that are asked for work.',
+      'Present limit of concurrent operations at a pool, for pools with operations.',
       [...limits].map(([pool, limit]) => sample({ pool }, limit)),
     ],
     [
       'fairlead_gateway_queue_oldest_seconds',
-      'How long the oldest has waited for its turn.',
+      'Longest time that an operation has been waiting for a slot.',
       oldestMs / 1_000,
     ],
   ];
 }
 
-/** Whether each pool could be reached, and what those have that say so. */
+/** Reports for each pool whether it was reached, and its capacity if it has one. */
 export async function readPools(pools: Pools): Promise<readonly Row[]> {
   const reached = [
     ...pools.all().map(({ name }) => sample({ pool: name }, true)),
@@ -79,14 +78,14 @@ export async function readPools(pools: Pools): Promise<readonly Row[]> {
   ];
   const capacities = await Promise.all(pools.all().map(readCapacity));
   return [
-    ['fairlead_gateway_pool_reached', 'Whether a pool was reached since the start.', reached],
-    ['fairlead_gateway_pool_capacity_bytes', 'What a pool has, reserved or not.', capacities.flat()],
+    ['fairlead_gateway_pool_reached', '1 if the pool was reached since the start.', reached],
+    ['fairlead_gateway_pool_capacity_bytes', 'Size of the pool, reserved and free.', capacities.flat()],
   ];
 }
 
 async function readCapacity({ name, backend }: Pool): Promise<readonly (readonly [string, number])[]> {
   if (!backend.capacity) return [];
-  const asked = backend.capacity().catch(() => undefined);
-  const answer = await withinTime(asked, timeoutMs);
+  const capacity = backend.capacity().catch(() => undefined);
+  const answer = await withinTime(capacity, timeoutMs);
   return answer?.value ? [sample({ pool: name }, answer.value.totalBytes)] : [];
 }

@@ -1,47 +1,54 @@
 import type { Log } from '../../src/lib/log.ts';
 import type { Engine } from '../store.ts';
 import { limitClaims, removeEndedClaims } from '../tables/claims.ts';
-import { noteTime, postpone, toleranceMs } from '../tables/clock.ts';
+import { noteTime, postpone, readMissed, toleranceMs } from '../tables/clock.ts';
+import { changeInPieces } from '../tables/paging.ts';
 import { expireSoftDeleted } from '../tables/volumes.ts';
 
-/** What a clock is compared with, and how long claims hold. */
+/** The store, the log and the lease of claims. */
 type ClockOptions = {
   readonly engine: Engine;
   readonly log: Log;
   readonly leaseMs: number;
-  /** How often a process that lives for one look alone is begun, in milliseconds; absent: it lives on. */
+  /**
+   * The interval between starts of a process that lives for only one look, in milliseconds; absent: the process goes on.
+   */
   readonly beginsEveryMs?: number | undefined;
 };
 
-/** For so many leases a claim that has ended tells who was at work, and can be renewed by who stood still. */
+/**
+ * An expired claim is kept for this number of leases: it still names its holder, and a holder that paused can renew it.
+ */
 const keptLeases = 10;
 
 /**
- * Makes `look`, which returns what time it is and ends claims and soft-deleted volumes whose time is over, by a clock that may be wrong: time in which no
- * gateway looked at the store, or that a clock left out, counts for neither.
+ * Makes `look`, which returns the time and ends claims and soft-deleted volumes whose time is over. The clock
+ * may be wrong: time without a look of a gateway at the store, or that a clock skipped, does not count. If
+ * very many have to end, the next look continues.
  */
 export function createClock({ engine, log, leaseMs, beginsEveryMs = 0 }: ClockOptions) {
   let lookedMs: number | undefined;
   let skewMs = 0;
   const look = async (): Promise<number> => {
     const elapsedMs = lookedMs === undefined ? beginsEveryMs : performance.now() - lookedMs;
-    const { nowMs, aheadMs, behindMs } = await engine.transaction(async sql => {
+    const { nowMs, seenMs, missedMs, aheadMs, behindMs } = await engine.transaction(async sql => {
       const noted = await noteTime(sql);
       const sinceMs = noted.nowMs - noted.seenMs;
       const skew = { ...noted, aheadMs: sinceMs - elapsedMs, behindMs: -sinceMs };
       if (skew.aheadMs > toleranceMs) await postpone(sql, Math.ceil(skew.aheadMs), noted.nowMs);
-      await limitClaims(sql, noted.nowMs + leaseMs);
-      // By the earlier of both: a clock that has just jumped takes no claim from who is about to renew it.
-      const certainMs = Math.min(noted.nowMs, noted.seenMs);
-      await removeEndedClaims(sql, certainMs - keptLeases * leaseMs);
-      await expireSoftDeleted(sql, noted.nowMs);
-      return skew;
+      return { ...skew, missedMs: await readMissed(sql) };
     });
     lookedMs = performance.now();
+    await changeInPieces(engine, async (sql, limit) => limitClaims(sql, (await sql.now()) + leaseMs, limit));
+    // The earlier of both times, so that a clock that has just jumped takes no claim from a holder that is
+    // about to renew it.
+    const endedMs = Math.min(nowMs, seenMs) - keptLeases * leaseMs;
+    await changeInPieces(engine, (sql, limit) => removeEndedClaims(sql, endedMs, limit));
+    await changeInPieces(engine, (sql, limit) => expireSoftDeleted(sql, nowMs - missedMs, limit));
     skewMs = Math.max(0, aheadMs) - Math.max(0, behindMs);
     if (aheadMs > toleranceMs)
       log.warn(
-        'no gateway looked at the store for long, or the clock went ahead: what is deleted is kept longer',
+        'no gateway looked at the store for long, or the clock went ahead: deleted volumes are kept longer',
         {
           durationMs: Math.round(aheadMs),
         },
@@ -54,7 +61,7 @@ export function createClock({ engine, log, leaseMs, beginsEveryMs = 0 }: ClockOp
   };
   return {
     look,
-    /** How far the clock was ahead at the last look, or, negative, behind. */
+    /** The time that the clock was ahead at the last look, or, if negative, behind. */
     skewMs: (): number => skewMs,
   };
 }

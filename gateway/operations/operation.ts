@@ -1,5 +1,5 @@
 import { asProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
-import { poll, startTimeLimit } from '../../src/lib/concurrency.ts';
+import { createKeyedLock, patienceUntil, pause, poll, startTimeLimit } from '../../src/lib/concurrency.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import { clusterOf } from '../../src/api/ids.ts';
 import {
@@ -11,112 +11,154 @@ import {
   type Resource,
 } from '../tables/claims.ts';
 import type { Engine, Sql } from '../store.ts';
-import { createAuditLog } from '../tenancy/audit-log.ts';
-import { createQueues, type Queues, type Turn } from '../pools/queues.ts';
-import { type Askers, createAskers } from './askers.ts';
-import { type Asking, beginInTurn, type RequireTurn } from './in-turn.ts';
-import { currentRequest } from './request.ts';
+import { createAuditLog } from './audit-log.ts';
+import { createQueues, type Queues, type SlotRequest } from '../scheduling/queues.ts';
+import { type Waiters, createWaiters } from '../scheduling/waiters.ts';
+import { type SlotOptions, beginWithSlot, type RequireSlot } from '../scheduling/slots.ts';
+import { currentRequest } from '../scheduling/current-request.ts';
 
 /**
- * One operation, in the order of its members: record the intent and claim, act, record the outcome and free. `intend`,
- * `succeed` and `fail` are transactions, and may run twice; `act` runs between them, alone for what is claimed over all
- * replicas.
+ * One operation, in the order of its members: claim and record the intent, act, record the outcome and free
+ * the claims. `intend`, `succeed` and `fail` are transactions and may run twice. `act` runs between them, and
+ * over all replicas nothing else works on the claimed resources meanwhile.
  */
 export interface Operation<Intent, Effect, Result> {
   readonly operation: string;
-  /** What was asked, as plain data: the same operation with the same subject joins the one that runs. */
+  /** The request as plain data. Operations with equal data are equal. */
   readonly subject: unknown;
-  /** What else the log of what was done is to say, such as the node. */
+  /**
+   * The part of the resource that the operation changes, such as one node's access to a volume. Absent: the
+   * whole resource.
+   */
+  readonly part?: string;
+  /** The other thing for the audit log, such as the node. */
   readonly about?: string;
-  /** What the operation is about, and then what else it needs for itself. */
+  /** The resource of the operation, then other resources that it needs for itself. */
   readonly claims: readonly [Resource, ...Resource[]];
-  /** Whose storage acts. It begins, and records anything, only in its turn there; absent: nothing is acted on. */
+  /**
+   * The pool whose storage acts. The operation needs a slot there before it records anything. Absent: nothing
+   * acts.
+   */
   pool?(intent: Intent): string | undefined;
-  /** What it records stays only when all claims could be taken. */
-  intend(sql: Sql): Promise<Intended<Intent, Result>>;
+  /** Records the intent, which stays only if all claims are taken. */
+  intend(sql: Sql): Promise<IntendResult<Intent, Result>>;
   act(intent: Intent): Promise<Effect>;
-  /** All claims are proved to be the operation's own before. What it refuses for good is a failure as one of `act` is. */
+  /**
+   * Records the outcome, after all claims are proved to be this operation's own. A final refusal by it is a
+   * failure like one by `act`.
+   */
   succeed(sql: Sql, done: { readonly intent: Intent; readonly effect: Effect }): Promise<Result>;
-  /** What stays recorded is what a retry goes on from. All claims are proved to be the operation's own before. */
+  /**
+   * Records the failure, after all claims are proved to be this operation's own. A retry continues from the
+   * remaining records.
+   */
   fail(sql: Sql, failed: { readonly intent: Intent; readonly problem: Problem }): Promise<void>;
   /**
-   * What removes what `act` left, under claims of its own, after a failure that is final is recorded, which is reported
-   * only once this is done.
+   * Cleans up after a final failure, under its own claims. The caller gets the failure only after the
+   * clean-up.
    */
   undo?(intent: Intent): Operation<unknown, unknown, void>;
   /**
-   * What makes the storage again as it is recorded, under claims of its own, when a claim was lost, so that others may have
-   * ended what was begun before `act` did its part. Absent: `undo`.
+   * Brings the storage back to the recorded state, under its own claims, after a claim was lost: another
+   * replica may have ended the work before `act` did its part. Absent: `undo`.
    */
   settle?(intent: Intent): Operation<unknown, unknown, void> | Promise<Operation<unknown, unknown, void>>;
 }
 
-/** Either what is to be done, now recorded, or the result because nothing is to be done. */
-export type Intended<Intent, Result> = { readonly intent: Intent } | { readonly result: Result };
+/** Either the recorded intent, or the result because nothing is left to do. */
+export type IntendResult<Intent, Result> = { readonly intent: Intent } | { readonly result: Result };
 
-/** How far an operation has come: nothing is recorded, the intent is, the storage has acted, the outcome is recorded. */
+/**
+ * The progress of an operation: nothing is recorded, the intent is recorded, the storage has acted, the
+ * outcome is recorded.
+ */
 export type Step = {
   readonly point: 'before-intent' | 'after-intent' | 'after-commit' | 'before-answer';
   readonly kind: Resource['kind'];
   readonly operation: string;
 };
 
-/** What operations work with. */
+/** The store, the queues and the times of operations. */
 export type OperationsOptions = {
   readonly engine: Engine;
-  /** Where operations wait for their turn at a pool. */
+  /** The queues for slots at pools. */
   readonly queues?: Queues | undefined;
-  /** How long a claim holds after its process last renewed it. */
+  /** A claim holds for this time after its process last renewed it, in milliseconds. */
   readonly leaseMs?: number | undefined;
-  /** Called at each step, before the operation goes on; what it throws ends the operation there, as a crash would. */
+  /** The time that an operation waits for locks and claims of other operations, in milliseconds. */
+  readonly patienceMs?: number | undefined;
+  /** Called at each step. An error from it ends the operation there, as a crash would. */
   readonly checkpoint?: ((step: Step) => void) | undefined;
 };
 
-type Running = {
-  /** What the operation is about, as `keyOf` has it. */
+/** An operation that runs or waits. */
+type ActiveOperation = {
+  /** The resource, as `keyOf` writes it. */
   readonly key: string;
   readonly operation: string;
   readonly subject: unknown;
-  readonly sinceMs: number;
-  readonly promise: Promise<unknown>;
-  readonly askers: Askers;
+  readonly part: string | undefined;
+  /** The start of its run; until then, of its wait. */
+  sinceMs: number;
+  promise: Promise<unknown>;
+  readonly waiters: Waiters;
 };
 
-/** How long a claim holds when nothing else is set, in milliseconds. */
+/** The default lease of a claim, in milliseconds. */
 export const defaultLeaseMs = 15_000;
 
-/** How often what others are at work on is tried again, in milliseconds. */
-const settleEveryMs = 500;
+/** The default wait for other operations, in milliseconds. */
+const defaultPatienceMs = 10_000;
+/**
+ * The operations of one cluster that may wait for one resource in this process: twice the number that its
+ * sidecars run at a time.
+ */
+const maxWaiting = 128;
+/**
+ * The average pause before the next try for another replica's claim, in milliseconds. Each pause differs, so
+ * that no replica is always late.
+ */
+const claimPauseMs = 100;
+
+/** The interval between tries to settle, in milliseconds. */
+const settleIntervalMs = 500;
 
 /** Runs operations: one at a time for each resource, over all replicas that share the store. */
 export type Operations = ReturnType<typeof createOperations>;
 
-/** Makes the operations of one process. */
 export function createOperations(options: OperationsOptions) {
   const { engine, queues = createQueues(), leaseMs = defaultLeaseMs, checkpoint } = options;
+  const { patienceMs = defaultPatienceMs } = options;
   const owner = crypto.randomUUID();
-  const running = new Map<string, Running>();
+  const lock = createKeyedLock<ActiveOperation>({ maxWaiting });
+  const current = new Set<Promise<unknown>>();
+  /** Refusals because another replica has a claim. */
+  const refusals = new WeakSet<object>();
   const audit = createAuditLog(engine);
 
   async function intend<I, E, R>(
-    asked: Operation<I, E, R>,
+    work: Operation<I, E, R>,
     sql: Sql,
-    requireTurn: RequireTurn,
-  ): Promise<Intended<I, R>> {
-    const { operation, claims } = asked;
+    requireSlot: RequireSlot,
+  ): Promise<IntendResult<I, R>> {
+    const { operation, claims } = work;
     await lockAll(sql, claims);
-    // What is asked for together takes one way to a database that is reached over a network.
-    const [intended, ...found] = await Promise.all([
-      asked.intend(sql),
+    // Statements that are sent together take only one round trip to a database on the network.
+    const [outcome, ...found] = await Promise.all([
+      work.intend(sql),
       ...claims.map(resource => claimTable.find(sql, resource)),
     ]);
-    if ('result' in intended) return intended;
-    requireTurn(turnOf(asked, asked.pool?.(intended.intent)));
+    if ('result' in outcome) return outcome;
+    requireSlot(slotRequestOf(work, work.pool?.(outcome.intent)));
     for (const [index, { kind, id }] of claims.entries()) {
-      const busy = (holder: Claim): Problem => busyProblem({ kind, id }, holder);
+      const busy = (holder: Claim): Problem => {
+        const problem = busyProblem({ kind, id }, holder, true);
+        refusals.add(problem);
+        return problem;
+      };
       await acquireClaim(sql, { kind, id, owner, operation }, { found: found[index], leaseMs, busy });
     }
-    return intended;
+    return outcome;
   }
 
   async function conclude<T>(
@@ -133,7 +175,7 @@ export function createOperations(options: OperationsOptions) {
         return record(sql);
       });
     } catch (error) {
-      if (lost) await poll(() => tryToSettle(settle), { everyMs: settleEveryMs, timeoutMs: leaseMs });
+      if (lost) await poll(() => tryToSettle(settle), { everyMs: settleIntervalMs, timeoutMs: leaseMs });
       throw error;
     }
   }
@@ -142,33 +184,55 @@ export function createOperations(options: OperationsOptions) {
     const renew = async (sql: Sql): Promise<void> => {
       for (const resource of claims) await renewClaim(sql, { ...resource, owner }, leaseMs);
     };
-    // A renewal that fails is seen when the outcome is recorded: the claim is lost then.
+    // A failed renewal shows when the outcome is recorded: the claim is lost then.
     using _ = setInterval(() => void engine.transaction(renew).catch(() => undefined), leaseMs / 3);
     return await act();
   }
 
-  async function perform<I, E, R>(asked: Operation<I, E, R>, asking: Asking): Promise<R> {
-    const { operation, claims, about } = asked;
+  /** Tries again, until `untilMs`, while other replicas have the claims. */
+  async function whileClaimed<T>(begin: () => Promise<T>, untilMs: number): Promise<T> {
+    for (;;)
+      try {
+        return await begin();
+      } catch (error) {
+        const isRefused = error instanceof Problem && refusals.has(error);
+        if (!isRefused || performance.now() >= untilMs) throw error;
+        await pause(claimPauseMs * (0.5 + Math.random()));
+      }
+  }
+
+  /**
+   * Performs the operation. `untilMs` ends the wait for claims of other replicas, in the time of
+   * `performance.now()`.
+   */
+  async function perform<I, E, R>(
+    work: Operation<I, E, R>,
+    slotOptions: SlotOptions,
+    untilMs = 0,
+  ): Promise<R> {
+    const { operation, claims, about } = work;
     const audited = audit.begin({ operation, ...claims[0], about });
     const reach = (point: Step['point']): void => checkpoint?.({ point, kind: claims[0].kind, operation });
     reach('before-intent');
     let isLate = startTimeLimit(0);
-    const { begun: intended, slot } = await beginInTurn(queues, asking, requireTurn => {
-      isLate = startTimeLimit(leaseMs);
-      return engine.transaction(sql => intend(asked, sql, requireTurn));
-    }).catch(audited.refused);
-    using _ = asking.held ? undefined : slot;
-    if ('result' in intended) return intended.result;
-    const { intent } = intended;
+    const begin = () =>
+      beginWithSlot(queues, slotOptions, requireSlot => {
+        isLate = startTimeLimit(leaseMs);
+        return engine.transaction(sql => intend(work, sql, requireSlot));
+      });
+    const { outcome, slot } = await whileClaimed(begin, untilMs).catch(audited.refused);
+    using _ = slotOptions.held ? undefined : slot;
+    if ('result' in outcome) return outcome.result;
+    const { intent } = outcome;
     reach('after-intent');
-    // What is begun is ended, whoever is gone, and in the same turn.
-    const part: Asking = { unwanted: () => undefined, held: slot };
-    const undo = async (): Promise<void> => asked.undo && perform(asked.undo(intent), part);
+    // Work that has begun ends in the same slot, even if every caller has left.
+    const inSameSlot: SlotOptions = { goneProblem: () => undefined, held: slot };
+    const undo = async (): Promise<void> => work.undo && perform(work.undo(intent), inSameSlot);
     const settle = async (): Promise<void> =>
-      asked.settle ? perform(await asked.settle(intent), part) : undo();
+      work.settle ? perform(await work.settle(intent), inSameSlot) : undo();
     const fail = async (problem: Problem): Promise<never> => {
       const record = async (sql: Sql): Promise<void> => {
-        await asked.fail(sql, { intent, problem });
+        await work.fail(sql, { intent, problem });
         await audited.ended(sql, problem.code);
       };
       await conclude(claims, record, settle);
@@ -177,9 +241,9 @@ export function createOperations(options: OperationsOptions) {
     };
     let effect: E;
     try {
-      // Who stood still for as long as its claims hold leaves the storage alone: others may be at work.
+      // After a pause longer than the lease, do not touch the storage: another replica may have taken over.
       if (isLate()) throw lostProblem(claims[0]);
-      const act = (): Promise<E> => asked.act(intent);
+      const act = (): Promise<E> => work.act(intent);
       effect = await whileRenewed(claims, slot ? () => slot.measure(act) : act);
     } catch (error) {
       return fail(asProblem(error));
@@ -187,77 +251,135 @@ export function createOperations(options: OperationsOptions) {
     reach('after-commit');
     const succeed = async (sql: Sql): Promise<R> => {
       await audited.ended(sql, 'OK');
-      return asked.succeed(sql, { intent, effect });
+      return work.succeed(sql, { intent, effect });
     };
     const result = await conclude(claims, succeed, settle).catch((error: unknown) => {
       const problem = asProblem(error);
       if (problemTable[problem.code].final) return fail(problem);
       throw error;
     });
+    audited.count();
     reach('before-answer');
     return result;
   }
 
+  /**
+   * Performs the operation after earlier operations on the same resources. One time limit holds for all these
+   * waits.
+   */
+  async function performInOrder<I, E, R>(work: Operation<I, E, R>, own: ActiveOperation): Promise<R> {
+    const timeoutMs = patienceUntil(currentRequest()?.deadlineMs ?? Infinity, patienceMs);
+    const untilMs = performance.now() + timeoutMs;
+    const resources = new Map(work.claims.map(resource => [keyOf(resource), resource]));
+    using _ = await lock.acquire(
+      Array.from(resources.keys(), key => ({ key })),
+      own,
+      {
+        party: clusterFor(work),
+        timeoutMs,
+        busy: (key, holder, isHeld) => busyProblem(resources.get(key) ?? work.claims[0], holder, isHeld),
+      },
+    );
+    own.sinceMs = Date.now();
+    return await perform(work, own.waiters, untilMs);
+  }
+
   return {
     /**
-     * Joins the same operation when it runs already; ABORTED at once, naming what runs and since when, when another does, and
-     * UNAVAILABLE when too many wait at the pool. What nobody waits for any more when its turn comes does not begin.
-     * ABORTED, with nothing recorded, when a claim was taken over while the operation acted.
+     * Joins an equal operation that runs or waits, unless an operation behind it may undo it. Otherwise it
+     * waits for other operations, at most some seconds; then it is ABORTED, and the message names the running
+     * one and its start. UNAVAILABLE when too many operations wait at the pool. An operation without a
+     * waiting caller does not begin. ABORTED, with nothing recorded, when another replica took over a claim
+     * while the operation acted.
      */
-    run<I, E, R>(asked: Operation<I, E, R>): Promise<R> {
-      const { operation, subject, claims } = asked;
-      const [key = '', ...others] = claims.map(keyOf);
-      const same = running.get(key);
-      if (same?.key === key && same.operation === operation && sameJson(same.subject, subject)) {
-        same.askers.join(currentRequest());
+    run<I, E, R>(work: Operation<I, E, R>): Promise<R> {
+      const { operation, subject, part, claims } = work;
+      const key = keyOf(claims[0]);
+      const isSame = (other: ActiveOperation): boolean =>
+        other.key === key && other.operation === operation && sameJson(other.subject, subject);
+      const queue = lock.holders(key);
+      const at = queue.findLastIndex(isSame);
+      const same = queue[at];
+      if (same && !queue.slice(at + 1).some(other => canAffect(other.part, part))) {
+        same.waiters.join(currentRequest());
         return same.promise as Promise<R>;
       }
-      for (const resource of claims) {
-        const current = running.get(keyOf(resource));
-        if (current) return Promise.reject(busyProblem(resource, current));
-      }
-      const askers = createAskers(currentRequest());
-      const used = [key, ...others];
-      const promise = perform(asked, askers).finally(() => used.forEach(one => running.delete(one)));
-      const own = { key, operation, subject, sinceMs: Date.now(), promise, askers };
-      for (const one of used) running.set(one, own);
+      const waiters = createWaiters(currentRequest());
+      const none = Promise.resolve();
+      const own: ActiveOperation = {
+        key,
+        operation,
+        subject,
+        part,
+        sinceMs: Date.now(),
+        promise: none,
+        waiters,
+      };
+      const promise = performInOrder(work, own);
+      own.promise = promise;
+      current.add(promise);
+      const forget = (): void => void current.delete(promise);
+      promise.then(forget, forget);
       return promise;
     },
-    /** Of what changes without any storage. */
+    /** Returns true while an operation on this part of the resource runs or waits in this process. */
+    isActive(resource: Resource, part: string): boolean {
+      return lock.holders(keyOf(resource)).some(one => one.part === part);
+    },
+    /** Runs a change without storage. */
     change: audit.change,
-    /** What waits for its turn in this process, and runs, by pool and cluster. */
+    /** Returns the waiting and running operations of this process, by pool and cluster. */
     queues: () => queues.show(),
-    /** Resolves once nothing runs in this process. */
+    /** Resolves once no operation runs in this process. */
     async idle(): Promise<void> {
-      while (running.size > 0) await Promise.allSettled([...running.values()].map(({ promise }) => promise));
+      while (current.size > 0) await Promise.allSettled(current);
     },
   };
 }
 
-/** Its place is that of the cluster that asks, or, where nobody does, of whose it is. */
-function turnOf(
-  { operation, claims }: Pick<Operation<never, never, never>, 'operation' | 'claims'>,
-  pool: string | undefined,
-): Turn | undefined {
-  const cluster = currentRequest()?.caller.cluster?.name ?? clusterOf(claims[0].id) ?? '';
-  return pool === undefined ? undefined : { pool, cluster, operation };
+/** Returns true when operations on these parts of one resource may change the same thing. */
+function canAffect(one: string | undefined, other: string | undefined): boolean {
+  return one === undefined || other === undefined || one === other;
 }
 
-/** Comes first in each transaction that decides. */
+type ClaimedOperation = Pick<Operation<never, never, never>, 'operation' | 'claims'>;
+
+function slotRequestOf(work: ClaimedOperation, pool: string | undefined): SlotRequest | undefined {
+  const { operation } = work;
+  return pool === undefined ? undefined : { pool, cluster: clusterFor(work), operation };
+}
+
+/** Finds the cluster whose queue the operation joins: the caller's, or else the resource owner's. */
+function clusterFor({ claims }: ClaimedOperation): string {
+  return currentRequest()?.caller.cluster?.name ?? clusterOf(claims[0].id) ?? '';
+}
+
+/** Locks the resources in the store. Every transaction that decides calls it first. */
 async function lockAll(sql: Sql, resources: readonly Resource[]): Promise<void> {
   for (const { kind, id } of resources) await sql.lock(kind, id);
 }
 
-function busyProblem({ kind, id }: Resource, holder: Pick<Claim, 'operation' | 'sinceMs'>): Problem {
-  const since = new Date(holder.sinceMs).toISOString();
-  return new Problem('ABORTED', `${kind} "${id}" is busy: ${holder.operation} runs since ${since}`);
+function busyProblem(
+  { kind, id }: Resource,
+  { operation, sinceMs }: Pick<Claim, 'operation' | 'sinceMs'>,
+  isHeld: boolean,
+): Problem {
+  const doing = isHeld ? 'running' : 'waiting';
+  const since = new Date(sinceMs).toISOString();
+  return new Problem('ABORTED', `${kind} "${id}" is busy: ${operation} has been ${doing} since ${since}`);
 }
 
 function lostProblem({ kind, id }: Resource): Problem {
-  return new Problem('ABORTED', `${kind} "${id}" is worked on elsewhere now: this took too long`);
+  return new Problem(
+    'ABORTED',
+    `${kind} "${id}" was taken over by another replica, because this operation took too long`,
+  );
 }
 
-/** Undefined while others are at work. What cannot be removed carries a nonce that nobody takes for its own. */
+/**
+ * Settles; undefined while other operations hold the claims. Data that cannot be removed carry a nonce that
+ * no record has.
+ */
 function tryToSettle(settle: () => Promise<void>): Promise<true | undefined> {
   return settle().then(
     () => true,
@@ -265,9 +387,12 @@ function tryToSettle(settle: () => Promise<void>): Promise<true | undefined> {
   );
 }
 
-/** A failure is final only once nothing is left of what was begun. */
+/** Reports a final failure only after the clean-up has succeeded. */
 function failUndone(error: unknown): never {
-  throw unavailableProblem(`what was begun cannot be undone yet: ${asProblem(error).detail}`, error);
+  throw unavailableProblem(
+    `the clean-up after a failure is not complete yet, try again: ${asProblem(error).detail}`,
+    error,
+  );
 }
 
 function keyOf({ kind, id }: Resource): string {

@@ -1,16 +1,20 @@
 import type { SignDetached } from '../pools/identity.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Engine } from '../store.ts';
-import type { Turns } from '../tenancy/turns.ts';
+import type { EnrolledClusters } from '../callers/cluster.ts';
+import type { Slices } from '../scheduling/slices.ts';
 import type { Operations } from './operation.ts';
 
-/** What the services work with. `keepDeletedMs` is how long a deleted volume can be restored; 0 or absent: not at all. */
+/**
+ * The parts that all services use. A deleted volume can be restored for `keepDeletedMs`; 0 or absent: it cannot.
+ */
 export type ServiceOptions = {
   readonly engine: Engine;
   readonly pools: Pools;
   readonly operations: Operations;
-  readonly turns: Turns;
-  /** Signs attachments; absent: they are not signed. */
+  readonly slices: Slices;
+  /** Signs attachments; absent: attachments are unsigned. */
   readonly signDetached?: SignDetached | undefined;
   readonly keepDeletedMs?: number;
+  readonly clusters: EnrolledClusters;
 };

@@ -1,38 +1,39 @@
 import { invalidProblem, preconditionProblem } from '../../src/api/problem.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
+import type { Cluster } from '../callers/cluster.ts';
 import type { Pool, Pools } from './pools.ts';
 
-/** A pool that was chosen, and the parameters that are its backend's own. */
+/** The chosen pool, and the parameters for its backend. */
 export type Choice = { readonly pool: Pool; readonly own: Readonly<Record<string, string>> };
 
-/** The pools that the cluster may use for something new. */
+/** Returns the pools that the cluster may use for new volumes. */
 export function poolsOf(pools: Pools, { pools: allowed }: Cluster): readonly Pool[] {
   return pools.offered().filter(({ name }) => allowed?.includes(name) ?? true);
 }
 
-/** FAILED_PRECONDITION when the cluster may not use the pool. */
+/** Throws FAILED_PRECONDITION when the cluster may not use the pool. */
 export function requireUsable({ name, pools: allowed }: Cluster, pool: string): void {
   if (allowed?.includes(pool) === false)
     throw preconditionProblem(`cluster "${name}" may not use pool "${pool}"`);
 }
 
 /**
- * The pool that the parameter `pool` names, or the only one that the cluster may use; `recorded` is the one that the
- * volume is in already. INVALID_ARGUMENT, naming those that the cluster may use, when none or another is named.
+ * Chooses the pool that the parameter `pool` names, or the only one that the cluster may use; `recorded` is
+ * the volume's present pool. INVALID_ARGUMENT, which lists the cluster's pools, when no pool or another pool
+ * is named.
  */
 export function choosePool(
   usable: readonly Pool[],
-  { pool: asked, ...own }: Readonly<Record<string, string>> = {},
+  { pool: name, ...own }: Readonly<Record<string, string>> = {},
   recorded?: Pool,
 ): Choice {
   const [only, ...others] = usable;
   const implied = recorded ?? (others.length === 0 ? only : undefined);
-  const pool = asked === undefined ? implied : usable.find(({ name }) => name === asked);
+  const pool = name === undefined ? implied : usable.find(one => one.name === name);
   if (pool) return { pool, own };
-  const names = usable.map(({ name }) => `"${name}"`).join(', ') || 'none';
+  const names = usable.map(one => `"${one.name}"`).join(', ') || 'none';
   throw invalidProblem(
-    asked === undefined
-      ? `parameters.pool: is needed, one of the pools that this cluster may use: ${names}`
-      : `parameters.pool: there is no pool "${asked}"; this cluster may use ${names}`,
+    name === undefined
+      ? `parameters.pool: is required; this cluster may use ${names}`
+      : `parameters.pool: there is no pool "${name}"; this cluster may use ${names}`,
   );
 }

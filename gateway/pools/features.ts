@@ -3,11 +3,11 @@ import { Problem } from '../../src/api/problem.ts';
 import type { Operation } from '../../src/api/operations.ts';
 import type { Capabilities, Feature } from '../../src/api/storage.ts';
 import type { Backend } from '../backend.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
+import type { Cluster } from '../callers/cluster.ts';
 import { poolsOf } from './choice.ts';
 import type { Pool, Pools } from './pools.ts';
 
-/** What the backend offers: a member that is there. */
+/** Returns the features of the backend, by its members. */
 export function featuresOf(backend: Backend): Feature[] {
   const { snapshots, sources = [] } = backend;
   const present: Readonly<Record<Feature, unknown>> = {
@@ -26,7 +26,10 @@ export function featuresOf(backend: Backend): Feature[] {
   return (Object.keys(present) as Feature[]).filter(feature => Boolean(present[feature]));
 }
 
-/** What the cluster's pools can do, each alone and, at the top, any of them. UNAVAILABLE while none of them was reached. */
+/**
+ * Returns the abilities of the cluster's pools, each alone, and together at the top. UNAVAILABLE while no pool
+ * has been reached.
+ */
 export function capabilitiesOf(pools: Pools, cluster: Cluster): Omit<Capabilities, 'version'> {
   const usable = poolsOf(pools, cluster);
   const each = usable.filter(({ name }) => !pools.waiting().has(name)).map(toOffer);
@@ -46,7 +49,7 @@ export function capabilitiesOf(pools: Pools, cluster: Cluster): Omit<Capabilitie
   };
 }
 
-/** What one pool can do, and what says nothing of several together. */
+/** Returns the abilities of one pool, including details that cannot be joined for several pools. */
 function toOffer({ name, backend }: Pool) {
   const { topologies, areShares, sizes, parameters, snapshots, modification } = backend;
   const limits = sizes && {
@@ -82,24 +85,25 @@ function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
   return { ...found };
 }
 
-/** The member, or UNIMPLEMENTED that says what the pool does not offer. */
-export function requireOffered<T>({ name }: Pool, member: T | undefined, what: string): T {
-  if (member === undefined) throw new Problem('UNIMPLEMENTED', `pool "${name}" has no ${what}`);
+/** Returns the member, or throws UNIMPLEMENTED, which calls it `noun`. */
+export function requireOffered<T>({ name }: Pool, member: T | undefined, noun: string): T {
+  if (member === undefined) throw new Problem('UNIMPLEMENTED', `pool "${name}" has no ${noun}`);
   return member;
 }
 
-/** What a gateway does whatever its pools are: it knows nodes itself, and each pool says whether it has a capacity. */
+/** Features of the gateway itself: it knows nodes, and each pool says whether it has a capacity. */
 const alwaysServed: ReadonlySet<string> = new Set<Feature>(['nodes', 'capacity']);
 
-/** What some pool must offer for the operation, or it is UNIMPLEMENTED; undefined where it needs nothing. */
+/** Finds the feature that a pool must offer for the operation; undefined if it needs none. */
 export function neededFeature({ vendor, feature }: Operation): Feature | undefined {
   if (vendor === undefined || vendor === 'required' || alwaysServed.has(vendor)) return feature;
   return vendor;
 }
 
 /**
- * UNIMPLEMENTED when no pool has the feature, UNAVAILABLE while one that may have it was not reached. What a cluster may use for something new does not matter: what it has lies
- * where it lies, and can be listed and deleted.
+ * Throws UNIMPLEMENTED when no pool has the feature, and UNAVAILABLE while a pool that may have it has not
+ * been reached. All pools count, not only the cluster's, because a cluster can list and delete what it has in
+ * any pool.
  */
 export function requireAnyOffers(pools: Pools, feature: Feature): void {
   if (pools.all().some(({ backend }) => featuresOf(backend).includes(feature))) return;

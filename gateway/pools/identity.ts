@@ -18,36 +18,46 @@ import { parseJson } from '../../src/lib/json.ts';
 import { startTimeLimit } from '../../src/lib/concurrency.ts';
 import type { Identity } from '../backend.ts';
 
-/** The gateway's identity, and the public keys by which others know it. */
+/** The gateway's identity, with its public keys. */
 export type OwnIdentity = Identity & {
-  /** No keys until one was needed. What is wrong with the file is not for whoever asks. */
+  /** Returns no keys until one is needed. Its error hides the fault of the key file from callers. */
   keySet(): Promise<JSONWebKeySet>;
-  /** A JWS without its content, with these members in its header; undefined where there is no key and none can be made. */
+  /**
+   * Signs content with these members in the header and returns the JWS without the content; undefined if
+   * there is no key and none can be made.
+   */
   readonly signDetached: SignDetached;
-  /** Makes the key file where it is missing, so that others know the key before it signs; rejects with a line that says why it cannot be used. */
+  /**
+   * Makes the key file if it is missing, so that others know the key before it signs. Rejects, with the
+   * reason, when the file cannot be used.
+   */
   prepare(): Promise<void>;
 };
 
-/** Signs content that goes another way. */
+/** Signs content that is sent separately. */
 export type SignDetached = (header: object, content: string) => Promise<string | undefined>;
 
 const lifetimeMs = 300_000;
-/** A token is used until a fifth of its life is left. */
+/** A token is replaced at this age, in milliseconds. */
 const usedMs = 0.8 * lifetimeMs;
-/** How long what was read of the file is used, in milliseconds: nobody needs a token to ask for the public keys. */
+/**
+ * A read of the key file is used for this time, in milliseconds. Anyone may ask for the public keys,
+ * without a token.
+ */
 const shownMs = 1_000;
 
-type Token = { readonly token: string; readonly isOver: () => boolean };
+type CachedToken = { readonly token: string; readonly isOver: () => boolean };
 
 /**
- * Makes the identity of the gateway of this name. The first key of the file, a JWKS, signs; all are published, so that a
- * new one is known before it signs and an old one until its last token has expired. A missing file is made when a key
- * is needed, for nobody else to read. UNAVAILABLE when the file cannot be used.
+ * Makes the identity of the gateway with this name. The first key of the file, a JWKS, signs. All keys are
+ * published, so that a new key is known before it signs, and an old one until its last token has expired. A
+ * missing file is made when a key is needed, readable only by its owner. UNAVAILABLE when the file cannot be
+ * used.
  */
 export function createIdentity(name: string, keyFile: string): OwnIdentity {
-  const tokens = new Map<string, Token>();
-  const publicOnes = recent(() => publicKeys(keyFile));
-  const signing = recent(() => openSigningKey(keyFile));
+  const tokens = new Map<string, CachedToken>();
+  const readPublicKeys = recent(() => publicKeys(keyFile));
+  const readSigningKey = recent(() => openSigningKey(keyFile));
 
   async function signFor(audience: string): Promise<string> {
     const isOver = startTimeLimit(usedMs);
@@ -63,11 +73,12 @@ export function createIdentity(name: string, keyFile: string): OwnIdentity {
       const known = renew ? undefined : tokens.get(audience);
       return known && !known.isOver() ? known.token : signFor(audience);
     },
-    keySet: publicOnes,
+    keySet: readPublicKeys,
     prepare: async () => void (await openSigningKey(keyFile)),
     async signDetached(header, content) {
-      const key = await signing().catch((error: unknown) => {
-        // What is there and cannot be used is a fault; where no file can be, none was wanted.
+      const key = await readSigningKey().catch((error: unknown) => {
+        // A file that cannot be used is a fault. If there is none and none can be made, attachments are not
+        // signed.
         if (!existsSync(keyFile)) return undefined;
         throw error;
       });
@@ -76,7 +87,7 @@ export function createIdentity(name: string, keyFile: string): OwnIdentity {
   };
 }
 
-/** What was read is used for a while, whether it could be or not. */
+/** Keeps the result of a read for a while, even if it failed. */
 function recent<T>(read: () => Promise<T>): () => Promise<T> {
   let last: { readonly value: Promise<T>; readonly isOver: () => boolean } | undefined;
   return () => {
@@ -85,7 +96,7 @@ function recent<T>(read: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** The first key of the file, ready to sign. */
+/** Returns the first key of the file, ready to sign. */
 async function openSigningKey(keyFile: string): Promise<SigningKey> {
   const [key] = (await readKeys(keyFile)) ?? (await makeKeys(keyFile));
   if (!key) throw unusableProblem(keyFile, 'has no key');
@@ -101,7 +112,7 @@ async function publicKeys(keyFile: string): Promise<JSONWebKeySet> {
   return { keys: ((await read) ?? []).map(publicHalf) };
 }
 
-/** The keys of the file; undefined when there is none. */
+/** Reads the keys of the file; undefined if there is no file. */
 async function readKeys(path: string): Promise<readonly PrivateJwk[] | undefined> {
   let content: string;
   try {
@@ -112,12 +123,15 @@ async function readKeys(path: string): Promise<readonly PrivateJwk[] | undefined
     throw unusableProblem(path, `cannot be read (${code})`);
   }
   const { keys } = Object(parseJson(content)) as { readonly keys?: unknown };
-  if (!Array.isArray(keys)) throw unusableProblem(path, 'is no JWKS');
+  if (!Array.isArray(keys)) throw unusableProblem(path, 'is not a JSON Web Key Set');
   if (keys.every(isPrivateJwk)) return keys;
-  throw unusableProblem(path, 'has what is no private key with a kid on the curve Ed25519 or P-256');
+  throw unusableProblem(
+    path,
+    'has an entry that is not a private key with a kid on the curve Ed25519 or P-256',
+  );
 }
 
-/** Makes the file with one key; of two gateways that do so at a time both use the key of the first. */
+/** Makes the file with one key. If two gateways do so at the same time, both use the key of the first. */
 async function makeKeys(path: string): Promise<readonly PrivateJwk[]> {
   const key = await makeKey(crypto.randomUUID());
   const temporary = `${path}.${crypto.randomUUID()}`;

@@ -1,24 +1,33 @@
 import type { Reader } from '../store.ts';
+import { readPoolUsage } from '../tables/reservations.ts';
+import { snapshotTable } from '../tables/snapshots.ts';
+import { findAtStorage } from '../tables/volumes.ts';
 import type { Pool } from './pools.ts';
 
-/** A store, and the names of pools that it takes over whatever is in them. */
+/**
+ * A storage must list something of the pool, or show that it is empty, within this time. Other pools wait meanwhile.
+ */
+const listTimeoutMs = 10_000;
+
+/** A store, and the names of the pools that it takes over with any content. */
 export type Owner = { readonly id: string; readonly reader: Reader; readonly adopted: readonly string[] };
 
 /**
- * Makes a pool the store's own, or throws: a store that knows nothing of what a pool holds would report all of it as
- * deleted. A pool that nobody has marked is taken when it is empty and the store has nothing in it, or when they agree.
+ * Marks the pool as the store's own, or throws: a store without records of a pool's volumes would report all
+ * of them as deleted. A pool without a mark is taken if it is empty and the store has nothing in it, or if
+ * they agree.
  */
 export async function own(pool: Pool, owner: Owner): Promise<void> {
   const mark = await findNewMark(pool, owner);
   if (mark !== undefined) await pool.backend.owner?.write(mark);
 }
 
-/** Throws where a store that is made now could not own the pool. */
+/** Throws when a new store could not own the pool. */
 export async function requireOwnable(pool: Pool, adopted: Owner['adopted']): Promise<void> {
   await findNewMark(pool, { id: '', reader: { all: async () => [] }, adopted });
 }
 
-/** What is to be written into the pool; undefined when it is there. */
+/** Returns the mark to write into the pool; undefined if it is there. */
 async function findNewMark(
   { name, backend }: Pool,
   { id, reader, adopted }: Owner,
@@ -30,13 +39,18 @@ async function findNewMark(
     ? undefined
     : await findStranger({ name, backend }, { found, id, reader });
   if (stranger !== undefined)
-    throw new Error(`${stranger}; is the store the right one? --adopt-pools ${name} makes it this store's`);
+    throw new Error(
+      `${stranger}; check that --store is right, or take the pool over with --adopt-pools ${name}`,
+    );
   return mark;
 }
 
 const marked = 'it is marked as the pool of another store, or as another pool';
 
-/** A pool of this store that has another name now is judged by what is in it, too: one that is empty may be renamed. */
+/**
+ * Returns the reason why the pool is not the store's. A pool of this store under another name is also judged
+ * by its content, so an empty one may be renamed.
+ */
 async function findStranger(
   pool: Pool,
   { found, id, reader }: Pick<Owner, 'id' | 'reader'> & { readonly found: string | undefined },
@@ -45,17 +59,23 @@ async function findStranger(
   return found.startsWith(`${id} `) && !(await findDisagreement(pool, reader)) ? undefined : marked;
 }
 
-/** Why the pool does not seem to be the store's; undefined when nothing speaks against it. */
+/** Returns the reason why the pool does not seem to be the store's, if there is one. */
 async function findDisagreement({ name, backend }: Pool, reader: Reader): Promise<string | undefined> {
-  const inBoth =
-    'select coalesce(storage_id, id) as id from volumes where pool = ? union all select id from snapshots where pool = ?';
-  const known = new Set((await reader.all(inBoth, name, name)).map(({ id }) => id));
-  // What cannot be marked may be far away: its store knows something of it, and that has to do.
-  if (known.size > 0 && !backend.owner) return undefined;
-  for (const listed of [backend.list?.(), backend.snapshots?.list?.()])
+  const { volumes, snapshots } = await readPoolUsage(reader, name);
+  const isUsed = volumes + snapshots > 0;
+  // A pool that cannot be marked may be far away. It is enough that the store has something in it.
+  if (isUsed && !backend.owner) return undefined;
+  const signal = AbortSignal.timeout(listTimeoutMs);
+  for (const listed of [backend.list?.(signal), backend.snapshots?.list?.(signal)])
     for await (const there of listed ?? []) {
-      if (known.size === 0) return `it holds "${there}", and the store knows nothing in it`;
-      if (known.has(there)) return undefined;
+      if (!isUsed) return `it holds "${there}", but the store has nothing in it`;
+      if (await isKnown(reader, name, there)) return undefined;
     }
-  return known.size > 0 ? 'it holds nothing of what the store has in it' : undefined;
+  return isUsed ? 'it holds none of the volumes and snapshots that the store has in it' : undefined;
+}
+
+/** Returns true when the store has this id of the storage in the pool. */
+async function isKnown(reader: Reader, pool: string, there: string): Promise<boolean> {
+  const found = (await findAtStorage(reader, there)) ?? (await snapshotTable.find(reader, { id: there }));
+  return found?.pool === pool;
 }

@@ -5,19 +5,28 @@ import type { Reader, Sql } from '../store.ts';
 import { sumReserved } from '../tables/reservations.ts';
 import type { Pool } from './pools.ts';
 
-/** What the storage has in one of its topologies, or in all where it has none. */
+/** The size of the storage in one of its topologies, or in all if it has none. */
 export type Space = { readonly segments: Segments | undefined; readonly totalBytes: number };
 
-/** What is to be reserved, `heldBytes` of it already, in the first of these topologies in which there is space. */
-export type Wanted = {
+/**
+ * A request for space in the first of these topologies with enough room. `heldBytes` of `bytes` are already
+ * reserved.
+ */
+export type SpaceRequest = {
   readonly bytes: number;
   readonly heldBytes?: number;
   readonly topologies: readonly Segments[] | undefined;
-  /** What it is when the whole pool is smaller: nobody chooses the size of a snapshot. */
+  /**
+   * The error when the whole pool is too small. No caller chooses the size of a snapshot, so there it is
+   * RESOURCE_EXHAUSTED.
+   */
   readonly tooLarge?: 'OUT_OF_RANGE' | 'RESOURCE_EXHAUSTED';
 };
 
-/** All spaces of the pool; undefined where its backend reports none. It is asked before a transaction, never within. */
+/**
+ * Measures all spaces of the pool; undefined if its backend reports none. Call it before a transaction, never
+ * within one.
+ */
 export async function measureSpaces({ backend }: Pool): Promise<readonly Space[] | undefined> {
   const { capacity, topologies = [undefined] } = backend;
   if (!capacity) return undefined;
@@ -30,7 +39,7 @@ export async function measureSpaces({ backend }: Pool): Promise<readonly Space[]
   });
 }
 
-/** How many bytes of the space are not reserved. */
+/** Returns the bytes of the space that are not reserved. */
 export async function availableIn(
   sql: Reader,
   { name, backend }: Pool,
@@ -41,33 +50,36 @@ export async function availableIn(
 }
 
 /**
- * The first of the spaces that are wanted into which it fits; undefined where the backend reports none. RESOURCE_EXHAUSTED when there
- * is none now, OUT_OF_RANGE (or `tooLarge`) when it fits into no space of the pool, whatever is deleted.
+ * Finds the first requested space with enough room; undefined if the backend reports none. RESOURCE_EXHAUSTED
+ * when there is no room now, OUT_OF_RANGE (or `tooLarge`) when every space of the pool is too small.
  */
 export async function requireSpace(
   sql: Sql,
   { pool, spaces }: { readonly pool: Pool; readonly spaces: readonly Space[] | undefined },
-  { bytes, heldBytes = 0, topologies, tooLarge = 'OUT_OF_RANGE' }: Wanted,
+  { bytes, heldBytes = 0, topologies, tooLarge = 'OUT_OF_RANGE' }: SpaceRequest,
 ): Promise<Space | undefined> {
   if (!spaces) return undefined;
   const largest = Math.max(...spaces.map(({ totalBytes }) => totalBytes));
   if (bytes > largest)
-    throw new Problem(tooLarge, `${bytes} bytes are more than the ${largest} of pool "${pool.name}"`);
+    throw new Problem(
+      tooLarge,
+      `${bytes} bytes do not fit into pool "${pool.name}", which has ${largest} bytes`,
+    );
   await sql.lock('pool', pool.name);
-  // What was made before the pool's topology was known, or changed, is in its only space, too.
+  // A volume that was created before the pool's topology was known or changed is also in its only space.
   const wanted =
     topologies && spaces.length > 1
       ? topologies.flatMap(segments => spaces.find(space => sameJson(space.segments, segments)) ?? [])
       : spaces;
   const moreBytes = bytes - heldBytes;
-  let mostLeft = 0;
+  let maxLeft = 0;
   for (const space of wanted) {
     const left = await availableIn(sql, pool, space);
     if (moreBytes <= left) return space;
-    mostLeft = Math.max(mostLeft, left);
+    maxLeft = Math.max(maxLeft, left);
   }
   throw new Problem(
     'RESOURCE_EXHAUSTED',
-    `pool "${pool.name}" has ${mostLeft} bytes left, and ${moreBytes} are needed`,
+    `pool "${pool.name}" has ${maxLeft} bytes left, but ${moreBytes} are needed`,
   );
 }

@@ -4,13 +4,13 @@ import type { Extent } from '../backend.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
-import { notFoundProblem, requireOwn } from '../tenancy/ownership.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import { notFoundProblem, requireOwn } from '../callers/ownership.ts';
 import { toKnownSnapshot } from './record.ts';
 
 type Query = { readonly base: string | undefined; readonly offset: number; readonly limit: number };
 
-/** Makes what lists the blocks of a cluster's snapshots that hold data, or that differ. */
+/** Makes the lists of the blocks of a cluster's snapshots that hold data, or that differ. */
 export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>) {
   async function requireReadySnapshot(cluster: Cluster, id: string): Promise<SnapshotRecord> {
     requireOwn(cluster, { kind: 'snapshot', id });
@@ -23,18 +23,26 @@ export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 
   }
 
   return {
-    /** Those that end after the offset, with `base` those that differ; OUT_OF_RANGE beyond the snapshot. */
+    /**
+     * Lists the blocks that end after the offset; with `base`, only differing blocks. OUT_OF_RANGE beyond
+     * the end of the snapshot.
+     */
     async list(cluster: Cluster, id: string, query: Query): Promise<BlockPage> {
       const { base: baseId, offset, limit } = query;
       const target = await requireReadySnapshot(cluster, id);
       const base = baseId === undefined ? undefined : await requireReadySnapshot(cluster, baseId);
       if (base && base.volumeId !== target.volumeId)
-        throw invalidProblem(`snapshots "${base.id}" and "${id}" are of different volumes`);
+        throw invalidProblem(
+          `snapshots "${base.id}" and "${id}" are of different volumes; name two snapshots of one volume`,
+        );
       const pool = pools.get(target.pool);
       const { allocated, changed } = requireOffered(pool, pool.backend.changes, 'changed blocks');
       const { sizeBytes } = target;
       if (offset < 0 || offset > sizeBytes)
-        throw new Problem('OUT_OF_RANGE', `offset ${offset} is outside of the ${sizeBytes} bytes of "${id}"`);
+        throw new Problem(
+          'OUT_OF_RANGE',
+          `offset ${offset} is outside snapshot "${id}", which has ${sizeBytes} bytes`,
+        );
       const extents = base
         ? changed({ base: toKnownSnapshot(base), target: toKnownSnapshot(target) }, offset)
         : allocated(toKnownSnapshot(target), offset);
@@ -43,7 +51,10 @@ export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 
   };
 }
 
-/** One page, limited to what lies after the offset and in the snapshot. What is out of order is never passed on. */
+/**
+ * Collects one page of blocks after the offset and within the snapshot. A list that is out of order is
+ * refused.
+ */
 async function collect(
   extents: AsyncIterable<Extent>,
   { sizeBytes, offset: from, limit }: { sizeBytes: number; offset: number; limit: number },

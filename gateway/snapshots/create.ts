@@ -1,94 +1,103 @@
 import { encryptionOf } from '../../src/api/filesystems.ts';
+import { filesystemOf } from '../volumes/filesystem.ts';
+import { limitProblem, limits } from '../../src/api/limits.ts';
 import { preconditionProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import type { TopologyRequirement } from '../../src/api/storage.ts';
 import { formatSegments } from '../../src/api/topology.ts';
 import { type CreatedSnapshot, memberIdOf, type NewSnapshot } from '../backend.ts';
-import type { Intended } from '../operations/operation.ts';
+import type { IntendResult } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Pools } from '../pools/pools.ts';
 import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
+import { isWritable } from '../tables/attachments.ts';
 import { groupTable } from '../tables/groups.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
-import { requireOwner } from '../tenancy/access.ts';
-import { requireOwnNew } from '../tenancy/ownership.ts';
-import { requireQuota } from '../tenancy/quotas.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import { requireOwner } from '../callers/access.ts';
+import { requireOwnNew } from '../callers/ownership.ts';
+import { requireQuota } from '../pools/quotas.ts';
+import { requireRecordSize } from '../tables/record-size.ts';
 import { anywhere, meets, requirementSteps, type Requirement } from '../volumes/placement.ts';
 import { requireReadyVolume, toKnownVolume } from '../volumes/record.ts';
-import { isWritable } from '../volumes/sources.ts';
 import { readParameters } from '../volumes/validate.ts';
-import { recordDeleting, undoRecorded } from './delete.ts';
+import { recordDeleting, undoSnapshotSet } from './delete.ts';
 import {
-  findRecorded,
+  findSnapshotSet,
   newSnapshotRecord,
-  type Recorded,
+  type SnapshotSet,
   type Ref,
   requireSame,
   requireSnapshots,
   toSnapshotRef,
 } from './record.ts';
 
-/** A snapshot of one volume, or a group with one of each. */
-export type Asked = Ref & {
+/** The request for a snapshot of one volume, or for a group with a snapshot of each volume. */
+export type SnapshotRequest = Ref & {
   readonly name: string;
   readonly volumeIds: readonly string[];
   readonly parameters?: Readonly<Record<string, string>> | undefined;
-  /** Of a snapshot: where volumes made from it must be reached from. */
+  /** For a snapshot: its copies must be reachable from this topology. */
   readonly topology?: TopologyRequirement | undefined;
 };
-/** With what is known before the transaction: the spaces of the pool, and what snapshots take if it says so. */
-type Planned = Asked & {
+/**
+ * The request with the facts that are read before the transaction: the spaces of the pool, and the sizes of
+ * snapshots if the backend reports them.
+ */
+type SnapshotPlan = SnapshotRequest & {
   readonly cluster: Cluster;
   readonly pools: Pools;
   readonly requirement: Requirement;
   readonly spaces: readonly Space[] | undefined;
   readonly bytesOf: ReadonlyMap<string, number>;
 };
-type Creating = Recorded & { readonly snapshots: readonly NewSnapshot[] };
-type Created = Recorded & { readonly created: boolean };
+type SnapshotIntent = SnapshotSet & { readonly snapshots: readonly NewSnapshot[] };
+type CreateResult = SnapshotSet & { readonly created: boolean };
 
-/** Creates all members or none, or finds that they are there and records how they go on; `created` is false then. */
-export async function createRecorded(
+/**
+ * Creates all members or none, or finds existing ones and records their progress; `created` is false for
+ * existing ones.
+ */
+export async function createSnapshotSet(
   options: ServiceOptions,
   cluster: Cluster,
-  asked: Asked,
-): Promise<Created> {
-  const { kind, id, volumeIds } = asked;
+  request: SnapshotRequest,
+): Promise<CreateResult> {
+  const { kind, id, volumeIds } = request;
   const sources = volumeIds.map((volumeId): Resource => ({ kind: 'volume', id: volumeId }));
-  requireOwnNew(cluster, asked);
+  requireOwnNew(cluster, request);
   for (const { id: volumeId } of sources) await requireOwner(options.engine.reader, cluster, volumeId);
-  const planned = await plan(options, cluster, asked);
-  return options.operations.run<Creating, readonly CreatedSnapshot[], Created>({
+  const planned = await plan(options, cluster, request);
+  return options.operations.run<SnapshotIntent, readonly CreatedSnapshot[], CreateResult>({
     operation: 'snapshot',
-    subject: asked,
+    subject: request,
     claims: [{ kind, id }, ...sources],
     pool: ({ subject }) => subject.pool,
     intend: sql => intendCreate(sql, planned),
     act: creating => createAll(planned, creating),
-    succeed: (sql, { intent, effect }) => recordAll(sql, asked, { intent, effect }),
+    succeed: (sql, { intent, effect }) => recordAll(sql, request, { intent, effect }),
     async fail(sql, { intent, problem }) {
-      // One that was created stays, so that whoever knows of it can delete it.
+      // A snapshot that was created stays, so that a caller that knows it can delete it.
       if (problemTable[problem.code].final && intent.subject.state === 'creating')
-        await recordDeleting(sql, asked, intent);
+        await recordDeleting(sql, request, intent);
     },
-    undo: intent => undoRecorded(options.pools, asked, { recorded: intent, states: ['deleting'] }),
+    undo: intent => undoSnapshotSet(options.pools, request, { set: intent, states: ['deleting'] }),
   });
 }
 
 async function plan(
-  { engine, pools, turns }: ServiceOptions,
+  { engine, pools, slices }: ServiceOptions,
   cluster: Cluster,
-  asked: Asked,
-): Promise<Planned> {
-  const placing = asked.topology && requirementSteps(asked.topology);
-  const requirement = placing ? await turns.work(cluster, placing) : anywhere;
+  request: SnapshotRequest,
+): Promise<SnapshotPlan> {
+  const placing = request.topology && requirementSteps(request.topology);
+  const requirement = placing ? await slices.work(cluster, placing) : anywhere;
   const bytesOf = new Map<string, number>();
-  let spaces: Planned['spaces'];
-  for (const id of asked.volumeIds) {
+  let spaces: SnapshotPlan['spaces'];
+  for (const id of request.volumeIds) {
     const volume = await findVolume(engine.reader, id);
     if (!volume) continue;
     const pool = pools.get(volume.pool);
@@ -96,36 +105,49 @@ async function plan(
     const bytes = await pool.backend.snapshots?.measure?.(toKnownVolume(volume));
     if (bytes !== undefined) bytesOf.set(id, bytes);
   }
-  return { ...asked, cluster, pools, requirement, spaces, bytesOf };
+  return { ...request, cluster, pools, requirement, spaces, bytesOf };
 }
 
-/** The volumes stay claimed until all is created, and are not deleted before that is ready. */
-async function intendCreate(sql: Sql, planned: Planned): Promise<Intended<Creating, Created>> {
-  const known = await findRecorded(sql, planned);
+/**
+ * Records the intent. The claims keep the volumes until all snapshots are created, and the records keep the
+ * volumes until all snapshots are ready.
+ */
+async function intendCreate(
+  sql: Sql,
+  planned: SnapshotPlan,
+): Promise<IntendResult<SnapshotIntent, CreateResult>> {
+  const known = await findSnapshotSet(sql, planned);
   if (known)
     requireSame(planned, known, { ...planned, parameters: parametersIn(planned, known.subject.pool) });
   if (known?.subject.state === 'ready') return { result: { ...known, created: false } };
-  // Asked together, they take one way to a database that is reached over a network.
+  // Statements that are sent together take only one round trip to a database on the network.
   const sources = await Promise.all(
     planned.volumeIds.map(id => Promise.all([requireReadyVolume(sql, id), isWritable(sql, id)])),
   );
   const volumes = sources.map(([volume]) => volume);
-  const recorded = known ?? (await recordNew(sql, planned, volumes));
-  const snapshots = recorded.members.flatMap((member): readonly NewSnapshot[] => {
+  const set = known ?? (await recordNew(sql, planned, volumes));
+  const snapshots = set.members.flatMap((member): readonly NewSnapshot[] => {
     const { parameters, volumeId } = member;
     const [volume, attachedForWriting = false] = sources.find(([{ id }]) => id === volumeId) ?? [];
     if (!volume) return [];
     return [{ ...toSnapshotRef(member), volume: toKnownVolume(volume), attachedForWriting, parameters }];
   });
-  return { intent: { ...recorded, snapshots } };
+  return { intent: { ...set, snapshots } };
 }
 
-function parametersIn({ kind, parameters, pools }: Planned, pool: string): Record<string, string> {
+function parametersIn({ kind, parameters, pools }: SnapshotPlan, pool: string): Record<string, string> {
   return readParameters(requireSnapshots(pools.get(pool), kind).parameters, parameters);
 }
 
-/** Ids of members of a group are made of their nonce, so that none is another snapshot's. */
-async function recordNew(sql: Sql, planned: Planned, volumes: readonly VolumeRecord[]): Promise<Recorded> {
+/**
+ * Records new members. The ids of a group's members contain their nonce, so that they never equal another
+ * snapshot's id.
+ */
+async function recordNew(
+  sql: Sql,
+  planned: SnapshotPlan,
+  volumes: readonly VolumeRecord[],
+): Promise<SnapshotSet> {
   const { kind, id, name } = planned;
   const cluster = planned.cluster.name;
   const pool = requireOnePool(planned, volumes);
@@ -138,36 +160,45 @@ async function recordNew(sql: Sql, planned: Planned, volumes: readonly VolumeRec
     const memberId = isGroup ? memberIdOf(id, nonce, member) : id;
     const reservedBytes = planned.bytesOf.get(volume.id) ?? volume.sizeBytes;
     const encryption = encryptionOf(volume.spec.parameters);
-    const given = { reservedBytes, member, nonce, groupId: isGroup ? id : undefined, encryption };
+    const filesystem = filesystemOf(volume);
+    const groupId = isGroup ? id : undefined;
+    const given = { reservedBytes, member, nonce, groupId, encryption, filesystem };
     return newSnapshotRecord({ id: memberId, cluster, name, volumeId: volume.id, parameters }, volume, given);
   });
+  for (const one of [...(isGroup ? [group] : []), ...members]) requireRecordSize(`${kind} "${one.id}"`, one);
   for (const member of members) await recordMember(sql, planned, member);
   return { subject: group, members };
 }
 
-/** RESOURCE_EXHAUSTED when it would not be where it is asked for, or there is no space for what it takes. */
+/**
+ * Records a member. RESOURCE_EXHAUSTED when its topology does not match the request, or when there is no
+ * space for it.
+ */
 async function recordMember(
   sql: Sql,
-  { cluster, pools, requirement, spaces }: Planned,
+  { cluster, pools, requirement, spaces }: SnapshotPlan,
   member: SnapshotRecord,
 ): Promise<void> {
   const { id, volumeId, segments, reservedBytes: bytes } = member;
   if (segments && !meets(segments, requirement))
     throw new Problem(
       'RESOURCE_EXHAUSTED',
-      `snapshot "${id}" can only be where volume "${volumeId}" is: in "${formatSegments(segments)}", which is not where it is asked for`,
+      `snapshot "${id}" can only be where volume "${volumeId}" is: in "${formatSegments(segments)}", which is not a requested topology`,
     );
   const topologies = segments && [segments];
   const where = { pool: pools.get(member.pool), spaces };
-  await Promise.all([
+  const [count] = await Promise.all([
+    snapshotTable.count(sql, { same: { volumeId }, max: limits.snapshotsPerVolume.max }),
     requireSpace(sql, where, { bytes, topologies, tooLarge: 'RESOURCE_EXHAUSTED' }),
     requireQuota(sql, cluster, { pool: member.pool, bytes, snapshots: 1 }),
   ]);
+  if (count >= limits.snapshotsPerVolume.max)
+    throw limitProblem('snapshotsPerVolume', `volume "${volumeId}"`, count + 1);
   await moveReservation(sql, undefined, member);
   await snapshotTable.add(sql, member);
 }
 
-/** The pool of all these volumes; FAILED_PRECONDITION when they are in several. */
+/** Returns the pool of all these volumes. FAILED_PRECONDITION when they are in several pools. */
 function requireOnePool({ kind, id }: Ref, volumes: readonly VolumeRecord[]): string {
   const [first, ...rest] = volumes;
   const other = rest.find(({ pool }) => pool !== first?.pool);
@@ -178,8 +209,8 @@ function requireOnePool({ kind, id }: Ref, volumes: readonly VolumeRecord[]): st
 }
 
 async function createAll(
-  { kind, id, pools }: Planned,
-  { subject, members, snapshots }: Creating,
+  { kind, id, pools }: SnapshotPlan,
+  { subject, members, snapshots }: SnapshotIntent,
 ): Promise<readonly CreatedSnapshot[]> {
   const backend = requireSnapshots(pools.get(subject.pool), kind);
   const created =
@@ -194,8 +225,8 @@ async function createAll(
 async function recordAll(
   sql: Sql,
   { kind, id }: Ref,
-  { intent, effect }: { readonly intent: Creating; readonly effect: readonly CreatedSnapshot[] },
-): Promise<Created> {
+  { intent, effect }: { readonly intent: SnapshotIntent; readonly effect: readonly CreatedSnapshot[] },
+): Promise<CreateResult> {
   const members: SnapshotRecord[] = [];
   for (const [index, { ready, ...created }] of effect.entries()) {
     const before = intent.members[index];

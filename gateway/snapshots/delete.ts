@@ -1,24 +1,27 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { invalidProblem } from '../../src/api/problem.ts';
 import type { Group } from '../../src/api/snapshot.ts';
-import type { Intended, Operation } from '../operations/operation.ts';
+import type { IntendResult, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Sql } from '../store.ts';
 import { groupTable } from '../tables/groups.ts';
 import { snapshotTable } from '../tables/snapshots.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
+import type { Cluster } from '../callers/cluster.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
-import { deleteAll, findRecorded, forget, type Recorded, type Ref } from './record.ts';
+import { deleteAll, findSnapshotSet, forget, type SnapshotSet, type Ref } from './record.ts';
 
-/** Deletes the snapshot, or the group with its members; what is not there is fine. INVALID_ARGUMENT for a member alone. */
-export async function deleteRecorded(
+/**
+ * Deletes the snapshot, or the group with its members. If it does not exist, nothing happens.
+ * INVALID_ARGUMENT for a member of a group.
+ */
+export async function deleteSnapshotSet(
   { pools, operations }: ServiceOptions,
   cluster: Cluster,
   ref: Ref,
 ): Promise<void> {
   if (clusterOf(ref.id) !== cluster.name) return;
-  await operations.run<Recorded, void, void>({
+  await operations.run<SnapshotSet, void, void>({
     operation: 'delete',
     subject: undefined,
     claims: [ref],
@@ -27,59 +30,60 @@ export async function deleteRecorded(
     act: ({ members }) => deleteAll(pools, members),
     succeed: (sql, { intent }) => forget(sql, ref, intent),
     async fail(sql, { intent, problem }) {
-      // Of a group some members may be deleted already: it goes on being deleted.
+      // Some members of a group may be deleted already, so the deletion continues.
       if (problem.code === 'FAILED_PRECONDITION' && ref.kind === 'snapshot')
         await snapshotTable.update(sql, ref, { state: intent.subject.state });
     },
   });
 }
 
-async function intendDelete(sql: Sql, { kind, id }: Ref): Promise<Intended<Recorded, void>> {
-  const known = await findRecorded(sql, { kind, id });
+async function intendDelete(sql: Sql, { kind, id }: Ref): Promise<IntendResult<SnapshotSet, void>> {
+  const known = await findSnapshotSet(sql, { kind, id });
   if (!known) return { result: undefined };
   const { members } = known;
   if (kind === 'snapshot' && members[0]?.groupId !== undefined)
-    throw invalidProblem(`snapshot "${id}" belongs to group "${members[0].groupId}"`);
+    throw invalidProblem(`snapshot "${id}" belongs to group "${members[0].groupId}"; delete the group`);
   for (const member of members) await sql.lock('snapshot', member.id);
   for (const member of members) await requireUnneeded(sql, { kind: 'snapshot', id: member.id });
   await recordDeleting(sql, { kind, id }, known);
   return { intent: known };
 }
 
-/** Records that all of it is being deleted. */
-export async function recordDeleting(sql: Sql, { kind, id }: Ref, { members }: Recorded): Promise<void> {
+/** Records that all members are being deleted. */
+export async function recordDeleting(sql: Sql, { kind, id }: Ref, { members }: SnapshotSet): Promise<void> {
   for (const member of members) await snapshotTable.update(sql, member, { state: 'deleting' });
   if (kind === 'group') await groupTable.update(sql, { id }, { state: 'deleting' });
 }
 
 /**
- * Removes what was made for this record: while that is in one of the states, and what was made too late for one that is
- * gone. A record in another state stays as it is, and so does another record of the same id.
+ * Deletes what was created for this record: while the record is in one of these states, or when the record is
+ * gone and the creation was late. A record in another state stays, and so does another record with the same
+ * id.
  */
-export function undoRecorded(
+export function undoSnapshotSet(
   pools: Pools,
   ref: Ref,
-  { recorded, states }: { readonly recorded: Recorded; readonly states: readonly Group['state'][] },
-): Operation<Recorded | undefined, void, void> {
-  const nonce = recorded.members[0]?.nonce ?? '';
+  { set, states }: { readonly set: SnapshotSet; readonly states: readonly Group['state'][] },
+): Operation<SnapshotSet | undefined, void, void> {
+  const nonce = set.members[0]?.nonce ?? '';
   return {
     operation: 'delete',
     subject: { nonce },
-    about: 'what was begun',
+    about: 'unfinished work',
     claims: [ref],
-    pool: () => recorded.members[0]?.pool,
+    pool: () => set.members[0]?.pool,
     async intend(sql) {
-      const found = await findRecorded(sql, ref);
+      const found = await findSnapshotSet(sql, ref);
       const known = found?.members[0]?.nonce === nonce ? found : undefined;
       if (known ? !states.includes(known.subject.state) : nonce === '') return { result: undefined };
       if (known) await recordDeleting(sql, ref, known);
       return { intent: known };
     },
-    act: () => deleteAll(pools, recorded.members),
+    act: () => deleteAll(pools, set.members),
     async succeed(sql, { intent }) {
       if (intent) await forget(sql, ref, intent);
     },
-    // What is recorded is being deleted: a sweep goes on with it.
+    // The record says that it is being deleted, so a sweep continues.
     fail: async () => {},
   };
 }

@@ -12,14 +12,14 @@ import { findMembers, type SnapshotRecord, snapshotTable } from '../tables/snaps
 import type { VolumeRecord } from '../tables/volumes.ts';
 import { meets, type Requirement } from '../volumes/placement.ts';
 
-/** Names a snapshot of its own, or a group. */
+/** A snapshot outside groups, or a group. */
 export type Ref = { readonly kind: 'snapshot' | 'group'; readonly id: string };
 
-/** A snapshot, which is its only member, or a group with all of them. */
-export type Recorded = { readonly subject: GroupRecord; readonly members: readonly SnapshotRecord[] };
+/** The record of a group with its members, or of a snapshot, which is its own only member. */
+export type SnapshotSet = { readonly subject: GroupRecord; readonly members: readonly SnapshotRecord[] };
 
-/** What is recorded of the snapshot or group. */
-export async function findRecorded(sql: Reader, { kind, id }: Ref): Promise<Recorded | undefined> {
+/** Finds the record of the snapshot or group. */
+export async function findSnapshotSet(sql: Reader, { kind, id }: Ref): Promise<SnapshotSet | undefined> {
   if (kind === 'group') {
     const group = await groupTable.find(sql, { id });
     return group && { subject: group, members: await findMembers(sql, id) };
@@ -28,18 +28,24 @@ export async function findRecorded(sql: Reader, { kind, id }: Ref): Promise<Reco
   return snapshot && { subject: snapshot, members: [snapshot] };
 }
 
-/** A snapshot as it is recorded at first, in the pool and the topology of its volume; it takes as much, unless given. */
+/**
+ * Makes the first record of a snapshot, in the pool and the topology of its volume. It reserves the volume's
+ * size, unless `reservedBytes` is given.
+ */
 export function newSnapshotRecord(
-  asked: Pick<SnapshotRecord, 'id' | 'cluster' | 'name' | 'volumeId' | 'parameters'>,
+  request: Pick<SnapshotRecord, 'id' | 'cluster' | 'name' | 'volumeId' | 'parameters'>,
   volume: Pick<VolumeRecord, 'pool' | 'segments' | 'sizeBytes'>,
-  given: Partial<Pick<SnapshotRecord, 'groupId' | 'member' | 'nonce' | 'reservedBytes' | 'encryption'>> = {},
+  given: Partial<
+    Pick<SnapshotRecord, 'groupId' | 'member' | 'nonce' | 'reservedBytes' | 'encryption' | 'filesystem'>
+  > = {},
 ): SnapshotRecord {
   return {
-    ...asked,
+    ...request,
     nonce: given.nonce ?? crypto.randomUUID(),
     pool: volume.pool,
     segments: volume.segments,
     encryption: given.encryption,
+    filesystem: given.filesystem,
     groupId: given.groupId,
     member: given.member ?? 0,
     state: 'creating',
@@ -49,21 +55,21 @@ export function newSnapshotRecord(
   };
 }
 
-/** The snapshots of the pool, or UNIMPLEMENTED when it has none of the kind. */
+/** Returns the pool's snapshots. UNIMPLEMENTED when it has none of the kind. */
 export function requireSnapshots(pool: Pool, kind: Ref['kind']): BackendSnapshots {
   const snapshots = requireOffered(pool, pool.backend.snapshots, 'snapshots');
   if (kind === 'group') requireOffered(pool, snapshots.createGroup, 'groups of snapshots');
   return snapshots;
 }
 
-/** Removes them from their pool. */
+/** Deletes the snapshots in their pool. */
 export async function deleteAll(pools: Pools, members: readonly SnapshotRecord[]): Promise<void> {
   for (const member of members)
     await requireSnapshots(pools.get(member.pool), 'snapshot').delete(toSnapshotRef(member));
 }
 
-/** Removes all that is recorded, and what it takes of its pool. */
-export async function forget(sql: Sql, { kind, id }: Ref, { members }: Recorded): Promise<void> {
+/** Removes the records and their reservations. */
+export async function forget(sql: Sql, { kind, id }: Ref, { members }: SnapshotSet): Promise<void> {
   for (const member of members) {
     await moveReservation(sql, member, undefined);
     await snapshotTable.remove(sql, member);
@@ -71,35 +77,35 @@ export async function forget(sql: Sql, { kind, id }: Ref, { members }: Recorded)
   if (kind === 'group') await groupTable.remove(sql, { id });
 }
 
-/** ALREADY_EXISTS when something else is recorded than is asked for now; the order of volumes makes no difference. */
+/** Throws ALREADY_EXISTS when the record differs from the request. The order of the volumes does not matter. */
 export function requireSame(
   { kind, id }: Ref,
-  { subject, members }: Recorded,
-  asked: Pick<GroupRecord, 'name' | 'parameters'> & {
+  { subject, members }: SnapshotSet,
+  request: Pick<GroupRecord, 'name' | 'parameters'> & {
     readonly volumeIds: readonly string[];
     readonly requirement: Requirement;
   },
 ): void {
   const groupId = kind === 'snapshot' ? members[0]?.groupId : undefined;
   const volumeIds = members.map(({ volumeId }) => volumeId);
-  const stray = members.find(({ segments }) => !meets(segments, asked.requirement));
+  const stray = members.find(({ segments }) => !meets(segments, request.requirement));
   if (subject.state === 'deleting' && groupId === undefined)
     throw new Problem('ABORTED', `${kind} "${id}" is being deleted; try again`);
   const differences = [
     [groupId === undefined, `as a member of group "${groupId}"`],
-    [subject.name === asked.name, `with the name "${subject.name}"`],
+    [subject.name === request.name, `with the name "${subject.name}"`],
     [
-      sameJson(volumeIds.toSorted(), asked.volumeIds.toSorted()),
+      sameJson(volumeIds.toSorted(), request.volumeIds.toSorted()),
       `of volume ${volumeIds.map(one => `"${one}"`).join(', ')}`,
     ],
-    [sameJson(subject.parameters, asked.parameters), 'with other parameters'],
-    [!stray, `in "${formatSegments(stray?.segments ?? {})}", which is not where it is asked for`],
+    [sameJson(subject.parameters, request.parameters), 'with other parameters'],
+    [!stray, `in "${formatSegments(stray?.segments ?? {})}", which is not a requested topology`],
   ] as const;
   const difference = differences.find(([isSame]) => !isSame);
-  if (difference) throw new Problem('ALREADY_EXISTS', `${kind} "${id}" is there, ${difference[1]}`);
+  if (difference) throw new Problem('ALREADY_EXISTS', `${kind} "${id}" already exists ${difference[1]}`);
 }
 
-/** A snapshot as the API shows it. */
+/** Shows a snapshot as the API does. */
 export function toSnapshot(record: SnapshotRecord): Snapshot {
   const { id, name, pool, volumeId, groupId, state, sizeBytes, createdAtMs, segments } = record;
   return {
@@ -115,20 +121,20 @@ export function toSnapshot(record: SnapshotRecord): Snapshot {
   };
 }
 
-/** A group as the API shows it. */
-export function toGroup({ subject, members }: Recorded): Group {
+/** Shows a group as the API does. */
+export function toGroup({ subject, members }: SnapshotSet): Group {
   const { id, name, state, createdAtMs } = subject;
   const createdAt = new Date(createdAtMs).toISOString();
   return { id, name, state, snapshots: members.map(toSnapshot), createdAt };
 }
 
-/** A snapshot as backends know it. */
+/** Returns a snapshot as backends know it. */
 export function toKnownSnapshot(record: SnapshotRecord): KnownSnapshot {
   const { volumeId, sizeBytes, segments } = record;
   return { ...toSnapshotRef(record), volumeId, sizeBytes, ...(segments && { segments }) };
 }
 
-/** A snapshot as backends find it. */
+/** Returns the snapshot's id, nonce and place in its group, so that backends find it. */
 export function toSnapshotRef({ id, nonce, groupId, member }: SnapshotRecord) {
   return { id, nonce, ...(groupId !== undefined && { group: { id: groupId, member } }) };
 }

@@ -2,13 +2,13 @@ import type { Group, GroupSpec, Snapshot, SnapshotPage, SnapshotSpec } from '../
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
-import { notFoundProblem, requireOwn } from '../tenancy/ownership.ts';
-import { createRecorded } from './create.ts';
-import { deleteRecorded, undoRecorded } from './delete.ts';
-import { findRecorded, type Recorded, toGroup, toSnapshot } from './record.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import { notFoundProblem, requireOwn } from '../callers/ownership.ts';
+import { createSnapshotSet } from './create.ts';
+import { deleteSnapshotSet, undoSnapshotSet } from './delete.ts';
+import { findSnapshotSet, type SnapshotSet, toGroup, toSnapshot } from './record.ts';
 
-/** Makes the snapshots of all clusters; another cluster's are not there for the one that asks. */
+/** Makes the snapshots of all clusters. A cluster does not see other clusters' snapshots. */
 export function createSnapshots(options: ServiceOptions) {
   const { reader } = options.engine;
   return {
@@ -17,14 +17,17 @@ export function createSnapshots(options: ServiceOptions) {
       return show({ cluster, id }, await snapshotTable.find(reader, { id }));
     },
 
-    /** Creates the snapshot, or finds that it is there and returns how it goes on; `created` is false then. */
+    /**
+     * Creates the snapshot, or finds an existing one and returns its progress; `created` is false for an
+     * existing one.
+     */
     async create(cluster: Cluster, id: string, { volumeId, ...spec }: SnapshotSpec) {
-      const asked = { kind: 'snapshot', id, volumeIds: [volumeId], ...spec } as const;
-      const { members, created } = await createRecorded(options, cluster, asked);
+      const request = { kind: 'snapshot', id, volumeIds: [volumeId], ...spec } as const;
+      const { members, created } = await createSnapshotSet(options, cluster, request);
       return { snapshot: show({ cluster, id }, members[0]), created };
     },
 
-    /** Those that are created, of one volume or of all. */
+    /** Lists the snapshots that have been created, of one volume or of all. */
     async list(
       cluster: Cluster,
       { limit, pageToken, volumeId }: PageQuery & { readonly volumeId?: string | undefined },
@@ -33,50 +36,55 @@ export function createSnapshots(options: ServiceOptions) {
       const same = { cluster: cluster.name, ...(volumeId !== undefined && { volumeId }) };
       const created = "and id > ? and state in ('processing', 'ready') order by id limit ?";
       const { entries, ...rest } = await readPage({ afterId, limit, list: 'snapshots' }, (after, count) =>
-        options.turns.take(cluster, async () =>
+        options.slices.take(cluster, async () =>
           (await snapshotTable.select(reader, same, created, after, count)).map(toSnapshot),
         ),
       );
       return { snapshots: entries, ...rest };
     },
 
-    /** INVALID_ARGUMENT for a member of a group; one that is not there is fine. */
+    /** Deletes the snapshot. INVALID_ARGUMENT for a member of a group; if it does not exist, nothing happens. */
     delete: (cluster: Cluster, id: string): Promise<void> =>
-      deleteRecorded(options, cluster, { kind: 'snapshot', id }),
+      deleteSnapshotSet(options, cluster, { kind: 'snapshot', id }),
 
-    /** Removes what was begun and never finished; what is more than begun, or was made anew, stays. */
-    undo: (id: string, recorded: Recorded): Promise<void> =>
+    /** Deletes an unfinished snapshot. A finished one stays, and so does a newer one. */
+    undo: (id: string, set: SnapshotSet): Promise<void> =>
       options.operations.run(
-        undoRecorded(options.pools, { kind: 'snapshot', id }, { recorded, states: ['creating', 'deleting'] }),
+        undoSnapshotSet(options.pools, { kind: 'snapshot', id }, { set, states: ['creating', 'deleting'] }),
       ),
   };
 }
 
-/** Makes snapshots of several volumes at one point in time; another cluster's are not there for the one that asks. */
+/**
+ * Makes groups of snapshots of several volumes at one point in time. A cluster does not see other clusters'
+ * groups.
+ */
 export function createGroups(options: ServiceOptions) {
   return {
     async get(cluster: Cluster, id: string): Promise<Group> {
       requireOwn(cluster, { kind: 'group', id });
-      const found = await findRecorded(options.engine.reader, { kind: 'group', id });
+      // A group has many members, and their records may be long.
+      const find = () => findSnapshotSet(options.engine.reader, { kind: 'group', id });
+      const found = await options.slices.take(cluster, find);
       if (found?.subject.cluster !== cluster.name) throw notFoundProblem({ kind: 'group', id });
       return toGroup(found);
     },
 
-    /** Creates all members or none, or finds that they are there; `created` is false then. */
+    /** Creates all members or none, or finds existing ones; `created` is false for existing ones. */
     async create(cluster: Cluster, id: string, spec: GroupSpec) {
-      const asked = { kind: 'group', id, ...spec } as const;
-      const { created, ...recorded } = await createRecorded(options, cluster, asked);
-      return { group: toGroup(recorded), created };
+      const request = { kind: 'group', id, ...spec } as const;
+      const { created, ...set } = await createSnapshotSet(options, cluster, request);
+      return { group: toGroup(set), created };
     },
 
-    /** Deletes the group with its members; one that is not there is fine. */
+    /** Deletes the group with its members. If it does not exist, nothing happens. */
     delete: (cluster: Cluster, id: string): Promise<void> =>
-      deleteRecorded(options, cluster, { kind: 'group', id }),
+      deleteSnapshotSet(options, cluster, { kind: 'group', id }),
 
-    /** Removes what was begun and never finished; what is more than begun, or was made anew, stays. */
-    undo: (id: string, recorded: Recorded): Promise<void> =>
+    /** Deletes an unfinished group. A finished one stays, and so does a newer one. */
+    undo: (id: string, set: SnapshotSet): Promise<void> =>
       options.operations.run(
-        undoRecorded(options.pools, { kind: 'group', id }, { recorded, states: ['creating', 'deleting'] }),
+        undoSnapshotSet(options.pools, { kind: 'group', id }, { set, states: ['creating', 'deleting'] }),
       ),
   };
 }

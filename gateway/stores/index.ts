@@ -5,7 +5,7 @@ import { openSqlite } from './sqlite.ts';
 
 const stores = { sqlite: openSqlite, postgres: openPostgres } as const;
 
-/** Opens the store, or throws with one line. */
+/** Opens the store. Throws an error of one line. */
 export async function openStore({ kind, path }: StoreSetting): Promise<Engine> {
   return stores[kind](path);
 }

@@ -3,32 +3,35 @@ import type { ClientBase, PoolClient } from 'pg';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import { pause } from '../../src/lib/concurrency.ts';
 import type { Engine, Sql, SqlRow, SqlValue } from '../store.ts';
-import { joinHosts, urlsOf, type Hosts } from './postgres/hosts.ts';
+import { joinHosts, requireEncrypted, urlsOf, type Hosts } from './postgres/hosts.ts';
 import { beginOn, failedProblem, readOn, reasonOf } from './postgres/transaction.ts';
 
-/** Most connections of one gateway to one host. */
-const mostConnections = 10;
-/** How long a connection may take to be made, or to become free, in milliseconds. */
+/** The maximum number of connections to one host. */
+const maxConnections = 10;
+/** The time limit for making a connection, or for waiting until one is free, in milliseconds. */
 const connectMs = 5_000;
-/** How long a connection that nobody uses is kept, in milliseconds. */
+/** The lifetime of an unused connection, in milliseconds. */
 const keepMs = 60_000;
-/** How long a statement waits for what another transaction has locked, in milliseconds. */
+/** The time limit of a statement that waits for another transaction's lock, in milliseconds. */
 const lockMs = 5_000;
-/** A gateway that stands still within a transaction loses it, and with it its locks, after this, in milliseconds. */
-const standStillMs = 10_000;
-/** How often work that met another's is run at most, and the longest pause before it is run again, in milliseconds. */
-const mostRuns = 10;
-const mostPauseMs = 200;
+/**
+ * The maximum pause of a gateway within a transaction, in milliseconds. Afterwards the server ends the transaction
+ * and frees its locks.
+ */
+const pausedMs = 10_000;
+/** The maximum runs of work that conflicts with other work, and the maximum pause between two runs in milliseconds. */
+const maxRuns = 10;
+const maxPauseMs = 200;
 
-/** Serialization failures and deadlocks: nothing has happened, and the same work may succeed. */
+/** Serialization failures and deadlocks. Nothing has happened, and the same work may succeed. */
 const transient: ReadonlySet<string> = new Set(['40001', '40P01']);
 
 const poolOptions = {
-  max: mostConnections,
+  max: maxConnections,
   connectionTimeoutMillis: connectMs,
   idleTimeoutMillis: keepMs,
   lock_timeout: lockMs,
-  idle_in_transaction_session_timeout: standStillMs,
+  idle_in_transaction_session_timeout: pausedMs,
   keepAlive: true,
   fallback_application_name: 'fairlead-gateway',
   onConnect: requireUsable,
@@ -37,12 +40,12 @@ const poolOptions = {
 type Outcome<T> = { readonly value: T } | { readonly error: unknown; readonly again: boolean };
 
 /**
- * Opens the PostgreSQL database whose connection URL is what the file holds, or throws with one line. A database that does
- * not sort text by its bytes is refused, and so is one that acknowledges what is not durable; a server that only reads is
- * not used: of several hosts in the URL the one that writes is found, again whenever that changes.
+ * Opens the PostgreSQL database whose connection URL is in the file. Throws an error of one line. Rejects a database
+ * that does not sort text by its bytes, or that acknowledges commits before they are durable. A read-only server is
+ * not used: of several hosts in the URL the writable one is found, and found again after a change.
  *
- * No time limit for statements is set at the server: it would end a commit that waits for a standby, and that is then
- * answered as if it were done. A connection over which no answer comes is given up here instead.
+ * The server gets no time limit for statements. Such a limit would end a commit that waits for a standby, and the
+ * server would then report success. Instead, this gateway gives up a connection without an answer.
  */
 export async function openPostgres(urlFile: string): Promise<Engine> {
   const hosts = await openHosts(urlFile);
@@ -52,7 +55,7 @@ export async function openPostgres(urlFile: string): Promise<Engine> {
     try {
       return await hosts.connect();
     } catch (error) {
-      throw unavailableProblem(`the store cannot be reached now (${reasonOf(error)})`, error);
+      throw unavailableProblem(`the store cannot be reached at present (${reasonOf(error)})`, error);
     }
   }
 
@@ -66,7 +69,7 @@ export async function openPostgres(urlFile: string): Promise<Engine> {
       return { value };
     } catch (error) {
       client.release(!(await rollback()));
-      // Whatever the work made of it: a statement that failed has ended the transaction.
+      // Retries even if the work caught the error: a failed statement has ended the transaction.
       return { error, again: transient.has(reasonOf(failure())) };
     }
   }
@@ -94,22 +97,24 @@ async function runAgain<T>(runOnce: () => Promise<Outcome<T>>): Promise<T> {
   for (let run = 1; ; run++) {
     const outcome = await runOnce();
     if ('value' in outcome) return outcome.value;
-    if (!outcome.again || run === mostRuns) throw outcome.error;
-    await pause(Math.random() * Math.min(2 ** run, mostPauseMs));
+    if (!outcome.again || run === maxRuns) throw outcome.error;
+    await pause(Math.random() * Math.min(2 ** run, maxPauseMs));
   }
 }
 
 async function openHosts(urlFile: string): Promise<Hosts> {
-  const { Pool } = await import('pg');
-  const pools = urlsOf(readFileSync(urlFile, 'utf8').trim()).map(connectionString => {
+  const { Client, Pool } = await import('pg');
+  const urls = urlsOf(readFileSync(urlFile, 'utf8').trim());
+  const pools = urls.map(connectionString => {
     const pool = new Pool({ connectionString, ...poolOptions });
-    // One that is lost while it is used emits it on itself, and would end the process.
+    // A connection that is lost during use emits the error itself, and an unhandled one would end the process.
     pool.on('connect', client => client.on('error', () => undefined));
     pool.on('error', () => undefined);
     return pool;
   });
   const hosts = joinHosts(pools);
   try {
+    for (const url of urls) requireEncrypted(url, new Client({ connectionString: url }));
     await makeLocks(hosts);
     return hosts;
   } catch (error) {
@@ -126,21 +131,26 @@ async function requireUsable(client: ClientBase): Promise<void> {
     select current_setting('transaction_read_only') as read_only,
       current_setting('synchronous_commit') as commits, current_setting('server_encoding') as encoding,
       string_agg(word, ' ' order by word) as sorted from (values ${words.join()}) as words (word)`);
-  const [found] = rows;
-  if (found?.['encoding'] !== 'UTF8' || found['sorted'] !== sorted)
-    throw new Error('the database needs the encoding UTF8 and the collation C');
-  if (found['commits'] === 'off') throw new Error('synchronous_commit is off: what is committed may be lost');
-  // Last: whichever of several hosts is asked last says what is wrong with all of them.
-  if (found['read_only'] !== 'off') throw new Error('the server only reads');
+  const [settings] = rows;
+  if (settings?.['encoding'] !== 'UTF8' || settings['sorted'] !== sorted)
+    throw new Error('the database needs the encoding UTF8 and the collation C; create it with these');
+  if (settings['commits'] === 'off')
+    throw new Error('synchronous_commit is off, so that commits may be lost; turn it on');
+  // The last check, because the last of several hosts determines the reported error.
+  if (settings['read_only'] !== 'off')
+    throw new Error('the server is read-only; use the address of the primary');
 }
 
-/** The rows that transactions lock. Of several gateways that make the table at once all but one may fail. */
+/**
+ * Creates the table of rows that transactions lock. If several gateways create it at once, all but one may fail, so a
+ * failure is retried once.
+ */
 async function makeLocks(hosts: Hosts): Promise<void> {
-  const making =
+  const statement =
     'create table if not exists locks (kind text not null, bucket bigint not null, primary key (kind, bucket))';
   const client = await hosts.connect();
   try {
-    await client.query(making).catch(() => client.query(making));
+    await client.query(statement).catch(() => client.query(statement));
   } finally {
     client.release();
   }

@@ -4,7 +4,9 @@ import { Problem } from '../../src/api/problem.ts';
 import { identityOf } from '../../src/lib/directories.ts';
 import type { Engine, Sql, SqlRow, SqlValue } from '../store.ts';
 
-/** One transaction that waits: `run` gives what to call once it is committed, `reject` is for a failed commit. */
+/**
+ * A waiting transaction. `run` returns the function to call after the commit; `reject` is called if the commit fails.
+ */
 type Pending = {
   readonly run: (isAlone: boolean) => Promise<() => void>;
   readonly reject: (error: unknown) => void;
@@ -12,30 +14,38 @@ type Pending = {
 type Connection = {
   readonly database: DatabaseSync;
   readonly prepare: (sql: string) => StatementSync;
-  /** UNAVAILABLE once a file of the store is not the one that was opened: what is written is lost at the next start. */
+  /**
+   * UNAVAILABLE once a file of the store has been replaced since it was opened: later writes would be lost at the
+   * next start.
+   */
   readonly requireInPlace: () => void;
 };
 
-/** How long a statement waits for another process, in milliseconds. */
+/** The time limit of a statement that waits for another process, in milliseconds. */
 const busyTimeoutMs = 5_000;
-/** Most transactions that share one commit. */
-const batchCap = 256;
-/** No transaction joins a commit that has been open for longer, in milliseconds: nothing else runs meanwhile. */
+/** The maximum number of transactions that share a commit. */
+const maxBatch = 256;
+/**
+ * The maximum age, in milliseconds, of a commit that transactions may still join, because nothing else runs
+ * meanwhile.
+ */
 const batchMs = 4;
-/** For how long reads take it that the files of the store are in their place, in milliseconds; commits look each time. */
-const momentMs = 10;
-/** After so many reads timers and requests have their turn, however fast more reads are asked for. */
-const readsPerTurn = 64;
+/**
+ * The validity of a check that the store's files are in place, for reads, in milliseconds. Commits check every time.
+ */
+const checkMs = 10;
+/** The maximum number of reads in a row, before timers and requests run. */
+const readsPerSlice = 64;
 
 /**
- * Opens the SQLite file, which is made when it is not there and is its owner's alone, or throws with one line.
- * Transactions that are asked for together share one commit, each in a savepoint of its own; all resolve
- * after that commit has reached the disk.
+ * Opens the SQLite file, and creates it for its owner alone if it is missing. Throws an error of one line.
+ * Transactions that wait at the same time share one commit, each in a savepoint of its own; all of them resolve after
+ * the commit has reached the disk.
  */
 export function openSqlite(path: string): Engine {
   const writer = connect(path, false);
   const reader = connect(path, true);
-  const lookOnce = onceAMoment(reader.requireInPlace);
+  const requireInPlaceSoon = throttle(reader.requireInPlace);
   let readCount = 0;
   const sql = createSql(writer);
   const queue: Pending[] = [];
@@ -43,7 +53,7 @@ export function openSqlite(path: string): Engine {
 
   async function drain(): Promise<void> {
     while (queue.length > 0) {
-      // Before each commit: who asks again as soon as it is answered would let no timer and no request have its turn.
+      // Yields before each commit, so that callers that write again at once do not starve timers and requests.
       await new Promise(setImmediate);
       await commitTogether(writer, queue);
     }
@@ -53,16 +63,16 @@ export function openSqlite(path: string): Engine {
   return {
     reader: {
       async all(query, ...values) {
-        if (++readCount % readsPerTurn === 0) await new Promise(setImmediate);
-        lookOnce();
+        if (++readCount % readsPerSlice === 0) await new Promise(setImmediate);
+        requireInPlaceSoon();
         return queryAll(reader, query, values);
       },
     },
     transaction: work =>
       new Promise((resolve, reject) => {
-        const { promise: turn, resolve: begin } = Promise.withResolvers<void>();
-        // Whoever begins the commit, the work is part of the request that waits for its turn here.
-        const working = turn.then(() => work(sql));
+        const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+        // The work runs in the context of its own request, even if another request begins the commit.
+        const working = begun.then(() => work(sql));
         const run = async (isAlone: boolean): Promise<() => void> => {
           const outcome = await runOne(writer, () => (begin(), working), isAlone);
           return 'error' in outcome ? () => reject(outcome.error) : () => resolve(outcome.value);
@@ -77,12 +87,12 @@ export function openSqlite(path: string): Engine {
   };
 }
 
-/** The check; what passed holds for a moment. */
-function onceAMoment(check: () => void): () => void {
+/** Skips a check that has passed within the last `checkMs`. */
+function throttle(check: () => void): () => void {
   let passedMs = -Infinity;
   return () => {
     const nowMs = performance.now();
-    if (nowMs - passedMs < momentMs) return;
+    if (nowMs - passedMs < checkMs) return;
     check();
     passedMs = nowMs;
   };
@@ -94,15 +104,18 @@ function connect(path: string, readOnly: boolean): Connection {
     const database = new DatabaseSync(path, { readOnly, timeout: busyTimeoutMs });
     const files = [path, `${path}-wal`];
     if (!readOnly) {
-      // The empty transaction makes the log, which stays for as long as the store is open.
+      // The empty transaction creates the log, which remains for as long as the store is open.
       database.exec('pragma journal_mode = wal; pragma synchronous = full; begin immediate; commit');
       for (const file of [...files, `${path}-shm`]) chmodSync(file, 0o600);
     }
-    // Opened here a second time, a file would lose SQLite's locks when it is closed.
+    // Reads identities instead of opening the files: closing a second descriptor of a file would drop SQLite's locks.
     const opened = files.map(identityOf);
     const requireInPlace = (): void => {
       if (files.some((file, index) => identityOf(file) !== opened[index]))
-        throw new Problem('UNAVAILABLE', 'the file of the store was removed, moved or replaced');
+        throw new Problem(
+          'UNAVAILABLE',
+          'the file of the store was removed, moved or replaced; restart the gateway',
+        );
     };
     const statements = new Map<string, StatementSync>();
     const prepare = (sql: string): StatementSync => {
@@ -118,7 +131,10 @@ function connect(path: string, readOnly: boolean): Connection {
   }
 }
 
-/** SQLite gives what it makes beside the file the file's own mode. What is wrong with the path, it says itself. */
+/**
+ * Creates the file for its owner alone. SQLite gives the files beside it the same mode, and reports every fault of
+ * the path itself.
+ */
 function createPrivately(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
@@ -142,9 +158,9 @@ function createSql(connection: Connection): Sql {
     async require(otherwise, sql, ...values) {
       if (orUnavailable(() => prepare(sql).run(...values).changes) === 0) throw otherwise();
     },
-    // Transactions that write run one after the other.
+    // SQLite runs writing transactions one after the other.
     async lock() {},
-    // All gateways on a file are on its machine.
+    // All gateways on one file share this machine's clock.
     now: async () => Date.now(),
   };
 }
@@ -163,23 +179,23 @@ async function commitTogether(
 ): Promise<void> {
   const settle: (() => void)[] = [];
   const batch: Pending[] = [];
-  const most = Math.min(queue.length, batchCap);
+  const maxCount = Math.min(queue.length, maxBatch);
   const endMs = performance.now() + batchMs;
   try {
     requireInPlace();
     prepare('begin immediate').run();
-    while (batch.length < most && (batch.length === 0 || performance.now() < endMs)) {
+    while (batch.length < maxCount && (batch.length === 0 || performance.now() < endMs)) {
       const [pending] = queue.splice(0, 1);
       if (!pending) break;
       batch.push(pending);
-      settle.push(await pending.run(most === 1));
+      settle.push(await pending.run(maxCount === 1));
     }
     if (database.isTransaction) prepare('commit').run();
     requireInPlace();
   } catch (error) {
     if (database.isOpen && database.isTransaction) database.exec('rollback');
-    // None has begun when the transaction could not.
-    if (batch.length === 0) batch.push(...queue.splice(0, most));
+    // The transaction could not begin, so all of its work fails.
+    if (batch.length === 0) batch.push(...queue.splice(0, maxCount));
     for (const { reject } of batch) reject(unavailableProblem(error));
     return;
   }
@@ -189,8 +205,8 @@ async function commitTogether(
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 /**
- * A failure of the work is its own, and undoes only that, for which work that shares its transaction has a savepoint;
- * one that ended the whole transaction (disk full, I/O error) is thrown.
+ * Runs one transaction's work. A failure of the work undoes this work alone; work that shares its transaction runs in
+ * a savepoint for that. An error that ended the whole transaction (disk full, I/O error) is thrown.
  */
 async function runOne<T>(
   { database, prepare }: Connection,
@@ -212,10 +228,10 @@ async function runOne<T>(
 
 function unavailableProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  return new Problem('UNAVAILABLE', `the store cannot be used now (${reasonOf(error)})`, error);
+  return new Problem('UNAVAILABLE', `the store cannot be used at present (${reasonOf(error)})`, error);
 }
 
-/** SQLite's own short text for its result code, which holds no values. */
+/** SQLite's short text for its result code, which contains no values. */
 function reasonOf(error: unknown): string {
   const { errstr, message } = error as { errstr?: string; message?: string };
   return errstr ?? message ?? String(error);

@@ -2,8 +2,8 @@ import type { Engine, Reader, Sql } from '../store.ts';
 import { integer, table, text } from './table.ts';
 
 /**
- * Times by the store's clock: when a gateway last looked at the store; for each time that none saw, when that began, by the
- * time at which it ended; and the newest time that an attachment has in its id, in 64 rows.
+ * Times by the store's clock, in rows of three kinds: the time of the last look of a gateway at the store; each period without such a look, with its start under the name of its end, and the sum of these
+ * periods; and, in 64 rows, the newest time in the id of an attachment.
  */
 export const clockTable = table('clock', {
   key: ['name'],
@@ -12,7 +12,7 @@ export const clockTable = table('clock', {
 
 const name = 'gateway';
 
-/** Notes what time it is, and returns that beside what was noted last: the same when nothing was. */
+/** Notes the present time and returns it with the time noted before. At the first call both are the same. */
 export async function noteTime(sql: Sql): Promise<{ readonly nowMs: number; readonly seenMs: number }> {
   await sql.lock('clock', name);
   const last = await clockTable.find(sql, { name });
@@ -21,29 +21,41 @@ export async function noteTime(sql: Sql): Promise<{ readonly nowMs: number; read
   return { nowMs, seenMs: last?.seenMs ?? nowMs };
 }
 
-/** How far a clock may be from the time last recorded in the store, in milliseconds. */
+/** The greatest difference between a clock and the time last recorded in the store, in milliseconds. */
 export const toleranceMs = 60_000;
 
-/** What time it is, by a clock that may have jumped ahead since a gateway last looked at the store. */
+/**
+ * Returns the present time, limited in case this clock has jumped ahead since a gateway last looked at the
+ * store.
+ */
 export async function readTime(reader: Reader): Promise<number> {
   const { seenMs = Infinity } = (await clockTable.find(reader, { name })) ?? {};
   return Math.min(Date.now(), seenMs + toleranceMs);
 }
 
+const missedName = 'missed';
+
 /**
- * Lets everything that waits for its time wait so much longer, up to `nowMs`: soft-deleted volumes, findings that must
- * be old, and what `timeSeenBefore` is asked for.
+ * Returns the total of the periods without a look of a gateway at the store, in milliseconds. The clock's time minus
+ * this total is "time that gateways have seen". Soft-deleted volumes and findings wait by that time.
+ */
+export async function readMissed(reader: Reader): Promise<number> {
+  return (await clockTable.find(reader, { name: missedName }))?.seenMs ?? 0;
+}
+
+/**
+ * Moves all waits by `byMs`, for a period that ended at `nowMs`: those by `readMissed`, and those by
+ * `timeSeenBefore`.
  */
 export async function postpone(sql: Sql, byMs: number, nowMs: number): Promise<void> {
   await clockTable.replace(sql, { name: unseenName(nowMs), seenMs: nowMs - byMs });
-  await sql.write(
-    `update volumes set restorable_until_ms = restorable_until_ms + ? where state <> 'ready' and state = 'deleted'`,
-    byMs,
-  );
-  await sql.write('update findings set first_seen_ms = first_seen_ms + ?', byMs);
+  await clockTable.replace(sql, { name: missedName, seenMs: (await readMissed(sql)) + byMs });
 }
 
-/** When it was that a gateway had still so much time to see before it was `nowMs`, in milliseconds since the epoch. */
+/**
+ * Returns the start of the period that ends at `nowMs` and contains `seenForMs` of time that gateways have seen, in milliseconds since the
+ * epoch.
+ */
 export async function timeSeenBefore(
   { reader, transaction }: Engine,
   nowMs: number,
@@ -58,14 +70,14 @@ export async function timeSeenBefore(
   let timeMs = nowMs - seenForMs;
   for (const { name: ended, seenMs } of unseen) {
     const endMs = Number(ended.slice(unseenName('').length));
-    // What a clock ahead has noted ended later than now, and nothing of it was seen either.
+    // A period noted by a clock that was ahead ends later than now. No gateway saw it either.
     if (endMs > timeMs) timeMs -= endMs - seenMs;
     else await transaction(sql => clockTable.remove(sql, { name: ended }));
   }
   return timeMs;
 }
 
-/** In the order of time. */
+/** Names sort by time. */
 function unseenName(endMs: number | ''): string {
   return `unseen until ${endMs === '' ? '' : String(endMs).padStart(16, '0')}`;
 }

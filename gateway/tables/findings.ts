@@ -1,6 +1,6 @@
 import type { Finding } from '../../src/api/admin.ts';
 import type { Engine, Reader } from '../store.ts';
-import type { Turns } from '../tenancy/turns.ts';
+import type { Slices } from '../scheduling/slices.ts';
 import { integer, table, text, type RecordOf } from './table.ts';
 
 const columns = {
@@ -8,38 +8,39 @@ const columns = {
   kind: text<Finding['kind']>(),
   id: text(),
   problem: text<Finding['problem']>(),
+  /** In time that gateways have seen: see `readMissed`. */
   firstSeenMs: integer(),
 };
 
-/** What an audit found wrong with one resource, as far as findings differ by it. */
+/** A fault of one resource that a check found. No two findings have the same key. */
 export type FindingKey = Omit<FindingRecord, 'firstSeenMs'>;
 
 type FindingRecord = RecordOf<typeof columns>;
 
-/** What is committed together; more would hold up others for long. */
+/** The number of changes in one commit. More would delay other work. */
 const changesPerCommit = 100;
-/** How many are read at a time. */
+/** The number of rows in one read. */
 const pieceSize = 100;
 
-/** What the last audit found. */
+/** The findings of the last check. */
 export const findingTable = table('findings', { key: ['pool', 'kind', 'id', 'problem'], columns });
 
-/** A finding, and when it was first found. */
-type Dated<T> = T & { readonly firstSeenMs: number };
+/** A finding with the time of its first check. */
+type DatedFinding<T> = T & { readonly firstSeenMs: number };
 
 /**
- * Records what is found now, removes what is not found any more but for that of pools which could not be asked, and returns
- * when each was first found.
+ * Records the present findings, and removes earlier ones that were not found again, except those of pools
+ * that did not answer. Returns each finding with the time of its first check.
  */
 export async function recordFindings<T extends FindingKey>(
-  { engine: { reader, transaction }, turns }: { readonly engine: Engine; readonly turns: Turns },
+  { engine: { reader, transaction }, slices }: { readonly engine: Engine; readonly slices: Slices },
   found: readonly T[],
-  { nowMs, unasked }: { readonly nowMs: number; readonly unasked: { has(pool: string): boolean } },
-): Promise<readonly Dated<T>[]> {
-  const known = await readFindings(reader, turns);
-  const dated: Dated<T>[] = [];
-  const added: Dated<T>[] = [];
-  await turns.work('operator', compare());
+  { seenMs, unasked }: { readonly seenMs: number; readonly unasked: { has(pool: string): boolean } },
+): Promise<readonly DatedFinding<T>[]> {
+  const known = await readFindings(reader, slices);
+  const dated: DatedFinding<T>[] = [];
+  const added: DatedFinding<T>[] = [];
+  await slices.work('operator', compare());
   const gone = known.values().filter(({ pool }) => !unasked.has(pool));
   const changes = [...gone.map(one => ({ gone: one })), ...added.values().map(one => ({ one }))];
   for (let done = 0; done < changes.length; done += changesPerCommit)
@@ -54,7 +55,7 @@ export async function recordFindings<T extends FindingKey>(
     for (const one of found) {
       yield;
       const before = known.get(keyOf(one));
-      const now = { ...one, firstSeenMs: before?.firstSeenMs ?? nowMs };
+      const now = { ...one, firstSeenMs: before?.firstSeenMs ?? seenMs };
       dated.push(now);
       if (!before) added.push(now);
       known.delete(keyOf(one));
@@ -62,11 +63,11 @@ export async function recordFindings<T extends FindingKey>(
   }
 }
 
-async function readFindings(reader: Reader, turns: Turns): Promise<Map<string, FindingRecord>> {
+async function readFindings(reader: Reader, slices: Slices): Promise<Map<string, FindingRecord>> {
   const known = new Map<string, FindingRecord>();
   const after = 'and (pool, kind, id, problem) > (?, ?, ?, ?) order by pool, kind, id, problem limit ?';
   for (let last = ['', '', '', '']; ;) {
-    const piece = await turns.take('operator', () =>
+    const piece = await slices.take('operator', () =>
       findingTable.select(reader, {}, after, ...last, pieceSize),
     );
     for (const one of piece) known.set(keyOf(one), one);

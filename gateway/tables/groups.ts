@@ -5,18 +5,17 @@ const columns = {
   id: text(),
   cluster: text(),
   name: text(),
-  /** The pool of its volumes, and so of its members. */
+  /** The pool of its volumes and of its members. */
   pool: text(),
   state: text<Group['state']>(),
   parameters: json<Readonly<Record<string, string>>>(),
-  /** When it was taken; before that, when it was asked for. */
+  /** The time of the snapshots; until they are taken, the time of the request. */
   createdAtMs: integer(),
 };
 
-/** A group of snapshots as it is recorded; its members are snapshots. */
+/** The record of a group of snapshots. Its members are snapshots. */
 export type GroupRecord = RecordOf<typeof columns>;
 
-/** All groups. */
 export const groupTable = table('snapshot_groups', {
   key: ['id'],
   columns,

@@ -1,15 +1,15 @@
 import type { Reader, SqlRow } from '../store.ts';
 
-/** What the store says of one resource that the storage should have. */
+/** A resource that the storage should have, according to the store. */
 export type InventoryRow = {
   readonly kind: 'volume' | 'snapshot';
   readonly id: string;
-  /** What the storage calls it. */
+  /** Its id in the storage. */
   readonly storageId: string;
   readonly pool: string;
   readonly state: string;
   readonly createdAtMs: number;
-  /** What was begun and is not done; undefined when nothing is. */
+  /** The work that has begun and not ended, or undefined. */
   readonly unfinished: string | undefined;
 };
 
@@ -22,7 +22,7 @@ const queries: Readonly<Record<InventoryRow['kind'], string>> = {
     'select id, id as storage_id, pool, state, created_at_ms, null as pending, null as attaching from snapshots',
 };
 
-/** So many resources of the kind, in any state, whose ids come after `afterId`, by id. */
+/** Returns at most `limit` resources of the kind in any state, by id after `afterId`. */
 export async function readInventory(
   sql: Reader,
   kind: InventoryRow['kind'],

@@ -1,4 +1,5 @@
 import type { NodeSpec } from '../../src/api/node.ts';
+import { readNodeId } from '../../src/api/ids.ts';
 import type { Reader } from '../store.ts';
 import { json, table, text, type RecordOf } from './table.ts';
 
@@ -6,24 +7,29 @@ const columns = { cluster: text(), nodeId: text(), spec: json<NodeSpec>() };
 
 type NodeRecord = RecordOf<typeof columns>;
 
-/** The nodes of all clusters, and what each cluster said of them. */
+/** The nodes of all clusters, as each cluster reported them. */
 export const nodeTable = table('nodes', { key: ['cluster', 'nodeId'], columns });
 
-/** How many nodes the cluster has reported. */
-export async function countNodes(sql: Reader, cluster: string): Promise<number> {
-  const [row] = await sql.all('select count(*) as number from nodes where cluster = ?', cluster);
-  return Number(row?.['number'] ?? 0);
+/** Counts the volumes that are attached, or being attached or detached, at the node. */
+export async function countVolumesAt(
+  sql: Reader,
+  { cluster, nodeId }: Pick<NodeRecord, 'cluster' | 'nodeId'>,
+): Promise<number> {
+  const counting = 'select count(*) as number from attachments where node_id = ? and cluster = ?';
+  const [row] = await sql.all(counting, nodeId, cluster);
+  return Number(row?.number ?? 0);
 }
 
-/** How many volumes are attached, being attached or being detached at nodes that follow one another, by `cluster/nodeId`. */
-export async function countVolumesOnNodes(
+/** Returns at most `limit` nodes of the cluster with this name and any key, by id after `afterId`. */
+export async function findNodesByName(
   sql: Reader,
-  nodes: readonly NodeRecord[],
-): Promise<ReadonlyMap<string, number>> {
-  const [first, last] = [nodes[0], nodes.at(-1)];
-  if (!first || !last) return new Map();
-  const query = `select cluster, node_id, count(*) as number from attachments
-    where (cluster, node_id) >= (?, ?) and (cluster, node_id) <= (?, ?) group by cluster, node_id`;
-  const rows = await sql.all(query, first.cluster, first.nodeId, last.cluster, last.nodeId);
-  return new Map(rows.map(row => [`${row.cluster}/${row.node_id}`, Number(row.number)]));
+  { cluster, name }: { readonly cluster: string; readonly name: string },
+  { afterId, limit }: { readonly afterId: string; readonly limit: number },
+): Promise<readonly NodeRecord[]> {
+  // A tilde separates name and key. No character of a key comes after the tilde.
+  const first = `${name}~`;
+  const withKey = 'and node_id > ? and node_id < ? order by node_id limit ?';
+  const from = afterId > first ? afterId : first;
+  const found = await nodeTable.select(sql, { cluster }, withKey, from, `${first}~`, limit);
+  return found.filter(({ nodeId }) => readNodeId(nodeId).name === name);
 }

@@ -1,9 +1,12 @@
 import type { Segments } from '../../src/api/topology.ts';
-import type { Reader, Sql, SqlValue } from '../store.ts';
+import type { Reader, Sql, SqlRow, SqlValue } from '../store.ts';
 import { integer, segmentsText, table, text } from './table.ts';
 
-/** A volume or snapshot (which has a `volumeId`), and what it takes of its pool; undefined `segments`: it is in none, or not created yet. */
-type Reserved = {
+/**
+ * A volume or snapshot (only a snapshot has `volumeId`) and the bytes that it takes of its pool. `segments`
+ * is undefined without a topology, and until the resource is created.
+ */
+type Reservation = {
   readonly pool: string;
   readonly segments: Segments | undefined;
   readonly cluster: string;
@@ -11,10 +14,12 @@ type Reserved = {
   readonly volumeId?: string;
 };
 
-/** What a cluster has of something: how many bytes are reserved, and how many volumes and snapshots there are. */
+/** The reserved bytes and the numbers of volumes and snapshots. */
 export type Usage = { readonly bytes: number; readonly volumes: number; readonly snapshots: number };
 
-/** What is reserved in all, of each pool. */
+type PoolUsage = Usage & { readonly pool: string };
+
+/** The sums of all reservations, by pool, topology and cluster. */
 export const reservationTable = table('reservations', {
   key: ['pool', 'segments', 'cluster'],
   columns: {
@@ -28,7 +33,7 @@ export const reservationTable = table('reservations', {
   indexes: ['reservations_by_cluster on reservations (cluster)'],
 });
 
-/** What gives the table of an older store its counts. */
+/** The statements that give the table of an older store its counts. */
 export const addCounts: readonly string[] = [
   ...['volumes', 'snapshots'].map(
     name => `alter table reservations add column ${name} bigint not null default 0`,
@@ -37,13 +42,13 @@ export const addCounts: readonly string[] = [
 ];
 
 /**
- * Counts that what was reserved as `before` is reserved as `after` from now on; undefined is nothing. It belongs into the
- * transaction that changes the record.
+ * Replaces the reservation `before` by `after`; undefined is none. Call it in the transaction that changes
+ * the record.
  */
 export async function moveReservation(
   sql: Sql,
-  before: Reserved | undefined,
-  after: Reserved | undefined,
+  before: Reservation | undefined,
+  after: Reservation | undefined,
 ): Promise<void> {
   if (before && after && keyOf(before).join() === keyOf(after).join())
     return add(sql, after, { bytes: after.reservedBytes - before.reservedBytes, count: 0 });
@@ -51,23 +56,31 @@ export async function moveReservation(
   if (after) await add(sql, after, { bytes: after.reservedBytes, count: 1 });
 }
 
-/** What the cluster has in each pool in which it has something, snapshots and what can be restored included. */
-export async function readUsage(
-  sql: Reader,
-  cluster: string,
-): Promise<readonly (Usage & { readonly pool: string })[]> {
-  const sums = 'sum(bytes) as bytes, sum(volumes) as volumes, sum(snapshots) as snapshots';
+const sums = 'sum(bytes) as bytes, sum(volumes) as volumes, sum(snapshots) as snapshots';
+
+/** Returns the cluster's usage of each pool, with its snapshots and its volumes that can be restored. */
+export async function readUsage(sql: Reader, cluster: string): Promise<readonly PoolUsage[]> {
   const query = `select pool, ${sums} from reservations where cluster = ? group by pool order by pool`;
   const rows = await sql.all(query, cluster);
-  return rows.map(({ pool, bytes, volumes, snapshots }) => ({
-    pool: String(pool),
-    bytes: Number(bytes),
-    volumes: Number(volumes),
-    snapshots: Number(snapshots),
-  }));
+  return rows.map(toPoolUsage);
 }
 
-/** How many bytes are reserved in the pool by all clusters, in one topology or, without `segments`, in all. */
+/** Returns the usage of each pool by all clusters together. */
+export async function listPoolsInUse(sql: Reader): Promise<readonly PoolUsage[]> {
+  const rows = await sql.all(`select pool, ${sums} from reservations group by pool order by pool`);
+  return rows.map(toPoolUsage);
+}
+
+/** Returns the usage of the pool by all clusters together. */
+export async function readPoolUsage(sql: Reader, pool: string): Promise<Usage> {
+  const [row] = await sql.all(`select ${sums} from reservations where pool = ?`, pool);
+  return toUsage(row);
+}
+
+/**
+ * Sums the bytes that all clusters reserve in the pool, in one topology, or in all if `segments` is
+ * undefined.
+ */
 export async function sumReserved(
   sql: Reader,
   pool: string,
@@ -80,13 +93,13 @@ export async function sumReserved(
   return Number(sum?.bytes ?? 0);
 }
 
-/** What is in conflict is added to what is there. */
+/** Adds the new row's numbers to the existing row's. */
 const adding = `on conflict (pool, segments, cluster) do update set bytes = reservations.bytes + excluded.bytes,
   volumes = reservations.volumes + excluded.volumes, snapshots = reservations.snapshots + excluded.snapshots`;
 
 /**
- * Adds what the sums lack of what the records say. One statement sees both as they are at one moment, so that it takes
- * nothing from what others reserve meanwhile; two such statements must not run at a time.
+ * Recomputes the totals from the records in one statement. The statement sees both at the same moment, so it
+ * takes nothing from concurrent reservations. Two recounts must not run at the same time.
  */
 export async function recountReservations(sql: Sql): Promise<void> {
   await sql.run(
@@ -102,9 +115,21 @@ export async function recountReservations(sql: Sql): Promise<void> {
   await sql.run('delete from reservations where bytes = 0 and volumes = 0 and snapshots = 0');
 }
 
+function toPoolUsage(row: SqlRow): PoolUsage {
+  return { pool: String(row.pool), ...toUsage(row) };
+}
+
+function toUsage(row: SqlRow | undefined): Usage {
+  return {
+    bytes: Number(row?.bytes ?? 0),
+    volumes: Number(row?.volumes ?? 0),
+    snapshots: Number(row?.snapshots ?? 0),
+  };
+}
+
 async function add(
   sql: Sql,
-  reserved: Reserved,
+  reserved: Reservation,
   { bytes, count }: { readonly bytes: number; readonly count: -1 | 0 | 1 },
 ): Promise<void> {
   if (bytes === 0 && count === 0) return;
@@ -118,6 +143,6 @@ async function add(
   );
 }
 
-function keyOf({ pool, segments, cluster }: Reserved): readonly SqlValue[] {
+function keyOf({ pool, segments, cluster }: Reservation): readonly SqlValue[] {
   return [pool, segments ? segmentsText(segments) : '', cluster];
 }

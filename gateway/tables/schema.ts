@@ -1,20 +1,21 @@
 import type { Engine, Sql } from '../store.ts';
-import { attachmentTable } from './attachments.ts';
-import { auditTable } from './tenancy/audit-log.ts';
-import { grantTable } from './tenancy/grants.ts';
-import { claimTable } from './claims.ts';
+import { attachmentTable, indexAttachments } from './attachments.ts';
+import { addAuditLog, addRefusals, auditTable, indexAudit } from './audit-log.ts';
+import { addConsent, addGrants, grantTable, indexGrants } from './grants.ts';
+import { claimTable, indexClaims } from './claims.ts';
 import { clockTable } from './clock.ts';
+import { countTable, recount } from './counts.ts';
 import { findingTable } from './findings.ts';
 import { groupTable } from './groups.ts';
 import { nodeTable } from './nodes.ts';
 import { addCounts, recountReservations, reservationTable } from './reservations.ts';
-import { addEncryption, snapshotTable } from './snapshots.ts';
-import { addSharing, volumeTable } from './volumes.ts';
+import { addEncryption, addFilesystem, narrowSnapshots, snapshotTable } from './snapshots.ts';
+import { addSharing, narrowVolumes, volumeTable } from './volumes.ts';
 
-/** Which tables a store has; a release that changes them raises it, and says in `changes` how. */
-export const schemaVersion = 6;
+/** The version of the tables. A release that changes them raises it and adds the step to `changes`. */
+export const schemaVersion = 7;
 
-/** All tables whose rows make up the store, each after those that it refers to. */
+/** All tables of a store, each after the tables that it refers to. */
 export const tables = [
   volumeTable,
   groupTable,
@@ -27,34 +28,53 @@ export const tables = [
   findingTable,
   auditTable,
   grantTable,
+  countTable,
 ];
 
-/** What a release changed in the tables of the one before it, by the version that this leads to. */
+/** The statements of each step, by the version that it leads to. */
 const changes: Readonly<Record<number, readonly string[]>> = {
   2: [
     ...['volumes', 'snapshots'].map(name => `alter table ${name} add column nonce text not null default ''`),
     ...clockTable.ddl,
   ],
   3: addCounts,
-  4: auditTable.ddl,
-  5: [...addSharing, ...grantTable.ddl],
+  4: addAuditLog,
+  5: [...addSharing, ...addGrants],
   6: addEncryption,
+  7: [
+    ...addRefusals,
+    ...addConsent,
+    ...narrowVolumes,
+    ...narrowSnapshots,
+    ...addFilesystem,
+    ...indexAttachments,
+    ...indexClaims,
+    ...indexGrants,
+    ...indexAudit,
+    ...countTable.ddl,
+  ],
 };
 
-/** Stands before the id of a store that was copied to another; releases that do not know it take it for another's id. */
+/**
+ * Marks the id of a store that was copied to another. Releases that do not know the mark take it for another
+ * store's id.
+ */
 export const copiedMark = 'copied ';
 
-/** What a new store is called; one that was copied to another is refused, taken up again, or only looked at. */
+/**
+ * The id of a new store; and the choice for a store that was copied to another: refuse it, use it again, or
+ * only read it.
+ */
 type MigrateOptions = {
   readonly newId?: string;
   readonly ifCopied?: 'refuse' | 'adopt' | 'look';
 };
 
 /**
- * Makes the tables of a new store, changes those of an older release, one version after the other and each in a
- * transaction of its own, and sums up what is reserved; gives the store's id, which no other store has: a new one's is `newId`. Of several
- * gateways that start at once one changes the tables, and the others find it done. A store that a newer gateway has
- * changed is refused with one clear line, and so is one that was copied to another, unless `ifCopied` says else.
+ * Makes the tables of a new store, or upgrades the tables of an older one, one version after the other, each in its
+ * own transaction. Then it recomputes the sums and counts, and returns the store's unique id; a new store
+ * gets `newId`. If several gateways start at once, one of them changes the tables. A store that a newer
+ * gateway has upgraded is refused, and so is a copied store, unless `ifCopied` says otherwise.
  */
 export async function migrate(
   engine: Engine,
@@ -64,6 +84,7 @@ export async function migrate(
   return engine.transaction(async sql => {
     await sql.lock('schema', 'version');
     await recountReservations(sql);
+    await recount(sql);
     await sql.run('create table if not exists store_identity (id text not null)');
     const adding = 'insert into store_identity (id) select ? where not exists (select 1 from store_identity)';
     await sql.run(adding, newId);
@@ -72,14 +93,14 @@ export async function migrate(
     const id = found.replace(copiedMark, '');
     if (found !== id && ifCopied === 'refuse')
       throw new Error(
-        'the store was copied to another, by "fairlead admin migrate-store", on which gateways go on; --adopt-store true takes this one up again',
+        'this store was copied to another by "fairlead admin migrate-store"; start the gateway with the other store, or use this one again with --adopt-store',
       );
     if (ifCopied === 'adopt') await sql.run('update store_identity set id = ?', id);
     return id;
   });
 }
 
-/** Leads the store one version further, a new one to the last at once; returns the version that it has then. */
+/** Upgrades the store by one version, or a new store to the last version at once. Returns its version then. */
 async function takeStep(sql: Sql): Promise<number> {
   await sql.lock('schema', 'version');
   await sql.run('create table if not exists schema_version (version integer not null)');
@@ -88,7 +109,7 @@ async function takeStep(sql: Sql): Promise<number> {
   if (found === schemaVersion) return found;
   if (found > schemaVersion)
     throw new Error(
-      `the store has schema version ${found}, but this gateway knows none after ${schemaVersion}`,
+      `the store has schema version ${found}, but this gateway supports at most ${schemaVersion}; start a newer release`,
     );
   const version = found === 0 ? schemaVersion : found + 1;
   const statements = found === 0 ? tables.flatMap(({ ddl }) => ddl) : changes[version];

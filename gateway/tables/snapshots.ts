@@ -1,11 +1,15 @@
 import type { Encryption } from '../../src/api/filesystems.ts';
+import type { ExistingFilesystem } from '../../src/api/filesystems/candidates.ts';
 import type { Snapshot } from '../../src/api/snapshot.ts';
 import type { Reader } from '../store.ts';
 import { integer, json, optional, segments, table, text, type RecordOf } from './table.ts';
 
 const columns = {
   id: text(),
-  /** No other record has it, of the same id neither; what is made for this one carries it. Empty: older than nonces. */
+  /**
+   * Differs from the nonce of every other record, also of one with the same id. The data made for this record
+   * carry it. Empty in records older than nonces.
+   */
   nonce: text(),
   cluster: text(),
   name: text(),
@@ -13,40 +17,63 @@ const columns = {
   pool: text(),
   volumeId: text(),
   groupId: optional(text()),
-  /** Its number in the group. */
+  /** Its position in the group. */
   member: integer(),
   state: text<Snapshot['state']>(),
   parameters: json<Readonly<Record<string, string>>>(),
   sizeBytes: integer(),
-  /** What it takes of its pool. */
+  /** The bytes that it takes of its pool. */
   reservedBytes: integer(),
-  /** When it was taken; before that, when it was asked for. */
+  /** The time of the snapshot; until it is taken, the time of the request. */
   createdAtMs: integer(),
-  /** How nodes encrypted its volume; undefined: not at all. */
+  /** The encryption that nodes used for its volume, if any. */
   encryption: optional(text<Encryption>()),
-  /** Where it is; undefined: volumes made from it are reached from everywhere. */
+  /** The filesystem of its volume; undefined if unknown. */
+  filesystem: optional(json<ExistingFilesystem>()),
+  /** Its topology; undefined: volumes made from it can be reached from everywhere. */
   segments: optional(segments()),
 };
 
-/** A snapshot as it is recorded. */
+/** The record of a snapshot. */
 export type SnapshotRecord = RecordOf<typeof columns>;
 
-/** What made snapshots of a release say how their volumes were encrypted. */
+/** The statement that adds the encryption to the snapshots of an older store. */
 export const addEncryption: readonly string[] = ['alter table snapshots add column encryption text'];
+
+/** The statement that adds the filesystem to the snapshots of an older store. */
+export const addFilesystem: readonly string[] = ['alter table snapshots add column filesystem text'];
+
+/**
+ * The condition for unfinished work on a snapshot outside groups. Queries must use exactly this text to use
+ * the index.
+ */
+export const unfinishedSnapshots = `state <> 'ready' and group_id is null`;
+
+/** Indexes that contain only the rows that their queries return, so that no query skips rows. */
+const narrow: readonly string[] = [
+  `snapshots_by_cluster on snapshots (cluster, id) where state in ('processing', 'ready')`,
+  `snapshots_unready on snapshots (volume_id) where state in ('creating', 'processing')`,
+  `snapshots_unfinished on snapshots (id) where ${unfinishedSnapshots}`,
+];
+
+/** The statements that give the table of an older store its narrow indexes. */
+export const narrowSnapshots: readonly string[] = [
+  ...['by_cluster', 'unfinished'].map(name => `drop index if exists snapshots_${name}`),
+  ...narrow.map(index => `create index ${index}`),
+];
 
 /** All snapshots, members of groups included. */
 export const snapshotTable = table('snapshots', {
   key: ['id'],
   columns,
   indexes: [
-    'snapshots_by_cluster on snapshots (cluster, id)',
+    ...narrow,
     'snapshots_by_volume on snapshots (volume_id, id)',
     'snapshots_by_group on snapshots (group_id, member) where group_id is not null',
-    `snapshots_unfinished on snapshots (id) where state <> 'ready'`,
   ],
 });
 
-/** The members of a group, in its order. */
+/** Finds the members of a group, in its order. */
 export function findMembers(sql: Reader, groupId: string): Promise<readonly SnapshotRecord[]> {
   return snapshotTable.select(sql, { groupId }, 'order by member');
 }

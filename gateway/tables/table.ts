@@ -1,9 +1,9 @@
 import type { Segments } from '../../src/api/topology.ts';
 import type { Reader, Sql, SqlRow, SqlValue } from '../store.ts';
 
-/** How one property of a record is held in one column, whose name is the property's in snake_case. */
+/** Maps one property of a record to one column. The column has the property's name in snake_case. */
 export type Column<T> = {
-  /** As `create table` has it. */
+  /** The type as `create table` writes it. */
   readonly type: string;
   encode(value: T): SqlValue;
   decode(value: SqlValue): T;
@@ -14,17 +14,33 @@ type Columns = Readonly<Record<string, Column<unknown>>>;
 /** A record with one property for each column. */
 export type RecordOf<C> = { readonly [P in keyof C]: C[P] extends Column<infer T> ? T : never };
 
-/** What follows the equalities in a query, beginning with `and`, `order by` or `limit`, and its values. */
+/** The rest of a query behind the equalities, from `and`, `order by` or `limit` on, with its values. */
 type Tail = readonly [sql?: string, ...values: SqlValue[]];
 
-/** Records of one kind, named by the properties of `key`; each of `indexes` is what follows `create index`. */
+/** A piece of a list: at most `limit` records in this order, after the place that `last` names. */
+type ListPiece<R, P extends keyof R> = {
+  readonly order: readonly P[];
+  readonly last: Partial<R>;
+  readonly limit: number;
+};
+
+/**
+ * Defines a table whose rows are named by the properties of `key`. Each of `indexes` follows `create index`,
+ * each of `unique` follows `create unique index`.
+ */
 export function table<C extends Columns, K extends keyof C & string>(
   name: string,
   {
     key,
     columns,
     indexes = [],
-  }: { readonly key: readonly K[]; readonly columns: C; readonly indexes?: readonly string[] },
+    unique = [],
+  }: {
+    readonly key: readonly K[];
+    readonly columns: C;
+    readonly indexes?: readonly string[];
+    readonly unique?: readonly string[];
+  },
 ) {
   type R = RecordOf<C>;
   const properties = Object.keys(columns) as readonly (keyof C & string)[];
@@ -46,12 +62,17 @@ export function table<C extends Columns, K extends keyof C & string>(
   const putting = `${inserting} ${conflict} update set ${changed.join(', ')}`;
   const selecting = `select ${names.join(', ')} from ${name}`;
   const finding = `${selecting} where ${whereKey}`;
-  /** Queries by what they ask for: a text that is made anew is looked up among prepared ones by all its characters. */
+  /** Builds a condition from the properties that it compares. */
+  const whereSame = (given: readonly (keyof C & string)[]): string =>
+    ['true', ...given.map(property => `${nameOf[property]} = ?`)].join(' and ');
+  /**
+   * Query texts, kept: the lookup among prepared statements compares all characters of a text that is built
+   * anew.
+   */
   const queries = new Map<string, string>();
 
   function selectingBy(given: readonly (keyof C & string)[]): string {
-    const where = ['true', ...given.map(property => `${nameOf[property]} = ?`)].join(' and ');
-    return `${selecting} where ${where} `;
+    return `${selecting} where ${whereSame(given)} `;
   }
 
   function encode(some: readonly (keyof C & string)[], record: Partial<R>): readonly SqlValue[] {
@@ -69,37 +90,46 @@ export function table<C extends Columns, K extends keyof C & string>(
 
   return {
     name,
-    /** The names of all its columns, and of those of its key. */
+    /** The names of all columns. `key` has the columns of the key alone. */
     columns: names,
     key: keyNames,
-    /** What makes the table. */
     ddl: [
       `create table ${name} (
         ${properties.map(one => `${nameOf[one]} ${columns[one]?.type}`).join(', ')},
         primary key (${keyNames.join(', ')})
       )`,
       ...indexes.map(index => `create index ${index}`),
+      ...unique.map(index => `create unique index ${index}`),
     ],
-    /** False when the key is taken; nothing is changed then. */
+    /** Returns false, and changes nothing, when the key is taken. */
     async insert(sql: Sql, record: R): Promise<boolean> {
       return (await sql.run(`${inserting} ${conflict} nothing`, ...encode(properties, record))) > 0;
     },
-    /** Records it; nothing is changed when the key is taken. */
+    /** Adds the record. When the key is taken, nothing changes. */
     async add(sql: Sql, record: R): Promise<void> {
       await sql.write(`${inserting} ${conflict} nothing`, ...encode(properties, record));
     },
-    /** Records it in place of what has the same key. */
+    /**
+     * Returns the statement that adds the record, and its values. `onConflict` decides for a row with the
+     * same key.
+     */
+    inserting(record: R, onConflict: string): readonly [sql: string, ...values: SqlValue[]] {
+      return [`${inserting} ${onConflict}`, ...encode(properties, record)];
+    },
+    /** Adds the record, or replaces the row with the same key. */
     async replace(sql: Sql, record: R): Promise<void> {
       await sql.write(putting, ...encode(properties, record));
     },
-    /** The statement that records it in place of what has the same key where `tail` holds for that, and its values. */
+    /**
+     * Returns the statement that adds the record, and its values. A row with the same key is replaced only if
+     * `tail` is true for it.
+     */
     putting(record: R, ...[tail = '', ...values]: Tail): readonly [sql: string, ...values: SqlValue[]] {
       return [`${putting} ${tail}`, ...encode(properties, record), ...values];
     },
     find(sql: Reader, record: Pick<R, K>): Promise<R | undefined> {
       return sql.all(finding, ...encode(key, record as Partial<R>)).then(decodeFirst);
     },
-    /** The records with these properties. */
     select(sql: Reader, same: Partial<R>, ...[tail = '', ...values]: Tail): Promise<readonly R[]> {
       const given = Object.keys(same) as readonly (keyof C & string)[];
       const query = queries.getOrInsertComputed(
@@ -108,36 +138,65 @@ export function table<C extends Columns, K extends keyof C & string>(
       );
       return sql.all(query, ...encode(given, same), ...values).then(decodeAll);
     },
-    /** Changes only what is given; no such record is fine. */
+    /** Counts the records with the properties of `same`, up to `max`. */
+    async count(
+      sql: Reader,
+      { same, max }: { readonly same: Partial<R>; readonly max: number },
+      ...[tail = '', ...values]: Tail
+    ): Promise<number> {
+      const given = Object.keys(same) as readonly (keyof C & string)[];
+      const query = queries.getOrInsertComputed(
+        `count ${given.join(' ')} ${tail}`,
+        () =>
+          `select count(*) as number from (select 1 from ${name} where ${whereSame(given)} ${tail} limit ?) as counted`,
+      );
+      const [row] = await sql.all(query, ...encode(given, same), ...values, max);
+      return Number(row?.['number'] ?? 0);
+    },
+    /**
+     * Returns at most `limit` records with the properties of `same` that follow `last`, in the order of other
+     * properties.
+     */
+    selectAfter(
+      sql: Reader,
+      same: Partial<R>,
+      { order, last, limit }: ListPiece<R, keyof C & string>,
+    ): Promise<readonly R[]> {
+      const ordered = order.map(property => nameOf[property]).join(', ');
+      const after = `and (${ordered}) > (${order.map(() => '?').join(', ')}) order by ${ordered}`;
+      const tail = `${order.length === 0 ? '' : after} limit ?`;
+      return this.select(sql, same, tail, ...encode(order, last), limit);
+    },
+    /** Changes only the given properties. If there is no such record, nothing happens. */
     async update(sql: Sql, record: Pick<R, K>, changes: Partial<R>): Promise<void> {
       const given = properties.filter(property => property in changes);
       const set = given.map(property => `${nameOf[property]} = ?`).join(', ');
       const values = [...encode(given, changes), ...encode(key, record as Partial<R>)];
       await sql.write(`update ${name} set ${set} where ${whereKey}`, ...values);
     },
-    /** No such record is fine. */
+    /** If there is no such record, nothing happens. */
     async remove(sql: Sql, record: Pick<R, K>): Promise<void> {
       await sql.write(`delete from ${name} where ${whereKey}`, ...encode(key, record as Partial<R>));
     },
   };
 }
 
-/** Text, or one of a few words. */
+/** A column of text, or of a few fixed words. */
 export function text<T extends string = string>(): Column<T> {
   return { type: 'text not null', encode: value => value, decode: value => String(value) as T };
 }
 
-/** A whole number up to 2^53. */
+/** A column of whole numbers up to 2^53. */
 export function integer(): Column<number> {
   return { type: 'bigint not null', encode: value => value, decode: Number };
 }
 
-/** True or false, as 1 or 0. */
+/** A column of true and false, as 1 and 0. */
 export function boolean(): Column<boolean> {
   return { type: 'integer not null', encode: value => (value ? 1 : 0), decode: value => value === 1 };
 }
 
-/** Plain data. */
+/** A column of plain data, as JSON. */
 export function json<T>(): Column<T> {
   return {
     type: 'text not null',
@@ -146,23 +205,28 @@ export function json<T>(): Column<T> {
   };
 }
 
-/** A topology, by which it can be compared: the same text for the same segments, whatever their order. */
+/** A column of topologies that SQL can compare: equal segments have the same text in any order. */
 export function segments(): Column<Segments> {
   return { ...json<Segments>(), encode: segmentsText };
 }
 
-/** The text of a topology in its column. */
+/** Returns the text of a topology in its column. */
 export function segmentsText(topology: Segments): string {
   return JSON.stringify(Object.fromEntries(Object.entries(topology).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
-/** What may be undefined, as null. */
+/** A column that holds undefined as null. */
 export function optional<T>({ type, encode, decode }: Column<T>): Column<T | undefined> {
   return {
     type: type.replace(' not null', ''),
     encode: value => (value === undefined ? null : encode(value)),
     decode: value => (value === null ? undefined : decode(value)),
   };
+}
+
+/** Hides the column from the planner, so that no index of it is used: another condition leaves fewer rows. */
+export function unindexed(column: string): string {
+  return `(${column} || '')`;
 }
 
 function toSnakeCase(property: string): string {

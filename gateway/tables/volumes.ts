@@ -1,3 +1,4 @@
+import type { ExistingFilesystem } from '../../src/api/filesystems/candidates.ts';
 import type { Volume, VolumeSource, VolumeSpec } from '../../src/api/volume.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { SizeBounds } from '../backend.ts';
@@ -10,27 +11,33 @@ import {
   segments,
   table,
   text,
+  unindexed,
   type Column,
   type RecordOf,
 } from './table.ts';
 
 /**
- * What was asked when the volume was made; its name and its source stand beside it. Of the topology that was asked for,
- * the topologies that the storage had there, best first; absent when nothing was asked, or the storage had no topologies.
+ * The request for the volume without its name and source, which have their own columns. `topologies` are the storage's topologies that fit the request, best first; absent if the request or the storage had
+ * none.
  */
 export type RecordedSpec = Omit<VolumeSpec, 'name' | 'topology' | 'source'> & {
   readonly topologies?: readonly Segments[] | undefined;
+  /** The filesystem that a copy has from its source; absent if unknown. */
+  readonly filesystem?: ExistingFilesystem | undefined;
 };
 
-/** What was begun on a volume that is ready, and must be finished. */
-export type Pending = {
+/** Work that has begun on a ready volume and must be finished. */
+export type PendingWork = {
   readonly expansion?: SizeBounds | undefined;
   readonly modification?: Readonly<Record<string, string>> | undefined;
 };
 
 const columns = {
   id: text(),
-  /** No other record has it, of the same id neither; what is made for this one carries it. Empty: older than nonces. */
+  /**
+   * Differs from the nonce of every other record, also of one with the same id. The data made for this record
+   * carry it. Empty in records older than nonces.
+   */
   nonce: text(),
   cluster: text(),
   name: text(),
@@ -40,52 +47,70 @@ const columns = {
   spec: json<RecordedSpec>(),
   source: optional(sourceColumn()),
   sizeBytes: integer(),
-  /** What it takes of its pool. */
+  /** The bytes that it takes of its pool. */
   reservedBytes: integer(),
   context: json<Readonly<Record<string, string>>>(),
   createdAtMs: integer(),
-  /** The mutable parameters as they are now, as far as that is certain. */
+  /** The present mutable parameters, as far as they are certain. */
   mutableParameters: json<Readonly<Record<string, string>>>(),
   nodeExpansionRequired: boolean(),
-  /** A node could write to it as a raw device: it may hold data that no filesystem's probe knows. */
+  /** A node could have written to it as a raw device. It may hold data that no filesystem's probe knows. */
   usedRaw: boolean(),
   pending: pendingColumn(),
-  /** Where it is; undefined: it is reached from everywhere, or not made yet. */
+  /** Its topology; undefined: it can be reached from everywhere, or is not created yet. */
   segments: optional(segments()),
-  /** Until when a deleted volume can be restored. */
+  /**
+   * The end of the time for restoring a deleted volume, in time that gateways have seen: see
+   * `readMissed`.
+   */
   restorableUntilMs: optional(integer()),
-  /** Its id at the storage, which no other record has; undefined: its own. It stays, whoever gets the volume. */
+  /** Its id in the storage, unique and constant through transfers; undefined: the volume's own id. */
   storageId: optional(text()),
-  /** There are grants of it. */
+  /** The volume has grants. */
   shared: boolean(),
 };
 
-/** A volume as it is recorded. */
+/** The record of a volume. */
 export type VolumeRecord = RecordOf<typeof columns>;
 
 const byStorage = 'volumes_by_storage on volumes (storage_id) where storage_id is not null';
 
-/** What gives the table of an older store its newest columns. */
+/**
+ * The condition for unfinished work on a volume that is not deleted. Queries must use exactly this text to
+ * use the index.
+ */
+export const unfinishedVolumes = `state <> 'deleted' and (state <> 'ready' or pending is not null)`;
+
+/** Indexes that contain only the rows that their queries return, so that no query skips rows. */
+const narrow: readonly string[] = [
+  `volumes_by_cluster on volumes (cluster, id) where state <> 'deleted'`,
+  `volumes_by_source on volumes (source) where state = 'creating'`,
+  `volumes_unfinished on volumes (id) where ${unfinishedVolumes}`,
+  `volumes_deleted on volumes (id) where state = 'deleted'`,
+  `volumes_restorable on volumes (restorable_until_ms) where state = 'deleted'`,
+];
+
+/** The statements that give the table of an older store the columns for sharing. */
 export const addSharing: readonly string[] = [
   'alter table volumes add column storage_id text',
   'alter table volumes add column shared integer not null default 0',
   `create index ${byStorage}`,
 ];
 
-/** All volumes, those that are deleted and can be restored included. */
+/** The statements that give the table of an older store its narrow indexes. */
+export const narrowVolumes: readonly string[] = [
+  ...['by_cluster', 'by_source', 'unfinished', 'pending'].map(name => `drop index if exists volumes_${name}`),
+  ...narrow.map(index => `create index ${index}`),
+];
+
+/** All volumes, including deleted ones that can be restored. */
 export const volumeTable = table('volumes', {
   key: ['id'],
   columns,
-  indexes: [
-    'volumes_by_cluster on volumes (cluster, id)',
-    'volumes_by_source on volumes (source) where source is not null',
-    `volumes_unfinished on volumes (id) where state <> 'ready'`,
-    'volumes_pending on volumes (id) where pending is not null',
-    byStorage,
-  ],
+  indexes: [...narrow, byStorage],
 });
 
-/** The volume, or undefined when it is not recorded, or deleted. */
+/** Finds the volume; undefined when it is not recorded or is deleted. */
 export function findVolume(sql: Reader, id: string): Promise<VolumeRecord | undefined> {
   return volumeTable.find(sql, { id }).then(unlessDeleted);
 }
@@ -94,14 +119,14 @@ function unlessDeleted(volume: VolumeRecord | undefined): VolumeRecord | undefin
   return volume?.state === 'deleted' ? undefined : volume;
 }
 
-/** The volume that has this id at the storage, whatever its own is. */
+/** Finds the volume that has this id in the storage. Its own id may be another one. */
 export async function findAtStorage(sql: Reader, storageId: string): Promise<VolumeRecord | undefined> {
   const either = 'and (storage_id = ? or (id = ? and storage_id is null))';
   const [found] = await volumeTable.select(sql, {}, either, storageId, storageId);
   return found;
 }
 
-/** At most `limit` volumes of the cluster whose ids come after `afterId`, by id. */
+/** Returns at most `limit` volumes of the cluster, by id after `afterId`. */
 export function listVolumes(
   sql: Reader,
   { cluster, afterId, limit }: { readonly cluster: string; readonly afterId: string; readonly limit: number },
@@ -110,24 +135,26 @@ export function listVolumes(
   return volumeTable.select(sql, { cluster }, page, afterId, limit);
 }
 
-/** The pools in which the cluster has volumes, or in which volumes lie that it was granted. */
-export async function listPoolsUsed(sql: Reader, cluster: string): Promise<readonly string[]> {
-  const used = `select pool from volumes where cluster = ?
-    union select pool from volumes where id in (select volume_id from grants where cluster = ?)`;
-  return (await sql.all(used, cluster, cluster)).map(({ pool }) => String(pool));
+/** Returns at most `limit` soft-deleted volumes, by id after `afterId`. */
+export function listSoftDeleted(
+  sql: Reader,
+  { afterId, limit }: { readonly afterId: string; readonly limit: number },
+): Promise<readonly VolumeRecord[]> {
+  return volumeTable.select(sql, {}, "and state = 'deleted' and id > ? order by id limit ?", afterId, limit);
 }
 
-/** Makes an unfinished deletion of every soft-deleted volume whose time has passed. */
-export async function expireSoftDeleted(sql: Sql, nowMs: number): Promise<void> {
-  await sql.write(
-    // The first condition lets the index of what is unfinished be used.
-    `update volumes set state = 'deleting', restorable_until_ms = null
-     where state <> 'ready' and state = 'deleted' and restorable_until_ms <= ?`,
-    nowMs,
-  );
+/** Makes at most `limit` soft-deleted volumes whose time is over unfinished deletions. Returns their number. */
+export function expireSoftDeleted(sql: Sql, seenMs: number, limit: number): Promise<number> {
+  const over = `select id from volumes where state = 'deleted' and restorable_until_ms <= ?
+    order by restorable_until_ms limit ?`;
+  // A volume that was restored meanwhile stays, even if it was deleted again. The sum keeps this condition
+  // from using an index.
+  const expiring = `update volumes set state = 'deleting', restorable_until_ms = null
+    where ${unindexed('state')} = 'deleted' and restorable_until_ms + 0 <= ? and id in (${over})`;
+  return sql.run(expiring, seenMs, seenMs, limit);
 }
 
-/** A source as one word for its kind and its id, which an index finds. */
+/** A source as one text of its kind and id, so that an index finds it. */
 function sourceColumn(): Column<VolumeSource> {
   return {
     ...text(),
@@ -140,9 +167,9 @@ function sourceColumn(): Column<VolumeSource> {
   };
 }
 
-/** Nothing pending is null, so that an index finds what is. */
-function pendingColumn(): Column<Pending> {
-  const { encode, decode } = json<Pending>();
+/** Encodes an empty `PendingWork` as null, so that an index finds the others. */
+function pendingColumn(): Column<PendingWork> {
+  const { encode, decode } = json<PendingWork>();
   return {
     type: 'text',
     encode(value) {

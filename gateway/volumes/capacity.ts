@@ -3,17 +3,19 @@ import type { ServiceOptions } from '../operations/service-options.ts';
 import { type Choice, choosePool, poolsOf } from '../pools/choice.ts';
 import { requireOffered } from '../pools/features.ts';
 import { availableIn, measureSpaces } from '../pools/space.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
-import { quotaLeft } from '../tenancy/quotas.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import { quotaLeft } from '../pools/quotas.ts';
 import { chooseTopologies, isOneOf, readRequirement } from './placement.ts';
-import { capabilityProblem, readVolumeParameters } from './validate.ts';
+import { capabilityFaults, readVolumeParameters } from './validate.ts';
+import { neededBytesOf } from './filesystem.ts';
+import { minSizeOf } from './size.ts';
 
-/** Makes what reports the space left for new volumes. */
+/** Makes the reports of the space left for new volumes. */
 export function createCapacities({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>) {
   return {
     /**
-     * Over all topologies that are meant, and no more than the cluster's quota leaves; 0 for what the pool does not offer.
-     * INVALID_ARGUMENT for bad parameters.
+     * Returns the space in all requested topologies, limited by the cluster's quota; 0 if the pool does not
+     * offer such volumes. INVALID_ARGUMENT for bad parameters.
      */
     async find(cluster: Cluster, spec: CapacitySpec): Promise<Capacity> {
       const choice = choosePool(poolsOf(pools, cluster), spec.parameters);
@@ -32,28 +34,38 @@ export function createCapacities({ engine, pools }: Pick<ServiceOptions, 'engine
   async function findIn({ pool, own }: Choice, spec: CapacitySpec): Promise<Capacity> {
     const { capabilities = [], topology } = spec;
     const { topologies = [], sizes } = pool.backend;
-    const isOffered = capabilities.every(capability => !capabilityProblem(pool, capability));
+    const isOffered = capabilities.every(capability => capabilityFaults(pool, capability, true).length === 0);
+    const use = { capabilities, parameters: spec.parameters };
     if (pool.backend.available) {
       const known = readVolumeParameters(pool, own, capabilities);
-      return isOffered ? pool.backend.available({ ...spec, parameters: known }) : { availableBytes: 0 };
+      if (!isOffered) return { availableBytes: 0 };
+      const answer = await pool.backend.available({ ...spec, parameters: known });
+      const { minimumVolumeBytes: ownBytes = 0, ...found } = answer;
+      const minBytes = Math.max(ownBytes, neededBytesOf(pool.backend, use));
+      return { ...found, ...(minBytes > 0 && { minimumVolumeBytes: minBytes }) };
     }
     const spaces = requireOffered(pool, await measureSpaces(pool), 'capacity');
     readVolumeParameters(pool, own, capabilities);
     if (!isOffered) return { availableBytes: 0 };
-    const meant = chooseTopologies(topologies, readRequirement(topology && { requisite: [topology] }));
+    const neededBytes = neededBytesOf(pool.backend, use);
+    const requested = chooseTopologies(topologies, readRequirement(topology && { requisite: [topology] }));
     const available = await Promise.all(
       spaces
-        .filter(({ segments }) => !segments || isOneOf(segments, meant))
+        .filter(({ segments }) => !segments || isOneOf(segments, requested))
         .map(space => availableIn(engine.reader, pool, space)),
     );
     if (available.length === 0) return { availableBytes: 0 };
     const sumBytes = available.reduce((a, b) => a + b);
-    // More than this no number tells exactly, and no client reads.
+    // Larger numbers are not exact, and no client reads them.
     const availableBytes = Math.min(sumBytes, Number.MAX_SAFE_INTEGER);
-    if (!sizes) return { availableBytes };
-    const { minimumBytes: minimumVolumeBytes, stepBytes, maximumBytes = Infinity } = sizes;
-    // A volume is in one topology: the largest that can be had is that of the best topology.
+    if (!sizes) return { availableBytes, ...(neededBytes > 0 && { minimumVolumeBytes: neededBytes }) };
+    const { stepBytes, maximumBytes = Infinity } = sizes;
+    // A volume is in one topology, so the topology with the most space limits its size.
     const fittingBytes = Math.floor(Math.max(...available) / stepBytes) * stepBytes;
-    return { availableBytes, minimumVolumeBytes, maximumVolumeBytes: Math.min(fittingBytes, maximumBytes) };
+    return {
+      availableBytes,
+      minimumVolumeBytes: minSizeOf(sizes, neededBytes),
+      maximumVolumeBytes: Math.min(fittingBytes, maximumBytes),
+    };
   }
 }

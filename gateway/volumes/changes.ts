@@ -1,71 +1,84 @@
 import { encryptionOf } from '../../src/api/filesystems.ts';
+import { mapByteLength } from '../../src/api/ids.ts';
+import { limitProblem, limits } from '../../src/api/limits.ts';
 import { Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import type { SizeSpec, Volume } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import type { ExpandedVolume } from '../backend.ts';
+import type { ExpandedVolume, SizeBounds } from '../backend.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
 import { measureSpaces, requireSpace } from '../pools/space.ts';
 import type { Reader, Sql } from '../store.ts';
-import { findAtStorage, findVolume, type Pending, type VolumeRecord } from '../tables/volumes.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
-import { requireOwner } from '../tenancy/access.ts';
-import { requireQuota } from '../tenancy/quotas.ts';
-import { changeVolume, requireReadyVolume, toKnownVolume } from './record.ts';
+import { findAtStorage, findVolume, type PendingWork, type VolumeRecord } from '../tables/volumes.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import { requireOwner } from '../callers/access.ts';
+import { requireQuota } from '../pools/quotas.ts';
+import { filesystemOf, neededBytesOf, requireReach } from './filesystem.ts';
+import { changeVolume, requireReadyVolume, requireVolumeSize, toKnownVolume } from './record.ts';
 import { showVolume } from './show.ts';
 import { chooseSize, isWithin, requireRange } from './size.ts';
 import { readParameters } from './validate.ts';
 
 type Parameters = Readonly<Record<string, string>>;
-type Kind = keyof Pending;
+type ChangeKind = keyof PendingWork;
 
-/** A change of a ready volume. It is recorded as pending until it is done, or refused for good by whatever it meets. */
-type Change<K extends Kind, Effect> = {
+/** A change of a ready volume. It stays pending until it is done or finally refused. */
+type Change<K extends ChangeKind, Effect> = {
   readonly kind: K;
   readonly operation: string;
   readonly subject: object;
-  /** What is to be done with what was pending before, and what it reserves. Undefined: the volume is so already. */
-  begin(volume: VolumeRecord, sql: Sql): Promise<Asked<K> | undefined>;
-  act(volume: VolumeRecord, asked: Asked<K>['asked']): Promise<Effect>;
+  /**
+   * Plans the change beside earlier pending work, and its reservation. Undefined: the volume is already as
+   * requested.
+   */
+  begin(volume: VolumeRecord, sql: Sql): Promise<PlannedChange<K> | undefined>;
+  act(volume: VolumeRecord, target: PlannedChange<K>['target']): Promise<Effect>;
   readonly changed: (volume: VolumeRecord, effect: Effect) => Partial<VolumeRecord>;
 };
-type Asked<K extends Kind> = { readonly asked: NonNullable<Pending[K]>; readonly reservedBytes?: number };
-type Begun<K extends Kind> = Pick<Asked<K>, 'asked'> & { readonly volume: VolumeRecord };
+type PlannedChange<K extends ChangeKind> = {
+  readonly target: NonNullable<PendingWork[K]>;
+  readonly reservedBytes?: number;
+};
+type ChangeIntent<K extends ChangeKind> = Pick<PlannedChange<K>, 'target'> & {
+  readonly volume: VolumeRecord;
+};
 
-/** Makes the changes of volumes that are ready, attached or not. */
-export function createChanges({ engine, pools, operations }: ServiceOptions) {
-  async function run<K extends Kind, E>(id: string, change: Change<K, E>): Promise<Volume> {
+/** Makes the changes of ready volumes, attached or not. */
+export function createChanges(options: ServiceOptions) {
+  const { engine, pools, operations } = options;
+  async function run<K extends ChangeKind, E>(id: string, change: Change<K, E>): Promise<Volume> {
     const { kind, operation, subject } = change;
-    const changed = await operations.run<Begun<K>, E, VolumeRecord>({
+    const changed = await operations.run<ChangeIntent<K>, E, VolumeRecord>({
       operation,
       subject,
       claims: [{ kind: 'volume', id }],
       pool: ({ volume }) => volume.pool,
       async intend(sql) {
         const volume = await requireReadyVolume(sql, id);
-        const begun = await change.begin(volume, sql);
-        if (!begun) return { result: volume };
-        const { asked, reservedBytes = volume.reservedBytes } = begun;
-        await changeVolume(sql, volume, { pending: { ...volume.pending, [kind]: asked }, reservedBytes });
-        return { intent: { asked, volume: { ...volume, reservedBytes } } };
+        const planned = await change.begin(volume, sql);
+        if (!planned) return { result: volume };
+        const { target, reservedBytes = volume.reservedBytes } = planned;
+        await changeVolume(sql, volume, { pending: { ...volume.pending, [kind]: target }, reservedBytes });
+        return { intent: { target, volume: { ...volume, reservedBytes } } };
       },
-      act: ({ volume, asked }) => change.act(volume, asked),
+      act: ({ volume, target }) => change.act(volume, target),
       succeed(sql, { intent: { volume }, effect }) {
         const pending = { ...volume.pending, [kind]: undefined };
         return changeVolume(sql, volume, { ...change.changed(volume, effect), pending });
       },
-      async fail(sql, { intent: { volume, asked }, problem }) {
+      async fail(sql, { intent: { volume, target }, problem }) {
         if (!problemTable[problem.code].final) return;
-        // What was begun before with other bounds or parameters may have been done, and is still to be finished.
+        // Earlier pending work with other bounds or parameters may have been done, and must still be
+        // finished.
         const before = volume.pending[kind];
-        const pending = { ...volume.pending, [kind]: sameJson(before, asked) ? undefined : before };
+        const pending = { ...volume.pending, [kind]: sameJson(before, target) ? undefined : before };
         const reservedBytes = pending.expansion ? volume.reservedBytes : volume.sizeBytes;
         await changeVolume(sql, volume, { pending, reservedBytes });
       },
       ...(kind === 'modification' && { settle: ({ volume }) => settle(engine.reader, volume) }),
     });
-    return showVolume(engine.reader, changed);
+    return showVolume(options, changed);
   }
 
   const expandIn = (name: string) =>
@@ -73,32 +86,43 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
   const modificationIn = (name: string) =>
     requireOffered(pools.get(name), pools.get(name).backend.modification, 'modification of volumes');
 
+  const chooseGrownSize = ({ pool, spec }: VolumeRecord, target: SizeBounds) => {
+    const { backend } = pools.get(pool);
+    return chooseSize(target, backend.sizes, neededBytesOf(backend, spec));
+  };
+  const filesystemOn = (volume: VolumeRecord) =>
+    pools.get(volume.pool).backend.areShares ? undefined : filesystemOf(volume);
+
   return {
-    /** Grows the volume to a size within the bounds, or finds that it has one. It never shrinks. */
+    /** Expands the volume to a size within the bounds, or finds that it has one. A volume never shrinks. */
     async expand(cluster: Cluster, id: string, spec: SizeSpec): Promise<Volume> {
       await requireOwner(engine.reader, cluster, id);
       requireRange(spec);
       const { requiredBytes = 0, limitBytes = 0 } = spec;
-      const asked = { requiredBytes, limitBytes };
+      const target = { requiredBytes, limitBytes };
       const known = await findVolume(engine.reader, id);
       const spaces = known && (await measureSpaces(pools.get(known.pool)));
       const grown = await run<'expansion', ExpandedVolume>(id, {
         kind: 'expansion',
         operation: 'expand',
-        subject: asked,
-        async begin({ pool: name, sizeBytes, reservedBytes: heldBytes, segments, pending }, sql) {
+        subject: target,
+        async begin(volume, sql) {
+          const { pool: name, sizeBytes, reservedBytes: heldBytes, segments, pending } = volume;
           const pool = pools.get(name);
-          if (sameJson(pending.expansion, asked)) return { asked };
+          if (sameJson(pending.expansion, target)) return { target };
           expandIn(name);
           if (sizeBytes >= requiredBytes) return undefined;
-          const bytes = Math.max(heldBytes, chooseSize(asked, pool.backend.sizes));
+          const bytes = Math.max(heldBytes, chooseGrownSize(volume, target));
+          requireReach(filesystemOn(volume), volume.spec.parameters, {
+            fromBytes: sizeBytes,
+            toBytes: bytes,
+          });
           await requireSpace(sql, { pool, spaces }, { bytes, heldBytes, topologies: segments && [segments] });
           await requireQuota(sql, cluster, { pool: name, bytes: bytes - heldBytes });
-          return { asked, reservedBytes: bytes };
+          return { target, reservedBytes: bytes };
         },
         async act(volume) {
-          const size = chooseSize(asked, pools.get(volume.pool).backend.sizes);
-          const bounds = { requiredBytes: size, limitBytes };
+          const bounds = { requiredBytes: chooseGrownSize(volume, target), limitBytes };
           const expanded = await expandIn(volume.pool)(toKnownVolume(volume), bounds);
           requireGrown(volume, requiredBytes, expanded);
           return expanded;
@@ -116,23 +140,28 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
       );
     },
 
-    /** Gives these mutable parameters to the volume, or finds that it has them; others stay as they are. */
+    /** Sets these mutable parameters of the volume, or finds that it has them. Other parameters stay. */
     async modify(cluster: Cluster, id: string, given: Parameters): Promise<Volume> {
       await requireOwner(engine.reader, cluster, id);
       return run<'modification', Parameters>(id, {
         kind: 'modification',
         operation: 'modify',
         subject: given,
-        async begin({ pool, mutableParameters: has, pending: { modification: begun } }) {
-          if (sameJson(begun, given)) return { asked: given };
+        async begin(volume) {
+          const { pool, mutableParameters: has } = volume;
+          const earlier = volume.pending.modification;
+          if (sameJson(earlier, given)) return { target: given };
           const read = readParameters(modificationIn(pool).parameters, given, 'mutableParameters');
-          const isNew = begun !== undefined || !sameJson(has, { ...has, ...read });
-          return isNew ? { asked: { ...begun, ...read } } : undefined;
+          const isNew = earlier !== undefined || !sameJson(has, { ...has, ...read });
+          if (!isNew) return undefined;
+          const modification = { ...earlier, ...read };
+          requireChangedSize(volume, modification);
+          return { target: modification };
         },
-        async act(volume, asked) {
-          // What was begun may be refused by newer settings.
+        async act(volume, target) {
+          // Newer settings may refuse parameters that an earlier call accepted.
           const modification = modificationIn(volume.pool);
-          const parameters = readParameters(modification.parameters, asked, 'mutableParameters');
+          const parameters = readParameters(modification.parameters, target, 'mutableParameters');
           await modification.apply(toKnownVolume(volume), parameters);
           return parameters;
         },
@@ -144,7 +173,19 @@ export function createChanges({ engine, pools, operations }: ServiceOptions) {
   };
 }
 
-/** What was applied too late may be in place of newer parameters, whose volume it is by now: a sweep applies those that are recorded again. */
+/** Throws INVALID_ARGUMENT when the volume would have too many parameters in all. */
+function requireChangedSize(volume: VolumeRecord, modification: Parameters): void {
+  const mutableParameters = { ...volume.mutableParameters, ...modification };
+  const bytes = mapByteLength(mutableParameters);
+  if (bytes > limits.mapBytes.max)
+    throw limitProblem('mapBytes', `mutableParameters of volume "${volume.id}"`, bytes);
+  requireVolumeSize({ ...volume, mutableParameters, pending: { ...volume.pending, modification } });
+}
+
+/**
+ * Schedules the recorded parameters for a sweep: a late call may have replaced newer ones, and the volume may
+ * have a new owner.
+ */
 async function settle(
   reader: Reader,
   { id, nonce, storageId = id }: VolumeRecord,
@@ -157,7 +198,7 @@ async function settle(
     async intend(sql) {
       const volume = await findAtStorage(sql, storageId);
       if (volume?.nonce !== nonce || volume.state !== 'ready') return { result: undefined };
-      if (volume.id !== now) throw new Problem('ABORTED', `volume "${now}" is "${volume.id}" now`);
+      if (volume.id !== now) throw new Problem('ABORTED', `volume "${now}" is now "${volume.id}"`);
       const { mutableParameters, pending } = volume;
       const isLeft = pending.modification !== undefined || Object.keys(mutableParameters).length === 0;
       if (!isLeft)
@@ -170,10 +211,10 @@ async function settle(
   };
 }
 
-/** A volume is never reported as grown to less than it had, or less than was asked for. */
+/** Refuses an answer that reports less than the volume had or the request needs. */
 function requireGrown({ id, sizeBytes }: VolumeRecord, requiredBytes: number, grown: ExpandedVolume): void {
   if (isWithin(grown.sizeBytes, { requiredBytes: Math.max(sizeBytes, requiredBytes) })) return;
   throw unavailableProblem(
-    `the storage expanded volume "${id}" to ${grown.sizeBytes} bytes, which was not asked for`,
+    `the storage expanded volume "${id}" to ${grown.sizeBytes} bytes, less than requested`,
   );
 }

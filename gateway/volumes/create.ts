@@ -1,8 +1,10 @@
-import { formatOptionsOf } from '../../src/api/filesystems.ts';
+import { formatOptionsOf, storageContext } from '../../src/api/filesystems.ts';
+import type { ExistingFilesystem } from '../../src/api/filesystems/candidates.ts';
+import { limits } from '../../src/api/limits.ts';
 import { preconditionProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import { formatSegments, type Segments } from '../../src/api/topology.ts';
 import type { Backend, CreatedVolume, VolumeSource } from '../backend.ts';
-import type { Intended } from '../operations/operation.ts';
+import type { IntendResult } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { type Choice, choosePool, poolsOf } from '../pools/choice.ts';
 import type { Pool } from '../pools/pools.ts';
@@ -10,15 +12,18 @@ import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
 import { moveReservation } from '../tables/reservations.ts';
+import type { SnapshotRecord } from '../tables/snapshots.ts';
+import { segmentsText } from '../tables/table.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
-import { requireOwner } from '../tenancy/access.ts';
-import { requireOwn, requireOwnNew } from '../tenancy/ownership.ts';
-import { requireQuota } from '../tenancy/quotas.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import { requireOwner } from '../callers/access.ts';
+import { requireOwn, requireOwnNew } from '../callers/ownership.ts';
+import { requireQuota } from '../pools/quotas.ts';
 import { undoVolume } from './delete.ts';
+import { neededBytesOf, requireReach } from './filesystem.ts';
 import { anywhere, choiceSteps, isOneOf, requirementSteps } from './placement.ts';
 import {
-  type Asked,
+  type VolumeRequest,
   changeVolume,
   newVolumeRecord,
   requireFitting,
@@ -28,49 +33,52 @@ import {
 import { chooseSize, isWithin } from './size.ts';
 import { findSource, requireSource, requireSourceOffered, sizeOfSource, toResource } from './sources.ts';
 
-/** A volume that is recorded, with what it is filled from, and the topologies in which it may be where there are such. */
-type Creating = {
+/** A recorded volume, its source, and its possible topologies if the pool has any. */
+type VolumeIntent = {
   readonly record: VolumeRecord;
   readonly source: VolumeSource | undefined;
   readonly topologies: readonly Segments[] | undefined;
 };
-type Begun = Pick<Creating, 'record' | 'source'>;
-/** A volume that is there; `created` when it was not there before. */
-type Created = { readonly record: VolumeRecord; readonly created: boolean };
-type Where = {
+type VolumePlan = Pick<VolumeIntent, 'record' | 'source'> & {
+  /** The filesystem of its source. */
+  readonly filesystem?: ExistingFilesystem | undefined;
+};
+/** An existing volume. `created` is true if it did not exist before. */
+type CreateResult = { readonly record: VolumeRecord; readonly created: boolean };
+type PoolSpaces = {
   readonly cluster: Cluster;
   readonly pool: Pool;
   readonly spaces: readonly Space[] | undefined;
 };
 
-/** Creates the volume, or finds that it is there and fits. */
-export async function createVolume(options: ServiceOptions, asked: Asked): Promise<Created> {
-  const { cluster, id, spec } = asked;
+/** Creates the volume, or finds an existing one that fits the request. */
+export async function createVolume(options: ServiceOptions, request: VolumeRequest): Promise<CreateResult> {
+  const { cluster, id, spec } = request;
   const resource: Resource = { kind: 'volume', id };
   requireOwnNew(cluster, resource);
   if (spec.source?.kind === 'snapshot') requireOwn(cluster, toResource(spec.source));
   if (spec.source?.kind === 'volume')
     await requireOwner(options.engine.reader, cluster, spec.source.volumeId);
   const placing = spec.topology && requirementSteps(spec.topology);
-  const requirement = placing ? await options.turns.work(cluster, placing) : anywhere;
-  const choice = await choosePoolFor(options, asked);
+  const requirement = placing ? await options.slices.work(cluster, placing) : anywhere;
+  const choice = await choosePoolFor(options, request);
   const { pool } = choice;
   const { topologies: known } = pool.backend;
   const choosing = spec.topology && known && choiceSteps(known, requirement);
-  const asNew = newVolumeRecord(asked, choice, choosing && (await options.turns.work(cluster, choosing)));
+  const asNew = newVolumeRecord(request, choice, choosing && (await options.slices.work(cluster, choosing)));
   const spaces = await measureSpaces(pool);
-  const created = await options.operations.run<Creating, CreatedVolume, Created>({
+  const created = await options.operations.run<VolumeIntent, CreatedVolume, CreateResult>({
     operation: 'create',
     subject: { name: asNew.name, spec: asNew.spec, source: asNew.source, pool: asNew.pool },
-    // A volume that is copied must not change meanwhile.
+    // The source volume must not change while it is copied.
     claims: spec.source?.kind === 'volume' ? [resource, toResource(spec.source)] : [resource],
     pool: ({ record }) => record.pool,
     intend: sql => intendCreate(sql, asNew, { cluster, pool, spaces }),
     act: creating => create(pool.backend, creating),
     async succeed(sql, { intent: { record }, effect: { sizeBytes, context: own = {}, segments } }) {
-      const context = { ...own, ...formatOptionsOf(record.spec.parameters ?? {}) };
-      const made = { state: 'ready', sizeBytes, reservedBytes: sizeBytes, context, segments } as const;
-      return { record: await changeVolume(sql, record, made), created: true };
+      const context = { ...storageContext(own), ...formatOptionsOf(record.spec.parameters ?? {}) };
+      const changes = { state: 'ready', sizeBytes, reservedBytes: sizeBytes, context, segments } as const;
+      return { record: await changeVolume(sql, record, changes), created: true };
     },
     async fail(sql, { intent: { record }, problem }) {
       if (problemTable[problem.code].final) await volumeTable.update(sql, record, { state: 'deleting' });
@@ -81,110 +89,159 @@ export async function createVolume(options: ServiceOptions, asked: Asked): Promi
   return created;
 }
 
-/** A volume that is recorded stays in its pool, though the cluster may not use that any more, and a copy goes where its source is. */
+/**
+ * Chooses the pool. A recorded volume stays in its pool even if the cluster may not use the pool any more,
+ * and a copy goes into its source's pool.
+ */
 async function choosePoolFor(
   { engine, pools }: ServiceOptions,
-  { cluster, id, spec: { parameters, source } }: Asked,
-): Promise<Choice> {
+  { cluster, id, spec: { parameters, source } }: VolumeRequest,
+): Promise<Choice & { readonly from?: SnapshotRecord | VolumeRecord }> {
   const usable = poolsOf(pools, cluster);
   if (!source && usable.length === 1 && pools.all().length === 1) return choosePool(usable, parameters);
   const known = await findVolume(engine.reader, id);
   const recorded = known && pools.get(known.pool);
   if (recorded) return choosePool([...new Set([...usable, recorded])], parameters, recorded);
   if (!source) return choosePool(usable, parameters);
-  const { pool: sourcePool } = await requireSource(engine.reader, source);
+  const from = await requireSource(engine.reader, source);
+  const { pool: sourcePool } = from;
   const implied = usable.find(({ name }) => name === sourcePool);
   const choice = choosePool(usable, parameters, implied);
   requireSourceOffered(choice.pool, source, sourcePool);
-  return choice;
+  return { ...choice, from };
 }
 
-/** A volume that is there is compared; one that is half made is made as it was first asked for. */
+/** Compares an existing volume with the request, and continues an unfinished one as it was first requested. */
 async function intendCreate(
   sql: Sql,
-  asked: VolumeRecord,
-  where: Where,
-): Promise<Intended<Creating, Created>> {
-  const { source: from } = asked;
-  // Nobody deletes it before it is recorded what is made from it.
+  request: VolumeRecord,
+  where: PoolSpaces,
+): Promise<IntendResult<VolumeIntent, CreateResult>> {
+  const { source: from } = request;
+  // The lock keeps the source from being deleted before this copy is recorded.
   if (from) await sql.lock(toResource(from).kind, toResource(from).id);
-  // Asked together, they take one way to a database that is reached over a network.
+  // Statements that are sent together take only one round trip to a database on the network.
   const [[reserved], known] = await Promise.all([
-    Promise.allSettled(from ? [] : [chooseSpace(sql, { record: asked, source: undefined }, where)]),
-    findKnown(sql, asked.id),
+    Promise.allSettled(from ? [] : [chooseSpace(sql, { record: request, source: undefined }, where)]),
+    findKnown(sql, request.id),
   ]);
-  if (known) requireSame(known, asked);
+  if (known) await requireSame(sql, known, request);
   if (known?.state === 'ready') return { result: { record: known, created: false } };
-  const begun = { record: known ?? asked, source: await findSource(sql, known ?? asked) };
-  requireNotSmaller(begun);
-  if (known) return { intent: { ...begun, topologies: requireTopologies(where.pool.backend, begun) } };
+  const { source, filesystem } = await findSource(sql, known ?? request);
+  const plan = { record: known ?? request, source, filesystem };
+  requireNotSmaller(plan, where.pool);
+  if (known) return { intent: { ...plan, topologies: requireTopologies(where.pool.backend, plan) } };
   if (reserved?.status === 'rejected') throw reserved.reason;
-  const intent = reserved?.value ?? (await chooseSpace(sql, begun, where));
+  const intent = reserved?.value ?? (await chooseSpace(sql, plan, where));
   await moveReservation(sql, undefined, intent.record);
   await volumeTable.add(sql, intent.record);
   return { intent };
 }
 
-/** What is to be reserved for a new volume, and where. Nobody else reserves in the pool until the transaction ends. */
-async function chooseSpace(sql: Sql, { record, source }: Begun, where: Where): Promise<Creating> {
+/** Chooses the size and the topology of a new volume. The pool stays locked until the transaction ends. */
+async function chooseSpace(
+  sql: Sql,
+  { record, source, filesystem }: VolumePlan,
+  where: PoolSpaces,
+): Promise<VolumeIntent> {
   const { pool, cluster } = where;
   const topologies = requireTopologies(pool.backend, { record, source });
   const { requiredBytes = 0, limitBytes = 0 } = record.spec;
-  const wanted = { requiredBytes: Math.max(requiredBytes, sizeOfSource(source)), limitBytes };
-  const bytes = chooseSize(wanted, pool.backend.sizes);
+  const wanted = { requiredBytes: requiredBytes || sizeOfSource(source), limitBytes };
+  const bytes = chooseSize(wanted, pool.backend.sizes, neededBytesOf(pool.backend, record.spec));
+  requireReach(filesystem, record.spec.parameters, { fromBytes: sizeOfSource(source), toBytes: bytes });
   const [space] = await Promise.all([
     requireSpace(sql, where, { bytes, topologies }),
     requireQuota(sql, cluster, { pool: pool.name, bytes, volumes: 1 }),
   ]);
   const segments = space?.segments;
+  const chosen = topologies && segments ? [segments] : topologies;
+  const { topologies: requested, ...spec } = record.spec;
   return {
-    record: { ...record, reservedBytes: bytes, segments },
+    // A retry continues from this record. Its list of topologies is cut, because a cluster may name
+    // thousands, and a storage may have as many.
+    record: {
+      ...record,
+      spec: {
+        ...spec,
+        ...(requested && chosen && { topologies: firstWithin(chosen, limits.mapBytes.max) }),
+        ...(filesystem && { filesystem }),
+      },
+      reservedBytes: bytes,
+      segments,
+    },
     source,
-    topologies: topologies && segments ? [segments] : topologies,
+    topologies: chosen,
   };
 }
 
-/** The record; FAILED_PRECONDITION when there is none, and the storage calls another volume so. */
+/** Returns the first topologies that have at most `maxBytes` bytes together. */
+function firstWithin(topologies: readonly Segments[], maxBytes: number): readonly Segments[] {
+  let bytes = 0;
+  return topologies.filter(one => (bytes += segmentsText(one).length) <= maxBytes);
+}
+
+/** Finds the record. FAILED_PRECONDITION when there is none, but the storage uses the id for another volume. */
 async function findKnown(sql: Sql, id: string): Promise<VolumeRecord | undefined> {
   const found = await volumeTable.select(sql, {}, 'and (id = ? or storage_id = ?)', id, id);
   const known = found.find(one => one.id === id);
   if (known || found.length === 0) return known;
-  throw preconditionProblem(
-    `the storage has "${id}" as the name of a volume that now belongs to another cluster`,
-  );
+  throw preconditionProblem(`"${id}" still names a transferred volume in the storage; choose another name`);
 }
 
-/** A copy is never cut off: what is asked for, and was reserved by an earlier try, must hold all of the source, or OUT_OF_RANGE. */
-function requireNotSmaller({ record: { spec, reservedBytes }, source }: Begun): void {
+/**
+ * Throws OUT_OF_RANGE when the requested or reserved size is smaller than the source, because a copy is never
+ * cut off. The source may be larger than it was requested, and so may the copy.
+ */
+function requireNotSmaller({ record, source }: VolumePlan, pool: Pool): void {
+  if (!source) return;
+  const { spec, reservedBytes } = record;
+  const { requiredBytes = 0, limitBytes = 0 } = spec;
   const sizeBytes = sizeOfSource(source);
-  for (const bytes of [spec.requiredBytes ?? 0, spec.limitBytes ?? 0, reservedBytes])
+  const wanted = { requiredBytes, limitBytes };
+  const roundedBytes =
+    requiredBytes > 0 ? chooseSize(wanted, pool.backend.sizes, neededBytesOf(pool.backend, record.spec)) : 0;
+  for (const bytes of [roundedBytes, limitBytes, reservedBytes])
     if (bytes > 0 && bytes < sizeBytes)
       throw new Problem(
         'OUT_OF_RANGE',
-        `the ${source?.kind} to make it from has ${sizeBytes} bytes, more than the ${bytes} asked for`,
+        `the source ${source.kind} has ${sizeBytes} bytes, more than the requested ${bytes}; request at least as many`,
       );
 }
 
-/** Those asked for that the source is in, too; undefined in a pool without. RESOURCE_EXHAUSTED when none is left. */
+/**
+ * Returns the requested topologies that the source is also in; undefined in a pool without topologies.
+ * RESOURCE_EXHAUSTED when none is left.
+ */
 function requireTopologies(
   { topologies: known }: Backend,
-  { record: { id, spec, segments }, source }: Begun,
+  { record: { id, spec, segments }, source }: VolumePlan,
 ): readonly Segments[] | undefined {
   if (!known) return undefined;
-  const beside = source?.kind === 'snapshot' ? source.snapshot.segments : source?.volume.segments;
+  const sourceSegments = source?.kind === 'snapshot' ? source.snapshot.segments : source?.volume.segments;
   const wanted = segments ? [segments] : (spec.topologies ?? known);
-  const topologies = wanted.filter(one => isOneOf(one, known) && (!beside || isOneOf(one, [beside])));
+  const topologies = wanted.filter(
+    one => isOneOf(one, known) && (!sourceSegments || isOneOf(one, [sourceSegments])),
+  );
   if (topologies.length > 0) return topologies;
   const all = known.map(one => `"${formatSegments(one)}"`).join(', ');
-  const besideIt = beside ? `, and its ${source?.kind} is in "${formatSegments(beside)}"` : '';
+  const sourceText = sourceSegments
+    ? `, and its ${source?.kind} is in "${formatSegments(sourceSegments)}"`
+    : '';
   throw new Problem(
     'RESOURCE_EXHAUSTED',
-    `volume "${id}" cannot be where it is asked for: the pool is in ${all}${besideIt}`,
+    `volume "${id}" cannot be in a requested topology: the pool is in ${all}${sourceText}`,
   );
 }
 
-/** A volume of a size outside the bounds, or in another topology, is never reported as created, whoever created it. */
-async function create(backend: Backend, { record, source, topologies }: Creating): Promise<CreatedVolume> {
+/**
+ * Creates the volume in the storage. An answer with a size outside the bounds, or with another topology, is
+ * refused, even if another gateway created the volume.
+ */
+async function create(
+  backend: Backend,
+  { record, source, topologies }: VolumeIntent,
+): Promise<CreatedVolume> {
   const { id, nonce, spec, reservedBytes: requiredBytes } = record;
   const { limitBytes = 0, mutableParameters = {}, capabilities } = spec;
   const created = await backend.create({
@@ -205,6 +262,6 @@ async function create(backend: Backend, { record, source, topologies }: Creating
     return { ...created, ...(segments && { segments }) };
   const where = segments ? `in "${formatSegments(segments)}"` : 'in no topology';
   throw unavailableProblem(
-    `the storage created volume "${id}" with ${sizeBytes} bytes ${where}, which was not asked for`,
+    `the storage created volume "${id}" with ${sizeBytes} bytes ${where}, which does not match the request`,
   );
 }

@@ -1,24 +1,31 @@
 import { preconditionProblem } from '../../src/api/problem.ts';
-import type { Intended, Operation } from '../operations/operation.ts';
+import type { IntendResult, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Sql } from '../store.ts';
-import { findAttachments, nodeName } from '../tables/attachments.ts';
-import { findGrants } from '../tables/tenancy/grants.ts';
+import { findSomeAttachments, nodeName } from '../tables/attachments.ts';
+import { readMissed } from '../tables/clock.ts';
+import { findSomeGrants } from '../tables/grants.ts';
 import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { removeVolume, toVolumeRef } from './record.ts';
 import { requireUnneeded } from './sources.ts';
 
-/** Deletes the volume, or lets it be restored for a time; one that is not there is fine. */
+/** The maximum number of nodes and clusters that a message names. */
+const namedHolders = 10;
+
+/** Deletes the volume, or keeps it restorable for a time. If there is no such volume, nothing happens. */
 export async function deleteVolume(
   { pools, operations, keepDeletedMs = 0 }: ServiceOptions,
   id: string,
 ): Promise<void> {
-  /** What is not ready has nothing that anybody could want back. */
+  /** A volume that is not ready contains nothing that a user could want back. */
   const canRestore = ({ state }: VolumeRecord): boolean => keepDeletedMs > 0 && state === 'ready';
 
-  async function intend(sql: Sql): Promise<Intended<VolumeRecord, void>> {
-    const [known, attachments] = await Promise.all([findVolume(sql, id), findAttachments(sql, id)]);
+  async function intend(sql: Sql): Promise<IntendResult<VolumeRecord, void>> {
+    const [known, attachments] = await Promise.all([
+      findVolume(sql, id),
+      findSomeAttachments(sql, id, namedHolders),
+    ]);
     if (!known) return { result: undefined };
     const nodes = attachments.map(one => nodeName(one, known));
     if (nodes.length > 0) throw preconditionProblem(`volume "${id}" is attached to node ${nodes.join(', ')}`);
@@ -39,9 +46,10 @@ export async function deleteVolume(
     },
     async succeed(sql, { intent }) {
       if (!canRestore(intent)) return removeVolume(sql, intent);
-      // It was ready until now, and so could be shared since.
+      // The volume was ready until now, so it could have been shared in the meantime.
       await requireUnshared(sql, id);
-      const restorableUntilMs = (await sql.now()) + keepDeletedMs;
+      const [nowMs, missedMs] = await Promise.all([sql.now(), readMissed(sql)]);
+      const restorableUntilMs = nowMs - missedMs + keepDeletedMs;
       await volumeTable.update(sql, { id }, { state: 'deleted', restorableUntilMs });
     },
     async fail(sql, { intent: { state }, problem }) {
@@ -51,9 +59,9 @@ export async function deleteVolume(
 }
 
 /**
- * Removes what was made for this record: while that is in one of the states, and what was made too late for one that is
- * gone. A record in another state stays as it is, and so does another record of the same id, and what another cluster got
- * or was imported meanwhile.
+ * Deletes what was created for this record: while the record is in one of these states, or when the record is
+ * gone and the creation was late. A record in another state stays, and so does another record with the same
+ * id, and data that another record now owns after a transfer or an import.
  */
 export function undoVolume(
   pools: Pools,
@@ -64,7 +72,7 @@ export function undoVolume(
   return {
     operation: 'delete',
     subject: { nonce },
-    about: 'what was begun',
+    about: 'unfinished work',
     claims: [{ kind: 'volume', id }],
     pool: () => record.pool,
     async intend(sql) {
@@ -81,22 +89,27 @@ export function undoVolume(
     async succeed(sql, { intent }) {
       if (intent) await removeVolume(sql, intent);
     },
-    // What is recorded is being deleted: a sweep goes on with it.
+    // The record says that the volume is being deleted, so a sweep continues.
     fail: async () => {},
   };
 }
 
-/** Whether what was made for the record is another's now: it was handed over, or imported, which takes what has any nonce. */
+/**
+ * Returns true if another record now owns the data that was created for this one: after a transfer, or an
+ * import, which accepts any nonce.
+ */
 async function hasOtherOwner(sql: Sql, record: VolumeRecord): Promise<boolean> {
   const owner = await findAtStorage(sql, toVolumeRef(record).id);
   return owner !== undefined && ['', record.nonce].includes(owner.nonce);
 }
 
-/** FAILED_PRECONDITION, naming the clusters, while the volume is shared. */
+/** Throws FAILED_PRECONDITION, which names the clusters, while the volume is shared. */
 async function requireUnshared(sql: Sql, id: string): Promise<void> {
-  const holders = (await findGrants(sql, id)).map(({ cluster }) => `"${cluster}"`);
+  const holders = (await findSomeGrants(sql, id, namedHolders)).map(({ cluster }) => `"${cluster}"`);
   if (holders.length === 0) return;
-  throw preconditionProblem(`volume "${id}" is shared with cluster ${holders.join(', ')}: revoke that first`);
+  throw preconditionProblem(
+    `volume "${id}" is shared with cluster ${holders.join(', ')}; revoke that grant first`,
+  );
 }
 
 async function deleteFrom(pools: Pools, record: VolumeRecord): Promise<void> {

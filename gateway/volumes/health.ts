@@ -4,20 +4,23 @@ import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
 import { fromPageToken, type PageQuery, readInPieces, toPageToken } from '../tables/paging.ts';
 import { listVolumes, type VolumeRecord } from '../tables/volumes.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
+import type { Cluster } from '../callers/cluster.ts';
 import { requireVolume, toKnownVolume } from './record.ts';
 
-/** Most volumes that are looked at for one page, and how many at a time. */
+/** The number of volumes to check for one page, and how many at the same time. */
 const scanSize = 1_000;
 const concurrency = 16;
 
-/** Makes what reports what is wrong with a cluster's volumes, as the storage reports it now. */
+/** Makes the reports of the faults of a cluster's volumes, as the storage reports them now. */
 export function createVolumesHealth({
   engine,
   pools,
-  turns,
-}: Pick<ServiceOptions, 'engine' | 'pools' | 'turns'>) {
-  /** A volume that is being created or deleted is neither well nor ill, and one in a pool that reports nothing is well. */
+  slices,
+}: Pick<ServiceOptions, 'engine' | 'pools' | 'slices'>) {
+  /**
+   * Reads the health. A volume that is being created or deleted has no faults, nor has one in a pool that
+   * reports none.
+   */
   async function ask(volume: VolumeRecord): Promise<Health> {
     const { backend } = pools.get(volume.pool);
     const entries = volume.state === 'ready' ? await backend.volumeHealth?.(toKnownVolume(volume)) : [];
@@ -26,7 +29,7 @@ export function createVolumesHealth({
     return { volumeId: volume.id, entries: [...byKind.values()].flatMap(same => same.slice(0, 1)) };
   }
 
-  /** Of one volume. UNIMPLEMENTED where its pool reports nothing. */
+  /** Reads the health of one volume. UNIMPLEMENTED if its pool does not report it. */
   async function find(volume: VolumeRecord): Promise<Health> {
     const pool = pools.get(volume.pool);
     requireOffered(pool, pool.backend.volumeHealth, 'health of volumes');
@@ -40,20 +43,21 @@ export function createVolumesHealth({
       find(await requireVolume(engine.reader, cluster, id)),
 
     /**
-     * Faulty volumes; a page may be empty and not the last. Pools that fail are left out, unless all fail on the last; one
-     * that does not answer is not asked again for the page.
+     * Lists the volumes with faults. A page may be empty without being the last. Pools that fail are left
+     * out, unless all volumes fail on the last page. A pool that does not answer is asked only once for a
+     * page.
      */
     async list(cluster: Cluster, { limit, pageToken }: PageQuery): Promise<HealthPage> {
       const afterId = fromPageToken(cluster.name, pageToken, 'health');
       const records = await readInPieces({ afterId, limit: scanSize }, (after, count) =>
-        turns.take(cluster, () =>
+        slices.take(cluster, () =>
           listVolumes(engine.reader, { cluster: cluster.name, afterId: after, limit: count }),
         ),
       );
-      const ill: Health[] = [];
+      const faulty: Health[] = [];
       const failures: unknown[] = [];
       const silent = new Map<string, Problem>();
-      const askIfHeard = async (volume: VolumeRecord): Promise<Health> => {
+      const askUnlessSilent = async (volume: VolumeRecord): Promise<Health> => {
         const known = silent.get(volume.pool);
         if (known) throw known;
         return ask(volume).catch((error: unknown) => {
@@ -63,18 +67,18 @@ export function createVolumesHealth({
         });
       };
       for (let done = 0; done < records.length; done += concurrency) {
-        const asked = records.slice(done, done + concurrency);
-        for (const outcome of await Promise.allSettled(asked.map(askIfHeard))) {
+        const batch = records.slice(done, done + concurrency);
+        for (const outcome of await Promise.allSettled(batch.map(askUnlessSilent))) {
           if (outcome.status === 'rejected') failures.push(outcome.reason);
-          else if (outcome.value.entries.length > 0) ill.push(outcome.value);
-          const last = ill.at(-1);
-          if (last && ill.length === limit) return pageUpTo(last.volumeId, ill);
+          else if (outcome.value.entries.length > 0) faulty.push(outcome.value);
+          const last = faulty.at(-1);
+          if (last && faulty.length === limit) return pageUpTo(last.volumeId, faulty);
         }
       }
       const last = records.at(-1);
-      if (last && records.length === scanSize) return pageUpTo(last.id, ill);
+      if (last && records.length === scanSize) return pageUpTo(last.id, faulty);
       if (last && failures.length === records.length) throw asProblem(failures[0]);
-      return { volumes: ill };
+      return { volumes: faulty };
     },
   };
 }

@@ -4,42 +4,45 @@ import { meetsTerm, formatSegments, withoutEmpty, type Segments } from '../../sr
 import { sameJson } from '../../src/lib/json.ts';
 import { segmentsText } from '../tables/table.ts';
 
-/** Where something must be reached from, in terms that all say something; no `requisite` terms: from anywhere. */
+/** The terms of reachability, none of them empty. Without `requisite` terms, any topology is allowed. */
 export type Requirement = {
   readonly requisite: readonly Segments[];
   readonly preferred: readonly Segments[];
 };
 
-/** What is reached from anywhere meets it. */
+/** A requirement that every topology meets. */
 export const anywhere: Requirement = { requisite: [], preferred: [] };
 
-/** What is asked, without empty values and terms. INVALID_ARGUMENT when what is preferred is not requisite. */
-export function readRequirement(asked?: TopologyRequirement): Requirement {
-  return finish(requirementSteps(asked));
+/** Reads the request without empty values and terms. INVALID_ARGUMENT when a preferred term is not requisite. */
+export function readRequirement(request?: TopologyRequirement): Requirement {
+  return finish(requirementSteps(request));
 }
 
-/** The same as steps, of which each looks at one term: there may be thousands. */
+/** Reads the request as `readRequirement` does, in steps of one term each, because there may be thousands. */
 export function* requirementSteps({ requisite = [], preferred = [] }: TopologyRequirement = {}): Generator<
   void,
   Requirement
 > {
-  const asked = { requisite: yield* speaking(requisite), preferred: yield* speaking(preferred) };
+  const request = { requisite: yield* nonEmpty(requisite), preferred: yield* nonEmpty(preferred) };
   const known = new Set<string>();
-  for (const term of asked.requisite) {
+  for (const term of request.requisite) {
     yield;
     known.add(segmentsText(term));
   }
-  for (const term of asked.preferred) {
+  for (const term of request.preferred) {
     yield;
     if (known.size > 0 && !known.has(segmentsText(term)))
       throw invalidProblem(
-        `body.topology.preferred: "${formatSegments(term)}" is none of the requisite terms`,
+        `body.topology.preferred: "${formatSegments(term)}" is not one of the requisite terms`,
       );
   }
-  return asked;
+  return request;
 }
 
-/** True when what is in the topology meets the requirement; without a topology it is reached from everywhere. */
+/**
+ * Returns true when a volume in the topology meets the requirement. A volume without a topology can be
+ * reached from everywhere.
+ */
 export function meets(segments: Segments | undefined, { requisite }: Requirement): boolean {
   return (
     segments === undefined || requisite.length === 0 || requisite.some(term => meetsTerm(segments, term))
@@ -47,14 +50,14 @@ export function meets(segments: Segments | undefined, { requisite }: Requirement
 }
 
 /**
- * The topologies that meet the requirement, best first: those of the preferred terms in their order, then the others of
- * the requisite terms in theirs, or without such terms all others in the storage's own order.
+ * Chooses the topologies that meet the requirement, best first: the preferred terms come first in their order, then the other requisite terms in their order, or without such terms all others in the storage's
+ * order.
  */
-export function chooseTopologies(topologies: readonly Segments[], asked: Requirement): readonly Segments[] {
-  return finish(choiceSteps(topologies, asked));
+export function chooseTopologies(topologies: readonly Segments[], request: Requirement): readonly Segments[] {
+  return finish(choiceSteps(topologies, request));
 }
 
-/** The same as steps, of which each looks at one term. */
+/** Chooses as `chooseTopologies` does, in steps of one term each. */
 export function* choiceSteps(
   topologies: readonly Segments[],
   { requisite, preferred }: Requirement,
@@ -67,12 +70,11 @@ export function* choiceSteps(
   return requisite.length === 0 ? [...chosen.union(new Set(topologies))] : [...chosen];
 }
 
-/** True when it is one of the topologies. */
 export function isOneOf(segments: Segments, topologies: readonly Segments[]): boolean {
   return topologies.some(other => sameJson(segments, other));
 }
 
-function* speaking(terms: readonly Segments[]): Generator<void, readonly Segments[]> {
+function* nonEmpty(terms: readonly Segments[]): Generator<void, readonly Segments[]> {
   const some: Segments[] = [];
   for (const term of terms.values().map(withoutEmpty)) {
     yield;

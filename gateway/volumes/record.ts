@@ -1,34 +1,43 @@
 import { preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { formatSegments, type Segments } from '../../src/api/topology.ts';
+import type { Capability } from '../../src/api/storage.ts';
 import type { Volume, VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { KnownVolume, VolumeRef } from '../backend.ts';
 import type { Choice } from '../pools/choice.ts';
 import type { Reader, Sql } from '../store.ts';
-import type { AttachmentRecord } from '../tables/attachments.ts';
-import { type GrantRecord, removeGrants } from '../tables/tenancy/grants.ts';
+import type { ShownAttachment } from '../tables/attachments.ts';
+import { readMissed } from '../tables/clock.ts';
+import { type GrantRecord, removeGrants } from '../tables/grants.ts';
 import { moveReservation } from '../tables/reservations.ts';
+import type { SnapshotRecord } from '../tables/snapshots.ts';
 import { findVolume, type RecordedSpec, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
-import { requireAccess } from '../tenancy/access.ts';
-import { notFoundProblem, requireOwn } from '../tenancy/ownership.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import { requireAccess } from '../callers/access.ts';
+import { notFoundProblem, requireOwn } from '../callers/ownership.ts';
+import { requireRecordSize } from '../tables/record-size.ts';
+import { filesystemOfSource, requireSameContent } from './filesystem.ts';
 import { meets, type Requirement } from './placement.ts';
 import { isWithin, requireRange } from './size.ts';
 import { readAll, readMutableParameters, readVolumeParameters, requireCapabilities } from './validate.ts';
 
-/** What a cluster asks for under an id. */
-export type Asked = { readonly cluster: Cluster; readonly id: string; readonly spec: VolumeSpec };
+/** A cluster's request for a volume under an id. */
+export type VolumeRequest = { readonly cluster: Cluster; readonly id: string; readonly spec: VolumeSpec };
 
-/** A volume as it is recorded at first, to be in one of the topologies; INVALID_ARGUMENT names all that its pool does not take. */
+/**
+ * Makes the first record of a volume, with its possible topologies. INVALID_ARGUMENT names all that its pool
+ * does not take.
+ */
 export function newVolumeRecord(
-  { cluster, id, spec }: Asked,
-  { pool, own }: Choice,
+  { cluster, id, spec }: VolumeRequest,
+  { pool, own, from }: Choice & { readonly from?: SnapshotRecord | VolumeRecord | undefined },
   topologies: readonly Segments[] | undefined,
 ): VolumeRecord {
   const { name, topology: _, source, ...rest } = spec;
   const { mutableParameters, ofBackend } = readAll({
     range: () => requireRange(spec),
-    capabilities: () => requireCapabilities(pool, spec.capabilities),
+    capabilities: () => requireCapabilities(pool, usesOf(spec, from), { isNew: !source }),
+    content: () => from && requireSameContent(spec, from),
     ofBackend: () => readVolumeParameters(pool, own, spec.capabilities),
     mutableParameters: () => readMutableParameters(pool, spec.mutableParameters),
   });
@@ -37,10 +46,30 @@ export function newVolumeRecord(
     ...(spec.parameters?.['pool'] !== undefined && { pool: pool.name }),
   };
   const recorded = { ...rest, parameters, mutableParameters, ...(topologies && { topologies }) };
-  return emptyVolumeRecord({ id, cluster: cluster.name, name, pool: pool.name, spec: recorded, source });
+  const known = { id, cluster: cluster.name, name, pool: pool.name, spec: recorded, source };
+  const record = emptyVolumeRecord(known);
+  requireVolumeSize(record);
+  return record;
 }
 
-/** A volume of which nothing is there yet. */
+/** Returns the uses of the volume. A copy is used with the filesystem of its source. */
+function usesOf(
+  { capabilities }: Pick<VolumeSpec, 'capabilities'>,
+  from: SnapshotRecord | VolumeRecord | undefined,
+): readonly Capability[] {
+  const fsType = from && filesystemOfSource(from)?.fsType;
+  if (fsType === undefined) return capabilities;
+  return capabilities.map(one => ({ ...(one.accessType === 'mount' && { fsType }), ...one }));
+}
+
+/** Throws INVALID_ARGUMENT for a record that is too large even without the storage's additions. */
+export function requireVolumeSize(record: VolumeRecord): void {
+  const spec = { ...record.spec, topologies: undefined };
+  const given = { ...record, spec, context: undefined, segments: undefined };
+  requireRecordSize(`volume "${record.id}"`, given);
+}
+
+/** Makes the record of a volume that does not exist yet. */
 export function emptyVolumeRecord(
   known: Pick<VolumeRecord, 'id' | 'cluster' | 'name' | 'pool' | 'source'> & { readonly spec: RecordedSpec },
 ): VolumeRecord {
@@ -63,7 +92,7 @@ export function emptyVolumeRecord(
   };
 }
 
-/** Records the changes, and what the volume takes of its pool from now on; the volume as it is then. */
+/** Records the changes and the new reservation. Returns the changed volume. */
 export async function changeVolume(
   sql: Sql,
   before: VolumeRecord,
@@ -75,64 +104,79 @@ export async function changeVolume(
   return after;
 }
 
-/** Removes the record, what the volume takes of its pool, and its grants: none is one of the next volume of this id. */
+/**
+ * Returns the end of the time for restoring the soft-deleted volume, by the clock; undefined for
+ * any other volume.
+ */
+export function restorableUntil({ restorableUntilMs }: VolumeRecord, missedMs: number): number | undefined {
+  return restorableUntilMs === undefined ? undefined : restorableUntilMs + missedMs;
+}
+
+/** Removes the record, the reservation and the grants, which must not apply to the next volume with this id. */
 export async function removeVolume(sql: Sql, volume: VolumeRecord): Promise<void> {
   await moveReservation(sql, volume, undefined);
-  await removeGrants(sql, volume.id);
+  await removeGrants(sql, volume);
   await volumeTable.remove(sql, volume);
 }
 
-/** What the recorded volume was asked to be must be what is asked now; its size is compared once it is made. */
-export function requireSame(known: VolumeRecord, asked: VolumeRecord): void {
-  const { id, state, restorableUntilMs = 0 } = known;
+/** Compares the request that is recorded with the new one. The size is compared once the volume is created. */
+export async function requireSame(sql: Reader, known: VolumeRecord, request: VolumeRecord): Promise<void> {
+  const { id, state } = known;
   if (state === 'deleted') {
-    const until = new Date(restorableUntilMs).toISOString();
+    const until = new Date(restorableUntil(known, await readMissed(sql)) ?? 0).toISOString();
     throw preconditionProblem(`volume "${id}" was deleted and can be restored until ${until}`);
   }
   if (state === 'deleting') throw new Problem('ABORTED', `volume "${id}" is being deleted; try again`);
   const differences = [
-    [known.name, asked.name, `is there with the name "${known.name}"`],
-    [known.pool, asked.pool, `is in pool "${known.pool}", not in pool "${asked.pool}"`],
-    [toKnownVolume(known).parameters, toKnownVolume(asked).parameters, 'is there with other parameters'],
-    [known.spec.mutableParameters, asked.spec.mutableParameters, 'was made with other mutable parameters'],
-    [known.source, asked.source, 'was made from another source'],
+    [known.name, request.name, `already exists with the name "${known.name}"`],
+    [known.pool, request.pool, `is in pool "${known.pool}", not in pool "${request.pool}"`],
+    [
+      toKnownVolume(known).parameters,
+      toKnownVolume(request).parameters,
+      'already exists with other parameters',
+    ],
+    [known.spec.mutableParameters, request.spec.mutableParameters, 'was made with other mutable parameters'],
+    [known.source, request.source, 'was made from another source'],
   ] as const;
-  const difference = differences.find(([is, wanted]) => !sameJson(is, wanted));
+  const difference = differences.find(([found, wanted]) => !sameJson(found, wanted));
   if (difference) throw new Problem('ALREADY_EXISTS', `volume "${id}" ${difference[2]}`);
 }
 
-/** ALREADY_EXISTS when the volume has a size, or is in a topology, outside of what is asked. */
+/** Throws ALREADY_EXISTS when the volume's size or topology does not match the request. */
 export function requireFitting(
   { id, sizeBytes, segments }: VolumeRecord,
   { spec }: VolumeRecord,
   requirement: Requirement,
 ): void {
-  const there = `volume "${id}" is there`;
+  const there = `volume "${id}" already exists`;
   if (!isWithin(sizeBytes, spec))
-    throw new Problem('ALREADY_EXISTS', `${there} with ${sizeBytes} bytes, outside of the size asked for`);
+    throw new Problem('ALREADY_EXISTS', `${there} with ${sizeBytes} bytes, outside the requested size`);
   if (segments && !meets(segments, requirement)) {
-    const where = `in "${formatSegments(segments)}", which is not where it is asked for`;
+    const where = `in "${formatSegments(segments)}", which is not a requested topology`;
     throw new Problem('ALREADY_EXISTS', `${there} ${where}`);
   }
 }
 
-/** Who looks at a volume, with what it was granted; nobody else than its owner unless given. */
-type Viewing = { readonly viewer?: string; readonly grants?: readonly GrantRecord[] };
+/** A grant with the grantee's acceptance. */
+export type KnownGrant = Pick<GrantRecord, 'cluster' | 'access'> & { readonly isAccepted: boolean };
 
-/** A volume as the API shows it: with the viewer's own attachments, and to its owner with its grants. */
+/** The cluster that looks at a volume, and the grants. The default is the owner of a volume without grants. */
+type Viewer = { readonly viewer?: string; readonly grants?: readonly KnownGrant[] };
+
+/** Shows a volume as the API does: with the viewer's own attachments, and to its owner with the grants. */
 export function toVolume(
   record: VolumeRecord,
-  attachments: readonly AttachmentRecord[],
-  { viewer = record.cluster, grants = [] }: Viewing = {},
+  attachments: readonly ShownAttachment[],
+  { viewer = record.cluster, grants = [] }: Viewer = {},
 ): Volume {
   const { id, name, pool, state, sizeBytes, spec, source, context, createdAtMs } = record;
   const { mutableParameters, nodeExpansionRequired, pending, segments } = record;
-  const unfinished = (['expansion', 'modification'] as const).filter(what => pending[what]);
+  const unfinished = (['expansion', 'modification'] as const).filter(kind => pending[kind]);
   return {
     id,
     name,
     pool,
-    // A soft-deleted volume is shown to nobody.
+    // Clusters do not see soft-deleted volumes.
     state: state === 'deleted' ? 'deleting' : state,
     sizeBytes,
     parameters: spec.parameters ?? {},
@@ -153,32 +197,40 @@ export function toVolume(
 function toSharing(
   owner: string,
   viewer: string,
-  grants: readonly GrantRecord[],
+  grants: readonly KnownGrant[],
 ): Pick<Volume, 'owner' | 'access' | 'grants'> {
   if (viewer !== owner) return { owner, access: grants.find(({ cluster }) => cluster === viewer)?.access };
-  return grants.length === 0 ? {} : { grants: grants.map(({ cluster, access }) => ({ cluster, access })) };
+  const shown = grants.map(({ cluster, access, isAccepted }) => ({
+    cluster,
+    access,
+    ...(!isAccepted && { isAccepted }),
+  }));
+  return shown.length === 0 ? {} : { grants: shown };
 }
 
-/** A volume as backends find it. */
+/** Returns the volume's id in the storage and its nonce. */
 export function toVolumeRef({ id, storageId = id, nonce }: VolumeRecord): Required<VolumeRef> {
   return { id: storageId, nonce };
 }
 
-/** A volume as backends know it: what was asked of it beside its pool, its size, its topology. */
+/** Returns the volume as backends know it: with its requested parameters but without its pool. */
 export function toKnownVolume(record: VolumeRecord): KnownVolume {
   const { sizeBytes, spec, segments } = record;
   const { pool: _, ...parameters } = spec.parameters ?? {};
   return { ...toVolumeRef(record), sizeBytes, parameters, ...(segments && { segments }) };
 }
 
-/** The cluster's own volume, in whatever state; NOT_FOUND when it has none with this id. */
+/** Finds the cluster's own volume in any state. NOT_FOUND when it has none with this id. */
 export async function requireVolume(sql: Reader, cluster: Cluster, id: string): Promise<VolumeRecord> {
-  // First, so that another's volume costs no more time than one that is nowhere.
+  // This comes first, so that another cluster's volume costs no more time than a missing one.
   requireOwn(cluster, { kind: 'volume', id });
   return (await requireVisible(sql, cluster, id)).volume;
 }
 
-/** The cluster's own volume, or one that is shared with it, with what it was granted; NOT_FOUND for any other. */
+/**
+ * Finds the cluster's own volume, or one that is shared with it together with the grant. NOT_FOUND for any
+ * other.
+ */
 export async function requireVisible(sql: Reader, cluster: Cluster, id: string) {
   const grant = await requireAccess(sql, cluster, id);
   const volume = await findVolume(sql, id);
@@ -186,7 +238,10 @@ export async function requireVisible(sql: Reader, cluster: Cluster, id: string) 
   return { volume, grant };
 }
 
-/** The volume on which work can begin: NOT_FOUND when it is not there, ABORTED while it is created or deleted. */
+/**
+ * Finds the volume if work on it can begin. NOT_FOUND when there is none, ABORTED while it is being created
+ * or deleted.
+ */
 export async function requireReadyVolume(sql: Reader, id: string): Promise<VolumeRecord> {
   const volume = await findVolume(sql, id);
   if (!volume) throw notFoundProblem({ kind: 'volume', id });

@@ -1,40 +1,139 @@
 import type { Volume } from '../../src/api/volume.ts';
-import type { Reader } from '../store.ts';
-import { findAttachments, findAttachmentsOf } from '../tables/attachments.ts';
-import { findGrants, type GrantRecord, listGrants } from '../tables/tenancy/grants.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
+import { findAttachments, listAttachmentsOf, type ShownAttachment } from '../tables/attachments.ts';
+import {
+  type AcceptedGrants,
+  findGrants,
+  type GrantRecord,
+  listGrants,
+  listGrantsOf,
+} from '../tables/grants.ts';
+import { readAllInPieces } from '../tables/paging.ts';
 import { findVolume, listVolumes, type VolumeRecord } from '../tables/volumes.ts';
-import { toVolume } from './record.ts';
+import { findEntry, isAccepted } from '../callers/access.ts';
+import type { EnrolledClusters } from '../callers/cluster.ts';
+import { type KnownGrant, toVolume } from './record.ts';
 
-/** The volume as its owner sees it, or as the cluster does that has the grant. */
-export async function showVolume(reader: Reader, record: VolumeRecord, grant?: GrantRecord): Promise<Volume> {
-  const attachments = await findAttachments(reader, record.id);
-  if (grant) return toVolume(record, attachments, { viewer: grant.cluster, grants: [grant] });
-  return toVolume(record, attachments, record.shared ? { grants: await grantsOf(reader, record) } : {});
+type ShowOptions = Pick<ServiceOptions, 'engine' | 'clusters'>;
+
+/**
+ * Facts about a volume that are already read: a cluster's grant of it, and the attachments of
+ * that cluster.
+ */
+type KnownRelations = {
+  readonly grant?: GrantRecord | undefined;
+  readonly attachments?: readonly ShownAttachment[] | undefined;
+};
+
+/** Shows the volume as its owner sees it, or, with a grant, as the grantee does. */
+export async function showVolume(
+  options: ShowOptions,
+  record: VolumeRecord,
+  { grant, ...known }: KnownRelations = {},
+): Promise<Volume> {
+  const viewer = grant?.cluster ?? record.cluster;
+  const attachments = known.attachments ?? (await findAttachments(options.engine.reader, record.id, viewer));
+  if (!grant) return toVolume(record, attachments, { grants: await grantsOf(options, record) });
+  return toVolume(record, attachments, { viewer, grants: [{ ...grant, isAccepted: true }] });
 }
 
-/** At most `limit` of the cluster's volumes, and of those that are shared with it, whose ids come after `afterId`, by id. */
-export async function showVolumes(
-  reader: Reader,
-  query: Parameters<typeof listVolumes>[1],
-): Promise<readonly Volume[]> {
-  const records = await listVolumes(reader, query);
-  const attachments = await findAttachmentsOf(reader, records);
-  const volumes: Volume[] = [];
-  for (const record of records)
-    volumes.push(
-      toVolume(record, attachments.get(record.id) ?? [], { grants: await grantsOf(reader, record) }),
-    );
+/** Runs a piece of work in its own time slice. */
+type RunInSlice = <T>(piece: () => Promise<T>) => Promise<T>;
+
+/**
+ * Yields at most `limit` volumes that the cluster sees, by id after `afterId`. A time slice reads a bounded
+ * number of rows, however many attachments and grants the volumes have.
+ */
+export async function* showVolumes(
+  options: ShowOptions,
+  query: AcceptedGrants,
+  take: RunInSlice,
+): AsyncGenerator<Volume, void> {
+  const { cluster } = query;
+  const visible = await take(() => listVisible(options, query));
+  const records = visible.map(({ record }) => record);
+  const readRelations = createRelations(options, records, { cluster, take });
+  for (const { record, grant } of visible) {
+    const { attachments, grants } = await readRelations(record);
+    yield grant
+      ? toVolume(record, attachments, { viewer: cluster, grants: [{ ...grant, isAccepted: true }] })
+      : toVolume(record, attachments, { grants });
+  }
+}
+
+type VisibleVolume = { readonly record: VolumeRecord; readonly grant?: GrantRecord };
+
+/** Returns at most `limit` volumes that the cluster owns or has accepted, by id. */
+async function listVisible(
+  { engine: { reader } }: ShowOptions,
+  query: AcceptedGrants,
+): Promise<readonly VisibleVolume[]> {
+  const visible: VisibleVolume[] = (await listVolumes(reader, query)).map(record => ({ record }));
   for (const grant of await listGrants(reader, query)) {
     const record = await findVolume(reader, grant.volumeId);
-    if (record) volumes.push(await showVolume(reader, record, grant));
+    if (record) visible.push({ record, grant });
   }
-  return volumes.sort((one, other) => (one.id < other.id ? -1 : 1)).slice(0, query.limit);
+  return visible.sort((one, other) => (one.record.id < other.record.id ? -1 : 1)).slice(0, query.limit);
 }
 
-/** With whom the volume is shared. */
-export async function grantsOf(
-  reader: Reader,
+/** The maximum number of attachments, or grants, that one time slice reads. */
+const rowsPerSlice = 250;
+
+/**
+ * Returns a function that reads the attachments and grants of a volume. Call it for the volumes in the order
+ * of their ids. With a cluster, it reads only attachments to the cluster's nodes and grants of the cluster's
+ * own volumes.
+ */
+export function createRelations(
+  { engine: { reader }, clusters }: ShowOptions,
+  volumes: readonly VolumeRecord[],
+  { cluster, take }: { readonly cluster?: string; readonly take: RunInSlice },
+) {
+  const shared = volumes.filter(one => one.shared && one.cluster === (cluster ?? one.cluster));
+  const nextAttachments = createRows<ShownAttachment>(volumes, (ids, last, limit) =>
+    take(() => listAttachmentsOf(reader, ids, { cluster, last, limit })),
+  );
+  const nextGrants = createRows<GrantRecord>(shared, (ids, last, limit) =>
+    take(() => listGrantsOf(reader, ids, { last, limit })),
+  );
+  return async ({ id }: VolumeRecord) => ({
+    attachments: await nextAttachments(id),
+    grants: (await nextGrants(id)).map(grant => toKnownGrant(clusters, grant)),
+  });
+}
+
+type ReadRows<R> = (ids: readonly string[], last: R | undefined, limit: number) => Promise<readonly R[]>;
+
+/**
+ * Returns a function that reads the rows of a volume. Call it for the volumes in their order; `read` must
+ * order the rows by volume.
+ */
+function createRows<R extends { readonly volumeId: string }>(
+  volumes: readonly VolumeRecord[],
+  read: ReadRows<R>,
+) {
+  const ids = volumes.map(({ id }) => id);
+  const rows = readAllInPieces<R>((last, limit) => read(ids, last, limit), rowsPerSlice);
+  let next: IteratorResult<R, void> | undefined;
+  return async (volumeId: string): Promise<readonly R[]> => {
+    const own: R[] = [];
+    if (ids.length === 0) return own;
+    next ??= await rows.next();
+    for (; !next.done && next.value.volumeId === volumeId; next = await rows.next()) own.push(next.value);
+    return own;
+  };
+}
+
+/** Finds the clusters that the volume is shared with, and whether each has accepted. */
+async function grantsOf(
+  { engine, clusters }: ShowOptions,
   { id, shared }: VolumeRecord,
-): Promise<readonly GrantRecord[]> {
-  return shared ? findGrants(reader, id) : [];
+): Promise<readonly KnownGrant[]> {
+  const grants = shared ? await findGrants(engine.reader, id) : [];
+  return grants.map(grant => toKnownGrant(clusters, grant));
+}
+
+function toKnownGrant(clusters: EnrolledClusters, grant: GrantRecord): KnownGrant {
+  const { cluster, access } = grant;
+  return { cluster, access, isAccepted: isAccepted(grant, findEntry(clusters, cluster) ?? {}) };
 }

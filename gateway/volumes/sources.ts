@@ -1,22 +1,23 @@
-import { type Encryption, encryptionOf } from '../../src/api/filesystems.ts';
+import type { ExistingFilesystem } from '../../src/api/filesystems/candidates.ts';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
-import type { VolumeSource as AskedSource } from '../../src/api/volume.ts';
+import type { VolumeSource as RequestedSource } from '../../src/api/volume.ts';
 import type { VolumeSource } from '../backend.ts';
 import { featuresOf } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
 import { toKnownSnapshot } from '../snapshots/record.ts';
 import type { Reader, Sql } from '../store.ts';
-import { findAttachments } from '../tables/attachments.ts';
+import { isWritable } from '../tables/attachments.ts';
 import type { Resource } from '../tables/claims.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
-import { notFoundProblem } from '../tenancy/ownership.ts';
+import { notFoundProblem } from '../callers/ownership.ts';
+import { filesystemOfSource, requireSameContent } from './filesystem.ts';
 import { toKnownVolume } from './record.ts';
 
-/** What is recorded of a source; NOT_FOUND when there is nothing. */
+/** Finds the record of a source. NOT_FOUND when there is none. */
 export async function requireSource(
   sql: Reader,
-  source: AskedSource,
+  source: RequestedSource,
 ): Promise<SnapshotRecord | VolumeRecord> {
   const found =
     source.kind === 'snapshot'
@@ -26,28 +27,36 @@ export async function requireSource(
   return found;
 }
 
-/** INVALID_ARGUMENT when the source is in another pool, or the pool makes no volumes from its kind. */
-export function requireSourceOffered({ name, backend }: Pool, source: AskedSource, sourcePool: string): void {
+/**
+ * Throws INVALID_ARGUMENT when the source is in another pool, or the pool cannot create volumes from its
+ * kind.
+ */
+export function requireSourceOffered(
+  { name, backend }: Pool,
+  source: RequestedSource,
+  sourcePool: string,
+): void {
   const { kind, id } = toResource(source);
   if (sourcePool !== name)
     throw invalidProblem(
-      `parameters.pool: ${kind} "${id}" is in pool "${sourcePool}", and so is what is made from it, not in pool "${name}"`,
+      `parameters.pool: ${kind} "${id}" is in pool "${sourcePool}", so its copies cannot be in pool "${name}"`,
     );
   if (!featuresOf(backend).includes(kind === 'snapshot' ? 'restore' : 'clone'))
-    throw invalidProblem(`pool "${name}" makes no volumes from a ${kind}`);
+    throw invalidProblem(`pool "${name}" cannot create a volume from a ${kind}`);
 }
 
 /**
- * The source of a volume in state creating, which keeps it. NOT_FOUND when missing, ABORTED when it is not ready, INVALID_ARGUMENT
- * where one of the two is encrypted and the other is not.
+ * Finds the source of a volume in state `creating`, which keeps the source from being deleted. NOT_FOUND when
+ * it is missing, ABORTED when it is not ready, INVALID_ARGUMENT when its encryption or filesystem is not the
+ * requested one.
  */
 export async function findSource(
   sql: Sql,
   { id, source, spec }: Pick<VolumeRecord, 'id' | 'source' | 'spec'>,
-): Promise<VolumeSource | undefined> {
-  if (!source) return undefined;
+): Promise<FoundSource> {
+  if (!source) return {};
   const { kind } = source;
-  // Asked for together, they take one way to a database that is reached over a network.
+  // Statements that are sent together take only one round trip to a database on the network.
   const [found, attachedForWriting] = await Promise.all([
     requireSource(sql, source),
     source.kind === 'volume' && isWritable(sql, source.volumeId),
@@ -55,50 +64,42 @@ export async function findSource(
   if (found.id === id && kind === 'volume') throw notFoundProblem({ kind, id });
   if (found.state !== 'ready')
     throw new Problem('ABORTED', `${kind} "${found.id}" is not ready: it is ${found.state}`);
-  requireSameEncryption(encryptionOf(spec.parameters), found);
-  if ('volumeId' in found) return { kind: 'snapshot', snapshot: toKnownSnapshot(found) };
-  return { kind: 'volume', volume: toKnownVolume(found), attachedForWriting };
+  requireSameContent(spec, found);
+  const filesystem = filesystemOfSource(found);
+  if ('volumeId' in found)
+    return { source: { kind: 'snapshot', snapshot: toKnownSnapshot(found) }, filesystem };
+  return { source: { kind: 'volume', volume: toKnownVolume(found), attachedForWriting }, filesystem };
 }
 
-/** A copy has all that its source has, the header with the keys included. */
-function requireSameEncryption(asked: Encryption | undefined, found: SnapshotRecord | VolumeRecord): void {
-  const { id } = found;
-  const own = 'volumeId' in found ? found.encryption : encryptionOf(found.spec.parameters);
-  if (own !== asked)
-    throw invalidProblem(
-      `parameter "encryption" is ${asked ? `"${asked}"` : 'not given'}, and the source "${id}" is ${own ? `encrypted with "${own}"` : 'not encrypted'}: a copy is as its source is`,
-    );
-}
+/** The source of a volume, and the filesystem on it if that is known. */
+type FoundSource = {
+  readonly source?: VolumeSource;
+  readonly filesystem?: ExistingFilesystem | undefined;
+};
 
-/** How many bytes the source has. */
+/** Returns the size of the source, in bytes. */
 export function sizeOfSource(source: VolumeSource | undefined): number {
   if (!source) return 0;
   return source.kind === 'snapshot' ? source.snapshot.sizeBytes : source.volume.sizeBytes;
 }
 
-/** True when some node can write to the volume, or will or could. */
-export async function isWritable(sql: Reader, volumeId: string): Promise<boolean> {
-  return (await findAttachments(sql, volumeId)).some(({ readonly }) => !readonly);
-}
-
-/** FAILED_PRECONDITION while something is made from the volume or snapshot that still needs it. */
+/** Throws FAILED_PRECONDITION while a copy or snapshot that is in progress still needs the volume or snapshot. */
 export async function requireUnneeded(sql: Reader, { kind, id }: Resource): Promise<void> {
-  const source: AskedSource =
+  const source: RequestedSource =
     kind === 'volume' ? { kind, volumeId: id } : { kind: 'snapshot', snapshotId: id };
   const needing = "and state in ('creating', 'processing') limit 1";
-  const [[made], [unready]] = await Promise.all([
-    volumeTable.select(sql, { source, state: 'creating' }, 'limit 1'),
+  const [[copy], [unready]] = await Promise.all([
+    volumeTable.select(sql, { source }, "and state = 'creating' limit 1"),
     kind === 'volume' ? snapshotTable.select(sql, { volumeId: id }, needing) : [],
   ]);
-  if (!made && !unready) return;
-  const reason = made
-    ? `volume "${made.id}" is being made from it`
+  if (!copy && !unready) return;
+  const reason = copy
+    ? `volume "${copy.id}" is being created from it`
     : `snapshot "${unready?.id}" is not ready`;
-  throw preconditionProblem(`${kind} "${id}" is needed: ${reason}`);
+  throw preconditionProblem(`${kind} "${id}" is in use: ${reason}`);
 }
 
-/** The source as what can be claimed. */
-export function toResource(source: AskedSource): Resource {
+export function toResource(source: RequestedSource): Resource {
   return source.kind === 'snapshot'
     ? { kind: 'snapshot', id: source.snapshotId }
     : { kind: 'volume', id: source.volumeId };

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import {
+  driverOf,
   encryptionOf,
   requireFormatOptions,
   filesystemNames,
@@ -8,12 +9,14 @@ import {
   isFilesystemName,
   isForNodes,
 } from '../../src/api/filesystems.ts';
+import { candidatesOf } from '../../src/api/filesystems/candidates.ts';
+import { mountOptionFault, shareProtocols, type MountKind } from '../../src/api/filesystems/mount-options.ts';
 import { invalidProblem, Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import type { Backend } from '../backend.ts';
 import type { Pool } from '../pools/pools.ts';
 
-/** What all of them read; INVALID_ARGUMENT says at once what any of them refuses, so that a class is mended in one go. */
+/** Runs all reads. INVALID_ARGUMENT joins their faults, so that a user can correct all of them at once. */
 export function readAll<T extends Readonly<Record<string, unknown>>>(reads: {
   readonly [K in keyof T]: () => T[K];
 }): T {
@@ -31,39 +34,103 @@ export function readAll<T extends Readonly<Record<string, unknown>>>(reads: {
   return Object.fromEntries(entries) as T;
 }
 
-/** True for what never writes. */
+/** Returns true for a mode that never writes. */
 export function isForReaders({ accessMode }: Capability): boolean {
   return accessMode.endsWith('_READER_ONLY');
 }
 
-/** INVALID_ARGUMENT that names every capability that the pool does not offer, or not for a volume of these parameters. */
+/** The use of a volume. `isNew` is true for an empty one. */
+type VolumeUse = {
+  readonly isNew: boolean;
+  readonly parameters?: Readonly<Record<string, string>> | undefined;
+};
+
+/**
+ * Throws INVALID_ARGUMENT with every fault of the capabilities for a volume with these parameters in the
+ * pool.
+ */
 export function requireCapabilities(
   pool: Pool,
   capabilities: readonly Capability[],
-  parameters?: Readonly<Record<string, string>>,
+  { isNew, parameters }: VolumeUse,
 ): void {
-  requireEncryptable(pool, parameters, capabilities);
-  const details = capabilities.flatMap(one => capabilityProblem(pool, one)?.detail ?? []);
-  if (details.length > 0) throw invalidProblem([...new Set(details)].join('; '));
+  readAll({
+    encryption: () => requireEncryptable(pool, parameters, capabilities),
+    capabilities() {
+      const faults = [
+        ...capabilities.flatMap(one => capabilityFaults(pool, one, isNew)),
+        ...(pool.backend.areShares ? [] : contradictions(capabilities)),
+      ];
+      if (faults.length > 0) throw invalidProblem([...new Set(faults)].join('; '));
+    },
+  });
 }
 
-/** INVALID_ARGUMENT when the pool has no volumes that can be used so, filesystem included. */
-export function capabilityProblem(
-  { name, backend: { accessModes, accessTypes, areShares } }: Pool,
-  { accessMode, accessType, fsType = '' }: Capability,
-): Problem | undefined {
-  // Two nodes that write to a filesystem of their own making on one device destroy it.
+/**
+ * Returns the reasons why the pool has no volumes for this use, including filesystem and mount flags; empty
+ * if it has.
+ */
+export function capabilityFaults(pool: Pool, capability: Capability, isNew: boolean): readonly string[] {
+  const { name, backend } = pool;
+  const { accessModes, accessTypes, areShares } = backend;
+  const { accessMode, accessType } = capability;
+  // Two nodes that mount an ordinary filesystem of one device for writing destroy it.
   const isUnsafe = !areShares && accessType === 'mount' && accessMode === 'MULTI_NODE_MULTI_WRITER';
   const isOffered = accessModes.includes(accessMode) && accessTypes.includes(accessType);
-  if (isUnsafe || !isOffered)
-    return invalidProblem(`pool "${name}" does not offer ${accessMode} for volumes of type ${accessType}`);
-  // What a share may be asked for as, its backend knows.
-  if (areShares || fsType === '' || isFilesystemName(fsType)) return undefined;
-  const names = filesystemNames.join(', ');
-  return invalidProblem(`filesystem "${fsType}" is not one of ${names}`);
+  return [
+    ...(isUnsafe || !isOffered
+      ? [`pool "${name}" does not offer ${accessMode} for volumes of type ${accessType}`]
+      : []),
+    ...(accessType === 'mount' ? mountFaults(pool, capability, isNew) : []),
+  ];
 }
 
-/** The backend's parameters with those for nodes (`fs.…`, `encryption`). INVALID_ARGUMENT names what is wrong. */
+/** Returns the faults of a requested filesystem and of its mount flags. */
+function mountFaults(
+  { name, backend }: Pool,
+  { fsType = '', mountFlags = [] }: Capability,
+  isNew: boolean,
+): readonly string[] {
+  const kinds: readonly MountKind[] = backend.areShares ? shareKindsOf(backend) : filesystemNames;
+  const named = backend.areShares ? kinds.find(kind => kind === fsType) : driverOf(fsType);
+  const isMakeable = !isNew || backend.areShares || isFilesystemName(fsType);
+  const isKnown = fsType === '' || (named !== undefined && isMakeable);
+  const flags = mountOptionFault(mountFlags, named === undefined ? kinds : [named], showFlag);
+  return [
+    ...(isKnown
+      ? []
+      : [
+          `filesystem "${fsType}" is not one of ${kinds.join(', ')}, which volumes of pool "${name}" can have`,
+        ]),
+    ...(flags === undefined ? [] : [flags]),
+  ];
+}
+
+/** The number of characters of a mount flag in a message. */
+const maxFlag = 64;
+
+/** Shows a mount flag without its value, which may be secret. */
+function showFlag(flag: string): string {
+  const [name = '', ...value] = flag.split('=', 2);
+  return `${name.slice(0, maxFlag).toWellFormed()}${value.length > 0 ? '=…' : ''}`;
+}
+
+/** Returns the protocols of the pool's shares; all of them if unknown. */
+function shareKindsOf({ attachmentBounds }: Backend): readonly MountKind[] {
+  const known = shareProtocols.filter(one => attachmentBounds?.protocols.includes(one));
+  return known.length > 0 ? known : shareProtocols;
+}
+
+/** Returns a fault if the uses need more than one filesystem, because a volume has only one. */
+function contradictions(capabilities: readonly Capability[]): readonly string[] {
+  const drivers = new Set(capabilities.flatMap(({ fsType = '' }) => driverOf(fsType) ?? []));
+  return drivers.size > 1 ? [`a volume has one filesystem, not ${[...drivers].join(' and ')} at once`] : [];
+}
+
+/**
+ * Reads the backend's parameters and those for nodes (`fs.…`, `encryption`). INVALID_ARGUMENT names the
+ * faults.
+ */
 export function readVolumeParameters(
   pool: Pool,
   parameters: Readonly<Record<string, string>>,
@@ -79,7 +146,10 @@ export function readVolumeParameters(
   return { ...known, ...options, ...(encryption && { encryption }) };
 }
 
-/** How nodes encrypt such a volume; INVALID_ARGUMENT where they cannot, as where each of several would do it by itself. */
+/**
+ * Returns the encryption that nodes apply. INVALID_ARGUMENT when they cannot, for example because several
+ * nodes would encrypt independently.
+ */
 function requireEncryptable(
   { name, backend: { areShares } }: Pool,
   parameters: Readonly<Record<string, string>> | undefined,
@@ -93,12 +163,12 @@ function requireEncryptable(
     );
   if (capabilities.some(({ accessMode }) => accessMode === 'MULTI_NODE_MULTI_WRITER'))
     throw invalidProblem(
-      'parameter "encryption": what several nodes write to cannot be encrypted by each of them',
+      'parameter "encryption": a volume that several nodes write to cannot be encrypted, because each node would encrypt it independently',
     );
   return encryption;
 }
 
-/** INVALID_ARGUMENT for options that no filesystem of such a volume takes. */
+/** Throws INVALID_ARGUMENT for options that no filesystem of such a volume takes. */
 function requireFormatted(
   { name, backend: { areShares } }: Pool,
   options: FormatOptions,
@@ -110,14 +180,17 @@ function requireFormatted(
     capabilities.length === 0 || capabilities.some(({ accessType }) => accessType === 'mount');
   if (areShares || !isFormatted)
     throw invalidProblem(
-      `parameter "${given.join('", "')}" is for a new filesystem, and ${isFormatted ? `no volume of pool "${name}" gets one` : 'a block volume gets none'}`,
+      `parameter "${given.join('", "')}" is for a new filesystem, and ${isFormatted ? `volumes of pool "${name}" have none` : 'a block volume has none'}`,
     );
-  const asked = capabilities.map(({ fsType = '' }) => fsType).filter(isFilesystemName);
-  if (asked.length === 0) requireFormatOptions(options);
-  readAll(Object.fromEntries(asked.map(one => [one, () => requireFormatOptions(options, one)])));
+  const drivers = capabilities.flatMap(({ fsType = '' }) => driverOf(fsType) ?? []);
+  if (drivers.length === 0) requireFormatOptions(options);
+  readAll(Object.fromEntries(drivers.map(one => [one, () => requireFormatOptions(options, one)])));
+  for (const { fsType, mountFlags } of capabilities)
+    if (fsType === undefined && candidatesOf({ mountFlags, formatOptions: options }).length === 0)
+      throw invalidProblem('no filesystem takes these mount flags together with these parameters "fs.…"');
 }
 
-/** The parameters as the backend's schema reads them; INVALID_ARGUMENT names what is unknown or wrong. */
+/** Reads parameters by the backend's schema. INVALID_ARGUMENT names unknown and wrong ones. */
 export function readParameters(
   schema: Backend['parameters'],
   parameters: Readonly<Record<string, string>> = {},
@@ -126,17 +199,17 @@ export function readParameters(
   return { ...readBy(schema, parameters, root) };
 }
 
-/** A new volume's mutable parameters likewise; INVALID_ARGUMENT when there are some and the pool takes none. */
+/** Reads a new volume's mutable parameters. INVALID_ARGUMENT when the pool takes none. */
 export function readMutableParameters(
   { name, backend: { modification } }: Pool,
   parameters: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
   if (modification) return readParameters(modification.parameters, parameters, 'mutableParameters');
   if (Object.keys(parameters).length === 0) return {};
-  throw invalidProblem(`mutableParameters: pool "${name}" has none`);
+  throw invalidProblem(`mutableParameters: pool "${name}" has no mutable parameters`);
 }
 
-/** All that is wrong, each as `path: what`. Values are not shown: some may be secret. */
+/** Lists all faults, each as `path: fault`. Values are not shown, because some may be secret. */
 export function describeIssues(
   { issues }: z.ZodError,
   locate: (path: readonly PropertyKey[]) => string,
@@ -151,15 +224,16 @@ export function describeIssues(
   });
 }
 
-/** So much is said of what is wrong, in characters: more would be the work of milliseconds, in an answer and in a log. */
-const mostDetail = 4_096;
+/** The number of characters of a message about faults. A longer one would take milliseconds to answer and log. */
+const maxDetail = 4_000;
 
-/** What the schema reads; INVALID_ARGUMENT names all that is wrong, by its path from `root`, as far as there is room. */
+/**
+ * Reads a value by the schema. INVALID_ARGUMENT lists the faults with their paths from `root`, as far as
+ * there is room.
+ */
 export function readBy<T>(schema: z.ZodType<T>, value: unknown, root: string): T {
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
   const detail = describeIssues(error, path => [root, ...path].join('.')).join('; ');
-  throw invalidProblem(
-    detail.length > mostDetail ? `${detail.slice(0, mostDetail).toWellFormed()} …` : detail,
-  );
+  throw invalidProblem(detail.length > maxDetail ? `${detail.slice(0, maxDetail).toWellFormed()} …` : detail);
 }

@@ -3,42 +3,65 @@ import { Problem } from '../../src/api/problem.ts';
 import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
+import { attachmentTable, listAttachments, type ShownAttachment } from '../tables/attachments.ts';
+import { fromPageToken, type PageQuery, readAllInPieces, readPage } from '../tables/paging.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
-import { hasAccess, notOwnerProblem, requireGranted } from '../tenancy/access.ts';
-import type { Cluster } from '../tenancy/cluster.ts';
+import { hasAccess, notOwnerProblem, requireGranted } from '../callers/access.ts';
+import type { Cluster } from '../callers/cluster.ts';
 import { createVolume } from './create.ts';
 import { deleteVolume, undoVolume } from './delete.ts';
 import { requireVisible, toKnownVolume, toVolume } from './record.ts';
 import { showVolume, showVolumes } from './show.ts';
 import { isForReaders, readAll, readMutableParameters, requireCapabilities } from './validate.ts';
 
-/** Makes the volumes of all clusters; each call names the cluster that asks, and another's volumes are not there for it. */
+/**
+ * Up to so many attachments are read together with their volume. More are read in their own time slices.
+ */
+const fewAttachments = 50;
+
+/**
+ * Makes the volumes of all clusters. Each call names the calling cluster, which does not see other clusters'
+ * volumes.
+ */
 export function createVolumes(options: ServiceOptions) {
-  const { engine, pools, turns } = options;
+  const { engine, pools, slices } = options;
+
+  /** Reads the cluster's own attachments of the volume, a few at a time. */
+  function readAttachments(cluster: Cluster, volumeId: string): Promise<readonly ShownAttachment[]> {
+    const own = { volumeId, cluster: cluster.name };
+    const pieces = readAllInPieces<ShownAttachment>((last, limit) =>
+      slices.take(cluster, () =>
+        listAttachments(engine.reader, own, { afterNodeId: last?.nodeId ?? '', limit }),
+      ),
+    );
+    return Array.fromAsync(pieces);
+  }
 
   return {
-    /** The cluster's own, or one that is shared with it. */
+    /** Returns the cluster's own volume, or one that is shared with it. */
     async get(cluster: Cluster, id: string): Promise<Volume> {
       const { volume, grant } = await requireVisible(engine.reader, cluster, id);
-      return showVolume(engine.reader, volume, grant);
+      const some = { same: { volumeId: id }, max: fewAttachments + 1 };
+      const isAtMany = (await attachmentTable.count(engine.reader, some)) > fewAttachments;
+      const attachments = isAtMany ? await readAttachments(cluster, id) : undefined;
+      const show = (): Promise<Volume> => showVolume(options, volume, { grant, attachments });
+      return isAtMany || volume.shared ? slices.take(cluster, show) : show();
     },
 
-    /** Creates the volume, or finds that it is there and fits; `created` is false then. */
+    /** Creates the volume, or finds an existing one that fits. `created` is false for an existing one. */
     async create(cluster: Cluster, id: string, spec: VolumeSpec) {
       const { record, created } = await createVolume(options, { cluster, id, spec });
-      return { volume: created ? toVolume(record, []) : await showVolume(engine.reader, record), created };
+      return { volume: created ? toVolume(record, []) : await showVolume(options, record), created };
     },
 
-    /** The cluster's own, and those that are shared with it. */
+    /** Lists the cluster's own volumes and the volumes shared with it. */
     async list(cluster: Cluster, { limit, pageToken }: PageQuery): Promise<VolumePage> {
-      // The last volume of a page may be another's: the token itself names the cluster.
+      // The last volume of a page may be another cluster's, so the token names the cluster.
       const list = `volumes/${cluster.name}` as const;
       const afterId = fromPageToken(undefined, pageToken, list);
+      const of = { cluster: cluster.name, sharesFrom: cluster.sharesFrom ?? [] };
       const { entries, ...rest } = await readPage({ afterId, limit, list }, (after, count) =>
-        turns.take(cluster, () =>
-          showVolumes(engine.reader, { cluster: cluster.name, afterId: after, limit: count }),
-        ),
+        showVolumes(options, { ...of, afterId: after, limit: count }, piece => slices.take(cluster, piece)),
       );
       return { volumes: entries, ...rest };
     },
@@ -53,29 +76,30 @@ export function createVolumes(options: ServiceOptions) {
       try {
         if (grant) for (const one of capabilities) requireGranted(grant, isForReaders(one));
         readAll({
-          capabilities: () => requireCapabilities(pool, capabilities, record.spec.parameters),
+          capabilities: () =>
+            requireCapabilities(pool, capabilities, { isNew: false, parameters: record.spec.parameters }),
           mutableParameters: () => readMutableParameters(pool, mutableParameters),
         });
       } catch (error) {
         if (error instanceof Problem) return refuse(error.detail);
         throw error;
       }
-      const { pool: asked = record.pool, ...own } = parameters ?? {};
-      if (asked !== record.pool) return refuse(`volume "${id}" is in pool "${record.pool}"`);
+      const { pool: requested = record.pool, ...own } = parameters ?? {};
+      if (requested !== record.pool) return refuse(`volume "${id}" is in pool "${record.pool}"`);
       if (parameters && !sameJson(own, toKnownVolume(record).parameters))
         return refuse(`volume "${id}" was made with other parameters`);
       if (context && !sameJson(context, record.context)) return refuse(`volume "${id}" has another context`);
       return { confirmed: true };
     },
 
-    /** Deletes the volume; one that is not there is fine. */
+    /** Deletes the volume. If there is no such volume, nothing happens. */
     async delete(cluster: Cluster, id: string): Promise<void> {
       if (!(await hasAccess(engine.reader, cluster, id))) return;
       if (clusterOf(id) !== cluster.name) throw notOwnerProblem(id);
       await deleteVolume(options, id);
     },
 
-    /** Removes what was begun under this record and never finished; what is more than begun stays. */
+    /** Deletes the unfinished volume of this record. A finished volume stays. */
     async undo(record: VolumeRecord): Promise<void> {
       await options.operations.run(undoVolume(options.pools, record, ['creating', 'deleting']));
     },

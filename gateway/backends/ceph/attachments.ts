@@ -4,10 +4,13 @@ import { shutOut } from './clients.ts';
 import type { Image, ImageInfo, RbdPool } from './pool.ts';
 import { makeUser, removeUser, userOf } from './users.ts';
 
-/** How nodes speak with the cluster: by the first version of its messenger, or the second without or with encryption. */
+/**
+ * The protocol between nodes and cluster: messenger 1 (`legacy`), or messenger 2 without (`crc`) or with encryption
+ * (`secure`).
+ */
 export type Mode = 'legacy' | 'crc' | 'secure';
 
-/** Lets nodes reach images: each attachment by a user of CephX that may use one image. */
+/** Attaches images to nodes. Each attachment has a CephX user of its own that may use one image. */
 export function createAttachments(pool: RbdPool, mode: Mode): Required<Pick<Backend, 'attach' | 'detach'>> {
   return {
     async attach(volume, access) {
@@ -29,6 +32,7 @@ export function createAttachments(pool: RbdPool, mode: Mode): Required<Pick<Back
         image: name,
         imageId: info.id,
         user,
+        ...(access.mayReplay && { mayReplay: true }),
         secrets: { 'rbd-key': key },
       };
     },
@@ -44,11 +48,12 @@ export function createAttachments(pool: RbdPool, mode: Mode): Required<Pick<Back
   };
 }
 
-type Wanted = { readonly image: Image; readonly info: ImageInfo; readonly access: NodeAccess };
+type AccessTarget = { readonly image: Image; readonly info: ImageInfo; readonly access: NodeAccess };
 
 /**
- * What `profile rbd` has, but for one thing: whoever finds the lock of a client that died shuts that out, by its address, and of
- * addresses none that stands for a whole machine or for one of the cluster's own servers. Before Ceph 16 the command had another name.
+ * The monitor rights of `profile rbd`, with one restriction. A client that finds the lock of a dead client blocklists
+ * it by address. This user may blocklist only addresses of single clients, never a whole machine or one of the
+ * cluster's servers. Ceph before version 16 calls the command `blacklist`.
  */
 const monRights = [
   ...['mon', 'osd', 'pg'].map(service => `allow service ${service} r`),
@@ -57,16 +62,16 @@ const monRights = [
   ),
 ].join(', ');
 
-/** Rights in the objects of one image. */
-function capsOf(pool: RbdPool, { image, info, access }: Wanted): readonly string[] {
+/** The rights to the objects of one image. */
+function capsOf(pool: RbdPool, { image, info, access }: AccessTarget): readonly string[] {
   const on = (rights: string, { namespace }: Image, prefix: string): string =>
     `allow ${rights} pool=${pool.name} namespace=${namespace} object_prefix ${prefix}`;
   const osd = [
     on('rx', image, `rbd_id.${image.name}`),
-    // Whoever reads watches it as well.
+    // A reader also watches the header, which needs write access.
     on('rwx', image, `rbd_header.${info.id}`),
     on('rwx', image, `rbd_object_map.${info.id}`),
-    on(access.readonly ? 'rx' : 'rwx', image, `rbd_data.${info.id}.`),
+    on(access.readonly && !access.mayReplay ? 'rx' : 'rwx', image, `rbd_data.${info.id}.`),
   ];
   return ['mon', monRights, 'osd', osd.join(', ')];
 }
@@ -78,12 +83,15 @@ type Dump = {
   }[];
 };
 
-/** The cluster, and where its monitors answer in this mode; UNAVAILABLE where none does. */
+/** Reads the cluster's id and its monitors' addresses for this mode. UNAVAILABLE when no monitor has one. */
 export async function readMonitors(pool: Pick<RbdPool, 'askCeph'>, mode: Mode) {
   const { fsid = '', mons = [] } = (await pool.askCeph<Dump>('mon', 'dump')) ?? {};
   const type = mode === 'legacy' ? 'v1' : 'v2';
   const all = mons.flatMap(({ public_addrs: { addrvec } }) => addrvec);
   const monitors = all.filter(one => one.type === type).map(({ addr }) => addr);
-  if (monitors.length === 0) throw unavailableProblem(`no monitor has an address of type ${type}`);
+  if (monitors.length === 0)
+    throw unavailableProblem(
+      `no monitor of the Ceph cluster has an address of type ${type}; enable it, or set another "mode"`,
+    );
   return { fsid, monitors: monitors.slice(0, 16) };
 }

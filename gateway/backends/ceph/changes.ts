@@ -1,24 +1,24 @@
 import { preconditionProblem } from '../../../src/api/problem.ts';
 import type { Changes, Extent, KnownSnapshot } from '../../backend.ts';
 import { deletedOf, type RbdPool } from './pool.ts';
-import { findTaken } from './taken.ts';
+import { findSnapshotNotes } from './snapshot-notes.ts';
 
-/** Lists are asked for page by page, and a snapshot never changes: so many are held. */
-const mostHeld = 4;
+/** The number of lists in memory. A list is read page by page, and a snapshot never changes. */
+const maxCachedLists = 4;
 
 type Diff = readonly { readonly offset: number | string; readonly length: number | string }[];
 
-/** What `rbd diff` says of a pool's snapshots. */
+/** Reads the changed blocks of a pool's snapshots with `rbd diff`. */
 export function createChanges(pool: RbdPool): Changes {
-  const held = new Map<string, Promise<readonly Extent[]>>();
+  const cache = new Map<string, Promise<readonly Extent[]>>();
 
   function list(snapshot: KnownSnapshot, base?: KnownSnapshot): Promise<readonly Extent[]> {
     const key = JSON.stringify([snapshot.id, snapshot.nonce, base?.id, base?.nonce]);
-    const known = held.get(key) ?? read(pool, snapshot, base);
-    held.delete(key);
-    held.set(key, known);
-    for (const oldest of [...held.keys()].slice(0, -mostHeld)) held.delete(oldest);
-    known.catch(() => held.delete(key));
+    const known = cache.get(key) ?? read(pool, snapshot, base);
+    cache.delete(key);
+    cache.set(key, known);
+    for (const oldest of [...cache.keys()].slice(0, -maxCachedLists)) cache.delete(oldest);
+    known.catch(() => cache.delete(key));
     return known;
   }
 
@@ -37,11 +37,11 @@ function after(extents: readonly Extent[], fromOffset: number): readonly Extent[
 }
 
 async function read(pool: RbdPool, target: KnownSnapshot, base?: KnownSnapshot): Promise<readonly Extent[]> {
-  const [found] = await findTaken(pool, target);
-  const [from] = base ? await findTaken(pool, base) : [];
-  const isOneImage = !base || from?.image.name === found?.image.name;
-  if (!found || !isOneImage)
-    throw preconditionProblem(`snapshots "${base?.id}" and "${target.id}" are not of one image`);
+  const [found] = await findSnapshotNotes(pool, target);
+  const [from] = base ? await findSnapshotNotes(pool, base) : [];
+  const haveOneImage = !base || from?.image.name === found?.image.name;
+  if (!found || !haveOneImage)
+    throw preconditionProblem(`snapshots "${base?.id}" and "${target.id}" belong to different images`);
   const since = from ? ['--from-snap', from.name] : [];
   for (const image of [found.image, deletedOf(found.image)]) {
     const spec = `${pool.specOf(image)}@${found.name}`;

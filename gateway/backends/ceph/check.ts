@@ -4,39 +4,40 @@ import { readDataPool } from './shares/filesystem.ts';
 import { createCommands, invalid, missing, type Commands, type Login } from './commands.ts';
 
 const connectSeconds = 10;
-/** Their own time is up first, where they can be asked at all. */
+/** Longer than the commands' own time limit, which then gives the better error. */
 const timeoutMs = (connectSeconds + 10) * 1_000;
-/** The system's numbers for who may not, for whom a monitor does not take, and for who was not answered. */
+/** Exit statuses (errno): the user lacks a right, a monitor rejects the key, no monitor answers. */
 const [notPermitted, denied, timedOut] = [1, 13, 110] as const;
 const ends = [notPermitted, missing, denied, invalid, timedOut];
 
-/** Where a pool or a filesystem is, and how nodes are to reach it. */
-export type Wanted = Login & {
+/** The pool or filesystem to check, and the protocol of its nodes. */
+export type PoolLocation = Login & {
   readonly pool?: string | undefined;
   readonly filesystem?: string | undefined;
   readonly mode: Mode;
 };
 
 /**
- * What stands between this machine and a pool, one line each: programs, files, the cluster, the pool. The cluster is asked once nothing
- * is missing here, and changed by nothing. Throws UNAVAILABLE for what a command does not tell.
+ * Reports the obstacles between this machine and a pool, one line each: programs, files, the cluster, the pool. It
+ * queries the cluster only if nothing is missing on this machine, and changes nothing. UNAVAILABLE when a command
+ * fails for another reason.
  */
-export async function checkPool(wanted: Wanted): Promise<readonly string[]> {
-  const { conf, keyring } = wanted;
-  const commands = createCommands(wanted);
-  const here = await Promise.all([
+export async function checkPool(location: PoolLocation): Promise<readonly string[]> {
+  const { conf, keyring } = location;
+  const commands = createCommands(location);
+  const localFaults = await Promise.all([
     commands.lacks(),
     fileFaults(conf, 'the configuration of the cluster'),
     fileFaults(keyring, "the user's keyring"),
   ]);
-  const faults = here.flat();
+  const faults = localFaults.flat();
   if (faults.length > 0) return faults;
-  const unreached = await clusterFaults(commands, wanted);
-  if (unreached.length > 0) return unreached;
-  await readMonitors(commands, wanted.mode);
-  return wanted.filesystem === undefined
-    ? poolFaults(commands, wanted)
-    : filesystemFaults(commands, wanted.filesystem);
+  const clusterFaultsFound = await clusterFaults(commands, location);
+  if (clusterFaultsFound.length > 0) return clusterFaultsFound;
+  await readMonitors(commands, location.mode);
+  return location.filesystem === undefined
+    ? poolFaults(commands, location)
+    : filesystemFaults(commands, location.filesystem);
 }
 
 async function fileFaults(path: string, what: string): Promise<readonly string[]> {
@@ -46,20 +47,23 @@ async function fileFaults(path: string, what: string): Promise<readonly string[]
   );
 }
 
-/** `ceph` ends with 1 for whatever keeps it from the cluster; `rbd` tells why. */
-async function clusterFaults(commands: Commands, wanted: Wanted): Promise<readonly string[]> {
+/**
+ * Explains why the cluster is out of reach. `ceph` exits with 1 for every reason, so the exit status of `rbd`
+ * decides.
+ */
+async function clusterFaults(commands: Commands, location: PoolLocation): Promise<readonly string[]> {
   const args = ['--connect-timeout', String(connectSeconds), 'mon', 'dump'];
   const { status } = await commands.ceph(args, { fine: ends, timeoutMs });
   if (status === 0) return [];
-  const { conf, keyring, user } = wanted;
-  const why = await namespaceStatus(commands, wanted.pool ?? '');
+  const { conf, keyring, user } = location;
+  const why = await namespaceStatus(commands, location.pool ?? '');
   if (why === timedOut) return [`no monitor of "${conf}" answered within ${connectSeconds} s`];
-  if (why === denied) return [`the cluster does not take the key of user "${user}" in "${keyring}"`];
+  if (why === denied) return [`the cluster rejects the key of user "${user}" in "${keyring}"`];
   if (why === missing) return [`"${conf}" names no monitors`];
-  return [`"${keyring}" holds no key of user "${user}", or "${conf}" is no configuration of Ceph`];
+  return [`"${keyring}" has no key of user "${user}", or "${conf}" is not a Ceph configuration`];
 }
 
-async function poolFaults(commands: Commands, { pool = '', user }: Wanted): Promise<readonly string[]> {
+async function poolFaults(commands: Commands, { pool = '', user }: PoolLocation): Promise<readonly string[]> {
   const status = await namespaceStatus(commands, pool);
   if (status === missing) return [`the cluster has no pool "${pool}"`];
   return status === 0 ? [] : [`user "${user}" may not use pool "${pool}"`];

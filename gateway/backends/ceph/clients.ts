@@ -3,14 +3,14 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import { missing } from './commands.ts';
 import type { Image, RbdPool } from './pool.ts';
 
-/** Longer than a ticket of CephX is good, which the cluster does not ask for back. */
+/** Longer than the lifetime of a CephX ticket, because the cluster does not revoke tickets. */
 export const blocklistSeconds = 24 * 3_600;
-/** How long a client may take to go. */
-export const gone = { everyMs: 250, timeoutMs: 30_000 };
+/** The polling of clients that are being shut out, in ms. */
+export const evictionPoll = { everyMs: 250, timeoutMs: 30_000 };
 
 type Locker = { readonly id: string; readonly locker: string; readonly address: string };
 
-/** Who has an image open, by the address that a client has for its life, and its locks. */
+/** Reads the clients that have an image open, and its locks. A client keeps its address for its life. */
 export async function readClients(pool: RbdPool, image: Image) {
   const spec = pool.specOf(image);
   type Status = { readonly watchers?: readonly { readonly address: string }[] };
@@ -20,9 +20,9 @@ export async function readClients(pool: RbdPool, image: Image) {
 }
 
 /**
- * Notes who has an image open, before something is done that takes its lock for a moment: a client that stood still since then,
- * and neither watches nor locks the image any more, is shut out all the same. Each has a note of its own, so that two who write
- * at the same time lose none.
+ * Records the clients that have an image open, before a command takes its lock for a moment. Afterwards a client that
+ * was paused meanwhile neither watches nor locks the image, but `shutOut` still finds its record. Each client has a
+ * record of its own, so that two concurrent writers lose none.
  */
 export async function rememberClients(pool: RbdPool, image: Image): Promise<void> {
   const { addresses } = await readClients(pool, image);
@@ -36,20 +36,21 @@ async function readRemembered(pool: RbdPool, image: Image): Promise<ReadonlySet<
   return new Set(keys.filter(key => key.startsWith(prefix)).map(key => key.slice(prefix.length)));
 }
 
-/** No image has a name with a slash in it. */
+/** The prefix of the keys of an image's client records. The slash ends the name, since no image's name contains one. */
 function prefixOf({ name }: Image): string {
   return `clients.${name}/`;
 }
 
 /**
- * Shuts out whoever has an image open, or had and may not know that it is over. Returns once nobody watches or locks it: an OSD that
- * serves the next client knows of it by then. UNAVAILABLE names who is left.
+ * Shuts out every client that has an image open, or had it open and may not know that it no longer has. Returns once
+ * no client watches or locks the image; the OSDs that serve the next client know the blocklist by then. UNAVAILABLE
+ * with the addresses that are left.
  */
 export async function shutOut(pool: RbdPool, image: Image): Promise<void> {
   const shut = new Set<string>();
   const remembered = await readRemembered(pool, image);
   let left = remembered;
-  const look = async (): Promise<true | undefined> => {
+  const checkClients = async (): Promise<true | undefined> => {
     const { addresses, lockers } = await readClients(pool, image);
     for (const address of left.union(addresses).difference(shut)) {
       await pool.ceph(['osd', 'blocklist', 'add', address, String(blocklistSeconds)]);
@@ -60,12 +61,12 @@ export async function shutOut(pool: RbdPool, image: Image): Promise<void> {
     left = addresses;
     return left.size === 0 || undefined;
   };
-  if (!(await poll(look, gone)))
+  if (!(await poll(checkClients, evictionPoll)))
     throw unavailableProblem(`image "${pool.specOf(image)}" is still open at ${[...left].join(', ')}`);
   await forget(pool, image, remembered);
 }
 
-/** Drops what was noted of an image's clients, once none of them can reach it. */
+/** Drops the records of an image's clients, once none of them can reach it. */
 export async function forgetClients(pool: RbdPool, image: Image): Promise<void> {
   await forget(pool, image, await readRemembered(pool, image));
 }

@@ -4,20 +4,24 @@ import { rememberClients } from './clients.ts';
 import { exists, missing } from './commands.ts';
 import { flatten } from './blocks.ts';
 import { deletedOf, requireImage, type Image, type RbdPool } from './pool.ts';
-import { findTaken } from './taken.ts';
-
-/** What nodes with Linux 5.3 or later know: by the lock the cluster knows who writes, and by the map which objects there are. */
-export const features = ['--image-feature', 'layering,exclusive-lock,object-map,fast-diff'] as const;
-/** Set on a copy when it is whole. */
-const wholeKey = 'fairlead.whole';
+import { findSnapshotNotes } from './snapshot-notes.ts';
 
 /**
- * A copy gets blocks of its own, so that who may use it needs no right in what it was made from. One that is not marked as whole
- * was interrupted, and no node has had it: what is a clone still gets its blocks, anything else is made anew.
+ * Image features of Linux 5.3 and later. The lock tells the cluster which client writes, the object map which objects
+ * exist.
+ */
+export const features = ['--image-feature', 'layering,exclusive-lock,object-map,fast-diff'] as const;
+/** The metadata key of a complete copy. */
+const completeKey = 'fairlead.whole';
+
+/**
+ * Fills an image with a copy of its source. The copy has blocks of its own, so that its users need no right to the
+ * source. An image without the complete mark is an interrupted copy that no node has had: a clone is completed,
+ * anything else is created anew.
  */
 export async function fill(pool: RbdPool, image: Image, source: VolumeSource): Promise<void> {
   const spec = pool.specOf(image);
-  const mark = await pool.rbd(['image-meta', 'get', spec, wholeKey], { fine: [missing] });
+  const mark = await pool.rbd(['image-meta', 'get', spec, completeKey], { fine: [missing] });
   if (mark.status === 0) return;
   if (!(await pool.inspect(image))?.parent) {
     await pool.rbd(['rm', '--no-progress', spec], { fine: [missing] });
@@ -25,19 +29,19 @@ export async function fill(pool: RbdPool, image: Image, source: VolumeSource): P
     else await cloneVolume(pool, image, source.volume);
   }
   await flatten(pool, image);
-  await pool.rbd(['image-meta', 'set', spec, wholeKey, 'true']);
+  await pool.rbd(['image-meta', 'set', spec, completeKey, 'true']);
 }
 
 async function cloneSnapshot(pool: RbdPool, image: Image, snapshot: VolumeRef): Promise<void> {
-  const [taken] = await findTaken(pool, snapshot);
-  if (!taken) throw preconditionProblem(`snapshot "${snapshot.id}" is missing`);
-  // The volume that it was taken of may be deleted.
-  for (const from of [taken.image, deletedOf(taken.image)])
-    if (await pool.inspect(from)) return clone(pool, `${pool.specOf(from)}@${taken.name}`, image);
+  const [note] = await findSnapshotNotes(pool, snapshot);
+  if (!note) throw preconditionProblem(`snapshot "${snapshot.id}" is missing`);
+  // The snapshot's volume may have been deleted.
+  for (const from of [note.image, deletedOf(note.image)])
+    if (await pool.inspect(from)) return clone(pool, `${pool.specOf(from)}@${note.name}`, image);
   throw preconditionProblem(`the image of snapshot "${snapshot.id}" is missing`);
 }
 
-/** By a snapshot that goes with the clone's need for it. */
+/** Clones a volume by a temporary snapshot, which is removed after the clone. */
 async function cloneVolume(pool: RbdPool, image: Image, volume: VolumeRef): Promise<void> {
   const source = await requireImage(pool, volume);
   const spec = `${pool.specOf(source)}@_clone.${image.name}`;
@@ -47,12 +51,12 @@ async function cloneVolume(pool: RbdPool, image: Image, volume: VolumeRef): Prom
   await pool.rbd(['snap', 'rm', '--no-progress', spec]);
 }
 
-/** Clones of version 2 need no protection of their snapshot, which may be deleted before them. */
+/** Clones a snapshot as version 2, so that the snapshot needs no protection and may be deleted before the clone. */
 async function clone(pool: RbdPool, snapshot: string, image: Image): Promise<void> {
   const args = ['clone', '--rbd-default-clone-format', '2', ...features, snapshot, pool.specOf(image)];
-  const made = await pool.rbd(args, { fine: [missing] });
-  if (made.status === 0) return;
-  // Of the two what may be missing rightly is the namespace of the clone.
+  const result = await pool.rbd(args, { fine: [missing] });
+  if (result.status === 0) return;
+  // Source and namespace may each be missing; only the namespace may be missing without a fault.
   await pool.makeNamespace(image.namespace);
   await pool.rbd(args);
 }

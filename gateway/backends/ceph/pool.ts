@@ -1,38 +1,44 @@
 import { clusterOf } from '../../../src/api/ids.ts';
 import { Problem } from '../../../src/api/problem.ts';
 import type { VolumeRef } from '../../backend.ts';
-import { requireId } from '../local/files.ts';
+import { requireId } from '../../local/files.ts';
 import { exists, missing, type Commands } from './commands.ts';
 
-/** A pool of a Ceph cluster, and how images are named in it. */
+/** A pool of a Ceph cluster, and the names of images in it. */
 export type RbdPool = ReturnType<typeof openPool>;
 
 /**
- * An image by its namespace, which is its cluster's, and its name. What has another nonce is another image, so that
- * `rbd create` alone decides who makes one.
+ * An image by its namespace, which belongs to one cluster, and its name. The name contains the nonce, so two records
+ * never share an image, and `rbd create` alone decides which call creates it.
  */
 export type Image = { readonly namespace: string; readonly name: string };
 
-/** What `rbd info` says of an image. Its id is in the names of all its objects, and no other image ever has it. */
+/** The output of `rbd info`. The id is part of the names of the image's objects, and is never reused. */
 export type ImageInfo = { readonly size: number; readonly id: string; readonly parent?: Parent };
-/** One line beside the images of a namespace. */
+/** A line of text that is stored beside the images of a namespace. */
 export type Note = { readonly namespace: string; readonly key: string; readonly text: string };
-/** What an image is a clone of. */
+/** The source of a clone. */
 export type Parent = { readonly pool: string; readonly pool_namespace?: string; readonly image: string };
 
 const prefix = 'fairlead.';
-/** Of an image that was deleted and that snapshots or clones still need, and of snapshots for a moment. No id's name begins so. */
-const ownPrefix = '_';
-/** Holds no data, and notes about images of its namespace as its metadata. No volume's name is without a dot. */
+/**
+ * The prefix of images of deleted volumes that snapshots or clones still need, and of temporary snapshots. No
+ * resource's name begins with it.
+ */
+const internalPrefix = '_';
+/**
+ * The image whose metadata are a namespace's notes; it holds no data. A volume's name has a dot, so no volume has
+ * this name.
+ */
 const notesName = 'notes';
 
-/** Opens it; nothing is done yet. */
+/** Opens a pool without any call to the cluster. */
 export function openPool(name: string, commands: Commands) {
   const { rbd, askRbd } = commands;
   const specOf = ({ namespace, name: image }: Image): string => `${name}/${namespace}/${image}`;
   const notesOf = (namespace: string): string => specOf({ namespace, name: notesName });
 
-  /** Makes a namespace, and what holds its notes; one that is there is fine. */
+  /** Creates a namespace and the image for its notes, unless they exist. */
   async function makeNamespace(namespace: string): Promise<void> {
     await rbd(['namespace', 'create', `${name}/${namespace}`], { fine: [exists] });
     const layout = ['--size', '1M', '--image-feature', 'layering'];
@@ -49,21 +55,21 @@ export function openPool(name: string, commands: Commands) {
     specOf,
     imagesOf,
     makeNamespace,
-    /** The namespaces that are this gateway's. */
+    /** Lists the namespaces that belong to this gateway. */
     async namespaces(): Promise<readonly string[]> {
       const all = (await askRbd<readonly { readonly name: string }[]>('namespace', 'ls', name)) ?? [];
       return all.map(one => one.name).filter(one => one.startsWith(prefix));
     },
-    /** The images that a reference names: one, whether it is there or not, or without a nonce all that have the id. */
+    /** Finds the images of a reference: with a nonce one, which may be missing, otherwise all that have the id. */
     async locate({ id, nonce }: VolumeRef): Promise<readonly Image[]> {
       const namespace = namespaceOf(id);
       if (nonce) return [imageOf({ id, nonce })];
       const names = await imagesOf(namespace);
       return names.flatMap(one => (idOf({ namespace, name: one }) === id ? { namespace, name: one } : []));
     },
-    /** Undefined for an image that is missing, or of which an interrupted command left a part. */
+    /** Reads an image's information. Undefined when it is missing, or when an interrupted command left only a part. */
     inspect: (image: Image): Promise<ImageInfo | undefined> => askRbd<ImageInfo>('info', specOf(image)),
-    /** All notes of a namespace, by their keys. */
+    /** Reads all notes of a namespace, by their keys. */
     async readNotes(namespace: string): Promise<ReadonlyMap<string, string>> {
       const notes = await askRbd<Readonly<Record<string, string>>>('image-meta', 'list', notesOf(namespace));
       return new Map(Object.entries(notes ?? {}));
@@ -80,39 +86,38 @@ export function openPool(name: string, commands: Commands) {
   };
 }
 
-/** The image of a volume that is there; NOT_FOUND for a missing one. */
+/** Finds the image of a volume; NOT_FOUND when it is missing. */
 export async function requireImage(pool: RbdPool, volume: VolumeRef): Promise<Image> {
   for (const image of await pool.locate(volume)) if (await pool.inspect(image)) return image;
   throw new Problem('NOT_FOUND', `the image of volume "${volume.id}" is missing`);
 }
 
-/** The namespace of a volume's or snapshot's cluster; INVALID_ARGUMENT for what is no id. */
+/** The namespace of the resource's cluster; INVALID_ARGUMENT for an invalid id. */
 export function namespaceOf(id: string, noun: 'volume' | 'snapshot' = 'volume'): string {
   return prefix + clusterOf(requireId(id, noun));
 }
 
-/** The image of a volume. */
 export function imageOf({ id, nonce }: Required<VolumeRef>): Image {
   return { namespace: namespaceOf(id), name: nameOf({ id, nonce }) };
 }
 
-/** What a resource is called in the namespace of its cluster. */
+/** The name of a resource in the namespace of its cluster. */
 export function nameOf({ id, nonce = '' }: VolumeRef): string {
   return `${id.slice(id.indexOf('.') + 1)}.${nonce}`;
 }
 
-/** The id of what has a name, or undefined for what is no volume nor snapshot. */
+/** The id of a resource by its name; undefined for other names. */
 export function idOf({ namespace, name }: Image): string | undefined {
   const end = name.lastIndexOf('.');
-  return end <= 0 || isOwn(name) ? undefined : `${namespace.slice(prefix.length)}.${name.slice(0, end)}`;
+  return end <= 0 || isInternal(name) ? undefined : `${namespace.slice(prefix.length)}.${name.slice(0, end)}`;
 }
 
-/** True for the name of what is no volume nor snapshot of anybody. */
-export function isOwn(name: string): boolean {
-  return name.startsWith(ownPrefix);
+/** True for a name that the gateway uses for itself, and no volume or snapshot has. */
+export function isInternal(name: string): boolean {
+  return name.startsWith(internalPrefix);
 }
 
-/** The image of a deleted volume, for as long as something needs it. */
+/** The name of an image after its volume is deleted, for as long as snapshots or clones need it. */
 export function deletedOf({ namespace, name }: Image): Image {
-  return { namespace, name: ownPrefix + name };
+  return { namespace, name: internalPrefix + name };
 }

@@ -4,45 +4,46 @@ import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
 import { rememberClients } from './clients.ts';
 import { exists, missing } from './commands.ts';
 import { deletedOf, nameOf, requireImage, type Image, type RbdPool } from './pool.ts';
-import { drop, findTaken, listTaken, note } from './taken.ts';
+import { drop, findSnapshotNotes, listSnapshotIds, writeSnapshotNote } from './snapshot-notes.ts';
 
 const tries = 3;
 
-type Member = { readonly asked: NewSnapshot; readonly image: Image };
+type Member = { readonly request: NewSnapshot; readonly image: Image };
 
 /**
- * The snapshots of a pool, which are those of the images themselves. (A snapshot of an `rbd group` can be neither cloned nor deleted
- * by itself before Ceph 19.)
+ * Manages a pool's snapshots as snapshots of its images. It uses no `rbd group`, because before Ceph 19 a snapshot of
+ * a group can be neither cloned nor deleted by itself.
  */
 export function createSnapshots(pool: RbdPool): Snapshots {
-  async function createGroup(asked: readonly NewSnapshot[]): Promise<readonly CreatedSnapshot[]> {
-    const found = await Promise.all(asked.map(one => findTaken(pool, one)));
-    const isWhole = found.every(([one]) => one?.isWhole);
-    if (!isWhole) {
-      // Members of an earlier try that did not end were taken at another time.
-      for (const one of asked) await dropAll(one);
-      await takeTogether(pool, asked);
+  async function createGroup(requests: readonly NewSnapshot[]): Promise<readonly CreatedSnapshot[]> {
+    const notes = await Promise.all(requests.map(one => findSnapshotNotes(pool, one)));
+    const isComplete = notes.every(([one]) => one?.isWhole);
+    if (!isComplete) {
+      // Members of an earlier, unfinished try are of another time.
+      for (const one of requests) await dropAll(one);
+      await takeTogether(requests);
     }
-    return Promise.all(asked.map(one => describe(pool, one)));
+    return Promise.all(requests.map(one => describe(pool, one)));
   }
 
   async function dropAll(ref: Pick<NewSnapshot, 'id' | 'nonce'>): Promise<void> {
-    for (const taken of await findTaken(pool, ref)) await drop(pool, ref, taken);
+    for (const entry of await findSnapshotNotes(pool, ref)) await drop(pool, ref, entry);
   }
 
-  async function takeTogether(_: RbdPool, asked: readonly NewSnapshot[]): Promise<void> {
+  async function takeTogether(requests: readonly NewSnapshot[]): Promise<void> {
     const members: Member[] = [];
-    for (const one of asked) members.push({ asked: one, image: await requireImage(pool, one.volume) });
+    for (const one of requests) members.push({ request: one, image: await requireImage(pool, one.volume) });
     for (let count = 0; count < tries; count++) {
       for (const member of members) await take(pool, member);
       if (await isOnePoint(pool, members)) {
-        for (const { asked: one, image } of members) await note(pool, one, { image, isWhole: true });
+        for (const { request: one, image } of members)
+          await writeSnapshotNote(pool, one, { image, isWhole: true });
         return;
       }
-      for (const one of asked) await dropAll(one);
+      for (const one of requests) await dropAll(one);
     }
     throw preconditionProblem(
-      `volumes "${asked.map(({ volume }) => volume.id).join('", "')}" are written while their snapshots are taken`,
+      `volumes "${requests.map(({ volume }) => volume.id).join('", "')}" were written while their snapshots were taken; pause the writers and try again`,
     );
   }
 
@@ -50,21 +51,21 @@ export function createSnapshots(pool: RbdPool): Snapshots {
     parameters: z.strictObject({}),
     createGroup,
     async create(snapshot) {
-      const [made] = await createGroup([snapshot]);
-      if (!made) throw new Error('no snapshot was made');
-      return made;
+      const [created] = await createGroup([snapshot]);
+      if (!created) throw new Error('createGroup returned no snapshot');
+      return created;
     },
     delete: dropAll,
     async *list() {
-      for (const namespace of await pool.namespaces()) yield* await listTaken(pool, namespace);
+      for (const namespace of await pool.namespaces()) yield* await listSnapshotIds(pool, namespace);
     },
   };
 }
 
-async function take(pool: RbdPool, { asked, image }: Member): Promise<void> {
-  await note(pool, asked, { image, isWhole: false });
+async function take(pool: RbdPool, { request, image }: Member): Promise<void> {
+  await writeSnapshotNote(pool, request, { image, isWhole: false });
   await rememberClients(pool, image);
-  await takeNow(pool, image, nameOf(asked));
+  await takeNow(pool, image, nameOf(request));
 }
 
 async function takeNow(pool: RbdPool, image: Image, name: string): Promise<void> {
@@ -72,13 +73,13 @@ async function takeNow(pool: RbdPool, image: Image, name: string): Promise<void>
 }
 
 /**
- * True when nothing was written to any member between its own snapshot and the last one. What nobody has open for writing is not;
- * of the others it is proved by what they hold now.
+ * True when no member was written between its own snapshot and the last one. A member that no node has open for
+ * writing was not. The others are compared with a second snapshot, taken now.
  */
 async function isOnePoint(pool: RbdPool, members: readonly Member[]): Promise<boolean> {
-  const written = members.filter(({ asked }) => asked.attachedForWriting).slice(0, -1);
-  const probes = written.map(({ asked, image }) => {
-    const name = nameOf(asked);
+  const written = members.filter(({ request }) => request.attachedForWriting).slice(0, -1);
+  const probes = written.map(({ request, image }) => {
+    const name = nameOf(request);
     return { image, name, probe: `_check.${name}` };
   });
   const dropProbes = async (): Promise<void> => {
@@ -87,24 +88,23 @@ async function isOnePoint(pool: RbdPool, members: readonly Member[]): Promise<bo
   };
   await dropProbes();
   for (const { image, probe } of probes) await takeNow(pool, image, probe);
-  let isStill = true;
+  let isUnchanged = true;
   for (const { image, name, probe } of probes) {
     const args = ['diff', '--from-snap', name, `${pool.specOf(image)}@${probe}`];
-    isStill &&= (await pool.askRbd<readonly object[]>(...args))?.length === 0;
+    isUnchanged &&= (await pool.askRbd<readonly object[]>(...args))?.length === 0;
   }
   await dropProbes();
-  return isStill;
+  return isUnchanged;
 }
 
-type Shown = { readonly name: string; readonly size: number; readonly timestamp: string };
+type SnapshotInfo = { readonly name: string; readonly size: number; readonly timestamp: string };
 
-async function describe(pool: RbdPool, asked: NewSnapshot): Promise<CreatedSnapshot> {
-  const [taken] = await findTaken(pool, asked);
-  for (const image of taken ? [taken.image, deletedOf(taken.image)] : []) {
-    const all = (await pool.askRbd<readonly Shown[]>('snap', 'ls', pool.specOf(image))) ?? [];
-    const shown = all.find(({ name }) => name === taken?.name);
-    if (shown)
-      return { sizeBytes: shown.size, createdAtMs: Date.parse(`${shown.timestamp} UTC`), ready: true };
+async function describe(pool: RbdPool, request: NewSnapshot): Promise<CreatedSnapshot> {
+  const [entry] = await findSnapshotNotes(pool, request);
+  for (const image of entry ? [entry.image, deletedOf(entry.image)] : []) {
+    const all = (await pool.askRbd<readonly SnapshotInfo[]>('snap', 'ls', pool.specOf(image))) ?? [];
+    const info = all.find(({ name }) => name === entry?.name);
+    if (info) return { sizeBytes: info.size, createdAtMs: Date.parse(`${info.timestamp} UTC`), ready: true };
   }
-  throw unavailableProblem(`snapshot "${asked.id}" was removed while it was taken`);
+  throw unavailableProblem(`snapshot "${request.id}" was removed while it was taken`);
 }

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import type { NodeAccess } from '../../backend.ts';
 import { invalid, missing, type Commands } from './commands.ts';
 
-/** A user has so much of a name beside what the cluster's other users may be called. */
+/** The prefix that tells the gateway's users from the cluster's other users. */
 const userPrefix = 'fairlead.';
 
 type Cluster = Pick<Commands, 'ceph'>;
 
-/** One for each image or subvolume and node, so that detaching finds it; its key is another each time that it is made. */
+/** The user of one volume on one node, so that a detach finds it. Each new user has a new key. */
 export function userOf(
   volume: string,
   { cluster = '', nodeId }: Pick<NodeAccess, 'nodeId' | 'cluster'>,
@@ -16,20 +16,23 @@ export function userOf(
   return userPrefix + createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-/** Returns the key of a user with these rights: of a new one, or of the one that is there. */
+/** Returns the key of a user with these rights. Creates the user if it is missing. */
 export async function makeUser({ ceph }: Cluster, user: string, caps: readonly string[]): Promise<string> {
   const entity = `client.${user}`;
   const ask = ['auth', 'get-or-create-key', entity, ...caps, '--format', 'json'];
-  let made = await ceph(ask, { fine: [invalid] });
-  if (made.status === invalid) {
-    // It has other rights: of an earlier shape of the volume, or none, for a detach that has not ended.
+  let result = await ceph(ask, { fine: [invalid] });
+  if (result.status === invalid) {
+    // The user has other rights: of the volume's earlier size or mode, or none because a detach has not ended.
     await ceph(['auth', 'caps', entity, ...caps]);
-    made = await ceph(ask);
+    result = await ceph(ask);
   }
-  return (JSON.parse(made.stdout) as { readonly key: string }).key;
+  return (JSON.parse(result.stdout) as { readonly key: string }).key;
 }
 
-/** Removes a user, if there is one, once it is shut out. It goes last: for as long as there is one, not all is shut out. */
+/**
+ * Removes a user, if it exists, after `shutOut`. The user is removed last, so that an interrupted call finds it again
+ * and repeats `shutOut`.
+ */
 export async function removeUser(
   { ceph }: Cluster,
   user: string,

@@ -8,7 +8,7 @@ import { blocksTimeoutMs, reap } from './blocks.ts';
 import {
   idOf,
   imageOf,
-  isOwn,
+  isInternal,
   deletedOf,
   requireImage,
   type Image,
@@ -18,7 +18,7 @@ import {
 
 const mebibyte = 2 ** 20;
 
-/** The volumes of a pool: one image for each. */
+/** Manages the volumes of a pool, one image for each. */
 export function createVolumes(
   pool: RbdPool,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
@@ -56,23 +56,23 @@ export function createVolumes(
   };
 }
 
-/** `rbd create` makes an image that is there whole or not at all, but for what a killed one left. */
+/** Creates an empty image. `rbd create` creates a whole image or none, except that a killed one may leave a part. */
 async function makeEmpty(pool: RbdPool, image: Image, { requiredBytes }: NewVolume): Promise<void> {
   const spec = pool.specOf(image);
   const args = ['create', ...features, '--size', sizeText(requiredBytes), spec];
-  const made = await pool.rbd(args, { fine: [missing, exists] });
-  if (made.status === 0 || (made.status === exists && (await pool.inspect(image)))) return;
-  if (made.status === missing) await pool.makeNamespace(image.namespace);
+  const result = await pool.rbd(args, { fine: [missing, exists] });
+  if (result.status === 0 || (result.status === exists && (await pool.inspect(image)))) return;
+  if (result.status === missing) await pool.makeNamespace(image.namespace);
   else await pool.rbd(['rm', '--no-progress', spec], { fine: [missing] });
   await pool.rbd(args);
 }
 
-/** Grows an image that is smaller, and returns the size that it has then. */
+/** Grows an image that is smaller than required, and returns its size. */
 async function grow(pool: RbdPool, image: Image, requiredBytes: number): Promise<number> {
   const { size = 0 } = (await pool.inspect(image)) ?? {};
   if (size >= requiredBytes) return size;
-  const wanted = ['--size', sizeText(requiredBytes)];
-  await pool.rbd(['resize', '--no-progress', ...wanted, pool.specOf(image)]);
+  const option = ['--size', sizeText(requiredBytes)];
+  await pool.rbd(['resize', '--no-progress', ...option, pool.specOf(image)]);
   return (await pool.inspect(image))?.size ?? 0;
 }
 
@@ -81,8 +81,9 @@ function sizeText(bytes: number): string {
 }
 
 /**
- * What snapshots or clones still need leaves the volumes at once, and goes with the last of them. Who has it open is looked at
- * first: `rbd rm` takes the lock from a client that writes, whose I/O then fails.
+ * Removes a volume's image. An image that snapshots or clones still need is renamed at once, and removed with the
+ * last of them. FAILED_PRECONDITION while a client has it open: `rbd rm` would take the lock from a client that
+ * writes, and its I/O would fail.
  */
 async function remove(pool: RbdPool, image: Image, id: string): Promise<void> {
   const spec = pool.specOf(image);
@@ -99,17 +100,17 @@ async function remove(pool: RbdPool, image: Image, id: string): Promise<void> {
   if (status === filled) await pool.rbd(['rename', spec, pool.specOf(deletedOf(image))]);
   if (status !== 0) await reap(pool, deletedOf(image));
   if (origin || !info) await reapOrigin(pool, image);
-  // A command of ours that was killed is noted, too, of an image that no node ever had.
+  // Even an image that no node ever had may have a client record, from a killed command of this gateway.
   await forgetClients(pool, image);
 }
 
 /**
- * Notes the image that this one is a clone of, by its name once its volume is deleted: one whose `rbd rm` was interrupted does not
- * tell any more.
+ * Records the source of a clone under the name that it has once its volume is deleted. An image whose `rbd rm` was
+ * interrupted no longer reports its source.
  */
 async function noteOrigin(pool: RbdPool, image: Image, parent: Parent): Promise<void> {
   const { pool_namespace: namespace = '', image: name } = parent;
-  const origin = isOwn(name) ? { namespace, name } : deletedOf({ namespace, name });
+  const origin = isInternal(name) ? { namespace, name } : deletedOf({ namespace, name });
   await pool.writeNote({ ...originOf(image), text: JSON.stringify(origin) });
 }
 

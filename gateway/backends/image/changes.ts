@@ -1,38 +1,44 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Changes, Extent, KnownSnapshot } from '../../backend.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { fileProblem } from '../local/files.ts';
+import { fileProblem } from '../../local/files.ts';
 import { type MappedExtent, readExtents } from './extents.ts';
 import type { ImagePool } from './pool.ts';
 
-/** The unit that is compared: a divisor of every image's size. */
+/** The unit of comparison; it divides every image's size. */
 const blockBytes = 4_096;
-/** What is read at a time. */
+/** The bytes of one read. */
 const chunkBytes = 2 ** 20;
-/** What is joined has about this many bytes at most, so that the first of a list never takes a whole image to find. */
-const mostJoinedBytes = 64 * 2 ** 20;
+/**
+ * Joined ranges stop growing at about this many bytes, so that the first range of a list never takes a whole image to
+ * find.
+ */
+const maxJoinedBytes = 64 * 2 ** 20;
 
-/** A snapshot's file, opened. */
+/** The open file of a snapshot. */
 type Source = AsyncDisposable & {
   readonly file: FileHandle;
   readonly path: string;
   readonly sizeBytes: number;
 };
 
-/** Blocks from the snapshots' files themselves: what two share on disk is the same, all else is read and compared. */
+/**
+ * Finds changed blocks from the snapshots' files: blocks that both files share on disk are equal, all other blocks
+ * are read and compared.
+ */
 export function createChanges(pool: ImagePool): Changes {
   return {
     async *allocated(snapshot, fromOffset) {
       await using target = await openSnapshot(pool, snapshot);
       const extents = await readExtents(target.path, target.sizeBytes);
-      const blocks = differing(undefined, target, chunksFrom([wholeOf(target)], fromOffset));
-      yield* joined(extents ?? blocks, fromOffset);
+      const blocks = differing(undefined, target, chunksFrom([wholeRangeOf(target)], fromOffset));
+      yield* joinRanges(extents ?? blocks, fromOffset);
     },
     async *changed(pair, fromOffset) {
       await using base = await openSnapshot(pool, pair.base);
       await using target = await openSnapshot(pool, pair.target);
-      const chunks = chunksFrom(await mayDiffer(base, target), fromOffset);
-      yield* joined(differing(base, target, chunks), fromOffset);
+      const chunks = chunksFrom(await rangesToCompare(base, target), fromOffset);
+      yield* joinRanges(differing(base, target, chunks), fromOffset);
     },
   };
 }
@@ -48,23 +54,26 @@ async function openSnapshot({ snapshots }: ImagePool, { id }: KnownSnapshot): Pr
   }
 }
 
-/** Where the two may differ: what they share for certain, and what is a hole in both, is left out. */
-async function mayDiffer(base: Source, target: Source): Promise<Iterable<Extent>> {
+/** The ranges that may differ; certainly shared blocks, and holes in both files, are left out. */
+async function rangesToCompare(base: Source, target: Source): Promise<Iterable<Extent>> {
   const before = await readExtents(base.path, base.sizeBytes);
   const now = await readExtents(target.path, target.sizeBytes);
   const after = before && (await readExtents(base.path, base.sizeBytes));
-  // A filesystem may move blocks, so that two files were at one address one after the other and not together.
-  const isStill = isDeepStrictEqual(before, after);
-  return isStill && before && now ? unsharedRanges(before, now, target.sizeBytes) : [wholeOf(target)];
+  // A filesystem may move blocks between the two maps, so that both files had one address at different times. If the
+  // first map has changed meanwhile, everything is compared.
+  const isUnchanged = isDeepStrictEqual(before, after);
+  return isUnchanged && before && now
+    ? unsharedRanges(before, now, target.sizeBytes)
+    : [wholeRangeOf(target)];
 }
 
-/** The ranges in chunks, from the first that ends after the offset. */
+/** Cuts the ranges into chunks, and skips chunks that end at or before the offset. */
 function* chunksFrom(ranges: Iterable<Extent>, fromOffset: number): Iterable<Extent> {
   for (const range of ranges)
     for (const chunk of cutAt(range, chunkBytes)) if (endOf(chunk) > fromOffset) yield chunk;
 }
 
-/** The blocks within the chunks that are not equal in both; no base stands for nothing but zeros. */
+/** The blocks in the chunks that differ between the two files. A missing base counts as zeros. */
 async function* differing(
   base: Source | undefined,
   target: Source,
@@ -81,7 +90,7 @@ async function* differing(
   }
 }
 
-/** Past its end a file holds zeros. */
+/** Reads a range; bytes beyond the end of the file are zeros. */
 async function read(source: Source | undefined, { offset, length }: Extent): Promise<Buffer> {
   const buffer = Buffer.alloc(length);
   if (!source) return buffer;
@@ -93,11 +102,14 @@ async function read(source: Source | undefined, { offset, length }: Extent): Pro
   return buffer;
 }
 
-function wholeOf({ sizeBytes }: Source): Extent {
+function wholeRangeOf({ sizeBytes }: Source): Extent {
   return { offset: 0, length: sizeBytes };
 }
 
-/** Where either file has blocks and the two do not certainly share them, in order, up to the target's end. */
+/**
+ * The ranges with blocks in either file that the two files do not certainly share, in order and up to the target's
+ * end.
+ */
 export function* unsharedRanges(
   base: readonly MappedExtent[],
   target: readonly MappedExtent[],
@@ -118,7 +130,7 @@ export function* unsharedRanges(
   }
 }
 
-/** The range in pieces that end at multiples of `step`, and at its own end. */
+/** Cuts a range at multiples of `step`. */
 function* cutAt(range: Extent, step: number): Iterable<Extent> {
   for (let offset = range.offset; offset < endOf(range);) {
     const length = Math.min(endOf(range), offset - (offset % step) + step) - offset;
@@ -127,15 +139,15 @@ function* cutAt(range: Extent, step: number): Iterable<Extent> {
   }
 }
 
-/** Joins what is adjacent, from the first that ends after `fromOffset`. */
-async function* joined(
+/** Joins adjacent ranges, and skips ranges that end at or before `fromOffset`. */
+async function* joinRanges(
   ranges: Iterable<Extent> | AsyncIterable<Extent>,
   fromOffset: number,
 ): AsyncGenerator<Extent> {
   let last: Extent | undefined;
   for await (const range of ranges) {
     if (endOf(range) <= fromOffset) continue;
-    if (last && endOf(last) === range.offset && last.length < mostJoinedBytes) {
+    if (last && endOf(last) === range.offset && last.length < maxJoinedBytes) {
       last = { offset: last.offset, length: last.length + range.length };
       continue;
     }
@@ -145,17 +157,17 @@ async function* joined(
   if (last) yield last;
 }
 
-/** Past everything when there is no extent. */
+/** The end of an extent; infinity for no extent. */
 function endOf(extent: Extent | undefined): number {
   return extent ? extent.offset + extent.length : Infinity;
 }
 
-/** Where the extent begins or, once it has begun, where it ends. */
+/** The extent's start if it lies after the position, else its end. */
 function nextEdge(extent: Extent | undefined, position: number): number {
   return extent && position < extent.offset ? extent.offset : endOf(extent);
 }
 
-/** Where the byte lies on disk: an address, nowhere, or somewhere that proves nothing. */
+/** The byte's address on disk, `hole` without a block, `unknown` if the address proves nothing. */
 function addressAt(extent: MappedExtent | undefined, position: number): number | 'hole' | 'unknown' {
   if (!extent || position < extent.offset) return 'hole';
   return extent.physical === undefined ? 'unknown' : extent.physical + (position - extent.offset);

@@ -3,18 +3,18 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Extent } from '../../backend.ts';
 
-/** A stretch of a file that has blocks. `physical` is where they lie, when that is certain; else undefined. */
+/** A range of a file that has blocks. `physical` is their address; undefined when it is not certain. */
 export type MappedExtent = Extent & { readonly physical: number | undefined };
 
 const deadlineMs = 5 * 60_000;
 const row = /^\s*(\d+):\s*(\d+)\.\.\s*(\d+):\s*(\d+)\.\.\s*(\d+):\s*(\d+):\s*(?:(\d+):)?\s*([a-z0-9_,]*)\s*$/;
 
-/** With other flags (compressed, inline, unwritten …) equal addresses do not prove equal content. */
+/** With any other flag (compressed, inline, unwritten …) equal addresses do not prove equal content. */
 const plainFlags = new Set(['', 'last', 'shared', 'merged', 'eof']);
 
 /**
- * Asks the filesystem (FIEMAP, by way of filefrag) where a file has blocks, after what is written has reached them.
- * Undefined when it is not known: there is no filefrag, the filesystem has no maps, or the answer is not understood.
+ * Writes the file back, and reads the map of its blocks from the filesystem (FIEMAP, with filefrag). Undefined when
+ * filefrag is missing, the filesystem has no maps, or the output is not understood.
  */
 export async function readExtents(
   path: string,
@@ -33,7 +33,7 @@ export async function readExtents(
   return status === 0 ? parsed : undefined;
 }
 
-/** Reads the table between its heading and the count of extents. Anything unexpected gives undefined. */
+/** Parses the table between its heading and the number of extents; undefined for unexpected output. */
 async function parseRows(
   lines: AsyncIterable<string>,
   sizeBytes: number,

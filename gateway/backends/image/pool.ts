@@ -1,44 +1,75 @@
-import { closeSync, constants, fsync, mkdirSync, openSync, readdirSync, unlinkSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fsync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  unlinkSync,
+} from 'node:fs';
 import { lstat, readdir, stat, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { VolumeRef } from '../../backend.ts';
 import type { Export } from '../../export.ts';
 import { openLoop } from '../../exports/loop.ts';
-import { guardDirectory, ignore, isId, requireId } from '../local/files.ts';
-import { isAnothers, unmark } from '../local/marks.ts';
+import { guardDirectory, ignore, isId, requireId } from '../../local/files.ts';
+import { isForeign, unmark } from '../../local/marks.ts';
 
-/** What lies in a pool's directory: the images of its volumes, their snapshots, and copies that are being made. */
+/** The content of a pool's directory: volume images, snapshots, and copies in progress. */
 export type ImagePool = {
   readonly root: string;
   readonly images: Files;
   readonly snapshots: Files;
-  /** How its images leave this machine. */
+  /** The export that attaches its images. */
   readonly exported: Export;
-  /** Names a new file for a copy of a target that is being made. Nothing is written yet. */
+  /** Makes a new path for the draft of a copy to `target`; writes nothing yet. */
   createDraft(target: string): string;
 };
 
-/** The files of one kind in a directory: one for each id. */
+/** The files of one kind in a directory, one for each id. */
 export type Files = ReturnType<typeof openFiles>;
 
-/** Makes all that was written to a file durable. */
+/** Makes a file's content durable. */
 export const syncFile = promisify(fsync);
 
-/** Opens a pool. Drafts that are there were interrupted, and are removed. */
+const suffixes = { image: '.img', snapshot: '.snap' } as const;
+const draftName = /^[^/]+\.(img|snap)\.\d+$/;
+
+/** Opens a pool, and removes the drafts of interrupted copies; it removes nothing else, and follows no link. */
 export function openPool(root: string, exported: Export = openLoop()): ImagePool {
-  // Directories that no volume's id can name; a large pool is not searched for its drafts.
+  // These names are no volume's id. Drafts have a directory of their own, so that opening a large pool does not
+  // search it.
   const [snapshots, drafts] = [join(root, 'snapshots'), join(root, 'drafts')];
-  for (const path of [snapshots, drafts]) mkdirSync(path, { recursive: true, mode: 0o700 });
-  for (const name of readdirSync(drafts)) unlinkSync(join(drafts, name));
+  for (const path of [snapshots, drafts]) makeDirectory(path);
+  removeDrafts(drafts);
   let count = 0;
   return {
     root,
     exported,
-    images: openFiles(root, 'volume', '.img'),
-    snapshots: openFiles(snapshots, 'snapshot', '.snap'),
+    images: openFiles(root, 'volume', suffixes.image),
+    snapshots: openFiles(snapshots, 'snapshot', suffixes.snapshot),
     createDraft: target => join(drafts, `${basename(target)}.${++count}`),
   };
+}
+
+function makeDirectory(path: string): void {
+  if (!lstatSync(path, { throwIfNoEntry: false })) mkdirSync(path, { mode: 0o700 });
+  if (!lstatSync(path).isDirectory())
+    throw new Error(`"${path}" is a link or a file and must be a directory of the pool; move it away`);
+}
+
+function removeDrafts(directory: string): void {
+  const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+  const fd = openSync(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    // The path goes through the open directory, so that a link put in its place is not followed.
+    const opened = `/proc/self/fd/${fd}`;
+    for (const name of readdirSync(opened)) if (draftName.test(name)) unlinkSync(join(opened, name));
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: string) {
@@ -46,12 +77,12 @@ function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: strin
   const fd = openSync(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   const requireInPlace = guardDirectory(directory);
   let syncing: Promise<void> | undefined;
-  /** Always right below the directory; INVALID_ARGUMENT for what is no id. */
+  /** The path of a file, always directly below the directory. INVALID_ARGUMENT for an invalid id. */
   const pathOf = (id: string): string => {
     requireInPlace();
     return join(directory, requireId(id, noun) + suffix);
   };
-  /** Makes the directory's entries durable; calls at about the same time share one fsync. */
+  /** Makes the directory's entries durable. Calls at about the same time share one fsync. */
   const sync = (): Promise<void> =>
     (syncing ??= new Promise(setImmediate).then(() => {
       syncing = undefined;
@@ -60,7 +91,7 @@ function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: strin
   return {
     pathOf,
     sync,
-    /** The size of a file in bytes, of a link itself and not its target; undefined when it is missing. */
+    /** The size of a file in bytes; undefined when it is missing. A link counts itself, not its target. */
     sizeOf: async (id: string): Promise<number | undefined> =>
       (await lstat(pathOf(id)).catch(ignore('ENOENT')))?.size,
     async *list(): AsyncGenerator<string> {
@@ -68,11 +99,11 @@ function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: strin
       const names = (await readdir(directory)).filter(name => name.endsWith(suffix));
       yield* names.map(name => name.slice(0, -suffix.length)).filter(isId);
     },
-    /** Removes files, durably; missing ones are fine, and what was made for another nonce stays. */
+    /** Removes files durably. Missing files are skipped; files with another nonce are kept. */
     async remove(refs: readonly VolumeRef[]): Promise<void> {
       for (const { id, nonce } of refs) {
         const path = pathOf(id);
-        if (isAnothers(path, nonce)) continue;
+        if (isForeign(path, nonce)) continue;
         await unlink(path).catch(ignore('ENOENT'));
         unmark(path, nonce);
       }
@@ -85,7 +116,7 @@ function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: strin
   };
 }
 
-/** The bytes that a file has on disk; none when it is missing. */
+/** The bytes that a file occupies on disk; 0 when it is missing. */
 export async function allocatedBytes(path: string): Promise<number> {
   return ((await stat(path).catch(ignore('ENOENT')))?.blocks ?? 0) * 512;
 }

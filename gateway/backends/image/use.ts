@@ -3,7 +3,7 @@ import { loopDevicesOf } from '../../exports/loop.ts';
 import type { VolumeRef } from '../../backend.ts';
 import type { ImagePool } from './pool.ts';
 
-/** FAILED_PRECONDITION while something can read or write the image: observed, not remembered. */
+/** FAILED_PRECONDITION while a device or an export can read or write the image, as observed on this machine. */
 export async function requireUnused({ images, exported }: ImagePool, volume: VolumeRef): Promise<void> {
   const path = images.pathOf(volume.id);
   const devices = await loopDevicesOf(path);

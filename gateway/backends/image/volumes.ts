@@ -13,26 +13,29 @@ import type {
   VolumeSource,
 } from '../../backend.ts';
 import type { ExportedVolume } from '../../export.ts';
-import { commandProblem, fileProblem, filesystemFaults, readFault } from '../local/files.ts';
-import { isAnothers, mark, requireMadeFor, requireNotAnothers } from '../local/marks.ts';
-import { copyTogether, fromSnapshot, fromVolume, requireFree } from './copies.ts';
+import { commandProblem, fileProblem, filesystemFaults, readFault } from '../../local/files.ts';
+import { isForeign, mark, requireMadeFor, requireNotForeign } from '../../local/marks.ts';
+import { copyImage, fromSnapshot, fromVolume, requireFree } from './copies.ts';
 import { allocatedBytes, type ImagePool, syncFile } from './pool.ts';
 import { requireUnused } from './use.ts';
 
 const { O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
 
-/** Filesystems that write to allocated blocks where they are, so that what is allocated can be written (ext4, xfs). */
+/**
+ * Filesystems (ext4, xfs) that overwrite allocated blocks in place, so that a write to an allocated block needs no
+ * space.
+ */
 const inPlaceFilesystems: ReadonlySet<number> = new Set([0xef53, 0x58465342]);
 const allocateTimeoutMs = 10 * 60_000;
 const probeBytes = 4_096;
 
-/** The images of a pool: one file for each volume. */
+/** Manages the images of a pool, one file for each volume. */
 export function createImages(
   pool: ImagePool,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'attach' | 'detach' | 'volumeHealth' | 'list'>> {
   const { images, exported } = pool;
 
-  /** Gives an image the size that is chosen for the one it has, and returns that once it is durable. */
+  /** Resizes an image to `sizeFor` its present size. Returns the new size once it is durable. */
   async function resize(
     id: string,
     flags: number,
@@ -54,25 +57,25 @@ export function createImages(
     }
   }
 
-  /** A copy gets its name last: one that has it is complete. */
+  /** Creates a volume's image from a source. A copy gets its name last, so an image with a name is complete. */
   async function fill(volume: NewVolume, source: VolumeSource): Promise<void> {
     const found = await images.sizeOf(volume.id);
     if (found) return;
-    // An image without a size is what an unfinished create of an empty volume left.
+    // An empty image is left from an unfinished create of an empty volume.
     if (found === 0) await images.remove([{ id: volume.id }]);
     const { nonce, limitBytes, requiredBytes: sizeBytes } = volume;
     const from = source.kind === 'snapshot' ? fromSnapshot(pool, source.snapshot) : fromVolume(pool, source);
     const target = images.pathOf(volume.id);
-    await copyTogether(pool, [{ ...from, target, nonce, sizeBytes, limitBytes }]);
+    await copyImage(pool, { ...from, target, nonce, sizeBytes, limitBytes });
   }
 
   return {
-    /** An image that has a size is complete, and stays as it is; an empty one gets its size. */
+    /** Creates an image, or keeps one that has a size already: such an image is complete. */
     async create(volume) {
       const { id, source, mutableParameters } = volume;
       if (source) await fill(volume, source);
       const resized = resize(id, source ? 0 : O_CREAT, (size, path) => adopt(size, path, volume));
-      // By now the file has its name, its mark and its size: one commit of the filesystem's journal is for all of them.
+      // The file has its name, mark and size by now, so one commit of the filesystem's journal covers all three.
       const [sizeBytes] = await Promise.all([resized, images.sync()]);
       if (mutableParameters?.['preallocate'] === 'true') await allocate(pool, volume);
       return { sizeBytes };
@@ -100,7 +103,7 @@ export function createImages(
   };
 }
 
-/** The size that an image is to have: one that has a size is complete if it was made for this volume. */
+/** Chooses the size of an image. An image that has a size is complete and stays, if it was made for this volume. */
 function adopt(size: number, path: string, volume: NewVolume): number {
   const what = `the image of volume "${volume.id}"`;
   if (size > 0) {
@@ -111,30 +114,36 @@ function adopt(size: number, path: string, volume: NewVolume): number {
   return volume.requiredBytes;
 }
 
-/** The volume's image, which may have grown without that being recorded yet. */
+/**
+ * Finds a volume's image, which may have grown beyond the recorded size. FAILED_PRECONDITION when it is missing or
+ * too small.
+ */
 export async function requireImage(
   { images }: ImagePool,
   { id, nonce, sizeBytes }: KnownVolume,
 ): Promise<ExportedVolume> {
   const path = images.pathOf(id);
   const size = (await images.sizeOf(id)) ?? 0;
-  if (size >= sizeBytes && !isAnothers(path, nonce))
+  if (size >= sizeBytes && !isForeign(path, nonce))
     return { id, ...(nonce !== undefined && { nonce }), path, sizeBytes: size };
   throw preconditionProblem(`the image of volume "${id}" is missing or smaller than the volume`);
 }
 
 function requireOwn({ images }: ImagePool, { id, nonce }: VolumeRef): void {
-  requireNotAnothers(images.pathOf(id), nonce, `the image of volume "${id}"`);
+  requireNotForeign(images.pathOf(id), nonce, `the image of volume "${id}"`);
 }
 
-/** Data is never truncated nor handed to another volume: an image of another size is left as it is. */
+/**
+ * Returns the size of an existing image. ALREADY_EXISTS for a size outside the request, since data is never truncated
+ * or given to another volume.
+ */
 function requireWithin(size: number, { id, requiredBytes, limitBytes }: NewVolume): number {
   if (size < requiredBytes || (limitBytes > 0 && size > limitBytes))
-    throw new Problem('ALREADY_EXISTS', `the image of volume "${id}" exists and has ${size} bytes`);
+    throw new Problem('ALREADY_EXISTS', `the image of volume "${id}" already exists with ${size} bytes`);
   return size;
 }
 
-/** What is wrong with a volume's image and with the filesystem that it lies on. */
+/** Reports the faults of a volume's image and of its filesystem. */
 async function healthOf(pool: ImagePool, volume: KnownVolume): Promise<readonly HealthEntry[]> {
   const { id, sizeBytes } = volume;
   const path = pool.images.pathOf(id);
@@ -143,7 +152,7 @@ async function healthOf(pool: ImagePool, volume: KnownVolume): Promise<readonly 
     await using file = await open(path, O_RDONLY | O_NOFOLLOW);
     const { size, blocks } = await file.stat();
     await file.read(Buffer.alloc(probeBytes), 0, probeBytes, 0);
-    // Images are sparse: what a node writes for the first time needs space in the filesystem.
+    // Images are sparse: a node's first write to a block needs space in the filesystem.
     const faults = await filesystemFaults(pool.root, Math.max(0, size - blocks * 512));
     if (size >= sizeBytes) return faults;
     const message = `the image of volume "${id}" has ${size} bytes, less than the volume's ${sizeBytes}`;
@@ -153,7 +162,10 @@ async function healthOf(pool: ImagePool, volume: KnownVolume): Promise<readonly 
   }
 }
 
-/** Allocates all blocks, so that writing never lacks space; undefined where the filesystem cannot guarantee that. */
+/**
+ * Creates the parameter `preallocate`, which allocates all blocks of an image so that writes never lack space.
+ * Undefined on a filesystem that cannot guarantee this.
+ */
 export async function createPreallocation(pool: ImagePool): Promise<Modification | undefined> {
   if (!inPlaceFilesystems.has((await statfs(pool.root)).type)) return undefined;
   return {
@@ -164,7 +176,10 @@ export async function createPreallocation(pool: ImagePool): Promise<Modification
   };
 }
 
-/** Allocating changes no byte and may be done while a node writes. RESOURCE_EXHAUSTED when it does not fit. */
+/**
+ * Allocates all blocks of an image. No byte changes, so a node may write meanwhile. RESOURCE_EXHAUSTED when the
+ * blocks do not fit.
+ */
 async function allocate(pool: ImagePool, volume: VolumeRef): Promise<void> {
   requireOwn(pool, volume);
   const { root, images } = pool;

@@ -3,34 +3,37 @@ import { clusterOf } from '../../../src/api/ids.ts';
 import type { AttachmentResource } from '../../../src/api/node.ts';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import { hasFeature } from '../../../src/api/storage.ts';
-import type { Backend, KnownVolume } from '../../backend.ts';
+import type { Backend, KnownVolume, NodeAccess } from '../../backend.ts';
 import { findIds, requireId, type Storage } from './storage.ts';
 
-/** What attaches volumes to nodes and detaches them. The storage is told of a node once it does not know it. */
+/**
+ * Attaches volumes to nodes and detaches them. It reports a node to the storage when the storage does not know the
+ * node.
+ */
 export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'detach' | 'forgetNode'> {
   const { vendor, names, offer } = storage;
   return {
     async attach(volume, access) {
       const {
-        nodeId: nearNodeId,
+        nodeId: ownNodeId,
         cluster = clusterOf(volume.id) ?? '',
         capability,
         readonly,
         topology,
       } = access;
       const volumeId = await requireId(storage, volume);
-      const nodeId = names.nodeIdOf(cluster, nearNodeId);
+      const nodeId = names.nodeIdOf(cluster, ownNodeId);
       const attach = () => vendor.ask('attachVolume', { volumeId, nodeId, body: { capability, readonly } });
       const found = await attach().catch(async (error: unknown) => {
-        if (!hasFeature(offer, 'nodes') || !isOfNode(error)) throw error;
+        if (!hasFeature(offer, 'nodes') || !mayConcernNode(error)) throw error;
         await vendor.ask('putNode', { nodeId, body: topology ? { topology } : {} });
         return attach();
       });
       await requireWhole(found, volume, volumeId);
-      return toReach(found, volume);
+      return toReach(found, volume, access);
     },
-    async detach(volume, nearNodeId, cluster = clusterOf(volume.id) ?? '') {
-      const nodeId = names.nodeIdOf(cluster, nearNodeId);
+    async detach(volume, ownNodeId, cluster = clusterOf(volume.id) ?? '') {
+      const nodeId = names.nodeIdOf(cluster, ownNodeId);
       for (const volumeId of await findIds(storage, volume))
         await vendor.ask('detachVolume', { volumeId, nodeId });
     },
@@ -40,7 +43,10 @@ export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'd
     }),
   };
 
-  /** What was attached before it grew is answered with the size that it had then. */
+  /**
+   * UNAVAILABLE when the attached volume is too small. An attachment from before an expansion has the old size, so
+   * the volume itself decides.
+   */
   async function requireWhole({ attachment }: AttachmentResource, volume: KnownVolume, volumeId: string) {
     if (!attachment || attachment.sizeBytes >= volume.sizeBytes) return;
     const { sizeBytes } = await vendor.ask('getVolume', { volumeId });
@@ -51,18 +57,23 @@ export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'd
   }
 }
 
-/** Codes of who does not know a node, or knows it elsewhere than it is. */
-function isOfNode(error: unknown): boolean {
+/** True for an error that may mean an unknown node, or a node with another topology. */
+function mayConcernNode(error: unknown): boolean {
   return error instanceof Problem && ['NOT_FOUND', 'FAILED_PRECONDITION'].includes(error.code);
 }
 
-/** What the gateway adds to an attachment is the gateway's own, but for what the storage knows of the volume's content or sealed. */
-function toReach({ attachment }: AttachmentResource, volume: KnownVolume): Reach {
-  if (!attachment) throw unavailableProblem(`the storage attached volume "${volume.id}" without saying how`);
+/**
+ * Takes from the storage's attachment the protocol's own fields and three facts that only the storage knows:
+ * `mayFormat`, `mayReplay` and sealed secrets. The gateway sets all other common fields itself.
+ */
+function toReach({ attachment }: AttachmentResource, volume: KnownVolume, { mayReplay }: NodeAccess): Reach {
+  if (!attachment)
+    throw unavailableProblem(`the storage attached volume "${volume.id}" but returned no attachment`);
   const own = Object.entries(attachment).filter(([key]) => !Object.hasOwn(commonAttachmentFields, key));
   return {
     ...Object.fromEntries(own),
     ...(!attachment.mayFormat && { mayFormat: false }),
+    ...(mayReplay && attachment.mayReplay && { mayReplay }),
     ...(attachment.sealed !== undefined && { sealed: attachment.sealed }),
   } as unknown as Reach;
 }

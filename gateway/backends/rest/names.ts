@@ -4,29 +4,34 @@ import type { VolumeRef } from '../../backend.ts';
 
 const maxNodeIdBytes = 256;
 
-/** What has a nonce, so that its name at the storage is known. */
-export type Named = Required<VolumeRef>;
+/** A reference with a nonce, so that the storage's id follows from it. */
+export type NoncedRef = Required<VolumeRef>;
 
-/** How resources of a pool are named at its storage. */
+/** The ids of a pool's resources at its storage. */
 export type Names = ReturnType<typeof createNames>;
 
 /**
- * Names each resource `<gateway>.<pool>.<id>.<nonce>`, where a long id is cut: what a gateway asks too late, for a record
- * that is gone, is of another URL than the next of the same id. The caller's whole id is its `name` there.
+ * Makes the id of each resource, `<gateway>.<pool>.<id>.<nonce>`, with a long id cut short. The nonce gives each
+ * record its own URL, so that a late request for a deleted record never meets a newer resource of the same id. The
+ * storage has the whole id as the resource's `name`.
  */
 export function createNames(gateway: string, pool: string) {
   const prefix = `${gateway}.${pool}.`;
-  function idOf({ id, nonce }: Named): string {
-    const most = maxIdBytes - prefix.length - nonce.length - 1;
-    return `${prefix}${id.slice(0, most)}.${nonce}`;
+  function idOf({ id, nonce }: NoncedRef): string {
+    const maxLength = maxIdBytes - prefix.length - nonce.length - 1;
+    return `${prefix}${id.slice(0, maxLength)}.${nonce}`;
   }
   return {
     idOf,
     nonceOf,
     isOurs: (vendorId: string): boolean => vendorId.startsWith(prefix),
-    /** True for what has this id here. Its `name` there alone does not say so: people may change that. */
-    isOf: (vendorId: string, id: string): boolean => idOf({ id, nonce: nonceOf(vendorId) }) === vendorId,
-    /** Nodes of two clusters may have the same id; a key in it stays. */
+    /**
+     * True if the storage's id belongs to this id. The storage's `name` does not prove it, because people may change
+     * it.
+     */
+    isOf: (vendorId: string, id: string): boolean =>
+      id.length <= maxIdBytes && idOf({ id, nonce: nonceOf(vendorId) }) === vendorId,
+    /** The node's id at the storage, unique over all clusters. The key in the node's id stays. */
     nodeIdOf(cluster: string, nodeId: string): string {
       const whole = `${cluster}.${nodeId}`;
       if (byteLength(whole) <= maxNodeIdBytes) return whole;

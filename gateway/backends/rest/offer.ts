@@ -8,7 +8,7 @@ import { createExpand, createHealth, createModification, createVolumes } from '.
 
 const usualBytes = 2 ** 30;
 
-/** The storage as a backend: what it does not offer is absent. */
+/** Makes a backend of the storage's offer. Members that the storage does not offer are absent. */
 export function toBackend(storage: Storage): Backend {
   const { vendor, offer } = storage;
   const has = (feature: Feature): boolean => hasFeature(offer, feature);
@@ -28,13 +28,17 @@ export function toBackend(storage: Storage): Backend {
       available: ({ parameters, ...kind }) =>
         vendor.ask('getCapacity', { body: { ...kind, parameters: ownParameters(storage, parameters) } }),
     }),
-    async *list() {
-      for await (const { name, id } of listVolumes(storage)) if (storage.names.isOf(id, name)) yield name;
+    async *list(signal) {
+      for await (const { name, id } of listVolumes(storage, signal))
+        if (storage.names.isOf(id, name)) yield name;
     },
   };
 }
 
-/** What it says of itself. Volumes that do not read as zeros when they are new get no filesystem. */
+/**
+ * The backend's static members. Volumes that may hold old data when they are new get no filesystem, only block
+ * access.
+ */
 function describe(offer: Offer) {
   const { areShares, zeroed, accessTypes, topologies = [], limits, parameters = {} } = offer;
   const canRestore = hasFeature(offer, 'snapshots') && hasFeature(offer, 'restore');

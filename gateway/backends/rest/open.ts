@@ -4,51 +4,64 @@ import { sameJson } from '../../../src/lib/json.ts';
 import type { Backend, PoolContext } from '../../backend.ts';
 import { createNames } from './names.ts';
 import { toBackend } from './offer.ts';
+import { ignoredKeywords } from './parameters.ts';
 import type { RestSettings } from './settings.ts';
 import type { Offer } from './storage.ts';
 import { createVendor, type Vendor } from './vendor.ts';
 
-type Learned = { readonly offer: Offer; readonly backend: Backend };
+type Discovery = { readonly offer: Offer; readonly backend: Backend };
 
 /**
- * Opens a pool whose storage is reached over REST, by what it says that it can do. That is asked again every so often, and
- * the backend's members are as the last sound answer has them. UNAVAILABLE when nothing can be learned of it now.
+ * Opens a pool over REST with the capabilities that the storage reports. They are read again every `lookEvery`, and
+ * the backend's members follow the last valid answer. UNAVAILABLE when the storage reports none at the start.
  */
 export async function openRest(settings: RestSettings, pool: PoolContext): Promise<Backend> {
   const vendor = createVendor(settings, pool);
   const names = createNames(pool.identity?.name ?? 'gateway', pool.name);
-  const learn = async (): Promise<Learned> => {
+  const discoverBackend = async (): Promise<Discovery> => {
     const offer = await discover(vendor, settings);
-    return { offer, backend: toBackend({ vendor, names, offer, pool: settings.pool }) };
+    const backend = toBackend({ vendor, names, offer, pool: settings.pool });
+    return { offer, backend: { ...backend, storageHost: new URL(settings.url).hostname } };
   };
-  let known = await learn().catch(async (error: unknown) => {
+  let known = await discoverBackend().catch(async (error: unknown) => {
     await vendor.close();
     throw error;
   });
+  reportIgnored();
   let reported = '';
   let isClosed = false;
 
-  async function look(): Promise<void> {
+  function reportIgnored(): void {
+    const ignored = ignoredKeywords(known.offer);
+    if (ignored.length === 0) return;
+    const detail = `pools.${pool.name}: ${ignored.join(', ')}`;
+    pool.log.warn('the parameter schema of a storage has keywords that this gateway does not check', {
+      detail,
+    });
+  }
+
+  async function refresh(): Promise<void> {
     try {
-      const found = await learn();
+      const found = await discoverBackend();
       reported = '';
       if (sameJson(found.offer, known.offer)) return;
       known = found;
-      pool.log.info('a storage can do other things than before', { detail: `pools.${pool.name}` });
+      reportIgnored();
+      pool.log.info('the capabilities of a storage have changed', { detail: `pools.${pool.name}` });
     } catch (error) {
       if (isClosed) return;
       const { detail } = asProblem(error);
-      if (detail !== reported) pool.log.warn('a storage does not say what it can do', { detail });
+      if (detail !== reported) pool.log.warn('a storage did not report its capabilities', { detail });
       reported = detail;
     }
   }
 
-  const looking = repeat(look, settings.lookEvery);
+  const refreshing = repeat(refresh, settings.lookEvery);
   const close = async (): Promise<void> => {
     isClosed = true;
-    await Promise.all([vendor.close(), looking.close()]);
+    await Promise.all([vendor.close(), refreshing.close()]);
   };
-  // Whoever holds the backend sees what it is now.
+  // A proxy, so that holders of the backend always see its present members.
   return new Proxy({} as Backend, {
     get: (_, member) => (member === 'close' ? close : Reflect.get(known.backend, member)),
     ownKeys: () => [...Reflect.ownKeys(known.backend), 'close'],
@@ -56,12 +69,25 @@ export async function openRest(settings: RestSettings, pool: PoolContext): Promi
   });
 }
 
-async function discover(vendor: Vendor, { pool }: RestSettings): Promise<Offer> {
+/** The maximum size of the capabilities without parameter schemas, in bytes of JSON; every cluster gets them. */
+const maxOfferBytes = 65_536;
+
+async function discover(vendor: Vendor, settings: RestSettings): Promise<Offer> {
+  const { parameters, ...rest } = await findOffer(vendor, settings);
+  const { length } = JSON.stringify(rest);
+  if (length > maxOfferBytes)
+    throw unavailableProblem(
+      `the capabilities of the storage have ${length} bytes, more than the ${maxOfferBytes} allowed`,
+    );
+  return { ...rest, ...(parameters && { parameters }) };
+}
+
+async function findOffer(vendor: Vendor, { pool }: RestSettings): Promise<Offer> {
   const { version: _, pools, ...all } = await vendor.ask('getCapabilities', {});
   const names = pools.map(({ name }) => `"${name}"`).join(', ');
   if (pool === undefined) {
     if (pools.length <= 1) return { ...all, ...pools[0] };
-    throw unavailableProblem(`the storage has several pools, and "pool" names none of them: ${names}`);
+    throw unavailableProblem(`the storage has several pools; set "pool" to one of ${names}`);
   }
   const found = pools.find(({ name }) => name === pool);
   if (!found) throw unavailableProblem(`the storage has no pool "${pool}"; it has ${names || 'none'}`);

@@ -1,16 +1,18 @@
-import { compileSchema } from '#json-schema';
 import { z } from 'zod';
 import { unavailableProblem } from '../../../src/api/problem.ts';
+import { readParameterSchema, type ParameterSchema } from '../../../src/api/schemas/parameters.ts';
+import type { Offer } from './storage.ts';
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What a storage takes as parameters, by its JSON Schema; without one anything. UNAVAILABLE for what is no JSON Schema. */
+/**
+ * Makes a schema that checks parameters by the storage's JSON Schema, as far as this gateway understands it; without
+ * a JSON Schema all pass. UNAVAILABLE for a schema that is invalid or too large.
+ */
 export function toParameters(schema: JsonSchema | undefined, what: string) {
   const texts = z.record(z.string(), z.string());
   if (!schema) return texts;
-  // Their dialect and name say nothing here, and two pools may have the same.
-  const { $schema: _dialect, $id: _id, id: _name, ...document } = schema;
-  const findFaults = compile(document, what);
+  const { document, findFaults } = read(schema, what);
   return texts
     .superRefine((value, context) => {
       for (const { path, message } of findFaults(value))
@@ -19,10 +21,20 @@ export function toParameters(schema: JsonSchema | undefined, what: string) {
     .meta(document);
 }
 
-function compile(document: JsonSchema, what: string): ReturnType<typeof compileSchema> {
+/** Lists the keywords of the storage's schemas that only the storage checks, such as `volume: pattern`. */
+export function ignoredKeywords({ parameters = {} }: Pick<Offer, 'parameters'>): readonly string[] {
+  return Object.entries(parameters).flatMap(([what, schema]) =>
+    schema ? read(schema, what).ignored.map(keyword => `${what}: ${keyword}`) : [],
+  );
+}
+
+function read(schema: JsonSchema, what: string): ParameterSchema {
   try {
-    return compileSchema(document);
+    return readParameterSchema(schema);
   } catch (error) {
-    throw unavailableProblem(`its capabilities have no JSON Schema as parameters.${what}`, error);
+    const reason = (error as Error).message;
+    throw unavailableProblem(
+      `the JSON Schema parameters.${what} in its capabilities is not usable: ${reason}`,
+    );
   }
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { durationMs, httpUrl, requirePrivate } from '../../../src/lib/parsers.ts';
-import { parsedText } from '../../configuration/schemas.ts';
+import { parsedText } from '../../local/settings-schemas.ts';
 
 const file = (what: string) => z.string().min(1).describe(`${what}; relative to this file`);
 const duration = parsedText(durationMs);
 
 const oauth = z.strictObject({
-  url: parsedText(httpUrl).describe('where a token is asked for (RFC 6749, "Client Credentials Grant")'),
+  url: parsedText(httpUrl).describe('address of the token endpoint (RFC 6749, "Client Credentials Grant")'),
   clientId: z.string().min(1),
   clientSecret: file('file with the secret'),
   scope: z.string().min(1).optional(),
@@ -14,49 +14,64 @@ const oauth = z.strictObject({
 
 const tls = z
   .strictObject({
-    ca: file('PEM file with the certificates that are trusted instead of the usual ones').optional(),
-    cert: file('PEM file with the certificate by which the storage knows this gateway').optional(),
+    ca: file('PEM file with the certificate authorities to trust, instead of those of the system').optional(),
+    cert: file('PEM file with the client certificate of this gateway').optional(),
     key: file("PEM file with that certificate's key").optional(),
   })
-  .refine(({ cert, key }) => (cert === undefined) === (key === undefined), '"cert" and "key" need each other')
+  .refine(
+    ({ cert, key }) => (cert === undefined) === (key === undefined),
+    'set both "cert" and "key", or neither',
+  )
   .describe('files are read for each new connection');
 
-/** A pool over REST in the configuration. */
 export const restSettings = z
   .strictObject({
     url: parsedText(httpUrl).describe("address of the storage's API, without /v1"),
-    allowHttp: z.boolean().default(false).describe('true: what is sent may be read on its way'),
-    pool: z.string().min(1).optional().describe('its pool, where it has several'),
+    allowHttp: z
+      .boolean()
+      .default(false)
+      .describe('true: allow unencrypted HTTP, which others can read on its way'),
+    pool: z.string().min(1).optional().describe('the pool of the storage; needed if it has several'),
     audience: z
       .string()
       .min(1)
       .optional()
       .describe(
-        '"aud" of the tokens that this gateway signs; without it: the url, or no token where there is a certificate',
+        '"aud" of the tokens that this gateway signs; default: the url, or no token if there is a client certificate',
       ),
     token: file('file with a bearer token, instead of tokens that this gateway signs').optional(),
-    oauth: oauth.optional().describe('an authorization server that gives tokens'),
+    oauth: oauth.optional().describe('the authorization server that issues tokens'),
     tls: tls.optional(),
-    requestTimeout: duration.prefault('30s').describe('how long one request may take'),
-    queryTimeout: duration.prefault('10s').describe('how long a question may take, over all its requests'),
-    workTimeout: duration.prefault('10m').describe('how long a change may take before it is asked for anew'),
-    tries: z.int().min(1).max(10).default(4).describe('of a request that is not answered'),
+    requestTimeout: duration.prefault('30s').describe('time limit of one request'),
+    queryTimeout: duration
+      .prefault('10s')
+      .describe('time limit of a call that reads, with its retries; each page of a list is one call'),
+    workTimeout: duration
+      .prefault('10m')
+      .describe(
+        'time limit of a call that changes something, which is repeated afterwards, and of a list with all its pages',
+      ),
+    tries: z.int().min(1).max(10).default(4).describe('maximum tries of a request without an answer'),
     connections: z
       .int()
       .min(1)
       .max(1_024)
       .default(64)
-      .describe('most requests at a time, questions included, and so the most that `concurrency.max` can be'),
-    breakAfter: z.int().min(1).default(10).describe('unanswered tries in a row, after which nothing is sent'),
-    breakFor: duration.prefault('5s').describe('how long nothing is sent then, before it is tried again'),
-    lookEvery: duration.prefault('30s').describe('how often it is asked what it can do'),
+      .describe('maximum concurrent requests, and the upper limit of `concurrency.max`'),
+    breakAfter: z
+      .int()
+      .min(1)
+      .default(10)
+      .describe('number of unanswered tries in a row after which requests pause'),
+    breakFor: duration.prefault('5s').describe('length of that pause'),
+    lookEvery: duration.prefault('30s').describe("interval between reads of the storage's capabilities"),
   })
   .superRefine(({ url, allowHttp, token, oauth: server, audience, tls: files }, context) => {
     const report = (message: string): void => context.addIssue({ code: 'custom', message });
-    if (token !== undefined && server) report('"token" and "oauth" exclude each other');
+    if (token !== undefined && server) report('set only one of "token" and "oauth"');
     if (audience !== undefined && (token !== undefined || server))
-      report('"audience" is of tokens that this gateway signs, which "token" and "oauth" replace');
-    if (files && url.startsWith('http:')) report('"tls" needs an https address');
+      report('"audience" applies to tokens that this gateway signs; remove it, or "token" and "oauth"');
+    if (files && url.startsWith('http:')) report(`"tls" needs an https address, not "${url}"`);
     for (const address of allowHttp ? [] : [url, ...(server ? [server.url] : [])])
       try {
         requirePrivate(address);
@@ -65,5 +80,4 @@ export const restSettings = z
       }
   });
 
-/** What a pool over REST holds in the configuration, read. */
 export type RestSettings = z.output<typeof restSettings>;

@@ -1,3 +1,5 @@
+import { createPageGuard } from '../../../src/api/http/page-guard.ts';
+import { toPrintable } from '../../../src/api/http/printable.ts';
 import { preconditionProblem, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { BlockPage, Snapshot } from '../../../src/api/snapshot.ts';
 import {
@@ -11,37 +13,47 @@ import {
   type Snapshots,
 } from '../../backend.ts';
 import { toParameters } from './parameters.ts';
-import { readPages, requireId as requireVolumeId, type Storage } from './storage.ts';
+import {
+  storageNoun,
+  readPages,
+  requireInTime,
+  requireId as requireVolumeId,
+  type PageReader,
+  type Storage,
+} from './storage.ts';
 
-/** What a storage with snapshots does, whatever of it is offered. */
+/** All snapshot members of a backend; `toBackend` leaves out members that the storage does not offer. */
 export type RestSnapshots = {
   readonly snapshots: Omit<Snapshots, 'createGroup' | 'measure'>;
   readonly createGroup: NonNullable<Snapshots['createGroup']>;
   readonly changes: Changes;
-  /** The id there of a snapshot; FAILED_PRECONDITION where there is none. */
+  /** The snapshot's id at the storage; FAILED_PRECONDITION when a group there has no such member. */
   requireId(snapshot: SnapshotRef): Promise<string>;
 };
 
-/** A snapshot there, or the group that it is a member of; `nearId` is what the gateway calls it. */
-type Found =
-  | { readonly nearId: string; readonly snapshotId: string }
-  | { readonly nearId: string; readonly groupId: string };
+/** A snapshot at the storage, or the group that contains it. `ownId` is the gateway's id of the snapshot. */
+type VendorSnapshot =
+  | { readonly ownId: string; readonly snapshotId: string }
+  | { readonly ownId: string; readonly groupId: string };
 
-/** Makes the snapshots of a storage. A member of a group is found in its group, in which members keep their order. */
+/** Creates the snapshot members. A member of a group is found by its position in the group, which never changes. */
 export function createSnapshots(storage: Storage): RestSnapshots {
   const { vendor, names, offer } = storage;
 
-  async function* list(): AsyncIterable<Found> {
+  async function* list(signal?: AbortSignal): AsyncIterable<VendorSnapshot> {
     const groups = new Set<string>();
-    for await (const { id, name, groupId } of listSnapshots(storage)) {
-      if (groupId === undefined && names.isOf(id, name)) yield { nearId: name, snapshotId: id };
+    for await (const { id, name, groupId } of listSnapshots(storage, signal)) {
+      if (groupId === undefined && names.isOf(id, name)) yield { ownId: name, snapshotId: id };
       if (groupId !== undefined && names.isOurs(groupId)) groups.add(groupId);
     }
+    const guard = createPageGuard({ from: storageNoun, timeoutMs: vendor.listTimeoutMs });
     for (const groupId of groups) {
+      guard.judge(1, groupId);
+      requireInTime(signal);
       const group = await vendor.ask('getGroup', { groupId }).catch(noGroup);
       if (!group || !names.isOf(groupId, group.name)) continue;
       for (const member of group.snapshots.keys())
-        yield { nearId: memberIdOf(group.name, names.nonceOf(groupId), member), groupId };
+        yield { ownId: memberIdOf(group.name, names.nonceOf(groupId), member), groupId };
     }
   }
 
@@ -53,12 +65,12 @@ export function createSnapshots(storage: Storage): RestSnapshots {
     return found.id;
   }
 
-  async function find({ id, nonce = '', group }: SnapshotRef): Promise<readonly Found[]> {
+  async function find({ id, nonce = '', group }: SnapshotRef): Promise<readonly VendorSnapshot[]> {
     if (nonce !== '')
       return group
-        ? [{ nearId: id, groupId: names.idOf({ id: group.id, nonce }) }]
-        : [{ nearId: id, snapshotId: names.idOf({ id, nonce }) }];
-    return (await Array.fromAsync(list())).filter(({ nearId }) => nearId === id);
+        ? [{ ownId: id, groupId: names.idOf({ id: group.id, nonce }) }]
+        : [{ ownId: id, snapshotId: names.idOf({ id, nonce }) }];
+    return (await Array.fromAsync(list())).filter(({ ownId }) => ownId === id);
   }
 
   return {
@@ -75,8 +87,8 @@ export function createSnapshots(storage: Storage): RestSnapshots {
           if ('groupId' in found) await vendor.ask('deleteGroup', found);
           else await vendor.ask('deleteSnapshot', found);
       },
-      async *list() {
-        for await (const { nearId } of list()) yield nearId;
+      async *list(signal) {
+        for await (const { ownId } of list(signal)) yield ownId;
       },
     },
     createGroup: members => createGroup(storage, members),
@@ -84,11 +96,18 @@ export function createSnapshots(storage: Storage): RestSnapshots {
   };
 }
 
-async function* listSnapshots({ vendor }: Storage): AsyncIterable<Snapshot> {
-  for await (const { snapshots } of readPages(page => vendor.ask('listSnapshots', page))) yield* snapshots;
+async function* listSnapshots({ vendor }: Storage, signal?: AbortSignal): AsyncIterable<Snapshot> {
+  const read: PageReader<Snapshot> = async page => {
+    const { snapshots: entries, nextPageToken } = await vendor.ask('listSnapshots', page);
+    return { entries, nextPageToken };
+  };
+  yield* readPages(vendor, read, signal);
 }
 
-/** A group that was deleted since its snapshots were listed has none. */
+/**
+ * Returns no group for NOT_FOUND: the group was deleted after its snapshots were listed. Throws any other error
+ * again.
+ */
 function noGroup(error: unknown): undefined {
   if (!(error instanceof Problem && error.code === 'NOT_FOUND')) throw error;
 }
@@ -98,23 +117,27 @@ async function createGroup(
   members: readonly NewSnapshot[],
 ): Promise<readonly CreatedSnapshot[]> {
   const [first] = members;
-  if (!first?.group) throw preconditionProblem('these snapshots are of no group');
+  if (!first?.group) throw preconditionProblem('these snapshots belong to no group');
   const { nonce, group, parameters } = first;
   const volumeIds: string[] = [];
   for (const { volume } of members) volumeIds.push(await requireVolumeId(storage, volume));
   const groupId = storage.names.idOf({ id: group.id, nonce });
   const body = { name: group.id, volumeIds, parameters: { ...parameters } };
   const { snapshots } = await storage.vendor.ask('createGroup', { groupId, body });
-  const stray = snapshots.findIndex(({ volumeId }, index) => volumeId !== volumeIds[index]);
-  if (stray >= 0)
-    throw unavailableProblem(`the storage has snapshot ${stray} of group "${group.id}" in another order`);
+  const misplaced = snapshots.findIndex(({ volumeId }, index) => volumeId !== volumeIds[index]);
+  if (misplaced >= 0)
+    throw unavailableProblem(
+      `the storage returned the snapshots of group "${group.id}" in another order, from index ${misplaced} on`,
+    );
   return snapshots.map(toCreated);
 }
 
 function toCreated({ id, sizeBytes, createdAt, state }: Snapshot): CreatedSnapshot {
   const createdAtMs = Date.parse(createdAt);
   if (Number.isNaN(createdAtMs))
-    throw unavailableProblem(`the storage took snapshot "${id}" at "${createdAt}", which is no time`);
+    throw unavailableProblem(
+      `the storage reports ${toPrintable(JSON.stringify(createdAt), 64)} as the time of snapshot "${id}", which is not an ISO 8601 time`,
+    );
   return { sizeBytes, createdAtMs, ready: state === 'ready' };
 }
 
@@ -125,6 +148,7 @@ function createChanges({ vendor }: Storage, requireId: RestSnapshots['requireId'
   ): AsyncIterable<Extent> {
     const snapshotId = await requireId(target);
     const baseId = base && (await requireId(base));
+    const guard = createPageGuard({ from: storageNoun, timeoutMs: vendor.listTimeoutMs });
     for (let offset: number | undefined = fromOffset; offset !== undefined;) {
       const page: BlockPage = await vendor.ask('listBlocks', {
         snapshotId,
@@ -133,6 +157,8 @@ function createChanges({ vendor }: Storage, requireId: RestSnapshots['requireId'
       });
       yield* page.blocks;
       offset = page.nextOffset;
+      guard.judge(page.blocks.length, offset?.toString());
+      requireInTime();
     }
   }
   return {

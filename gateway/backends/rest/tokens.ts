@@ -8,7 +8,7 @@ import type { RestSettings } from './settings.ts';
 
 type TokenSource = HttpOptions['token'];
 
-/** What proves to the storage who asks: a token of a file or an authorization server, or one that the gateway signs. */
+/** Creates the source of tokens for the storage: a file, an authorization server, or tokens that the gateway signs. */
 export function createTokenSource(
   { url, audience, token, oauth, tls, requestTimeout }: RestSettings,
   { identity, directory = '.' }: PoolContext,
@@ -19,7 +19,10 @@ export function createTokenSource(
     return createOauth({ ...oauth, secret, timeoutMs: requestTimeout });
   }
   if (tls?.cert !== undefined && audience === undefined) return () => undefined;
-  if (!identity) throw new Error('this gateway has no keys: it needs "token", "oauth" or "tls"');
+  if (!identity)
+    throw new Error(
+      'this gateway has no key to sign tokens; set "token", "oauth" or "tls", or start it with a key',
+    );
   return renew => identity.token(audience ?? url, renew);
 }
 

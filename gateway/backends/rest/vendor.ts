@@ -13,21 +13,26 @@ import {
 } from '../../../src/api/operations.ts';
 import { asProblem, callerGone, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { PoolContext } from '../../backend.ts';
-import { currentRequest } from '../../operations/request.ts';
+import { currentRequest } from '../../scheduling/current-request.ts';
 import type { RestSettings } from './settings.ts';
 import { createTokenSource } from './tokens.ts';
 
 type Guard = NonNullable<HttpOptions['guard']>;
 type Reply = Awaited<ReturnType<Parameters<Guard>[0]>>;
 
-/** The storage's operations. */
+/** The client of the storage. */
 export interface Vendor {
-  /** Every error is a Problem that names the pool. A code that the operation does not have is UNAVAILABLE. */
+  /**
+   * Calls an operation. Every error is a Problem that names the pool; a code outside the operation's codes is
+   * UNAVAILABLE.
+   */
   ask<Id extends OperationId>(id: Id, input: Input<Operations[Id]>): Promise<Output<Operations[Id]>>;
+  /** The time limit for a list or a comparison with all its pages, in milliseconds. */
+  readonly listTimeoutMs: number;
   close(): Promise<void>;
 }
 
-/** Makes the client of a pool's storage, with its time-outs, tries and circuit breaker. Nothing is sent yet. */
+/** Creates the client of a pool's storage with time limits, retries and a circuit breaker. Sends nothing yet. */
 export function createVendor(settings: RestSettings, pool: PoolContext): Vendor {
   const { url, tries, connections, requestTimeout, queryTimeout, workTimeout } = settings;
   const client = createClient({
@@ -41,14 +46,14 @@ export function createVendor(settings: RestSettings, pool: PoolContext): Vendor 
   });
   return {
     async ask(id, input) {
-      // Only what may take long is answered with 202.
+      // Only operations that may take long are answered with 202.
       const isWork = 202 in operations[id].answers;
       const untilMs = Date.now() + (isWork ? workTimeout : queryTimeout);
       try {
         const call = client[id] as unknown as (...args: readonly unknown[]) => Promise<never>;
         const { requestId, traceparent, deadlineMs: wantedUntilMs = Infinity } = currentRequest() ?? {};
         return await call(input, {
-          // What is begun goes on when its caller has given up.
+          // Work that has begun continues after its caller has given up.
           deadlineMs: isWork ? untilMs : Math.min(untilMs, wantedUntilMs),
           wantedUntilMs,
           ...(requestId !== undefined && { requestId }),
@@ -58,19 +63,32 @@ export function createVendor(settings: RestSettings, pool: PoolContext): Vendor 
         throw toProblem(asProblem(error), pool.name, id);
       }
     },
+    listTimeoutMs: workTimeout,
     close: () => client.close(),
   };
 }
 
-/** What is missing is deleted already, and NOT_FOUND comes from who does not know what was asked, such as another server. */
+/**
+ * Converts an error. A DELETE of a missing resource succeeds, so its NOT_FOUND comes from another server, for example
+ * behind a wrong URL, and becomes UNAVAILABLE.
+ */
 function toProblem({ code, detail, cause, retryAfterS }: Problem, pool: string, id: OperationId): Problem {
-  const isMisled = code === 'NOT_FOUND' && operations[id].route.startsWith('DELETE ');
-  const found = isMisled ? `answers NOT_FOUND to ${operations[id].route}, which it never has: ` : '';
-  const problem = new Problem(isMisled ? 'UNAVAILABLE' : code, `pool "${pool}": ${found}${detail}`, cause);
+  const isOtherServer = code === 'NOT_FOUND' && operations[id].route.startsWith('DELETE ');
+  const prefix = isOtherServer
+    ? `answers NOT_FOUND to ${operations[id].route}, which a storage never does; check the pool's url: `
+    : '';
+  const problem = new Problem(
+    isOtherServer ? 'UNAVAILABLE' : code,
+    `pool "${pool}": ${prefix}${detail}`,
+    cause,
+  );
   return retryAfterS === undefined ? problem : Object.assign(problem, { retryAfterS });
 }
 
-/** Sends nothing for a while once so many tries in a row were not answered by the storage itself. */
+/**
+ * Creates a circuit breaker: after `breakAfter` tries in a row without an answer of the storage itself, nothing is
+ * sent for `breakFor`.
+ */
 function createGuard({ breakAfter, breakFor }: RestSettings, { name, log }: PoolContext): Guard {
   const unanswered = handleWhen(error => error !== callerGone).orWhenResult(isUnanswered);
   const breaker = circuitBreaker(unanswered, {
@@ -79,10 +97,10 @@ function createGuard({ breakAfter, breakFor }: RestSettings, { name, log }: Pool
   });
   const detail = `pools.${name}`;
   breaker.onBreak(() =>
-    log.warn('a storage does not answer; it is left alone', { detail, durationMs: breakFor }),
+    log.warn('a storage does not answer; requests to it pause', { detail, durationMs: breakFor }),
   );
   breaker.onReset(() => log.info('a storage answers again', { detail }));
-  const broken = unavailableProblem('the storage does not answer; it is tried again in a moment');
+  const broken = unavailableProblem('the storage does not answer; requests pause for a moment');
   return async send => {
     try {
       return await breaker.execute(send);
@@ -92,7 +110,7 @@ function createGuard({ breakAfter, breakFor }: RestSettings, { name, log }: Pool
   };
 }
 
-/** A problem document comes from the storage, and from nothing in front of it. */
+/** True for a server error without a problem document, which comes from a proxy and not from the storage. */
 function isUnanswered(reply: unknown): boolean {
   const { status, body } = reply as Reply;
   return status >= 500 && !problemSchema.safeParse(body).success;

@@ -1,3 +1,4 @@
+import { toPrintable } from '../../../src/api/http/printable.ts';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import { formatSegments, meetsTerm } from '../../../src/api/topology.ts';
 import type { Backend, HealthEntry, Modification, NewVolume } from '../../backend.ts';
@@ -5,7 +6,6 @@ import { toParameters } from './parameters.ts';
 import type { RestSnapshots } from './snapshots.ts';
 import { findIds, ownParameters, requireId, type Storage } from './storage.ts';
 
-/** What creates volumes and deletes them. */
 export function createVolumes(storage: Storage, rest: RestSnapshots): Pick<Backend, 'create' | 'delete'> {
   const { vendor, names } = storage;
   return {
@@ -13,7 +13,7 @@ export function createVolumes(storage: Storage, rest: RestSnapshots): Pick<Backe
       const { id, nonce, source, topologies, capabilities, parameters } = volume;
       const { requiredBytes, limitBytes, mutableParameters = {} } = volume;
       const from = source && (await sourceOf(source));
-      const made = await vendor.ask('createVolume', {
+      const created = await vendor.ask('createVolume', {
         volumeId: names.idOf({ id, nonce }),
         body: {
           name: id,
@@ -26,12 +26,12 @@ export function createVolumes(storage: Storage, rest: RestSnapshots): Pick<Backe
           ...(topologies && { topology: { requisite: [...topologies], preferred: [...topologies] } }),
         },
       });
-      const [segments] = made.topology ?? [];
-      if (segments && topologies?.every(asked => !meetsTerm(segments, asked)))
+      const [segments] = created.topology ?? [];
+      if (segments && topologies?.every(term => !meetsTerm(segments, term)))
         throw unavailableProblem(
-          `the storage made volume "${id}" in "${formatSegments(segments)}", which was not asked for`,
+          `the storage created volume "${id}" in "${formatSegments(segments)}", outside the requested topology`,
         );
-      return { sizeBytes: made.sizeBytes, context: made.context, ...(segments && { segments }) };
+      return { sizeBytes: created.sizeBytes, context: created.context, ...(segments && { segments }) };
     },
     async delete(volume) {
       for (const volumeId of await findIds(storage, volume)) await vendor.ask('deleteVolume', { volumeId });
@@ -45,7 +45,6 @@ export function createVolumes(storage: Storage, rest: RestSnapshots): Pick<Backe
   }
 }
 
-/** What expands volumes. */
 export function createExpand(storage: Storage): NonNullable<Backend['expand']> {
   return async (volume, { requiredBytes, limitBytes }) => {
     const volumeId = await requireId(storage, volume);
@@ -58,7 +57,7 @@ export function createExpand(storage: Storage): NonNullable<Backend['expand']> {
   };
 }
 
-/** What changes mutable parameters, of which the schema says which there are. */
+/** Creates the modification of mutable parameters, by the storage's schema. */
 export function createModification({ vendor, ...storage }: Storage): Modification {
   return {
     parameters: toParameters(storage.offer.parameters?.mutable, 'mutable'),
@@ -69,18 +68,26 @@ export function createModification({ vendor, ...storage }: Storage): Modificatio
   };
 }
 
-/** What reports what is wrong with volumes. */
+/** The maximum number of health entries of one volume. */
+const maxHealthEntries = 16;
+
+function toPrintableEntry({ status, reason, message }: HealthEntry): HealthEntry {
+  return { status, reason: toPrintable(reason, 64), message: toPrintable(message, 1_024) };
+}
+
+/** Creates the health report of volumes. */
 export function createHealth(storage: Storage): NonNullable<Backend['volumeHealth']> {
   const missing: HealthEntry = {
     status: 'DATA_LOSS',
     reason: 'VolumeMissing',
-    message: 'the storage does not know the volume',
+    message: 'the storage has no such volume',
   };
   return async volume => {
     const [volumeId] = await findIds(storage, volume);
     if (volumeId === undefined) return [missing];
     try {
-      return (await storage.vendor.ask('getVolumeHealth', { volumeId })).entries;
+      const { entries } = await storage.vendor.ask('getVolumeHealth', { volumeId });
+      return entries.slice(0, maxHealthEntries).map(toPrintableEntry);
     } catch (error) {
       if (error instanceof Problem && error.code === 'NOT_FOUND') return [missing];
       throw error;

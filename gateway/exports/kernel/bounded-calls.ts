@@ -1,55 +1,55 @@
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
 
-/** Calls that may never end, so many at once. */
+/** A bounded number of concurrent calls that may never end. */
 export interface BoundedCalls {
   /**
-   * The call's outcome, once there was a place for it. UNAVAILABLE, which says what does not end, for a call that takes too long,
-   * which keeps its place until it ends, and for all that come or wait while all places are so kept. `what` is a path, or words.
+   * Runs a call once a slot is free, and returns its result. UNAVAILABLE for a call that exceeds the time limit; it
+   * keeps its slot until it ends. UNAVAILABLE also for every call that waits while all slots are kept so. The error
+   * names the calls that have not ended by their `noun`, a path or words.
    */
-  run<T>(what: string, call: () => Promise<T>): Promise<T>;
-  /** UNAVAILABLE while a call is under way at the path or below it. */
+  run<T>(noun: string, call: () => Promise<T>): Promise<T>;
+  /** UNAVAILABLE while a call at the path or below it is running. */
   requireFree(path: string): void;
 }
 
-/** How many there may be, and how long each may take, in milliseconds. */
-type Bounds = { readonly atOnce: number; readonly timeoutMs: number };
+/** The maximum number of concurrent calls, and the time limit of each in milliseconds. */
+type Bounds = { readonly maxCalls: number; readonly timeoutMs: number };
 
-type UnderWay = { readonly what: string; isLate: boolean };
+type ActiveCall = { readonly what: string; isLate: boolean };
 
-/** Makes what bounds calls. */
-export function boundCalls({ atOnce, timeoutMs }: Bounds): BoundedCalls {
-  const underWay = new Set<UnderWay>();
+export function boundCalls({ maxCalls, timeoutMs }: Bounds): BoundedCalls {
+  const active = new Set<ActiveCall>();
   const waiting = new Set<() => void>();
-  const requirePlaces = (): void => {
-    const late = [...underWay].filter(({ isLate }) => isLate);
-    if (late.length >= atOnce) throw lateProblem(late);
+  const requireSlots = (): void => {
+    const late = [...active].filter(({ isLate }) => isLate);
+    if (late.length >= maxCalls) throw lateProblem(late);
   };
 
-  async function takePlace(what: string): Promise<UnderWay> {
-    requirePlaces();
-    while (underWay.size >= atOnce) {
+  async function takeSlot(what: string): Promise<ActiveCall> {
+    requireSlots();
+    while (active.size >= maxCalls) {
       const { promise, resolve } = Promise.withResolvers<void>();
       waiting.add(resolve);
       await promise;
       waiting.delete(resolve);
-      requirePlaces();
+      requireSlots();
     }
     const own = { what, isLate: false };
-    underWay.add(own);
+    active.add(own);
     return own;
   }
 
-  /** Whoever waits looks again, in the order in which they came. */
+  /** Wakes all waiting calls, in the order of their arrival, to look for a slot again. */
   function wakeAll(): void {
     for (const wake of waiting) wake();
   }
 
   return {
     async run(what, call) {
-      const own = await takePlace(what);
+      const own = await takeSlot(what);
       const work = call().finally(() => {
-        underWay.delete(own);
+        active.delete(own);
         wakeAll();
       });
       const ended = await withinTime(work, timeoutMs);
@@ -59,14 +59,14 @@ export function boundCalls({ atOnce, timeoutMs }: Bounds): BoundedCalls {
       throw lateProblem([own]);
     },
     requireFree(path) {
-      const found = [...underWay].filter(({ what }) => what === path || what.startsWith(`${path}/`));
+      const found = [...active].filter(({ what }) => what === path || what.startsWith(`${path}/`));
       if (found.length > 0) throw lateProblem(found);
     },
   };
 }
 
-function lateProblem(late: readonly UnderWay[]) {
+function lateProblem(late: readonly ActiveCall[]) {
   return unavailableProblem(
-    `the kernel has not finished with "${late.map(({ what }) => what).join('", "')}"`,
+    `the kernel has not finished its work on "${late.map(({ what }) => what).join('", "')}"`,
   );
 }

@@ -1,46 +1,48 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rmdir, symlink, unlink, writeFile } from 'node:fs/promises';
 import { unavailableProblem } from '../../../src/api/problem.ts';
-import { exec } from '../../../src/lib/exec.ts';
-import { codeOf } from '../../backends/local/files.ts';
+import { exec, failureText } from '../../../src/lib/exec.ts';
+import { codeOf } from '../../local/files.ts';
 import { boundCalls } from './bounded-calls.ts';
 
 /**
- * The kernel's configfs, in which targets are directories, attributes files, and uses links. What is there already, or is
- * gone already, is fine. What may wait, for a node that does not answer or for what all processors do (RCU), is promised: it
- * happens in a thread, and beside others. UNAVAILABLE where the kernel does not do it, as over a disk that hangs.
+ * The kernel's configfs: targets are directories, their attributes files, and their uses links. Creating an existing
+ * entry and removing a missing one succeed. A call that the kernel may hold up, because of a silent node or of RCU,
+ * returns a promise and runs in a thread. UNAVAILABLE when the kernel does not finish, for example on a hanging disk.
  */
 export interface ConfigTree {
-  /** The names in a directory; none where it is missing. */
+  /** The names in a directory; none when it is missing. */
   list(path: string): readonly string[];
-  /** An attribute without its line end; undefined where it is missing. */
+  /** An attribute without its line end; undefined when it is missing. */
   read(path: string): string | undefined;
   write(path: string, value: string): void;
-  /** Writes what nobody but root may read. */
+  /** Writes a value that only root can read. */
   writeSecret(path: string, value: string): void;
   make(path: string): void;
-  /** The same by a process of its own, which outlives this one. */
+  /** Makes a directory in a separate process, which outlives this one. */
   makeApart(path: string): Promise<void>;
   link(target: string, path: string): Promise<void>;
   writeSlowly(path: string, value: string): Promise<void>;
   unlink(path: string): Promise<void>;
   remove(path: string): Promise<void>;
   /**
-   * UNAVAILABLE while the kernel has not done something at or below the path: whatever else comes there, a look as well, could
-   * wait for that, and this process with it.
+   * UNAVAILABLE while the kernel has not finished a call at or below the path. Any other access there, even a read,
+   * could block this process as well.
    */
   requireFree(path: string): void;
 }
 
-/** Where the kernel's targets are set up. */
+/** The mount point of configfs. */
 export const configfs = '/sys/kernel/config';
 
 const timeoutMs = 20_000;
 
-/** Of the four threads that this process has for files and keys the kernel may hold up three, and the fourth is left for the rest. */
-const boundedCalls = boundCalls({ atOnce: 3, timeoutMs });
+/**
+ * Node has four threads for files and keys. The kernel may hold up three of them, so that one is left for other work.
+ */
+const boundedCalls = boundCalls({ maxCalls: 3, timeoutMs });
 
-/** The machine's own. */
+/** Opens this machine's configfs. */
 export function openConfigTree(bounded = boundedCalls): ConfigTree {
   return {
     list: path => ignoring(['ENOENT'], () => readdirSync(path)) ?? [],
@@ -55,7 +57,7 @@ export function openConfigTree(bounded = boundedCalls): ConfigTree {
       const { status, stderr } = await exec('mkdir', ['--parents', '--', path], {
         timeoutMs,
       });
-      if (status !== 0) throw unavailableProblem(`cannot make "${path}"`, stderr);
+      if (status !== 0) throw unavailableProblem(`cannot create "${path}": ${failureText(stderr)}`);
     },
     link: (target, path) => bounded.run(path, () => symlink(target, path).catch(unless('EEXIST'))),
     writeSlowly: (path, value) => bounded.run(path, () => writeFile(path, value)),
@@ -65,7 +67,7 @@ export function openConfigTree(bounded = boundedCalls): ConfigTree {
   };
 }
 
-/** Sets an attribute that has another value now: many cannot be set while their target is in use. */
+/** Sets an attribute unless it has the value already: many attributes cannot be set while their target is in use. */
 export function setAttribute(tree: ConfigTree, path: string, value: string): void {
   if (tree.read(path) !== value) tree.write(path, value);
 }

@@ -1,62 +1,75 @@
 import { statfsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { z } from 'zod';
+import { canonicalAddress } from '../../../src/api/attachments/addresses.ts';
 import { areAddresses, fieldKinds } from '../../../src/api/attachment.ts';
 import { unavailableProblem } from '../../../src/api/problem.ts';
-import { exec } from '../../../src/lib/exec.ts';
+import { exec, failureText } from '../../../src/lib/exec.ts';
 import { hostPort } from '../../../src/lib/parsers.ts';
 import { isListenedAt } from '../targets/listening.ts';
 import { configfs } from './configfs.ts';
 
 const addressList = z
   .array(z.string())
-  .refine(areAddresses, `is ${fieldKinds.addresses.fault}, such as 192.0.2.10:4420`);
+  .refine(areAddresses, `is ${fieldKinds.addresses.fault}, such as 192.0.2.10:4420`)
+  .overwrite(addresses => addresses.map(canonicalAddress));
 
-/** Where a target is reached, in settings. */
+/** The settings of a target's addresses. */
 export const portals = {
-  addresses: addressList.describe(
-    'addresses with ports by which nodes reach this machine: numbers, IPv6 in brackets',
-  ),
+  addresses: addressList.describe('addresses of this machine for nodes, as IP:PORT, IPv6 in brackets'),
   listen: addressList
     .optional()
-    .describe('addresses with ports of this machine, where they are others; without it those in addresses'),
+    .describe(
+      'addresses to listen at, as IP:PORT, if this machine has others than those in addresses; default: addresses',
+    ),
 } as const;
 
 const modprobeTimeoutMs = 20_000;
-/** The number of configfs in statfs. */
+/** The type of configfs in statfs. */
 const configfsType = 0x62656570;
 
-/** What a target of the kernel takes; `isServed` is true for an address that a target of the kernel has, whoever made that. */
-type Needs = {
+/**
+ * The requirements of a kernel target. `isServed` is true for an address that a target of the kernel already has,
+ * even one of another program.
+ */
+type Requirements = {
   readonly modules: readonly string[];
   readonly listen: readonly string[];
   readonly isServed: (address: string) => boolean;
 };
 
-/** What this machine lacks for a target of the kernel, one line each; changes nothing. */
-export async function findLacks({ modules, listen, isServed }: Needs): Promise<readonly string[]> {
-  const lacks: string[] = [];
-  if (process.getuid?.() !== 0) lacks.push('the gateway does not run as root, who alone sets up targets');
+/** Reports the faults of this machine for a kernel target, one line each. Changes nothing. */
+export async function findMachineFaults({
+  modules,
+  listen,
+  isServed,
+}: Requirements): Promise<readonly string[]> {
+  const faults: string[] = [];
+  if (process.getuid?.() !== 0) faults.push('the gateway does not run as root; only root can set up targets');
   if (!isConfigfs())
-    lacks.push(`configfs is not mounted: modprobe configfs; mount -t configfs configfs ${configfs}`);
+    faults.push(`configfs is not mounted; run: modprobe configfs; mount -t configfs configfs ${configfs}`);
   const { status } = await modprobe(['--dry-run', ...modules]);
-  if (status !== 0) lacks.push(`the kernel has not all of the modules ${modules.join(', ')}`);
-  return lacks.concat(listen.flatMap(address => findLackOf(address, isServed) ?? []));
+  if (status !== 0) faults.push(`the kernel lacks one of the modules ${modules.join(', ')}; install them`);
+  return faults.concat(listen.flatMap(address => findAddressFault(address, isServed) ?? []));
 }
 
-function findLackOf(address: string, isServed: Needs['isServed']): string | undefined {
+function findAddressFault(address: string, isServed: Requirements['isServed']): string | undefined {
   const { host, port } = hostPort(address);
   const interfaces = Object.values(networkInterfaces()).flatMap(all => all ?? []);
   const isOwn = ['0.0.0.0', '::', ...interfaces.map(one => one.address)].includes(host);
   if (!isOwn) return `no interface of this machine has the address ${host}`;
-  // In this order: a target that is made meanwhile is there before it listens.
-  return isListenedAt(host, port) && !isServed(address) ? `another program has ${address}` : undefined;
+  // The order matters: a target that is created meanwhile exists before it listens.
+  return isListenedAt(host, port) && !isServed(address) ? `another program listens at ${address}` : undefined;
 }
 
-/** Loads modules of the kernel; UNAVAILABLE where that fails. */
+/** Loads kernel modules; UNAVAILABLE on failure. */
 export async function loadModules(modules: readonly string[]): Promise<void> {
   const { status, stderr } = await modprobe(modules);
-  if (status !== 0) throw unavailableProblem(`cannot load the modules ${modules.join(', ')}`, stderr);
+  if (status === 0) return;
+  const reason = failureText(stderr);
+  throw unavailableProblem(
+    `cannot load the modules ${modules.join(', ')}${reason === '' ? '' : `: ${reason}`}`,
+  );
 }
 
 function modprobe(args: readonly string[]) {

@@ -2,84 +2,89 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unavailableProblem } from '../../../src/api/problem.ts';
-import { exec, type ExecResult } from '../../../src/lib/exec.ts';
+import { exec, failureText, type ExecResult } from '../../../src/lib/exec.ts';
 import { diskXml, parseDomain, type Disk, type Domain } from './xml.ts';
 
-/** A hypervisor, as libvirt drives it. What becomes of a change is read from `domains`, never from what it says. */
+/**
+ * A hypervisor that libvirt drives. The result of a change is read from `domains`; the commands' own output is only
+ * for messages.
+ */
 export interface Hypervisor {
-  /** What keeps it from being asked; undefined when it answers. */
+  /** The reason why the hypervisor does not answer; undefined when it does. */
   fault(): Promise<string | undefined>;
-  /** All domains, running or not, as they are now. UNAVAILABLE when they cannot be read. */
+  /** Reads all domains, running or not, as they are now. UNAVAILABLE when they cannot be read. */
   domains(): Promise<readonly Domain[]>;
-  /** Plugs a disk into what `where` names; returns what failed, as text. */
-  plug(domain: Domain, disk: Disk, where: Where): Promise<string>;
-  /** Takes a disk out of what the domain has at its next start. */
+  /** Plugs a disk into the running machine, its description, or both. Returns the error as text. */
+  plug(domain: Domain, disk: Disk, target: PlugTarget): Promise<string>;
+  /** Removes a disk from the domain's description for the next start. Returns the error as text. */
   forget(domain: Domain, alias: string): Promise<string>;
-  /** Asks the domain to give a disk back, which it may do later. */
+  /** Asks the domain to release a disk, which may happen later. Returns the error as text. */
   unplug(domain: Domain, alias: string): Promise<string>;
-  /** The names of the domain's snapshots in which it has a disk; UNAVAILABLE when they cannot be read. */
+  /** The names of the domain's snapshots with the disk; UNAVAILABLE when they cannot be read. */
   snapshotsWith(domain: Domain, alias: string): Promise<readonly string[]>;
-  /** Shows the domain a disk's size; UNAVAILABLE when that fails. */
+  /** Makes the domain see a disk's new size; UNAVAILABLE on failure. */
   resize(domain: Domain, target: string, sizeBytes: number): Promise<void>;
-  /** Whether the domain runs, is paused or has crashed, and why. */
+  /** Reads whether the domain runs, is paused or has crashed, and why. */
   state(domain: Domain): Promise<string>;
-  /** Ends the domain as a loss of power does. */
+  /** Ends the domain as a loss of power does. Returns the error as text. */
   powerOff(domain: Domain): Promise<string>;
 }
 
-/** Into what runs, or into what the next start has. */
-export type Where = { readonly live: boolean; readonly next: boolean };
+/** The target of a change: the running machine, its description for the next start, or both. */
+export type PlugTarget = { readonly live: boolean; readonly next: boolean };
 
-/** A command waits for another one of the same domain, libvirt itself for 30 s, and a disk that is asked for for 5 s. */
+/** A command may wait for another one of the same domain (libvirt waits for 30 s), and for a disk (5 s). */
 const timeoutMs = 60_000;
-const mostOutput = 2 ** 25;
-/** How often domains are read again that came or went meanwhile. */
+const maxOutput = 2 ** 25;
+/** The tries to read the domains when some come or go meanwhile. */
 const tries = 4;
 
-/** Runs virsh with these arguments; resolves always. */
+/** Runs virsh with these arguments; never rejects. */
 export type Virsh = (args: readonly string[]) => Promise<ExecResult>;
 
-/** The hypervisor at a URI of libvirt. */
+/** Opens the hypervisor at a URI of libvirt. */
 export function openHypervisor(uri: string, virsh: Virsh = runVirsh): Hypervisor {
   const run = (...args: readonly string[]): Promise<ExecResult> =>
     virsh(['--quiet', '--connect', uri, ...args]);
   const change = async (...args: readonly string[]): Promise<string> => reasonOf(await run(...args));
 
-  /** The machines that there were last: asked for together with the list, they are read by one command. */
+  /** The machines of the last reading. They are read together with the list, by one command. */
   let known: readonly string[] = [];
 
-  /** Undefined when machines came or went meanwhile. */
+  /** Reads all machines. Undefined when machines came or went meanwhile. */
   async function readDomains(): Promise<readonly Domain[] | undefined> {
-    const asked = known;
-    const answer = await run([listing, ...asked.flatMap(readingsOf)].join('; '));
+    const previous = known;
+    const answer = await run([listing, ...previous.flatMap(readingsOf)].join('; '));
     const descriptions: string[] = [];
     const rest = answer.stdout.replaceAll(description, text => `<${descriptions.push(text) - 1}>`);
     known = [...rest.matchAll(/^([0-9a-f-]{36}) ./gm)].map(([, uuid = '']) => uuid).toSorted();
-    // The status is that of the last command: of the list where nothing else was asked for.
-    if (asked.length === 0 && answer.status !== 0) throw unansweredProblem(uri, answer);
+    // The status is the last command's, so it belongs to the list only if nothing else was read.
+    if (previous.length === 0 && answer.status !== 0) throw unansweredProblem(uri, answer);
     const answers = rest.match(/^<[^]*?^Managed save: .*$/gm) ?? [];
-    if (known.join() !== asked.join() || answers.length !== asked.length) return undefined;
-    const found = answers.flatMap((text, index) => parseAnswers(asked[index] ?? '', text, descriptions));
-    // What is missing or cut off says nothing of what is in it.
-    return found.length === asked.length ? found : undefined;
+    if (known.join() !== previous.join() || answers.length !== previous.length) return undefined;
+    const found = answers.flatMap((text, index) => parseAnswers(previous[index] ?? '', text, descriptions));
+    // A description that is missing or cut off proves nothing about its disks.
+    return found.length === previous.length ? found : undefined;
   }
 
-  async function readWhole(): Promise<readonly Domain[]> {
+  async function readAll(): Promise<readonly Domain[]> {
     for (let count = 0; count < tries; count++) {
       const found = await readDomains();
       if (found) return found;
     }
-    throw unavailableProblem(`the virtual machines at ${uri} cannot be read`);
+    throw unavailableProblem(
+      `the virtual machines at ${uri} cannot be read: they change all the time, or an answer is incomplete`,
+    );
   }
 
   let reading: Promise<unknown> = Promise.resolve();
   let following: Promise<readonly Domain[]> | undefined;
 
-  /** Whoever asks while machines are being read shares the reading that follows. */
+  /** Starts a reading, after the one that is running. Calls that wait meanwhile share it. */
   function domains(): Promise<readonly Domain[]> {
     const begin = (): Promise<readonly Domain[]> => {
       following = undefined;
-      return readWhole();
+      return readAll();
     };
     following ??= reading.then(begin, begin);
     reading = following;
@@ -89,7 +94,7 @@ export function openHypervisor(uri: string, virsh: Virsh = runVirsh): Hypervisor
   return {
     async fault() {
       const answer = await run('uri');
-      if (answer.fault === 'ENOENT') return 'virsh is not installed: libvirt-clients has it';
+      if (answer.fault === 'ENOENT') return 'virsh is not installed; install the package libvirt-clients';
       return answer.status === 0 ? undefined : `no hypervisor answers at ${uri}: ${reasonOf(answer)}`;
     },
     domains,
@@ -109,7 +114,7 @@ export function openHypervisor(uri: string, virsh: Virsh = runVirsh): Hypervisor
       const resized = await run('blockresize', '--', uuid, target, `${sizeBytes}B`);
       if (resized.status !== 0)
         throw unavailableProblem(
-          `the virtual machine "${name}" is not shown the new size: ${reasonOf(resized)}`,
+          `cannot show the virtual machine "${name}" the new size: ${reasonOf(resized)}`,
         );
     },
     async snapshotsWith({ uuid, name }, alias) {
@@ -131,21 +136,24 @@ export function openHypervisor(uri: string, virsh: Virsh = runVirsh): Hypervisor
   };
 }
 
-/** Runs the program of this machine. */
-export function runVirsh(args: readonly string[]): Promise<ExecResult> {
-  return exec('virsh', args, { timeoutMs, mostOutput });
+/** Runs this machine's virsh. */
+function runVirsh(args: readonly string[]): Promise<ExecResult> {
+  return exec('virsh', args, { timeoutMs, maxOutput });
 }
 
 const listing = 'list --all --uuid --name';
 const description = /^<domain [^]*?^<\/domain>/gm;
 
-/** What is read of a machine: as it runs, as it starts next, as it was saved, and whether it is there when it does not run. */
+/** The commands that read a machine: as it runs, as it starts next, its saved state, and its summary. */
 function readingsOf(uuid: string): readonly string[] {
   const commands = ['dumpxml', 'dumpxml --inactive', 'managedsave-dumpxml', 'dominfo'];
   return commands.map(command => `${command} ${uuid}`);
 }
 
-/** The machine by its answers, in which its descriptions are numbers; nothing where they are not whole, or changed meanwhile. */
+/**
+ * Parses the answers for a machine, whose descriptions are replaced by numbers. Empty for answers that are incomplete
+ * or inconsistent.
+ */
 function parseAnswers(uuid: string, text: string, descriptions: readonly string[]): readonly Domain[] {
   const [live, next, saved, ...others] = Array.from(
     text.matchAll(/^<(\d+)>/gm),
@@ -153,14 +161,15 @@ function parseAnswers(uuid: string, text: string, descriptions: readonly string[
   );
   const [, lasting] = /^Persistent: +(yes|no)$/m.exec(text) ?? [];
   const [, wasSaved] = /^Managed save: +(yes|no|unknown)$/m.exec(text) ?? [];
-  const isOf = (one = ''): boolean => one.includes(`<uuid>${uuid}</uuid>`);
-  const isWhole = isOf(live) && isOf(next) && others.length === 0 && lasting && wasSaved;
+  const describesMachine = (one = ''): boolean => one.includes(`<uuid>${uuid}</uuid>`);
+  const isWhole =
+    describesMachine(live) && describesMachine(next) && others.length === 0 && lasting && wasSaved;
   if (!live || !next || !isWhole || (wasSaved === 'no' && saved !== undefined)) return [];
   const isPersistent = lasting === 'yes';
   return [parseDomain({ live, next, saved: wasSaved === 'no' ? '' : saved, isPersistent })];
 }
 
-function flagsOf({ live, next }: Where): readonly string[] {
+function flagsOf({ live, next }: PlugTarget): readonly string[] {
   return [...(live ? ['--live'] : []), ...(next ? ['--config'] : [])];
 }
 
@@ -168,12 +177,9 @@ function unansweredProblem(uri: string, answer: ExecResult): Error {
   return unavailableProblem(`no hypervisor answers at ${uri}: ${reasonOf(answer)}`);
 }
 
-/** What virsh said went wrong, in one line, for people; empty where nothing did. */
+/** The error of virsh in one line, for people; empty on success. */
 function reasonOf({ status, stderr, timedOut }: ExecResult): string {
   if (status === 0) return '';
   if (timedOut) return `no answer in ${timeoutMs / 1_000} s`;
-  return stderr
-    .replaceAll(/^error: /gm, '')
-    .trim()
-    .replaceAll(/\s*\n\s*/g, '; ');
+  return failureText(stderr.replaceAll(/^error: /gm, ''));
 }

@@ -1,19 +1,19 @@
-/** A virtual machine. A transient one has the same disks at its next start as it has now, but there is none. */
+/** A virtual machine. A transient machine has no next start, and its description has the disks that it has now. */
 export type Domain = {
   readonly uuid: string;
   readonly name: string;
   readonly isRunning: boolean;
-  /** What it is stays when it is off. */
+  /** True if its description remains when it is off. */
   readonly isPersistent: boolean;
-  /** The disks that it has now, none where it does not run. */
+  /** The disks at present; none when it is not running. */
   readonly live: readonly PluggedDisk[];
-  /** The disks that it has at its next start. */
+  /** The disks at its next start. */
   readonly next: readonly PluggedDisk[];
-  /** The disks that it has once it goes on from where it was saved, instead of those; none where it was not. */
+  /** The disks in its saved state, which replace the others when it resumes; none without a saved state. */
   readonly saved: readonly PluggedDisk[] | 'unreadable';
 };
 
-/** A disk by its name in the machine, such as `vdb`, and by the alias that whoever plugged it in chose. */
+/** A disk by its name in the machine, such as `vdb`, and the alias that it was plugged in with. */
 export type PluggedDisk = { readonly target: string; readonly alias?: string };
 
 /** A disk to plug in. */
@@ -21,11 +21,11 @@ export type Disk = Required<PluggedDisk> & {
   readonly path: string;
   readonly serial: string;
   readonly readonly: boolean;
-  /** Other machines may have it, too. */
+  /** True if other machines may have it too. */
   readonly shared: boolean;
 };
 
-/** The descriptions of a domain, as `virsh` gives them; `saved` is undefined where it was saved and that cannot be read. */
+/** The descriptions of a domain from `virsh`. `saved` is undefined for a saved state that cannot be read. */
 type Descriptions = {
   readonly live: string;
   readonly next: string;
@@ -33,7 +33,7 @@ type Descriptions = {
   readonly isPersistent: boolean;
 };
 
-/** Reads what libvirt itself wrote: its own form, and nothing else. */
+/** Parses descriptions in libvirt's own format, and no other. */
 export function parseDomain({ live, next, saved, isPersistent }: Descriptions): Domain {
   const isRunning = /^<domain [^>]*\bid='/.test(live);
   return {
@@ -47,9 +47,9 @@ export function parseDomain({ live, next, saved, isPersistent }: Descriptions): 
   };
 }
 
-/** The description of a disk: a raw file behind virtio, whose unused blocks are given back. */
+/** Formats a disk's description: a raw file behind virtio that discards unused blocks. */
 export function diskXml({ path, target, serial, alias, readonly, shared }: Disk): string {
-  // Several machines that write see each other's bytes only past their caches.
+  // Machines that write to one disk see each other's bytes only without a cache.
   const cache = shared && !readonly ? " cache='none'" : '';
   return [
     "<disk type='file' device='disk'>",
@@ -57,7 +57,7 @@ export function diskXml({ path, target, serial, alias, readonly, shared }: Disk)
     `<source file='${escape(path)}'/>`,
     `<target dev='${target}' bus='virtio'/>`,
     ...(readonly ? ['<readonly/>'] : []),
-    // Without it QEMU lets nobody else write, who reads included.
+    // Without this QEMU locks the file against every other writer, even for a reader.
     ...(shared ? ['<shareable/>'] : []),
     `<serial>${serial}</serial>`,
     `<alias name='${alias}'/>`,
@@ -65,7 +65,7 @@ export function diskXml({ path, target, serial, alias, readonly, shared }: Disk)
   ].join('');
 }
 
-/** The first name of a virtio disk that none of these has. */
+/** The first virtio disk name that is free. */
 export function freeTarget(disks: readonly PluggedDisk[]): string {
   const taken = new Set(disks.map(({ target }) => target));
   for (let index = 0; ; index++) {
@@ -74,7 +74,7 @@ export function freeTarget(disks: readonly PluggedDisk[]): string {
   }
 }
 
-/** As the kernel counts its disks: a to z, aa, ab and so on. */
+/** Counts as the kernel does: a to z, aa, ab and so on. */
 function lettersOf(index: number): string {
   const rest = Math.floor(index / 26);
   return (rest > 0 ? lettersOf(rest - 1) : '') + String.fromCharCode(97 + (index % 26));

@@ -1,25 +1,25 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { SocketAddress } from 'node:net';
-import { readText } from './proc.ts';
 
-/** A socket that takes connections, where, and its number. */
-type Listening = { readonly host: string; readonly port: number; readonly socket: string };
+/** A listening socket. */
+type ListeningSocket = { readonly host: string; readonly port: number };
 
-/** All of this network namespace (proc(5): state 0A), the kernel's own included. */
-export function listListening(): readonly Listening[] {
-  const tables = ['tcp', 'tcp6'].map(name => readText(`/proc/net/${name}`)).join('');
-  const pattern = /: ([0-9A-F]+):([0-9A-F]{4}) \S+ 0A (?:\S+ +){5}(\d+)/g;
-  return Array.from(tables.matchAll(pattern), ([, host = '', port = '', socket = '']) => ({
+/** Lists all listening sockets of this network namespace (proc(5): state 0A), including the kernel's own. */
+function listListening(): readonly ListeningSocket[] {
+  // A kernel without IPv6 has no tcp6.
+  const paths = ['/proc/net/tcp', '/proc/net/tcp6'].filter(path => existsSync(path));
+  const tables = paths.map(path => readFileSync(path, 'utf8')).join('');
+  return Array.from(tables.matchAll(/: ([0-9A-F]+):([0-9A-F]{4}) \S+ 0A /g), ([, host = '', port = '']) => ({
     host: decode(host),
     port: Number.parseInt(port, 16),
-    socket,
   }));
 }
 
-/** True where somebody takes connections, a program or the kernel. Nothing is bound to find out. */
+/** True when a program or the kernel listens at the address. Binds no socket to find out. */
 export function isListenedAt(host: string, port: number): boolean {
-  const wanted = canonical(host);
+  const address = canonical(host);
   return listListening().some(
-    one => one.port === port && (one.host === wanted || [one.host, wanted].some(isAny)),
+    one => one.port === port && (one.host === address || [one.host, address].some(isAny)),
   );
 }
 
@@ -27,7 +27,10 @@ function isAny(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }
 
-/** Each 32 bits are told in the order of the processor, which is little-endian wherever Node.js runs but on s390x. */
+/**
+ * Decodes an address. Each 32 bits are in the processor's byte order, which is little-endian on all of Node's
+ * platforms but s390x.
+ */
 function decode(hex: string): string {
   const bytes = Array.from(hex.matchAll(/(..)(..)(..)(..)/g), ([, a, b, c, d]) => [d, c, b, a]).flat();
   if (bytes.length === 4) return bytes.map(byte => Number.parseInt(byte ?? '', 16)).join('.');

@@ -6,59 +6,63 @@ import type { NodeAccess } from '../../backend.ts';
 import type { Export, ExportedAttachment, ExportedVolume } from '../../export.ts';
 import type { Names } from './names.ts';
 
-/** One kind of targets. All is named by the target's name, without what a protocol puts before it. */
+/** A kind of targets. Names are without the protocol's prefix. */
 export interface TargetDriver extends Pick<Export, 'protocol'> {
-  /** What a target is called in messages. */
+  /** The word for a target in messages. */
   readonly noun: string;
-  /** Readies what has the targets; comes before all else, once. */
+  /** Prepares the machine. Called once, before any other call. */
   prepare(): Promise<void>;
-  /** The names of all that is there of targets of this pool, whole or not. */
+  /** Lists the names of this pool's targets, including incomplete ones. */
   list(): readonly string[] | Promise<readonly string[]>;
-  /** Makes the target, or completes it; one that nodes use is not disturbed. */
+  /** Creates the target, or completes it. A target that nodes use is not disturbed. */
   make(name: string, target: ExportedAttachment): void | Promise<void>;
-  /** Ends what the node has in flight, and removes the target; what is not there is fine. */
+  /** Ends the node's I/O in flight and removes the target. A missing target succeeds. */
   remove(name: string): Promise<void>;
-  /** Absent where nodes see a new size when they connect. */
-  resize?(name: string, volume: ExportedVolume): void | Promise<void>;
+  resize(name: string, volume: ExportedVolume): void | Promise<void>;
   reach(name: string, target: ExportedAttachment): Reach;
 }
 
-/** How many targets are made at a time at a start, where that takes programs, or waits. */
-const mostAtOnce = 8;
+/** The targets that a restore creates at a time, since a target may need programs or waiting. */
+const maxConcurrent = 8;
 
-/** The export of a pool by targets of one kind; `prepare` runs before the first of them is made, removed or counted. */
+/**
+ * Exports a pool's volumes by targets of one kind. `prepare` runs before the first target is created, removed or
+ * counted.
+ */
 export function exportTargets(
   { protocol, noun, ...driver }: TargetDriver,
   { names, log }: { readonly names: Names; readonly log: Log },
-): Required<Omit<Export, 'check' | 'close'>> {
+): Required<Omit<Export, 'addresses' | 'check' | 'close'>> {
   let preparing: Promise<void> | undefined;
   const prepare = (): Promise<void> =>
     (preparing ??= driver.prepare().catch((error: unknown) => {
       preparing = undefined;
       throw error;
     }));
-  const listWhere = async (isWanted: (name: string) => boolean): Promise<readonly string[]> => {
+  const listWhere = async (isChosen: (name: string) => boolean): Promise<readonly string[]> => {
     await prepare();
-    return [...new Set(await driver.list())].filter(name => names.isOfPool(name) && isWanted(name));
+    return [...new Set(await driver.list())].filter(name => names.isOfPool(name) && isChosen(name));
   };
 
-  /** Reads back that nothing is left. */
-  async function removeWhere(isWanted: (name: string) => boolean): Promise<void> {
-    const found = await listWhere(isWanted);
+  /** Removes the chosen targets, and checks afterwards that none is left. Throws the first failure, or UNAVAILABLE. */
+  async function removeWhere(isChosen: (name: string) => boolean): Promise<void> {
+    const found = await listWhere(isChosen);
     if (found.length === 0) return;
-    // What one does not give back keeps no other.
+    // A target that cannot be removed does not keep the others.
     const outcomes = await Promise.allSettled(found.map(name => driver.remove(name)));
     const failed = outcomes.find(outcome => outcome.status === 'rejected');
     if (failed) throw failed.reason;
-    const left = await listWhere(isWanted);
-    if (left.length > 0) throw unavailableProblem(`${noun} "${left.join('", "')}" is still there`);
+    const left = await listWhere(isChosen);
+    if (left.length > 0)
+      throw unavailableProblem(`${noun} "${left.join('", "')}" still exists after its removal`);
   }
 
   async function publish(volume: ExportedVolume, access: NodeAccess): Promise<Reach> {
     const name = names.nameOf(volume, access);
     await removeWhere(other => other !== name && names.isOfNode(other, volume, access));
     await driver.make(name, { volume, access });
-    return driver.reach(name, { volume, access });
+    const { mayReplay } = access;
+    return { ...driver.reach(name, { volume, access }), ...(mayReplay && { mayReplay }) };
   }
 
   async function makeOrLog(target: ExportedAttachment): Promise<void> {
@@ -67,13 +71,13 @@ export function exportTargets(
       await driver.make(names.nameOf(volume, access), target);
     } catch (error) {
       const { code, detail } = asProblem(error);
-      log.error('a volume that is attached cannot be exported', { volumeId: volume.id, code, detail });
+      log.error('cannot export an attached volume', { volumeId: volume.id, code, detail });
     }
   }
 
   return {
     protocol,
-    // By many nodes only where none writes, or all write to the raw device.
+    // Many nodes may use a volume only if none writes, or all write to the raw device.
     accessModes: accessModes.filter(mode => mode !== 'MULTI_NODE_SINGLE_WRITER'),
     publish,
     withdraw: (volume, nodeId, cluster) =>
@@ -86,24 +90,23 @@ export function exportTargets(
     },
     async resize(volume) {
       for (const name of await listWhere(other => names.isOfVolume(other, volume)))
-        await driver.resize?.(name, volume);
+        await driver.resize(name, volume);
     },
     async restore(attached) {
-      const wanted = await Array.fromAsync(attached);
-      const known = new Set(wanted.map(({ volume, access }) => names.nameOf(volume, access)));
+      const targets = await Array.fromAsync(attached);
+      const known = new Set(targets.map(({ volume, access }) => names.nameOf(volume, access)));
       const orphans = await listWhere(name => !known.has(name));
-      if (orphans.length > 0)
-        log.warn('targets that are in no record are removed', { count: orphans.length });
+      if (orphans.length > 0) log.warn('removing targets without a record', { count: orphans.length });
       await removeWhere(name => !known.has(name)).catch((error: unknown) => {
         const { code, detail } = asProblem(error);
-        log.error('a target that is in no record cannot be removed', { code, detail });
+        log.error('cannot remove a target without a record', { code, detail });
       });
-      const next = wanted.values();
+      const next = targets.values();
       const makeNext = async (): Promise<void> => {
         for (const target of next) await makeOrLog(target);
       };
-      await Promise.all(Array.from({ length: mostAtOnce }, makeNext));
-      if (wanted.length > 0) log.info('what is attached is exported', { count: wanted.length });
+      await Promise.all(Array.from({ length: maxConcurrent }, makeNext));
+      if (targets.length > 0) log.info('exported the attached volumes', { count: targets.length });
     },
   };
 }

@@ -2,23 +2,27 @@ import type { Connection, FieldDef, PoolClient, Submittable } from 'pg';
 import type { SqlRow, SqlValue } from '../../store.ts';
 import { createFrames, type Frames } from './frames.ts';
 
-/** What came of one statement. */
-export type Answer = { readonly rows: readonly SqlRow[]; readonly count: number; readonly command: string };
+/** The result of a statement. */
+export type StatementResult = {
+  readonly rows: readonly SqlRow[];
+  readonly count: number;
+  readonly command: string;
+};
 
-/** One statement of a batch. */
+/** A statement of a batch. */
 export type Statement = {
   readonly sql: string;
   readonly values: readonly SqlValue[];
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (answer: StatementResult) => void;
   readonly reject: (error: unknown) => void;
 };
 
-/** What a connection has parsed, under which name, and what its rows are made of; undefined until the first answer. */
+/** A prepared statement of a connection: its name, and the fields of its rows, undefined until the first answer. */
 type Prepared = { readonly name: string; fields: readonly FieldDef[] | undefined };
-type Known = { readonly prepared: Map<string, Prepared>; readonly frames: Frames; names: number };
-const knownOn = new WeakMap<Connection, Known>();
+type ConnectionState = { readonly prepared: Map<string, Prepared>; readonly frames: Frames; names: number };
+const stateOf = new WeakMap<Connection, ConnectionState>();
 
-/** What changes the tables is run once, and has no rows. */
+/** Statements that change tables run once and return no rows, so they are not prepared. */
 const isOnce = /^\s*(create|alter|drop|do)\b/;
 
 /** The oids of int8, int2, int4 and numeric. */
@@ -27,17 +31,17 @@ const numbers: ReadonlySet<number> = new Set([20, 21, 23, 1700]);
 const unnamed: Prepared = { name: '', fields: [] };
 
 /**
- * Sends the statements together, which the server answers together: each runs only when those before it have succeeded, and
- * all after one that failed fail with it. `ended` is called once all are answered. Each connection parses and describes a
- * statement once.
+ * Sends the statements together, and the server answers them together. Each runs only if those before it have
+ * succeeded; after a failed statement all later ones fail too. `ended` is called after the last answer. Each
+ * connection parses and describes a statement once.
  */
 export function submitBatch(
   client: PoolClient,
   { statements, ended }: { readonly statements: readonly Statement[]; readonly ended: () => void },
 ): void {
   const { connection } = client;
-  const known = knownOn.get(connection) ?? { prepared: new Map(), frames: createFrames(), names: 0 };
-  knownOn.set(connection, known);
+  const known = stateOf.get(connection) ?? { prepared: new Map(), frames: createFrames(), names: 0 };
+  stateOf.set(connection, known);
   const used: Prepared[] = [];
   let [at, rows]: [number, SqlRow[]] = [0, []];
 
@@ -61,7 +65,7 @@ export function submitBatch(
       rows = [];
     },
     handleError(error: unknown) {
-      // Whether these were parsed nobody knows: they get other names.
+      // The server may or may not have parsed these statements, so they get new names.
       for (const [sql, { fields }] of known.prepared) if (!fields) known.prepared.delete(sql);
       for (const { reject } of statements.slice(at)) reject(error);
       ended();
@@ -71,8 +75,8 @@ export function submitBatch(
   client.query(batch satisfies Submittable);
 }
 
-/** What it is prepared as; a name is not used again, whatever became of what it was given to. */
-function addTo(known: Known, { sql, values }: Statement): Prepared {
+/** Adds a statement to the batch, and returns its prepared form. Names are never reused. */
+function addTo(known: ConnectionState, { sql, values }: Statement): Prepared {
   const { prepared, frames } = known;
   const found = prepared.get(sql);
   const used = found ?? (isOnce.test(sql) ? unnamed : { name: `s${known.names++}`, fields: undefined });
@@ -84,7 +88,7 @@ function addTo(known: Known, { sql, values }: Statement): Prepared {
   return used;
 }
 
-/** `?` placeholders as PostgreSQL has them. */
+/** Converts `?` placeholders to PostgreSQL's. */
 function toDollars(sql: string): string {
   let count = 0;
   return sql.replaceAll(/'[^']*'|\?/g, found => (found === '?' ? `$${++count}` : found));

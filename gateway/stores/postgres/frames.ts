@@ -1,17 +1,17 @@
 import type { SqlValue } from '../../store.ts';
 
-/** Bytes of what is sent together at most times. */
-const usualBytes = 8_192;
+/** The initial size of the buffer in bytes, enough for most batches. */
+const initialBytes = 8_192;
 
-/** Most bytes of a UTF-16 unit in UTF-8. */
-const mostBytes = 3;
+/** The maximum UTF-8 bytes of a UTF-16 unit. */
+const maxBytesPerUnit = 3;
 
-/** Messages to a PostgreSQL server, put together so that they are sent in one piece. */
+/** Messages for a PostgreSQL server, collected so that they are sent in one piece. */
 export type Frames = ReturnType<typeof createFrames>;
 
-/** Makes what puts messages together. Its memory is used again by the next that are put together after `take`. */
+/** Creates an empty buffer for messages. `take` empties it, and its memory is used again for the next messages. */
 export function createFrames() {
-  let buffer = Buffer.allocUnsafe(usualBytes);
+  let buffer = Buffer.allocUnsafe(initialBytes);
   let [end, start] = [0, 0];
 
   function reserve(bytes: number): void {
@@ -22,7 +22,7 @@ export function createFrames() {
   }
 
   function addText(text: string): void {
-    reserve(text.length * mostBytes + 1);
+    reserve(text.length * maxBytesPerUnit + 1);
     end += buffer.write(text, end);
     buffer[end++] = 0;
   }
@@ -30,7 +30,7 @@ export function createFrames() {
   function addValue(value: SqlValue): void {
     if (value === null) return addNumber(-1);
     const text = String(value);
-    reserve(text.length * mostBytes + 4);
+    reserve(text.length * maxBytesPerUnit + 4);
     const bytes = buffer.write(text, end + 4);
     end = buffer.writeInt32BE(bytes, end) + bytes;
   }
@@ -45,7 +45,7 @@ export function createFrames() {
     end = buffer.writeInt16BE(number, end);
   }
 
-  /** Its length is known once it is all there. */
+  /** Begins a message; `finish` writes its length. */
   function begin(type: string): void {
     reserve(5);
     start = end;
@@ -65,7 +65,7 @@ export function createFrames() {
       addShort(0);
       finish();
     },
-    /** Of the statement of this name, with these values as text; its rows come as text. */
+    /** Binds values, as text, to the statement of this name. Its rows come as text too. */
     bind(name: string, values: readonly SqlValue[]): void {
       begin('B');
       addText('');
@@ -76,7 +76,7 @@ export function createFrames() {
       addShort(0);
       finish();
     },
-    /** What the rows are made of. */
+    /** Asks for the fields of the rows. */
     describe(): void {
       begin('D');
       addText('P');
@@ -88,7 +88,7 @@ export function createFrames() {
       addNumber(0);
       finish();
     },
-    /** All of it, and after it what asks for the answer. */
+    /** Returns all messages with a Sync, which makes the server answer. Valid until the next message is added. */
     take(): Uint8Array {
       begin('S');
       finish();

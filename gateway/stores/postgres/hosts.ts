@@ -1,20 +1,36 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Client, Pool, PoolClient } from 'pg';
 
-/** A connection URL for each of the hosts that one names, in its order: `postgres://user@one:5432,two:5432/database`. */
+/**
+ * Splits a connection URL with several hosts, such as `postgres://user@one:5432,two:5432/database`, into one URL for
+ * each host, in order.
+ */
 export function urlsOf(url: string): readonly string[] {
   const [, before = '', hosts = '', after = ''] =
     /^([a-z]+:\/\/(?:[^@/?#]*@)?)([^@/?#]*)(.*)$/is.exec(url) ?? [];
   return hosts.includes(',') ? hosts.split(',').map(host => `${before}${host}${after}`) : [url];
 }
 
-/** Connections to whichever of several hosts can be used, each of which has a pool of its own. */
+/** The host of a server on this machine: a UNIX socket's directory, or a loopback address. */
+const isLocal = /^(\/.*|localhost|127(\.\d+){3}|::1)$/;
+
+/** Throws for another machine without TLS, which would get the password in clear text, unless the URL asks for that. */
+export function requireEncrypted(url: string, { host, ssl }: Pick<Client, 'host' | 'ssl'>): void {
+  if (ssl || isLocal.test(host)) return;
+  const mode = /[?&]sslmode=([^&]*)/.exec(url)?.[1] ?? process.env['PGSSLMODE'];
+  if (mode === 'disable') return;
+  throw new Error(
+    `the connection to "${host}" is not encrypted; add sslmode=verify-full to the URL, with sslrootcert=FILE for an authority of your own, or sslmode=disable for a network that you trust`,
+  );
+}
+
+/** Connections to the usable one of several hosts. Each host has a pool of its own. */
 export type Hosts = {
-  /** One to the host that was used last, or else to the next that can be used; throws why none can be. */
+  /** Connects to the host that was used last, or to the next that works. Throws the last host's error if none does. */
   connect(): Promise<PoolClient>;
   end(): Promise<void>;
 };
 
-/** Joins pools, one for each host. */
+/** Joins the pools of several hosts. */
 export function joinHosts(pools: readonly Pool[]): Hosts {
   let current = 0;
 
@@ -23,7 +39,7 @@ export function joinHosts(pools: readonly Pool[]): Hosts {
     try {
       return await (pools[tried] as Pool).connect();
     } catch (error) {
-      // Of many that fail at once the first leads on.
+      // If many calls fail at once, only the first moves on to the next host.
       if (current === tried) current = (tried + 1) % pools.length;
       if (left === 1) throw error;
       return tryNext(left - 1);

@@ -1,62 +1,65 @@
 import type { PoolClient } from 'pg';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { Sql, SqlValue } from '../../store.ts';
-import { submitBatch, type Answer, type Statement } from './batch.ts';
+import { submitBatch, type StatementResult, type Statement } from './batch.ts';
 
-/** How long the server may take for what was sent, in milliseconds; then the connection is given up. */
+/** The time limit for the server's answer, in milliseconds. Afterwards the connection is given up. */
 const answerMs = 15_000;
 
-/** How many rows of the locks there are for each kind: two resources that share one only wait for each other. */
+/** The number of lock rows for each kind. Two resources that share a row wait for each other, without further harm. */
 const bucketCount = 1_024;
 
-/** In which order kinds are locked that are asked for together; whatever else there is comes before them. */
+/** The order of locks that are taken together. Kinds outside this list come first. */
 const order = ['group', 'snapshot', 'volume', 'node', 'pool', 'cluster'];
 
 const clock = '(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms';
 
-/** Writes, where `for update` would do on PostgreSQL: other engines that speak its protocol hold on to nothing else. */
+/**
+ * Takes locks by writing the row. `for update` would do on PostgreSQL, but other engines with its protocol hold only
+ * written rows.
+ */
 const locking = `insert into locks (kind, bucket) values (?, ?)
   on conflict (kind, bucket) do update set bucket = excluded.bucket returning ${clock}`;
 
-/** Who waits for an answer; `otherwise` says what it is when no row was changed. */
-type Waiting = Pick<Statement, 'resolve' | 'reject'> & { readonly otherwise?: () => Problem };
+/** The callbacks of a statement. `otherwise` makes the problem if the statement changed no row. */
+type Callbacks = Pick<Statement, 'resolve' | 'reject'> & { readonly otherwise?: () => Problem };
 
-const nobody: Waiting = { resolve: () => undefined, reject: () => undefined };
+const ignored: Callbacks = { resolve: () => undefined, reject: () => undefined };
 
-/** What the server says of a division by zero, and what makes it say that when the statement changes no row. */
+/** The SQLSTATE of a division by zero, and a wrapper that causes it when the statement changes no row. */
 const noRow = '22012';
 const requiring = (sql: string): string =>
   `with changed as (${sql} returning 1) select 1 from changed having 1 / count(*) < 0`;
 
-/** What a transaction that was begun can do, and how it ends. */
+/** A transaction that has begun. */
 type Transaction = {
   readonly sql: Sql;
-  /** Resolves once what was changed is durable; rejects when it is not, or when nobody knows. */
+  /** Resolves once the changes are durable. Rejects if they are not, or if the outcome is unknown. */
   commit(): Promise<void>;
-  /** Undoes what was changed. False when the connection is of no use any more. */
+  /** Undoes the changes. Returns false if the connection is no longer usable. */
   rollback(): Promise<boolean>;
-  /** Why the first statement that failed did; undefined while none has. */
+  /** The error of the first statement that failed; undefined if none has. */
   failure(): unknown;
 };
 
 /**
- * Begins a transaction. What need not be answered for the work to go on (the begin, locks, writes) is sent together with
- * what must, so that it costs no way to the server of its own.
+ * Begins a transaction. Statements without an awaited answer (begin, locks, writes) are sent together with the next
+ * statement that has one, which saves round trips.
  */
 export function beginOn(client: PoolClient): Transaction {
   let queue: Statement[] = [];
-  const held = new Set<string>();
-  let wanted: (readonly [kind: string, bucket: number])[] = [];
+  const locked = new Set<string>();
+  let pendingLocks: (readonly [kind: string, bucket: number])[] = [];
   let [isBegun, isSending, isEnding] = [false, false, false];
   let failure: unknown;
-  /** How far the server's clock is ahead of this process's. */
+  /** The lead of the server's clock over this process's `performance.now()`. */
   let aheadMs: Promise<number> | undefined;
 
-  /** Whoever does not wait for the answer learns from the commit that it failed. */
+  /** Adds a statement. A caller that does not wait for the answer gets its failure from the commit. */
   function add(
     sql: string,
     values: readonly SqlValue[],
-    { resolve, reject, otherwise }: Waiting = nobody,
+    { resolve, reject, otherwise }: Callbacks = ignored,
   ): void {
     const fail = (error: unknown): void => {
       failure ??= otherwise && reasonOf(error) === noRow ? otherwise() : error;
@@ -65,31 +68,31 @@ export function beginOn(client: PoolClient): Transaction {
     queue.push({ sql, values, resolve, reject: fail });
   }
 
-  /** After the locks that were asked for before it. */
-  function queueUp(text: string, values: readonly SqlValue[], waiting?: Waiting): void {
-    // What is sent after the end would be no part of the transaction.
+  /** Adds a statement after the locks that were requested before it. */
+  function queueUp(text: string, values: readonly SqlValue[], callbacks?: Callbacks): void {
+    // A statement after the end would not belong to the transaction.
     if (isEnding || failure !== undefined) throw failedProblem(failure ?? 'the transaction has ended');
     if (!isBegun) add('begin isolation level read committed, read write', []);
     isBegun = true;
-    const locks = wanted.sort(([a, m], [b, n]) => order.indexOf(a) - order.indexOf(b) || m - n);
-    wanted = [];
+    const locks = pendingLocks.sort(([a, m], [b, n]) => order.indexOf(a) - order.indexOf(b) || m - n);
+    pendingLocks = [];
     for (const lock of locks) {
-      const locked = Promise.withResolvers<Answer>();
-      add(locking, lock, locked);
-      aheadMs = locked.promise.then(toAheadMs);
+      const answer = Promise.withResolvers<StatementResult>();
+      add(locking, lock, answer);
+      aheadMs = answer.promise.then(toAheadMs);
       aheadMs.catch(() => undefined);
     }
-    add(text, values, waiting);
+    add(text, values, callbacks);
   }
 
-  function ask(text: string, values: readonly SqlValue[] = []): Promise<Answer> {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  function ask(text: string, values: readonly SqlValue[] = []): Promise<StatementResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<StatementResult>();
     queueUp(text, values, { resolve, reject });
     sendSoon();
     return promise;
   }
 
-  /** What is asked for together is sent together. */
+  /** Sends all statements of the same tick together. */
   function sendSoon(): void {
     if (!isSending) process.nextTick(send);
     isSending = true;
@@ -109,15 +112,15 @@ export function beginOn(client: PoolClient): Transaction {
       run: async (text, ...values) => (await ask(text, values)).count,
       write: async (text, ...values) => queueUp(text, values),
       async require(otherwise, text, ...values) {
-        queueUp(requiring(text), values, { ...nobody, otherwise });
+        queueUp(requiring(text), values, { ...ignored, otherwise });
       },
       async lock(kind, id) {
         const bucket = bucketOf(id);
-        if (!held.has(`${kind} ${bucket}`)) wanted.push([kind, bucket]);
-        held.add(`${kind} ${bucket}`);
+        if (!locked.has(`${kind} ${bucket}`)) pendingLocks.push([kind, bucket]);
+        locked.add(`${kind} ${bucket}`);
       },
       async now() {
-        if (wanted.length > 0 || !aheadMs) aheadMs = ask(`select ${clock}`).then(toAheadMs);
+        if (pendingLocks.length > 0 || !aheadMs) aheadMs = ask(`select ${clock}`).then(toAheadMs);
         else sendSoon();
         return Math.round((await aheadMs) + performance.now());
       },
@@ -127,14 +130,14 @@ export function beginOn(client: PoolClient): Transaction {
       const committing = ask('commit');
       isEnding = true;
       const { command } = await committing;
-      // Where a statement before has failed, nothing is committed.
+      // After a failed statement the server rolls back and answers another command.
       if (command !== 'COMMIT') throw failedProblem(failure);
     },
     async rollback() {
       isEnding = true;
       queue = [];
       if (isBegun && isUsableAfter(failure)) {
-        const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+        const { promise, resolve, reject } = Promise.withResolvers<StatementResult>();
         add('rollback', [], { resolve, reject });
         send();
         await promise.catch(() => undefined);
@@ -144,23 +147,30 @@ export function beginOn(client: PoolClient): Transaction {
   };
 }
 
-/** What the statement gives outside of a transaction. */
-export function readOn(client: PoolClient, sql: string, values: readonly SqlValue[]): Promise<Answer> {
+/** Runs a statement outside of a transaction. */
+export function readOn(
+  client: PoolClient,
+  sql: string,
+  values: readonly SqlValue[],
+): Promise<StatementResult> {
   return new Promise((resolve, reject) => sendTo(client, [{ sql, values, resolve, reject }]));
 }
 
-/** The connection is given up when no answer comes. */
+/** Sends statements, and gives up the connection if no answer comes in time. */
 function sendTo(client: PoolClient, statements: readonly Statement[]): void {
   const timer = setTimeout(() => client.connection.stream.destroy(), answerMs);
   const ended = (): void => clearTimeout(timer);
   submitBatch(client, { statements, ended });
 }
 
-function toAheadMs({ rows: [row] }: Answer): number {
+function toAheadMs({ rows: [row] }: StatementResult): number {
   return Number(row?.['now_ms']) - performance.now();
 }
 
-/** What the work itself required, a mistake in a statement, a rule of the tables, a lock that took too long, or another transaction in its way. */
+/**
+ * True if the connection is usable after the failure: a Problem of the work, a faulty statement, a violated rule of
+ * the tables, a lock timeout, or a conflict with another transaction.
+ */
 function isUsableAfter(failure: unknown): boolean {
   return (
     failure === undefined ||
@@ -169,19 +179,25 @@ function isUsableAfter(failure: unknown): boolean {
   );
 }
 
-/** UNAVAILABLE: what was asked is not done, or nobody knows; or what the work itself required. */
+/**
+ * Converts a failure. A Problem of the work stays; anything else is UNAVAILABLE, because the outcome is that nothing
+ * was done, or unknown.
+ */
 export function failedProblem(failure: unknown): Problem {
   if (failure instanceof Problem) return failure;
-  return unavailableProblem(`the store cannot be used now (${reasonOf(failure)})`, failure);
+  return unavailableProblem(`the store cannot be used at present (${reasonOf(failure)})`, failure);
 }
 
-/** A SQLSTATE, or the system's or the driver's short reason; the server's own text may hold values. */
+/**
+ * A SQLSTATE, or a short reason of the system or the driver. The server's own text is left out, because it may
+ * contain values.
+ */
 export function reasonOf(error: unknown): string {
   const { code, message } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
   return String(code ?? message ?? error);
 }
 
-/** The same for the same id in all gateways (FNV-1a). */
+/** The lock row of an id, the same in all gateways (FNV-1a). */
 function bucketOf(id: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < id.length; index++)

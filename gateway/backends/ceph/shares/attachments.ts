@@ -2,12 +2,12 @@ import { preconditionProblem, unavailableProblem } from '../../../../src/api/pro
 import { poll } from '../../../../src/lib/concurrency.ts';
 import type { Backend, NodeAccess } from '../../../backend.ts';
 import { readMonitors, type Mode } from '../attachments.ts';
-import { blocklistSeconds, gone } from '../clients.ts';
+import { blocklistSeconds, evictionPoll } from '../clients.ts';
 import { makeUser, removeUser, userOf } from '../users.ts';
 import { quotaOf, type Filesystem, type SubvolumeInfo } from './filesystem.ts';
 import { requireShare } from './volumes.ts';
 
-/** Lets nodes reach subvolumes: each attachment by a user of CephX that may use one. */
+/** Attaches subvolumes to nodes. Each attachment has a CephX user of its own that may use one subvolume. */
 export function createShareAttachments(
   filesystem: Filesystem,
   mode: Mode,
@@ -45,7 +45,7 @@ export function createShareAttachments(
   };
 }
 
-/** Rights in one directory, and in the namespace of the objects that its files are. */
+/** The rights to one directory, and to the namespace of its files' objects. */
 function capsOf(
   { name }: Filesystem,
   { path, data_pool: pool, pool_namespace: namespace }: Extract<SubvolumeInfo, { state: 'complete' }>,
@@ -63,13 +63,13 @@ function capsOf(
 }
 
 /**
- * Shuts out every client of a user. Returns once no server has a session of it: who uses the files next waits for the map in which
- * the cluster's disks refuse it. UNAVAILABLE tells from where there is still one.
+ * Shuts out every client of a user. Returns once no server has a session of it. The next user of the files waits for
+ * the OSD map with the blocklist. UNAVAILABLE with the addresses of the sessions that are left.
  */
 async function evict(filesystem: Filesystem, user: string): Promise<void> {
   const ranks = await filesystem.ranks();
   let left: readonly string[] = [];
-  const look = async (): Promise<true | undefined> => {
+  const checkSessions = async (): Promise<true | undefined> => {
     const own = await filesystem.sessionsOf(user, ranks);
     left = own.map(({ entity: { addr } }) => `${addr.addr}/${addr.nonce}`);
     const shut = async (): Promise<void> => {
@@ -78,10 +78,10 @@ async function evict(filesystem: Filesystem, user: string): Promise<void> {
     };
     await shut();
     for (const rank of ranks) await filesystem.evict(user, rank);
-    // A server that evicts shuts out as well, for a shorter time.
+    // An evicting server blocklists the client for a shorter time, so the entry is written again.
     await shut();
     return left.length === 0 || undefined;
   };
-  if (!(await poll(look, gone)))
+  if (!(await poll(checkSessions, evictionPoll)))
     throw unavailableProblem(`user "${user}" still has a session at ${left.join(', ')}`);
 }

@@ -1,19 +1,19 @@
 import { clusterOf } from '../../../../src/api/ids.ts';
 import { Problem, unavailableProblem } from '../../../../src/api/problem.ts';
 import type { VolumeRef } from '../../../backend.ts';
-import { requireId } from '../../local/files.ts';
+import { requireId } from '../../../local/files.ts';
 import { again, missing, type CommandOptions, type Commands } from '../commands.ts';
 
-/** A filesystem of a Ceph cluster, and how its subvolumes are found. */
+/** A filesystem of a Ceph cluster, and the names of subvolumes in it. */
 export type Filesystem = ReturnType<typeof openFilesystem>;
 
 /**
- * A subvolume by its group, which is its cluster's, and its name, which no other of the filesystem has: the cluster calls the
- * namespace of its objects by the name alone. What has another nonce is another subvolume.
+ * A subvolume by its group, which belongs to one cluster, and its name. The name contains the nonce and is unique in
+ * the filesystem, because the cluster names the pool namespace by it alone.
  */
 export type Subvolume = { readonly group: string; readonly name: string };
 
-/** What is there of one; the rest is known of what is `complete`. `unfinished` is a copy that is being made, or failed. */
+/** The state of a subvolume; only a complete one has more. `unfinished` is a copy that is in progress or failed. */
 export type SubvolumeInfo =
   | { readonly state: 'missing' | 'unfinished' | 'snapshot-retained' }
   | {
@@ -24,7 +24,7 @@ export type SubvolumeInfo =
       readonly pool_namespace: string;
     };
 
-/** A client of one of the filesystem's servers: from where it is. */
+/** A client's session with a server of the filesystem, by the client's address. */
 export type Session = {
   readonly entity: { readonly addr: { readonly addr: string; readonly nonce: number } };
 };
@@ -38,7 +38,7 @@ type Order = { readonly verb: string; readonly of: Subvolume; readonly args?: re
 
 const prefix = 'fairlead.';
 
-/** Opens it; nothing is done yet. */
+/** Opens a filesystem without any call to the cluster. */
 export function openFilesystem(name: string, commands: Commands) {
   const { ceph, askCeph } = commands;
   const lineOf = ({ verb, of, args = [] }: Order): readonly string[] => {
@@ -56,12 +56,12 @@ export function openFilesystem(name: string, commands: Commands) {
     namesOf,
     /** Runs a command about a subvolume. */
     order: (order: Order, options?: CommandOptions) => ceph(lineOf(order), options),
-    /** The groups that are this gateway's. */
+    /** Lists the groups that belong to this gateway. */
     async groups(): Promise<readonly string[]> {
       const all = (await askCeph<Names>('fs', 'subvolumegroup', 'ls', name)) ?? [];
       return all.map(one => one.name).filter(one => one.startsWith(prefix));
     },
-    /** The subvolumes that a reference names: one, whether it is there or not, or without a nonce all that have the id. */
+    /** Finds the subvolumes of a reference: with a nonce one, which may be missing, otherwise all that have the id. */
     async locate({ id, nonce }: VolumeRef): Promise<readonly Subvolume[]> {
       const group = groupOf(id);
       if (nonce) return [{ group, name: nameOf({ id, nonce }) }];
@@ -75,7 +75,7 @@ export function openFilesystem(name: string, commands: Commands) {
       if (status === 0) return JSON.parse(stdout) as SubvolumeInfo;
       return { state: status === again ? 'unfinished' : 'missing' };
     },
-    /** The numbers of the servers that share the filesystem; UNAVAILABLE while one of them does not serve. */
+    /** The ranks of the filesystem's servers; UNAVAILABLE while one of them is not active. */
     async ranks(): Promise<readonly number[]> {
       const { mdsmap } = (await askCeph<Servers>('fs', 'get', name)) ?? {};
       const active = new Set(
@@ -85,7 +85,7 @@ export function openFilesystem(name: string, commands: Commands) {
         throw unavailableProblem(`not all servers of filesystem "${name}" are active`);
       return mdsmap.in;
     },
-    /** The clients that have proved to be a user, whatever they say of themselves. */
+    /** Lists the sessions of a CephX user. The cluster has verified this name; a client cannot choose it. */
     async sessionsOf(user: string, ranks: readonly number[]): Promise<readonly Session[]> {
       const all: Session[] = [];
       for (const rank of ranks) {
@@ -94,7 +94,7 @@ export function openFilesystem(name: string, commands: Commands) {
       }
       return all;
     },
-    /** Has a server end the sessions of those clients. */
+    /** Makes a server end the sessions of a user. */
     async evict(user: string, rank: number): Promise<void> {
       await ceph(['tell', `mds.${name}:${rank}`, 'client', 'evict', `auth_name=${user}`]);
     },
@@ -104,17 +104,17 @@ export function openFilesystem(name: string, commands: Commands) {
   };
 }
 
-type Listed = readonly { readonly name: string; readonly data_pools: readonly string[] }[];
+type FilesystemList = readonly { readonly name: string; readonly data_pools: readonly string[] }[];
 
-/** The pool where a filesystem has what is written to it; UNAVAILABLE where the cluster has no such filesystem. */
+/** The data pool of a filesystem; UNAVAILABLE when the cluster has no such filesystem. */
 export async function readDataPool({ askCeph }: Commands, name: string): Promise<string> {
-  const all = (await askCeph<Listed>('fs', 'ls')) ?? [];
+  const all = (await askCeph<FilesystemList>('fs', 'ls')) ?? [];
   const [pool] = all.find(one => one.name === name)?.data_pools ?? [];
   if (pool === undefined) throw unavailableProblem(`the cluster has no filesystem "${name}"`);
   return pool;
 }
 
-/** The subvolume of a volume that is there, and what is known of it; NOT_FOUND for a missing one. */
+/** Finds the subvolume of a volume; NOT_FOUND when it is missing. */
 export async function requireSubvolume(filesystem: Filesystem, volume: VolumeRef) {
   for (const subvolume of await filesystem.locate(volume)) {
     const info = await filesystem.inspect(subvolume);
@@ -123,22 +123,22 @@ export async function requireSubvolume(filesystem: Filesystem, volume: VolumeRef
   throw new Problem('NOT_FOUND', `the subvolume of volume "${volume.id}" is missing`);
 }
 
-/** The quota of a subvolume in bytes; 0 where it has none yet. */
+/** The quota of a subvolume in bytes; 0 without a quota. */
 export function quotaOf({ bytes_quota: quota }: Extract<SubvolumeInfo, { state: 'complete' }>): number {
   return quota === 'infinite' ? 0 : quota;
 }
 
-/** The group of a volume's or snapshot's cluster; INVALID_ARGUMENT for what is no id. */
+/** The group of the resource's cluster; INVALID_ARGUMENT for an invalid id. */
 export function groupOf(id: string, noun: 'volume' | 'snapshot' = 'volume'): string {
   return prefix + clusterOf(requireId(id, noun));
 }
 
-/** What a volume or snapshot is called in the filesystem. */
+/** The name of a resource in the filesystem. */
 export function nameOf({ id, nonce = '' }: VolumeRef): string {
   return `${id}.${nonce}`;
 }
 
-/** The id of what has a name. */
+/** The id of a resource by its name. */
 export function idOf(name: string): string {
   return name.slice(0, name.lastIndexOf('.'));
 }

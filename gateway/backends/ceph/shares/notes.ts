@@ -3,8 +3,8 @@ import type { VolumeRef } from '../../../backend.ts';
 import { missing } from '../commands.ts';
 import { idOf, nameOf, type Filesystem, type Subvolume } from './filesystem.ts';
 
-/** A snapshot, finished or not: its name, its subvolume, the volume's size then, and the time when it was taken. */
-export type Taken = {
+/** The note of a snapshot, finished or not: its name, its subvolume, the volume's size and the time of the snapshot. */
+export type SnapshotNote = {
   readonly name: string;
   readonly subvolume: Subvolume;
   readonly sizeBytes: number;
@@ -15,65 +15,69 @@ type Notes = ReadonlyMap<string, string>;
 
 const [snapshotPrefix, deletedPrefix] = ['snapshot/', 'deleted/'] as const;
 
-/** One line for each, beside the monitors' own settings, where no subvolume has to be asked one by one. */
-function placeOf({ name }: Pick<Filesystem, 'name'>): string {
+/**
+ * The prefix of a filesystem's notes among the monitors' configuration keys. There one command reads all of them;
+ * subvolumes would need one each.
+ */
+function prefixOf({ name }: Pick<Filesystem, 'name'>): string {
   return `fairlead.fs/${name}/`;
 }
 
-/** The key of what says whose the filesystem is. */
+/** The key of the owner mark. */
 export function ownerKeyOf(filesystem: Pick<Filesystem, 'name'>): string {
-  return `${placeOf(filesystem)}owner`;
+  return `${prefixOf(filesystem)}owner`;
 }
 
-/** All notes, by their keys. */
 export async function readNotes(filesystem: Filesystem): Promise<Notes> {
-  const place = placeOf(filesystem);
-  const all = (await filesystem.askCeph<Readonly<Record<string, string>>>('config-key', 'dump', place)) ?? {};
-  return new Map(Object.entries(all).map(([key, text]) => [key.slice(place.length), text]));
+  const prefix = prefixOf(filesystem);
+  const all =
+    (await filesystem.askCeph<Readonly<Record<string, string>>>('config-key', 'dump', prefix)) ?? {};
+  return new Map(Object.entries(all).map(([key, text]) => [key.slice(prefix.length), text]));
 }
 
 async function write(filesystem: Filesystem, key: string, text: string): Promise<void> {
-  await filesystem.ceph(['config-key', 'set', placeOf(filesystem) + key, text]);
+  await filesystem.ceph(['config-key', 'set', prefixOf(filesystem) + key, text]);
 }
 
 async function drop(filesystem: Filesystem, key: string): Promise<void> {
-  await filesystem.ceph(['config-key', 'rm', placeOf(filesystem) + key], { fine: [missing] });
+  await filesystem.ceph(['config-key', 'rm', prefixOf(filesystem) + key], { fine: [missing] });
 }
 
-/** What is noted of a snapshot; without a nonce, of all that have the id. */
-export function takenIn(notes: Notes, ref: VolumeRef): readonly Taken[] {
-  const names = snapshotsIn(notes).filter(name => (ref.nonce ? name === nameOf(ref) : idOf(name) === ref.id));
-  return names.map(name => parseJson(notes.get(snapshotPrefix + name) ?? '') as Taken);
+/** Finds a snapshot's notes: with a nonce at most one, otherwise all that have the id. */
+export function findSnapshotNotes(notes: Notes, ref: VolumeRef): readonly SnapshotNote[] {
+  const names = snapshotNames(notes).filter(name =>
+    ref.nonce ? name === nameOf(ref) : idOf(name) === ref.id,
+  );
+  return names.map(name => parseJson(notes.get(snapshotPrefix + name) ?? '') as SnapshotNote);
 }
 
-/** The names of all snapshots. */
-export function snapshotsIn(notes: Notes): readonly string[] {
+export function snapshotNames(notes: Notes): readonly string[] {
   return [...notes.keys()].flatMap(key =>
     key.startsWith(snapshotPrefix) ? [key.slice(snapshotPrefix.length)] : [],
   );
 }
 
-/** Notes a snapshot, before it is taken. */
-export async function noteTaken(filesystem: Filesystem, taken: Taken): Promise<void> {
-  await write(filesystem, snapshotPrefix + taken.name, JSON.stringify(taken));
+/** Writes a snapshot's note, before the snapshot is taken. */
+export async function writeSnapshotNote(filesystem: Filesystem, note: SnapshotNote): Promise<void> {
+  await write(filesystem, snapshotPrefix + note.name, JSON.stringify(note));
 }
 
-/** Drops the note of a snapshot that is gone. */
-export async function forgetTaken(filesystem: Filesystem, { name }: Taken): Promise<void> {
+/** Drops the note of a removed snapshot. */
+export async function dropSnapshotNote(filesystem: Filesystem, { name }: SnapshotNote): Promise<void> {
   await drop(filesystem, snapshotPrefix + name);
 }
 
-/** True for a subvolume of which snapshots alone are wanted. */
+/** True for a subvolume whose volume is deleted and that remains only for its snapshots. */
 export function isDeleted(notes: Notes, { name }: Pick<Subvolume, 'name'>): boolean {
   return notes.has(deletedPrefix + name);
 }
 
-/** Notes that snapshots alone are left of a subvolume, before its files go. */
-export async function noteDeleted(filesystem: Filesystem, { name }: Subvolume): Promise<void> {
+/** Marks a subvolume as deleted, before its files are removed. */
+export async function markDeleted(filesystem: Filesystem, { name }: Subvolume): Promise<void> {
   await write(filesystem, deletedPrefix + name, '');
 }
 
-/** Drops that note. */
-export async function forgetDeleted(filesystem: Filesystem, { name }: Subvolume): Promise<void> {
+/** Drops the mark of `markDeleted`. */
+export async function unmarkDeleted(filesystem: Filesystem, { name }: Subvolume): Promise<void> {
   await drop(filesystem, deletedPrefix + name);
 }

@@ -12,9 +12,9 @@ import {
   type Filesystem,
   type Subvolume,
 } from './filesystem.ts';
-import { isDeleted, noteDeleted, readNotes } from './notes.ts';
+import { isDeleted, markDeleted, readNotes } from './notes.ts';
 
-/** The volumes of a filesystem: one subvolume for each, whose quota is the volume's size. */
+/** Manages the volumes of a filesystem: one subvolume for each, with the volume's size as its quota. */
 export function createShareVolumes(
   filesystem: Filesystem,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
@@ -52,13 +52,15 @@ export function createShareVolumes(
   };
 }
 
-/** INVALID_ARGUMENT for another filesystem than the one that is there. */
+/** INVALID_ARGUMENT for any filesystem but CephFS. */
 export function requireShare({ fsType }: Capability): void {
   if (fsType === undefined || fsType === 'cephfs') return;
-  throw invalidProblem(`filesystem "${fsType}" cannot be used: a volume is a directory of CephFS`);
+  throw invalidProblem(
+    `filesystem "${fsType}" cannot be used: a volume is a directory of CephFS; leave the filesystem out`,
+  );
 }
 
-/** For the gateway's user and group; who else may come in is for whoever mounts the volume to say. */
+/** Access for the gateway's user and group. The mounting side decides about other users. */
 const layout = ['--mode', '770', '--namespace-isolated'];
 
 async function makeEmpty(
@@ -74,7 +76,7 @@ async function makeEmpty(
   return { sizeBytes };
 }
 
-/** Grows a subvolume that is smaller, and returns the size that it has then. */
+/** Grows a subvolume that is smaller than required, and returns its size. */
 async function grow(filesystem: Filesystem, volume: VolumeRef, requiredBytes: number): Promise<number> {
   const { subvolume, info } = await requireSubvolume(filesystem, volume);
   const sizeBytes = quotaOf(info);
@@ -83,14 +85,14 @@ async function grow(filesystem: Filesystem, volume: VolumeRef, requiredBytes: nu
   return requiredBytes;
 }
 
-/** What snapshots are left of leaves the volumes at once, and goes with the last of them. */
+/** Removes a subvolume. With snapshots only its files are removed at once, and the rest with the last snapshot. */
 async function remove(filesystem: Filesystem, subvolume: Subvolume): Promise<void> {
   const order = { verb: 'rm', of: subvolume };
   const { status } = await filesystem.order(order, { fine: [missing, filled, again] });
   if (status === again) await abandonCopy(filesystem, subvolume);
   if (status !== filled) return;
   if (await dropCopySnapshots(filesystem, subvolume)) {
-    await noteDeleted(filesystem, subvolume);
+    await markDeleted(filesystem, subvolume);
     await filesystem.order({ ...order, args: ['--retain-snapshots'] }, { fine: [missing] });
   } else await filesystem.order(order, { fine: [missing] });
 }

@@ -1,0 +1,128 @@
+import { createLocalJWKSet } from 'jose/jwks/local';
+import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
+import { z } from 'zod';
+import { fetchBody, parseBody } from '../../src/api/http/body.ts';
+import { findWeakness } from '../../src/api/http/weak-keys.ts';
+import { Problem, unavailableProblem } from '../../src/api/problem.ts';
+import { requirePrivate } from '../../src/lib/parsers.ts';
+import { type PublicKey, issuerKeySetSchema } from './keys.ts';
+
+/** The keys that an issuer publishes. */
+export type Discovery = {
+  /** Finds the key with the `kid` of a token. UNAVAILABLE until the keys have been read once. */
+  readonly keys: JWTVerifyGetKey;
+  /** The reason why the last read failed. Keys from an earlier read remain valid. */
+  fault(): string | undefined;
+};
+
+/** Keys older than `freshMs` are read again, and a token waits for the read if they are older than `staleMs`. */
+const freshMs = 15_000;
+const staleMs = 20_000;
+/** The minimum time between two reads, in milliseconds. */
+const coolDownMs = 10_000;
+const maxBytes = 2 ** 18;
+
+type KnownKeys = { readonly keySet: JWTVerifyGetKey; readonly readAtMs: number };
+
+/**
+ * Finds an issuer's keys by OpenID Connect Discovery, when a token needs them. They are read again while they
+ * are in use, and when a token has an unknown `kid`. If a read fails, the known keys remain valid.
+ */
+export function discoverKeys(issuer: string, timeoutMs = 5_000): Discovery {
+  let known: KnownKeys | undefined;
+  let fault: string | undefined;
+  let readAtMs = -Infinity;
+  let reading: Promise<void> | undefined;
+
+  async function read(): Promise<void> {
+    readAtMs = Date.now();
+    try {
+      const { keys, weakness } = await readKeys(issuer, timeoutMs);
+      known = { keySet: createLocalJWKSet({ keys } as JSONWebKeySet), readAtMs };
+      fault = weakness;
+    } catch (error) {
+      fault = (error as Error).message;
+    }
+  }
+
+  /** Reads the keys again, unless the last read was just now. */
+  function refresh(): Promise<void> {
+    if (!reading && since(readAtMs) < coolDownMs) return Promise.resolve();
+    reading ??= read().finally(() => (reading = undefined));
+    return reading;
+  }
+
+  return {
+    fault: () => fault,
+    async keys(header, token) {
+      const ageMs = since(known?.readAtMs ?? -Infinity);
+      // Only the first token waits for an issuer that does not answer.
+      if (!known || (ageMs > staleMs && fault === undefined)) await refresh();
+      else if (ageMs > freshMs) void refresh();
+      const tried = known;
+      try {
+        return await requireKnown(known, issuer).keySet(header, token);
+      } catch (error) {
+        if ((error as { code?: unknown }).code !== 'ERR_JWKS_NO_MATCHING_KEY') throw error;
+        await refresh();
+        if (!known || known === tried) throw error;
+        return known.keySet(header, token);
+      }
+    },
+  };
+}
+
+/** Returns the time since then; Infinity when the clock went back, because then it is unknown. */
+function since(ms: number): number {
+  const elapsedMs = Date.now() - ms;
+  return elapsedMs < 0 ? Infinity : elapsedMs;
+}
+
+function requireKnown(known: KnownKeys | undefined, issuer: string): KnownKeys {
+  if (known) return known;
+  throw unavailableProblem(
+    `the keys of the token's issuer "${issuer}" cannot be read; the gateway's log says why`,
+  );
+}
+
+const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });
+
+/** The issuer's strong keys, and the fault of a weak one. */
+type IssuerKeys = { readonly keys: readonly PublicKey[]; readonly weakness: string | undefined };
+
+/** Reads the keys from the address that the issuer names. An error says nothing but addresses. */
+async function readKeys(issuer: string, timeoutMs: number): Promise<IssuerKeys> {
+  const address = `${issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`;
+  const metadata = metadataSchema.safeParse(await get(address, timeoutMs)).data;
+  if (metadata?.issuer !== issuer)
+    throw new Error(`"${address}" describes the issuer "${metadata?.issuer ?? ''}", not "${issuer}"`);
+  const keysAddress = metadata.jwks_uri;
+  // The issuer's document must not lead the gateway to an address that only this machine reaches.
+  if (new URL(keysAddress).protocol !== new URL(issuer).protocol)
+    throw new Error(
+      `"${address}" names the keys' address "${keysAddress}", which must also start with ${new URL(issuer).protocol}`,
+    );
+  requirePrivate(keysAddress);
+  const { data } = issuerKeySetSchema.safeParse(await get(keysAddress, timeoutMs));
+  if (!data) throw new Error(`"${keysAddress}" answers with something other than a set of public keys`);
+  const [weakness] = data.keys.flatMap(key => findWeakness(key) ?? []);
+  return {
+    keys: data.keys.filter(key => findWeakness(key) === undefined),
+    weakness: weakness && `"${keysAddress}" publishes a weak key, which is ignored: it ${weakness}`,
+  };
+}
+
+async function get(address: string, timeoutMs: number): Promise<unknown> {
+  // Kubernetes answers 406 to a request that accepts only application/json.
+  const headers = { accept: 'application/jwk-set+json, application/json' };
+  const source = { from: `"${address}"`, maxBytes };
+  const { status, text } = await fetchBody(address, { headers, timeoutMs }, source).catch(
+    (error: unknown) => {
+      if (error instanceof Problem) throw error;
+      const { code, message } = Object((error as Error).cause ?? error) as NodeJS.ErrnoException;
+      throw new Error(`"${address}" cannot be reached (${code ?? message})`);
+    },
+  );
+  if (status !== 200) throw new Error(`"${address}" answers ${status}`);
+  return parseBody(text);
+}

@@ -1,0 +1,130 @@
+import { constants } from 'node:fs';
+import { access, open, readFile, rename, statfs, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { clusterOf } from '../../src/api/ids.ts';
+import { invalidProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
+import { identityOf } from '../../src/lib/directories.ts';
+import { failureText, type ExecResult } from '../../src/lib/exec.ts';
+import type { HealthEntry, OwnerMark } from '../backend.ts';
+
+/** The time for a gateway that ends to unlock its directory, in milliseconds. */
+export const vacateTimeoutMs = 15_000;
+
+/** True for a valid id of a volume or snapshot. Such an id names one entry of a directory, and no path. */
+export function isId(name: string): boolean {
+  return clusterOf(name) !== undefined;
+}
+
+/** Returns a valid id; INVALID_ARGUMENT for any other text. */
+export function requireId(id: string, noun: 'volume' | 'snapshot'): string {
+  if (isId(id)) return id;
+  throw invalidProblem(`"${id}" is not a ${noun} id; use CLUSTER.NAME`);
+}
+
+/** The error code of the system. */
+export function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? 'unknown error';
+}
+
+/** Makes a handler for `catch` that returns undefined for errors with this code. */
+export function ignore(code: 'ENOENT' | 'EEXIST'): (error: unknown) => undefined {
+  return error => {
+    if (codeOf(error) !== code) throw error;
+    return undefined;
+  };
+}
+
+/** Makes a problem of a file's error code; `name` is the file, such as `the image of volume "a.x"`. */
+export function fileProblem(error: unknown, name: string): Problem {
+  if (error instanceof Problem) return error;
+  const code = codeOf(error);
+  if (code === 'ENOENT') return new Problem('NOT_FOUND', `${name} is missing`, error);
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new Problem('RESOURCE_EXHAUSTED', `the filesystem of the volumes is full (${code})`, error);
+  if (code === 'EFBIG')
+    return new Problem('OUT_OF_RANGE', `${name} would exceed the maximum file size of the filesystem`, error);
+  return unavailableProblem(`cannot use ${name} (${code})`, error);
+}
+
+/**
+ * Makes a problem of a failed command, with the last line of its error output; `work` names the purpose, such as
+ * `remove "/a"`.
+ */
+export function commandProblem(command: string, work: string, result: ExecResult): Problem {
+  const { status, timedOut, fault, stderr } = result;
+  let reason = status === undefined ? 'was killed' : `ended with status ${status}`;
+  if (timedOut) reason = 'did not end in time';
+  if (fault !== undefined)
+    reason = fault === 'ENOENT' ? 'is not installed' : `could not be started: ${fault}`;
+  const output = fault === undefined ? failureText(stderr) : '';
+  return unavailableProblem(`cannot ${work}: "${command}" ${reason}${output === '' ? '' : `: ${output}`}`);
+}
+
+/** Makes the entries of a directory durable, and sets its mode if given. Fails for a symbolic link. */
+export async function syncDirectory(path: string, mode?: number): Promise<void> {
+  const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+  await using directory = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (mode !== undefined) await directory.chmod(mode);
+  await directory.sync();
+}
+
+/**
+ * Replaces a file's content durably, for its owner alone. After any crash the file has the old content or the new. A
+ * crash may leave a part of a `.new` file beside it.
+ */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
+  const flag = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW;
+  await writeFile(`${path}.new`, text, { mode: 0o600, flush: true, flag });
+  await rename(`${path}.new`, path);
+  await syncDirectory(dirname(path));
+}
+
+/**
+ * Makes a check that throws UNAVAILABLE once the directory was moved or mounted over. An entry that is missing at the
+ * path then is not known to be removed.
+ */
+export function guardDirectory(path: string): () => void {
+  const opened = identityOf(path);
+  return () => {
+    if (identityOf(path) !== opened)
+      throw unavailableProblem(`"${path}" is no longer the directory that was opened`);
+  };
+}
+
+/** The owner mark of a directory, in a file whose name no volume's id can have. */
+export function createOwnerMark(root: string): OwnerMark {
+  const path = join(root, '.owner');
+  return {
+    read: () => readFile(path, 'utf8').catch(ignore('ENOENT')),
+    write: mark => replaceFile(path, mark),
+  };
+}
+
+/** Reports that the `noun` of a volume cannot be read. */
+export function readFault(error: unknown, noun: 'image' | 'directory', id: string): HealthEntry {
+  const [code, what] = [codeOf(error), `the ${noun} of volume "${id}"`];
+  const name = noun === 'image' ? 'Image' : 'Directory';
+  if (code === 'ENOENT' || code === 'NOT_FOUND')
+    return { status: 'DATA_LOSS', reason: `${name}Missing`, message: `${what} is missing` };
+  const message = `${what} cannot be read (${code})`;
+  return { status: 'INACCESSIBLE', reason: `${name}Unreadable`, message };
+}
+
+/** Reports the faults of the filesystem below `root` for a volume that may still need `neededBytes`. */
+export async function filesystemFaults(root: string, neededBytes: number): Promise<readonly HealthEntry[]> {
+  const status = 'DEGRADED';
+  const code = await access(root, constants.W_OK).then(() => undefined, codeOf);
+  const { bavail, bsize } = await statfs(root);
+  const freeBytes = bavail * bsize;
+  const entries: HealthEntry[] = [];
+  if (code !== undefined) {
+    const message = `the filesystem of the volumes cannot be written (${code})`;
+    entries.push({ status, reason: 'PoolReadOnly', message });
+  }
+  if (freeBytes < neededBytes) {
+    const message = `the filesystem of the volumes has ${freeBytes} bytes free, and the volume may need more`;
+    entries.push({ status, reason: freeBytes > 0 ? 'PoolTooSmall' : 'PoolFull', message });
+  }
+  return entries;
+}

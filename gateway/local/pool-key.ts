@@ -1,0 +1,25 @@
+import { randomBytes } from 'node:crypto';
+import { link, readFile, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ignore, syncDirectory } from './files.ts';
+
+const keyBytes = 32;
+
+/**
+ * Reads the pool's secret, 32 bytes in a file for its owner alone whose name no volume's id can have. Creates it if
+ * it is missing.
+ */
+export async function readPoolKey(root: string): Promise<Uint8Array> {
+  const path = join(root, '.export-key');
+  const found = await readFile(path).catch(ignore('ENOENT'));
+  if (found?.length === keyBytes) return found;
+  if (found)
+    throw new Error(
+      `"${path}" has ${found.length} bytes and not the ${keyBytes} of a key; restore it from a backup`,
+    );
+  await writeFile(`${path}.new`, randomBytes(keyBytes), { mode: 0o600, flush: true });
+  await link(`${path}.new`, path);
+  await unlink(`${path}.new`);
+  await syncDirectory(root);
+  return readPoolKey(root);
+}

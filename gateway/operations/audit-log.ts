@@ -1,0 +1,90 @@
+import { clusterOf } from '../../src/api/ids.ts';
+import { asProblem, problemTable } from '../../src/api/problem.ts';
+import { currentRequest } from '../scheduling/current-request.ts';
+import type { Engine, Sql } from '../store.ts';
+import { addChange, addRefusal, auditIdAt, type AuditRecord } from '../tables/audit-log.ts';
+import { callerName } from '../callers/caller.ts';
+import { createHourlyChanges } from '../scheduling/hourly-changes.ts';
+
+/** An operation on a resource. A node's `id` starts with its cluster, as in `east/node-1`. */
+export type AuditedOperation = Pick<AuditRecord, 'operation' | 'kind'> & {
+  readonly id: string;
+  /** The other thing that it is about, such as the node. */
+  readonly about?: string | undefined;
+};
+
+/** The result of a transaction. Nothing is logged for one that changed nothing. */
+export type Change<T> = { readonly result: T; readonly isChanged: boolean };
+
+/** Makes the log of callers, operations and outcomes. Of a request it records nothing but ids. */
+export function createAuditLog(
+  { transaction }: Pick<Engine, 'transaction'>,
+  changes = createHourlyChanges(),
+) {
+  const writer = crypto.randomUUID().slice(0, 8);
+  let count = 0;
+
+  function nextId(): string {
+    count = (count + 1) % 2 ** 32;
+    return `${auditIdAt(Date.now())}-${count.toString(16).padStart(8, '0')}-${writer}`;
+  }
+
+  /** Begins an operation of the present caller. Its end is logged under this caller, wherever that happens. */
+  function begin({ operation, kind, id, about }: AuditedOperation) {
+    const request = currentRequest();
+    const actor = request ? callerName(request.caller) : 'gateway';
+    const cluster = request?.caller.cluster?.name;
+    if (cluster !== undefined && !unlimited.has(operation)) changes.requireFew(cluster);
+    const write = (sql: Sql, code: AuditRecord['code']): Promise<void> =>
+      (code === 'OK' ? addChange : addRefusal)(sql, {
+        id: nextId(),
+        actor,
+        subject: request?.caller.subject,
+        cluster: clusterOf(id) ?? id.split('/', 1)[0] ?? '',
+        operation,
+        kind,
+        resource: id,
+        about,
+        code,
+        requestId: request?.requestId,
+      });
+    /** A failure that the gateway tries again by itself would fill the log. */
+    const isLogged = (code: AuditRecord['code']): boolean =>
+      request !== undefined || code === 'OK' || problemTable[code].final;
+    return {
+      /** Logs the end. Call it in the transaction that records the outcome. */
+      async ended(sql: Sql, code: AuditRecord['code']): Promise<void> {
+        if (isLogged(code)) await write(sql, code);
+      },
+      /** Counts a change. Call it after the transaction has resolved, because its work may run twice. */
+      count(): void {
+        if (cluster !== undefined) changes.add(cluster);
+      },
+      /** Logs a final refusal before anything was recorded, and throws it. */
+      async refused(failure: unknown): Promise<never> {
+        const { code } = asProblem(failure);
+        if (request && problemTable[code].final)
+          await transaction(sql => write(sql, code)).catch(() => undefined);
+        throw failure;
+      },
+    };
+  }
+
+  return {
+    begin,
+    /** Runs a transaction that changes something without storage, and logs how it ended. */
+    async change<T>(operation: AuditedOperation, work: (sql: Sql) => Promise<Change<T>>): Promise<T> {
+      const { ended, count: countChange, refused } = begin(operation);
+      const { result, isChanged } = await transaction(async sql => {
+        const change = await work(sql);
+        if (change.isChanged) await ended(sql, 'OK');
+        return change;
+      }).catch(refused);
+      if (isChanged) countChange();
+      return result;
+    },
+  };
+}
+
+/** Operations without an hourly limit: each takes back, or finishes, a change that was counted. */
+const unlimited: ReadonlySet<string> = new Set(['delete', 'detach', 'revoke', 'settle']);

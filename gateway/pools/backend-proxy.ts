@@ -1,0 +1,37 @@
+import type { Backend } from '../backend.ts';
+
+/** One call of a backend: its method, such as `create` or `snapshots.create`, and its arguments. */
+type BackendCall = { readonly method: string; readonly args: readonly unknown[] };
+
+/** Runs a call of a backend, or refuses it. */
+export type CallWrapper = <T>(call: BackendCall, run: () => Promise<T>) => Promise<T>;
+
+/** The methods that are wrapped. Lists and streams are not. */
+const methods = new Set(
+  `create delete attach detach expand volumeHealth capacity available
+   modification.apply snapshots.create snapshots.delete snapshots.createGroup`.split(/\s+/),
+);
+const parts = new Set(['modification', 'snapshots']);
+
+/** Wraps each call of the backend. Members are looked up at each call, because they may change. */
+export function wrapCalls(backend: Backend, wrapper: CallWrapper): Backend {
+  return wrap(backend, '', wrapper);
+}
+
+function wrap<T extends object>(target: T, prefix: string, wrapper: CallWrapper): T {
+  const known = new WeakMap<object, unknown>();
+  const wrapMember = (value: object, name: string): unknown => {
+    if (typeof value !== 'function') return wrap(value, `${name}.`, wrapper);
+    const method = value as (...args: readonly unknown[]) => Promise<unknown>;
+    return (...args: readonly unknown[]) =>
+      wrapper({ method: name, args }, () => Reflect.apply(method, target, args) as Promise<unknown>);
+  };
+  return new Proxy(target, {
+    get(_, member) {
+      const value: unknown = Reflect.get(target, member);
+      const name = `${prefix}${String(member)}`;
+      if (!value || !(methods.has(name) || parts.has(name))) return value;
+      return known.getOrInsertComputed(value, () => wrapMember(value, name));
+    },
+  });
+}

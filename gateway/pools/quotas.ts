@@ -1,0 +1,99 @@
+import { limitProblem, limits } from '../../src/api/limits.ts';
+import { Problem } from '../../src/api/problem.ts';
+import type { Reader, Sql } from '../store.ts';
+import { readUsage, type Usage } from '../tables/reservations.ts';
+import type { Cluster, Limits } from '../callers/cluster.ts';
+
+/** The usage that an operation adds in one pool. */
+export type Growth = Partial<Usage> & { readonly pool: string };
+
+/** A limit with its usage and its path in the cluster's quota, such as `pools.fast.bytes`. */
+export type QuotaUse = {
+  readonly kind: keyof Usage;
+  readonly path: string;
+  readonly limit: number;
+  readonly used: number;
+};
+
+/**
+ * Throws RESOURCE_EXHAUSTED, which names the limit, when the cluster would exceed its quota. Call it in the
+ * transaction that reserves the growth, so that of two concurrent requests for the last room only one gets
+ * it. A cluster keeps its present usage.
+ */
+export async function requireQuota(sql: Sql, cluster: Cluster, growth: Growth): Promise<void> {
+  if (!cluster.quota && !growth.volumes && !growth.snapshots) return;
+  // Concurrent requests may exceed the limits of all clusters by their number. A lock would cost more than
+  // that.
+  if (cluster.quota) await sql.lock('cluster', cluster.name);
+  const usage = await readUsage(sql, cluster.name);
+  for (const { kind, path, limit, used } of usesIn(usage, cluster, growth.pool)) {
+    const more = growth[kind] ?? 0;
+    if (more <= 0 || used + more <= limit) continue;
+    const ofQuota = `the quota "${path}" of cluster "${cluster.name}" is ${limit}`;
+    throw new Problem('RESOURCE_EXHAUSTED', `${ofQuota}: ${used} are in use, and ${more} more are requested`);
+  }
+  for (const kind of ['volumes', 'snapshots'] as const) {
+    const wanted = sumOf(usage, kind) + (growth[kind] ?? 0);
+    if (!growth[kind] || cluster.quota?.[kind] !== undefined || wanted <= limitOf[kind].max) continue;
+    throw limitProblem(limitOf[kind].name, `cluster "${cluster.name}"`, wanted);
+  }
+}
+
+/** The limits of a cluster whose quota gives none. */
+const limitOf = {
+  volumes: { name: 'volumesPerCluster', max: limits.volumesPerCluster.max },
+  snapshots: { name: 'snapshotsPerCluster', max: limits.snapshotsPerCluster.max },
+} as const;
+
+/**
+ * Returns the bytes that the quota leaves for new volumes in the pool. It is 0 when no further volume is
+ * allowed.
+ */
+export async function quotaLeft(sql: Reader, cluster: Cluster, pool: string): Promise<number> {
+  let left = Infinity;
+  for (const { kind, limit, used } of await readQuotas(sql, cluster, pool)) {
+    if (kind === 'bytes') left = Math.min(left, Math.max(0, limit - used));
+    else if (kind === 'volumes' && used >= limit) left = 0;
+  }
+  return left;
+}
+
+/** Returns the limits for the pool, or all limits without `pool`, each with its usage. */
+export async function readQuotas(
+  sql: Reader,
+  cluster: Pick<Cluster, 'name' | 'quota'>,
+  pool?: string,
+): Promise<readonly QuotaUse[]> {
+  return cluster.quota ? usesIn(await readUsage(sql, cluster.name), cluster, pool) : [];
+}
+
+function usesIn(
+  usage: Awaited<ReturnType<typeof readUsage>>,
+  { quota = {} }: Pick<Cluster, 'quota'>,
+  pool?: string,
+): readonly QuotaUse[] {
+  const { pools = {}, ...all } = quota;
+  const ofPools = Object.entries(pools).filter(([one]) => pool === undefined || one === pool);
+  return [
+    ...usesOf(all, usage, ''),
+    ...ofPools.flatMap(([one, own]) =>
+      usesOf(
+        own,
+        usage.filter(used => used.pool === one),
+        `pools.${one}.`,
+      ),
+    ),
+  ];
+}
+
+function usesOf(quota: Limits, usage: readonly Usage[], prefix: string): readonly QuotaUse[] {
+  return (['bytes', 'volumes', 'snapshots'] as const).flatMap(kind => {
+    const limit = quota[kind];
+    const used = sumOf(usage, kind);
+    return limit === undefined ? [] : [{ kind, path: `${prefix}${kind}`, limit, used }];
+  });
+}
+
+function sumOf(usage: readonly Usage[], kind: keyof Usage): number {
+  return usage.reduce((sum, one) => sum + one[kind], 0);
+}

@@ -1,0 +1,158 @@
+import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
+import type { Capability } from '../../src/api/storage.ts';
+import type { Segments } from '../../src/api/topology.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
+import { requireUsable } from '../pools/choice.ts';
+import { requireOffered } from '../pools/features.ts';
+import type { Pool } from '../pools/pools.ts';
+import type { Sql } from '../store.ts';
+import { moveReservation } from '../tables/reservations.ts';
+import { findAtStorage, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
+import { isOneOf } from '../volumes/placement.ts';
+import { emptyVolumeRecord, requireVolumeSize } from '../volumes/record.ts';
+import { requireCapabilities } from '../volumes/validate.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import { requireQuota } from '../pools/quotas.ts';
+import type { Slices } from '../scheduling/slices.ts';
+
+/** An existing volume of the storage that becomes the cluster's volume under this id. */
+export type ImportRequest = {
+  readonly volumeId: string;
+  readonly cluster: Cluster;
+  readonly pool: string;
+  /** Its id in the storage. */
+  readonly storageId: string;
+  readonly capabilities: readonly Capability[];
+  /** Required if the storage does not report the volume's size. */
+  readonly sizeBytes?: number | undefined;
+  /** Required if the storage has several topologies. */
+  readonly topology?: Segments | undefined;
+};
+
+/**
+ * Makes the import of volumes that the storage has and the store does not know. Nothing changes in the
+ * storage, and nodes never make a filesystem on the volume.
+ */
+export function createImport({
+  pools,
+  operations,
+  slices,
+}: Pick<ServiceOptions, 'pools' | 'operations' | 'slices'>) {
+  return async (request: ImportRequest): Promise<VolumeRecord> => {
+    const { volumeId, cluster, storageId } = request;
+    const isKnown =
+      pools.waiting().has(request.pool) || pools.all().some(({ name }) => name === request.pool);
+    if (!isKnown) throw invalidProblem(`body.pool: there is no pool "${request.pool}"`);
+    const pool = pools.get(request.pool);
+    requireCapabilities(pool, request.capabilities, { isNew: false });
+    const asNew = toRecord(request, pool);
+    requireVolumeSize(asNew);
+    return operations.run<VolumeRecord, number, VolumeRecord>({
+      operation: 'import',
+      subject: request,
+      about: storageId,
+      pool: ({ pool: name }) => name,
+      // These claims keep other operations from creating either id, and a repair from removing it.
+      claims: [
+        { kind: 'volume', id: volumeId },
+        ...(storageId === volumeId ? [] : [{ kind: 'volume' as const, id: storageId }]),
+      ],
+      async intend(sql) {
+        const known = await findImported(sql, asNew, storageId);
+        if (known) return { result: known };
+        requireUsable(cluster, pool.name);
+        return { intent: asNew };
+      },
+      async act() {
+        await requireListed(pool, storageId, slices);
+        return measure(pool, request);
+      },
+      async succeed(sql, { effect: sizeBytes }) {
+        await requireQuota(sql, cluster, { pool: pool.name, bytes: sizeBytes, volumes: 1 });
+        const record = { ...asNew, sizeBytes, reservedBytes: sizeBytes };
+        await volumeTable.add(sql, record);
+        await moveReservation(sql, undefined, record);
+        return record;
+      },
+      fail: async () => {},
+    });
+  };
+}
+
+function toRecord(
+  { volumeId, cluster, storageId, capabilities, topology }: ImportRequest,
+  pool: Pool,
+): VolumeRecord {
+  const { topologies } = pool.backend;
+  const segments = topology ?? (topologies?.length === 1 ? topologies[0] : undefined);
+  if (topologies ? !segments || !isOneOf(segments, topologies) : topology)
+    throw invalidProblem(
+      topologies
+        ? `topology: must be one of the topologies of pool "${pool.name}"`
+        : `topology: pool "${pool.name}" has no topologies; leave it out`,
+    );
+  const name = volumeId.slice(volumeId.indexOf('.') + 1);
+  const spec = { capabilities: [...capabilities], parameters: {} };
+  return {
+    ...emptyVolumeRecord({
+      id: volumeId,
+      cluster: cluster.name,
+      name,
+      pool: pool.name,
+      spec,
+      source: undefined,
+    }),
+    // The data carry no nonce.
+    nonce: '',
+    state: 'ready',
+    segments,
+    // The volume may hold data that no filesystem's probe knows.
+    usedRaw: true,
+    storageId: storageId === volumeId ? undefined : storageId,
+  };
+}
+
+/**
+ * Finds the record of an earlier, equal import. FAILED_PRECONDITION when another record has the storage's
+ * volume, ALREADY_EXISTS when the id is another volume's.
+ */
+async function findImported(
+  sql: Sql,
+  { id, pool }: VolumeRecord,
+  storageId: string,
+): Promise<VolumeRecord | undefined> {
+  const known = await volumeTable.find(sql, { id });
+  const owner = await findAtStorage(sql, storageId);
+  if (known && known.id === owner?.id && known.pool === pool && known.state === 'ready') return known;
+  if (owner) throw preconditionProblem(`"${storageId}" of the storage is already volume "${owner.id}"`);
+  const other = known ?? (await findAtStorage(sql, id));
+  if (other) throw new Problem('ALREADY_EXISTS', `"${id}" is the id of another volume; choose another name`);
+  return undefined;
+}
+
+/** Other callers get a time slice after this number of ids of the storage. */
+const idsPerSlice = 1_000;
+
+/** Throws NOT_FOUND when the storage has no such volume, and UNIMPLEMENTED when it does not list its volumes. */
+async function requireListed(pool: Pool, storageId: string, slices: Slices): Promise<void> {
+  const { backend, name } = pool;
+  let count = 0;
+  for await (const id of requireOffered(pool, backend.list, 'list of volumes').call(backend)) {
+    if (id === storageId) return;
+    if (++count % idsPerSlice === 0) await slices.take('operator', async () => {});
+  }
+  const naming = backend.listedAs === undefined ? '' : `; a volume of it is ${backend.listedAs}`;
+  throw new Problem('NOT_FOUND', `pool "${name}" lists no volume "${storageId}"${naming}`);
+}
+
+/** Asks the storage for the size by expanding the volume to no size, which changes nothing. */
+async function measure(pool: Pool, { storageId, sizeBytes = 0 }: ImportRequest): Promise<number> {
+  const volume = { id: storageId, nonce: '', sizeBytes: 0, parameters: {} };
+  const found = await pool.backend.expand?.(volume, { requiredBytes: 0, limitBytes: 0 });
+  const known = found?.sizeBytes || sizeBytes;
+  if (known === 0)
+    throw invalidProblem(
+      `sizeBytes: is required, because pool "${pool.name}" does not report the size of the volume`,
+    );
+  return known;
+}

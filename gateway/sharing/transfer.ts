@@ -1,0 +1,143 @@
+import { clusterOf } from '../../src/api/ids.ts';
+import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
+import { requireUsable } from '../pools/choice.ts';
+import type { Reader, Sql } from '../store.ts';
+import { findAttachments, findSomeAttachments, nodeName } from '../tables/attachments.ts';
+import { moveReservation } from '../tables/reservations.ts';
+import { transferName, wasTransferred } from '../tables/audit-log.ts';
+import { findSomeGrants, removeGrants } from '../tables/grants.ts';
+import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
+import { requireReadyVolume } from '../volumes/record.ts';
+import { requireUnneeded } from '../volumes/sources.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import { requireQuota } from '../pools/quotas.ts';
+import type { Detach } from './grants.ts';
+
+/** A volume and its next owner. The volume keeps its name unless another is given. */
+export type TransferRequest = {
+  readonly volumeId: string;
+  readonly to: Cluster;
+  readonly name?: string | undefined;
+};
+
+type VolumeMove = { readonly before: VolumeRecord; readonly after: VolumeRecord };
+
+/**
+ * Makes the transfer of a volume to another cluster, under an id of that cluster. The data stay in place, and
+ * the storage keeps its id. The volume is first detached from every node; then its record moves in one
+ * transaction, so that at any time exactly one of the clusters has it. A transfer that is not possible is
+ * refused before anything is detached.
+ */
+export function createTransfer(
+  { engine, operations }: Pick<ServiceOptions, 'engine' | 'operations'>,
+  detach: Detach,
+) {
+  async function move(request: TransferRequest, id: string): Promise<VolumeRecord> {
+    const { volumeId } = request;
+    return operations.run<VolumeMove, void, VolumeRecord>({
+      operation: transferName,
+      subject: { id },
+      about: id,
+      claims: [
+        { kind: 'volume', id: volumeId },
+        { kind: 'volume', id },
+      ],
+      async intend(sql) {
+        const intent = await plan(sql, request, id);
+        const [attached] = await findSomeAttachments(sql, volumeId, 1);
+        if (!attached) return { intent };
+        const where = nodeName(attached, intent.before);
+        throw new Problem(
+          'ABORTED',
+          `volume "${volumeId}" was attached to node ${where} meanwhile; try again`,
+        );
+      },
+      act: async () => {},
+      async succeed(sql, { intent: { before, after } }) {
+        await requireRoom(sql, request.to, before);
+        // A grant that was made since must not disappear silently.
+        await requireUnshared(sql, request);
+        await removeGrants(sql, before);
+        await moveReservation(sql, before, after);
+        await volumeTable.remove(sql, before);
+        await volumeTable.add(sql, after);
+        return after;
+      },
+      fail: async () => {},
+    });
+  }
+
+  async function detachAndMove(request: TransferRequest, id: string): Promise<VolumeRecord> {
+    const { volumeId } = request;
+    const audited = { operation: transferName, kind: 'volume', id: volumeId, about: id } as const;
+    await operations.change(audited, async sql => {
+      // Under both locks, an operation that creates the other id has either recorded it with its reservation,
+      // or not begun.
+      for (const each of [volumeId, id]) await sql.lock('volume', each);
+      return { result: await plan(sql, request, id), isChanged: false };
+    });
+    for (const attachment of await findAttachments(engine.reader, volumeId)) await detach(attachment);
+    return move(request, id);
+  }
+
+  return async (request: TransferRequest): Promise<VolumeRecord> => {
+    const { volumeId, to, name = volumeId.slice(volumeId.indexOf('.') + 1) } = request;
+    const id = `${to.name}.${name}`;
+    if (clusterOf(id) !== to.name)
+      throw invalidProblem(
+        `"${id}" is not a valid volume id; give the volume another name for cluster "${to.name}"`,
+      );
+    const { reader } = engine;
+    const done = (await findVolume(reader, volumeId)) ? undefined : await findDone(reader, volumeId, id);
+    if (done) return done;
+    try {
+      return await detachAndMove(request, id);
+    } catch (error) {
+      if ((error as Problem).code !== 'NOT_FOUND') throw error;
+      // An equal call may have done it meanwhile.
+      const doneMeanwhile = await findDone(reader, volumeId, id);
+      if (!doneMeanwhile) throw error;
+      return doneMeanwhile;
+    }
+  };
+}
+
+/** Finds the volume if this transfer was done before. */
+async function findDone(sql: Reader, volumeId: string, id: string): Promise<VolumeRecord | undefined> {
+  return (await wasTransferred(sql, volumeId, id)) ? findVolume(sql, id) : undefined;
+}
+
+/** Returns the record before and after. Throws if the transfer is not possible, except because of attachments. */
+async function plan(sql: Sql, { volumeId, to }: TransferRequest, id: string): Promise<VolumeMove> {
+  const before = await requireReadyVolume(sql, volumeId);
+  const { pool, pending, storageId = volumeId, shared } = before;
+  const named = `volume "${volumeId}"`;
+  if (before.cluster === to.name) throw invalidProblem(`${named} already belongs to cluster "${to.name}"`);
+  requireUsable(to, pool);
+  const unfinished = Object.keys(pending).filter(name => pending[name as keyof typeof pending]);
+  if (unfinished.length > 0)
+    throw new Problem('ABORTED', `${named} is not ready: ${unfinished.join(', ')} pending`);
+  if (shared) await requireUnshared(sql, { volumeId, to });
+  await requireUnneeded(sql, { kind: 'volume', id: volumeId });
+  const taken = (await volumeTable.find(sql, { id })) ?? (await findAtStorage(sql, id));
+  if (taken && taken.id !== volumeId)
+    throw new Problem('ALREADY_EXISTS', `"${id}" is the id of another volume; give it another name`);
+  await requireRoom(sql, to, before);
+  const moved = { cluster: to.name, shared: false, storageId: storageId === id ? undefined : storageId };
+  return { before, after: { ...before, id, ...moved } };
+}
+
+/** Throws FAILED_PRECONDITION while the volume is shared with a cluster other than its next owner. */
+async function requireUnshared(sql: Sql, { volumeId, to }: TransferRequest): Promise<void> {
+  const [one, another] = await findSomeGrants(sql, volumeId, 2);
+  const other = one?.cluster === to.name ? another : one;
+  if (!other) return;
+  throw preconditionProblem(
+    `volume "${volumeId}" is shared with cluster "${other.cluster}"; revoke that grant first`,
+  );
+}
+
+function requireRoom(sql: Sql, to: Cluster, { pool, reservedBytes: bytes }: VolumeRecord): Promise<void> {
+  return requireQuota(sql, to, { pool, bytes, volumes: 1 });
+}
