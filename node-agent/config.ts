@@ -9,8 +9,9 @@ import {
   text,
   unixSocket,
 } from '../src/lib/parsers.ts';
-import { logLevelSetting, type SettingsOf, type SettingsTable } from '../src/lib/settings.ts';
+import { logLevelSetting, onOrOff, type SettingsOf, type SettingsTable } from '../src/lib/settings.ts';
 import { protocols } from '../src/api/attachment.ts';
+import { parseShortName } from '../src/api/ids.ts';
 import { filesystems } from './filesystems/index.ts';
 import { parseTopology } from './plugin/topology.ts';
 
@@ -22,73 +23,72 @@ export const nodeSettings = {
     variable: 'CSI_ENDPOINT',
   },
   'node-id': {
-    doc: "this node's name, at most 148 bytes; the gateway knows the node by this name, ~ and its key",
+    doc: "this node's name, at most 148 bytes; its id at the gateway is this name, ~ and the node's key",
     parse: nodeId,
     file: true,
   },
   topology: {
-    doc: 'where this node is, such as zone=a,rack=r1 (or one on each line); the keys get the driver name and / in front',
+    doc: "this node's location, such as zone=a,rack=r1 (or one on each line); each key is prefixed with the driver name and /",
     parse: parseTopology,
     optional: true,
     file: true,
   },
   'state-dir': {
-    doc: 'where the agent records what is attached; it must outlive the agent',
+    doc: 'the directory for records of attached volumes; it must outlive the agent',
     parse: absolutePath,
     default: '/var/lib/fairlead',
   },
   'kubelet-dir': {
-    doc: 'the directory below which all staging and target paths lie; / allows any path (development only)',
+    doc: 'the directory that contains all staging and target paths; / allows any path (development only)',
     parse: absolutePath,
     default: '/var/lib/kubelet',
   },
   protocols: {
-    doc: 'the attach protocols that this node takes, in a list with commas',
+    doc: 'the attach protocols that this node accepts, separated by commas',
     parse: list(choice(...protocols)),
     default: protocols.join(','),
   },
   'local-roots': {
-    doc: 'the directories below which volumes over loop and bind lie, in a list with commas or line by line; without it there are none',
-    parse: list(absolutePath),
+    doc: 'the directories that contain volumes over loop and bind, as POOL=PATH for one pool of the gateway or PATH for any, separated by commas or one on each line; without it such volumes are refused',
+    parse: list(localRoot),
     optional: true,
   },
   'gateway-keys-file': {
-    doc: "JWKS file with the gateway's public keys, read for each volume: only attachments that it signed for this node are taken; without it all are",
+    doc: "JWKS file with the gateway's public keys, read for each volume: the node accepts only attachments that are signed for it; without it, all attachments",
     parse: absolutePath,
     optional: true,
   },
   'driver-name': driverNameSetting,
   'plugin-capabilities': advertisedSetting,
   'default-fs': {
-    doc: 'the filesystem made on a blank volume when none is asked for',
+    doc: 'the filesystem made on a blank volume whose request names none',
     parse: choice(...filesystems.map(({ name }) => name)),
     default: 'ext4',
   },
   'max-volumes': {
-    doc: 'how many volumes this node can hold at a time; 0 when no limit is known',
+    doc: 'maximum number of volumes on this node at a time; 0 if no limit is known',
     parse: integer(0, 1_000_000),
     default: '0',
     file: true,
   },
   'command-timeout': {
-    doc: 'how long one command such as mount or mkfs may take before it is killed; below the 2m that kubelet waits',
+    doc: 'maximum run time of one command, such as mount or mkfs, before it is killed; less than the 2m that kubelet waits',
     parse: commandTimeout,
     default: '60s',
   },
   'drained-nodes-file': {
-    doc: 'file with the ids of nodes that are being drained, one to a line, as the controller tells with --drained-nodes; on a node that is not among them the agent ends at once after SIGTERM, and leaves staged volumes to the next',
+    doc: 'file with the ids of nodes that are being drained, one on each line, as the controller writes it with --drained-nodes; on any other node the agent ends at once after SIGTERM and leaves staged volumes to its successor',
     parse: absolutePath,
     optional: true,
   },
   'shutdown-grace': {
-    doc: "how long the agent serves on after SIGTERM while volumes are staged; less than the pod's terminationGracePeriodSeconds",
+    doc: "maximum time that the agent keeps serving after SIGTERM while volumes are staged; less than the pod's terminationGracePeriodSeconds",
     parse: durationMs,
     default: '25s',
   },
   'lazy-unmount': {
-    doc: 'whether a hung mount that cannot be unmounted by force may be detached lazily: true or false',
-    parse: choice('true', 'false'),
-    default: 'false',
+    doc: 'detaches a hung mount lazily if it cannot be unmounted by force',
+    ...onOrOff,
   },
   'registration-dir': {
     doc: "kubelet's plugin registry, such as /var/lib/kubelet/plugins_registry, to register there; without it a node-driver-registrar must",
@@ -96,12 +96,12 @@ export const nodeSettings = {
     optional: true,
   },
   'kubelet-endpoint': {
-    doc: "the CSI socket's path as kubelet sees it, where that is not the path in --endpoint",
+    doc: "the CSI socket's path as kubelet sees it, if it differs from the path in --endpoint",
     parse: unixSocket,
     optional: true,
   },
   'metrics-listen': {
-    doc: 'host:port to serve /healthz, /readyz and /metrics on, over HTTP; without it none is served',
+    doc: 'host:port to serve /healthz, /readyz and /metrics on, over HTTP; without it, none of them is served',
     parse: hostPort,
     optional: true,
   },
@@ -111,12 +111,20 @@ export const nodeSettings = {
 /** The values of the node agent's settings. */
 export type NodeConfig = SettingsOf<typeof nodeSettings>;
 
-/** With the key no more than the 192 bytes that Kubernetes has for a node's id in CSINode. */
-const mostNameBytes = 148;
+/** Parses a directory for one pool (`POOL=PATH`) or for any pool (`PATH`). */
+function localRoot(value: string): { readonly path: string; readonly pool?: string } {
+  const [, pool, path] = /^([a-z0-9-]+)=(.*)$/.exec(value) ?? [];
+  return pool === undefined || path === undefined
+    ? { path: absolutePath(value) }
+    : { pool: parseShortName(pool), path: absolutePath(path) };
+}
+
+/** Maximum bytes of a name: with the key it fits the 192 bytes that Kubernetes allows for a node's id in CSINode. */
+const maxNameBytes = 148;
 
 function nodeId(value: string): string {
   const size = Buffer.byteLength(text(value));
-  if (size > mostNameBytes) throw new Error(`has ${size} bytes, more than the ${mostNameBytes} allowed`);
+  if (size > maxNameBytes) throw new Error(`has ${size} bytes, more than the ${maxNameBytes} allowed`);
   if (/\p{Cc}/u.test(value)) throw new Error('has control characters, such as the end of a line');
   return value;
 }

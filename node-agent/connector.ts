@@ -1,86 +1,91 @@
 import type { Attachment, AttachmentOf, Protocol } from '../src/api/attachment.ts';
-import { invalidProblem, type Problem } from '../src/api/problem.ts';
+import { asProblem, invalidProblem, problemTable, type Problem } from '../src/api/problem.ts';
 import type { Host } from './host.ts';
 import type { Mount } from '../src/lib/linux/mountinfo.ts';
 
-/** Brings a volume to this machine over one attach protocol: as a device, or as a share. */
+/** Connects volumes to this machine over one attach protocol, as devices or as shares. */
 export type Connector<P extends Protocol> = (DeviceConnector<P> | ShareConnector<P>) & {
-  /** The attachment's `path` is one of this machine, which the node must allow; what is used has exactly this path, or is refused. */
+  /** The attachment's `path` is on this machine and must be allowed by the node; a path with symbolic links is refused. */
   readonly isLocal?: true;
 };
 
-/** Brings a volume as a block device. `connect` and `disconnect`, run again at any point, end in the same state. */
+/** Connects volumes as block devices. `connect` and `disconnect` are safe to run again at any point. */
 export interface DeviceConnector<P extends Protocol> {
   readonly kind: 'device';
   /**
-   * Connects and returns the device once it is there and proved to be this volume's. A connector that takes `secrets`
-   * refuses unknown ones, needs them once, and leaves none on the machine after `disconnect`; others ignore all.
+   * Connects the volume and returns its device once the device exists and is proved to be this volume's. A connector that
+   * uses `secrets` refuses unknown ones and leaves none on the machine after `disconnect`; other connectors ignore them.
+   * Before a final error it disconnects any other volume's device that it connected, since `disconnect` cannot find it.
    */
   connect(attachment: AttachmentOf<P>, host: Host, secrets?: Secrets): Promise<Device>;
   /**
-   * A file of this machine that has what is on the device, and is looked at before that is connected. What is seen there decides
-   * what is tried; that a device is blank is proved on itself.
+   * Returns a file of this machine with the device's content, so that the content can be probed before the device is
+   * connected. That a device is blank is always proved on the device itself.
    */
   contentPath?(attachment: AttachmentOf<P>): string;
-  /** The machine connects the device by itself, after a reboot too: that it is there does not say that it is used. */
+  /** The machine connects the device without the agent, even after a reboot, so its presence does not prove any use. */
   readonly isSelfConnecting?: boolean;
   /**
-   * Disconnects and returns once no device of this volume is left, but for one that others take away; none there is
-   * fine, one in use is an error. What it shares with `others`, the volumes that may be connected beside it, stays.
+   * Disconnects the volume and returns once none of its devices is left, except those that the hypervisor removes. A
+   * device in use is an error; if there is none, nothing happens. Connections shared with `others` stay.
    */
   disconnect(attachment: AttachmentOf<P>, host: Host, others?: Others): Promise<void>;
-  /** Has the machine look at the size of the connected device anew; the size may be seen a little later. */
+  /**
+   * Cuts a volume's device off from its storage, even while it is in use: all later requests fail, and data in memory is not
+   * written. If the volume is not connected, nothing happens. `disconnect` follows. FAILED_PRECONDITION if the device cannot
+   * be cut off, or if that would cut off another volume.
+   */
+  cutOff(attachment: AttachmentOf<P>, host: Host, others?: Others): Promise<void>;
+  /** Makes the machine read the size of the connected device again; the new size may appear a little later. */
   rescan?(attachment: AttachmentOf<P>, host: Host): Promise<void>;
-  /** Brings connections back that were lost, where neither the kernel nor a service does that by itself. */
-  repair?(attachments: readonly AttachmentOf<P>[], host: Host): Promise<void>;
-  /** True when the block device with this number is this volume's now, by what the device says of itself. */
+  /** True if the block device with this number is this volume's now, by the device's own identity. */
   owns(attachment: AttachmentOf<P>, number: string, host: Host): Promise<boolean>;
   /**
-   * Takes away the device that this volume was connected as and has been since, whatever it says of itself by now. Present
-   * where that can change; then the connection is recorded.
+   * Removes the device of a recorded connection, even if the device identifies itself differently by now. Present for
+   * protocols where a device's identity can change; their connections are recorded.
    */
   release?(connection: Connection, host: Host): Promise<void>;
   /**
-   * Has the device that this volume was connected as go with its last user, so that it may still be in use. Present where
-   * the kernel can do that; a device that does not go even so is left to `disconnect`.
+   * Lets the kernel remove the device of a recorded connection with its last user; the device may still be in use. Present if
+   * the kernel can do so. If the device stays nevertheless, `disconnect` removes it.
    */
   releaseAfterUse?(connection: Connection, host: Host): Promise<void>;
-  /** True when what the device with this number says of itself is what is left of this volume. */
+  /** True if the device with this number is a leftover of this volume, by the device's own identity. */
   isLeftover?(attachment: AttachmentOf<P>, number: string, host: Host): Promise<boolean>;
 }
 
-/** How the other volumes on this machine are reached, at the time of the call. */
+/** Lists the attachments of the other volumes on this machine at the time of the call. */
 export type Others = () => readonly Attachment[];
 
-/** Brings a volume as a directory that is mounted as it is; the mount is all that there is of it on the node. */
+/** Mounts volumes as directories of a server. The mount is the volume's only trace on the node. */
 export interface ShareConnector<P extends Protocol> {
   readonly kind: 'share';
-  /** Mount flags that this share takes beside the common ones, and what their value may be. */
-  readonly allowedFlags: Readonly<Record<string, RegExp>>;
+  /** The server may map root to another user without access to the directory. */
+  readonly maySquashRoot?: true;
   /**
-   * Finds what the mount needs, and says how it is done; changes nothing that would have to be undone. A connector that takes
-   * `secrets` refuses unknown ones; others ignore all.
+   * Checks the prerequisites of the mount and describes it; changes nothing that would have to be undone. A connector that
+   * uses `secrets` refuses unknown ones; other connectors ignore them.
    */
   connect(attachment: AttachmentOf<P>, host: Host, secrets?: Secrets): Promise<Share>;
-  /** What a mount shows, by mountinfo alone: this volume, something else, or the volume's directory that was removed. */
+  /** Judges by mountinfo alone whether a mount shows this volume, something else, or the volume's removed directory. */
   judge(attachment: AttachmentOf<P>, mount: Mount, host: Host): Promise<Judgement>;
 }
 
-/** What a mount shows: the volume, something else, or what is left of a device or directory that is missing. */
+/** The content of a mount: the volume, something else, or a leftover of a missing device or directory. */
 export type Judgement = 'own' | 'foreign' | 'stale';
 
-/** What `mount` is given to mount a share. */
+/** The arguments that `mount` needs for a share. */
 export type Share = {
   readonly source: string;
-  /** The type of the filesystem, where `mount` needs it. */
+  /** The filesystem type, if `mount` needs it. */
   readonly type?: string;
-  /** Options that hold unless a mount flag of the same name is given. */
+  /** Default options; a mount flag of the same name replaces one. */
   readonly options: readonly string[];
-  /** Runs `mount`, where it needs more than its arguments. */
+  /** The command that runs `mount`, if `mount` needs more than arguments. */
   readonly through?: Through;
 };
 
-/** A command, to whose arguments those of `mount` are added, and its standard input. */
+/** A command and its standard input; the command line of `mount` is appended to its arguments. */
 export type Through = { readonly command: string; readonly args: readonly string[]; readonly input: string };
 
 /** A block device on this machine. */
@@ -89,40 +94,50 @@ export type Device = {
   /** `major:minor`, as mountinfo shows it. */
   readonly number: string;
   readonly sizeBytes: number;
-  /** The kernel refuses every write to it. */
+  /** The kernel refuses every write to the device. */
   readonly readonly: boolean;
-  /** What the device says of itself, the same whenever this volume is connected and never another volume's. */
+  /** The device's own identity: the same each time that this volume is connected, and unique to the volume. */
   readonly identity: string;
-  /** Which use of its number this is, counted by the kernel since 5.15; noted when the volume is connected. */
+  /** The sequence number that kernels since 5.15 give each new device; read when the volume is connected. */
   readonly diskseq?: string | undefined;
-  /** The number of the device that this one decrypts, where a volume is encrypted. */
+  /** The number of the encrypted device below this one, for an encrypted volume. */
   readonly below?: string | undefined;
 };
 
-/** One connection of a volume: a device, and which use of its number it is among all of all boots. */
+/** One connection of a volume: a device, and in `use` an identifier of the device that is unique across reboots. */
 export type Connection = Pick<Device, 'path' | 'number'> & { readonly use: string };
 
-/**
- * What a caller gives for one call and no other may learn (CSI `secrets`), by key. It is never recorded or logged, is
- * in no error, and is no argument of a command, since every user of a machine can read those.
- */
-export type Secrets = Readonly<Record<string, string>>;
-
-/** The keys that may be given, and for each those that must be given with it. */
-export type SecretKeys = Readonly<Record<string, readonly string[]>>;
-
-/** INVALID_ARGUMENT names a key that is unknown, empty, or of no use without another; never a value. */
-export function requireKnownSecrets(secrets: Secrets, known: SecretKeys): void {
-  for (const [key, value] of Object.entries(secrets)) {
-    if (!Object.hasOwn(known, key))
-      throw secretProblem(key, `is not known; there are ${Object.keys(known).join(', ')}`);
-    if (value === '') throw secretProblem(key, 'is empty');
-    const missing = known[key]?.find(other => secrets[other] === undefined);
-    if (missing !== undefined) throw secretProblem(key, `is given without "${missing}"`);
+/** Runs `connect`; after a final error runs `undo`, ignores its failure, and throws the error of `connect`. */
+export async function undoRefused<T>(connect: () => Promise<T>, undo: () => Promise<unknown>): Promise<T> {
+  try {
+    return await connect();
+  } catch (error) {
+    if (problemTable[asProblem(error).code].final) await undo().catch(() => {});
+    throw error;
   }
 }
 
-/** INVALID_ARGUMENT that names the secret by its key; `fault` says nothing of its value. */
+/**
+ * The secrets of one call by key (CSI `secrets`). They are never recorded, logged, or part of an error, and never arguments of
+ * a command, since every user of a machine can read those.
+ */
+export type Secrets = Readonly<Record<string, string>>;
+
+/** The allowed keys, each with the other keys that it requires. */
+export type SecretKeys = Readonly<Record<string, readonly string[]>>;
+
+/** INVALID_ARGUMENT for a key that is unknown, empty, or lacks a required other key. The message never contains a value. */
+export function requireKnownSecrets(secrets: Secrets, known: SecretKeys): void {
+  for (const [key, value] of Object.entries(secrets)) {
+    if (!Object.hasOwn(known, key))
+      throw secretProblem(key, `is unknown; use ${Object.keys(known).join(', ')}`);
+    if (value === '') throw secretProblem(key, 'is empty');
+    const missing = known[key]?.find(other => secrets[other] === undefined);
+    if (missing !== undefined) throw secretProblem(key, `is given without "${missing}"; add that one`);
+  }
+}
+
+/** INVALID_ARGUMENT that names the secret by its key; `fault` must not contain its value. */
 export function secretProblem(key: string, fault: string): Problem {
   return invalidProblem(`secret "${key}" ${fault}`);
 }

@@ -1,87 +1,102 @@
-import type { Opened } from './host.ts';
+import type { Device } from './connector.ts';
+import type { OpenedPath } from './host.ts';
 import type { FilesystemName, FormatOptions } from '../src/api/filesystems.ts';
 
-/** One filesystem, described and not executed. Command lines are argument lists, and none holds a force flag. */
+export type SizedDevice = Pick<Device, 'path' | 'sizeBytes'>;
+
+/** The description of one filesystem; it executes nothing. Command lines are argument lists without any force flag. */
 export interface Filesystem {
   /** The name in mountinfo, in blkid's answers, and in a StorageClass's `csi.storage.k8s.io/fstype`. */
   readonly name: FilesystemName;
-  /** Has its mkfs print which features it knows, with any status; absent where every version takes all of `make`. */
+  /** Makes mkfs print its supported features, with any exit status; absent if all versions support all arguments of `make`. */
   readonly features?: CommandLine;
   /**
-   * Makes an empty filesystem on a device that was proved blank, with options that were checked for it, and with no
-   * feature that the oldest supported kernel does not know. `known` is what `features` printed.
+   * Makes an empty filesystem on a device that was proved blank, with checked options and only with features that the oldest
+   * supported kernel knows. `known` is the output of `features`.
    */
-  make(device: string, options?: FormatOptions, known?: string): CommandLine;
-  /** Least size in bytes that it can be made on. */
-  readonly minimumBytes: number;
-  /** Options for every mount, before the caller's. */
+  make(device: SizedDevice, options?: FormatOptions, known?: string): CommandLine;
+  /** The options of every mount; the caller's follow them. */
   readonly mountOptions: readonly string[];
-  /** More options for a read-only device, so that not even a journal is written. */
-  readonly readonlyOptions: readonly string[];
-  /** Mount flags beside those that every filesystem knows: a name, and its value's pattern; `''` is no value. */
-  readonly allowedFlags: Readonly<Record<string, RegExp>>;
-  /** Grows it to the size of its device while it is mounted; run again it changes nothing. */
+  readonly journal: JournalTools;
+  /** Detects a freeze; absent if only a blocked write shows it. */
+  readonly freezing?: FreezeTools;
+  /** Grows the mounted filesystem to the size of its device. Safe to run again. */
   growMounted(mounted: { readonly device: string; readonly path: string }): CommandLine;
-  /** The kernel refuses to grow it to less than this while it is mounted, in bytes; absent where it grows to any size. */
-  readonly leastGrownBytes?: number;
-  /** The capability without which the kernel refuses to grow it while it is mounted. */
+  /** Minimum size in bytes that the kernel accepts for growing the mounted filesystem; absent if it accepts any size. */
+  readonly minGrownBytes?: number;
+  /** The capability that the kernel requires to grow the mounted filesystem. */
   readonly growCapability?: 'CAP_SYS_RESOURCE';
-  /** How it is looked at, mended and grown while it is not mounted; absent where mounting does all of that. */
+  /** Tools to inspect, repair and grow the unmounted filesystem; absent if mounting does all of that. */
   readonly unmounted?: UnmountedTools;
-  /** How damage is found that mounting does not mend, and that is not the agent's to mend. */
+  /** Detects damage that neither mounting nor the agent repairs. */
   readonly damage?: {
-    /** Reads all of the filesystem and writes nothing; ends with status 0 when it is sound. */
+    /** Reads the whole filesystem and writes nothing; exits with status 0 if it is sound. */
     look(device: string): CommandLine;
-    /** What `look` prints when it cannot tell damage from what the next mount puts right. */
+    /** Matches the output of `look` if it cannot tell damage from a state that the next mount corrects. */
     readonly undecided?: RegExp;
-    /** What a person may repair it with. */
+    /** The repair tools for a person, as named in the error. */
     readonly repair: string;
   };
-  /** A directory that is there while a filesystem of that UUID is mounted, where one hinders another. */
+  /** The directory that exists while a filesystem of that UUID is mounted; absent if two with one UUID can be mounted. */
   twinDirectory?(uuid: string): string;
 }
 
-/** The tools of a filesystem that is not mounted. */
+/** The tools for an unmounted filesystem. */
 export interface UnmountedTools {
-  /** Prints what `readInspection` reads. */
+  /** Prints the input of `readInspection`. */
   inspect(device: string): CommandLine;
-  /** Undefined for what it does not understand. */
+  /** Returns undefined for unknown output. */
   readInspection(output: string): Inspection | undefined;
-  /** Mends what needs no decision. Status bits: 1 and 2 mended, 4 left damaged, others did not run. */
+  /** Repairs all damage that needs no decision. Status bits: 1 and 2 repaired, 4 still damaged, others did not run. */
   mend(device: string): CommandLine;
-  /** Checks all of it, mends as `mend` does, and grows it to its device; in order. Run again they change nothing. */
+  /** Checks the whole filesystem and repairs it as `mend` does; required before it grows. */
   check(device: string): CommandLine;
-  grow(device: string): CommandLine;
+  /** Lists the commands that grow a filesystem that ends at `endBytes` to its device, in order. Safe to run again. */
+  grow(device: SizedDevice, endBytes: number): readonly CommandLine[];
 }
 
-/** What is known of a filesystem that is not mounted. */
+/**
+ * Tools that tell whether the journal must be replayed before the filesystem shows all durable data. The kernel replays it at
+ * each mount of a writable device, and refuses to mount a read-only device that needs it.
+ */
+export interface JournalTools {
+  /** Prints the input of `needsReplay`; only reads the device. */
+  inspect(device: string): CommandLine;
+  /** Returns undefined for output that does not mention the journal. */
+  needsReplay(output: string): boolean | undefined;
+}
+
+/** Tools that tell whether a filesystem mounted for writing is frozen, without a change and without blocking. */
+export interface FreezeTools {
+  /** Prints the input of `isFrozen`. */
+  inspect(mounted: { readonly device: string; readonly path: string }): CommandLine;
+  /** Returns undefined for output that leaves it open. */
+  isFrozen(output: string): boolean | undefined;
+}
+
+/** The state of an unmounted filesystem. */
 export type Inspection = {
-  /** Where it ends on its device. */
+  /** The filesystem's end on its device. */
   readonly endBytes: number;
-  /** Space behind its end, in bytes, that it may be unable to use. */
+  /** Maximum space behind the end that the filesystem may be unable to use. */
   readonly slackBytes: number;
-  /** The kernel found an error in it and asks for a check. */
+  /** The kernel found an error in the filesystem and asks for a check. */
   readonly hasErrors: boolean;
 };
 
-/** A command and its arguments; `timeoutMs` where the machine's deadline for a command does not fit it. */
+/** A command and its arguments; `timeoutMs` replaces the machine's deadline for a command. */
 export type CommandLine = {
   readonly command: string;
   readonly args: readonly string[];
   readonly timeoutMs?: number;
-  /** Its standard input; empty where there is none. */
+  /** The standard input; empty if absent. */
   readonly input?: string;
   /** See `RunOptions`. */
   readonly mute?: boolean;
-  readonly opened?: readonly Opened[];
+  readonly opened?: readonly OpenedPath[];
 };
 
-/** Mount flags that take no value. */
-export function plainFlags(...names: readonly string[]): Readonly<Record<string, RegExp>> {
-  return Object.fromEntries(names.map(name => [name, /^$/]));
-}
-
-/** The arguments for the format options that are given, by what each option is for mkfs. */
+/** Translates the given format options into arguments of mkfs. */
 export function mkfsArgs(
   options: FormatOptions,
   known: Readonly<Record<string, (value: string) => readonly string[]>>,

@@ -2,62 +2,64 @@ import type { ExecResult } from '../src/lib/exec.ts';
 import type { Mount } from '../src/lib/linux/mountinfo.ts';
 
 /**
- * The only way in which the agent touches the machine, so that tests can fail it at any step. Nothing here may be
- * called on a path that lies on a volume, but `run`, whose command hangs alone when the volume does. What fails
- * throws an Error whose `code` is the system's, such as ENOTEMPTY.
+ * The only interface through which the agent touches the machine, so that tests can make any step fail. Only `run` may be
+ * called on a path on a volume: if the volume hangs, just its command hangs. Failures throw an Error with the system's `code`,
+ * such as ENOTEMPTY.
  */
 export interface Host {
-  /** Runs a command with a deadline, by default the machine's; resolves always (see `exec`). */
+  /** Runs a command with a deadline, by default the machine's; never rejects (see `exec`). */
   run(command: string, args: readonly string[], options?: RunOptions): Promise<ExecResult>;
-  /** What is mounted on this machine now, in the order of mounting. */
+  /** Lists the machine's current mounts, in the order of mounting. */
   mounts(): Promise<readonly Mount[]>;
-  /** A file's text, or undefined when there is none. For /sys and the agent's own records only. */
+  /** Reads a file; undefined if it does not exist. For /sys and the agent's own records only. */
   readText(path: string): Promise<string | undefined>;
-  /** True when something lies at a path, behind symbolic links; at little cost. For /sys and for programs only. */
+  /** Says cheaply whether a path exists; follows symbolic links. For /sys and for programs only. */
   isThere(path: string): Promise<boolean>;
-  /** What lies at a path, a symbolic link itself and not what it points at. */
+  /** Returns the kind of a path; does not follow a symbolic link. */
   kindOf(path: string): Promise<PathKind>;
-  /** The path without symbolic links; it must exist. For the agent's own settings only. */
+  /** Resolves symbolic links in a path, which must exist. For the agent's own settings only. */
   realPath(path: string): Promise<string>;
-  /** The names in a directory; empty when it is not there. */
+  /** Lists the names in a directory; empty if the directory does not exist. */
   list(path: string): Promise<readonly string[]>;
-  /** Makes one directory, mode 0750; one that is there is fine. The parent must exist. */
+  /** Makes one directory, mode 0750, unless it exists. The parent must exist. */
   makeDirectory(path: string): Promise<void>;
-  /** Makes one empty file, mode 0640; one that is there is fine. The parent must exist. */
+  /** Makes one empty file, mode 0640, unless it exists. The parent must exist. */
   makeFile(path: string): Promise<void>;
-  /** Removes an empty directory; one that is not there is fine, one that is not empty is an error (ENOTEMPTY). */
+  /** Removes an empty directory; throws ENOTEMPTY for any other. If it is missing, nothing happens. */
   removeDirectory(path: string): Promise<void>;
-  /** Removes a file; one that is not there is fine. */
+  /** Removes a file. If it is missing, nothing happens. */
   removeFile(path: string): Promise<void>;
-  /** Opens what lies at a path, which must exist and hold no symbolic link; see `Opened`. */
-  open(path: string): Promise<Opened>;
-  /** Adds to a file, which a crash of the machine may undo in part or as a whole. For the agent's own records only. */
+  /** Opens a path, which must exist and contain no symbolic link; see `OpenedPath`. */
+  open(path: string): Promise<OpenedPath>;
+  /** Appends to a file. A crash of the machine may undo the append, or part of it. For the agent's own records only. */
   append(path: string, text: string): Promise<void>;
-  /** Replaces a file as a whole, durable on return: after any crash it is the old one or the new one. For the agent's own records only. */
+  /** Replaces a file atomically and durably: after any crash it is the old one or the new one. For the agent's own records only. */
   writeDurably(path: string, text: string): Promise<void>;
 }
 
-/**
- * `timeoutMs` bounds the command in place of the machine's own deadline; `input` is its standard input. Nobody reads the standard
- * output of a `mute` one. An argument at a path that is `opened`, or in a directory that is, reaches that and nothing that
- * took its path since.
- */
+/** The options of one command. */
 export type RunOptions = {
+  /** Replaces the machine's own deadline. */
   readonly timeoutMs?: number | undefined;
+  /** The standard input. */
   readonly input?: string | undefined;
+  /** Discards the standard output. */
   readonly mute?: boolean | undefined;
-  readonly opened?: readonly Opened[] | undefined;
+  /** Arguments at or directly below these paths reach the opened files, even if the paths have been replaced since. */
+  readonly opened?: readonly OpenedPath[] | undefined;
+  /** The command may outlive its kill; its volume does not count as hung then. */
+  readonly mayWait?: boolean | undefined;
 };
 
-/** What lay at a path when it was opened, whatever becomes of the path: without what is mounted on it from then on. */
-export interface Opened extends Disposable {
+/** An opened path. It keeps reaching the same file even if the path is replaced, and below any later mount on it. */
+export interface OpenedPath extends Disposable {
   readonly path: string;
   readonly descriptor: number;
-  /** The path by which the agent itself reaches it; with a name added, what lies in it. */
+  /** The path by which the agent's own process reaches it; names below it can be appended. */
   readonly at: string;
-  /** True while it still lies at its path. */
+  /** True while the path still leads to it. */
   isInPlace(): boolean;
 }
 
-/** What lies at a path; `file` is an empty one, as block volumes are bound to, `filled` one that holds data. */
+/** The kind of a path; `file` is an empty file, such as a mountpoint of a block volume, and `filled` a file with data. */
 export type PathKind = 'nothing' | 'directory' | 'file' | 'filled' | 'link' | 'other';

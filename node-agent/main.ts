@@ -4,7 +4,7 @@ import { createIdentity } from '../src/csi/identity.ts';
 import { loadNodeCsi } from '../src/csi/protocol.ts';
 import { serve, type GrpcServer } from '../src/csi/server.ts';
 import { poll } from '../src/lib/concurrency.ts';
-import type { Running } from '../src/lib/lifecycle.ts';
+import type { RunningProgram } from '../src/lib/lifecycle.ts';
 import type { Log } from '../src/lib/log.ts';
 import type { NodeConfig } from './config.ts';
 import type { Agent } from './volumes/agent.ts';
@@ -18,49 +18,45 @@ import { createNode } from './node.ts';
 import { lockDirectory } from '../src/lib/directory-lock.ts';
 import { requireShared } from './plugin/mount-propagation.ts';
 import { openRecords, pathsOf } from './state/records.ts';
-import { startRepair } from './state/repair.ts';
 import type { Registration } from './plugin/registration.ts';
 import { createSurvey, report, type Survey } from './plugin/preflight.ts';
 import { createTopology } from './plugin/topology.ts';
 import { createWatch } from './host/stuck-commands.ts';
 import { requireCarrier } from './volumes/carriers/index.ts';
 import { requireBelow } from './volumes/target-path.ts';
-import { openTrust, whyRefused, type Trust } from './volumes/trust.ts';
+import { openTrust, refusalReason, type Trust } from './volumes/trust.ts';
 
-/** The start, with kubelet's first calls, is not held up by the survey's report, in milliseconds. */
+/** Delay before the survey's report, in milliseconds, so that it does not slow down kubelet's first calls. */
 const reportAfterMs = 1_000;
 
-/** Starts the node agent on `machine`; what an earlier one mounted is served on and not touched. */
+/** Starts the node agent on `machine`; volumes that an earlier agent mounted stay mounted and are served. */
 export async function startNodeAgent(
   config: NodeConfig,
   log: Log,
   machine: Host = createMachine({ timeoutMs: config['command-timeout'] }),
-): Promise<Running> {
-  // Loaded only where it is asked for: the agent is to cost little.
+): Promise<RunningProgram> {
+  // Loaded only if metrics are on, to keep the agent small.
   const metrics = config['metrics-listen'] && (await import('./plugin/metrics.ts')).createMetrics();
   const host = metrics ? metrics.observeHost(machine) : machine;
   const recordsDirectory = `${config['state-dir']}/volumes`;
   for (const directory of [config['state-dir'], recordsDirectory]) await host.makeDirectory(directory);
-  // Not the state directory itself: sockets may lie there, and whoever binds one locks their directory.
-  await lockDirectory(recordsDirectory, 'state directory');
+  await lockDirectory(config['state-dir'], 'state directory');
   const trust = await readTrust(config, host);
-  const survey = createSurvey(host, protocol => whyRefused(trust, protocol));
+  const survey = createSurvey(host, protocol => refusalReason(trust, protocol));
   const agent = await openAgent(config, { host, log, metrics, trust });
   const { records } = agent;
-  // Who has volumes already keeps the id by which they are attached.
+  // A node with volumes keeps the id that their attachments name, so it gets no new key.
   const isUsed = records.all().length > 0 || records.damagedCount > 0;
   const key = await openNodeKey(`${config['state-dir']}/node-key.json`, host, !isUsed);
   const nodeId = toNodeId({ name: config['node-id'], ...(key && { key: key.publicKey }) });
-  const shared: Shared = { log, agent, metrics, survey, key, nodeId };
+  const shared: AgentParts = { log, agent, metrics, survey, key, nodeId };
   await using started = new AsyncDisposableStack();
   const server = await serveNode(config, shared);
   started.defer(() => server.close());
   const ready = await startExtras(config, shared, started);
-  const repairs = startRepair({ host, records, log });
-  started.defer(() => void repairs.close());
   const reporting = setTimeout(() => void report({ host, survey, log }), reportAfterMs).unref();
   started.defer(() => clearTimeout(reporting));
-  // The pods of a node that drains are unmounted after the agent was asked to end, and only the agent can do it.
+  // On a draining node, pods are unmounted after the agent got SIGTERM, and only the agent can unmount them.
   const isUnused = async () => records.here().length === 0 || !(await isDrained(config, shared)) || undefined;
   const released = async (): Promise<void> => {
     await poll(isUnused, { everyMs: 100, timeoutMs: config['shutdown-grace'] });
@@ -73,14 +69,14 @@ export async function startNodeAgent(
   };
 }
 
-/** Whether the node may be in the course of losing its pods; where nobody tells, it may. */
-async function isDrained(config: NodeConfig, { agent, nodeId }: Shared): Promise<boolean> {
+/** True if the node is being drained, or if no file says which nodes are. */
+async function isDrained(config: NodeConfig, { agent, nodeId }: AgentParts): Promise<boolean> {
   const file = config['drained-nodes-file'];
   const drained = file === undefined ? undefined : await agent.host.readText(file);
   return drained === undefined || drained.split('\n').includes(nodeId);
 }
 
-type Shared = {
+type AgentParts = {
   readonly log: Log;
   readonly agent: Agent;
   readonly metrics: Metrics | undefined;
@@ -88,19 +84,20 @@ type Shared = {
   readonly key: NodeKey | undefined;
   readonly nodeId: string;
 };
-type Opening = Pick<Shared, 'log' | 'metrics'> & { readonly host: Host; readonly trust: Trust };
+type OpenContext = Pick<AgentParts, 'log' | 'metrics'> & { readonly host: Host; readonly trust: Trust };
 
-/** Which attachments this node takes. */
 function readTrust(config: NodeConfig, host: Host): Promise<Trust> {
-  const { protocols, 'local-roots': roots = [], 'state-dir': state, 'kubelet-dir': kubelet } = config;
+  const { protocols, 'local-roots': local = [], 'state-dir': state, 'kubelet-dir': kubelet } = config;
+  const roots = local.flatMap(({ pool, path }) => (pool === undefined ? path : []));
+  const poolRoots = local.flatMap(({ pool, path }) => (pool === undefined ? [] : { pool, path }));
   const path = config['gateway-keys-file'];
   const gatewayKeysFiles =
-    path === undefined ? undefined : { path, newestPath: `${state}/newest-attachments.jsonl` };
-  return openTrust({ protocols, roots, own: [state, kubelet], gatewayKeysFiles }, host);
+    path === undefined ? undefined : { path, newestPath: `${state}/newest-attachments` };
+  return openTrust({ protocols, roots, poolRoots, own: [state, kubelet], gatewayKeysFiles }, host);
 }
 
-/** What the work on volumes shares, with what an earlier agent recorded. */
-async function openAgent(config: NodeConfig, { host, log, metrics, trust }: Opening): Promise<Agent> {
+/** Builds the agent with the records of an earlier agent. */
+async function openAgent(config: NodeConfig, { host, log, metrics, trust }: OpenContext): Promise<Agent> {
   const base = {
     named: config['kubelet-dir'],
     real: await resolveBase(config['kubelet-dir'], { host, log }),
@@ -109,13 +106,14 @@ async function openAgent(config: NodeConfig, { host, log, metrics, trust }: Open
     log,
     requireSound(record) {
       requireCarrier(record);
-      // One that was taken down is at no path any more, wherever kubelet's directory was then.
+      // A volume that is down is at no path, so a move of kubelet's directory does not matter.
       if (!record.isDown) requireBelow(base, pathsOf(record));
     },
   });
   requireShared(base, await host.mounts());
   const agent: Agent = {
     host,
+    log,
     records,
     base,
     trust,
@@ -123,15 +121,15 @@ async function openAgent(config: NodeConfig, { host, log, metrics, trust }: Open
     observePhase: metrics?.observePhase,
     cache: createCache(),
     watch: createWatch(),
-    unmounting: { isHung: false, allowsLazy: config['lazy-unmount'] === 'true' },
+    unmounting: { isHung: false, allowsLazy: config['lazy-unmount'] },
   };
-  // Loaded only where there is something recorded.
+  // Loaded only if there are records.
   if (records.here().length > 0) await (await import('./state/reconcile.ts')).reconcile(agent, log);
   return agent;
 }
 
-/** Serves CSI's Identity and Node. */
-function serveNode(config: NodeConfig, shared: Shared): Promise<GrpcServer> {
+/** Serves the CSI services Identity and Node. */
+function serveNode(config: NodeConfig, shared: AgentParts): Promise<GrpcServer> {
   const { log, agent, metrics, key, nodeId } = shared;
   const { Identity, Node } = loadNodeCsi();
   const identity = createIdentity({
@@ -152,20 +150,20 @@ function serveNode(config: NodeConfig, shared: Shared): Promise<GrpcServer> {
   return serve({ socketPath: config.endpoint, services, log, observe: metrics?.observeRpc });
 }
 
-/** The node's topology, which may be reported only when the plugin advertises it (CSI spec, "NodeGetInfo"). */
-function findTopology(config: NodeConfig, { log, survey }: Shared): () => Promise<Segments> {
+/** Returns the source of the node's topology, which is empty unless the plugin advertises it (CSI spec, "NodeGetInfo"). */
+function findTopology(config: NodeConfig, { log, survey }: AgentParts): () => Promise<Segments> {
   const { topology: given = {}, 'driver-name': driverName } = config;
   if (config['plugin-capabilities'].includes('topology')) return createTopology(given, driverName, survey);
   if (config.topology) log.warn('--topology is not reported: --plugin-capabilities does not have "topology"');
   return async () => ({});
 }
 
-/** Starts what is optional and needs the CSI server to answer: the registration with kubelet, and the HTTP pages. */
+/** Starts the optional parts that need a running CSI server: the registration with kubelet and the HTTP pages. */
 async function startExtras(
   config: NodeConfig,
-  { log, agent, metrics, survey }: Shared,
+  { log, agent, metrics, survey }: AgentParts,
   started: AsyncDisposableStack,
-): Promise<Running['ready']> {
+): Promise<RunningProgram['ready']> {
   const { endpoint: socketPath, 'registration-dir': directory, 'metrics-listen': listen } = config;
   const endpoint = config['kubelet-endpoint'] ?? socketPath;
   const driverName = config['driver-name'];
@@ -182,15 +180,16 @@ async function startExtras(
   return { metrics: http.address };
 }
 
-/** Kubelet's directory without symbolic links; where kubelet has not made it yet, as it is named. */
-async function resolveBase(path: string, { host, log }: Pick<Opening, 'host' | 'log'>): Promise<string> {
+/** Resolves symbolic links in kubelet's directory; returns the given path if kubelet has not made it yet. */
+async function resolveBase(path: string, { host, log }: Pick<OpenContext, 'host' | 'log'>): Promise<string> {
   try {
     const real = await host.realPath(path);
-    if ((await host.kindOf(real)) !== 'directory') throw new Error(`kubelet-dir "${path}" is no directory`);
+    if ((await host.kindOf(real)) !== 'directory')
+      throw new Error(`kubelet-dir "${path}" is not a directory`);
     return real;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    log.warn("kubelet's directory is not there; nothing can be staged before it is", { path });
+    log.warn("kubelet's directory does not exist yet; volumes can be staged once it does", { path });
     return path;
   }
 }

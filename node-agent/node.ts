@@ -1,9 +1,9 @@
-import { fromPublishContext } from '../src/api/attachment.ts';
+import { fromPublishContext, sealHeaderOf } from '../src/api/attachment.ts';
 import { formatOptionsOf } from '../src/api/filesystems.ts';
 import { invalidProblem, preconditionProblem } from '../src/api/problem.ts';
 import type { Segments } from '../src/api/topology.ts';
 import type { NodeHandlers } from '../src/csi/generated/csi/v1/Node.ts';
-import { readCapability, readCapacityRange, readId, readMap } from '../src/csi/request.ts';
+import { readCapability, readCapacityRange, readId, readKnownId, readMap } from '../src/csi/request.ts';
 import type { Handlers } from '../src/csi/call.ts';
 import { createReadings } from './host/readings.ts';
 import type { NodeKey } from './state/node-key.ts';
@@ -11,14 +11,15 @@ import type { Agent } from './volumes/agent.ts';
 import { examine, examineStorage } from './volumes/health.ts';
 import { publish, unpublish } from './volumes/publish.ts';
 import { expand, measure } from './volumes/size.ts';
+import { allowsManyTargets, requireEncryptedAs } from './volumes/request-checks.ts';
 import { stage, unstage } from './volumes/stage.ts';
 import { readPath, realOf } from './volumes/target-path.ts';
 import { createVolumeLock } from './volumes/volume-lock.ts';
 
-/** What the node says of itself: `maxVolumes` is all that it can hold, 0 where that is not known. */
+/** The node's identity and limits; `maxVolumes` is 0 if no limit is known. */
 type NodeIdentity = {
   readonly nodeId: string;
-  /** What opens attachments that are sealed to this node. */
+  /** Opens attachments that are sealed for this node. */
   readonly key?: NodeKey | undefined;
   readonly maxVolumes: number;
   readonly topology: () => Promise<Segments>;
@@ -35,7 +36,7 @@ const capabilities = [
 
 /** The Node service (CSI spec, "Node Service RPC"), in the order of the spec. */
 export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeHandlers> {
-  const alone = createVolumeLock(agent);
+  const withVolumeLock = createVolumeLock(agent);
   const readings = createReadings(agent);
   const { base } = agent;
   const readStaging = (path: string) => readPath(path, 'staging_target_path', base);
@@ -44,59 +45,76 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
     if (path === '') throw invalidProblem('volume_path is missing');
     return realOf(path, base);
   };
-  /** What of an attachment may be recorded, and its secrets, opened for this call; all of it is judged before anything is done. */
+  /** Checks an attachment and returns its recordable part and its opened secrets, which are for this call only. */
   async function readAttachment(volumeId: string, context: Readonly<Record<string, string>>) {
     const { gatewayKeys } = agent.trust;
     await gatewayKeys?.requireSigned(context, { volumeId, nodeId: identity.nodeId });
     const { sealed, signature: _, ...attachment } = fromPublishContext(context);
-    const opened = sealed === undefined ? {} : await open(sealed);
+    const opened = sealed === undefined ? {} : await open(volumeId, context, sealed);
     const known = agent.records.get(volumeId)?.attachment.attachmentId;
     await gatewayKeys?.requireNewest(volumeId, attachment.attachmentId, known);
     return { attachment, opened };
   }
-  function open(sealed: string) {
-    if (identity.key) return identity.key.open(sealed);
-    throw preconditionProblem('the attachment is sealed, and this node has no key');
+  async function open(volumeId: string, context: Readonly<Record<string, string>>, sealed: string) {
+    const { key, nodeId } = identity;
+    if (!key)
+      throw preconditionProblem(
+        'the attachment is sealed, and this node has no key; drain the node and restart its agent, which then makes one',
+      );
+    const bound = await sealHeaderOf({ volume: volumeId, node: nodeId }, context);
+    return key.open(sealed, bound, agent.trust.gatewayKeys !== undefined);
   }
 
   return {
-    async NodeStageVolume(request) {
+    async NodeStageVolume(request, call) {
       const volumeId = readId(request.volume_id, 'volume_id');
       const stagingPath = readStaging(request.staging_target_path);
       const capability = readCapability(request.volume_capability);
       const context = readMap(request.publish_context, 'publish_context');
-      const formatOptions = formatOptionsOf(readMap(request.volume_context, 'volume_context'));
+      const described = readMap(request.volume_context, 'volume_context');
       const given = readMap(request.secrets, 'secrets');
       const { attachment, opened } = await readAttachment(volumeId, context);
-      const asked = { volumeId, stagingPath, attachment, capability, formatOptions };
+      requireEncryptedAs(described, attachment);
+      const formatOptions = formatOptionsOf(described);
+      const stageRequest = { volumeId, stagingPath, attachment, capability, formatOptions };
       const secrets = { ...given, ...opened };
-      await alone('NodeStageVolume', { volumeId, path: stagingPath }, own => stage(own, asked, secrets));
+      await withVolumeLock('NodeStageVolume', { volumeId, path: stagingPath, call }, own =>
+        stage(own, stageRequest, secrets),
+      );
       return {};
     },
 
-    async NodeUnstageVolume(request) {
-      const volumeId = readId(request.volume_id, 'volume_id');
-      const asked = { volumeId, stagingPath: readStaging(request.staging_target_path) };
-      await alone('NodeUnstageVolume', { volumeId, path: asked.stagingPath }, own => unstage(own, asked));
+    async NodeUnstageVolume(request, call) {
+      const volumeId = readKnownId(request.volume_id, 'volume_id');
+      const stagingPath = readStaging(request.staging_target_path);
+      await withVolumeLock('NodeUnstageVolume', { volumeId, path: stagingPath, call }, own =>
+        unstage(own, { volumeId, stagingPath }),
+      );
       return {};
     },
 
-    async NodePublishVolume(request) {
+    async NodePublishVolume(request, call) {
       const volumeId = readId(request.volume_id, 'volume_id');
       const targetPath = readTarget(request.target_path);
       const capability = readCapability(request.volume_capability);
       if (request.staging_target_path === '')
         throw preconditionProblem('staging_target_path is missing; the volume must be staged');
       const stagingPath = readStaging(request.staging_target_path);
-      const asked = { volumeId, stagingPath, targetPath, capability, readonly: request.readonly };
-      await alone('NodePublishVolume', { volumeId, path: targetPath }, own => publish(own, asked));
+      const attachment = fromPublishContext(readMap(request.publish_context, 'publish_context'));
+      const { readonly } = request;
+      const publishRequest = { volumeId, stagingPath, targetPath, capability, readonly, attachment };
+      const isShared = allowsManyTargets(capability);
+      await withVolumeLock('NodePublishVolume', { volumeId, path: targetPath, isShared, call }, own =>
+        publish(own, publishRequest),
+      );
       return {};
     },
 
-    async NodeUnpublishVolume(request) {
-      const volumeId = readId(request.volume_id, 'volume_id');
-      const asked = { volumeId, targetPath: readTarget(request.target_path) };
-      await alone('NodeUnpublishVolume', { volumeId, path: asked.targetPath }, own => unpublish(own, asked));
+    async NodeUnpublishVolume(request, call) {
+      const volumeId = readKnownId(request.volume_id, 'volume_id');
+      const targetPath = readTarget(request.target_path);
+      const locked = { volumeId, path: targetPath, isShared: true, call };
+      await withVolumeLock('NodeUnpublishVolume', locked, own => unpublish(own, { volumeId, targetPath }));
       return {};
     },
 
@@ -109,11 +127,12 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
       };
     },
 
-    async NodeExpandVolume(request) {
+    async NodeExpandVolume(request, call) {
       const volumeId = readId(request.volume_id, 'volume_id');
       const at = { volumeId, path: readVolumePath(request.volume_path) };
       const size = readCapacityRange(request.capacity_range);
-      return { capacity_bytes: await alone('NodeExpandVolume', at, own => expand(own, { ...at, ...size })) };
+      const work = (own: Agent) => expand(own, { ...at, ...size });
+      return { capacity_bytes: await withVolumeLock('NodeExpandVolume', { ...at, call }, work) };
     },
 
     async NodeGetVolumeHealth(request) {

@@ -7,25 +7,23 @@ import { originOf, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
 type BindAttachment = AttachmentOf<'bind'>;
 
-const never = /(?!)/;
-
-/** A directory on this machine. Which one a mount shows is read from mountinfo: its filesystem, and its path there. */
+/** Connects directories of this machine. Mountinfo tells the directory of a mount by its filesystem and its path there. */
 export const bind: ShareConnector<'bind'> = {
   kind: 'share',
-  // These belong to the filesystem of the directory, and not to what is bound of it.
-  allowedFlags: { lazytime: never, sync: never, dirsync: never, context: never },
   connect,
   judge,
 };
 
-/** The path ends in `/.`, which only a directory has; the answer is the path itself when no link is in it. */
+/** Checks with realpath that the path is a directory (by the trailing `/.`) and contains no symbolic link. */
 async function connect({ path }: BindAttachment, host: Host): Promise<Share> {
   const line = { command: 'realpath', args: ['--canonicalize-existing', '--', `${path}/.`] };
   const { status, stdout } = await runToEnd(host, line);
-  if (status !== 0) throw preconditionProblem(`bind path "${path}" is not there, or no directory`);
+  if (status !== 0) throw preconditionProblem(`bind path "${path}" is missing or not a directory`);
   const found = stdout.replace(/\n$/, '');
   if (found !== path)
-    throw preconditionProblem(`bind path "${path}" is really "${found}"; it must hold no symbolic link`);
+    throw preconditionProblem(
+      `bind path "${path}" has a symbolic link in it and leads to "${found}"; use that path`,
+    );
   return { source: path, options: ['bind'] };
 }
 
@@ -33,6 +31,6 @@ async function judge({ path }: BindAttachment, mount: Mount, host: Host): Promis
   const origin = originOf(await host.mounts(), path);
   const root = mount.root.replace(/\/\/deleted$/, '');
   if (root !== origin?.root) return 'foreign';
-  // The directory was removed, or its filesystem was taken away and mounted anew.
+  // The mount is stale if the directory was removed, or if its filesystem was unmounted and mounted again.
   return root === mount.root && mount.device === origin.device ? 'own' : 'stale';
 }

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { posix } from 'node:path';
+import { canonicalAddress } from '../../src/api/attachments/addresses.ts';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { invalidProblem } from '../../src/api/problem.ts';
 import { requireModule } from '../host/commands.ts';
@@ -10,36 +11,25 @@ import {
   type Share,
   type ShareConnector,
 } from '../connector.ts';
-import { plainFlags } from '../filesystem.ts';
 import type { Host } from '../host.ts';
 
 type CephfsAttachment = AttachmentOf<'cephfs'>;
 
 const keyName = 'cephfs-key';
-/** CephX writes a key in Base64. */
+/** The pattern of a CephX key, in Base64. */
 const keyPattern = /^[A-Za-z0-9+/]{16,128}={0,2}$/;
 const wordPattern = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const modes: ReadonlySet<string> = new Set(['legacy', 'crc', 'secure']);
 const program = fileURLToPath(new URL('cephfs/with-key.ts', import.meta.url));
-const number = /^\d{1,12}$/;
 
-/** A directory of a CephFS, mounted by the kernel: nothing of Ceph is installed on the node. */
+/** Connects directories of a CephFS. The kernel mounts them, so the node needs no Ceph packages. */
 export const cephfs: ShareConnector<'cephfs'> = {
   kind: 'share',
-  allowedFlags: {
-    ...plainFlags('dirstat', 'nodirstat', 'rbytes', 'norbytes', 'wsync', 'nowsync'),
-    rsize: number,
-    wsize: number,
-    rasize: number,
-    readdir_max_entries: number,
-    caps_wanted_delay_min: number,
-    caps_wanted_delay_max: number,
-  },
   connect,
-  // The kernel shows the monitors and the path that were asked for.
+  // The kernel shows the monitors and the path of the mount command.
   judge: async (attachment, { type, source, superOptions }) =>
     type === 'ceph' &&
-    source === sourceOf(attachment) &&
+    canonicalSource(source) === canonicalSource(sourceOf(attachment)) &&
     superOptions.includes(`mds_namespace=${attachment.filesystem}`)
       ? 'own'
       : 'foreign',
@@ -49,8 +39,9 @@ async function connect(attachment: CephfsAttachment, host: Host, secrets: Secret
   requireNames(attachment);
   requireKnownSecrets(secrets, { [keyName]: [] });
   const { [keyName]: key } = secrets;
-  if (key === undefined) throw secretProblem(keyName, 'is missing');
-  if (!keyPattern.test(key)) throw secretProblem(keyName, 'is no key of CephX');
+  if (key === undefined) throw secretProblem(keyName, 'is missing; add it');
+  if (!keyPattern.test(key))
+    throw secretProblem(keyName, 'is not a CephX key; copy the one that "ceph auth get-key" prints');
   await requireModule(host, 'ceph');
   const { filesystem, mode, user } = attachment;
   const name = `client.${user}`;
@@ -65,7 +56,7 @@ async function connect(attachment: CephfsAttachment, host: Host, secrets: Secret
     ],
     through: {
       command: process.execPath,
-      // Without a helper for mounts, which would look for a key by itself.
+      // `--internal-only` avoids the helper mount.ceph, which would look for a key itself.
       args: ['--disable-warning=ExperimentalWarning', program, name, 'mount', '--internal-only'],
       input: key,
     },
@@ -74,12 +65,18 @@ async function connect(attachment: CephfsAttachment, host: Host, secrets: Secret
 
 function requireNames({ filesystem, user, mode, path }: CephfsAttachment): void {
   for (const [name, value] of Object.entries({ filesystem, user }))
-    if (!wordPattern.test(value)) throw invalidProblem(`cephfs ${name} "${value}" is no name`);
-  if (!modes.has(mode)) throw invalidProblem(`cephfs mode "${mode}" is none of ${[...modes].join(', ')}`);
+    if (!wordPattern.test(value)) throw invalidProblem(`cephfs ${name} "${value}" is not a valid name`);
+  if (!modes.has(mode)) throw invalidProblem(`cephfs mode "${mode}" is not one of ${[...modes].join(', ')}`);
   if (!/^(\/[^/\s,:]+)+$/.test(path) || posix.normalize(path) !== path)
     throw invalidProblem(`cephfs path "${path}" is not absolute and normalized`);
 }
 
 function sourceOf({ monitors, path }: CephfsAttachment): string {
   return `${monitors.join(',')}:${path}`;
+}
+
+/** Returns a source with its monitors' addresses in canonical form and order. */
+function canonicalSource(source: string): string {
+  const [, monitors = '', path = ''] = /^(.*?):(\/.*)$/s.exec(source) ?? [];
+  return `${monitors.split(',').map(canonicalAddress).toSorted().join(',')}:${path}`;
 }

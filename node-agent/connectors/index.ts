@@ -7,38 +7,38 @@ import { cephfs } from './cephfs.ts';
 import { loop } from './loop.ts';
 import { nfs } from './nfs.ts';
 
-/** Every attach protocol's connector; the compiler names one that is missing. */
+export { closeView, findViewed, findViews, growView, openView } from './loop/read-only.ts';
+export type { ReadonlyView } from './loop/read-only.ts';
+
+/** The connectors of all attach protocols; the type makes the compiler report a missing one. */
 const connectors: { readonly [P in Protocol]: Connector<P> } = {
   loop: { ...loop, isLocal: true },
   bind: { ...bind, isLocal: true },
   nfs,
-  nbd: lazily(async () => (await import('./nbd.ts')).nbd),
   iscsi: lazily(async () => (await import('./iscsi.ts')).iscsi),
   'nvme-tcp': lazily(async () => (await import('./nvme-tcp.ts')).nvmeTcp),
   rbd: lazily(async () => (await import('./rbd.ts')).rbd),
   cephfs,
-  // What is asked without a call is not loaded with the rest.
+  // `isSelfConnecting` is read without a call, so it cannot be loaded late.
   device: { ...lazily(async () => (await import('./device.ts')).device), isSelfConnecting: true },
 };
 
-/** The connector for an attachment's protocol. */
 export function connectorFor({ protocol }: Pick<Attachment, 'protocol'>): Connector<Protocol> {
   return connectors[protocol];
 }
 
-/** True when the block device with this number is a loop device over that file, or over what the file was before it was deleted. */
+/** True if the block device with this number is a loop device over that file, even if the file has been deleted since. */
 export async function isLoopOver(path: string, number: string, host: Host): Promise<boolean> {
   const rest = { attachmentId: '', sizeBytes: 0, mayFormat: false, readonly: true };
   const file = { protocol: 'loop', path, ...rest } as const;
   return (await loop.owns(file, number, host)) || (await loop.isLeftover?.(file, number, host)) === true;
 }
 
-/** What each protocol needs of the kernel and of what is installed, beside what every node has. */
+/** The tools, modules and sockets that each protocol needs beyond those of every node. */
 const needs: { readonly [P in Protocol]: Needs } = {
   loop: { tool: 'losetup', module: 'loop' },
   bind: {},
   nfs: { tool: 'mount.nfs', module: 'nfsv4' },
-  nbd: { tool: 'tee', module: 'nbd' },
   // iscsid, or systemd in its place, listens there (open-iscsi, usr/mgmt_ipc.h).
   iscsi: { tool: 'iscsiadm', module: 'iscsi_tcp', socket: '@ISCSIADM_ABSTRACT_NAMESPACE' },
   'nvme-tcp': { tool: 'nvme', module: 'nvme_tcp' },
@@ -47,10 +47,10 @@ const needs: { readonly [P in Protocol]: Needs } = {
   device: { tool: 'blockdev' },
 };
 
-/** An attach protocol, and why this node cannot use it; no reason where it can. */
+/** An attach protocol, with the reason if this node cannot use it. */
 export type ProtocolState = { readonly protocol: Protocol; readonly reason?: string | undefined };
 
-/** Which attach protocols work on this node, by what is installed and what the kernel has or can load; changes nothing. */
+/** Lists which attach protocols work on this node, by installed tools and available kernel modules. Changes nothing. */
 export async function surveyProtocols(host: Host): Promise<readonly ProtocolState[]> {
   return Promise.all(
     (Object.keys(needs) as Protocol[]).map(async protocol => {
@@ -60,20 +60,19 @@ export async function surveyProtocols(host: Host): Promise<readonly ProtocolStat
   );
 }
 
-/** What is loaded late has all of this, and nothing whose presence says something: the compiler names what is missing here. */
-type Late<P extends Protocol> = Required<
-  Omit<DeviceConnector<P>, 'contentPath' | 'isSelfConnecting' | 'release' | 'releaseAfterUse'>
+/** The members of a connector that is loaded late. Optional members whose presence has a meaning cannot be loaded late. */
+type LateConnector<P extends Protocol> = Required<
+  Omit<DeviceConnector<P>, 'contentPath' | 'isSelfConnecting' | 'release' | 'releaseAfterUse' | 'isLeftover'>
 >;
 
-/** A connector that is loaded when it is first used: most nodes use one or two. */
-function lazily<P extends Protocol>(load: () => Promise<DeviceConnector<P>>): Late<P> {
+/** Makes a connector that loads its module at the first call, since most nodes use one or two protocols. */
+function lazily<P extends Protocol>(load: () => Promise<DeviceConnector<P>>): LateConnector<P> {
   return {
     kind: 'device',
     connect: async (...args) => (await load()).connect(...args),
     disconnect: async (...args) => (await load()).disconnect(...args),
+    cutOff: async (...args) => (await load()).cutOff(...args),
     rescan: async (...args) => (await load()).rescan?.(...args),
-    repair: async (...args) => (await load()).repair?.(...args),
     owns: async (...args) => (await load()).owns(...args),
-    isLeftover: async (...args) => (await (await load()).isLeftover?.(...args)) === true,
   };
 }

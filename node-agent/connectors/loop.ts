@@ -1,27 +1,33 @@
 import { basename } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { describeFailure, runIfInstalled, runToEnd, runWell } from '../host/commands.ts';
-import type { Device, DeviceConnector } from '../connector.ts';
-import { fitDisk, onlyDisk } from '../host/disk.ts';
+import { undoRefused, type Device, type DeviceConnector } from '../connector.ts';
+import { findUser } from '../host/disk-use.ts';
+import { fitDisk, makeWritable, onlyDisk, readDisk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
-import { filterAsync, readLine, removeWith } from '../host/sysfs.ts';
+import { filterAsync, namesWithFile, readBacking, readLine } from '../host/sysfs.ts';
+import { detach, runDetach } from './loop/devices.ts';
 
 type LoopAttachment = AttachmentOf<'loop'>;
 
+const cutOffProgram = fileURLToPath(new URL('loop/cut-off.ts', import.meta.url));
+
 /**
- * A file on this machine, through a loop device. Which file a device has is known by device and inode: the path in sysfs is
- * that of the mount namespace in which it was opened, such as a container's, and changes when that goes.
+ * Connects files of this machine through loop devices. A device's file is identified by device and inode: the path in sysfs is
+ * that of the mount namespace that opened the file, such as a container's, and changes when that namespace ends.
  */
 export const loop: DeviceConnector<'loop'> = {
   kind: 'device',
   contentPath: ({ path }) => path,
   connect,
   disconnect,
+  cutOff,
   rescan,
   owns,
   release: ({ path }, host) => detach(basename(path), host),
-  // The kernel marks a device in use, and frees it when that ends.
+  // The kernel marks a device in use and detaches it with its last user.
   releaseAfterUse: async ({ path }, host) => void (await runDetach(basename(path), host)),
   isLeftover: async ({ path }, number, host) =>
     (await readBacking(`/sys/dev/block/${number}`, host)) === deleted(path),
@@ -32,32 +38,53 @@ async function connect(attachment: LoopAttachment, host: Host): Promise<Device> 
   const before = await namesWithFile(host);
   const areOthers = before.length > 0;
   const name = await attach(attachment, areOthers, host);
-  // What a link led to may have had a device before, which is its owner's.
+  // If a symbolic link led to another volume's file, the file may have had that volume's device before.
   const isNew = !before.includes(name);
   await requireNoLink(path, { name, isNew }, host);
+  // A device that was made read-only stays read-only with its next file.
+  if (isNew && !attachment.readonly) await makeWritable(name, host);
+  if (!isNew && attachment.readonly && (await isLeftWritable(name, host))) {
+    await detach(name, host);
+    return connect(attachment, host);
+  }
   const after = areOthers ? [] : await namesWithFile(host);
   if (!isNew || after.length > 1) onlyDisk(await devicesOf(path, host), path);
-  const device = await fitDisk(name, { attachment, identity: path, rescan }, host);
+  const device = await undoRefused(
+    () => fitDisk(name, { attachment, identity: path, rescan }, host),
+    async () => isNew && detach(name, host),
+  );
   if (isNew) await setProof(device.number, path, host);
   return device;
 }
 
-/** Returns the name of the loop device that the file has, by its inode, or else gets; `areOthers` says that one may have it. */
+/**
+ * True for a writable, unused device. The caller connects it again as read-only: if it were only made read-only, the device's
+ * next file could not be written. FAILED_PRECONDITION for a device in use.
+ */
+async function isLeftWritable(name: string, host: Host): Promise<boolean> {
+  const disk = await readDisk(name, host);
+  if (!disk || disk.readonly) return false;
+  const user = await findUser(disk, host);
+  if (user !== undefined) throw preconditionProblem(`device "/dev/${name}" is in use by ${user}`);
+  return true;
+}
+
+/** Returns the file's loop device, or attaches one; `areOthers`: other loop devices exist, and one may be the file's. */
 async function attach({ path, readonly }: LoopAttachment, areOthers: boolean, host: Host): Promise<string> {
-  // To find the file's own device losetup looks at every one that there is, with or without a file.
-  const how = [...(areOthers ? ['--nooverlap'] : []), ...(readonly ? ['--read-only'] : [])];
-  const line = { command: 'losetup', args: ['--find', '--show', ...how, '--', path] };
+  // `--nooverlap` makes losetup look at all loop devices, with or without a file, so it is used only if there are any.
+  const options = [...(areOthers ? ['--nooverlap'] : []), ...(readonly ? ['--read-only'] : [])];
+  const line = { command: 'losetup', args: ['--find', '--show', ...options, '--', path] };
   const result = await runToEnd(host, line);
   if (result.status === 0) return basename(result.stdout.trim());
-  // One that is there and fits is given back; one that does not is told of as it is.
+  // losetup fails if the file has a device that does not fit; the caller then checks that device.
   const [known] = await devicesOf(path, host);
   if (known !== undefined) return known;
   const { status } = await runToEnd(host, { command: 'test', args: ['-e', path] });
-  if (status === 1) throw preconditionProblem(`loop file "${path}" is not there`);
+  if (status === 1) throw preconditionProblem(`loop file "${path}" does not exist`);
   throw unavailableProblem(describeFailure(line, result));
 }
 
-/** FAILED_PRECONDITION for a path with a symbolic link in it, under which another volume's file could be reached. */
+/** FAILED_PRECONDITION for a path with a symbolic link in it, since it could lead to another volume's file. */
 async function requireNoLink(
   path: string,
   { name, isNew }: { readonly name: string; readonly isNew: boolean },
@@ -65,49 +92,41 @@ async function requireNoLink(
 ): Promise<void> {
   const backing = await readBacking(`/sys/block/${name}`, host);
   if (backing === path) return;
-  if (backing === undefined) throw unavailableProblem(`loop device "/dev/${name}" was removed meanwhile`);
+  if (backing === undefined)
+    throw unavailableProblem(`loop device "/dev/${name}" was removed during the call; try again`);
   const real = await readReal(path, host);
   if (real === path && !isNew) return;
   if (isNew) await host.run('losetup', ['--detach', `/dev/${name}`]);
   throw real === path
-    ? unavailableProblem(`loop file "${path}" was replaced while it was connected`)
-    : preconditionProblem(`loop file "${path}" is really "${real}"; its path must hold no symbolic link`);
+    ? unavailableProblem(`loop file "${path}" was replaced while it was being connected; try again`)
+    : preconditionProblem(
+        `loop file "${path}" has a symbolic link in it and leads to "${real}"; use that path`,
+      );
 }
 
 async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
-  const all = await namesWithFile(host);
-  const names = await devicesOf(path, host, all);
-  const isDeleted = async (name: string) => (await readBacking(`/sys/block/${name}`, host)) === deleted(path);
-  const left = await filterAsync(all, isDeleted);
-  for (const name of new Set([...names, ...left])) await detach(name, host);
-}
-
-/** Detaches a device, and returns once it has another file, or none. */
-async function detach(name: string, host: Host): Promise<void> {
-  const readUse = async () => {
-    const backing = await readBacking(`/sys/block/${name}`, host);
-    return backing && `${await readLine(`/sys/block/${name}/diskseq`, host)}`;
-  };
-  const use = await readUse();
-  if (use === undefined) return;
-  const isThere = async () => (await readUse()) === use;
-  const remove = async () => {
-    const failure = await runDetach(name, host);
-    if (failure !== undefined) throw unavailableProblem(failure);
-  };
-  // A device in use is only marked: it goes with its last user, which may be a short-lived one such as udev.
-  await removeWith(remove, `"/dev/${name}"`, isThere);
+  for (const name of await findAll(path, host)) await detach(name, host);
 }
 
 /**
- * Returns how it failed, where it did. A device that is to go with its last user already is left to that: it may go at any
- * moment, and by the time of the command another file may have its name.
+ * Cuts the loop devices of the file off while they are mounted. Linux cannot detach a device in use, so the device is shrunk
+ * to its first sector. Before that, Linux writes the device's page cache: metadata that the journal of an ext4 already holds.
  */
-async function runDetach(name: string, host: Host): Promise<string | undefined> {
-  if ((await readLine(`/sys/block/${name}/loop/autoclear`, host)) === '1') return undefined;
-  const line = { command: 'losetup', args: ['--detach', `/dev/${name}`], mute: true };
-  const result = await runToEnd(host, line);
-  return result.status === 0 ? undefined : describeFailure(line, result);
+async function cutOff({ path }: LoopAttachment, host: Host): Promise<void> {
+  for (const name of await findAll(path, host)) {
+    const args = ['--disable-warning=ExperimentalWarning', cutOffProgram, `/dev/${name}`];
+    await runWell(host, { command: process.execPath, args }).catch(async (error: unknown) => {
+      if ((await readBacking(`/sys/block/${name}`, host)) !== undefined) throw error;
+    });
+  }
+}
+
+/** Finds the devices of the file, and devices of a deleted file that had the same path. */
+async function findAll(path: string, host: Host): Promise<ReadonlySet<string>> {
+  const all = await namesWithFile(host);
+  const names = await devicesOf(path, host, all);
+  const isDeleted = async (name: string) => (await readBacking(`/sys/block/${name}`, host)) === deleted(path);
+  return new Set([...names, ...(await filterAsync(all, isDeleted))]);
 }
 
 async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {
@@ -116,21 +135,24 @@ async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {
 }
 
 /**
- * The file that had a device alone, and how sysfs spelled it then, by the device's sequence number, which no other ever has,
- * nor the same device with another file.
+ * Proofs that a device was the only one of its file: by the device's sequence number, which is new for each file of a device,
+ * the file's path and the path in sysfs at that time.
  */
 const proofs = new Map<number, { readonly path: string; readonly backing: string }>();
-const mostProofs = 4_096;
+const maxProofs = 4_096;
 
-/** A device keeps its file. Only when sysfs spells it anew was the file moved or deleted, or the namespace that it was opened in is gone. */
+/**
+ * True if the device with this number is the file's. A device never changes its file, so an earlier proof holds until the path
+ * in sysfs changes: the file was moved or deleted, or the mount namespace that opened it has ended.
+ */
 async function owns({ path }: LoopAttachment, number: string, host: Host): Promise<boolean> {
   const device = `/sys/dev/block/${number}`;
   const proved = await readProof(device, host);
   if (proved.path !== undefined) return proved.path === path;
   if ((await readBacking(device, host)) === undefined) return false;
   const names = await devicesOf(path, host);
-  const isIt = async (name: string) => (await readLine(`/sys/block/${name}/dev`, host)) === number;
-  const isOwn = (await filterAsync(names, isIt)).length > 0;
+  const hasNumber = async (name: string) => (await readLine(`/sys/block/${name}/dev`, host)) === number;
+  const isOwn = (await filterAsync(names, hasNumber)).length > 0;
   if (isOwn && names.length === 1) await setProof(number, path, host);
   return isOwn;
 }
@@ -140,11 +162,11 @@ async function setProof(number: string, path: string, host: Host): Promise<void>
   const { diskseq } = await readProof(device, host);
   const backing = await readBacking(device, host);
   if (Number.isNaN(diskseq) || backing === undefined) return;
-  if (proofs.size >= mostProofs) proofs.clear();
+  if (proofs.size >= maxProofs) proofs.clear();
   proofs.set(diskseq, { path, backing });
 }
 
-/** Which use of it this is, NaN before Linux 5.15, and the path that it was proved for, while sysfs spells its file as then. */
+/** Reads a device's sequence number (NaN before Linux 5.15), and the path of its proof if the path in sysfs is unchanged. */
 async function readProof(device: string, host: Host) {
   const diskseq = Number((await readLine(`${device}/diskseq`, host)) ?? Number.NaN);
   const proof = proofs.get(diskseq);
@@ -152,16 +174,16 @@ async function readProof(device: string, host: Host) {
   return { diskseq, path: holds ? proof.path : undefined };
 }
 
-/** The loop devices that have this very file, by its device and inode, of `all` that have one. */
+/** Finds the loop devices of this file, by device and inode; `all` are the devices with a file, if the caller knows them. */
 async function devicesOf(path: string, host: Host, all?: readonly string[]): Promise<readonly string[]> {
   const read = async (name: string) => ({ name, ...(await readProof(`/sys/block/${name}`, host)) });
   const devices = await Promise.all((all ?? (await namesWithFile(host))).map(read));
   const proved = devices.filter(device => device.path === path);
   const newest = Math.max(...proved.map(({ diskseq }) => diskseq));
-  // Of the others an older one has another file: the proof was that of the file's only device.
+  // An unproved device older than the newest proof has another file: at the proof, the file had only one device.
   const isOther = (device: (typeof devices)[number]) => device.path !== undefined || device.diskseq < newest;
   if (devices.every(isOther)) return proved.map(({ name }) => name);
-  // For a file that is missing losetup compares paths: none in sysfs begins with "/.".
+  // If the file is missing, losetup compares paths instead. The prefix "/." prevents that, since no path in sysfs has it.
   const line = {
     command: 'losetup',
     args: ['--list', '--noheadings', '--output', 'NAME', '--associated', `/.${path}`],
@@ -170,31 +192,20 @@ async function devicesOf(path: string, host: Host, all?: readonly string[]): Pro
   if (!result) return [];
   if (result.status !== 0) throw unavailableProblem(describeFailure(line, result));
   const found = [...result.stdout.matchAll(/^\/dev\/(\S+)/gm)].map(([, name = '']) => name);
-  // losetup follows links: what one leads to is another's.
+  // losetup follows symbolic links, which may lead to another volume's file.
   for (const name of found)
     if ((await readBacking(`/sys/block/${name}`, host)) !== path && (await readReal(path, host)) !== path)
       return [];
   return found;
 }
 
-/** The path without symbolic links; empty where nothing is there. */
+/** Resolves symbolic links in a path; returns an empty text if the path does not exist. */
 async function readReal(path: string, host: Host): Promise<string> {
   const line = { command: 'realpath', args: ['--canonicalize-existing', '--', path] };
   return (await runToEnd(host, line)).stdout.replace(/\n$/, '');
 }
 
-/** Only a device that has a file has a size: asking each of the others too would cost more than all else here. */
-async function namesWithFile(host: Host): Promise<readonly string[]> {
-  const sized = (await host.readText('/proc/partitions')) ?? '';
-  return [...sized.matchAll(/ (loop\d+)$/gm)].map(([, name = '']) => name);
-}
-
-/** The file behind a device as sysfs spells it, for people and to see that it changed. */
-async function readBacking(device: string, host: Host): Promise<string | undefined> {
-  return (await host.readText(`${device}/loop/backing_file`))?.replace(/\n$/, '');
-}
-
-/** How sysfs spells a file that was deleted. */
+/** Returns the path that sysfs shows for a deleted file. */
 function deleted(path: string): string {
   return `${path} (deleted)`;
 }

@@ -1,7 +1,8 @@
+import { canonicalAddress } from '../../src/api/attachments/addresses.ts';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { invalidProblem, preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { requireModule, runWell } from '../host/commands.ts';
-import type { Device, DeviceConnector, Others, Secrets } from '../connector.ts';
+import { undoRefused, type Device, type DeviceConnector, type Others, type Secrets } from '../connector.ts';
 import { connectMissing, withPort, type Connection } from '../host/connections.ts';
 import { findUser, settleDisk } from '../host/disk-use.ts';
 import { fitDisk, onlyDisk, readDisk } from '../host/disk.ts';
@@ -13,37 +14,42 @@ import { connectWithKeys, hideKeys, readKeys, type Keys } from './nvme-tcp/authe
 
 type NvmeAttachment = AttachmentOf<'nvme-tcp'>;
 
-/** A controller, one way to a subsystem, by its name such as `nvme3`. */
+/** A controller, which is one path to a subsystem, by its name such as `nvme3`. */
 type Controller = Connection & { readonly name: string };
 
 const subsystemPattern = /^nqn\.[A-Za-z0-9.:_-]{1,219}$/;
-/** What the kernel makes of a serial number, a model and a namespace's number would name the next volume there, too. */
+/** Accepts only globally unique names. A wwid that the kernel builds from serial number, model and namespace is reused. */
 const wwidPattern = /^(uuid\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|eui\.([0-9a-f]{16}|[0-9a-f]{32}))$/i;
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * For how long, and how often, a controller tries to get a lost connection back; I/O waits meanwhile unless another path
- * takes it. With the last controller the device is removed: I/O fails, and the volume needs to be staged anew.
+ * The time that a controller keeps reconnecting, the interval of its tries, and the keep-alive interval. I/O waits meanwhile
+ * unless there is another path. When the last controller gives up, the kernel removes the device, I/O fails, and the volume
+ * must be staged again.
  */
 const [lossSeconds, reconnectSeconds, keepAliveSeconds] = [600, 2, 5];
 const connectTimeoutMs = 20_000;
+/** The port that the kernel uses, and does not show, if none is given. */
+const defaultPort = '4420';
 
 /**
- * A namespace of an NVMe subsystem over TCP. The kernel has the connections, which outlive the agent, and makes one
- * device of several paths (native multipath). With secrets both ends, or the node alone, prove who they are.
+ * Connects namespaces of an NVMe subsystem over TCP. The kernel keeps the connections, which outlive the agent, and combines
+ * several paths into one device (native multipath). Secrets authenticate the node, or both ends.
  */
 export const nvmeTcp = createNvmeTcp();
 
 function createNvmeTcp(): DeviceConnector<'nvme-tcp'> {
-  // Volumes of one subsystem share its controllers, so that one comes or goes at a time.
-  const inTurn = createKeyedQueue();
+  // Volumes of one subsystem share its controllers, so they are connected and disconnected one at a time.
+  const enqueue = createKeyedQueue();
   return {
     kind: 'device',
     connect: (attachment, host, secrets = {}) =>
-      inTurn(attachment.subsystem, () => connect(attachment, host, secrets)),
+      enqueue(attachment.subsystem, () => connect(attachment, host, secrets)),
     disconnect: (attachment, host, others = () => []) =>
-      inTurn(attachment.subsystem, () => disconnect(attachment, host, others)),
+      enqueue(attachment.subsystem, () => disconnect(attachment, host, others)),
+    cutOff: (attachment, host, others = () => []) =>
+      enqueue(attachment.subsystem, () => cutOff(attachment, host, others)),
     rescan,
     owns: ({ wwid }, number, host) => isNamespace(`/sys/dev/block/${number}`, wwid, host),
   };
@@ -54,28 +60,62 @@ async function connect(attachment: NvmeAttachment, host: Host, secrets: Secrets)
   const keys = readKeys(secrets);
   await requireModule(host, 'nvme_tcp');
   await requireMultipath(attachment, host);
-  const { wwid, subsystem, addresses } = attachment;
+  const { subsystem } = attachment;
   const own = readHost(attachment);
-  // What a crash left open between connecting and hiding.
-  if (keys.length > 0) await hideKeys(await readControllers(subsystem, host), host);
+  const before = await readControllers(subsystem, host);
+  // An agent that crashed after connecting may not have hidden the keys.
+  if (keys.length > 0) await hideKeys(before, host);
+  const known = new Set(before.map(({ name }) => name));
+  return undoRefused(
+    () => connectNamespace(attachment, { subsystem, own, keys, host }),
+    () => takeBack(known, subsystem, host),
+  );
+}
+
+async function connectNamespace(attachment: NvmeAttachment, options: ConnectOptions): Promise<Device> {
+  const { wwid, subsystem, addresses } = attachment;
+  const { host } = options;
   await connectMissing({
     addresses,
     read: () => readControllers(subsystem, host),
-    connect: address => connectTo(address, { subsystem, own, keys, host }),
+    connect: address => connectTo(address, options),
     what: `controller of subsystem "${subsystem}"`,
   });
-  // The kernel looks by itself, but for a namespace that was added since, of which the notice may be lost.
+  // The kernel may have missed the notice of a namespace that was added after connecting.
   if ((await findNamespaces(attachment, host)).length === 0) await rescan(attachment, host);
-  const name = await waitFor(async () => onlyDisk(await findNamespaces(attachment, host), wwid));
-  if (name === undefined)
-    throw unavailableProblem(`no namespace of subsystem "${subsystem}" says that it is "${wwid}" yet`);
+  const name =
+    (await waitFor(async () => onlyDisk(await findNamespaces(attachment, host), wwid))) ??
+    (await explainMissing(attachment, host));
   return fitDisk(name, { attachment, identity: wwid, rescan }, host);
 }
 
-/** How this node calls itself, and proves who it is. */
-type To = { readonly subsystem: string; readonly own: Keys; readonly keys: Keys; readonly host: Host };
+/** FAILED_PRECONDITION if the subsystem shows only other namespaces; UNAVAILABLE if none, since it may still appear. */
+async function explainMissing({ subsystem, wwid }: NvmeAttachment, host: Host): Promise<never> {
+  const [other] = await readNamespaces(subsystem, host);
+  const found = other === undefined ? undefined : await readLine(`/sys/block/${other}/wwid`, host);
+  if (found === undefined)
+    throw unavailableProblem(`subsystem "${subsystem}" does not show namespace "${wwid}" yet; try again`);
+  throw preconditionProblem(
+    `subsystem "${subsystem}" shows namespace "${found}" but not "${wwid}"; check the subsystem's namespaces`,
+  );
+}
 
-async function connectTo(address: string, { subsystem, own, keys, host }: To): Promise<void> {
+/** Removes the controllers that are not among the known ones, unless a namespace needs them. */
+async function takeBack(known: ReadonlySet<string>, subsystem: string, host: Host): Promise<void> {
+  if (known.size === 0 && (await isUsed(subsystem, host))) return;
+  for (const controller of await readControllers(subsystem, host))
+    if (!known.has(controller.name)) await remove(controller, subsystem, host);
+}
+
+/** The parameters of a new connection: `own` are this node's names, `keys` its authentication. */
+type ConnectOptions = {
+  readonly subsystem: string;
+  readonly own: Keys;
+  readonly keys: Keys;
+  readonly host: Host;
+};
+
+async function connectTo(address: string, { subsystem, own, keys, host }: ConnectOptions): Promise<void> {
   const { host: ip, port } = hostPort(address);
   const options = [
     ['transport', 'tcp'],
@@ -100,19 +140,20 @@ async function connectTo(address: string, { subsystem, own, keys, host }: To): P
 }
 
 function requireNames({ subsystem, wwid }: NvmeAttachment): void {
-  if (!subsystemPattern.test(subsystem)) throw invalidProblem(`nvme subsystem "${subsystem}" is no NQN`);
+  if (!subsystemPattern.test(subsystem))
+    throw invalidProblem(`nvme subsystem "${subsystem}" is not a valid NQN`);
   if (!wwidPattern.test(wwid))
     throw invalidProblem(
       `nvme namespace "${wwid}" is neither "uuid." and a UUID nor "eui." and 16 or 32 hexadecimal digits`,
     );
 }
 
-/** The name that the attachment has for this node; without it the node's own counts. */
+/** Returns the attachment's name for this node, or none if the node's own name is used. */
 function readHost({ hostNqn, hostId }: NvmeAttachment): Keys {
   if (hostNqn === undefined) return [];
-  if (!subsystemPattern.test(hostNqn)) throw invalidProblem(`nvme host "${hostNqn}" is no NQN`);
+  if (!subsystemPattern.test(hostNqn)) throw invalidProblem(`nvme host "${hostNqn}" is not a valid NQN`);
   if (hostId === undefined || !uuidPattern.test(hostId))
-    throw invalidProblem(`nvme host id "${hostId ?? ''}" is no UUID`);
+    throw invalidProblem(`nvme host id "${hostId ?? ''}" is not a UUID`);
   return [
     ['hostnqn', hostNqn],
     ['hostid', hostId],
@@ -123,7 +164,7 @@ async function requireMultipath({ addresses }: NvmeAttachment, host: Host): Prom
   const setting = await readLine('/sys/module/nvme_core/parameters/multipath', host);
   if (addresses.length > 1 && setting !== 'Y')
     throw preconditionProblem(
-      'the volume has more than one address, and the kernel of this node has multipath for NVMe turned off (nvme_core.multipath)',
+      'the volume has more than one address, but NVMe multipath is off in the kernel of this node; set nvme_core.multipath=Y',
     );
 }
 
@@ -139,14 +180,28 @@ async function disconnect(attachment: NvmeAttachment, host: Host, others: Others
   const needed = others().flatMap(other =>
     other.protocol === 'nvme-tcp' && other.subsystem === subsystem ? other.addresses : [],
   );
-  const unneeded = new Set(addresses).difference(new Set(needed));
+  const unneeded = new Set(addresses.map(canonicalAddress)).difference(new Set(needed.map(canonicalAddress)));
   for (const controller of await readControllers(subsystem, host))
     if (unneeded.has(controller.address)) await remove(controller, subsystem, host);
 }
 
-/** True when a namespace of the subsystem is in use, be it another volume's. */
-async function isUsed(subsystem: string, host: Host): Promise<boolean> {
+/** Deletes the controllers, so that all their requests fail. The kernel cannot cut off a single namespace. */
+async function cutOff(attachment: NvmeAttachment, host: Host, others: Others): Promise<void> {
+  const { subsystem } = attachment;
+  const own = await findNamespaces(attachment, host);
+  if (own.length === 0) return;
+  const isShared = others().some(other => other.protocol === 'nvme-tcp' && other.subsystem === subsystem);
+  if (isShared || (await isUsed(subsystem, host, own)))
+    throw preconditionProblem(
+      `nvme namespace "${attachment.wwid}" cannot be cut off alone: another volume on this node is in subsystem "${subsystem}" too; unpublish and unstage that volume first`,
+    );
+  for (const controller of await readControllers(subsystem, host)) await remove(controller, subsystem, host);
+}
+
+/** True if a namespace of the subsystem, except the given ones, is in use, even by another volume. */
+async function isUsed(subsystem: string, host: Host, except: readonly string[] = []): Promise<boolean> {
   for (const name of await readNamespaces(subsystem, host)) {
+    if (except.includes(name)) continue;
     const disk = await readDisk(name, host);
     if (disk && (await findUser(disk, host)) !== undefined) return true;
   }
@@ -155,13 +210,14 @@ async function isUsed(subsystem: string, host: Host): Promise<boolean> {
 
 async function remove({ name, address }: Controller, subsystem: string, host: Host): Promise<void> {
   const giveUp = () => writeLine(`/sys/class/nvme/${name}/delete_controller`, '1', host);
-  await removeWith(giveUp, `controller "${name}" to ${address}`, async () => {
+  const isThere = async () => {
     const left = await readControllers(subsystem, host);
     return left.some(controller => controller.name === name);
-  });
+  };
+  await removeWith(giveUp, { what: `controller "${name}" to ${address}`, isThere });
 }
 
-/** Controllers report namespaces that come, go and grow; where that is lost, the live ones are asked. */
+/** Makes the live controllers list their namespaces again, since a notice of a changed namespace may be lost. */
 async function rescan({ subsystem }: NvmeAttachment, host: Host): Promise<void> {
   for (const { name, isUp } of await readControllers(subsystem, host))
     if (isUp) await writeLine(`/sys/class/nvme/${name}/rescan_controller`, '1', host);
@@ -172,7 +228,7 @@ async function findNamespaces({ subsystem, wwid }: NvmeAttachment, host: Host): 
   return filterAsync(names, name => isNamespace(`/sys/block/${name}`, wwid, host));
 }
 
-/** The controllers of a subsystem over TCP, whoever connected them. */
+/** Lists all controllers of a subsystem over TCP, even if the agent did not connect them. */
 async function readControllers(subsystem: string, host: Host): Promise<readonly Controller[]> {
   const names = await host.list('/sys/class/nvme');
   const controllers = await Promise.all(names.map(name => readController(name, subsystem, host)));
@@ -189,12 +245,12 @@ async function readController(name: string, subsystem: string, host: Host): Prom
   const parts = new Map(address.split(',').map(part => part.split('=') as [string, string]));
   return {
     name,
-    address: withPort(parts.get('traddr') ?? '', parts.get('trsvcid')),
+    address: canonicalAddress(withPort(parts.get('traddr') ?? '', parts.get('trsvcid') ?? defaultPort)),
     isUp: state === 'live',
   };
 }
 
-/** The disks of a subsystem's namespaces: with multipath one per namespace, whatever the number of controllers. */
+/** Lists the disks of a subsystem's namespaces. With multipath there is one per namespace, for any number of controllers. */
 async function readNamespaces(subsystem: string, host: Host): Promise<readonly string[]> {
   const names = (await host.list('/sys/block')).filter(name => /^nvme\d+n\d+$/.test(name));
   return filterAsync(
@@ -203,7 +259,7 @@ async function readNamespaces(subsystem: string, host: Host): Promise<readonly s
   );
 }
 
-/** True when the device at a path in sysfs is a namespace that says this of itself, by any of its identifiers. */
+/** True if the device at a path in sysfs is a namespace and one of its identifiers is the wwid. */
 async function isNamespace(path: string, wwid: string, host: Host): Promise<boolean> {
   const [partition, shown, nguid, eui] = await Promise.all(
     ['partition', 'wwid', 'nguid', 'eui'].map(file => readLine(`${path}/${file}`, host)),

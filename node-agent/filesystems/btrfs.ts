@@ -1,35 +1,28 @@
 import type { FormatOptions } from '../../src/api/filesystems.ts';
-import { mkfsArgs, plainFlags, type Filesystem } from '../filesystem.ts';
+import { minimumBytesOf } from '../../src/api/filesystems/sizes.ts';
+import { mkfsArgs, type Filesystem } from '../filesystem.ts';
 
-const leastGrownBytes = 256 * 1024 * 1024;
+/** The features of every new filesystem, if mkfs knows their names. Before 6.3 free-space-tree is on but has no name. */
+const wantedFeatures = ['extref', 'skinny-metadata', 'no-holes', 'free-space-tree'];
 
-/** What every new one has, where its mkfs lets it be named; versions before 6.3 have free-space-tree without a name. */
-const usual = ['extref', 'skinny-metadata', 'no-holes', 'free-space-tree'];
-
-/** btrfs with the features of the oldest supported kernel; one before 6.7 mounts no clone beside its source of one UUID. */
+/** btrfs with the features of the oldest supported kernel. Kernels before 6.7 cannot mount a clone beside its source. */
 export const btrfs: Filesystem = {
   name: 'btrfs',
   features: { command: 'mkfs.btrfs', args: ['--features', 'list-all'] },
   make: (device, options = {}, known = '') => ({
     command: 'mkfs.btrfs',
-    args: ['-q', '-K', ...optionArgs(options, known), '--', device],
+    args: ['-q', '-K', ...optionArgs(options, known), '--', device.path],
   }),
-  // A smaller one could be made, and never be grown a little.
-  minimumBytes: leastGrownBytes,
-  leastGrownBytes,
+  // mkfs makes no smaller filesystem either, so each filesystem can be grown.
+  minGrownBytes: minimumBytesOf('btrfs'),
   mountOptions: [],
-  readonlyOptions: ['rescue=nologreplay'],
-  // `subvol` and `device` are missing on purpose: they would mount something else than the whole of this volume.
-  allowedFlags: {
-    ...plainFlags('nodiscard', 'ssd', 'nossd', 'ssd_spread', 'autodefrag', 'noautodefrag', 'flushoncommit'),
-    ...plainFlags('datacow', 'nodatacow', 'datasum', 'nodatasum', 'skip_balance', 'user_subvol_rm_allowed'),
-    compress: /^(|no|none|zlib(:\d)?|lzo|zstd(:\d{1,2})?)$/,
-    'compress-force': /^(zlib(:\d)?|lzo|zstd(:\d{1,2})?)$/,
-    discard: /^(|sync|async)$/,
-    space_cache: /^(|v1|v2)$/,
-    commit: /^\d{1,5}$/,
-    max_inline: /^\d{1,6}k?$/,
-    thread_pool: /^\d{1,3}$/,
+  journal: {
+    inspect: device => ({ command: 'btrfs', args: ['inspect-internal', 'dump-super', '--', device] }),
+    needsReplay(output) {
+      // The position of the log tree's root, or 0.
+      const root = /^log_root\t+(\d+)$/m.exec(output)?.[1];
+      return root === undefined ? undefined : root !== '0';
+    },
   },
   // `btrfs filesystem resize` takes no `--`; both operands are known not to start with a dash.
   growMounted: ({ path }) => ({ command: 'btrfs', args: ['filesystem', 'resize', 'max', path] }),
@@ -52,14 +45,14 @@ function optionArgs(options: FormatOptions, known: string): readonly string[] {
   ];
 }
 
-/** The usual ones on, and off what this mkfs turns on by itself beside them. */
+/** Turns the wanted features on, and off all other features that this mkfs turns on by default. */
 function featuresFor(known: string): readonly string[] {
-  // A line is a name, a dash, what it is, and since which versions: "name - text (compat=5.1, safe=5.2, default=5.3)".
+  // A line has a name, a text and versions: "name - text (compat=5.1, safe=5.2, default=5.3)".
   const lines = known.split('\n').map(line => ({
     name: /^(\S+) +- /.exec(line)?.[1] ?? '',
     isDefault: line.includes('default='),
   }));
-  const wanted = usual.filter(name => lines.some(line => line.name === name));
+  const wanted = wantedFeatures.filter(name => lines.some(line => line.name === name));
   const unwanted = lines.filter(({ name, isDefault }) => isDefault && !wanted.includes(name));
   return [...wanted, ...unwanted.map(({ name }) => `^${name}`)];
 }

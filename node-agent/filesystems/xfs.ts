@@ -1,48 +1,52 @@
 import type { FormatOptions } from '../../src/api/filesystems.ts';
-import { mkfsArgs, plainFlags, type Filesystem } from '../filesystem.ts';
+import { mkfsArgs, type Filesystem } from '../filesystem.ts';
 
-/** What newer versions of mkfs.xfs turn on by themselves and the oldest supported kernel does not know, by option. */
-const newer = {
+/** Default features of newer versions of mkfs.xfs that the oldest supported kernel does not know, by option. */
+const newerFeatures = {
   '-m': ['rmapbt', 'bigtime', 'inobtcount', 'metadir'],
   '-i': ['nrext64', 'exchange'],
   '-n': ['parent'],
 } as const;
 
-/** The XFS filesystem, with the features of the oldest supported kernel whatever the defaults of mkfs.xfs are. */
+/** XFS with the features of the oldest supported kernel, independent of the defaults of mkfs.xfs. */
 export const xfs: Filesystem = {
   name: 'xfs',
-  // Without a device it says how it is used, and writes nothing.
+  // Without a device, mkfs.xfs prints its usage and writes nothing.
   features: { command: 'mkfs.xfs', args: [] },
   make: (device, options = {}, known = '') => ({
     command: 'mkfs.xfs',
-    args: ['-q', '-K', ...optionArgs(options, known), '--', device],
+    args: ['-q', '-K', ...optionArgs(options, known), '--', device.path],
   }),
-  minimumBytes: 300 * 1024 * 1024,
-  // A clone or a restored snapshot has its source's UUID and must mount beside it.
+  // A clone or a restored snapshot has its source's UUID and must be mountable beside it.
   mountOptions: ['nouuid'],
-  readonlyOptions: ['norecovery'],
-  allowedFlags: {
-    ...plainFlags('nouuid', 'discard', 'nodiscard', 'inode32', 'inode64', 'largeio', 'nolargeio', 'noalign'),
-    ...plainFlags('swalloc', 'filestreams', 'wsync'),
-    ...plainFlags('uquota', 'gquota', 'pquota', 'usrquota', 'grpquota', 'prjquota'),
-    allocsize: /^\d{1,9}[kmg]?$/,
-    logbsize: /^\d{1,6}k?$/,
-    logbufs: /^\d$/,
-    sunit: /^\d{1,6}$/,
-    swidth: /^\d{1,6}$/,
+  // The superblock has no mark of a dirty log; only the log itself tells.
+  journal: {
+    inspect: device => ({ command: 'xfs_logprint', args: ['-t', '--', device] }),
+    needsReplay(output) {
+      const state = /^ *log tail: .* state: <(CLEAN|DIRTY)>$/m.exec(output)?.[1];
+      return state === undefined ? undefined : state === 'DIRTY';
+    },
+  },
+  // A freeze releases the filesystem's reserved blocks, and a thaw reserves them again.
+  freezing: {
+    inspect: ({ path }) => ({ command: 'xfs_io', args: ['-r', '-x', '-c', 'resblks', path] }),
+    isFrozen(output) {
+      const reserved = /^reserved blocks = (\d+)$/m.exec(output)?.[1];
+      return reserved === undefined ? undefined : reserved === '0';
+    },
   },
   growMounted: ({ path }) => ({ command: 'xfs_growfs', args: ['-d', '--', path] }),
   damage: {
     look: device => ({ command: 'xfs_repair', args: ['-n', '--', device] }),
-    // It does not replay the log, which after a crash holds what the rest lacks.
+    // xfs_repair -n does not replay the log, which after a crash holds changes that the rest lacks.
     undecided: /valuable metadata changes in a log/,
     repair: 'xfs_repair',
   },
 };
 
 function optionArgs(options: FormatOptions, known: string): readonly string[] {
-  const off = (option: keyof typeof newer): readonly string[] =>
-    newer[option].filter(feature => known.includes(`${feature}=`)).map(feature => `${feature}=0`);
+  const off = (option: keyof typeof newerFeatures): readonly string[] =>
+    newerFeatures[option].filter(feature => known.includes(`${feature}=`)).map(feature => `${feature}=0`);
   const naming = off('-n');
   return [
     '-m',

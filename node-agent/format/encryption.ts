@@ -1,21 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import { preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
+import { luksMinimumBytes } from '../../src/api/filesystems/sizes.ts';
 import type { Device, Secrets } from '../connector.ts';
 import type { Host } from '../host.ts';
 import { describeFailure, requireModule, runToEnd } from '../host/commands.ts';
-import { readDisk } from '../host/disk.ts';
 import { readDiskseq, requireStillConnected, type DeviceVolume } from '../volumes/device.ts';
-import { markOf, probe, requireFormattable, writeFormat, type Opened } from './format.ts';
-import { closeMapping, findMapping, growMapping, mappedNameOf } from './mapping.ts';
+import { failureOf } from './growth-faults.ts';
+import { markOf, probe, requireFormattable, writeFormat, type OpenedDevice } from './format.ts';
+import { closeMapping, findDecrypted, findMapping, growMapping, mappedNameOf } from './mapping.ts';
 import { readPassphrases, type Passphrases } from './passphrases.ts';
 
-/** A volume's device as it is connected. */
-type Connected = Omit<Opened, 'isNew'>;
+/** A volume's connected device, still encrypted. */
+type ConnectedDevice = Omit<OpenedDevice, 'isNew'>;
 
-/** How a passphrase becomes a key: in 16 MiB of memory, whatever the machine has, and without measuring it. */
+/** The key derivation: always with 16 MiB of memory and without a benchmark of the machine. */
 const derivation =
   '--pbkdf argon2id --pbkdf-memory 16384 --pbkdf-parallel 1 --pbkdf-force-iterations 4'.split(' ');
-/** The same on every node, whatever the defaults of its cryptsetup are; every filesystem can be made on 512 bytes. */
+/** The layout, independent of cryptsetup's defaults. All filesystems can be made on sectors of 512 bytes. */
 const layout = [
   '--cipher',
   'aes-xts-plain64',
@@ -26,31 +27,33 @@ const layout = [
   '--sector-size',
   '512',
 ];
-/** Standard input holds the passphrase and nothing else; no question is asked. */
+/** Reads the passphrase from standard input and suppresses questions. */
 const quiet = ['--batch-mode', '--type', 'luks2', '--key-file', '-'];
-/** The header takes the first half of a device of this size. */
-const minimumBytes = 32 * 1024 * 1024;
-/** How cryptsetup ends when no key is unlocked by what it is given. */
-const wrongKey = 2;
+/** The exit status of cryptsetup if the given key unlocks nothing. */
+const wrongKeyStatus = 2;
 
 /**
- * Opens an encrypted volume's device, which is encrypted first where it is proved blank. FAILED_PRECONDITION for a device with
- * anything else on it, UNAUTHENTICATED for a wrong passphrase, and then nothing is changed. What is open needs no secrets.
+ * Opens an encrypted volume's device; a device that is proved blank is encrypted first. FAILED_PRECONDITION for a device with
+ * any other content and UNAUTHENTICATED for a wrong passphrase; both leave the device unchanged. An open device needs no
+ * secrets.
  */
 export async function openEncrypted(
   volume: DeviceVolume,
-  connected: Connected,
+  connected: ConnectedDevice,
   secrets: Secrets,
-): Promise<Opened> {
+): Promise<OpenedDevice> {
   const { agent, record } = volume;
   const { device } = connected;
   const { host } = agent;
   const { attachment } = record;
-  // What was never mounted is made again, whatever of it an interrupted try left.
+  // A device with the mark has never been mounted, so it is encrypted again even if an interrupted try left a header.
   const isMarked = isDeepStrictEqual(record.formatting, markOf(record, device));
   const known = await findMapping(attachment, host);
   if (known && !isMarked && known.below === device.number) {
-    await growMapping(attachment, host);
+    const detail = await failureOf(growMapping(attachment, host));
+    const { volumeId } = record;
+    if (detail !== undefined)
+      agent.log.warn('an encrypted device is used at its old size', { volumeId, detail });
     return { device: await describeMapping(volume, device), isNew: false };
   }
   await closeMapping(attachment, host);
@@ -63,29 +66,26 @@ export async function openEncrypted(
   return { device: await describeMapping(volume, device), isNew };
 }
 
-/** False for a device on which nothing is seen; FAILED_PRECONDITION for one with anything else. */
+/** True for an encrypted device, false for one without visible content; FAILED_PRECONDITION for any other content. */
 async function isEncrypted(
   { agent, record }: DeviceVolume,
-  { device, probing }: Connected,
+  { device, probing }: ConnectedDevice,
 ): Promise<boolean> {
   const found = await (probing ?? probe(device, agent.host));
   if (found === undefined) return false;
   if (found.format === 'crypto_LUKS') return true;
   throw preconditionProblem(
-    `device "${device.path}" holds ${found.format}, and volume "${record.volumeId}" is to be encrypted: it is not used as it is`,
+    `device "${device.path}" holds ${found.format}, and volume "${record.volumeId}" must be encrypted; wipe the device, or use the volume without encryption`,
   );
 }
 
 async function encrypt(volume: DeviceVolume, device: Device, { current }: Passphrases): Promise<void> {
-  requireFormattable(volume, device, { name: 'LUKS', minimumBytes });
+  requireFormattable(volume, device, { name: 'LUKS', minimumBytes: luksMinimumBytes });
   const args = ['luksFormat', ...quiet, ...layout, ...derivation, '--', device.path];
   await writeFormat(volume, { device, isNew: false }, { command: 'cryptsetup', args, input: current });
 }
 
-/**
- * Gives the volume its new passphrase, and takes the previous one from it only then. Run again after a crash it goes on where it
- * stood.
- */
+/** Adds the new passphrase and then removes the previous one. Safe to run again after a crash. */
 async function rotate(device: Device, { current, previous }: Passphrases, host: Host): Promise<void> {
   if (previous === undefined) return;
   const test = ['open', '--test-passphrase', ...quiet, '--', device.path];
@@ -94,7 +94,7 @@ async function rotate(device: Device, { current, previous }: Passphrases, host: 
     const add = ['luksAddKey', ...quiet, ...sizes, ...derivation, '--', device.path, '-'];
     if (!(await tryKey(add, `${previous}${current}`, host))) throw wrongPassphraseProblem(device);
   }
-  // It may have been taken away before.
+  // An earlier call may have removed it already, so a wrong key is no error.
   await tryKey(['luksRemoveKey', ...quiet, '--', device.path], previous, host);
 }
 
@@ -102,7 +102,7 @@ async function unlock(volume: DeviceVolume, device: Device, passphrases: Passphr
   const { agent, record } = volume;
   const options = ['--allow-discards', '--disable-keyring', ...(device.readonly ? ['--readonly'] : [])];
   const args = ['open', ...quiet, ...options, '--', device.path, mappedNameOf(record.attachment)];
-  // What cannot be written keeps the passphrase that it has.
+  // A read-only device cannot get the new passphrase, so it may still have the previous one.
   const { current, previous } = passphrases;
   const keys = device.readonly && previous !== undefined ? [current, previous] : [current];
   await requireStillConnected(volume, device);
@@ -111,30 +111,34 @@ async function unlock(volume: DeviceVolume, device: Device, passphrases: Passphr
   throw wrongPassphraseProblem(device);
 }
 
-/** Runs cryptsetup with a key on its standard input; false when that is no key of the device. */
+/** Runs cryptsetup with a key on its standard input; returns false if the key does not fit the device. */
 async function tryKey(args: readonly string[], key: string, host: Host): Promise<boolean> {
   const line = { command: 'cryptsetup', args, input: key };
   const result = await runToEnd(host, line);
   if (result.status === 0) return true;
-  if (result.status === wrongKey) return false;
+  if (result.status === wrongKeyStatus) return false;
   throw unavailableProblem(describeFailure(line, result));
 }
 
 function wrongPassphraseProblem({ path }: Device): Problem {
-  return new Problem('UNAUTHENTICATED', `the passphrase does not unlock what is on device "${path}"`);
+  return new Problem(
+    'UNAUTHENTICATED',
+    `the passphrase does not unlock device "${path}"; give the one with which the volume was encrypted`,
+  );
 }
 
-/** The mapping as a device; UNAVAILABLE unless it is that of the device. */
+/** Describes the mapping as a device; UNAVAILABLE unless it decrypts the given device. */
 async function describeMapping({ agent, record }: DeviceVolume, device: Device): Promise<Device> {
   const { host } = agent;
-  const mapping = await findMapping(record.attachment, host);
-  const disk = mapping?.below === device.number ? await readDisk(mapping.name, host) : undefined;
-  if (!mapping || !disk)
-    throw unavailableProblem(`device "${device.path}" of volume "${record.volumeId}" is not open any more`);
-  const { number, sizeBytes, readonly } = disk;
+  const disk = await findDecrypted(record.attachment, device.number, host);
+  if (!disk)
+    throw unavailableProblem(
+      `the encrypted device "${device.path}" of volume "${record.volumeId}" was closed during the call; try again`,
+    );
+  const { name, number, sizeBytes, readonly } = disk;
   const { identity, number: below } = device;
   const diskseq = await readDiskseq(number, host);
-  return { path: `/dev/${mapping.name}`, number, sizeBytes, readonly, identity, below, diskseq };
+  return { path: `/dev/${name}`, number, sizeBytes, readonly, identity, below, diskseq };
 }
 
 function bytesOf(text: string): string {

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { requireFormatOptions } from '../../src/api/filesystems.ts';
+import { candidatesOf } from '../../src/api/filesystems/candidates.ts';
+import { minimumBytesOf } from '../../src/api/filesystems/sizes.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { proveBlank } from './prove-blank.ts';
 import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
@@ -7,43 +9,43 @@ import { readSizeBytes, requireStillConnected, type DeviceVolume } from '../volu
 import { readFilesystem } from '../volumes/request-checks.ts';
 import type { Device } from '../connector.ts';
 import type { CommandLine, Filesystem } from '../filesystem.ts';
-import { filesystems, findFilesystem } from '../filesystems/index.ts';
+import { filesystems, filesystemsByName, findFilesystem } from '../filesystems/index.ts';
 import type { Host } from '../host.ts';
 import type { FormattingMark, VolumeRecord } from '../state/records.ts';
 
-/** A volume's device as it is used: decrypted where the volume is encrypted. */
-export type Opened = {
+/** A volume's device for its filesystem or pod, above any encryption. */
+export type OpenedDevice = {
   readonly device: Device;
-  /** It was encrypted just now, so that there is nothing on it, though it reads as noise and not as zeros. */
+  /** True if this call encrypted the device, which is then blank although it reads as noise. */
   readonly isNew: boolean;
-  /** What is on it, where that is being found out already. */
-  readonly probing?: Promise<Probed> | undefined;
+  /** A probe of its content that has already been started. */
+  readonly probing?: Promise<ProbeResult> | undefined;
 };
 
-/** The filesystem on a device, and what is known of it without a further look. */
-export type Found = {
+/** The filesystem on a device, with its properties from the probe. */
+export type FoundFilesystem = {
   readonly filesystem: Filesystem;
-  /** It was made just now, as large as its device. */
+  /** True if this call made the filesystem, as large as its device. */
   readonly isNew: boolean;
   readonly uuid?: string | undefined;
-  /** Where it ends on its device, in bytes; not every version of blkid says. */
+  /** The filesystem's end on its device, in bytes; not all versions of blkid tell it. */
   readonly endBytes?: number | undefined;
 };
 
-/** What `probe` saw on a device. */
-export type Probed = Awaited<ReturnType<typeof probe>>;
+export type ProbeResult = Awaited<ReturnType<typeof probe>>;
 
 /**
- * Finds the filesystem on a volume's device, and makes one only on a device that is proved blank. The mark is on disk before
- * mkfs starts and cleared before anything can be mounted, so that what it allows to be made again never held data.
+ * Finds the filesystem on a volume's device, and makes one only if the device is proved blank. The mark is on disk before
+ * mkfs starts and cleared before anything can be mounted, so a device with the mark never held data.
  */
-export async function ensureFilesystem(volume: DeviceVolume, opened: Opened): Promise<Found> {
+export async function ensureFilesystem(volume: DeviceVolume, opened: OpenedDevice): Promise<FoundFilesystem> {
   const { agent, record } = volume;
   const { device, isNew } = opened;
   const wanted = readFilesystem(record.capability);
   const found = isNew ? undefined : await (opened.probing ?? probe(device, agent.host));
   if (found === undefined) {
-    const filesystem = wanted ?? agent.defaultFilesystem;
+    const filesystem = wanted ?? chooseFilesystem(volume, device);
+    requireMakeable(record, filesystem);
     await make(volume, opened, filesystem);
     await agent.records.put({ ...record, formatting: undefined });
     return { filesystem, isNew: true };
@@ -51,22 +53,42 @@ export async function ensureFilesystem(volume: DeviceVolume, opened: Opened): Pr
   const { format, ...facts } = found;
   const filesystem = findFilesystem(format);
   if (!filesystem || (wanted && filesystem.name !== wanted.name)) {
-    const asked = wanted?.name ?? filesystems.map(({ name }) => name).join(' or ');
-    throw preconditionProblem(`device "${device.path}" holds ${format}, but ${asked} was asked for`);
+    const names = wanted?.name ?? filesystems.map(({ name }) => name).join(' or ');
+    throw preconditionProblem(`device "${device.path}" holds ${format}, but ${names} was requested`);
   }
   if (record.formatting) await agent.records.put({ ...record, formatting: undefined });
   return { filesystem, isNew: false, ...facts };
 }
 
-/** What a device holds by blkid, a filesystem or another format by its name; undefined when blkid sees nothing. */
+/** Returns the default filesystem if it can be made with these options and size, otherwise the first one that can. */
+function chooseFilesystem({ agent, record }: DeviceVolume, { sizeBytes }: Device): Filesystem {
+  const { formatOptions = {}, capability } = record;
+  const fitting = candidatesOf({ ...capability, formatOptions }).filter(
+    name => sizeBytes >= minimumBytesOf(name, formatOptions),
+  );
+  const { defaultFilesystem } = agent;
+  const [first] = fitting;
+  const isDefault = first === undefined || fitting.includes(defaultFilesystem.name);
+  return isDefault ? defaultFilesystem : filesystemsByName[first];
+}
+
+/** FAILED_PRECONDITION for an older name such as ext3: nodes mount such a filesystem but do not make one. */
+function requireMakeable({ capability: { fsType } }: VolumeRecord, { name }: Filesystem): void {
+  if (fsType !== undefined && fsType !== name)
+    throw preconditionProblem(`the device is blank, and nodes do not make ${fsType}: use ${name}`);
+}
+
+/** Returns the format on a device by blkid, a filesystem or another one; undefined if blkid sees none. */
 export async function probe(device: Pick<Device, 'path'>, host: Host) {
   const line = { command: 'blkid', args: ['-p', '-o', 'export', '--', device.path] };
   const result = await runToEnd(host, line);
   if (result.status === 0) return readProbe(result.stdout);
-  // Status 2 is "nothing found" and "could not be read" alike, so that it proves nothing.
+  // Status 2 means "nothing found" or "could not be read", so it does not prove that the device is blank.
   if (result.status === 2) return undefined;
   if (result.status === 8)
-    throw preconditionProblem(`device "${device.path}" holds more than one format at once`);
+    throw preconditionProblem(
+      `device "${device.path}" holds more than one format; wipe the wrong one with wipefs`,
+    );
   throw unavailableProblem(describeFailure(line, result));
 }
 
@@ -81,24 +103,21 @@ function readProbe(output: string) {
   };
 }
 
-async function make(volume: DeviceVolume, opened: Opened, filesystem: Filesystem): Promise<void> {
+async function make(volume: DeviceVolume, opened: OpenedDevice, filesystem: Filesystem): Promise<void> {
   const { agent, record } = volume;
   const { formatOptions = {} } = record;
   requireFormatOptions(formatOptions, filesystem.name);
-  requireFormattable(volume, opened.device, filesystem);
+  const { name } = filesystem;
+  requireFormattable(volume, opened.device, { name, minimumBytes: minimumBytesOf(name, formatOptions) });
   const known = filesystem.features && (await runToEnd(agent.host, filesystem.features));
-  const { path } = opened.device;
-  await writeFormat(
-    volume,
-    opened,
-    filesystem.make(path, formatOptions, known && known.stdout + known.stderr),
-  );
+  const line = filesystem.make(opened.device, formatOptions, known && known.stdout + known.stderr);
+  await writeFormat(volume, opened, line);
 }
 
-/** Has a command write a format to a device that is proved blank, or that has what an own one left that was interrupted. */
+/** Runs a command that writes a format to a device that is proved blank or has the mark of an interrupted format. */
 export async function writeFormat(
   volume: DeviceVolume,
-  { device, isNew }: Opened,
+  { device, isNew }: OpenedDevice,
   line: CommandLine,
 ): Promise<void> {
   const { agent, record } = volume;
@@ -112,12 +131,12 @@ export async function writeFormat(
   await requireUnchanged(volume, device);
 }
 
-/** What is recorded before a volume's device is written. */
+/** Makes the mark that is recorded before a volume's device is written. */
 export function markOf({ attachment }: VolumeRecord, { identity, sizeBytes }: Device): FormattingMark {
   return { attachmentId: attachment.attachmentId, identity, sizeBytes };
 }
 
-/** FAILED_PRECONDITION for a device that may not be written, or is too small for what is to be made on it. */
+/** FAILED_PRECONDITION for a device that must not be written or is too small for the format. */
 export function requireFormattable(
   { record }: DeviceVolume,
   device: Device,
@@ -125,10 +144,12 @@ export function requireFormattable(
 ): void {
   const { attachment } = record;
   if (attachment.readonly || device.readonly)
-    throw preconditionProblem(`device "${device.path}" is read-only and holds no filesystem`);
+    throw preconditionProblem(
+      `device "${device.path}" is read-only and holds no filesystem; stage the volume for writing once`,
+    );
   if (!attachment.mayFormat)
     throw preconditionProblem(
-      `device "${device.path}" should hold data but no filesystem is found on it; refusing to format it`,
+      `device "${device.path}" should hold data, but no filesystem was found on it; refusing to format it`,
     );
   if (device.sizeBytes < minimumBytes)
     throw preconditionProblem(

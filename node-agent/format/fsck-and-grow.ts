@@ -2,90 +2,120 @@ import { dirname } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { isMountedReadonly } from '../volumes/request-checks.ts';
-import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
+import { describeFailure, runToEnd, runWell, type CommandResult } from '../host/commands.ts';
 import { findOwnNumber, readSizeBytes, requireStillConnected, type DeviceVolume } from '../volumes/device.ts';
+import { failureText } from '../../src/lib/exec.ts';
 import type { Device } from '../connector.ts';
 import type { CommandLine, Inspection, UnmountedTools } from '../filesystem.ts';
 import { findFilesystem } from '../filesystems/index.ts';
 import type { Host } from '../host.ts';
 import { topMount } from '../../src/lib/linux/mountinfo.ts';
-import type { Found } from './format.ts';
+import type { FoundFilesystem } from './format.ts';
+import { describeFrozen, isFrozen } from './frozen.ts';
+import { failureOf, hasFailedToGrow, noteGrowthFault } from './growth-faults.ts';
 
-/** A volume that is connected, and the filesystem found on it. */
-export type FoundVolume = DeviceVolume & { readonly device: Device; readonly found: Found };
+/** A connected volume with the filesystem found on it. */
+export type FoundVolume = DeviceVolume & { readonly device: Device; readonly found: FoundFilesystem };
 
-/** A filesystem may be unable to use this much at the end of its device. */
+/** Maximum bytes at the end of its device that a filesystem may be unable to use. */
 const unusableBytes = 8 * 1024 * 1024;
 /** The bit of CAP_SYS_RESOURCE in a process's capabilities (capabilities(7)). */
 const sysResourceBit = 24n;
-/** Who stages a volume waits for two minutes, mostly; a look for damage that takes longer has no result. */
-const lookMs = 60_000;
+/** Maximum time to look for damage, since callers of a stage usually wait two minutes; a longer look has no result. */
+const damageLookMs = 60_000;
 
-/** Before the mount: mends and grows what is mended and grown unmounted; one that was seen to be right costs no command. */
+/**
+ * Before the mount: repairs and grows a filesystem with tools for unmounted ones. A filesystem that is known to be in order
+ * costs no command. One that does not grow keeps its old size.
+ */
 export async function fitUnmounted(volume: FoundVolume): Promise<void> {
-  const { agent, device, found } = volume;
+  const { agent, device, found, record } = volume;
   const tools = found.filesystem.unmounted;
+  if (found.isNew) agent.cache.growthFaults.delete(record.volumeId);
   if (!tools || !needsLook(volume)) return;
-  const { endBytes, slackBytes, hasErrors } = await inspect(volume, tools);
-  if (device.sizeBytes - endBytes > slackBytes) {
-    await mend(volume, tools.check(device.path));
-    await requireStillConnected(volume, device);
-    await runWell(agent.host, tools.grow(device.path));
-  } else if (hasErrors) await mend(volume, tools.mend(device.path));
-  remember(volume);
+  let inspection: Inspection | undefined;
+  const failure = await failureOf(inspect(volume, tools).then(result => (inspection = result)));
+  if (!inspection) return noteGrowthFault(volume, failure ?? '');
+  const { endBytes, slackBytes, hasErrors } = inspection;
+  const isSmall = device.sizeBytes - endBytes > slackBytes;
+  if (isSmall && !hasFailedToGrow(volume)) return growUnmounted(volume, tools, endBytes);
+  if (hasErrors) await mend(volume, tools.mend(device.path));
+  if (!isSmall) remember(volume);
 }
 
-/** After the mount: grows a filesystem that is smaller than its device, where that is done mounted. */
+/**
+ * Grows a filesystem to its device. A failure to grow is only noted if the filesystem is sound; damage that cannot be
+ * repaired is FAILED_PRECONDITION.
+ */
+async function growUnmounted(volume: FoundVolume, tools: UnmountedTools, endBytes: number): Promise<void> {
+  const { agent, device } = volume;
+  const { host } = agent;
+  let failure = await tryToMend(volume, tools.check(device.path));
+  await requireStillConnected(volume, device);
+  const lines = tools.grow(device, endBytes);
+  for (const line of lines) failure ??= await failureOf(runWell(host, line));
+  if (failure === undefined) return remember(volume);
+  noteGrowthFault(volume, failure);
+  // An interrupted growth may have left errors, and no pod may write to a filesystem with errors.
+  const { hasErrors } = await inspect(volume, tools);
+  if (hasErrors) await mend(volume, tools.mend(device.path));
+}
+
+/** After the mount: grows a filesystem that can only grow while mounted. One that does not grow keeps its old size. */
 export async function fitMounted(volume: FoundVolume): Promise<void> {
   const { agent, device, found, record } = volume;
   const { filesystem, endBytes } = found;
-  if (filesystem.unmounted || device.sizeBytes < (filesystem.leastGrownBytes ?? 0)) return;
+  if (filesystem.unmounted || device.sizeBytes < (filesystem.minGrownBytes ?? 0)) return;
   if (!needsLook(volume)) return;
-  if (endBytes === undefined || device.sizeBytes - endBytes > unusableBytes) {
+  if (endBytes === undefined || isSmaller(volume)) {
     await requireStillConnected(volume, device);
     using directory = await agent.host.open(dirname(record.stagingPath));
     const line = filesystem.growMounted({ device: device.path, path: record.stagingPath });
-    await runWell(agent.host, { ...line, opened: [directory] });
+    const failure = await failureOf(runWell(agent.host, { ...line, opened: [directory] }));
+    if (failure !== undefined) return noteGrowthFault(volume, failure);
   }
   remember(volume);
 }
 
-/** Mends what the kernel refused to mount; throws the refusal where it cannot, FAILED_PRECONDITION for damage left. */
+/**
+ * Repairs a filesystem that the kernel refused to mount. Throws the refusal if there are no tools for that, and
+ * FAILED_PRECONDITION if damage is left.
+ */
 export async function mendAfterRefusal(volume: FoundVolume, refusal: unknown): Promise<void> {
   const { device, found, record } = volume;
   const tools = found.filesystem.unmounted;
   if (!tools) throw refusal;
   if (!isWritable(volume))
     throw unavailableProblem(
-      `the filesystem of volume "${record.volumeId}" cannot be mounted, and what is read-only cannot be mended`,
+      `the filesystem of volume "${record.volumeId}" cannot be mounted, and a read-only volume cannot be repaired; stage it for writing once`,
     );
   await mend(volume, tools.mend(device.path));
 }
 
 /**
- * FAILED_PRECONDITION when a filesystem that the agent does not mend was refused by the kernel because it is damaged,
- * and UNAVAILABLE when its device does not read; returns when neither is seen. It is only read.
+ * After a refused mount: FAILED_PRECONDITION if a filesystem that the agent does not repair is damaged, and UNAVAILABLE if
+ * its device cannot be read; otherwise returns. Only reads the device.
  */
 export async function requireUndamaged(volume: FoundVolume): Promise<void> {
   const { agent, device, found, record } = volume;
   const { name, damage } = found.filesystem;
   if (!damage) return;
   const line = damage.look(device.path);
-  const result = await agent.host.run(line.command, line.args, { timeoutMs: lookMs });
+  const result = await agent.host.run(line.command, line.args, { timeoutMs: damageLookMs });
   const { status } = result;
-  // One that is missing or was killed has seen nothing.
+  // A tool that is missing or was killed has no result.
   if (status === undefined || status === 0) return;
   if (damage.undecided?.test(result.stdout + result.stderr)) return;
-  // To a tool, what cannot be read is damaged as well.
+  // The tool also reports an unreadable device as damaged, so try to read it.
   const start = ['bs=64K', 'count=1', 'iflag=direct', 'status=none'];
   await runWell(agent.host, { command: 'dd', args: [`if=${device.path}`, 'of=/dev/null', ...start] });
   await requireStillConnected(volume, device);
   throw preconditionProblem(
-    `the ${name} of volume "${record.volumeId}" is damaged and needs a repair by hand (${damage.repair}): ${describeFailure(line, { ...result, status })}`,
+    `the ${name} of volume "${record.volumeId}" is damaged and needs a repair by hand (${damage.repair}): ${describeFindings(line, { ...result, status })}`,
   );
 }
 
-/** Grows a filesystem to its device while pods use it; FAILED_PRECONDITION when that waits for the next stage. */
+/** Grows a filesystem to its device while pods use it; FAILED_PRECONDITION if only the next stage can grow it. */
 export async function growInUse(volume: DeviceVolume, number: string): Promise<void> {
   const { agent, record } = volume;
   const { host } = agent;
@@ -96,21 +126,27 @@ export async function growInUse(volume: DeviceVolume, number: string): Promise<v
     throw preconditionProblem(`volume "${volumeId}" is not mounted at "${path}"`);
   if (isMountedReadonly(record))
     throw preconditionProblem(
-      `volume "${volumeId}" is mounted read-only, so that its filesystem cannot be grown; it is when it is next staged writable`,
+      `volume "${volumeId}" is mounted read-only, so its filesystem cannot grow; it grows when the volume is next staged for writing`,
     );
+  // The command to grow it would block until the thaw and could not be killed.
+  if (await isFrozen(agent, record, true)) throw unavailableProblem(describeFrozen(record));
   using directory = await host.open(dirname(path));
   const line = filesystem.growMounted({ device: mount.source, path });
   const result = await runToEnd(host, { ...line, opened: [directory] });
-  if (result.status === 0) return;
+  const known = agent.cache.growthFaults.get(volumeId);
+  if (result.status === 0) return void agent.cache.growthFaults.delete(volumeId);
   const failure = describeFailure(line, result);
-  const { name, growCapability, leastGrownBytes = 0 } = filesystem;
-  if (growCapability && !(await maySetResources(host)))
+  const { name, growCapability, minGrownBytes = 0 } = filesystem;
+  if (growCapability && !(await maySetResources(host))) {
+    // The last stage failed to grow it too, so the next one will not help.
+    if (known) throw preconditionProblem(known.message);
     throw preconditionProblem(
-      `the ${name} of volume "${volumeId}" cannot be grown while it is mounted, because the kernel asks for ${growCapability}, which the agent does not have; it is grown when it is next staged: ${failure}`,
+      `the ${name} of volume "${volumeId}" cannot grow while it is mounted, because the kernel requires ${growCapability}, which the agent does not have; it grows when the volume is next staged: ${failure}`,
     );
-  if ((await readSizeBytes(number, host)) < leastGrownBytes)
+  }
+  if ((await readSizeBytes(number, host)) < minGrownBytes)
     throw preconditionProblem(
-      `the ${name} of volume "${volumeId}" cannot be grown to less than ${leastGrownBytes} bytes: ${failure}`,
+      `the ${name} of volume "${volumeId}" cannot grow to less than ${minGrownBytes} bytes; expand the volume further: ${failure}`,
     );
   throw unavailableProblem(failure);
 }
@@ -118,14 +154,19 @@ export async function growInUse(volume: DeviceVolume, number: string): Promise<v
 function needsLook(volume: FoundVolume): boolean {
   const { agent, record, device, found } = volume;
   if (!isWritable(volume)) return false;
-  // What was made just now, or by an mkfs that may have been cut off, was made as large as its device.
+  // A filesystem from this call or from an interrupted mkfs is as large as its device.
   if (found.isNew || record.formatting) return false;
   const { endBytes } = found;
-  if (endBytes !== undefined && device.sizeBytes - endBytes > unusableBytes) return true;
-  // A clone or a restore may take the place of the volume it was made from, with its id and its UUID.
+  if (isSmaller(volume)) return true;
+  // A clone or a restore may have replaced its source, with the same volume id and UUID.
   if (endBytes === undefined && !record.attachment.mayFormat) return true;
   const seen = agent.cache.full.get(record.volumeId);
   return !isDeepStrictEqual(seen, { uuid: found.uuid, sizeBytes: device.sizeBytes });
+}
+
+/** True for a filesystem that is known to end before its device. */
+function isSmaller({ device, found: { endBytes } }: FoundVolume): boolean {
+  return endBytes !== undefined && device.sizeBytes - endBytes > unusableBytes;
 }
 
 function isWritable({ record, device }: FoundVolume): boolean {
@@ -133,7 +174,9 @@ function isWritable({ record, device }: FoundVolume): boolean {
 }
 
 function remember({ agent, record, device, found: { uuid } }: FoundVolume): void {
-  if (uuid !== undefined) agent.cache.setFull(record.volumeId, { uuid, sizeBytes: device.sizeBytes });
+  const { full, growthFaults } = agent.cache;
+  growthFaults.delete(record.volumeId);
+  if (uuid !== undefined) full.set(record.volumeId, { uuid, sizeBytes: device.sizeBytes });
 }
 
 async function inspect({ agent, device }: FoundVolume, tools: UnmountedTools): Promise<Inspection> {
@@ -141,19 +184,35 @@ async function inspect({ agent, device }: FoundVolume, tools: UnmountedTools): P
   const { stdout } = await runWell(agent.host, line);
   const inspection = tools.readInspection(stdout);
   if (!inspection)
-    throw unavailableProblem(`"${line.command}" reports no size of what is on "${device.path}"`);
+    throw unavailableProblem(
+      `"${line.command}" does not report the size of the filesystem on "${device.path}"`,
+    );
   return inspection;
 }
 
 async function mend(volume: FoundVolume, line: CommandLine): Promise<void> {
+  const failure = await tryToMend(volume, line);
+  if (failure !== undefined) throw unavailableProblem(failure);
+}
+
+/** Repairs a filesystem and says why that failed, if it did; FAILED_PRECONDITION if damage is left. */
+async function tryToMend(volume: FoundVolume, line: CommandLine): Promise<string | undefined> {
   await requireStillConnected(volume, volume.device);
-  const result = await runToEnd(volume.agent.host, line);
-  if ((result.status & ~3) === 0) return;
-  const failure = describeFailure(line, result);
-  if ((result.status & 4) === 0) throw unavailableProblem(failure);
+  let result: CommandResult | undefined;
+  const runFailure = await failureOf(runToEnd(volume.agent.host, line).then(ended => (result = ended)));
+  if (!result) return runFailure;
+  if ((result.status & ~3) === 0) return undefined;
+  const failure = describeFindings(line, result);
+  if ((result.status & 4) === 0) return failure;
   throw preconditionProblem(
     `the filesystem of volume "${volume.record.volumeId}" is damaged and needs a repair by hand: ${failure}`,
   );
+}
+
+/** Describes a failure like `describeFailure`, but from standard output if standard error is empty. */
+function describeFindings(line: CommandLine, result: CommandResult): string {
+  const { stdout, stderr } = result;
+  return describeFailure(line, { ...result, stderr: failureText(stderr) === '' ? stdout : stderr });
 }
 
 async function maySetResources(host: Host): Promise<boolean> {

@@ -2,26 +2,27 @@ import { hash } from 'node:crypto';
 import type { Attachment } from '../../src/api/attachment.ts';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import { describeFailure, runIfInstalled, runToEnd, runWell } from '../host/commands.ts';
+import { readDisk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
 import { readLine } from '../host/sysfs.ts';
 
-/** The device by which an encrypted volume is used, as the kernel's device-mapper shows it. */
+/** The device-mapper device that decrypts a volume. */
 type Mapping = {
-  /** Its name in /sys/block and below /dev. */
+  /** The name in /sys/block and below /dev. */
   readonly name: string;
-  /** The number of the one device that it decrypts; undefined where it was half made, or that device is gone. */
+  /** The number of the encrypted device below; undefined if the mapping is incomplete or that device is gone. */
   readonly below: string | undefined;
 };
 
-/** What its name begins with, and what cryptsetup has its UUID begin with. */
-const [prefix, kind] = ['fairlead-', 'CRYPT-LUKS2-'] as const;
+/** The start of a mapping's name, and of the UUID that cryptsetup gives it. */
+const [namePrefix, uuidPrefix] = ['fairlead-', 'CRYPT-LUKS2-'] as const;
 
-/** The name below /dev/mapper of what decrypts a volume: no two attachments have the same. */
+/** Returns the mapping's name below /dev/mapper, which is unique to the attachment. */
 export function mappedNameOf({ attachmentId }: Pick<Attachment, 'attachmentId'>): string {
-  return `${prefix}${hash('sha256', attachmentId).slice(0, 32)}`;
+  return `${namePrefix}${hash('sha256', attachmentId).slice(0, 32)}`;
 }
 
-/** The mapping of an attachment; undefined when there is none. Another's of that name is none. */
+/** Finds the mapping of an attachment; a device of that name that is not a LUKS mapping does not count. */
 export async function findMapping(attachment: Attachment, host: Host): Promise<Mapping | undefined> {
   for (const name of await host.list('/sys/block')) {
     const below = name.startsWith('dm-') && (await readBelow(`/sys/block/${name}`, attachment, host));
@@ -30,27 +31,40 @@ export async function findMapping(attachment: Attachment, host: Host): Promise<M
   return undefined;
 }
 
-/** What the block device with this number decrypts, when it is the attachment's mapping; undefined for any other. */
+/** Returns the disk that decrypts the device with this number for the attachment; undefined if there is none. */
+export async function findDecrypted(attachment: Attachment, number: string, host: Host) {
+  const mapping = await findMapping(attachment, host);
+  return mapping?.below === number ? readDisk(mapping.name, host) : undefined;
+}
+
+/** Returns the device below the block device with this number if that is the attachment's mapping; undefined otherwise. */
 export function findBelow(attachment: Attachment, number: string, host: Host) {
   return readBelow(`/sys/dev/block/${number}`, attachment, host);
 }
 
 async function readBelow(path: string, attachment: Attachment, host: Host) {
   if ((await readLine(`${path}/dm/name`, host)) !== mappedNameOf(attachment)) return undefined;
-  if (!(await readLine(`${path}/dm/uuid`, host))?.startsWith(kind)) return undefined;
+  if (!(await readLine(`${path}/dm/uuid`, host))?.startsWith(uuidPrefix)) return undefined;
   const [slave, ...others] = await host.list(`${path}/slaves`);
   const isOne = slave !== undefined && others.length === 0;
   return { number: isOne ? await readLine(`${path}/slaves/${slave}/dev`, host) : undefined };
 }
 
-/** Has the mapping be as large as its device allows; run again it changes nothing. */
+/** Grows the mapping to its device. Safe to run again. */
 export async function growMapping(attachment: Attachment, host: Host): Promise<void> {
   await runWell(host, { command: 'cryptsetup', args: ['resize', '--', mappedNameOf(attachment)] });
 }
 
+/** Makes all requests to the mapping fail from now on, without writing data in memory. If there is none, nothing happens. */
+export async function cutOffMapping(attachment: Attachment, host: Host): Promise<void> {
+  if (!(await findMapping(attachment, host))) return;
+  const args = ['wipe_table', '--noflush', '--nolockfs', '--', mappedNameOf(attachment)];
+  await runWell(host, { command: 'dmsetup', args });
+}
+
 /**
- * Takes the mapping away; none there is fine, one in use is UNAVAILABLE. It is not cryptsetup that does this: what a crash left
- * half made it does not know.
+ * Removes the mapping; UNAVAILABLE if it is in use. If there is none, nothing happens. Uses dmsetup, since cryptsetup does not
+ * recognize an incomplete mapping that a crash left.
  */
 export async function closeMapping(attachment: Attachment, host: Host): Promise<void> {
   const name = mappedNameOf(attachment);
@@ -61,9 +75,9 @@ export async function closeMapping(attachment: Attachment, host: Host): Promise<
     throw unavailableProblem(describeFailure(line, result));
 }
 
-/** True for one that sysfs does not show, as it does none without a table since Linux 5.16. */
+/** True for an incomplete mapping: since Linux 5.16 sysfs does not show a mapping without a table. */
 async function isHalfMade(name: string, host: Host): Promise<boolean> {
   const args = ['info', '--columns', '--noheadings', '--options', 'uuid', '--', name];
   const result = await runIfInstalled(host, { command: 'dmsetup', args });
-  return result?.status === 0 && result.stdout.startsWith(kind);
+  return result?.status === 0 && result.stdout.startsWith(uuidPrefix);
 }

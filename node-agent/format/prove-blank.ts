@@ -3,7 +3,7 @@ import { describeFailure, runToEnd } from '../host/commands.ts';
 import type { Device } from '../connector.ts';
 import type { Host } from '../host.ts';
 
-/** A stretch of a device, in bytes. */
+/** A range of a device, in bytes. */
 export type Range = { readonly offset: number; readonly length: number };
 
 const KiB = 1024;
@@ -13,16 +13,16 @@ const TiB = 1024 * GiB;
 
 const sampleCount = 16;
 const sampleBytes = MiB;
-/** How many commands read a device at a time. */
-const readers = 3;
+/** Maximum commands that read a device at the same time. */
+const maxReaders = 3;
 
-/** Throws unless a device reads as zeros wherever a known format keeps a superblock or a copy; read by commands alone. */
+/** Throws unless a device reads as zeros at all places where known formats keep a superblock or a copy of it. */
 export async function proveBlank(device: Device, host: Host): Promise<void> {
   const ranges = superblockRanges(device.sizeBytes).values();
   const read = async (): Promise<void> => {
     for (const range of ranges) await proveZeros(device, range, host);
   };
-  await Promise.all(Array.from({ length: readers }, read));
+  await Promise.all(Array.from({ length: maxReaders }, read));
 }
 
 async function proveZeros(device: Device, { offset, length }: Range, host: Host): Promise<void> {
@@ -38,7 +38,7 @@ async function proveZeros(device: Device, { offset, length }: Range, host: Host)
   );
 }
 
-/** Where superblocks and their copies may lie on a device of this size, in order, merged where they touch. */
+/** Lists the ranges of superblocks and their copies on a device of this size, in order; adjacent ranges are merged. */
 export function superblockRanges(sizeBytes: number): readonly Range[] {
   const ranges = [
     // Every primary superblock, partition tables, LUKS with its second header, LVM, swap.
@@ -64,13 +64,13 @@ export function superblockRanges(sizeBytes: number): readonly Range[] {
 
 const btrfsMirrors: readonly Range[] = [64 * MiB, 256 * GiB].map(offset => ({ offset, length: 64 * KiB }));
 
-/** A group is as many blocks as one block has bits; sparse_super keeps copies in group 1 and in powers of 3, 5, 7. */
+/** ext4: a group has as many blocks as a block has bits; sparse_super keeps copies in groups 1 and the powers of 3, 5, 7. */
 const ext4Backups: readonly Range[] = [
   ...[1 * KiB, 2 * KiB, 4 * KiB].flatMap(blockSize =>
     [1, 3, 5, 7].map(group => ({ offset: group * 8 * blockSize * blockSize, length: 8 * KiB })),
   ),
   { offset: 8 * (64 * KiB) ** 2, length: 64 * KiB },
-  // With bigalloc a bit stands for a cluster: by default 16 blocks of 4 KiB.
+  // With bigalloc, a bit represents a cluster: by default 16 blocks of 4 KiB.
   ...[1, 3, 5, 7].map(group => ({ offset: group * 2 * GiB, length: 8 * KiB })),
 ];
 
@@ -79,7 +79,7 @@ const ocfs2Backups: readonly Range[] = [GiB, 4 * GiB, 16 * GiB, 64 * GiB, 256 * 
   length: 8 * KiB,
 }));
 
-/** Data of no known format, as a workload writes it to a raw device: a stretch out of each part of the device. */
+/** Samples for data without a known format, as a workload writes to a raw device: a range of each part of the device. */
 function samples(sizeBytes: number): readonly Range[] {
   const step = sizeBytes / sampleCount;
   return Array.from({ length: sampleCount }, (_, index) => ({
@@ -89,8 +89,8 @@ function samples(sizeBytes: number): readonly Range[] {
 }
 
 /**
- * XFS cuts a device into 4 groups, of at most 1 TiB, and into 8, 16 or 32 where it sees many disks; each begins with
- * a copy of the superblock. The window holds the rounding to blocks and stripes.
+ * XFS divides a device into 4 groups of at most 1 TiB, or into 8, 16 or 32 on disk arrays. Each group starts with a copy of
+ * the superblock. The window allows for rounding to blocks and stripes.
  */
 function xfsGroups(sizeBytes: number): readonly Range[] {
   const starts = [1 / 4, 1 / 2, 3 / 4, 1 / 8, 1 / 16, 1 / 32].map(part => part * sizeBytes);

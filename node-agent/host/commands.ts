@@ -1,23 +1,23 @@
 import { preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
-import type { ExecResult } from '../../src/lib/exec.ts';
+import { failureText, type ExecResult } from '../../src/lib/exec.ts';
 import type { CommandLine } from '../filesystem.ts';
 import type { Host } from '../host.ts';
 
-/** A command that ran to its end. */
-export type Ended = ExecResult & { readonly status: number };
+/** The result of a command that ran to its end. */
+export type CommandResult = ExecResult & { readonly status: number };
 
-/** Runs a command to its end, whatever its exit status; one that is missing or was killed is a `Problem`. */
-export async function runToEnd(host: Host, line: CommandLine): Promise<Ended> {
+/** Runs a command to its end, with any exit status; throws a `Problem` if it is not installed or was killed. */
+export async function runToEnd(host: Host, line: CommandLine): Promise<CommandResult> {
   const result = await runIfInstalled(host, line);
   if (result) return result;
   throw preconditionProblem(`"${line.command}" is not installed on this node`);
 }
 
-/** As `runToEnd`, but undefined for a command that is missing. */
+/** Runs a command like `runToEnd`, but returns undefined if it is not installed. */
 export async function runIfInstalled(
   host: Host,
   { command, args, timeoutMs, input, mute, opened }: CommandLine,
-): Promise<Ended | undefined> {
+): Promise<CommandResult | undefined> {
   const result = await host.run(command, args, { timeoutMs, input, mute, opened });
   const { status } = result;
   if (result.fault === 'ENOENT') return undefined;
@@ -29,27 +29,29 @@ export async function runIfInstalled(
   return { ...result, status };
 }
 
-/** Runs a command that must end with status 0. */
-export async function runWell(host: Host, line: CommandLine): Promise<Ended> {
+/** Runs a command; UNAVAILABLE unless it ends with status 0. */
+export async function runWell(host: Host, line: CommandLine): Promise<CommandResult> {
   const result = await runToEnd(host, line);
   if (result.status !== 0) throw unavailableProblem(describeFailure(line, result));
   return result;
 }
 
-/** Makes sure that the kernel has a module; FAILED_PRECONDITION where it has none of that name. */
+/** Loads a kernel module if needed; FAILED_PRECONDITION if the kernel does not have it. */
 export async function requireModule(host: Host, name: string): Promise<void> {
   const directory = `/sys/module/${name}`;
   if ((await host.kindOf(directory)) !== 'nothing') return;
   const line = { command: 'modprobe', args: ['--quiet', '--', name] };
   const result = await runToEnd(host, line);
   if (result.status === 0 && (await host.kindOf(directory)) !== 'nothing') return;
-  throw preconditionProblem(`the kernel of this node has no "${name}": "modprobe ${name}" does not help`);
+  throw preconditionProblem(
+    `the kernel of this node has no module "${name}", and "modprobe ${name}" cannot load it; install the module`,
+  );
 }
 
-/** What a command said when it failed, for people only: nothing is decided on it. */
-export function describeFailure({ command, args }: CommandLine, { status, stderr }: Ended): string {
-  const said = stderr.trim().split('\n', 1)[0] ?? '';
-  return `${show(command, args)} ended with status ${status}${said === '' ? '' : `: ${said}`}`;
+/** Describes the failure of a command. The text is for people only; no code may depend on it. */
+export function describeFailure({ command, args }: CommandLine, { status, stderr }: CommandResult): string {
+  const output = failureText(stderr);
+  return `${show(command, args)} ended with status ${status}${output === '' ? '' : `: ${output}`}`;
 }
 
 function show(command: string, args: readonly string[]): string {
@@ -57,8 +59,8 @@ function show(command: string, args: readonly string[]): string {
 }
 
 /**
- * What the system refused on the way, such as EROFS or ENOSPC, as a `Problem` that says what was done, where, and how it
- * failed; anything else as it is.
+ * Turns an error of the system, such as EROFS or ENOSPC, into a `Problem` with the system call, the path and the error code;
+ * returns any other error unchanged.
  */
 export function explainSystemError(error: unknown): unknown {
   if (error instanceof Problem || !(error instanceof Error)) return error;

@@ -1,39 +1,44 @@
 import { isIPv6 } from 'node:net';
+import { canonicalAddress } from '../../src/api/attachments/addresses.ts';
 import { Problem, unavailableProblem } from '../../src/api/problem.ts';
 import { waitFor } from './sysfs.ts';
 
-/** A session with a target, or a controller of a subsystem; its address is one of the attachment's. */
+/** A session with a target, or a controller of a subsystem; its address is in canonical form. */
 export type Connection = { readonly address: string; readonly isUp: boolean };
 
-/** How a server is connected to. */
-type Connecting<C extends Connection> = {
+/** A server to connect to. */
+type Server<C extends Connection> = {
   readonly addresses: readonly string[];
-  /** The connections that there are, over whatever address and whoever made them. */
+  /** Lists all existing connections, including those to other addresses or made by other programs. */
   readonly read: () => Promise<readonly C[]>;
   readonly connect: (address: string) => Promise<void>;
-  /** What one is, in words. */
+  /** The noun for one connection, for messages. */
   readonly what: string;
 };
 
-/** Connects each address without a connection, once, and returns those that are up; if none, throws, UNAUTHENTICATED first. */
-export async function connectMissing<C extends Connection>(connecting: Connecting<C>): Promise<readonly C[]> {
-  const { addresses, read, connect, what } = connecting;
-  const before = await read();
-  const missing = addresses.filter(address => !before.some(known => known.address === address));
+/**
+ * Connects once to each address without a connection and returns the connections that are up. If none is up, throws
+ * UNAUTHENTICATED if an address was refused so, otherwise the first failure.
+ */
+export async function connectMissing<C extends Connection>(server: Server<C>): Promise<readonly C[]> {
+  const { addresses, read, connect, what } = server;
+  const wanted = new Set(addresses.map(canonicalAddress));
+  const before = new Set((await read()).map(({ address }) => address));
+  const missing = addresses.filter(address => !before.has(canonicalAddress(address)));
   const results = await Promise.allSettled(missing.map(connect));
   const up = await waitFor(async () => {
-    const own = (await read()).filter(({ address }) => addresses.includes(address));
+    const own = (await read()).filter(({ address }) => wanted.has(address));
     const found = own.filter(({ isUp }) => isUp);
     return found.length > 0 || own.length === 0 ? found : undefined;
   });
   if (up && up.length > 0) return up;
   const faults = results.flatMap(result => (result.status === 'rejected' ? [result.reason as unknown] : []));
-  // A server that refuses the node says more than one that does not answer.
+  // A refusal of the node tells more than a missing answer.
   const refusal = faults.find(fault => fault instanceof Problem && fault.code === 'UNAUTHENTICATED');
-  throw refusal ?? faults[0] ?? unavailableProblem(`no ${what} is up yet`);
+  throw refusal ?? faults[0] ?? unavailableProblem(`no ${what} is up yet; try again`);
 }
 
-/** An IP address and a port as attachments spell them. */
-export function withPort(ip: string, port: string | undefined): string {
+/** Joins an IP address and a port in the form that attachments use. */
+export function withPort(ip: string, port: string): string {
   return `${isIPv6(ip) ? `[${ip}]` : ip}:${port}`;
 }

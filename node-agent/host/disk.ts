@@ -8,17 +8,17 @@ import { readLine, waitFor } from './sysfs.ts';
 
 /** A whole disk as the kernel shows it. */
 export type Disk = {
-  /** Its name in /sys/block and below /dev. */
+  /** The name in /sys/block and below /dev. */
   readonly name: string;
   readonly number: string;
   readonly sizeBytes: number;
   readonly readonly: boolean;
 };
 
-/** What a disk must say of itself; each that is given must hold. */
+/** The identity that a disk must report; all given members must match. */
 export type DiskIdentity = { readonly wwid?: string | undefined; readonly serial?: string | undefined };
 
-/** The disk of a name; undefined when there is none. */
+/** Reads the disk of a name; undefined if there is none. */
 export async function readDisk(name: string, host: Host): Promise<Disk | undefined> {
   const path = `/sys/block/${name}`;
   const [number, sectors, flag] = await Promise.all(
@@ -28,7 +28,7 @@ export async function readDisk(name: string, host: Host): Promise<Disk | undefin
   return { name, number, sizeBytes: Number(sectors) * 512, readonly: flag === '1' };
 }
 
-/** True when a device in sysfs is a whole disk that says of itself what is asked for; links below /dev have no part in it. */
+/** True if a device in sysfs is a whole disk with this identity. Links below /dev, which can be wrong, are not used. */
 export async function isDisk(path: string, identity: DiskIdentity, host: Host): Promise<boolean> {
   const { wwid, serial } = identity;
   if (isNameless(identity)) return false;
@@ -37,12 +37,12 @@ export async function isDisk(path: string, identity: DiskIdentity, host: Host): 
   return serial === undefined || (await readSerial(path, host)) === serial.trim();
 }
 
-/** The world-wide name of a SCSI or an NVMe disk, as the kernel spells it. */
+/** Reads the world-wide name of a SCSI or NVMe disk in the kernel's spelling. */
 export async function readWwid(path: string, host: Host): Promise<string | undefined> {
   return (await readLine(`${path}/device/wwid`, host)) ?? readLine(`${path}/wwid`, host);
 }
 
-/** The serial number of a virtio, SCSI (VPD page 0x80, behind its header of four bytes) or NVMe disk. */
+/** Reads the serial number of a virtio, SCSI (VPD page 0x80, after a header of four bytes) or NVMe disk. */
 async function readSerial(path: string, host: Host): Promise<string | undefined> {
   if ((await host.kindOf(`${path}/serial`)) !== 'nothing') return readVirtioSerial(path, host);
   const page = await host.readText(`${path}/device/vpd_pg80`);
@@ -50,24 +50,24 @@ async function readSerial(path: string, host: Host): Promise<string | undefined>
   return readLine(`${path}/device/serial`, host);
 }
 
-/** What virtio disks said or are being asked, by the kernel's sequence number of the disk, which no other ever has. */
+/** Serial numbers of virtio disks, or pending reads of them, by the disk's unique sequence number. */
 const virtioSerials = new Map<string, Promise<string | undefined>>();
-const mostSerials = 1_024;
+const maxSerials = 1_024;
 const serialTimeoutMs = 5_000;
 
-/** The kernel asks a virtio disk itself, and waits: done by a command, once for each time that a disk is plugged in. */
+/** Reads a virtio disk's serial number with a command, since the kernel blocks on the disk; once per plugged-in disk. */
 async function readVirtioSerial(path: string, host: Host): Promise<string | undefined> {
   const diskseq = await host.readText(`${path}/diskseq`);
   const key = diskseq ?? path;
   const known = virtioSerials.get(key);
   if (known) return known;
-  if (virtioSerials.size >= mostSerials) virtioSerials.clear();
-  const asked = host.run('cat', ['--', `${path}/serial`], { timeoutMs: serialTimeoutMs });
-  const answer = asked.then(result => readAnswer(path, result));
+  if (virtioSerials.size >= maxSerials) virtioSerials.clear();
+  const command = host.run('cat', ['--', `${path}/serial`], { timeoutMs: serialTimeoutMs });
+  const answer = command.then(result => readAnswer(path, result));
   virtioSerials.set(key, answer);
   const settle = async (): Promise<void> => {
-    const { status, gone } = await asked;
-    // While a command waits on a disk that does not answer, no other is started.
+    const { status, gone } = await command;
+    // While a command is blocked on a disk, no second one is started.
     await gone;
     if (status !== 0 || diskseq === undefined) virtioSerials.delete(key);
   };
@@ -80,21 +80,24 @@ function readAnswer(path: string, { status, stdout, timedOut }: ExecResult): str
   if (timedOut)
     throw new Problem('DEADLINE_EXCEEDED', `disk "${path}" did not report its serial number in time`);
   if (status === undefined)
-    throw unavailableProblem(`disk "${path}" could not be asked for its serial number`);
+    throw unavailableProblem(`the serial number of disk "${path}" could not be read; try again`);
   return undefined;
 }
 
-/** What a disk must be like, and how it is made to look at its size anew. */
-type Fitting<A> = {
+/** The requirements on a disk, and the function that makes the kernel read its size again. */
+type DiskRequirements<A> = {
   readonly attachment: A;
   readonly identity: string;
   readonly rescan: (attachment: A, host: Host) => Promise<void>;
 };
 
-/** The disk as a volume's device: as large as the volume, and read-only in the kernel where the volume is. */
+/**
+ * Returns the disk as a volume's device, at least as large as the volume, and read-only in the kernel if the volume is.
+ * FAILED_PRECONDITION if the disk stays too small or writable.
+ */
 export async function fitDisk<A extends { readonly sizeBytes: number; readonly readonly: boolean }>(
   name: string,
-  { attachment: volume, identity, rescan }: Fitting<A>,
+  { attachment: volume, identity, rescan }: DiskRequirements<A>,
   host: Host,
 ): Promise<Device> {
   let disk = await requireDisk(name, host);
@@ -115,46 +118,54 @@ export async function fitDisk<A extends { readonly sizeBytes: number; readonly r
   }
   if (disk.readonly !== volume.readonly)
     throw preconditionProblem(
-      `device "/dev/${name}" is ${disk.readonly ? 'read-only' : 'writable'}, and the volume is not`,
+      `device "/dev/${name}" is ${disk.readonly ? 'read-only' : 'writable'}, but the volume is ${disk.readonly ? 'writable' : 'read-only'}`,
     );
   const { number, sizeBytes, readonly } = disk;
   return { path: `/dev/${name}`, number, sizeBytes, readonly, identity };
 }
 
-/** Has the kernel refuse every write to a disk, or none; FAILED_PRECONDITION for one in use, which could lose what is written. */
-export async function setReadonly(disk: Disk, isReadonly: boolean, host: Host): Promise<void> {
+/** Sets or clears the kernel's read-only flag of a disk; FAILED_PRECONDITION for a disk in use, since writes could be lost. */
+async function setReadonly(disk: Disk, isReadonly: boolean, host: Host): Promise<void> {
   const user = await findUser(disk, host);
   if (user !== undefined) throw preconditionProblem(`device "/dev/${disk.name}" is in use by ${user}`);
   const args = [isReadonly ? '--setro' : '--setrw', `/dev/${disk.name}`];
   await runWell(host, { command: 'blockdev', args });
 }
 
+/** Clears the kernel's read-only flag of a disk if it is set; FAILED_PRECONDITION for a read-only disk in use. */
+export async function makeWritable(name: string, host: Host): Promise<void> {
+  const disk = await readDisk(name, host);
+  if (disk?.readonly) await setReadonly(disk, false, host);
+}
+
 async function requireDisk(name: string, host: Host): Promise<Disk> {
   const disk = await readDisk(name, host);
-  if (!disk) throw unavailableProblem(`device "/dev/${name}" was removed meanwhile`);
+  if (!disk) throw unavailableProblem(`device "/dev/${name}" was removed during the call; try again`);
   return disk;
 }
 
-/** The one of these disks, or undefined for none; FAILED_PRECONDITION where several say that they are the volume's. */
+/** Returns the only disk, or undefined for an empty list; FAILED_PRECONDITION for several disks with one identity. */
 export function onlyDisk(names: readonly string[], identity: string): string | undefined {
   if (names.length > 1)
-    throw preconditionProblem(`more than one disk says that it is "${identity}": ${names.join(', ')}`);
+    throw preconditionProblem(
+      `more than one disk reports "${identity}": ${names.join(', ')}; unplug those that are not the volume`,
+    );
   return names[0];
 }
 
-/** Throws INVALID_ARGUMENT for an attachment that says nothing of what its disk must say of itself. */
+/** INVALID_ARGUMENT for an attachment without the identity of its disk. */
 export function requireIdentity(identity: DiskIdentity): void {
   if (isNameless(identity))
-    throw invalidProblem('the attachment has neither a wwid nor a serial, or a blank one');
+    throw invalidProblem('the attachment needs a wwid or a serial, and neither may be blank');
 }
 
-/** A blank name is one, too: it would be that of every disk that says nothing. */
+/** True without any name, or with a blank one, which would match all disks that report nothing. */
 function isNameless({ wwid, serial }: DiskIdentity): boolean {
   const names = [wwid, serial].filter(name => name !== undefined);
   return names.length === 0 || names.some(name => name.trim() === '');
 }
 
-/** What a disk says of itself, in one line. */
+/** Returns an identity as one text for messages. */
 export function nameOf({ wwid, serial }: DiskIdentity): string {
   return wwid === undefined ? `serial ${serial}` : wwid.trim();
 }

@@ -8,24 +8,24 @@ import { openWithoutLinks, throughOpened } from './opened.ts';
 import { createMountReader } from '../../src/lib/linux/mountinfo.ts';
 
 /**
- * By what a command finds itself and its libraries, and nothing else: in a cluster with many services there are hundreds of
- * variables, which each start of a command would copy.
+ * The environment of commands: only the variables that find programs and libraries. In a cluster with many services there are
+ * hundreds of other variables, which each start of a command would copy.
  */
 const environment = environmentWith({
   PATH: process.env['PATH'],
   LD_LIBRARY_PATH: process.env['LD_LIBRARY_PATH'],
 });
 
-/** The machine that this process runs on; `timeoutMs` bounds each command. */
+/** Makes the host for the machine of this process; `timeoutMs` is the default deadline of a command. */
 export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Host {
   const readMounts = createMountReader(() => readFileSync('/proc/self/mountinfo', 'utf8'));
   let mayStart = Promise.resolve();
   return {
     async run(command, args, { timeoutMs: own = timeoutMs, input, mute = false, opened = [] } = {}) {
-      // Between the starts of two commands others have their turn: of fifty volumes at once none keeps a probe waiting.
-      const turn = mayStart;
-      mayStart = turn.then(() => setImmediate());
-      await turn;
+      // Yields the event loop between the starts of commands, so that fifty volumes at once do not delay a probe.
+      const previousStart = mayStart;
+      mayStart = previousStart.then(() => setImmediate());
+      await previousStart;
       return exec(
         command,
         args.map(argument => throughOpened(argument, opened)),
@@ -54,12 +54,12 @@ export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Ho
   };
 }
 
-/** A device that goes while its file is read gives ENODEV; one that has nothing to say there, EINVAL or ENXIO. */
+/** Errors that count as a missing file: ENODEV for a device that vanishes, EINVAL or ENXIO for one without such a value. */
 const absent: ReadonlySet<string> = new Set(['ENOENT', 'ENODEV', 'EINVAL', 'ENXIO']);
 
-/** What the kernel keeps in memory waits on no device, and a turn through the thread pool would cost ten times the read. */
+/** Reads a file synchronously: the kernel's files do not block, and the thread pool would cost ten times the read. */
 function readText(path: string): string | undefined {
-  // Most of what is asked for among many devices is not there, and an error costs more than a look.
+  // Most files are missing when many devices are searched, and an error costs more than a check.
   if (!existsSync(path)) return undefined;
   try {
     return readFileSync(path, 'utf8');
@@ -88,7 +88,7 @@ function list(path: string): readonly string[] {
   }
 }
 
-/** As `open`, which looks at the same paths: what was looked at before is in memory. */
+/** Returns the kind of a path, synchronously: `open` has looked at the same paths, so they are in the kernel's cache. */
 function kindOf(path: string): PathKind {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (!stats) return 'nothing';

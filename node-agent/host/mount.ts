@@ -1,22 +1,23 @@
 import { dirname } from 'node:path';
-import { asProblem, preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
+import { asProblem, preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import { runWell } from './commands.ts';
-import type { Host, Opened } from '../host.ts';
+import type { Host, OpenedPath } from '../host.ts';
 import type { Through } from '../connector.ts';
 import type { CommandLine } from '../filesystem.ts';
 import { pause } from '../../src/lib/concurrency.ts';
-import { readLine } from './sysfs.ts';
+import { withHolders } from './holders.ts';
+import { findMapped, readLine } from './sysfs.ts';
 import { inPhase, type ObservePhase } from './phases.ts';
 import { mountsAt, mountsBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
 /**
- * The number (`major:minor`) of the block device that a mount shows, undefined when it shows none. btrfs and device nodes
- * have an anonymous one, so their name decides; a device that was removed has no number, and its name is returned.
+ * Returns the number (`major:minor`) of the block device that a mount shows; undefined if it shows none. Mounts of btrfs and
+ * of device nodes have an anonymous number, so the device's name is looked up; for a removed device the name is returned.
  */
 export async function deviceNumberOf(mount: Mount, host: Host): Promise<string | undefined> {
   if (isDeviceNode(mount)) {
     const name = mount.root.slice(1);
-    // The kernel removes a device's node with it, and another device may have its name by now.
+    // The kernel removes the node with its device, and another device may have the name by now.
     return name.endsWith(removed) ? name.slice(0, -removed.length) : numberOf(name, host);
   }
   if (!mount.device.startsWith('0:')) return mount.device;
@@ -25,81 +26,75 @@ export async function deviceNumberOf(mount: Mount, host: Host): Promise<string |
 }
 
 async function numberOf(name: string, host: Host): Promise<string> {
-  const kernelName = name.startsWith('mapper/') ? await mappedName(name.slice('mapper/'.length), host) : name;
+  const kernelName = name.startsWith('mapper/') ? await findMapped(name.slice('mapper/'.length), host) : name;
   return (await readLine(`/sys/class/block/${kernelName}/dev`, host)) ?? name;
 }
 
-/** The kernel's name of a device-mapper device, which `mount` calls by its name below /dev/mapper. */
-async function mappedName(name: string, host: Host): Promise<string> {
-  for (const kernelName of await host.list('/sys/class/block'))
-    if ((await readLine(`/sys/class/block/${kernelName}/dm/name`, host)) === name) return kernelName;
-  return name;
-}
-
-/** True for a device node that is bound to a file, as a block volume is published. */
-function isDeviceNode({ type, root }: Mount): boolean {
+/** True for a bind mount of a device node, as in a published block volume. */
+export function isDeviceNode({ type, root }: Mount): boolean {
   return type === 'devtmpfs' && /^\/[^/]+(\/\/deleted)?$/.test(root);
 }
 
-/** How mountinfo ends the name of a file that was removed. */
+/** The suffix of a removed file in mountinfo. */
 const removed = '//deleted';
 
-/** What is to be mounted where, and what must be seen there then. */
-export type Mounting = {
+/** A mount to make, and the check of its result. */
+export type MountRequest = {
   readonly type?: string | undefined;
-  /** `bind` among them binds the source; the others are those of the bound mount then. */
+  /** With `bind` the source is bound, and the other options apply to the bind mount. */
   readonly options: readonly string[];
   readonly source: string;
   readonly through?: Through | undefined;
-  /** A directory that the source lies in, and that it is reached through without symbolic links. */
+  /** The source's directory, which is opened so that no symbolic link on the way to the source is followed. */
   readonly sourceDirectory?: string | undefined;
   readonly path: string;
+  /** Says whether a mount at the path is the requested one. */
   shows(mount: Mount): Promise<boolean>;
-  /** Called when the mount succeeded and is not seen at the path. */
+  /** Called if the mount succeeded but does not appear at the path. */
   whenAstray?(): Promise<void>;
 };
 
 /**
- * Whoever resolves a path once more, as for a helper or for /run/mount/utab, may be led elsewhere. (So does `umount
- * --detach-loop`.)
+ * Options that make mount and umount use paths as given. Resolving a path again, as for a helper, for /run/mount/utab or with
+ * `umount --detach-loop`, could lead elsewhere.
  */
 const asGiven = ['--no-canonicalize', '--no-mtab'];
 
 /**
- * Mounts on what lies at the path, reached without symbolic links, and returns what mountinfo shows at the path then. What
- * is not seen there as it was to be mounted is taken back, wherever what was opened lies by now.
+ * Mounts at the path, which is reached without symbolic links, and returns the mount in mountinfo. A result that differs from
+ * the request is unmounted again, even if the opened path has been moved meanwhile.
  */
-export async function mountAndSee(host: Host, mounting: Mounting): Promise<Mount> {
-  const { options, path } = mounting;
+export async function mountAndSee(host: Host, request: MountRequest): Promise<Mount> {
+  const { options, path } = request;
   const others = options.filter(option => option !== 'bind');
   const isBind = others.length < options.length;
   using target = await host.open(path);
   let isMounted = false;
   try {
-    await mountOn(host, mounting, { target, options: isBind ? ['bind'] : options });
+    await mountOn(host, request, { target, options: isBind ? ['bind'] : options });
     isMounted = true;
-    const mount = await see(host, mounting, target);
+    const mount = await see(host, request, target);
     if (!isBind || others.length === 0) return mount;
-    // A bind takes no other option; the path leads to the mount by now, which nobody can rename.
+    // A bind ignores other options, so a remount sets them. The path now leads to the mount and cannot be renamed.
     await runInDirectory(host, path, { command: 'mount', args: [...remount(others), '--', 'none', path] });
-    return await see(host, mounting, target);
+    return await see(host, request, target);
   } catch (error) {
     if (isMounted || !target.isInPlace())
       await host.run('umount', [...asGiven, '--internal-only', '--', path], { opened: [target] });
-    if (isMounted) await mounting.whenAstray?.();
+    if (isMounted) await request.whenAstray?.();
     throw error;
   }
 }
 
 async function mountOn(
   host: Host,
-  { type, source, sourceDirectory, path, through }: Mounting,
-  { target, options }: { readonly target: Opened; readonly options: readonly string[] },
+  { type, source, sourceDirectory, path, through }: MountRequest,
+  { target, options }: { readonly target: OpenedPath; readonly options: readonly string[] },
 ): Promise<void> {
   using directory = sourceDirectory === undefined ? undefined : await host.open(sourceDirectory);
   const kind = type === undefined ? [] : ['-t', type];
-  const how = options.length > 0 ? ['-o', options.join(',')] : [];
-  const args = [...asGiven, ...kind, ...how, '--', source, path];
+  const optionArgs = options.length > 0 ? ['-o', options.join(',')] : [];
+  const args = [...asGiven, ...kind, ...optionArgs, '--', source, path];
   const line = through ? { ...through, args: [...through.args, ...args] } : { command: 'mount', args };
   await runWell(host, { ...line, opened: directory ? [target, directory] : [target], mute: true });
 }
@@ -108,36 +103,39 @@ function remount(options: readonly string[]): readonly string[] {
   return [...asGiven, '-o', ['remount', 'bind', ...options].join(',')];
 }
 
-async function see(host: Host, { path, shows }: Mounting, target: Opened): Promise<Mount> {
+async function see(host: Host, { path, shows }: MountRequest, target: OpenedPath): Promise<Mount> {
   const mount = topMount(await host.mounts(), path);
   if (!mount || !target.isInPlace())
-    throw unavailableProblem(`nothing is mounted at "${path}" after mount succeeded`);
+    throw unavailableProblem(`nothing is mounted at "${path}" although mount succeeded; try again`);
   if (!(await shows(mount)))
-    throw unavailableProblem(`${describe(mount)} is at "${path}" after something else was mounted there`);
+    throw unavailableProblem(
+      `"${path}" shows ${describe(mount)} although something else was mounted there; try again`,
+    );
   return mount;
 }
 
-/** Runs a command on what lies in a directory, which is reached without symbolic links. */
+/** Runs a command on a path in its opened directory, so that no symbolic link on the way is followed. */
 async function runInDirectory(host: Host, path: string, line: CommandLine): Promise<void> {
   using directory = await host.open(dirname(path));
   await runWell(host, { ...line, opened: [directory], mute: true });
 }
 
-/** How long what hangs is forced again and again, in milliseconds: on a busy machine those who waited on it end slowly. */
+/** Time for repeated forced unmounts, in milliseconds: on a busy machine the blocked processes end slowly. */
 const forceMs = 5_000;
 const forcePauseMs = 50;
 
-/** How far an unmount may go. */
-export type Unmounting = {
-  /** Something waits on the volume already: what is not forced would only wait as well. */
+/** The means that an unmount may use. */
+export type UnmountPolicy = {
+  /** A command already hangs on the volume, so an unmount without force would hang too. */
   readonly isHung: boolean;
-  /** A mount that does not come off by force may be detached lazily, though its filesystem then lives on unseen. */
+  /** A mount that cannot be unmounted by force may be detached lazily; its filesystem then stays alive without a mount. */
   readonly allowsLazy: boolean;
 };
 
 /**
- * Unmounts all that is at the path, and returns what is mounted then; a mount below it is a `Problem`, and stays. What
- * hangs is unmounted by force, what is refused never is. `seen` is what was mounted just now, for who looked.
+ * Unmounts all mounts at the path and returns the remaining mounts of the machine. FAILED_PRECONDITION for a mount below the
+ * path, which stays. A hanging unmount is forced, a refused one never is. A failure of `umount` names the holders of the path.
+ * `seen` are the current mounts, if the caller knows them.
  */
 export function unmountAll(
   agent: Unmounter,
@@ -147,9 +145,10 @@ export function unmountAll(
   return inPhase(agent, 'unmount', () => unmountEach(agent, path, seen));
 }
 
+/** The parts of the agent that an unmount needs. */
 type Unmounter = {
   readonly host: Host;
-  readonly unmounting: Unmounting;
+  readonly unmounting: UnmountPolicy;
   readonly observePhase?: ObservePhase | undefined;
 };
 
@@ -161,18 +160,47 @@ async function unmountEach(agent: Unmounter, path: string, seen?: readonly Mount
     if (below) throw preconditionProblem(`"${path}" has ${describe(below)} below it, at "${below.path}"`);
     const count = mountsAt(mounts, path).length;
     if (count === 0) return mounts;
-    if (count >= before) throw unavailableProblem(`"${path}" is still mounted after it was unmounted`);
-    await unmountTop(agent, path, count);
+    if (count >= before)
+      throw unavailableProblem(`"${path}" is still mounted after it was unmounted; try again`);
+    const wasFrozen = isLastOfDevice(mounts, path) && (await thaw(path, host));
+    const unmount = () => unmountTop(agent, path, count);
+    // Processes that waited for the thaw use the filesystem for a moment longer.
+    const unmounted = wasFrozen ? unmount().catch(() => pause(thawedMs).then(unmount)) : unmount();
+    await unmounted.catch(async (error: unknown) => {
+      throw await withHolders(error, path, host);
+    });
     before = count;
   }
 }
 
-/** Takes the topmost mount off: as usual, by force what hangs, and lazily what does not come off even so. */
+/** True if the top mount at a path is the last mount of its device and shows the whole filesystem. */
+function isLastOfDevice(mounts: readonly Mount[], path: string): boolean {
+  const top = topMount(mounts, path);
+  if (!top || !top.source.startsWith('/dev/') || top.root !== '/') return false;
+  return mounts.filter(({ device }) => device === top.device).length === 1;
+}
+
+/** Timeout of a thaw, which the kernel normally does at once. */
+const thawMs = 5_000;
+/** Pause before an unmount is tried again after a thaw, in milliseconds. */
+const thawedMs = 500;
+
+/**
+ * Thaws the filesystem at a mountpoint, such as one that a backup left frozen, and returns true if it was frozen. A frozen
+ * filesystem would outlive its last mount, keep its device in use, and still be frozen at the next mount.
+ */
+export async function thaw(path: string, host: Host): Promise<boolean> {
+  using directory = await host.open(dirname(path));
+  const options = { opened: [directory], timeoutMs: thawMs };
+  return (await host.run('fsfreeze', ['--unfreeze', path], options)).status === 0;
+}
+
+/** Unmounts the top mount: first normally, by force if that hangs, and lazily, if allowed, if force fails too. */
 async function unmountTop({ host, unmounting }: Unmounter, path: string, count: number): Promise<void> {
-  const run = (...force: readonly string[]) =>
+  const run = (...options: readonly string[]) =>
     runInDirectory(host, path, {
       command: 'umount',
-      args: [...asGiven, '--internal-only', ...force, '--', path],
+      args: [...asGiven, '--internal-only', ...options, '--', path],
     });
   let forcedMs = Infinity;
   for (let tries = unmounting.isHung ? 1 : 0; ; tries++) {
@@ -181,11 +209,11 @@ async function unmountTop({ host, unmounting }: Unmounter, path: string, count: 
     if (!error) return;
     const hasTimedOut = error.code === 'DEADLINE_EXCEEDED';
     if (tries === 0 && !hasTimedOut) throw error;
-    // One that hangs may have taken the mount off all the same, and waits for the filesystem to end.
+    // A hanging umount may have removed the mount already and now waits for the filesystem to end.
     if (mountsAt(await host.mounts(), path).length < count) return;
-    // The first force frees who waits on the filesystem; once they have ended, another takes the mount off.
+    // The first forced unmount frees the processes that wait on the filesystem; once they have ended, a later one succeeds.
     const isLast = tries > 0 && (hasTimedOut || performance.now() - forcedMs >= forceMs);
-    if (isLast && !unmounting.allowsLazy) throw error;
+    if (isLast && !unmounting.allowsLazy) throw forcedProblem(error, unmounting);
     if (isLast) {
       await run('--lazy');
       return;
@@ -194,7 +222,13 @@ async function unmountTop({ host, unmounting }: Unmounter, path: string, count: 
   }
 }
 
-/** A mount in a few words. */
+/** Adds the tries so far to the problem of an unmount. */
+function forcedProblem({ code, detail }: Problem, { isHung }: UnmountPolicy): Problem {
+  const tries = isHung ? 'a forced unmount failed' : 'a normal and then a forced unmount failed';
+  return new Problem(code, `${detail}; ${tries}, and lazy unmounts are not allowed (--lazy-unmount)`);
+}
+
+/** Describes a mount in a few words. */
 export function describe({ type, source, device }: Mount): string {
   return `${type} of "${source}" (${device})`;
 }

@@ -1,12 +1,12 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs';
-import type { Opened } from '../host.ts';
+import type { OpenedPath } from '../host.ts';
 
 const { O_DIRECTORY, O_NOFOLLOW } = constants;
-/** Node.js does not name it: what is opened is neither read nor written, so that nothing waits and nothing happens. */
+/** A flag that Node.js does not define: opens a path without reading or writing, so that nothing blocks. */
 const O_PATH = 0o10000000;
 
-/** Opens a path from the root on, one component at a time: a symbolic link in it is an error (ENOTDIR, or ELOOP for the last). */
-export function openWithoutLinks(path: string): Opened {
+/** Opens a path component by component; throws for a symbolic link in it (ENOTDIR, or ELOOP for the last component). */
+export function openWithoutLinks(path: string): OpenedPath {
   const parts = path.split('/').filter(part => part !== '');
   let descriptor = openSync('/', O_PATH | O_DIRECTORY);
   for (const [index, part] of parts.entries())
@@ -37,12 +37,14 @@ function pathOf(descriptor: number): string {
   return `/proc/self/fd/${descriptor}`;
 }
 
-/** Standard input, output and error come first. */
-const firstGiven = 3;
+/** The number of the first descriptor that a command gets, after standard input, output and error. */
+const firstDescriptor = 3;
 
-/** An argument as a command reaches it that is given the descriptors: by what was opened where it lies at or in that. */
-export function throughOpened(argument: string, opened: readonly Opened[]): string {
+/** Rewrites an argument at or below an opened path so that a command reaches it through its descriptor. */
+export function throughOpened(argument: string, opened: readonly OpenedPath[]): string {
   const index = opened.findIndex(({ path }) => argument === path || argument.startsWith(`${path}/`));
   const path = opened[index]?.path;
-  return path === undefined ? argument : `/proc/self/fd/${firstGiven + index}${argument.slice(path.length)}`;
+  return path === undefined
+    ? argument
+    : `/proc/self/fd/${firstDescriptor + index}${argument.slice(path.length)}`;
 }

@@ -1,10 +1,10 @@
-/** The parts of bringing a volume to this machine and of taking it away, by the verb of their layer. */
+/** The phases of connecting and disconnecting a volume. */
 type Phase = 'connect' | 'unlock' | 'format' | 'fit' | 'mount' | 'bind' | 'unmount' | 'disconnect';
 
-/** Called when a phase begins; what it returns is called with how the phase ended. */
+/** Called at the start of a phase; returns a function for its end. */
 export type ObservePhase = (phase: Phase) => (outcome: 'done' | 'failed') => void;
 
-/** Runs one phase, and measures it where metrics are served. */
+/** Runs one phase and measures it if metrics are on. */
 export async function inPhase<T>(
   { observePhase }: { readonly observePhase?: ObservePhase | undefined },
   phase: Phase,

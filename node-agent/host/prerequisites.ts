@@ -1,15 +1,15 @@
 import type { Host } from '../host.ts';
 
-/** What must be there for something to work: a program, a module of the kernel, and a service that listens. */
+/** Prerequisites: a program, a kernel module, and a listening service. */
 export type Needs = {
   readonly tool?: string;
-  /** By the name that sysfs shows, with underscores. */
+  /** The module's name in sysfs, with underscores. */
   readonly module?: string;
-  /** A unix socket, as /proc/net/unix shows it. */
+  /** The service's UNIX socket in the spelling of /proc/net/unix. */
   readonly socket?: string;
 };
 
-/** What is missing of what is needed, in words; undefined when nothing is. Looks, and starts or loads nothing. */
+/** Describes the first missing prerequisite; undefined if none is missing. Starts and loads nothing. */
 export async function findReason({ tool, module, socket }: Needs, host: Host): Promise<string | undefined> {
   if (tool !== undefined && !(await isInstalled(tool, host)))
     return `"${tool}" is not installed on this node`;
@@ -19,7 +19,7 @@ export async function findReason({ tool, module, socket }: Needs, host: Host): P
   return undefined;
 }
 
-/** True when a program is on the agent's PATH. */
+/** True if a program is on the agent's PATH. */
 export async function isInstalled(tool: string, host: Host): Promise<boolean> {
   for (const directory of new Set((process.env['PATH'] ?? '').split(':')))
     if (directory.startsWith('/') && (await host.isThere(`${directory}/${tool}`))) return true;
@@ -29,7 +29,7 @@ export async function isInstalled(tool: string, host: Host): Promise<boolean> {
 async function hasModule(name: string, host: Host): Promise<boolean> {
   if (await host.isThere(`/sys/module/${name}`)) return true;
   const release = (await host.readText('/proc/sys/kernel/osrelease'))?.trim();
-  // Files may have hyphens where the kernel has underscores.
+  // File names of modules may have hyphens in place of underscores.
   const pattern = new RegExp(`/${name.replaceAll('_', '[-_]')}\\.ko`, 'm');
   for (const list of ['modules.builtin', 'modules.dep'])
     if (pattern.test((await host.readText(`/lib/modules/${release}/${list}`)) ?? '')) return true;

@@ -1,50 +1,50 @@
 import { withinTime } from '../../src/lib/concurrency.ts';
-import type { ExecResult } from '../../src/lib/exec.ts';
+import { failureText, type ExecResult } from '../../src/lib/exec.ts';
 import type { Host } from '../host.ts';
-import { describeWaiting, type Watch } from './stuck-commands.ts';
+import { describeCommand, type Watch } from './stuck-commands.ts';
 
-/** What to run, to learn how a volume is. */
+/** A command that reads the state of a volume. */
 export type Reading = {
   readonly volumeId: string;
   readonly operation: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** How long the answer may take, in milliseconds; without it, until the command has ended, which takes seconds at most. */
+  /** Maximum time until the answer, in milliseconds. If absent, the answer waits for the command, at most some seconds. */
   readonly answerMs?: number;
 };
 
-/** How long who has something to tell meanwhile waits for an answer, in milliseconds: it is told within a second. */
+/** Wait for an answer, in milliseconds, if the caller must answer within a second and has a substitute. */
 export const soonMs = 900;
 
-/** How reading a volume can fail. */
+/** The ways in which reading a volume can fail. */
 export type ReadingFault = 'Hung' | 'ReadFailed';
 
-/** What the command printed; or why there is nothing, in words. */
+/** The output of the command, or the reason for its failure. */
 type Answer = { readonly stdout: string } | { readonly fault: ReadingFault; readonly message: string };
 
-/** Reads volumes through commands, and answers in time whether they end or not. */
+/** Reads volumes through commands, and answers in time even if a command hangs. */
 export type Readings = (reading: Reading) => Promise<Answer>;
 
-/** How long a command may run; its result is of no use to anybody by then. */
+/** Maximum run time of a command, in milliseconds; a later result would not be used. */
 const commandMs = 5_000;
 
-type Reader = {
+type ReadingContext = {
   readonly host: Host;
   readonly watch: Watch;
-  /** Holds how the last reading of a volume failed, and nothing where it did not. */
+  /** Holds the fault of each volume's last reading, if it failed. */
   readonly cache: { readonly faults: Map<string, ReadingFault> };
 };
 
 /**
- * Makes readings, and notes for each volume how the last one failed. At most one command runs for one volume: who asks
- * for the same meanwhile waits for its end, and for a volume with a command that could not be killed none is started.
+ * Makes a `Readings` that remembers the fault of each volume's last reading. At most one command runs per volume: equal
+ * readings share its result, other readings wait for its end, and a volume with a stuck command gets no new one.
  */
-export function createReadings({ host, watch, cache }: Reader): Readings {
-  const underWay = new Map<string, { readonly line: string; readonly work: Promise<ExecResult> }>();
+export function createReadings({ host, watch, cache }: ReadingContext): Readings {
+  const active = new Map<string, { readonly line: string; readonly work: Promise<ExecResult> }>();
   const start = ({ volumeId, operation, command, args }: Reading, line: string) => {
     const own = watch.hostFor(volumeId, operation, host);
-    const work = own.run(command, args, { timeoutMs: commandMs }).finally(() => underWay.delete(volumeId));
-    underWay.set(volumeId, { line, work });
+    const work = own.run(command, args, { timeoutMs: commandMs }).finally(() => active.delete(volumeId));
+    active.set(volumeId, { line, work });
     return { line, work };
   };
   const read = async (reading: Reading): Promise<Answer> => {
@@ -53,20 +53,20 @@ export function createReadings({ host, watch, cache }: Reader): Readings {
     const leftMs = () => Math.max(0, untilMs - performance.now());
     const hung = (why: string): Answer => ({ fault: 'Hung', message: `volume "${volumeId}" hangs: ${why}` });
     const line = [command, ...args].join(' ');
-    let current = underWay.get(volumeId);
+    let current = active.get(volumeId);
     while (current && current.line !== line) {
       if (!(await withinTime(current.work, leftMs()))) return hung(`"${current.line}" does not end`);
-      current = underWay.get(volumeId);
+      current = active.get(volumeId);
     }
     const stuck = watch.stuck(volumeId);
-    if (stuck) return hung(describeWaiting(stuck));
+    if (stuck) return hung(describeCommand(stuck));
     current ??= start(reading, line);
     const ended = await withinTime(current.work, leftMs());
     if (!ended) return hung(`${operation} waits on "${line}"`);
     const { status, stdout, stderr, timedOut } = ended.value;
     if (timedOut) return hung(`"${line}" did not end`);
     if (status === 0) return { stdout };
-    return { fault: 'ReadFailed', message: `volume "${volumeId}" cannot be read: ${stderr.trim()}` };
+    return { fault: 'ReadFailed', message: `volume "${volumeId}" cannot be read: ${failureText(stderr)}` };
   };
   return async reading => {
     const answer = await read(reading);

@@ -3,36 +3,38 @@ import type { Capability } from '../../src/api/storage.ts';
 import type { Host } from '../host.ts';
 import type { Mount } from '../../src/lib/linux/mountinfo.ts';
 
-/** FAILED_PRECONDITION for a context on a kernel without SELinux, where `mount` would drop it without a word. */
+/** FAILED_PRECONDITION for a context on a kernel without SELinux, where `mount` would silently drop the context. */
 export async function requireSelinux({ mountFlags = [] }: Capability, host: Host): Promise<void> {
   if (contextOf(mountFlags) === undefined) return;
   const known = (await host.readText('/proc/filesystems')) ?? '';
   if (!/\tselinuxfs$/m.test(known))
     throw preconditionProblem(
-      'mount flag "context" cannot be used: the kernel of this node has no SELinux, or it is off',
+      'mount flag "context" cannot be used: SELinux is missing or off in the kernel of this node; remove the flag or turn SELinux on',
     );
 }
 
-/** True when a mount has the context that was asked for, if one was, however the kernel spells it. */
+/** True if a mount has the requested context, in any spelling of the kernel, or if no context was requested. */
 export function hasContext({ superOptions }: Mount, { mountFlags = [] }: Capability): boolean {
-  const asked = contextOf(mountFlags);
-  if (asked === undefined) return true;
-  // A context with commas is shown in quotes, and was taken apart as if they parted options.
+  const requested = contextOf(mountFlags);
+  if (requested === undefined) return true;
+  // A context with commas is shown in quotes, but `superOptions` has been split at the commas.
   const match = /(?:^|,)context=(?:"([^"]*)"|([^,]*))/.exec(superOptions.join(','));
   const shown = match?.[1] ?? match?.[2];
-  return shown !== undefined && toCanonical(shown) === toCanonical(asked);
+  return shown !== undefined && toCanonical(shown) === toCanonical(requested);
 }
 
-/** The problem that a volume was mounted without its context, and what `mount` misses on this node if it is that. */
+/** Makes the problem that a volume was mounted without its context, with the reason if `mount` lacks a prerequisite. */
 export async function contextDroppedProblem(volumeId: string, host: Host): Promise<Problem> {
-  const what = `volume "${volumeId}" was mounted without the context that was asked for`;
+  const what = `volume "${volumeId}" was mounted without the requested SELinux context`;
   const missing = await findMissing(host);
   return missing === undefined
     ? unavailableProblem(what)
-    : preconditionProblem(`${what}: ${missing}, without which "mount" takes SELinux for off`);
+    : preconditionProblem(
+        `${what}: ${missing}, so "mount" takes SELinux for off; mount it into the container`,
+      );
 }
 
-/** libselinux asks for a selinuxfs that can be written, and for its file: a container has neither by itself. */
+/** Finds a missing prerequisite of libselinux: a writable selinuxfs or its file; a container has neither by itself. */
 async function findMissing(host: Host): Promise<string | undefined> {
   if (!(await host.mounts()).some(isWritableSelinuxfs))
     return 'the agent has no "/sys/fs/selinux" that it may write to';
@@ -52,7 +54,7 @@ function contextOf(flags: readonly string[]): string | undefined {
     .replaceAll('"', '');
 }
 
-/** A context in one spelling of many: of each level the categories one by one, and of a range to the same level that level. */
+/** Returns the canonical form of a context: categories listed one by one, and a range within one level as that level. */
 function toCanonical(context: string): string {
   const [user, role, type, ...range] = context.split(':');
   const levels = range.join(':').split('-').map(toCanonicalLevel);
@@ -65,7 +67,7 @@ function toCanonicalLevel(level: string): string {
   return `${sensitivity}:${[...new Set(categories.split(',').flatMap(spread))].toSorted().join(',')}`;
 }
 
-/** `c1.c3` is `c1`, `c2` and `c3`. */
+/** Expands `c1.c3` to `c1`, `c2` and `c3`. */
 function spread(categories: string): readonly string[] {
   const [, first, last] = /^c(\d+)\.c(\d+)$/.exec(categories) ?? [];
   if (first === undefined) return [categories];

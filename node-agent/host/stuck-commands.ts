@@ -1,16 +1,20 @@
 import type { Host } from '../host.ts';
 
-/** A command that was started for a volume, for which operation, and since when (milliseconds since the epoch). */
-export type Waiting = { readonly operation: string; readonly command: string; readonly sinceMs: number };
+/** A command of a volume, its operation, and its start in milliseconds since the epoch. */
+export type VolumeCommand = {
+  readonly operation: string;
+  readonly command: string;
+  readonly sinceMs: number;
+};
 
-/** Knows which commands run for which volume, and which could not be killed. */
+/** The running commands of each volume, including commands that could not be killed. */
 export type Watch = ReturnType<typeof createWatch>;
 
-/** Knows of no command. */
+/** Makes a watch without commands. */
 export function createWatch() {
-  const commands = new Set<Waiting & { readonly volumeId: string; isStuck: boolean }>();
+  const commands = new Set<VolumeCommand & { readonly volumeId: string; isStuck: boolean }>();
   return {
-    /** The same host; what it runs is known as the volume's. */
+    /** Wraps a host so that its commands count as the volume's. */
     hostFor: (volumeId: string, operation: string, host: Host): Host => ({
       ...host,
       async run(command, args, options) {
@@ -19,7 +23,7 @@ export function createWatch() {
         commands.add(own);
         try {
           const result = await host.run(command, args, options);
-          own.isStuck = result.gone !== undefined;
+          own.isStuck = result.gone !== undefined && !options?.mayWait;
           void result.gone?.then(() => commands.delete(own));
           return result;
         } finally {
@@ -27,15 +31,15 @@ export function createWatch() {
         }
       },
     }),
-    /** The oldest command that runs for the volume. */
-    running: (volumeId: string): Waiting | undefined =>
+    /** Returns the volume's oldest running command. */
+    running: (volumeId: string): VolumeCommand | undefined =>
       commands.values().find(one => one.volumeId === volumeId && !one.isStuck),
-    /** The oldest command of the volume that outlived its kill and is still there; of these operations, if named. */
-    stuck: (volumeId: string, operations?: ReadonlySet<string>): Waiting | undefined =>
+    /** Returns the volume's oldest command, of these operations if given, that has outlived its kill. */
+    stuck: (volumeId: string, operations?: ReadonlySet<string>): VolumeCommand | undefined =>
       commands
         .values()
         .find(one => one.volumeId === volumeId && one.isStuck && operations?.has(one.operation) !== false),
-    /** The volumes that have a stuck command. */
+    /** Lists the volumes with a stuck command. */
     hung: (): readonly string[] => {
       const stuck = commands.values().filter(({ isStuck }) => isStuck);
       return [...new Set(stuck.map(({ volumeId }) => volumeId))];
@@ -43,7 +47,7 @@ export function createWatch() {
   };
 }
 
-/** What a command waits on, in words. */
-export function describeWaiting({ operation, command, sinceMs }: Waiting): string {
-  return `${operation} waits since ${new Date(sinceMs).toISOString()} on "${command}"`;
+/** Describes a command on which an operation waits. */
+export function describeCommand({ operation, command, sinceMs }: VolumeCommand): string {
+  return `${operation} has been waiting since ${new Date(sinceMs).toISOString()} on "${command}"`;
 }

@@ -2,16 +2,16 @@ import { nearestMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Base } from '../volumes/target-path.ts';
 
 /**
- * Throws where what is mounted below kubelet's directory would reach no pod, whose data would then lie on the node's
- * own disk: where that directory is a mount of its own, as in a pod, or lies on one that only takes mounts from
- * elsewhere, and that mount is not shared. A plain host whose `/` is private has no such mount.
+ * Throws if mounts below kubelet's directory would not reach pods, which would then write to the node's own disk. That is the
+ * case if the directory is its own mount, as in a container, or lies on a mount that only receives mounts, and that mount is
+ * not shared. A host that runs the agent directly passes, even if its `/` is private.
  */
 export function requireShared({ named, real }: Base, mounts: readonly Mount[]): void {
   const nearest = nearestMount(mounts, real);
   if (!nearest || nearest.path === '/' || spreads(nearest, 'shared:')) return;
   if (nearest.path === real || spreads(nearest, 'master:'))
     throw new Error(
-      `what the agent mounts below "${named}" would reach no pod, since the mount at "${nearest.path}" is not shared: set mountPropagation: Bidirectional for it`,
+      `mounts of the agent below "${named}" would not reach pods, since the mount at "${nearest.path}" is not shared: set mountPropagation: Bidirectional for it`,
     );
 }
 

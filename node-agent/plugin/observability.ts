@@ -10,7 +10,7 @@ import type { Metrics } from './metrics.ts';
 import type { Registration } from './registration.ts';
 import type { Survey } from './preflight.ts';
 
-/** What is shown, and where. */
+/** The address of the pages and the parts that they show. */
 type ObservabilityOptions = {
   readonly listen: { readonly host: string; readonly port: number };
   readonly socketPath: string;
@@ -24,13 +24,13 @@ type ObservabilityOptions = {
 const probeTimeoutMs = 2_000;
 
 /**
- * Serves `/healthz`, `/readyz` and `/metrics`. Healthy (200) is an agent whose CSI socket answers Probe and that kubelet
- * has not refused; one that kubelet has not asked yet is healthy too, since to start it again would not change that. Ready
- * is one that kubelet has registered, or that registers nowhere.
+ * Serves `/healthz`, `/readyz` and `/metrics`. The agent is healthy (200) if its CSI socket answers Probe and kubelet has not
+ * refused it; an agent that still waits for kubelet is healthy too, since a restart would not help. It is ready if kubelet
+ * has registered it, or if it does not register itself.
  */
 export function startObservability(options: ObservabilityOptions) {
   const { listen, socketPath, metrics, registration, log } = options;
-  const isAnswered = shared(createProbe(socketPath, probeTimeoutMs));
+  const isAnswered = createProbe(socketPath, probeTimeoutMs);
   const pages = new Map([
     ['/healthz', async () => describeHealth(await isAnswered(), registration)],
     [
@@ -42,14 +42,8 @@ export function startObservability(options: ObservabilityOptions) {
   return startPages(listen, pages, log);
 }
 
-/** Those who ask while a question is under way get its answer. */
-function shared<T>(ask: () => Promise<T>): () => Promise<T> {
-  let underWay: Promise<T> | undefined;
-  return () => (underWay ??= ask().finally(() => (underWay = undefined)));
-}
-
 function describeHealth(isAnswered: boolean, registration: Registration | undefined): Page {
-  const { status, reason } = registration?.standing ?? {};
+  const { status, reason } = registration?.state ?? {};
   const why = status === 'refused' ? `: ${reason}` : '';
   const lines = [
     `csi: ${isAnswered ? 'ok' : 'the socket does not answer'}\n`,
@@ -60,10 +54,10 @@ function describeHealth(isAnswered: boolean, registration: Registration | undefi
 }
 
 function describeReadiness(health: Page, registration: Registration | undefined): Page {
-  return registration?.standing.status === 'waiting' ? { ...health, status: 503 } : health;
+  return registration?.state.status === 'waiting' ? { ...health, status: 503 } : health;
 }
 
-/** What is read when it is asked for. The series of a volume end when the volume is taken away. */
+/** Reads the metrics that are not counted. The series of a volume end when the volume leaves the node. */
 async function readMetrics({
   agent,
   registration,
@@ -76,19 +70,23 @@ async function readMetrics({
     faults.map(reason => sample({ volume_id: volumeId, reason }, true)),
   );
   const usable = survey.known.map(({ protocol, reason }) => sample({ protocol }, reason === undefined));
-  const { status, refusals = 0 } = registration?.standing ?? {};
+  const { status, refusals = 0 } = registration?.state ?? {};
   const rows: readonly Row[] = [
     ['fairlead_node_info', 'The version.', [sample({ version }, true)]],
     ['fairlead_node_records', 'Volumes that are recorded as attached.', records.here().length],
     ['fairlead_node_damaged_records', 'Records that could not be read at the start.', records.damagedCount],
     ['fairlead_node_stuck_children', 'Commands that did not die when killed.', countAbandoned()],
-    ['fairlead_node_volume_healthy', 'Whether nothing is known to be wrong with a volume here.', healthy],
-    ['fairlead_node_volume_faults', 'What is wrong with a volume on this node.', faulty],
-    ['fairlead_node_protocol_usable', 'Whether this node has what an attach protocol needs.', usable],
+    ['fairlead_node_volume_healthy', '1 for a volume without a known fault.', healthy],
+    ['fairlead_node_volume_faults', 'A fault of a volume on this node.', faulty],
+    ['fairlead_node_protocol_usable', '1 for an attach protocol whose requirements the node meets.', usable],
   ];
-  const ofRegistration: readonly Row[] = [
-    ['fairlead_node_registered', 'Whether kubelet took the driver last.', Number(status === 'registered')],
-    ['fairlead_node_registration_refusals_total', 'How often kubelet refused the driver.', refusals],
+  const registrationRows: readonly Row[] = [
+    [
+      'fairlead_node_registered',
+      '1 if kubelet accepted the last registration.',
+      Number(status === 'registered'),
+    ],
+    ['fairlead_node_registration_refusals_total', 'Number of registrations that kubelet refused.', refusals],
   ];
-  return readRows([...rows, ...(registration ? ofRegistration : [])]);
+  return readRows([...rows, ...(registration ? registrationRows : [])]);
 }

@@ -5,34 +5,34 @@ import { surveyProtocols, type ProtocolState } from '../connectors/index.ts';
 import type { Host } from '../host.ts';
 import { findReason, isInstalled } from '../host/prerequisites.ts';
 
-/** What this node can attach; it is found out when it is first asked for, once, and again after a failure. */
+/** A survey of the attach protocols that work on this node. It runs once, at the first request, and again after a failure. */
 export type Survey = ReturnType<typeof createSurvey>;
 
-/** A survey that nobody has asked for yet; `whyRefused` says why the node takes a protocol in no case. */
-export function createSurvey(host: Host, whyRefused: (protocol: Protocol) => string | undefined) {
+/** Makes a survey that has not run yet; `refusalReason` says why the node's settings refuse a protocol. */
+export function createSurvey(host: Host, refusalReason: (protocol: Protocol) => string | undefined) {
   let known: readonly ProtocolState[] = [];
-  let asked: Promise<readonly ProtocolState[]> | undefined;
+  let survey: Promise<readonly ProtocolState[]> | undefined;
   const look = async (): Promise<readonly ProtocolState[]> => {
     try {
-      const states = await surveyProtocols(remembering(host));
-      known = states.map(({ protocol, reason }) => ({ protocol, reason: whyRefused(protocol) ?? reason }));
+      const states = await surveyProtocols(withCachedReads(host));
+      known = states.map(({ protocol, reason }) => ({ protocol, reason: refusalReason(protocol) ?? reason }));
       return known;
     } catch (error) {
-      asked = undefined;
+      survey = undefined;
       throw error;
     }
   };
   return {
-    /** Empty until it was found out. */
+    /** The last result; empty until the survey has run. */
     get known() {
       return known;
     },
-    ask: () => (asked ??= look()),
+    ask: () => (survey ??= look()),
   };
 }
 
-/** Several protocols ask for the same long lists of modules, and each list is read once. */
-function remembering(host: Host): Host {
+/** Wraps a host so that it reads each file once: several protocols look at the same long lists of modules. */
+function withCachedReads(host: Host): Host {
   const texts = new Map<string, Promise<string | undefined>>();
   const readText = (path: string): Promise<string | undefined> => {
     const text = texts.get(path) ?? host.readText(path);
@@ -42,18 +42,18 @@ function remembering(host: Host): Host {
   return { ...host, readText };
 }
 
-/** What every volume may need, beside what belongs to one protocol or filesystem. */
-const baseTools = ['mount', 'umount', 'blkid', 'blockdev', 'losetup', 'cmp', 'dd', 'stat'];
-/** What a volume needs that is encrypted; the second one comes with the first in most distributions. */
+/** The tools that volumes of every protocol and filesystem may need. */
+const baseTools = 'mount umount blkid blockdev losetup fsfreeze unshare cmp dd stat'.split(' ');
+/** The tools and the module that encrypted volumes need. */
 const encryptionNeeds = [{ tool: 'cryptsetup', module: 'dm_crypt' }, { tool: 'dmsetup' }];
-/** Its bit in the capabilities of a process (linux/capability.h). */
+/** The bit of CAP_SYS_ADMIN in the capabilities of a process (linux/capability.h). */
 const sysAdminBit = 21n;
-type Reporting = { readonly host: Host; readonly survey: Survey; readonly log: Log };
+type ReportContext = { readonly host: Host; readonly survey: Survey; readonly log: Log };
 
-/** Logs in one line what this node can attach and encrypt and what it cannot, and warns of what no volume can do without. */
-export async function report({ host, survey, log }: Reporting): Promise<void> {
+/** Logs in one line which protocols work and whether volumes can be encrypted; warns of missing general requirements. */
+export async function report({ host, survey, log }: ReportContext): Promise<void> {
   try {
-    await warnOfLacks(host, log);
+    await warnOfMissing(host, log);
     const states = await survey.ask();
     const usable = states.filter(({ reason }) => reason === undefined).map(({ protocol }) => protocol);
     const missing = states.flatMap(({ protocol, reason }) =>
@@ -63,21 +63,19 @@ export async function report({ host, survey, log }: Reporting): Promise<void> {
     const encryption =
       lack === undefined ? 'volumes can be encrypted' : `no volume can be encrypted: ${lack}`;
     const detail = [`usable: ${usable.join(', ') || 'none'}`, ...missing, encryption].join('; ');
-    log.info('looked at what attach protocols need', { detail });
+    log.info('checked the requirements of attach protocols', { detail });
   } catch (error) {
-    log.warn('what attach protocols need could not be looked at', { detail: asProblem(error).detail });
+    log.warn('cannot check the requirements of attach protocols', { detail: asProblem(error).detail });
   }
 }
 
-async function warnOfLacks(host: Host, log: Log): Promise<void> {
+async function warnOfMissing(host: Host, log: Log): Promise<void> {
   const installed = await Promise.all(baseTools.map(tool => isInstalled(tool, host)));
   const missing = baseTools.filter((_, index) => !installed[index]);
   if (missing.length > 0)
-    log.warn('tools are not installed that volumes need', { detail: missing.join(', ') });
+    log.warn('tools that volumes need are not installed; install them', { detail: missing.join(', ') });
   const status = (await host.readText('/proc/self/status')) ?? '';
   const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(status)?.[1];
   if (effective !== undefined && ((BigInt(`0x${effective}`) >> sysAdminBit) & 1n) === 0n)
-    log.warn(
-      'the agent lacks CAP_SYS_ADMIN, without which it can mount nothing: its container must be privileged',
-    );
+    log.warn('the agent lacks CAP_SYS_ADMIN and cannot mount volumes: run its container privileged');
 }

@@ -8,7 +8,7 @@ import type { Handlers } from '../../src/csi/call.ts';
 import { createKeyedQueue, repeat } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 
-/** Who registers where. */
+/** The driver to register, and the settings of the registration. */
 export type RegistrationOptions = {
   /** Kubelet's plugin registry, such as /var/lib/kubelet/plugins_registry; it must exist. */
   readonly directory: string;
@@ -16,49 +16,49 @@ export type RegistrationOptions = {
   /** The CSI socket's path as kubelet sees it. */
   readonly endpoint: string;
   readonly log: Log;
-  /** How long to wait after so many refusals in a row before kubelet is asked again, in milliseconds. */
+  /** Returns the pause before the next try after so many consecutive refusals, in milliseconds. */
   readonly pauseMs?: ((refusals: number) => number) | undefined;
-  /** How long kubelet may take to ask at first before a warning, in milliseconds. */
+  /** Time until a warning if kubelet does not contact the socket, in milliseconds. */
   readonly patienceMs?: number | undefined;
-  /** How often to look whether the socket is still there, in milliseconds. */
+  /** Interval of the checks that the socket still exists, in milliseconds. */
   readonly lookMs?: number;
 };
 
-/** How the registration stands: what kubelet said last, with the reason for its last refusal, and how often it refused. */
-type Standing = {
+/** The state of the registration: kubelet's last answer, the reason of its last refusal, and the number of refusals. */
+type RegistrationState = {
   status: 'waiting' | 'registered' | 'refused';
   reason: string;
   refusals: number;
 };
 
-/** A registration that is served. */
+/** A running registration. */
 export interface Registration {
-  readonly standing: Readonly<Standing>;
-  /** Removes the socket, which is how kubelet learns that the driver has ended. */
+  readonly state: Readonly<RegistrationState>;
+  /** Removes the socket, by which kubelet learns that the driver has ended. */
   close(): Promise<void>;
 }
 
-const leastPauseMs = 1_000;
-const mostPauseMs = 60_000;
-/** The most of kubelet's reason that is logged, in characters. */
-const reasonCap = 500;
+const minPauseMs = 1_000;
+const maxPauseMs = 60_000;
+/** Maximum length of kubelet's reason in logs, in characters. */
+const maxReasonLength = 500;
 
 /**
- * Offers the driver to kubelet by the socket `<directory>/<driver>-reg.sock`. Kubelet does not ask again by itself after some
- * refusals, so a refused driver makes its socket anew, after ever longer pauses; so it does with one that was removed.
+ * Offers the driver to kubelet by the socket `<directory>/<driver>-reg.sock`. After some refusals kubelet does not try again
+ * by itself, so the socket is made again, after growing pauses. A socket that was removed is made again too.
  */
 export async function startRegistration(options: RegistrationOptions): Promise<Registration> {
   const { directory, driverName, endpoint, log, lookMs = 2_000 } = options;
   const socketPath = join(directory, `${driverName}-reg.sock`);
-  const { standing, notify, end } = createStanding(options, () => void socket.renew());
+  const { state, notify, end } = createState(options, () => void socket.renew());
   const requests = watchUnreadable(directory, log);
   const handlers: Handlers<RegistrationHandlers> = {
     async GetInfo() {
       requests.end();
       return { type: 'CSIPlugin', name: driverName, endpoint, supported_versions: ['1.0.0'] };
     },
-    async NotifyRegistrationStatus(said) {
-      notify(said);
+    async NotifyRegistrationStatus(answer) {
+      notify(answer);
       return {};
     },
   };
@@ -66,7 +66,7 @@ export async function startRegistration(options: RegistrationOptions): Promise<R
   const socket = await openSocket(socketPath, () => serve({ socketPath, services, log }), log);
   const looking = repeat(socket.ensure, lookMs);
   return {
-    standing,
+    state,
     async close() {
       end();
       requests.end();
@@ -76,15 +76,15 @@ export async function startRegistration(options: RegistrationOptions): Promise<R
   };
 }
 
-/** A socket that kubelet finds, and that is made anew where it is missing (`ensure`) or in any case (`renew`). Neither throws. */
+/** Opens the socket. `ensure` makes it again if it is missing, `renew` in any case; neither throws. */
 async function openSocket(endpoint: string, bind: () => Promise<GrpcServer>, log: Log) {
-  const inTurn = createKeyedQueue();
+  const enqueue = createKeyedQueue();
   let server: GrpcServer | undefined = await bind();
   let lastFault: string | undefined;
-  const renew = async (isWanted: boolean): Promise<void> => {
+  const renew = async (isForced: boolean): Promise<void> => {
     try {
       const isBound = server?.isBound();
-      if (isBound && !isWanted) return;
+      if (isBound && !isForced) return;
       await server?.close();
       server = undefined;
       server = await bind();
@@ -92,59 +92,59 @@ async function openSocket(endpoint: string, bind: () => Promise<GrpcServer>, log
       lastFault = undefined;
     } catch (error) {
       const { message } = error as Error;
-      if (message !== lastFault) log.error('socket is lost', { endpoint, detail: message });
+      if (message !== lastFault) log.error('cannot bind the socket again', { endpoint, detail: message });
       lastFault = message;
     }
   };
   return {
-    ensure: () => inTurn('socket', () => renew(false)),
-    renew: () => inTurn('socket', () => renew(true)),
-    close: () => inTurn('socket', async () => server?.close()),
+    ensure: () => enqueue('socket', () => renew(false)),
+    renew: () => enqueue('socket', () => renew(true)),
+    close: () => enqueue('socket', async () => server?.close()),
   };
 }
 
-/** Notes what kubelet says; after a refusal `retry` is called once a pause is over, and nothing is after `end`. */
-function createStanding(
+/** Keeps the state. `notify` takes kubelet's answer and after a refusal calls `retry` once a pause is over, unless ended. */
+function createState(
   { log, directory, pauseMs = jitteredPauseMs, patienceMs = 60_000 }: RegistrationOptions,
   retry: () => void,
 ) {
-  const standing: Standing = { status: 'waiting', reason: '', refusals: 0 };
-  let inARow = 0;
+  const state: RegistrationState = { status: 'waiting', reason: '', refusals: 0 };
+  let consecutiveRefusals = 0;
   const warn = (): void =>
-    log.warn('kubelet has not asked for the registration yet: is this the directory that it watches?', {
+    log.warn('kubelet has not contacted the registration socket yet; check that it watches this directory', {
       path: directory,
     });
   let timer = setTimeout(warn, patienceMs).unref();
   return {
-    standing,
-    notify(said: { readonly plugin_registered: boolean; readonly error: string }): void {
+    state,
+    notify(answer: { readonly plugin_registered: boolean; readonly error: string }): void {
       clearTimeout(timer);
-      if (said.plugin_registered) {
-        if (standing.status !== 'registered') log.info('registered with kubelet');
-        standing.status = 'registered';
-        inARow = 0;
+      if (answer.plugin_registered) {
+        if (state.status !== 'registered') log.info('registered with kubelet');
+        state.status = 'registered';
+        consecutiveRefusals = 0;
         return;
       }
-      standing.status = 'refused';
-      standing.reason = said.error.slice(0, reasonCap);
-      standing.refusals++;
-      log.error('kubelet refused the registration', { detail: standing.reason });
-      timer = setTimeout(retry, pauseMs(++inARow)).unref();
+      state.status = 'refused';
+      state.reason = answer.error.slice(0, maxReasonLength);
+      state.refusals++;
+      log.error('kubelet refused the registration', { detail: state.reason });
+      timer = setTimeout(retry, pauseMs(++consecutiveRefusals)).unref();
     },
     end: () => clearTimeout(timer),
   };
 }
 
-/** Every socket that a server of this process accepts. */
+/** The channel of all sockets that servers of this process accept. */
 const accepted = 'net.server.socket';
 
-/** More than HTTP/2 says before a request, which alone has kubelet's path to the socket in it, in bytes. */
-const leastRequestBytes = 128;
+/** Minimum bytes of a connection with a request: more than HTTP/2 sends before one. */
+const minRequestBytes = 128;
 
 /**
- * Warns once when requests were sent to the registration socket twice, and none could be read: the HTTP/2 below Node's refuses
- * the socket's path as `:authority`, which kubelet says before 1.29, and shows nobody that it does. Any kubelet may end once
- * before its request is read.
+ * Warns once if two connections to the registration socket sent requests and none could be read. Kubelets before 1.29 send
+ * the socket's path as `:authority`, which Node's HTTP/2 library refuses silently. A single unread connection is no sign,
+ * since any kubelet may be stopped before its request is read.
  */
 function watchUnreadable(directory: string, log: Log): { end(): void } {
   let isRead = false;
@@ -154,10 +154,10 @@ function watchUnreadable(directory: string, log: Log): { end(): void } {
     const address = socket.server?.address();
     if (typeof address !== 'string' || dirname(address) !== directory) return;
     socket.once('close', () => {
-      if (isRead || socket.bytesRead < leastRequestBytes || ++unread < 2) return;
+      if (isRead || socket.bytesRead < minRequestBytes || ++unread < 2) return;
       end();
       log.warn(
-        'kubelet connects and no request of it can be read, as before Kubernetes 1.29: leave --registration-dir out and register with node-driver-registrar',
+        'kubelet connects, but its requests cannot be read, as before Kubernetes 1.29: omit --registration-dir and register with node-driver-registrar',
         { path: directory },
       );
     });
@@ -170,8 +170,8 @@ function watchUnreadable(directory: string, log: Log): { end(): void } {
   return { end };
 }
 
-/** Doubled with every refusal, and spread, so that a cluster's nodes do not ask all at once. */
+/** Doubles the pause with each refusal, and adds jitter so that a cluster's nodes do not try at the same time. */
 function jitteredPauseMs(refusals: number): number {
-  const pauseMs = Math.min(mostPauseMs, leastPauseMs * 2 ** Math.min(refusals - 1, 10));
+  const pauseMs = Math.min(maxPauseMs, minPauseMs * 2 ** Math.min(refusals - 1, 10));
   return pauseMs * (0.5 + Math.random() / 2);
 }

@@ -6,10 +6,10 @@ import {
 } from '../../src/api/topology.ts';
 import type { Survey } from './preflight.ts';
 
-/** Begins the keys that say which attach protocols work on a node. */
+/** The prefix of the keys for attach protocols that work on a node. */
 const protocolPrefix = 'protocol-';
 
-/** Reads `zone=a,rack=r1`, or one on each line; keys have no prefix yet. What has no value says nothing and is left out. */
+/** Parses `zone=a,rack=r1`, or one pair on each line, and omits keys without a value. The keys have no prefix yet. */
 export function parseTopology(text: string): Segments {
   const segments: Record<string, string> = {};
   const keys = new Set<string>();
@@ -19,7 +19,7 @@ export function parseTopology(text: string): Segments {
     if (equals < 0) throw new Error(`"${part}" is not key=value`);
     const [key, value] = [part.slice(0, equals).trim(), part.slice(equals + 1).trim()];
     requireKey(key);
-    // Keys that differ in case alone are one.
+    // Keys are compared without case.
     if (keys.has(key.toLowerCase())) throw new Error(`key "${key}" is given twice`);
     keys.add(key.toLowerCase());
     if (!segmentValuePattern.test(value)) throw new Error(`value "${value}" of key "${key}" is ${notWord}`);
@@ -28,19 +28,20 @@ export function parseTopology(text: string): Segments {
   return withoutEmpty(segments);
 }
 
-const notWord = 'not of at most 63 letters, digits, "-", "_" and ".", with a letter or digit at both ends';
+const notWord =
+  'invalid: use at most 63 letters, digits, "-", "_" and ".", with a letter or digit at both ends';
 
 function requireKey(key: string): void {
   if (key.includes('/'))
-    throw new Error(`key "${key}" has a prefix of its own; all keys get the driver's name as their prefix`);
+    throw new Error(`key "${key}" has a prefix; remove it, since all keys get the driver's name as prefix`);
   if (!segmentKeyPattern.test(key)) throw new Error(`key "${key}" is ${notWord}`);
   if (key.toLowerCase().startsWith(protocolPrefix))
-    throw new Error(`key "${key}" is reserved for attach protocols, which the node finds by itself`);
+    throw new Error(`key "${key}" is reserved for attach protocols, which the node detects; remove it`);
 }
 
 /**
- * The node's topology, by keys with the driver's name as their one prefix, with a segment `protocol-<name>` of value
- * `true` for each attach protocol that works here. A driver's name that is no prefix is an error at once.
+ * Returns a function that reads the node's topology. Its keys have the driver's name as prefix, and each attach protocol that
+ * works on the node adds a segment `protocol-<name>` with value `true`. Throws if the driver's name cannot be a prefix.
  */
 export function createTopology(
   given: Segments,
@@ -50,7 +51,7 @@ export function createTopology(
   const prefix = driverName.toLowerCase();
   if (!segmentKeyPattern.test(`${prefix}/key`))
     throw new Error(
-      `the driver name "${driverName}" is no domain name, so that no topology key can begin with it`,
+      `the driver name "${driverName}" is not a domain name, so it cannot be the prefix of a topology key; choose another one`,
     );
   return async () => {
     const working = (await survey.ask()).filter(({ reason }) => reason === undefined);

@@ -1,35 +1,67 @@
+import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import type { ReadingFault } from '../host/readings.ts';
 
-/** What the agent remembers of volumes in this process alone, to spare itself commands. Forgetting is always safe. */
+/** The agent's in-memory knowledge of volumes, which saves commands. Losing an entry is always safe. */
 export type Cache = ReturnType<typeof createCache>;
 
-/** How full a volume is. Inodes are absent where the filesystem has no fixed number of them. */
+/** The usage of a volume. Inodes are absent if the filesystem has no fixed number of them. */
 export type Usage = { readonly bytes: Amounts; readonly inodes?: Amounts };
 
-/** A block volume knows its total alone. */
+/** Amounts in bytes or inodes. A block volume has only a total. */
 type Amounts = { readonly total: number; readonly used?: number; readonly available?: number };
 
-/** A filesystem, and the size in bytes of the device it is on. */
+/** A filesystem that fills its device of this size. */
 type Fullness = { readonly uuid: string; readonly sizeBytes: number };
 
-/** Most volumes that are remembered beyond their stay; the one that was learnt first is forgotten first. */
+/** The reason why a filesystem was not grown to its device of this size. */
+type GrowthFault = {
+  readonly uuid: string | undefined;
+  readonly sizeBytes: number;
+  readonly message: string;
+  /** Earliest time of the next try. */
+  readonly retryAtMs: number;
+};
+
+/** Maximum entries for volumes that have left the node; the oldest entry goes first. */
 const capacity = 1_024;
 
-/** A cache with nothing in it. */
+/** Makes an empty cache. */
 export function createCache() {
-  const full = new Map<string, Fullness>();
+  const full = createMemory<Fullness>();
+  const growthFaults = createMemory<GrowthFault>();
   return {
-    /** The filesystem of a volume, and the size of the device that it was seen to fill. */
+    /** Filesystems that fill their devices. Outlives the staging. */
     full,
-    setFull(volumeId: string, seen: Fullness): void {
-      full.delete(volumeId);
-      full.set(volumeId, seen);
-      const [oldest = ''] = full.keys();
-      if (full.size > capacity) full.delete(oldest);
-    },
-    /** How full a volume was when that was last learnt; for as long as it is here. */
+    /** Reasons why filesystems are smaller than their devices. Outlives the staging. */
+    growthFaults,
+    /** The last known usage of each staged volume. */
     usages: new Map<string, Usage>(),
-    /** What was wrong when a volume was last read; for as long as it is here. */
+    /** Staged volumes whose server refused root at the last check. */
+    rootRefused: new Set<string>(),
+    /** The fault at the last reading of each staged volume. */
     faults: new Map<string, ReadingFault>(),
+    /** Volumes that were frozen at the last check. */
+    frozen: new Set<string>(),
+    /** Lets concurrent calls connect a block volume again one after the other. */
+    connecting: createKeyedQueue(),
+    /** Commands that wait for a volume to be thawed. */
+    waiting: new Map<string, Promise<void>>(),
+    /** Volumes that this process has staged and not published since. */
+    unused: new Set<string>(),
+  };
+}
+
+/** Makes a bounded map whose entries outlive a volume's staging. */
+function createMemory<Entry>() {
+  const entries = new Map<string, Entry>();
+  return {
+    get: (volumeId: string): Entry | undefined => entries.get(volumeId),
+    delete: (volumeId: string): boolean => entries.delete(volumeId),
+    set(volumeId: string, entry: Entry): void {
+      entries.delete(volumeId);
+      entries.set(volumeId, entry);
+      const [oldest = ''] = entries.keys();
+      if (entries.size > capacity) entries.delete(oldest);
+    },
   };
 }

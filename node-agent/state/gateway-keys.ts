@@ -4,26 +4,27 @@ import { preconditionProblem, unavailableProblem } from '../../src/api/problem.t
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import type { Host } from '../host.ts';
+import { isOlder } from './attachment-age.ts';
 import { openNewestAttachments } from './newest-attachments.ts';
 
-/** What a publish context must be signed for. */
-type SignedFor = { readonly volumeId: string; readonly nodeId: string };
+/** The volume and the node that a publish context must be signed for. */
+type SignatureScope = { readonly volumeId: string; readonly nodeId: string };
 
-/** The gateway's public keys: by them the node knows what its gateway made. */
+/** The gateway's public keys, which prove that the gateway made an attachment. */
 export type GatewayKeys = {
   /**
-   * FAILED_PRECONDITION, saying which, for a publish context that is not signed, is signed by somebody else, was changed, or
-   * is of another volume or node.
+   * FAILED_PRECONDITION for a publish context that is not signed, signed with an unknown key, changed, or for another volume
+   * or node. The message names the fault.
    */
-  requireSigned(context: Readonly<Record<string, string>>, expected: SignedFor): Promise<void>;
+  requireSigned(context: Readonly<Record<string, string>>, expected: SignatureScope): Promise<void>;
   /**
-   * FAILED_PRECONDITION for an attachment that is older than one that this node has used of the volume, `knownId` among them.
-   * Any other is used from here on; UNAVAILABLE where that cannot be noted.
+   * Records the attachment as the volume's newest. FAILED_PRECONDITION if `knownId` or another attachment that
+   * this node has used is newer; UNAVAILABLE if the disk fails.
    */
   requireNewest(volumeId: string, attachmentId: string, knownId: string | undefined): Promise<void>;
 };
 
-/** The algorithms of signatures that are taken, with the one kind of key for each: what a header says chooses among these alone. */
+/** The accepted signature algorithms, each with its only kind of key. A header can only choose among these. */
 const algorithms = {
   EdDSA: { crv: 'Ed25519', digest: null },
   ES256: { crv: 'P-256', digest: 'sha256' },
@@ -31,17 +32,16 @@ const algorithms = {
 
 type Algorithm = keyof typeof algorithms;
 
-/** A key of the file that can prove a signature. */
 type GatewayKey = { readonly kid: unknown; readonly algorithm: Algorithm; readonly key: KeyObject };
 
-/** The file of the keys, and the agent's own of what it has used. */
-type Files = { readonly path: string; readonly newestPath: string };
+/** The path of the JWKS file, and of the agent's directory of used attachments. */
+type KeyFiles = { readonly path: string; readonly newestPath: string };
 
-/** Reads the keys (a JWKS) and throws one line for a file without any. It is looked at for each attachment. */
-export async function openGatewayKeys({ path, newestPath }: Files, host: Host): Promise<GatewayKeys> {
+/** Opens a JWKS file, which is read again for each attachment; throws if it has no key. */
+export async function openGatewayKeys({ path, newestPath }: KeyFiles, host: Host): Promise<GatewayKeys> {
   const readKeys = createKeyReader(path, host);
   await readKeys();
-  const inTurn = createKeyedQueue();
+  const enqueue = createKeyedQueue();
   const newest = await openNewestAttachments(newestPath, host);
   return {
     async requireSigned(context, { volumeId, nodeId }) {
@@ -50,19 +50,21 @@ export async function openGatewayKeys({ path, newestPath }: Files, host: Host): 
       if (header.node !== nodeId) throw refusal(`for another node than "${nodeId}"`);
     },
     requireNewest: (volumeId, attachmentId, knownId) =>
-      // What is compared must still hold when it is noted, and one file has them all.
-      inTurn(newestPath, async () => {
-        const known = [newest.get(volumeId), knownId].find(
+      // One queue for all volumes: nothing may change between comparing and noting, and volumes share files.
+      enqueue(newestPath, async () => {
+        const known = [await newest.get(volumeId), knownId].find(
           id => id !== undefined && isOlder(attachmentId, id),
         );
         if (known !== undefined)
-          throw refusal(`an old one of volume "${volumeId}", after which came "${known}"`);
+          throw refusal(
+            `outdated: volume "${volumeId}" has since had attachment "${known}"; attach it again`,
+          );
         await newest.note(volumeId, attachmentId);
       }),
   };
 }
 
-/** Gives the keys in the file as it is now, which are imported when it changed. */
+/** Makes a function that returns the file's current keys and imports them only after a change. */
 function createKeyReader(path: string, host: Host): () => Promise<readonly GatewayKey[]> {
   let last: { readonly text: string; readonly keys: readonly GatewayKey[] } | undefined;
   return async () => {
@@ -70,7 +72,9 @@ function createKeyReader(path: string, host: Host): () => Promise<readonly Gatew
     if (last?.text === text) return last.keys;
     const { keys } = Object(parseJson(text)) as { readonly keys?: unknown };
     if (!Array.isArray(keys) || keys.length === 0)
-      throw unavailableProblem(`gateway keys file "${path}" is no JWKS with a key`);
+      throw unavailableProblem(
+        `gateway keys file "${path}" is missing or not a JWKS with a key; write the gateway's public keys to it`,
+      );
     last = { text, keys: keys.flatMap(importKey) };
     return last.keys;
   };
@@ -78,7 +82,7 @@ function createKeyReader(path: string, host: Host): () => Promise<readonly Gatew
 
 type Jwk = webcrypto.JsonWebKey & { readonly kid?: unknown };
 
-/** The key of a JWK that is for signatures; nothing for any other, by which nothing can be proved. */
+/** Imports a JWK for signatures; returns an empty list for any other JWK. */
 function importKey(jwk: Jwk | null): readonly GatewayKey[] {
   const { kid, crv, alg, use = 'sig' } = Object(jwk) as Jwk;
   const algorithm = (Object.keys(algorithms) as Algorithm[]).find(name => algorithms[name].crv === crv);
@@ -90,41 +94,35 @@ function importKey(jwk: Jwk | null): readonly GatewayKey[] {
   }
 }
 
-/** What a header says; of what it calls critical (`crit`) nothing is understood here. */
+/** The header of a signature. A header with critical extensions (`crit`) is refused, since none is supported. */
 type Header = Partial<SignatureHeader> & { readonly [Name in 'alg' | 'kid' | 'crit']?: unknown };
 
-/** The header of the signature, once that is proved to be over all of the context (RFC 7515, with its payload detached). */
+/** Verifies that the signature covers the whole context (RFC 7515, detached payload), and returns its header. */
 function readSigned(context: Readonly<Record<string, string>>, keys: readonly GatewayKey[]): Header {
   const { signature } = context;
   if (signature === undefined) throw refusal('not signed, and this node has --gateway-keys-file');
   const [head = '', content, end = ''] = signature.split('.');
   const bytes = Buffer.from(end, 'base64url');
-  // Two texts of one signature would be two contexts that are both taken.
+  // Only the canonical text of a signature is accepted, so that one signature has one text.
   if (signature !== `${head}..${bytes.toString('base64url')}` || content !== '')
-    throw refusal('signed by what is no signature');
+    throw refusal('signed with a malformed signature');
   const header = Object(parseJson(Buffer.from(head, 'base64url').toString())) as Header;
   const named = keys.filter(({ kid, algorithm }) => kid === header.kid && algorithm === header.alg);
   if (named.length === 0) throw refusal('signed with a key that is not in --gateway-keys-file');
   const text = `${head}.${Buffer.from(signedText(context)).toString('base64url')}`;
   if (header.crit !== undefined || !named.some(one => isSigned(text, bytes, one)))
-    throw refusal('not what its gateway signed: it was changed, or signed with another key');
+    throw refusal('not the one that the gateway signed: it was changed, or signed with another key');
   return header;
 }
 
 function isSigned(text: string, signature: Buffer, { algorithm, key }: GatewayKey): boolean {
-  // The two numbers of an ES256 signature stand side by side (RFC 7518); EdDSA knows no other form.
+  // An ES256 signature is two concatenated numbers (RFC 7518); for EdDSA the encoding has no effect.
   return verify(
     algorithms[algorithm].digest,
     Buffer.from(text),
     { key, dsaEncoding: 'ieee-p1363' },
     signature,
   );
-}
-
-/** Ids that begin with the time (UUIDs of version 7), of which the older comes first; others tell nothing. */
-function isOlder(one: string, other: string): boolean {
-  const timed = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
-  return timed.test(one) && timed.test(other) && one < other;
 }
 
 function refusal(found: string) {

@@ -1,67 +1,89 @@
+import { hash } from 'node:crypto';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import type { Host } from '../host.ts';
 
-/** The newest attachment of each volume that this node has used, those that have left included. */
+/**
+ * The newest attachment of each volume that this node has ever used. Entries are on the disk only and are never removed. Both
+ * calls are UNAVAILABLE if the disk fails.
+ */
 export type NewestAttachments = {
-  /** Its id; undefined for a volume that was not here, or long ago. */
-  get(volumeId: string): string | undefined;
-  /** One call at a time. On return the next agent knows it, too; after a crash of the machine perhaps only while the volume's record is there. */
+  /** Reads the attachment's id; undefined for a volume that was never here. */
+  get(volumeId: string): Promise<string | undefined>;
+  /** Writes the attachment's id, one call at a time. A crash of the machine may undo the writes of its last seconds. */
   note(volumeId: string, attachmentId: string): Promise<void>;
 };
 
-/** Of how many volumes it is remembered. */
-const mostRemembered = 1_000;
-/** How many lines the file has at most: it is written anew then. */
-const mostLines = 2 * mostRemembered;
+/** A file is rewritten once its lines exceed twice its volumes by this number. */
+const spareLines = 16;
 
-/** Reads them from a file with a line for each, which is made with the first. */
-export async function openNewestAttachments(path: string, host: Host): Promise<NewestAttachments> {
-  const newest = new Map<string, string>();
-  const remember = (volumeId: string, attachmentId: string): void => {
-    newest.delete(volumeId);
+/** Opens the directory, which is made with the first entry. A hash spreads volumes over 256 files, so that each stays short. */
+export async function openNewestAttachments(directory: string, host: Host): Promise<NewestAttachments> {
+  async function read(path: string): Promise<Shard> {
+    const text = (await host.readText(path)) ?? '';
+    const lines = text.split('\n');
+    const isTorn = lines.pop() !== '';
+    const newest = new Map(lines.map(line => parseJson(line)).filter(isEntry));
+    return { newest, lineCount: lines.length, isTorn };
+  }
+
+  async function write(volumeId: string, attachmentId: string): Promise<void> {
+    const path = pathOf(directory, volumeId);
+    const { newest, lineCount, isTorn } = await read(path);
+    if (newest.get(volumeId) === attachmentId) return;
     newest.set(volumeId, attachmentId);
-    const [oldest] = newest.keys();
-    if (newest.size > mostRemembered && oldest !== undefined) newest.delete(oldest);
-  };
-
-  const text = (await host.readText(path)) ?? '';
-  const lines = text.split('\n');
-  for (const line of lines) {
-    const entry = parseJson(line);
-    if (isEntry(entry)) remember(...entry);
-  }
-  // What would be added to a torn line could not be read.
-  let count = lines.at(-1) === '' ? lines.length - 1 : mostLines;
-
-  async function write(line: string): Promise<void> {
-    if (count < mostLines) {
-      const before = count;
-      count = mostLines;
-      await host.append(path, line);
-      count = before + 1;
-    } else {
-      const all = [...newest].map(toLine).join('');
-      await host.writeDurably(path, all + line);
-      count = newest.size + 1;
-    }
+    if (lineCount === 0) await host.makeDirectory(directory);
+    // A line that is appended to a torn one could not be read.
+    if (isTorn || lineCount > 2 * newest.size + spareLines)
+      await host.writeDurably(path, [...newest].map(toLine).join(''));
+    else await host.append(path, toLine([volumeId, attachmentId]));
   }
 
-  return {
-    get: volumeId => newest.get(volumeId),
-    async note(volumeId, attachmentId) {
-      try {
-        if (newest.get(volumeId) !== attachmentId) await write(toLine([volumeId, attachmentId]));
-      } catch (error) {
-        const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-        throw unavailableProblem(`cannot note the attachment of volume "${volumeId}": ${code}`, error);
-      }
-      remember(volumeId, attachmentId);
-    },
+  const newestAttachments: NewestAttachments = {
+    get: volumeId =>
+      orUnavailable('read', volumeId, async () => {
+        const { newest } = await read(pathOf(directory, volumeId));
+        return newest.get(volumeId);
+      }),
+    note: (volumeId, attachmentId) => orUnavailable('note', volumeId, () => write(volumeId, attachmentId)),
   };
+  await takeOverOneFile(`${directory}.jsonl`, host, newestAttachments);
+  return newestAttachments;
 }
 
+/** Volumes with the same hash. */
+type Shard = {
+  readonly newest: Map<string, string>;
+  readonly lineCount: number;
+  /** A crash cut off the last line. */
+  readonly isTorn: boolean;
+};
+
 type Entry = readonly [volumeId: string, attachmentId: string];
+
+/** Imports the single file of earlier releases, then removes it. */
+async function takeOverOneFile(path: string, host: Host, { note }: NewestAttachments): Promise<void> {
+  const text = await host.readText(path);
+  if (text === undefined) return;
+  for (const line of text.split('\n')) {
+    const entry = parseJson(line);
+    if (isEntry(entry)) await note(...entry);
+  }
+  await host.removeFile(path);
+}
+
+function pathOf(directory: string, volumeId: string): string {
+  return `${directory}/${hash('sha256', volumeId).slice(0, 2)}.jsonl`;
+}
+
+async function orUnavailable<T>(verb: string, volumeId: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw unavailableProblem(`cannot ${verb} the attachment of volume "${volumeId}": ${code}`, error);
+  }
+}
 
 function toLine(entry: Entry): string {
   return `${JSON.stringify(entry)}\n`;

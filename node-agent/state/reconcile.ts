@@ -6,12 +6,12 @@ import type { NamedDisk } from '../volumes/carrier.ts';
 import { carrierOf } from '../volumes/carriers/index.ts';
 import { pathsOf, type VolumeRecord } from './records.ts';
 
-/** A disk that does not answer must not hold up the start: what is not known by then stays as it was recorded. */
+/** Maximum wait for a disk's answer, in milliseconds. After it the record stays as it was, so the start is not delayed. */
 const patienceMs = 500;
 
 /**
- * Notes, for this process alone, which recorded volumes are down, as after a reboot: nothing is mounted at their paths, and
- * no device is theirs; for a cloud's disk, none that is used. Mountinfo and sysfs are looked at, and no volume's path.
+ * Marks recorded volumes as down, in memory only, if nothing is mounted at their paths and no device is theirs, as after a
+ * reboot. A cloud disk must also be unused. Reads mountinfo and sysfs, and touches no path of a volume.
  */
 export async function reconcile(agent: Agent, log: Log): Promise<void> {
   const { host, records } = agent;
@@ -25,17 +25,17 @@ export async function reconcile(agent: Agent, log: Log): Promise<void> {
     records.keep(found[index] ? record : { ...record, targets: [], isDown: true });
   }
   const count = found.filter(isFound => !isFound).length;
-  if (count > 0) log.info('volumes are recorded that are not here any more, as after a reboot', { count });
+  if (count > 0) log.info('recorded volumes are no longer on this node, as after a reboot', { count });
 }
 
 async function isHere(agent: Agent, record: VolumeRecord, disks: readonly NamedDisk[]): Promise<boolean> {
-  const asked = carrierOf(agent, record)
+  const answer = carrierOf(agent, record)
     .isHere(disks)
     .catch(() => true);
-  return (await withinTime(asked, patienceMs))?.value ?? true;
+  return (await withinTime(answer, patienceMs))?.value ?? true;
 }
 
-/** Every block device that has a size, partitions included. */
+/** Lists all block devices that have a size, including partitions. */
 async function readDisks(host: Host): Promise<readonly NamedDisk[]> {
   const text = (await host.readText('/proc/partitions')) ?? '';
   return [...text.matchAll(/^ *(\d+) +(\d+) +\d+ (.+)$/gm)].map(([, major, minor, name = '']) => ({

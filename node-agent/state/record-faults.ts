@@ -1,15 +1,20 @@
 import { normalize } from 'node:path/posix';
-import { fromPublishContext, toPublishContext, type Attachment } from '../../src/api/attachment.ts';
+import {
+  fromPublishContext,
+  isDroppedProtocol,
+  toPublishContext,
+  type Attachment,
+} from '../../src/api/attachment.ts';
 import { asProblem } from '../../src/api/problem.ts';
 
-/** True for what a member may be. */
+/** True if a member of a record may have the value. */
 export type Check = (value: unknown) => boolean;
 
 const isText: Check = value => typeof value === 'string' && value !== '';
 const isBytes: Check = value => Number.isSafeInteger(value) && Number(value) >= 0;
 const isFlag: Check = value => typeof value === 'boolean';
 const isTrue: Check = value => value === true;
-/** As the kernel shows it; no volume is ever at `/`. */
+/** A normalized absolute path, as the kernel shows it, except `/`, where no volume can be. */
 const isPath: Check = value =>
   typeof value === 'string' && /^\/.*[^/]$/s.test(value) && normalize(value) === value;
 const like =
@@ -32,7 +37,9 @@ const objectOf =
 const accessMode =
   /^(SINGLE_NODE_((SINGLE_|MULTI_)?WRITER|READER_ONLY)|MULTI_NODE_((SINGLE|MULTI)_WRITER|READER_ONLY))$/;
 
-/** What each member of a record may be. */
+const connection = objectOf({ path: isPath, number: like(/^\d+:\d+$/), use: isText });
+
+/** The check of each member of a record. */
 export const recordMembers = {
   volumeId: isText,
   attachment: isObject,
@@ -43,7 +50,7 @@ export const recordMembers = {
     fsType: optional(isText),
     mountFlags: optional(listOf(isText)),
   }),
-  targets: listOf(objectOf({ path: isPath, readonly: isFlag })),
+  targets: listOf(objectOf({ path: isPath, readonly: isFlag, view: optional(connection) })),
   formatOptions: optional(value => isObject(value) && Object.values(value).every(isText)),
   device: optional(
     objectOf({
@@ -56,35 +63,39 @@ export const recordMembers = {
       below: optional(like(/^\d+:\d+$/)),
     }),
   ),
-  connection: optional(objectOf({ path: isPath, number: like(/^\d+:\d+$/), use: isText })),
+  connection: optional(connection),
   formatting: optional(objectOf({ attachmentId: isText, identity: isText, sizeBytes: isBytes })),
   isDown: optional(isTrue),
+  isUnfinished: optional(isTrue),
 } as const;
 
-/** What is wrong with what a file holds as a record, which may be anything; undefined for a record of a volume. */
+/** Describes the fault of a parsed record file, which may hold any value; undefined for a valid record. */
 export function findRecordFault(
   record: unknown,
   members: Readonly<Record<string, Check>>,
 ): string | undefined {
-  if (!isObject(record)) return 'it is no record';
+  if (!isObject(record)) return 'it is not a record';
   const wrong = findWrong(record, members);
-  if (wrong !== undefined) return `its ${wrong} cannot be right`;
+  if (wrong !== undefined) return `its ${wrong} is invalid`;
   return findAttachmentFault(record['attachment'] as Attachment);
 }
 
-/** Read as it came with the call, so that both are checked by the same rules. */
+/** Checks a recorded attachment by parsing it like that of a call, so that the same rules hold for both. */
 function findAttachmentFault(attachment: Attachment): string | undefined {
+  const { protocol } = attachment;
+  if (isDroppedProtocol(protocol))
+    return `its protocol ${protocol} is no longer offered: drain and reboot the node, then delete the file`;
   try {
     const read = Object.entries(fromPublishContext(toPublishContext(attachment)));
     const kept: Readonly<Record<string, unknown>> = attachment;
     const isSame = read.every(([key, value]) => JSON.stringify(value) === JSON.stringify(kept[key]));
-    return isSame ? undefined : 'its attachment cannot be right';
+    return isSame ? undefined : 'its attachment is invalid';
   } catch (error) {
     return `its attachment: ${asProblem(error).detail}`;
   }
 }
 
-/** The name of the first member that is unknown, missing or not as it must be. */
+/** Returns the name of the first member that is unknown, missing or invalid. */
 function findWrong(value: object, checks: Readonly<Record<string, Check>>): string | undefined {
   const found: Readonly<Record<string, unknown>> = { ...value };
   const unknown = Object.keys(found).find(name => !Object.hasOwn(checks, name));

@@ -4,60 +4,68 @@ import type { Attachment } from '../../src/api/attachment.ts';
 import type { FormatOptions } from '../../src/api/filesystems.ts';
 import { preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
+import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { silentLog, type Log } from '../../src/lib/log.ts';
 import type { Connection, Device } from '../connector.ts';
 import type { Host } from '../host.ts';
 import { findRecordFault, recordMembers, type Check } from './record-faults.ts';
 
-/** What may have been done for a volume, written before the first side effect; what is mounted now, mountinfo says. */
+/** The record of the work on a volume, written before its first side effect. Mountinfo, not the record, tells its mounts. */
 export type VolumeRecord = {
   readonly volumeId: string;
   readonly attachment: Attachment;
   readonly stagingPath: string;
   readonly capability: Capability;
   readonly targets: readonly Target[];
-  /** How its filesystem is made, where it has none. */
+  /** The options for making its filesystem. */
   readonly formatOptions?: FormatOptions | undefined;
-  /** The device as it was when it was last connected: a hint, its owner is checked before use. */
+  /** The device at the last connect. It is a hint: check its owner before use. */
   readonly device?: Device | undefined;
-  /** What it was connected as, for undoing: true for as long as that use of the device lasts. `noteConnection` alone sets it. */
+  /** The connected device, kept for disconnecting. Valid until the device is removed. Only `noteConnection` sets it. */
   readonly connection?: Connection | undefined;
-  /** mkfs was started on this device and nothing was mounted from it since: what it left may be made again. */
+  /** mkfs was started on this device, and nothing has been mounted from it since, so it may be formatted again. */
   readonly formatting?: FormattingMark | undefined;
   /**
-   * It is not here: it was taken down and left its mark, or it did not outlive a reboot. The record stays for the mark,
-   * or for what is still to be undone, and is no longer true once the volume is staged.
+   * The volume is not on this node: it was taken down but keeps its mkfs mark, or a reboot removed it. The record stays for
+   * the mark or for the remaining clean-up, until the volume is staged again.
    */
   readonly isDown?: true;
-  /** It is about to be disconnected: of two at a time, neither waits for the other. For this process alone. */
+  /** No stage has succeeded yet: a refused one undoes everything, and the device may be one that the machine itself uses. */
+  readonly isUnfinished?: true;
+  /** The volume is being disconnected, so another disconnect need not spare it. Kept in memory only. */
   readonly isLeaving?: true;
 };
 
-/** A path at which the volume may be published. */
-export type Target = { readonly path: string; readonly readonly: boolean };
+/** A target path of a volume; the volume may or may not be mounted there. */
+export type Target = {
+  readonly path: string;
+  readonly readonly: boolean;
+  /** This path's read-only view of the volume's device. */
+  readonly view?: Connection | undefined;
+};
 
-/** What mkfs was started on. */
+/** The mark of a started mkfs: the attachment and the device. */
 export type FormattingMark = {
   readonly attachmentId: string;
   readonly identity: string;
   readonly sizeBytes: number;
 };
 
-/** The agent's memory of its volumes; the agent is its only writer. */
+/** The records of all volumes; the agent is their only writer. */
 export type Records = Awaited<ReturnType<typeof openRecords>>;
 
 const formatVersion = 2;
-/** How many lines are added to a record before it is written anew. */
-const mostNotes = 16;
+/** Maximum lines that are appended to a record file before it is rewritten. */
+const maxAddedLines = 16;
 
-/** The compiler names a member that is not checked. */
+/** The type makes the compiler report a member without a check. */
 const members: Readonly<Record<Exclude<keyof VolumeRecord, 'isLeaving'>, Check>> = recordMembers;
 
-/** Where damage is logged, and what throws for a record of what no volume can be. */
-type Opening = { readonly log?: Log; readonly requireSound?: (record: VolumeRecord) => void };
+/** The options of `openRecords`; `requireSound` throws for a record that no volume can have. */
+type OpenOptions = { readonly log?: Log; readonly requireSound?: (record: VolumeRecord) => void };
 
-/** Reads all records of a directory, which is made if missing; a file that is none is logged and left as it is. */
-export async function openRecords(directory: string, host: Host, opening: Opening = {}) {
+/** Reads all records of a directory and makes it if it is missing; logs and keeps files that are not records. */
+export async function openRecords(directory: string, host: Host, opening: OpenOptions = {}) {
   await host.makeDirectory(directory);
   const { records, damaged } = await readAll(directory, host, opening);
   const fileOf = (volumeId: string): string => `${directory}/${fileNameOf(volumeId)}`;
@@ -67,76 +75,103 @@ export async function openRecords(directory: string, host: Host, opening: Openin
     const connection = records.get(record.volumeId)?.connection;
     return connection ? { ...record, connection } : record;
   };
-  /** How many lines were added to a record since it was written whole; absent where the last one may be torn. */
-  const notes = new Map<string, number>();
-  const put = async (record: VolumeRecord): Promise<void> => {
-    await write(fileOf(record.volumeId), record, host.writeDurably);
-    notes.set(record.volumeId, 0);
-    records.set(record.volumeId, record);
+  /** Lines that were appended to a record since its last rewrite; absent if the last line may be torn. */
+  const addedLines = new Map<string, number>();
+  const replaceFile = async (record: VolumeRecord): Promise<void> => {
+    await writeRecord(fileOf(record.volumeId), record, host.writeDurably);
+    addedLines.set(record.volumeId, 0);
   };
-  const note = async (record: VolumeRecord): Promise<void> => {
-    const count = notes.get(record.volumeId) ?? mostNotes;
-    if (count >= mostNotes) return put(record);
-    notes.delete(record.volumeId);
-    await write(fileOf(record.volumeId), record, host.append);
-    notes.set(record.volumeId, count + 1);
-    records.set(record.volumeId, record);
+  const addLine = async (record: VolumeRecord): Promise<void> => {
+    const count = addedLines.get(record.volumeId) ?? maxAddedLines;
+    if (count >= maxAddedLines) return replaceFile(record);
+    addedLines.delete(record.volumeId);
+    await writeRecord(fileOf(record.volumeId), record, host.append);
+    addedLines.set(record.volumeId, count + 1);
   };
+  const enqueue = createKeyedQueue();
+  /** Appends a changed record. Concurrent changes of one record are applied one after the other. */
+  const change = (volumeId: string, apply: (record: VolumeRecord) => VolumeRecord): Promise<void> =>
+    enqueue(volumeId, async () => {
+      const before = records.get(volumeId);
+      if (!before) return;
+      await addLine(apply(before));
+      // `keep` may have changed the record during the write.
+      records.set(volumeId, apply(records.get(volumeId) ?? before));
+    });
   return {
-    /** How many files were no records that can be read. */
     damagedCount: damaged.size,
-    /** All records but damaged ones. */
+    /** Lists all records except damaged ones. */
     all,
-    /** Those of volumes that are here, or on their way. */
+    /** Lists the records of volumes that are on this node or being staged. */
     here,
-    /** The volume's record; a damaged one is a `Problem`, since taking it for absent would lose what was done. */
+    /** Returns the volume's record. FAILED_PRECONDITION for a damaged one, since its volume may be mounted. */
     get(volumeId: string): VolumeRecord | undefined {
-      // A name of a file is a hash, which is not worth its cost where nothing is damaged.
+      // The hash of the file name is computed only if a record is damaged.
       const fault = damaged.size > 0 ? damaged.get(fileOf(volumeId)) : undefined;
       if (fault === undefined) return records.get(volumeId);
       throw preconditionProblem(
-        `the record of volume "${volumeId}" in "${fileOf(volumeId)}" is damaged: ${fault}`,
+        `the record of volume "${volumeId}" in "${fileOf(volumeId)}" is damaged: ${fault}; make sure that nothing of the volume is mounted or connected, remove the file, and restart the agent`,
       );
     },
-    /** Those of other volumes that hold on to their device: one that is down has none, unless a half-made filesystem is on it. */
+    /** Lists the records of other volumes that claim a device: all except volumes that are down without an mkfs mark. */
     othersThan: (volumeId: string): readonly VolumeRecord[] =>
       all().filter(other => other.volumeId !== volumeId && (!other.isDown || other.formatting)),
-    /** The id of a volume other than this one that is staged or published at the path. */
+    /** Returns the id of another volume that is staged or published at the path. */
     holderOf: (path: string, exceptVolumeId: string): string | undefined =>
       here().find(record => record.volumeId !== exceptVolumeId && pathsOf(record).includes(path))?.volumeId,
     /** Writes the record; durable on return. */
-    put: (record: VolumeRecord): Promise<void> => put(withConnection(record)),
-    /** Writes what of a recorded volume says nothing any more once the machine was down; it outlives the agent alone. */
-    note: (record: VolumeRecord): Promise<void> => note(withConnection(record)),
-    /** Keeps the record for this process alone, for what need not outlive it. */
-    keep: (record: VolumeRecord): void => void records.set(record.volumeId, withConnection(record)),
-    /** Notes what a recorded volume is connected as, where that is new. */
-    async noteConnection(volumeId: string, connection: Connection): Promise<void> {
+    async put(record: VolumeRecord): Promise<void> {
+      const connected = withConnection(record);
+      await replaceFile(connected);
+      records.set(record.volumeId, connected);
+    },
+    /** Appends a change that survives the agent but not always the machine; use it for facts that a reboot voids. */
+    async note(record: VolumeRecord): Promise<void> {
+      const connected = withConnection(record);
+      await addLine(connected);
+      records.set(record.volumeId, connected);
+    },
+    /** Adds or replaces a target path of a recorded volume. */
+    noteTarget: (volumeId: string, target: Target): Promise<void> =>
+      change(volumeId, record => ({ ...record, targets: [...targetsExcept(target.path, record), target] })),
+    /** Removes a target path in memory only: a recorded path without a mount has no effect. */
+    dropTarget(volumeId: string, path: string): void {
       const record = records.get(volumeId);
-      if (record && !isDeepStrictEqual(record.connection, connection)) await note({ ...record, connection });
+      if (record) records.set(volumeId, { ...record, targets: targetsExcept(path, record) });
+    },
+    /** Changes the record in memory only. */
+    keep: (record: VolumeRecord): void => void records.set(record.volumeId, withConnection(record)),
+    /** Records the connection of a volume if it changed. */
+    async noteConnection(volumeId: string, connection: Connection): Promise<void> {
+      if (!isDeepStrictEqual(records.get(volumeId)?.connection, connection))
+        await change(volumeId, record => ({ ...record, connection }));
     },
     async remove(volumeId: string): Promise<void> {
       await host.removeFile(fileOf(volumeId));
-      notes.delete(volumeId);
+      addedLines.delete(volumeId);
       records.delete(volumeId);
     },
   };
 }
 
-/** Where a volume is staged, and where it may be published. */
+/** Lists a volume's staging path and its target paths. */
 export function pathsOf({ stagingPath, targets }: VolumeRecord): readonly string[] {
   return [stagingPath, ...targets.map(({ path }) => path)];
 }
 
-/** The records by volume, and what is wrong with a file, by its path. */
-async function readAll(directory: string, host: Host, { log = silentLog, requireSound }: Opening) {
+function targetsExcept(path: string, { targets }: VolumeRecord): readonly Target[] {
+  return targets.filter(target => target.path !== path);
+}
+
+/** Reads the valid records by volume, and the faults of damaged ones by path. */
+async function readAll(directory: string, host: Host, { log = silentLog, requireSound }: OpenOptions) {
   const records = new Map<string, VolumeRecord>();
   const damaged = new Map<string, string>();
   for (const name of await host.list(directory)) {
     const path = `${directory}/${name}`;
     const isFile = ['file', 'filled'].includes(await host.kindOf(path));
     if (isFile && name.endsWith('.json.tmp')) await host.removeFile(path);
-    else if (!isFile || !name.endsWith('.json')) log.warn('this is no record of a volume', { path });
+    else if (!isFile || !name.endsWith('.json')) log.warn('this is not a record of a volume', { path });
     else {
       const record = readLast(name, (await host.readText(path)) ?? '', requireSound);
       if (typeof record !== 'string') records.set(record.volumeId, record);
@@ -149,8 +184,9 @@ async function readAll(directory: string, host: Host, { log = silentLog, require
   return { records, damaged };
 }
 
-async function write(path: string, record: VolumeRecord, save: Host['append']): Promise<void> {
-  const stored: Stored = { version: formatVersion, digest: digestOf(record), record };
+/** Writes a record with `save`; UNAVAILABLE if that fails. */
+export async function writeRecord(path: string, record: VolumeRecord, save: Host['append']): Promise<void> {
+  const stored: RecordLine = { version: formatVersion, digest: digestOf(record), record };
   try {
     await save(path, `${JSON.stringify(stored)}\n`);
   } catch (error) {
@@ -160,37 +196,39 @@ async function write(path: string, record: VolumeRecord, save: Host['append']): 
   }
 }
 
-/** The id's readable part, and a hash that tells apart what is not readable. */
-function fileNameOf(volumeId: string): string {
+/** Makes a file name of the id's readable part and a hash of the whole id. */
+export function fileNameOf(volumeId: string): string {
   const readable = volumeId.replaceAll(/[^A-Za-z0-9-]/g, '_').slice(0, 64);
   return `${readable}-${hash('sha256', volumeId).slice(0, 16)}.json`;
 }
 
-/** What a file holds; the digest tells a record that was damaged from one that was written. */
-type Stored = { readonly version: number; readonly digest: string; readonly record: VolumeRecord };
+/** One line of a record file; the digest detects damage. */
+type RecordLine = { readonly version: number; readonly digest: string; readonly record: VolumeRecord };
 
-/** The record that a file holds, or what is wrong with it: of sound lines the last one, since a crash may have torn what was added. */
-function readLast(name: string, text: string, requireSound: Opening['requireSound']) {
+/**
+ * Returns the record in a file's last valid line, or the fault of its first line. A crash may have torn appended lines.
+ */
+export function readLast(name: string, text: string, requireSound?: OpenOptions['requireSound']) {
   const [first = '', ...added] = text.trimEnd().split('\n');
   const record = readRecord(name, first, requireSound);
   if (typeof record === 'string') return record;
-  const noted = added.map(line => readRecord(name, line, requireSound));
-  return noted.findLast(one => typeof one !== 'string') ?? record;
+  const later = added.map(line => readRecord(name, line, requireSound));
+  return later.findLast(one => typeof one !== 'string') ?? record;
 }
 
-/** The record that a line holds, or what is wrong with it. */
+/** Returns the record in a line, or the line's fault. */
 function readRecord(
   name: string,
   text: string,
-  requireSound: Opening['requireSound'],
+  requireSound: OpenOptions['requireSound'],
 ): VolumeRecord | string {
   try {
-    const { version, digest, record }: Partial<Stored> = Object(JSON.parse(text));
+    const { version, digest, record }: Partial<RecordLine> = Object(JSON.parse(text));
     if (version !== formatVersion) return `it has version ${String(version)}`;
-    if (record === undefined || digest !== digestOf(record)) return 'it does not have its digest';
+    if (record === undefined || digest !== digestOf(record)) return 'it does not match its digest';
     const fault = findRecordFault(record, members);
     if (fault !== undefined) return fault;
-    if (fileNameOf(record.volumeId) !== name) return 'it is that of another volume';
+    if (fileNameOf(record.volumeId) !== name) return 'it belongs to another volume';
     requireSound?.(record);
     return record;
   } catch (error) {
@@ -200,4 +238,15 @@ function readRecord(
 
 function digestOf(record: VolumeRecord): string {
   return hash('sha256', JSON.stringify(record));
+}
+
+/** The record of a staged volume. It may hold data from now on, so no mark may allow an mkfs. */
+export function withoutMarks(record: VolumeRecord): VolumeRecord {
+  const { formatting: _, isUnfinished: __, ...unmarked } = record;
+  return unmarked;
+}
+
+/** Returns true for a volume whose last stage ended well, and that has not been taken down since. */
+export function isStaged(record: VolumeRecord): boolean {
+  return !record.isDown && !record.isUnfinished;
 }

@@ -1,6 +1,7 @@
+import type { Log } from '../../src/lib/log.ts';
 import type { Filesystem } from '../filesystem.ts';
 import type { Host } from '../host.ts';
-import type { Unmounting } from '../host/mount.ts';
+import type { UnmountPolicy } from '../host/mount.ts';
 import type { ObservePhase } from '../host/phases.ts';
 import type { Watch } from '../host/stuck-commands.ts';
 import type { Cache } from '../state/cache.ts';
@@ -8,17 +9,18 @@ import type { Records } from '../state/records.ts';
 import type { Base } from './target-path.ts';
 import type { Trust } from './trust.ts';
 
-/** What the work on every volume shares. */
+/** The parts of the agent that the work on every volume shares. */
 export type Agent = {
   readonly host: Host;
   readonly records: Records;
+  readonly log: Log;
   readonly cache: Cache;
   readonly watch: Watch;
-  readonly unmounting: Unmounting;
+  readonly unmounting: UnmountPolicy;
   readonly base: Base;
   readonly trust: Trust;
-  /** What a blank volume is formatted with when no filesystem is asked for. */
+  /** The filesystem of a blank volume whose request names none. */
   readonly defaultFilesystem: Filesystem;
-  /** Measures the phases of its work; undefined where nobody does. */
+  /** Measures the phases of the work, if metrics are on. */
   readonly observePhase?: ObservePhase | undefined;
 };

@@ -1,90 +1,119 @@
 import type { Mount } from '../../src/lib/linux/mountinfo.ts';
-import type { Device, Judgement, Secrets } from '../connector.ts';
+import type { Connection, Device, Judgement, Secrets } from '../connector.ts';
 
-/** What one volume is on this node: a filesystem on a device, a raw device, or a share; chosen once for a request. */
+/** The way one volume is used on this node: as a filesystem on a device, a raw device, or a share. Chosen once per request. */
 export interface Carrier {
-  /** True when a staged volume is mounted at its staging path, and false when it is connected alone. */
+  /** True if staging mounts the volume at its staging path; false if it only connects the volume. */
   readonly isMounted: boolean;
-  /** True when the machine connects the volume by itself, as it does a disk that a hypervisor gives it. */
+  /** Present if the volume's server may refuse root, so that the agent has to ask it. */
+  readonly maySquashRoot?: true;
+  /** True if the machine connects the volume without the agent, such as a disk that a hypervisor plugs in. */
   readonly isSelfConnecting: boolean;
-  /** INVALID_ARGUMENT when a volume of its kind cannot be used, or made, as was asked for. */
+  /** INVALID_ARGUMENT if the request does not fit a volume of this kind. */
   requireUsable(): void;
-  /** True when the block device with this number is the volume's now, as it is connected; absent where it has none. */
+  /** True if the block device with this number is the volume's connected device; absent for a share. */
   ownsDevice?(number: string): Promise<boolean>;
-  /** Begins to read what can be read before the volume is connected, beside its record being written; absent where nothing can. */
+  /** Starts reading the volume's content before it is connected, while its record is written; absent if that is impossible. */
   lookAhead?(): void;
-  /** Connects the volume, which is proved to be this one; run again it finds the same. */
-  connect(secrets: Secrets): Promise<Connected>;
-  /** Does what comes after the mount, for a volume that is mounted already; absent where nothing does. */
+  /** Connects the volume and proves its identity. Safe to run again: it returns the same device. */
+  connect(secrets: Secrets): Promise<ConnectedVolume>;
+  /** Runs the steps after the mount for a volume that is mounted already; absent if there are none. */
   finish?(mount: Mount, secrets: Secrets): Promise<Device>;
-  /** Begins to disconnect a volume that is being unmounted; `disconnect` follows. Absent where nothing can be begun. */
+  /**
+   * Cuts a mounted volume off from its storage, so that no data in memory is written and all later requests to it fail.
+   * FAILED_PRECONDITION if the volume cannot be cut off. The unmount and `disconnect` follow.
+   */
+  cutOff(mounts: readonly Mount[]): Promise<void>;
+  /**
+   * Thaws the filesystem at the staging path if a program, such as a killed backup, left it frozen. Absent for volumes that
+   * cannot be frozen.
+   */
+  thaw?(): Promise<void>;
+  /** See `isFrozen` of `format/frozen.ts`. Absent for volumes that cannot be frozen. */
+  isFrozen?(mayWait: boolean): Promise<boolean>;
+  /** Starts to disconnect the volume while it is unmounted; `disconnect` follows. Absent if that has no early step. */
   releaseAfterUse?(): Promise<void>;
-  /** Disconnects the volume, which is mounted nowhere; what another volume has by now stays. */
+  /** Disconnects the volume, which is mounted nowhere. A device that belongs to another volume by now stays. */
   disconnect(): Promise<void>;
-  /** What a mount shows: the volume, something else, or what is left of one that is gone. */
+  /** Judges whether a mount shows the volume, something else, or a leftover of the volume. */
   judge(mount: Mount): Promise<Judgement>;
-  /** What is bound to a target path; FAILED_PRECONDITION when it is not there any more. */
+  /** Finds the source of the bind mounts at target paths; FAILED_PRECONDITION if it is gone. */
   findSource(mounts: readonly Mount[]): Promise<Source>;
-  /** What is known of the volume at one of its paths; undefined when it is not there. */
-  locate(at: At): Promise<Located | undefined>;
-  /** What is wrong with the volume by what the kernel holds in memory: nothing on the volume is read. */
+  /** True if a mount forbids writing, by its options or by its device. */
+  isReadonly(mount: Mount): Promise<boolean>;
+  /** Finds the volume at one of its paths; undefined if it is not there. */
+  locate(at: LocateRequest): Promise<LocatedVolume | undefined>;
+  /** Lists the volume's faults as far as the kernel knows them; reads nothing from the volume. */
   examine(at: { readonly path: string; readonly mounts: readonly Mount[] }): Promise<readonly VolumeFault[]>;
-  /** True when the volume outlived a restart of the machine, though nothing of it is mounted; `disks` are all that there are. */
+  /** True if the unmounted volume is still connected and so outlived a restart; `disks` lists all disks. */
   isHere(disks: readonly NamedDisk[]): Promise<boolean>;
 }
 
-/** A volume that is connected. */
-export type Connected = {
-  /** A share has none. */
+export type ConnectedVolume = {
+  /** Absent for a share. */
   readonly device?: Device;
-  /**
-   * Makes what is to be used ready: opens a device that is encrypted, proves one blank before anything is made on it, checks
-   * and grows a filesystem that is there.
-   */
-  prepare(): Promise<Prepared>;
+  /** Opens an encrypted device, proves a device blank before formatting it, checks and grows an existing filesystem. */
+  prepare(): Promise<PreparedVolume>;
 };
 
-/** A volume that can be used. */
-export type Prepared = {
-  /** The device that is used, decrypted where that is needed; a share has none. */
+/** A volume that is ready to be mounted or bound. */
+export type PreparedVolume = {
+  /** The device for users, above any encryption; absent for a share. */
   readonly device?: Device;
-  /** Mounts it at its staging path, as large as its device; absent where nothing is mounted. */
+  /** Mounts the volume at its staging path and grows its filesystem to the device; absent for a raw device. */
   mount?(): Promise<void>;
 };
 
-/** What is bound to the target path. */
+/** The source of the bind mounts at target paths. */
 export type Source = {
   readonly path: string;
-  /** Nobody can write to it. */
   readonly readonly: boolean;
-  /** A mount at which it is bound already, though it may not be recorded; absent for what is mounted, see `findUses`. */
+  /**
+   * Makes a read-only device over the source and passes it to `note`; removes the device if `note` fails. Absent for a
+   * read-only source, and if a read-only mount is enough to forbid writing.
+   */
+  openView?(note: (view: Connection) => Promise<void>): Promise<Connection>;
+  /** Finds an existing bind mount of a raw device, recorded or not. For a mounted volume `findUses` does so. */
   findUse?(mounts: readonly Mount[]): Promise<Mount | undefined>;
 };
 
-/** A path of the volume; `isAlone` says that nothing else is done with it meanwhile, so that its device may be connected. */
-export type At = { readonly path: string; readonly mounts: readonly Mount[]; readonly isAlone: boolean };
+/** A path of the volume; `isAlone`: no other work on the volume runs meanwhile, so its device may be connected. */
+export type LocateRequest = {
+  readonly path: string;
+  readonly mounts: readonly Mount[];
+  readonly isAlone: boolean;
+};
 
-/** A volume that is where it was said to be. */
-export type Located = {
-  /** The size of its device in bytes, as the kernel sees it now; of a share, what it has by its attachment. */
+/** The operations on a volume that was found at a path. */
+export type LocatedVolume = {
+  /** Returns the size of the device in bytes, as the kernel sees it now; for a share the size in its attachment. */
   readBytes(): Promise<number>;
-  /** Has the kernel see the device's new size and returns it; UNAVAILABLE while it is less than required. */
+  /** Makes the kernel see the device's new size and returns it; UNAVAILABLE while it is less than required. */
   growDevice(requiredBytes: number): Promise<number>;
-  /** Has the filesystem use all of its device; absent where there is none to grow. */
+  /** Grows the filesystem to its whole device; absent if the agent does not manage a filesystem. */
   growFilesystem?(): Promise<void>;
 };
 
 /** A block device by its name below /dev and its number. */
 export type NamedDisk = { readonly name: string; readonly number: string };
 
-/** Something that is wrong with a volume (CSI spec, "VolumeHealth"). */
+/** A fault of a volume (CSI spec, "VolumeHealth"). */
 export type VolumeFault = {
   readonly status: 'DEGRADED' | 'INACCESSIBLE';
-  readonly reason: 'DeviceGone' | 'NotMounted' | 'ForeignMount' | 'Hung' | 'ReadFailed' | 'TurnedReadOnly';
+  readonly reason:
+    | 'DeviceGone'
+    | 'NotMounted'
+    | 'ForeignMount'
+    | 'Hung'
+    | 'Frozen'
+    | 'ReadFailed'
+    | 'TurnedReadOnly'
+    | 'NotGrown'
+    | 'RootRefused';
   readonly message: string;
 };
 
-/** The fault of a volume that cannot be used. */
+/** Makes the fault of a volume that cannot be used. */
 export function inaccessible(reason: VolumeFault['reason'], message: string): VolumeFault {
   return { status: 'INACCESSIBLE', reason, message };
 }

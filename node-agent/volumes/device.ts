@@ -1,9 +1,9 @@
 import type { Protocol } from '../../src/api/attachment.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { poll } from '../../src/lib/concurrency.ts';
-import type { Mount } from '../../src/lib/linux/mountinfo.ts';
+import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Connection, Device, DeviceConnector, Judgement, Secrets } from '../connector.ts';
-import { closeMapping, findBelow, growMapping } from '../format/mapping.ts';
+import { closeMapping, cutOffMapping, findBelow, growMapping } from '../format/mapping.ts';
 import { withoutPassphrases } from '../format/passphrases.ts';
 import type { Host } from '../host.ts';
 import { findUser } from '../host/disk-use.ts';
@@ -12,9 +12,9 @@ import { inPhase } from '../host/phases.ts';
 import { readLine } from '../host/sysfs.ts';
 import type { VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
-import type { Located, NamedDisk } from './carrier.ts';
+import type { LocatedVolume, NamedDisk } from './carrier.ts';
 
-/** A volume that is a device, mounted or not, and what connects it. */
+/** A volume that is a device, mounted or not, with its connector. */
 export type DeviceVolume = {
   readonly agent: Agent;
   readonly record: VolumeRecord;
@@ -23,7 +23,7 @@ export type DeviceVolume = {
 
 const growth = { everyMs: 100, timeoutMs: 2_000 };
 
-/** What every volume has that is a device. */
+/** Makes the carrier members that all volumes on devices share. */
 export function deviceMembers(volume: DeviceVolume) {
   const { agent, connector, record } = volume;
   const { attachment, volumeId } = record;
@@ -39,6 +39,14 @@ export function deviceMembers(volume: DeviceVolume) {
       const connection = connector.releaseAfterUse && (await findConnection(volume));
       if (connection) await connector.releaseAfterUse?.(connection, agent.host);
     },
+    async cutOff(mounts: readonly Mount[]): Promise<void> {
+      const mount = topMount(mounts, record.stagingPath);
+      const number = mount && (await deviceNumberOf(mount, agent.host));
+      // An unmounted volume has no data in memory, and a device that is gone is cut off already.
+      if ((await agent.host.readText(`/sys/dev/block/${number}/dev`)) === undefined) return;
+      if (isEncrypted(volume)) await cutOffMapping(attachment, agent.host);
+      else await connector.cutOff(attachment, agent.host, others);
+    },
     disconnect: () =>
       inPhase(agent, 'disconnect', async () => {
         if (isEncrypted(volume)) await closeMapping(attachment, agent.host);
@@ -51,8 +59,9 @@ export function deviceMembers(volume: DeviceVolume) {
 }
 
 /**
- * Connects a volume's device as it is, encrypted or not, with the secrets of the call that asks, and notes which use of its device
- * number this is; what `meanwhile` begins runs beside that. FAILED_PRECONDITION while it is connected as a device that is not the volume any more.
+ * Connects a volume's device without decrypting it, and records the device's sequence number so that it can be recognized
+ * later; `meanwhile` starts other work beside that. FAILED_PRECONDITION while the volume is still connected as a device that
+ * is no longer the volume.
  */
 export function connectDevice(
   volume: DeviceVolume,
@@ -72,23 +81,25 @@ export function connectDevice(
     meanwhile?.(device);
     const diskseq = await readDiskseq(device.number, host);
     if (diskseq === undefined) return device;
-    const { path, number } = device;
-    if (connector.release)
-      await records.noteConnection(volumeId, { path, number, use: await useOf(diskseq, host) });
+    if (connector.release) await records.noteConnection(volumeId, await toConnection(device, host));
     return { ...device, diskseq };
   });
 }
 
-/** What the volume was connected as, if that device has been the same since; undefined where that is not recorded. */
+/** Returns the recorded connection if its device has been the same since; undefined otherwise. */
 async function findConnection({ agent, record }: DeviceVolume): Promise<Connection | undefined> {
   const { connection } = agent.records.get(record.volumeId) ?? {};
-  const isSame = connection && (await readUse(connection.number, agent.host)) === connection.use;
-  return isSame ? connection : undefined;
+  return connection && (await isStill(connection, agent.host)) ? connection : undefined;
+}
+
+/** True while no other device has had the connected device's number. */
+export async function isStill({ number, use }: Connection, host: Host): Promise<boolean> {
+  return (await readUse(number, host)) === use;
 }
 
 /**
- * UNAVAILABLE unless the device is the volume's, and has been without a break since it was connected: another disk that
- * takes the number in between leaves another sequence number behind, even when it is gone again.
+ * UNAVAILABLE unless the device has been the volume's without a break since it was connected. A disk that takes the number
+ * in between changes the sequence number, even if it is gone again.
  */
 export async function requireStillConnected(volume: DeviceVolume, device: Device): Promise<void> {
   const { agent, record } = volume;
@@ -96,21 +107,21 @@ export async function requireStillConnected(volume: DeviceVolume, device: Device
   const isSame = diskseq === undefined || (await readDiskseq(number, agent.host)) === diskseq;
   const isOwn = below === undefined ? ownsConnected : owns;
   if (isSame && (await isOwn(volume, number))) return;
-  throw unavailableProblem(`device "${path}" is no longer volume "${record.volumeId}"`);
+  throw unavailableProblem(`device "${path}" is no longer volume "${record.volumeId}"; try again`);
 }
 
-/** True when the block device with this number is the volume's now, as it is used: what is encrypted, decrypted. */
+/** True if the block device with this number is the one that the volume's users see: decrypted, if it is encrypted. */
 export async function owns(volume: DeviceVolume, number: string): Promise<boolean> {
   const connected = await findConnected(volume, number);
   return connected !== undefined && ownsConnected(volume, connected);
 }
 
-/** True when the block device with this number is the volume's now, as it is connected. */
+/** True if the block device with this number is the volume's connected device, below any encryption. */
 function ownsConnected({ agent, record, connector }: DeviceVolume, number: string): Promise<boolean> {
   return connector.owns(record.attachment, number, agent.host);
 }
 
-/** The number of the connected device behind the one that is used; undefined where that is none of the volume's. */
+/** Returns the number of the connected device below a used one; undefined if the used one is not the volume's. */
 async function findConnected(volume: DeviceVolume, number: string): Promise<string | undefined> {
   if (!isEncrypted(volume)) return number;
   return (await findBelow(volume.record.attachment, number, volume.agent.host))?.number;
@@ -120,27 +131,31 @@ function isEncrypted({ record }: DeviceVolume): boolean {
   return record.attachment.encryption !== undefined;
 }
 
-/** The number of the volume's device, when the mount shows that, or undefined when it shows anything else. */
+/** Returns the device number of the mount if that device is the volume's; undefined otherwise. */
 export async function findOwnNumber(volume: DeviceVolume, mount: Mount): Promise<string | undefined> {
   const number = await deviceNumberOf(mount, volume.agent.host);
   return number !== undefined && (await owns(volume, number)) ? number : undefined;
 }
 
-/** What a mount shows: the volume's device, something else, or a leftover: a device that is gone, or is not the volume any more. */
+/** Judges whether a mount shows the volume's device, something else, or a leftover: a device that is gone or was replaced. */
 async function judge(volume: DeviceVolume, mount: Mount): Promise<Judgement> {
+  const number = await deviceNumberOf(mount, volume.agent.host);
+  return number === undefined ? 'foreign' : judgeDevice(volume, number);
+}
+
+/** Judges, as `judge` does, the device that has or had a number; a removed device may be given by its name. */
+export async function judgeDevice(volume: DeviceVolume, number: string): Promise<Judgement> {
   const { agent, record, connector } = volume;
-  const number = await deviceNumberOf(mount, agent.host);
-  if (number === undefined) return 'foreign';
   if (await owns(volume, number)) return 'own';
   const isLeft =
-    (await showsGoneDevice(mount, agent.host)) ||
+    (await agent.host.readText(`/sys/dev/block/${number}/dev`)) === undefined ||
     (await findConnection(volume))?.number === number ||
     (isEncrypted(volume) && (await findBelow(record.attachment, number, agent.host)) !== undefined) ||
     (await connector.isLeftover?.(record.attachment, number, agent.host));
   return isLeft ? 'stale' : 'foreign';
 }
 
-/** True when one of the disks is the volume's, and in use where that is asked. */
+/** True if one of the disks is the volume's and, with `inUse`, is in use. */
 export async function isHere(volume: DeviceVolume, disks: readonly NamedDisk[], inUse: boolean) {
   if (volume.record.connection) return (await findConnection(volume)) !== undefined;
   for (const disk of disks) {
@@ -150,14 +165,8 @@ export async function isHere(volume: DeviceVolume, disks: readonly NamedDisk[], 
   return false;
 }
 
-/** True when a mount shows a block device that is not there any more. */
-async function showsGoneDevice(mount: Mount, host: Host): Promise<boolean> {
-  const number = await deviceNumberOf(mount, host);
-  return number !== undefined && (await host.readText(`/sys/dev/block/${number}/dev`)) === undefined;
-}
-
-/** A volume's device by its number, which was proved to be the volume's. */
-export function locateDevice(volume: DeviceVolume, number: string): Located {
+/** Makes the size operations on a device; the caller has proved that its number is the volume's. */
+export function locateDevice(volume: DeviceVolume, number: string): LocatedVolume {
   const { host } = volume.agent;
   return {
     readBytes: () => readSizeBytes(number, host),
@@ -187,18 +196,26 @@ async function growConnected(
   const isLarge = async () => (sizeBytes = await readSizeBytes(number, host)) >= requiredBytes || undefined;
   if (await poll(isLarge, growth)) return sizeBytes;
   throw unavailableProblem(
-    `the device of volume "${volumeId}" has ${sizeBytes} bytes and not yet the ${requiredBytes} asked for`,
+    `the device of volume "${volumeId}" has ${sizeBytes} bytes and not yet the required ${requiredBytes}; try again once the storage has grown it`,
   );
 }
 
-/** The size of a block device in bytes, as the kernel sees it now; a device that is missing is UNAVAILABLE. */
+/** Returns the size of a block device in bytes, as the kernel sees it now; UNAVAILABLE if the device is missing. */
 export async function readSizeBytes(number: string, host: Host): Promise<number> {
   const sectors = await host.readText(`/sys/dev/block/${number}/size`);
   if (sectors === undefined) throw unavailableProblem(`device ${number} is missing`);
   return Number(sectors) * 512;
 }
 
-/** Which use of a device number this is, after a reboot too. */
+/** Describes a device so that it can be recognized later. Kernels without sequence numbers cannot recognize it. */
+export async function toConnection(
+  { path, number }: Pick<Device, 'path' | 'number'>,
+  host: Host,
+): Promise<Connection> {
+  return { path, number, use: await useOf((await readDiskseq(number, host)) ?? '', host) };
+}
+
+/** Reads an identifier of the device that has a number now; the identifier stays unique across reboots. */
 async function readUse(number: string, host: Host): Promise<string | undefined> {
   const diskseq = await readDiskseq(number, host);
   return diskseq === undefined ? undefined : useOf(diskseq, host);
@@ -208,7 +225,7 @@ async function useOf(diskseq: string, host: Host): Promise<string> {
   return `${await readLine('/proc/sys/kernel/random/boot_id', host)} ${diskseq}`;
 }
 
-/** Which use of its number a device is; kernels before 5.15 count none, and partitions have none. */
+/** Reads a device's sequence number; undefined on kernels before 5.15 and for partitions. */
 export async function readDiskseq(number: string, host: Host): Promise<string | undefined> {
   return (await host.readText(`/sys/dev/block/${number}/diskseq`))?.trim();
 }

@@ -1,19 +1,27 @@
+import { withinTime } from '../../src/lib/concurrency.ts';
 import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import { pathsOf, type VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
 import { inaccessible, type VolumeFault } from './carrier.ts';
 import { carrierOf } from './carriers/index.ts';
+import { describeFrozen } from '../format/frozen.ts';
 import { soonMs, type Readings } from '../host/readings.ts';
-import { requireHere } from './request-checks.ts';
+import { isMountedReadonly, requireHere } from './request-checks.ts';
 
-/** Which volume; the paths are `''` where the caller does not know them. */
+/** Maximum run time of a command that waits for a server, in milliseconds. */
+const serverTimeoutMs = 5_000;
+
+/** A volume to examine; a path is `''` if the caller does not know it. */
 type HealthRequest = {
   readonly volumeId: string;
   readonly publishPath: string;
   readonly stagingPath: string;
 };
 
-/** What is wrong with a volume, within a second; NOT_FOUND when it is not on this node, or not at the paths given. */
+/**
+ * Lists the faults of a volume, within four seconds; NOT_FOUND if it is not on this node or not at the given paths. Runs only
+ * one command at a time on the volume, since each could hang.
+ */
 export async function examine(
   agent: Agent,
   readings: Readings,
@@ -22,19 +30,51 @@ export async function examine(
   const given = [publishPath, stagingPath].filter(path => path !== '');
   const record = requireHere(agent.records, volumeId, given);
   const path = publishPath === '' ? record.stagingPath : publishPath;
-  const carrier = carrierOf(agent, record);
+  const operation = 'NodeGetVolumeHealth';
+  const host = agent.watch.hostFor(volumeId, operation, agent.host);
+  const carrier = carrierOf({ ...agent, host }, record);
   const faults = await carrier.examine({ path, mounts: await agent.host.mounts() });
   const isLost = faults.some(({ status }) => status === 'INACCESSIBLE');
   if (!carrier.isMounted || isLost) return faults;
-  // A filesystem that was shut down still reports its size, but does not list its root. NFS answers from its cache whatever
-  // it may, the inode's number always: the time of its last change it must ask for.
+  // A filesystem that was shut down still reports its size, but does not list its root. An NFS client answers as much as it
+  // can from its cache, and always the inode's number, but must ask the server for the time of the last change.
   const args = ['--cached=never', '--format', '%i %Z', '--', path];
-  const operation = 'NodeGetVolumeHealth';
   const answer = await readings({ volumeId, operation, command: 'stat', args, answerMs: soonMs });
-  return 'fault' in answer ? [...faults, inaccessible(answer.fault, answer.message)] : faults;
+  if ('fault' in answer) return [...faults, inaccessible(answer.fault, answer.message)];
+  if (await checkRootAccess(agent, record, path)) return [...faults, rootRefusedFault(volumeId)];
+  // A volume is not frozen just because the look at it failed.
+  if (!(await carrier.isFrozen?.(true).catch(() => false))) return faults;
+  return [...faults, { status: 'DEGRADED', reason: 'Frozen', message: describeFrozen(record) }];
 }
 
-/** What is wrong with the storage behind this node (CSI spec, "NodeGetStorageHealth"): volumes whose commands cannot even be killed. */
+/**
+ * Asks whether root may read, write and enter the directory of a share, and returns true if its server refuses (as with
+ * `root_squash`). Remembers the answer for the metrics. Without an answer within a second, the last one stands.
+ */
+export async function checkRootAccess(agent: Agent, record: VolumeRecord, path: string): Promise<boolean> {
+  const { host, watch, cache } = agent;
+  const { volumeId } = record;
+  if (!carrierOf(agent, record).maySquashRoot || watch.stuck(volumeId)) return false;
+  const needs = ['-readable', '-executable', ...(isMountedReadonly(record) ? [] : ['-writable'])];
+  const lacks = needs
+    .map(need => `! ${need}`)
+    .join(' -o ')
+    .split(' ');
+  const args = [path, '-maxdepth', '0', '(', ...lacks, ')', '-print'];
+  const own = watch.hostFor(volumeId, 'NodeGetVolumeHealth', host);
+  const answer = (await withinTime(own.run('find', args, { timeoutMs: serverTimeoutMs }), soonMs))?.value;
+  if (answer?.status !== 0) return cache.rootRefused.has(volumeId);
+  if (answer.stdout === '') cache.rootRefused.delete(volumeId);
+  else cache.rootRefused.add(volumeId);
+  return answer.stdout !== '';
+}
+
+function rootRefusedFault(volumeId: string): VolumeFault {
+  const message = `the server of volume "${volumeId}" does not let root use its directory (root_squash): only pods of a user that it admits can use it, and kubelet cannot give it to a group (fsGroup)`;
+  return { status: 'DEGRADED', reason: 'RootRefused', message };
+}
+
+/** Lists the faults of this node's storage (CSI spec, "NodeGetStorageHealth"): volumes with commands that cannot be killed. */
 export function examineStorage({ watch }: Agent) {
   const hung = watch.hung();
   if (hung.length === 0) return [];
@@ -45,8 +85,8 @@ export function examineStorage({ watch }: Agent) {
 }
 
 /**
- * The reasons of the faults of all volumes here, by mountinfo, by what the kernel says of their devices, and by their last
- * reading. No volume is read for it, and no command is run but to ask a virtio disk for its serial number, once.
+ * Lists the reasons of the faults of all volumes on this node: by mountinfo, by the kernel's view of their devices, and by
+ * their last reading. Reads no volume, and runs no command except one for the serial number of each new virtio disk.
  */
 export async function examineAll(agent: Agent) {
   const { host, records, watch, cache } = agent;
@@ -56,18 +96,18 @@ export async function examineAll(agent: Agent) {
     here.map(async record => {
       const { volumeId } = record;
       const look = async () => carrierOf(agent, record).examine({ path: record.stagingPath, mounts });
-      // A device that cannot be looked at hides no other volume.
+      // One unreadable device must not hide the faults of the other volumes.
       const seen = await look().catch(() => [{ reason: 'ReadFailed' as const }]);
       const read = watch.stuck(volumeId) ? 'Hung' : cache.faults.get(volumeId);
-      return {
-        volumeId,
-        faults: [...new Set([...seen.map(({ reason }) => reason), ...(read ? [read] : [])])],
-      };
+      const frozen = cache.frozen.has(volumeId) ? 'Frozen' : undefined;
+      const refused = cache.rootRefused.has(volumeId) ? 'RootRefused' : undefined;
+      const reasons = [...seen.map(({ reason }) => reason), read, frozen, refused];
+      return { volumeId, faults: [...new Set(reasons.filter(reason => reason !== undefined))] };
     }),
   );
 }
 
-/** A record alone may be of a volume that is being staged, or whose mkfs was interrupted. */
+/** True unless the volume only has a record, as while it is being staged or after an interrupted mkfs. */
 function isUsed(record: VolumeRecord, mounts: readonly Mount[]): boolean {
   return record.device !== undefined || pathsOf(record).some(path => topMount(mounts, path));
 }

@@ -7,27 +7,26 @@ import type { Agent } from './agent.ts';
 import type { Carrier } from './carrier.ts';
 import { isMountedReadonly } from './request-checks.ts';
 
-/** FAILED_PRECONDITION for a mount of something else than the volume; what is left of the volume is no such thing. */
+/** FAILED_PRECONDITION if a mount is neither the volume nor a leftover of it. */
 export async function requireNotForeign(carrier: Carrier, mount: Mount, volumeId: string): Promise<void> {
   if ((await carrier.judge(mount)) === 'foreign') throw foreignProblem(mount, volumeId);
 }
 
-/** The problem that a path holds something else than the volume. */
 export function foreignProblem(mount: Mount, volumeId: string): Problem {
   return preconditionProblem(`"${mount.path}" holds ${describe(mount)}, which is not volume "${volumeId}"`);
 }
 
-/** True when the kernel turned a writable filesystem read-only after an error: `ro`, or `emergency_ro` of a later ext4. */
+/** True if the kernel turned a writable filesystem read-only after an error: `ro`, or `emergency_ro` of newer ext4. */
 export function isTurnedReadonly(record: VolumeRecord, { superOptions }: Mount): boolean {
   const isTurned = superOptions.includes('ro') || superOptions.includes('emergency_ro');
   return isTurned && !isMountedReadonly(record);
 }
 
-/** Flags that mountinfo shows for a mount as they were given. */
+/** Mount flags that mountinfo shows exactly as they were given. */
 const visibleFlags: ReadonlySet<string> = new Set(['nosuid', 'nodev', 'noexec', 'noatime', 'nodiratime']);
 
-/** True when a mount has the context and the flags that the record asks for: a bind that was interrupted may lack them. */
-export function isAsAsked(mount: Mount, record: VolumeRecord): boolean {
+/** True if a mount has the SELinux context and the flags of the record; after an interrupted bind they may be missing. */
+export function isAsRequested(mount: Mount, record: VolumeRecord): boolean {
   const { options } = mount;
   const wanted = (record.capability.mountFlags ?? []).filter(flag => visibleFlags.has(flag));
   return (
@@ -38,8 +37,8 @@ export function isAsAsked(mount: Mount, record: VolumeRecord): boolean {
 }
 
 /**
- * The mounts below kubelet's directory that show what is staged, or a part of it; none where another volume may be theirs,
- * as with volumes that are one share or lie in one another: mountinfo does not tell whose such a mount is.
+ * Lists the mounts below kubelet's directory that show the staged volume or a part of it. Returns none if another volume may
+ * own them, as with two volumes of one share or inside each other: mountinfo cannot tell them apart.
  */
 export function findUses(
   { base, records }: Agent,
@@ -56,7 +55,7 @@ export function findUses(
   return elsewhere.filter(mount => isPartOf(mount, staged));
 }
 
-/** True when the mount shows a part of what the other one shows, or all of it. */
+/** True if the first mount shows the same tree as the second, or a part of that tree. */
 function isPartOf(mount: Mount, { device, root, source }: Mount): boolean {
   const isSameSource = mount.source === source || mount.source.startsWith(`${source}/`);
   return mount.device === device && isSameSource && isAtOrBelow(mount.root, root);

@@ -1,32 +1,37 @@
 import { dirname } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Attachment } from '../../src/api/attachment.ts';
 import { invalidProblem, preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
 import { mountsAt, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
-import { isLoopOver } from '../connectors/index.ts';
-import { deviceNumberOf, mountAndSee, unmountAll } from '../host/mount.ts';
+import { closeView, type ReadonlyView } from '../connectors/index.ts';
+import { mountAndSee, unmountAll } from '../host/mount.ts';
 import { inPhase } from '../host/phases.ts';
-import type { Target, VolumeRecord } from '../state/records.ts';
+import { isStaged, type Target, type VolumeRecord } from '../state/records.ts';
+import { requireAbandoned } from './abandoned.ts';
 import type { Agent } from './agent.ts';
 import type { Source } from './carrier.ts';
 import { carrierOf, volumeOf, type Volume } from './carriers/index.ts';
+import { closeRecorded, viewsAt } from './carriers/read-only-views.ts';
 import { findUses, foreignProblem, isTurnedReadonly, requireNotForeign } from './mounts.ts';
 import { allowsManyTargets, differencesOf, factsOf } from './request-checks.ts';
 import { inDirectory, inspectPath, removeLeftover, requireUsable } from './target-path.ts';
-import { isBelowRoot, requireTrusted } from './trust.ts';
+import { requireTrusted } from './trust.ts';
 
-/** A staged volume, and where and how it shall be published. */
+/** A staged volume, its target path, and the way to publish it. */
 export type PublishRequest = {
   readonly volumeId: string;
   readonly stagingPath: string;
   readonly targetPath: string;
   readonly capability: Capability;
   readonly readonly: boolean;
+  readonly attachment: Pick<Attachment, 'attachmentId'>;
 };
 
 type UnpublishRequest = Pick<PublishRequest, 'volumeId' | 'targetPath'>;
 
-/** A volume that shall be bound to its target path, and what is mounted now. */
-type Publishing = Volume & {
+/** A publish request with the volume's carrier, the source of the bind, and the current mounts. */
+type PendingPublish = Volume & {
   readonly request: PublishRequest;
   readonly source: Source;
   readonly mounts: readonly Mount[];
@@ -45,7 +50,7 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   const source = await volume.carrier.findSource(mounts);
   const publishing = { ...volume, request, source, mounts };
   await requireOnlyTarget(publishing);
-  requireEnforceable(publishing);
+  requireWritable(publishing);
   const isThere = state.kind === 'mountpoint' && (await isPublished(publishing));
   const needed = volume.carrier.isMounted ? 'directory' : 'file';
   requireUsable(state, needed);
@@ -53,9 +58,16 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   if (isThere) return;
   await inDirectory(host, targetPath, at => (needed === 'file' ? host.makeFile(at) : host.makeDirectory(at)));
   await inPhase(agent, 'bind', () => bind(publishing));
+  await thawForgotten(publishing);
 }
 
-/** Undoes `publish` and removes the target path, whatever was left there; it never removes what holds data. */
+/** Thaws a filesystem that an earlier pod's backup left frozen, unless another pod uses it, whose backup may be running. */
+async function thawForgotten({ agent, record, carrier, mounts }: PendingPublish): Promise<void> {
+  const wasUnused = agent.cache.unused.delete(record.volumeId);
+  if (!wasUnused && findUses(agent, record, mounts).length === 0) await carrier.thaw?.();
+}
+
+/** Undoes `publish` and removes the target path; a path that holds data is FAILED_PRECONDITION and stays. */
 export async function unpublish(agent: Agent, { volumeId, targetPath }: UnpublishRequest): Promise<void> {
   const { host, records } = agent;
   const record = records.get(volumeId);
@@ -63,57 +75,46 @@ export async function unpublish(agent: Agent, { volumeId, targetPath }: Unpublis
   const before = await host.mounts();
   const given = { field: 'target_path', path: targetPath };
   let state = await inspectPath(agent, given, before);
+  let views: readonly ReadonlyView[] = [];
   if (state.kind === 'mountpoint') {
     const carrier = record && carrierOf(agent, record);
     for (const mount of mountsAt(before, targetPath))
       if (carrier) await requireNotForeign(carrier, mount, volumeId);
       else await requireAbandoned(agent, mount, volumeId);
+    views = await viewsAt(mountsAt(before, targetPath), host);
     state = await inspectPath(agent, given, await unmountAll(agent, targetPath, before));
   }
   await removeLeftover(host, state);
-  const others = record?.targets.filter(({ path }) => path !== targetPath) ?? [];
-  // Not written to disk: a target that is recorded but not mounted counts for nothing.
-  if (record && others.length < record.targets.length) records.keep({ ...record, targets: others });
+  for (const view of views) await closeView(view, host);
+  if (record) await closeRecorded(findTarget(record, targetPath)?.view, host);
+  records.dropTarget(volumeId, targetPath);
 }
 
 function requireStaged({ records }: Agent, request: PublishRequest): VolumeRecord {
   const { volumeId, stagingPath, targetPath } = request;
   if (targetPath === stagingPath)
-    throw invalidProblem(`target_path "${targetPath}" is the staging_target_path`);
+    throw invalidProblem(`target_path "${targetPath}" is also the staging_target_path; use two paths`);
   const record = records.get(volumeId);
-  if (record?.stagingPath === stagingPath && !record.isDown) return record;
-  throw preconditionProblem(`volume "${volumeId}" is not staged at "${stagingPath}"`);
+  if (record?.stagingPath !== stagingPath || !isStaged(record))
+    throw preconditionProblem(`volume "${volumeId}" is not staged at "${stagingPath}"`);
+  const { attachmentId } = request.attachment;
+  if (record.attachment.attachmentId === attachmentId) return record;
+  throw preconditionProblem(
+    `volume "${volumeId}" is staged with attachment "${record.attachment.attachmentId}" and not with "${attachmentId}"; stage it again`,
+  );
 }
 
-/** FAILED_PRECONDITION for a path at which another volume is used, or at which this one is staged. */
+/** FAILED_PRECONDITION for a path that another volume uses, and for this volume's staging path. */
 function requireNotOthers(
   { records }: Agent,
   record: VolumeRecord | undefined,
   { volumeId, targetPath }: UnpublishRequest,
 ): void {
   const isOwn = record?.targets.some(({ path }) => path === targetPath) === true;
-  const isStaged = record?.stagingPath === targetPath && !record.isDown;
-  const holder = isStaged ? volumeId : records.holderOf(targetPath, volumeId);
-  if (isStaged || (!isOwn && holder !== undefined))
+  const isStagingPath = record?.stagingPath === targetPath && !record.isDown;
+  const holder = isStagingPath ? volumeId : records.holderOf(targetPath, volumeId);
+  if (isStagingPath || (!isOwn && holder !== undefined))
     throw preconditionProblem(`target_path "${targetPath}" is in use for volume "${holder}"`);
-}
-
-/**
- * Without a record only what is provably left behind is taken down: the loop device of a file below a root that no record
- * names. That file has this device, or is deleted: the path alone may be one of another mount namespace. A damaged record may name it.
- */
-async function requireAbandoned(agent: Agent, mount: Mount, volumeId: string): Promise<void> {
-  const { host, records, trust } = agent;
-  if (records.damagedCount > 0)
-    throw preconditionProblem(
-      `"${mount.path}" may hold another volume than "${volumeId}": ${records.damagedCount} records of volumes on this node are damaged`,
-    );
-  const number = await deviceNumberOf(mount, host);
-  const backing = await host.readText(`/sys/dev/block/${number}/loop/backing_file`);
-  const path = backing?.replace(/\n$/, '').replace(/ \(deleted\)$/, '') ?? '';
-  const isRecorded = records.all().some(({ attachment }) => 'path' in attachment && attachment.path === path);
-  const mayBeAbandoned = !isRecorded && number !== undefined && isBelowRoot(trust, path);
-  if (!mayBeAbandoned || !(await isLoopOver(path, number, host))) throw foreignProblem(mount, volumeId);
 }
 
 function requireSame(record: VolumeRecord, request: PublishRequest, mounts: readonly Mount[]): void {
@@ -127,15 +128,15 @@ function requireSame(record: VolumeRecord, request: PublishRequest, mounts: read
   if (differences.length === 0) return;
   throw new Problem(
     published ? 'ALREADY_EXISTS' : 'FAILED_PRECONDITION',
-    `volume "${volumeId}" is ${published ? `published at "${targetPath}"` : 'staged'}: ${differences.join('; ')}`,
+    `volume "${volumeId}" is ${published ? `published at "${targetPath}"` : 'staged'} differently: ${differences.join('; ')}`,
   );
 }
 
 /**
- * FAILED_PRECONDITION for a volume that may have one path and has another, by its record or by what is mounted. A path that
- * has the volume already is no second one, and what its pod has from there, such as a part of it (subPath), neither.
+ * FAILED_PRECONDITION for a volume that may have only one target path and has another one, by its record or by the mounts.
+ * Mounts that the pod derives from the requested path, such as a subPath, do not count as another one.
  */
-async function requireOnlyTarget({ agent, record, request, source, mounts }: Publishing): Promise<void> {
+async function requireOnlyTarget({ agent, record, request, source, mounts }: PendingPublish): Promise<void> {
   const { volumeId, capability, targets } = record;
   if (allowsManyTargets(capability)) return;
   const { targetPath } = request;
@@ -145,34 +146,31 @@ async function requireOnlyTarget({ agent, record, request, source, mounts }: Pub
   const other = recorded ?? (isThere ? undefined : (used ?? (await source.findUse?.(mounts))));
   if (other)
     throw preconditionProblem(
-      `volume "${volumeId}" is published at "${other.path}" already, and ${capability.accessMode} allows one path`,
+      `volume "${volumeId}" is already published at "${other.path}", and ${capability.accessMode} allows one path`,
     );
 }
 
-/** FAILED_PRECONDITION for a writer of what the kernel made read-only, and for a reader that could write all the same. */
-function requireEnforceable({ record, carrier, request, source, mounts }: Publishing): void {
+/**
+ * FAILED_PRECONDITION for a writer if the kernel turned the filesystem read-only after an error. The pod then fails at its
+ * start and not at its first write.
+ */
+function requireWritable({ record, request, mounts }: PendingPublish): void {
   const { volumeId } = record;
-  // A kernel that meets an error makes the filesystem read-only; a writer gets an error at once.
   const staged = topMount(mounts, record.stagingPath);
   if (!request.readonly && staged && isTurnedReadonly(record, staged))
     throw preconditionProblem(
       `the ${staged.type} of volume "${volumeId}" turned read-only after an error; it is checked when the volume is next staged`,
     );
-  // Writes to a device node pass through a read-only bind.
-  if (request.readonly && !carrier.isMounted && !source.readonly)
-    throw preconditionProblem(
-      `block volume "${volumeId}" is attached writable, so that no read-only publish of it can be enforced; attach it read-only`,
-    );
 }
 
-/** True when the volume is at the target path as asked. A read-only publish that was interrupted is undone first. */
-async function isPublished(publishing: Publishing): Promise<boolean> {
+/** True if the target path shows the volume as requested. Undoes a read-only publish that was interrupted. */
+async function isPublished(publishing: PendingPublish): Promise<boolean> {
   const { agent, record, carrier, request, source, mounts } = publishing;
   const { targetPath: path, readonly } = request;
   const mount = topMount(mounts, path);
   if (!mount) return false;
   if ((await carrier.judge(mount)) !== 'own') throw foreignProblem(mount, record.volumeId);
-  const isReadonly = mount.options.includes('ro');
+  const isReadonly = await carrier.isReadonly(mount);
   if (isReadonly === (readonly || source.readonly)) return true;
   if (findTarget(record, path)?.readonly !== true)
     throw new Problem(
@@ -188,24 +186,36 @@ function findTarget({ targets }: VolumeRecord, path: string): Target | undefined
 }
 
 async function recordTarget({ records }: Agent, record: VolumeRecord, target: Target): Promise<void> {
-  if (findTarget(record, target.path)?.readonly === target.readonly) return;
-  const current = records.get(record.volumeId) ?? record;
-  const others = current.targets.filter(({ path }) => path !== target.path);
-  await records.note({ ...current, targets: [...others, target] });
+  const known = findTarget(record, target.path);
+  if (known?.readonly === target.readonly && (!target.view || isDeepStrictEqual(known.view, target.view)))
+    return;
+  await records.noteTarget(record.volumeId, target);
 }
 
-/** What a mount forbids, whatever its filesystem allows. */
-const ownOfMount: ReadonlySet<string> = new Set(['nosuid', 'nodev', 'noexec', 'nosymfollow']);
+/** Returns the path to bind: the volume's, or a recorded read-only view for a reader of a writable block volume. */
+async function chooseSource({ agent, record, request, source }: PendingPublish): Promise<string> {
+  const { targetPath: path, readonly } = request;
+  if (!readonly || !source.openView) return source.path;
+  // An interrupted publish may have left a view.
+  await closeRecorded(findTarget(record, path)?.view, agent.host);
+  const opened = await source.openView(view => recordTarget(agent, record, { path, readonly, view }));
+  return opened.path;
+}
 
-async function bind({ agent, carrier, request, source, mounts }: Publishing): Promise<void> {
+/** Options that belong to a mount and not to its filesystem. */
+const perMountOptions: ReadonlySet<string> = new Set(['nosuid', 'nodev', 'noexec', 'nosymfollow']);
+
+async function bind(publishing: PendingPublish): Promise<void> {
+  const { agent, carrier, request, mounts } = publishing;
   const { targetPath, readonly } = request;
-  const staged = carrier.isMounted ? topMount(mounts, source.path) : undefined;
-  const inherited = staged?.options.filter(option => ownOfMount.has(option)) ?? [];
+  const source = await chooseSource(publishing);
+  const staged = carrier.isMounted ? topMount(mounts, source) : undefined;
+  const inherited = staged?.options.filter(option => perMountOptions.has(option)) ?? [];
   const mount = await mountAndSee(agent.host, {
-    // Whoever makes a bind read-only gives it all its options anew.
+    // Making a bind read-only sets all of its options, so the inherited ones are given again.
     options: readonly ? ['bind', 'ro', ...inherited] : ['bind'],
-    source: source.path,
-    sourceDirectory: carrier.isMounted ? dirname(source.path) : undefined,
+    source,
+    sourceDirectory: carrier.isMounted ? dirname(source) : undefined,
     path: targetPath,
     shows: async shown => (await carrier.judge(shown)) === 'own',
   });

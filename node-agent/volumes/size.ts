@@ -1,27 +1,31 @@
 import { Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { SizeBounds } from '../../src/csi/request.ts';
+import { withinTime } from '../../src/lib/concurrency.ts';
 import { soonMs, type Readings } from '../host/readings.ts';
 import type { Usage } from '../state/cache.ts';
 import type { Agent } from './agent.ts';
 import { carrierOf } from './carriers/index.ts';
+import { checkRootAccess } from './health.ts';
 import { notHereProblem, requireHere } from './request-checks.ts';
 
-/** A volume, and one of the paths it is staged or published at. */
+/** A volume and one of its staged or published paths. */
 export type PathOfVolume = { readonly volumeId: string; readonly path: string };
 
 /**
- * Measures a volume at a path, or NOT_FOUND; where reading it hangs, the last good answer is given within a second. Where there
- * is none it is UNAVAILABLE in seconds: a command that is slow on a busy machine is waited for.
+ * Measures a volume at a path; NOT_FOUND if it is not there. If the reading hangs, returns the last good answer within a
+ * second. Without one it waits some seconds, since a busy machine may just be slow, and is then UNAVAILABLE.
  */
 export async function measure(agent: Agent, readings: Readings, at: PathOfVolume): Promise<Usage> {
   const { volumeId, path } = at;
   const { usages } = agent.cache;
-  const volume = await locate(agent, at, false);
+  const operation = 'NodeGetVolumeStats';
+  const host = agent.watch.hostFor(volumeId, operation, agent.host);
+  const volume = await locate({ ...agent, host }, at, false);
   if (!volume.isMounted) return { bytes: { total: await volume.readBytes() } };
   const last = usages.get(volumeId);
   const answer = await readings({
     volumeId,
-    operation: 'NodeGetVolumeStats',
+    operation,
     command: 'stat',
     args: ['--file-system', '--format', '%S %b %f %a %c %d', '--', path],
     ...(last && { answerMs: soonMs }),
@@ -32,12 +36,20 @@ export async function measure(agent: Agent, readings: Readings, at: PathOfVolume
   }
   const usage = readUsage(answer.stdout);
   usages.set(volumeId, usage);
+  // Updates the metrics; the caller waits at most a second for it.
+  if (volume.isFrozen)
+    await withinTime(
+      volume.isFrozen(false).catch(() => {}),
+      soonMs,
+    );
+  // Kubelet asks for statistics each minute, and for health in few clusters.
+  await checkRootAccess(agent, requireHere(agent.records, volumeId, [path]), path);
   return usage;
 }
 
 /**
- * Makes what the volume has gained usable, and returns its size in bytes; a bound of 0 is none. The size is observed: while
- * the device is still smaller than asked it is UNAVAILABLE. Run again it changes nothing.
+ * Makes a volume's new size usable and returns the observed size in bytes; a bound of 0 means none. UNAVAILABLE while the
+ * device is still smaller than required. Safe to run again.
  */
 export async function expand(agent: Agent, request: PathOfVolume & SizeBounds): Promise<number> {
   const { requiredBytes, limitBytes, volumeId } = request;
@@ -52,11 +64,12 @@ export async function expand(agent: Agent, request: PathOfVolume & SizeBounds): 
   return sizeBytes;
 }
 
-/** Finds a volume at a path, which is not touched itself; `isAlone` as in `At`. */
+/** Finds a volume at a path without touching the path; `isAlone` as in `LocateRequest`. */
 async function locate(agent: Agent, { volumeId, path }: PathOfVolume, isAlone: boolean) {
-  const { isMounted, locate: find } = carrierOf(agent, requireHere(agent.records, volumeId, [path]));
+  const carrier = carrierOf(agent, requireHere(agent.records, volumeId, [path]));
+  const { isMounted, locate: find, isFrozen } = carrier;
   const located = await find({ path, mounts: await agent.host.mounts(), isAlone });
-  if (located) return { ...located, isMounted };
+  if (located) return { ...located, isMounted, isFrozen };
   throw notHereProblem(volumeId, [path]);
 }
 

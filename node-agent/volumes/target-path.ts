@@ -3,16 +3,16 @@ import { invalidProblem, preconditionProblem } from '../../src/api/problem.ts';
 import type { Host, PathKind } from '../host.ts';
 import { isAtOrBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
-/** The directory below which every path of a caller lies: as the caller names it, and without symbolic links. */
+/** The directory that contains every path of a caller: as the caller names it, and without symbolic links. */
 export type Base = { readonly named: string; readonly real: string };
 
-/** A path, and the field of the request that it came in. */
+/** A path and the request field that gave it. */
 type GivenPath = { readonly field: string; readonly path: string };
 
-/** What lies at a path. A mountpoint is not looked at, since its volume may hang. */
+/** The state of a path. A mountpoint is not opened, since its volume may hang. */
 type PathState = GivenPath & {
   readonly kind: PathKind | 'mountpoint';
-  /** The first directory above it that is not there. */
+  /** The topmost parent directory that does not exist. */
   readonly missingParent?: string;
 };
 
@@ -39,13 +39,13 @@ export function readPath(value: string, field: string, base: Base): string {
   return realOf(path, base);
 }
 
-/** FAILED_PRECONDITION for a path, as mountinfo shows it, at which no volume can be: it does not lie below the base. */
+/** FAILED_PRECONDITION for a path, as mountinfo shows it, that does not lie below the base. */
 export function requireBelow({ real }: Base, paths: readonly string[]): void {
   const path = paths.find(one => one === real || !isAtOrBelow(one, real));
   if (path !== undefined) throw preconditionProblem(`its path "${path}" does not lie below "${real}"`);
 }
 
-/** A path below the base as mountinfo shows it; any other as it is, but for a slash at its end. */
+/** Returns a path below the base as mountinfo shows it; any other path only loses its trailing slash. */
 export function realOf(value: string, { named, real }: Base): string {
   const path = withoutSlash(value);
   if (named === real || !path.startsWith(`${named}/`)) return path;
@@ -56,7 +56,7 @@ function withoutSlash(path: string): string {
   return path.replace(/(?<=.)\/$/, '');
 }
 
-/** Looks at every component below the base: a link in it is INVALID_ARGUMENT, another mount FAILED_PRECONDITION. */
+/** Inspects every component below the base: a symbolic link is INVALID_ARGUMENT, another mount FAILED_PRECONDITION. */
 export async function inspectPath(
   { host, base }: { readonly host: Host; readonly base: Base },
   given: GivenPath,
@@ -67,9 +67,9 @@ export async function inspectPath(
     const isLast = component === path;
     if (topMount(mounts, component)) {
       if (isLast) return { ...given, kind: 'mountpoint' };
-      // With the base "/" other mounts of the machine lie on the way; that base is for development only.
+      // The base "/" is for development only; other mounts of the machine may then lie above the path.
       if (base.real === '/') continue;
-      throw preconditionProblem(`${field} "${path}" lies on what is mounted at "${component}"`);
+      throw preconditionProblem(`${field} "${path}" lies inside another mount, at "${component}"`);
     }
     const kind = await host.kindOf(component);
     if (kind === 'link')
@@ -77,23 +77,23 @@ export async function inspectPath(
     if (isLast) return { ...given, kind };
     if (kind === 'nothing') return { ...given, kind, missingParent: component };
     if (kind !== 'directory')
-      throw preconditionProblem(`${field} "${path}" has "${component}" in it, which is no directory`);
+      throw preconditionProblem(`${field} "${path}": "${component}" is not a directory`);
   }
   throw new Error(`"${path}" does not lie below "${base.real}"`);
 }
 
-/** FAILED_PRECONDITION unless something can be mounted at the path, or is: on what is needed for it, which may have to be made. */
+/** FAILED_PRECONDITION unless the path is a mountpoint, is missing in an existing directory, or is of the needed kind. */
 export function requireUsable(
   { field, path, kind, missingParent }: PathState,
   needed: 'file' | 'directory',
 ): void {
   if (missingParent !== undefined)
-    throw preconditionProblem(`${field} "${path}": "${missingParent}" is not there`);
+    throw preconditionProblem(`${field} "${path}": the directory "${missingParent}" does not exist`);
   if (!['nothing', 'mountpoint', needed].includes(kind))
-    throw preconditionProblem(`${field} "${path}" is no ${needed}`);
+    throw preconditionProblem(`${field} "${path}" is not a ${needed}`);
 }
 
-/** Works on what lies at a path, or will, in its directory, which is reached without symbolic links; a last one is not followed. */
+/** Runs `work` on the path's name in its opened directory, so that no symbolic link on the way is followed. */
 export async function inDirectory<T>(host: Host, path: string, work: (at: string) => Promise<T>): Promise<T> {
   using directory = await host.open(dirname(path));
   try {
@@ -103,17 +103,20 @@ export async function inDirectory<T>(host: Host, path: string, work: (at: string
   }
 }
 
-/** Removes what an unpublish leaves at a target path that is not mounted any more; never what holds data. */
+/** Removes the empty file or directory at an unmounted target path; FAILED_PRECONDITION if it holds data. */
 export async function removeLeftover(host: Host, { path, kind }: PathState): Promise<void> {
   if (kind === 'directory')
     await inDirectory(host, path, host.removeDirectory).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOTEMPTY') throw error;
-      throw preconditionProblem(`target_path "${path}" is not mounted and not empty`, error);
+      throw preconditionProblem(
+        `target_path "${path}" is not mounted and not empty; move its files away by hand`,
+        error,
+      );
     });
   else if (kind === 'file') await inDirectory(host, path, host.removeFile);
   else if (kind !== 'nothing')
     throw preconditionProblem(
-      `target_path "${path}" is ${kind === 'filled' ? 'not mounted and a file that holds data' : 'neither a file nor a directory'}`,
+      `target_path "${path}" is ${kind === 'filled' ? 'not mounted and holds data; move the file away by hand' : 'neither a file nor a directory'}`,
     );
 }
 

@@ -3,8 +3,8 @@ import { dlopen, getInt32 } from 'node:ffi';
 import { readFileSync } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
 
-// A program of its own: with-key.ts NAME COMMAND …, with a key of CephX as its standard input. It runs the command in a session in which
-// the kernel knows the key by that name, and with the descriptor 3 that it was given; the key is gone with the session.
+// A separate program: with-key.ts NAME COMMAND …, with a CephX key as its standard input. It runs the command in a keyring session
+// that holds the key under that name, and passes descriptor 3 on. The key vanishes with the session.
 
 const numbers: Readonly<Record<string, readonly [addKey: bigint, keyctl: bigint]>> = {
   x64: [248n, 250n],
@@ -31,7 +31,7 @@ function requireDone(result: bigint | number, call: string): void {
 try {
   const [, , name = '', command = '', ...args] = process.argv;
   if (addKey === undefined || keyctl === undefined)
-    throw new Error(`no system calls of ${process.arch} are known`);
+    throw new Error(`the system calls of ${process.arch} are unknown; use an x64 or arm64 node`);
   const key = Buffer.from(readFileSync(0, 'utf8'), 'base64');
   requireDone(plain.syscall(keyctl, joinSession, 0n, 0n, 0n, 0n), 'keyctl');
   const [type, description] = ['ceph', name].map(text => Buffer.from(`${text}\0`));

@@ -12,8 +12,8 @@ const [username, password, usernameIn, passwordIn] = [
 ] as const;
 
 /**
- * The names that open-iscsi has for them, and that other drivers' Secrets use. With those that end in `_in` the target
- * proves itself, too. What is for discovery comes in the same Secret with others, and is not used: none is made.
+ * The secrets, named as in open-iscsi and in the Secrets of other drivers. Secrets that end in `_in` also authenticate the
+ * target. Secrets for discovery are accepted but unused, since the agent does no discovery.
  */
 const known: SecretKeys = {
   [username]: [password],
@@ -26,17 +26,17 @@ const known: SecretKeys = {
   'discovery.sendtargets.auth.password_in': [],
 };
 
-/** What a value may have: open-iscsi holds no more (usr/idbm.h), and cuts white space off (usr/idbm.c). */
+/** The limits of a value: open-iscsi's maximum length (usr/idbm.h), and no outer white space, which it removes (usr/idbm.c). */
 const maxValueBytes = 255;
 const valuePattern = /^(?!\s)\P{Cc}+(?<!\s)$/u;
 
-/** Where open-iscsi keeps its records: in Debian, SUSE and most others, and where it was built with its newer default. */
+/** The directories of open-iscsi's records: the one of Debian, SUSE and most distributions, and open-iscsi's newer default. */
 const directories = ['/etc/iscsi/nodes', '/var/lib/iscsi/nodes'];
 
-/** How a session proves itself: lines of a record of open-iscsi's, or none where no secrets are given. */
+/** The CHAP lines for a record of open-iscsi; empty without secrets. */
 export type Chap = string;
 
-/** Reads the secrets of a volume; INVALID_ARGUMENT names the key of one that cannot be used. */
+/** Reads the secrets of a volume; INVALID_ARGUMENT names a secret that cannot be used. */
 export function readChap(secrets: Secrets): Chap {
   requireKnownSecrets(secrets, known);
   const lines: string[] = [];
@@ -44,7 +44,10 @@ export function readChap(secrets: Secrets): Chap {
     const value = secrets[key];
     if (value === undefined) continue;
     if (!valuePattern.test(value))
-      throw secretProblem(key, 'has white space at an end, a line break or another control character');
+      throw secretProblem(
+        key,
+        'has white space at an end, a line break or another control character; remove it',
+      );
     if (Buffer.byteLength(value) > maxValueBytes)
       throw secretProblem(key, `has more than the ${maxValueBytes} bytes allowed`);
     lines.push(`${key} = ${value}\n`);
@@ -54,14 +57,14 @@ export function readChap(secrets: Secrets): Chap {
   return lines.length === 0 ? '' : `node.session.auth.authmethod = CHAP\n${lines.join('')}`;
 }
 
-/** True when the target must prove itself, too. */
+/** True if the target must authenticate itself too. */
 export function provesTarget(chap: Chap): boolean {
   return chap.includes(`\n${passwordIn} = `);
 }
 
 /**
- * Adds to the record of a portal, which must be there, how its sessions prove themselves. iscsiadm would take it as an
- * argument only. The record can be read by root alone, and lives until it is deleted.
+ * Appends the CHAP lines to a portal's existing record, since iscsiadm would take the secrets only as arguments. Only root can
+ * read the record, which stays until it is deleted.
  */
 export async function recordChap(
   chap: Chap,
@@ -74,7 +77,7 @@ export async function recordChap(
   const files = (await Promise.all(found)).flat();
   if (files.length === 0)
     throw preconditionProblem(
-      `open-iscsi has no record of portal ${portal} in ${directories.map(path => `"${path}"`).join(' or ')}, as the agent sees them, where secrets could be put`,
+      `open-iscsi has no record of portal ${portal} in ${directories.map(path => `"${path}"`).join(' or ')}, so CHAP cannot be used; mount the node's directory into the agent's container`,
     );
   for (const file of files) {
     const args = [`of=${file}`, 'bs=4096', 'iflag=fullblock', 'oflag=append', 'conv=notrunc,nocreat'];
@@ -82,7 +85,7 @@ export async function recordChap(
   }
 }
 
-/** A record is a file, or where the portal's group was given a directory with a file for each interface. */
+/** Lists the files of a record: the record itself, or a file per interface if the record is a directory. */
 async function findRecords(directory: string, name: string, host: Host): Promise<readonly string[]> {
   const files: string[] = [];
   for (const entry of await host.list(directory)) {

@@ -7,25 +7,25 @@ import type { Host } from '../../host.ts';
 
 const prefix = 'mpath-';
 
-/** The multipath map above a disk, by its kernel's name such as `dm-0`; undefined when there is none. */
+/** Returns the kernel name, such as `dm-0`, of the multipath map above a disk; undefined if there is none. */
 export async function mapAbove(name: string, host: Host): Promise<string | undefined> {
   for (const holder of await host.list(`/sys/block/${name}/holders`))
     if ((await readLine(`/sys/block/${holder}/dm/uuid`, host))?.startsWith(prefix)) return holder;
   return undefined;
 }
 
-/** True when the device at a path in sysfs is a multipath map of nothing but the disk asked for. */
+/** True if the device at a path in sysfs is a multipath map that consists only of disks with this identity. */
 export async function isMapOf(path: string, identity: DiskIdentity, host: Host): Promise<boolean> {
   const uuid = await readLine(`${path}/dm/uuid`, host);
   if (!uuid?.startsWith(prefix)) return false;
   const disks = await host.list(`${path}/slaves`);
-  // A map that has lost all its paths still has the name that it was made with.
+  // A map without paths still has its original UUID.
   if (disks.length === 0) return uuid === uuidOf(identity);
   const owned = await filterAsync(disks, disk => isDisk(`/sys/block/${disk}`, identity, host));
   return owned.length === disks.length;
 }
 
-/** The maps of nothing but these disks, and those of the volume that have lost all theirs; never a twin's. */
+/** Finds the maps that consist only of these disks, and maps of the volume without paths; never maps with a twin's disk. */
 export async function findMaps(
   disks: readonly string[],
   identity: DiskIdentity,
@@ -39,11 +39,11 @@ export async function findMaps(
   });
 }
 
-/** Has multipathd make one map of these disks, or add them to the one that is there, and returns its name. */
+/** Makes multipathd combine these disks into one map, or add them to an existing one, and returns the map's name. */
 export async function makeMap(names: readonly string[], identity: DiskIdentity, host: Host): Promise<string> {
   for (const name of names)
     if ((await mapAbove(name, host)) === undefined) {
-      // Without its name in the list of known ones, a disk that is seen for the first time is left alone.
+      // multipathd ignores a new disk unless its identity is in the list of known ones.
       await runWell(host, { command: 'multipath', args: ['-a', `/dev/${name}`] });
       await runWell(host, { command: 'multipathd', args: ['add', 'path', name] });
     }
@@ -51,48 +51,57 @@ export async function makeMap(names: readonly string[], identity: DiskIdentity, 
     const maps = await mapsAbove(names, host);
     return (maps.length === 1 && maps[0] !== undefined) || undefined;
   });
-  // A path that multipathd has not taken in yet, it takes in later.
+  // multipathd adds the remaining paths later.
   const [map, ...others] = (await mapsAbove(names, host)).filter(above => above !== undefined);
-  if (map === undefined) throw unavailableProblem(`multipathd has made no map of ${names.join(' and ')} yet`);
+  if (map === undefined)
+    throw unavailableProblem(`multipathd has not made a map of ${names.join(' and ')} yet; try again`);
   if (others.length === 0 && (await isMapOf(`/sys/block/${map}`, identity, host))) return map;
-  throw preconditionProblem(`map "/dev/${map}" is not of all disks of the volume, and of them alone`);
+  throw preconditionProblem(
+    `map "/dev/${map}" does not consist of exactly the volume's disks; flush it with "multipath -f"`,
+  );
 }
 
-/** The different maps above the disks; undefined among them where a disk has none. */
+/** Lists the distinct maps above the disks; contains undefined if a disk has none. */
 async function mapsAbove(names: readonly string[], host: Host): Promise<readonly (string | undefined)[]> {
   return [...new Set(await Promise.all(names.map(name => mapAbove(name, host))))];
 }
 
-/** Has multipathd look at the size of a map's paths. */
+/** Makes multipathd read the size of a map's paths again. */
 export async function resizeMap(map: string, host: Host): Promise<void> {
   await runWell(host, { command: 'multipathd', args: ['resize', 'map', await nameOfMap(map, host)] });
 }
 
-/** Removes a map that nothing uses, and returns once there is none. */
+/** Removes an unused map and returns once it is gone. */
 export async function removeMap(map: string, host: Host): Promise<void> {
   const disk = await readDisk(map, host);
   if (!disk) return;
   await settleDisk(disk, host);
-  const name = await nameOfMap(map, host);
-  // I/O that waits for a path would keep the map for ever.
-  await runWell(host, { command: 'multipathd', args: ['disablequeueing', 'map', name] });
+  // I/O that waits for a path would keep the map in use for ever.
+  const name = await disableQueueing(map, host);
   const remove = () => runWell(host, { command: 'multipath', args: ['-f', name] });
   const isThere = async () => (await readDisk(map, host))?.number === disk.number;
-  await removeWith(remove, `map "/dev/${map}"`, isThere);
+  await removeWith(remove, { what: `map "/dev/${map}"`, isThere });
 }
 
-/** Has multipathd forget a disk that is about to go, whose name another may get; that it does not know it is fine. */
+/** Makes requests to a map fail if it has no path left, and returns multipathd's name for the map. */
+export async function disableQueueing(map: string, host: Host): Promise<string> {
+  const name = await nameOfMap(map, host);
+  await runWell(host, { command: 'multipathd', args: ['disablequeueing', 'map', name] });
+  return name;
+}
+
+/** Makes multipathd forget a disk before its removal, since another disk may get its name. Ignores failures. */
 export async function forgetPath(name: string, host: Host): Promise<void> {
   await host.run('multipathd', ['del', 'path', name]);
 }
 
 async function nameOfMap(map: string, host: Host): Promise<string> {
   const name = await readLine(`/sys/block/${map}/dm/name`, host);
-  if (name === undefined) throw unavailableProblem(`map "/dev/${map}" was there and is missing now`);
+  if (name === undefined) throw unavailableProblem(`map "/dev/${map}" vanished during the call; try again`);
   return name;
 }
 
-/** The name that a map has by its disk's: the designator's type (SPC, VPD page 0x83) as a digit, and its value. */
+/** Returns the UUID of a map of the disk: the designator's type (SPC, VPD page 0x83) as a digit, and its value. */
 function uuidOf({ wwid }: DiskIdentity): string | undefined {
   const [, type = '', value] = /^(eui|naa)\.([0-9a-f]+)$/.exec(wwid?.trim() ?? '') ?? [];
   return value && `${prefix}${type === 'eui' ? 2 : 3}${value}`;

@@ -1,21 +1,28 @@
+import { canonicalAddress } from '../../../src/api/attachments/addresses.ts';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
-import { describeFailure, runIfInstalled, runToEnd, runWell, type Ended } from '../../host/commands.ts';
+import {
+  describeFailure,
+  runIfInstalled,
+  runToEnd,
+  runWell,
+  type CommandResult,
+} from '../../host/commands.ts';
 import { connectMissing, withPort, type Connection } from '../../host/connections.ts';
 import type { CommandLine } from '../../filesystem.ts';
 import type { Host } from '../../host.ts';
 import { readLine } from '../../host/sysfs.ts';
 import { provesTarget, recordChap, type Chap } from './chap.ts';
 
-/** A session with a target, over one of its portals: the kernel's number of it, and its SCSI host, such as `host3`. */
-export type Session = Connection & { readonly id: string; readonly host: string };
+/** A session with a target over one portal: the kernel's number, the SCSI host such as `host3`, and open-iscsi's portal text. */
+export type Session = Connection & { readonly id: string; readonly host: string; readonly portal: string };
 
-/** A disk that a session brings. */
+/** A logical unit of a session, with the name of its disk if there is one. */
 export type Unit = { readonly lun: number; readonly name: string | undefined };
 
 const directory = '/sys/class/iscsi_session';
 
-/** The sessions with a target, whoever began them. */
+/** Lists all sessions with a target, even if the agent did not start them. */
 export async function readSessions(target: string, host: Host): Promise<readonly Session[]> {
   const names = await host.list(directory);
   const sessions = await Promise.all(names.map(name => readSession(name, target, host)));
@@ -33,10 +40,11 @@ async function readSession(name: string, target: string, host: Host): Promise<Se
     host.list(`${directory}/${name}/device/../scsi_host`),
   ]);
   if (ip === undefined || port === undefined || scsiHost === undefined) return undefined;
-  return { id, host: scsiHost, address: withPort(ip, port), isUp: state === 'LOGGED_IN' };
+  const portal = withPort(ip, port);
+  return { id, host: scsiHost, portal, address: canonicalAddress(portal), isUp: state === 'LOGGED_IN' };
 }
 
-/** The logical units of a session that the kernel has devices for. */
+/** Lists the logical units of a session that the kernel has devices for. */
 export async function readUnits({ id }: Session, host: Host): Promise<readonly Unit[]> {
   const device = `${directory}/session${id}/device`;
   const targets = (await host.list(device)).filter(name => name.startsWith('target'));
@@ -51,14 +59,14 @@ export async function readUnits({ id }: Session, host: Host): Promise<readonly U
   return units;
 }
 
-/** iscsiadm's status for: records that could not be read, logged in already, nothing recorded, not authorized, otherwise refused for good (iscsiadm(8)). */
+/** Exit statuses of iscsiadm (iscsiadm(8)); the last one is any other final refusal. */
 const [recordsFailed, sessionExists, nothingFound, notAuthorized, notNegotiated] = [6, 15, 21, 24, 19];
-/** iscsiadm reads the records of all targets, whichever it is asked about, and fails when one of them goes meanwhile. */
+/** Maximum tries of iscsiadm, which reads the records of all targets and fails if one of them vanishes meanwhile. */
 const recordTries = 10;
 
 /**
- * Units come one by one. A portal that does not answer is given up after some 10 seconds. A lost connection is made anew
- * for as long as it takes, while I/O waits: for 15 seconds where multipath has other paths, else for two minutes.
+ * Makes the settings of a session. Units are not scanned automatically. A portal that does not answer is given up after about
+ * 10 seconds. Lost connections are retried without limit; I/O waits for 15 seconds with several portals, otherwise 2 minutes.
  */
 function settingsFor({ portals }: AttachmentOf<'iscsi'>): Readonly<Record<string, string>> {
   return {
@@ -73,7 +81,7 @@ function settingsFor({ portals }: AttachmentOf<'iscsi'>): Readonly<Record<string
   };
 }
 
-/** Logs in to every portal that has no session yet, each once; UNAUTHENTICATED when the target does not accept the node. */
+/** Logs in once to each portal without a session; UNAUTHENTICATED if the target does not accept the node. */
 export function logIn(
   attachment: AttachmentOf<'iscsi'>,
   host: Host,
@@ -104,40 +112,41 @@ async function logInTo(portal: string, login: Login): Promise<void> {
     const result = await runToEnd(host, line);
     if (result.status !== 0 && result.status !== sessionExists) throw loginProblem(line, result, login);
   } catch (error) {
-    // No session has the secrets, and the next try brings its own.
+    // The record would keep the secrets without a session, and the next try brings its own.
     if (chap !== '') await forget(portal, target, host).catch(() => {});
     throw error;
   }
 }
 
-/** What a login that failed means; only that the target refuses the node has a status of its own. */
-function loginProblem(line: CommandLine, result: Ended, { attachment, chap }: Login): Problem {
-  const said = describeFailure(line, result);
+/** Makes the problem of a failed login. iscsiadm has a separate status only for a target that refuses the node. */
+function loginProblem(line: CommandLine, result: CommandResult, { attachment, chap }: Login): Problem {
+  const failure = describeFailure(line, result);
   const target = `target "${attachment.target}"`;
   if (result.status === notAuthorized) {
     const how = chap === '' ? 'without secrets' : 'with the secrets given';
-    return new Problem('UNAUTHENTICATED', `${target} does not accept this node ${how}: ${said}`);
+    return new Problem('UNAUTHENTICATED', `${target} does not accept this node ${how}: ${failure}`);
   }
   const isDoubtful = result.status === notNegotiated && provesTarget(chap);
-  return unavailableProblem(isDoubtful ? `${target} may not have proved itself: ${said}` : said);
+  return unavailableProblem(
+    isDoubtful ? `${target} may have failed to authenticate itself: ${failure}` : failure,
+  );
 }
 
-/** Ends one session. */
 export async function logOut({ id }: Session, target: string, host: Host): Promise<void> {
   const line = { command: 'iscsiadm', args: ['--mode', 'session', '--sid', id, '--logout'] };
   requireEnded(line, await runToEnd(host, line));
   if ((await readSessions(target, host)).some(session => session.id === id))
-    throw unavailableProblem(`session ${id} is still there after it was ended`);
+    throw unavailableProblem(`session ${id} with target "${target}" still exists after it was ended`);
 }
 
-/** Forgets how a portal is logged in to; that it was not known is fine. */
+/** Deletes open-iscsi's record of a portal. If there is none, nothing happens. */
 export async function forget(portal: string, target: string, host: Host): Promise<void> {
   const line = recordLine(target, portal, ['--op', 'delete']);
-  // Without the tool nothing was ever recorded.
+  // If the tool is not installed, there is no record.
   requireEnded(line, await runIfInstalled(retryOnRecords(host), line));
 }
 
-/** The same host; what fails because others change the records is run again. */
+/** Wraps a host so that it repeats commands that fail because other processes change the records. */
 function retryOnRecords(host: Host): Host {
   return {
     ...host,
@@ -155,8 +164,8 @@ function recordLine(target: string, portal: string, args: readonly string[]): Co
   return { command: 'iscsiadm', args: [...record, ...args] };
 }
 
-/** What is not there needs no end. */
-function requireEnded(line: CommandLine, result: Ended | undefined): void {
+/** UNAVAILABLE if iscsiadm failed, unless there was nothing to end. */
+function requireEnded(line: CommandLine, result: CommandResult | undefined): void {
   if (result && result.status !== 0 && result.status !== nothingFound)
     throw unavailableProblem(describeFailure(line, result));
 }

@@ -7,15 +7,14 @@ import { createFilesystem } from './filesystem.ts';
 import { createRawDevice } from './raw-device.ts';
 import { createShare } from './share.ts';
 
-/** One volume in one request: what is recorded of it, and what it is. */
+/** One volume in one request: its record and its carrier. */
 export type Volume = { readonly agent: Agent; readonly record: VolumeRecord; readonly carrier: Carrier };
 
-/** A volume with its carrier. */
 export function volumeOf(agent: Agent, record: VolumeRecord): Volume {
   return { agent, record, carrier: carrierOf(agent, record) };
 }
 
-/** What a volume is on this node, by its attachment and its capability; INVALID_ARGUMENT for a share as a block volume. */
+/** Chooses the carrier by attachment and capability; INVALID_ARGUMENT for a share as a block volume. */
 export function carrierOf(agent: Agent, record: VolumeRecord): Carrier {
   const connector = connectorFor(record.attachment);
   requireCarrier(record);

@@ -1,15 +1,17 @@
+import { partMountOptions, type MountKind } from '../../../src/api/filesystems/mount-options.ts';
 import { preconditionProblem } from '../../../src/api/problem.ts';
 import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import { hasContext } from '../../host/selinux.ts';
 import type { VolumeRecord } from '../../state/records.ts';
+import type { Agent } from '../agent.ts';
 import { inaccessible, type Carrier, type VolumeFault } from '../carrier.ts';
 import { foreignProblem, isTurnedReadonly } from '../mounts.ts';
 
-/** What every volume has that is mounted at its staging path, and bound to its target paths from there. */
+/** Makes the carrier members of all volumes that are mounted at their staging path and bound to target paths from there. */
 export function mountedMembers(
   record: VolumeRecord,
   judge: Carrier['judge'],
-): Pick<Carrier, 'isMounted' | 'judge' | 'findSource' | 'examine'> {
+): Pick<Carrier, 'isMounted' | 'judge' | 'findSource' | 'isReadonly' | 'examine'> {
   const { capability, stagingPath, volumeId } = record;
   return {
     isMounted: true,
@@ -19,15 +21,27 @@ export function mountedMembers(
       if (!mount) throw preconditionProblem(`volume "${volumeId}" is not mounted at "${stagingPath}"`);
       if ((await judge(mount)) !== 'own') throw foreignProblem(mount, volumeId);
       if (!hasContext(mount, capability))
-        throw preconditionProblem(`volume "${volumeId}" is staged without the context that was asked for`);
+        throw preconditionProblem(
+          `volume "${volumeId}" is staged without the SELinux context of the request; unstage it first`,
+        );
       return { path: stagingPath, readonly: mount.options.includes('ro') };
     },
+    isReadonly: async ({ options }) => options.includes('ro'),
     async examine({ path, mounts }) {
       const mount = topMount(mounts, path);
       if (mount) return findFaults(mount, record, judge);
       return [inaccessible('NotMounted', `volume "${volumeId}" is not mounted at "${path}"`)];
     },
   };
+}
+
+/** Returns the volume's mount options that have an effect, and logs the other ones. */
+export function usedOptions(agent: Pick<Agent, 'log'>, record: VolumeRecord, kind: MountKind): string[] {
+  const { volumeId, capability } = record;
+  const { used, unused } = partMountOptions(kind, capability.mountFlags ?? []);
+  if (unused.length > 0)
+    agent.log.info('omits mount options that have no effect', { volumeId, detail: unused.join(', ') });
+  return used;
 }
 
 async function findFaults(

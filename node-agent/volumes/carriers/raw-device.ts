@@ -1,27 +1,32 @@
 import { invalidProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import { isAtOrBelow, topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import { deviceNumberOf } from '../../host/mount.ts';
+import { readLine } from '../../host/sysfs.ts';
 import type { Device } from '../../connector.ts';
-import { inaccessible, type At, type Carrier, type Source } from '../carrier.ts';
-import {
-  connectDevice,
-  deviceMembers,
-  findOwnNumber,
-  isHere,
-  locateDevice,
-  owns,
-  type DeviceVolume,
-} from '../device.ts';
+import { inaccessible, type Carrier, type LocateRequest, type Source } from '../carrier.ts';
+import { connectDevice, deviceMembers, isHere, locateDevice, owns, type DeviceVolume } from '../device.ts';
 import { requireNoFormatOptions } from '../request-checks.ts';
 import { openDevice } from './opened.ts';
+import { closeViews, findShown, growViews, judgeShown, openNotedView } from './read-only-views.ts';
 
-/** A device that a pod uses as it is: it is connected when staged, and its node is bound when published. */
+/** Makes the carrier of a raw block device: staging connects it, publishing binds its device node. */
 export function createRawDevice(volume: DeviceVolume): Carrier {
-  const { record } = volume;
+  const { agent, record } = volume;
   const { device, volumeId } = record;
+  const members = deviceMembers(volume);
+  const judge = (mount: Mount) => judgeShown(volume, mount);
   return {
-    ...deviceMembers(volume),
+    ...members,
     isMounted: false,
+    judge,
+    async isReadonly(mount) {
+      const number = await deviceNumberOf(mount, agent.host);
+      return (await readLine(`/sys/dev/block/${number}/ro`, agent.host)) === '1';
+    },
+    async disconnect() {
+      await closeViews(volume);
+      await members.disconnect();
+    },
     requireUsable() {
       requireNoFormatOptions(record, 'block volume');
       requireOneWriter(record);
@@ -36,38 +41,60 @@ export function createRawDevice(volume: DeviceVolume): Carrier {
     findSource: () => findNode(volume),
     async locate(at) {
       const number = await findNumber(volume, at);
-      return number === undefined ? undefined : locateDevice(volume, number);
+      if (number === undefined) return undefined;
+      const located = locateDevice(volume, number);
+      return {
+        ...located,
+        async growDevice(requiredBytes) {
+          const sizeBytes = await located.growDevice(requiredBytes);
+          await growViews(volume);
+          return sizeBytes;
+        },
+      };
     },
     isHere: disks => isHere(volume, disks, false),
-    async examine() {
-      if (!device || (await owns(volume, device.number))) return [];
-      return [inaccessible('DeviceGone', `device "${device.path}" of volume "${volumeId}" is missing`)];
+    async examine({ path, mounts }) {
+      const mount = topMount(mounts, path);
+      const isShown = !mount || (await judge(mount)) === 'own';
+      if (isShown && (!device || (await owns(volume, device.number)))) return [];
+      return [inaccessible('DeviceGone', `the device of volume "${volumeId}" is missing`)];
     },
   };
 }
 
-/** INVALID_ARGUMENT for what several nodes write to and each would encrypt, unaware of the others. */
+/** INVALID_ARGUMENT for an encrypted volume with several writers: each node would encrypt unaware of the other nodes. */
 function requireOneWriter({ attachment, capability }: DeviceVolume['record']): void {
   if (attachment.encryption !== undefined && capability.accessMode === 'MULTI_NODE_MULTI_WRITER')
-    throw invalidProblem('what several nodes write to cannot be encrypted by each of them');
+    throw invalidProblem(
+      'MULTI_NODE_MULTI_WRITER cannot be used with an encrypted volume: each node would encrypt it by itself',
+    );
 }
 
-/** The device as it is used, without secrets: it is open already, or it cannot be used. */
+/** Connects the device again, without secrets: an encrypted device must be open already. */
 async function reconnect(volume: DeviceVolume): Promise<Device> {
   return (await openDevice(volume, { device: await connectDevice(volume) }, {})).device;
 }
 
-/** The device's node; the device is connected anew where it is not known to be. */
+/** Returns the recorded device if it is still the volume's; otherwise connects it again. */
+async function findDevice(volume: DeviceVolume): Promise<Device> {
+  const { agent, record } = volume;
+  const current = agent.records.get(record.volumeId) ?? record;
+  const { device: known } = current;
+  if (known && (await owns(volume, known.number))) return known;
+  const device = await reconnect({ ...volume, record: current });
+  agent.records.keep({ ...(agent.records.get(record.volumeId) ?? record), device });
+  return device;
+}
+
+/** Returns the device node as the source of bind mounts, after connecting the device if need be. */
 async function findNode(volume: DeviceVolume): Promise<Source> {
   const { agent, record } = volume;
-  const { device: known } = record;
-  const isKnown = known && (await owns(volume, known.number));
-  const device = isKnown ? known : await reconnect(volume);
-  if (!isKnown) agent.records.keep({ ...record, device });
-  const shows = async (mount: Mount) => (await deviceNumberOf(mount, agent.host)) === device.number;
+  const device = await agent.cache.connecting(record.volumeId, () => findDevice(volume));
+  const shows = async (mount: Mount) => (await findShown(mount, agent.host)) === device.number;
   return {
     path: device.path,
     readonly: device.readonly,
+    ...(!device.readonly && { openView: note => openNotedView(device, agent.host, note) }),
     async findUse(mounts) {
       for (const mount of mounts)
         if (isAtOrBelow(mount.path, agent.base.real) && (await shows(mount))) return mount;
@@ -76,14 +103,22 @@ async function findNode(volume: DeviceVolume): Promise<Source> {
   };
 }
 
-/** The number of its device at a target path, or at the staging path, where nothing is mounted. */
-async function findNumber(volume: DeviceVolume, { path, mounts, isAlone }: At): Promise<string | undefined> {
+/** Returns the number of the volume's device at a target path, or at the staging path, where nothing is mounted. */
+async function findNumber(
+  volume: DeviceVolume,
+  { path, mounts, isAlone }: LocateRequest,
+): Promise<string | undefined> {
   const { device, stagingPath, volumeId } = volume.record;
   const mount = topMount(mounts, path);
-  if (mount) return findOwnNumber(volume, mount);
+  if (mount) {
+    const shown = await findShown(mount, volume.agent.host);
+    return shown !== undefined && (await owns(volume, shown)) ? shown : undefined;
+  }
   if (path !== stagingPath) return undefined;
   if (device && (await owns(volume, device.number))) return device.number;
   if (!isAlone)
-    throw unavailableProblem(`the device of block volume "${volumeId}" is not known to be connected`);
+    throw unavailableProblem(
+      `the device of block volume "${volumeId}" may not be connected; the next publish connects it`,
+    );
   return (await reconnect(volume)).number;
 }

@@ -1,25 +1,26 @@
 import type { Protocol } from '../../../src/api/attachment.ts';
+import { requireShareProtocol } from '../../../src/api/filesystems/mount-options.ts';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import type { Share, ShareConnector } from '../../connector.ts';
-import { describe, mountAndSee, unmountAll, type Mounting } from '../../host/mount.ts';
+import { describe, mountAndSee, unmountAll, type MountRequest } from '../../host/mount.ts';
 import { inPhase } from '../../host/phases.ts';
 import { contextDroppedProblem, hasContext } from '../../host/selinux.ts';
 import type { VolumeRecord } from '../../state/records.ts';
 import type { Agent } from '../agent.ts';
 import type { Carrier } from '../carrier.ts';
-import { isAsAsked } from '../mounts.ts';
+import { isAsRequested } from '../mounts.ts';
 import { isMountedReadonly, requireShareUsable } from '../request-checks.ts';
-import { mountedMembers } from './mounted.ts';
+import { mountedMembers, usedOptions } from './mounted.ts';
 
-/** A volume that is a share, and what connects it. */
+/** A volume that is a share, with its connector. */
 type ShareVolume = {
   readonly agent: Agent;
   readonly record: VolumeRecord;
   readonly connector: ShareConnector<Protocol>;
 };
 
-/** A directory that others may use at the same time: it has no device, and its mount is all that there is of it. */
+/** Makes the carrier of a share: a directory of a server that other nodes may use too. It has no device, only its mount. */
 export function createShare({ agent, record, connector }: ShareVolume): Carrier {
   const { attachment } = record;
   const { host } = agent;
@@ -27,7 +28,8 @@ export function createShare({ agent, record, connector }: ShareVolume): Carrier 
   return {
     ...mountedMembers(record, judge),
     isSelfConnecting: false,
-    requireUsable: () => requireShareUsable(record, connector),
+    ...(connector.maySquashRoot && { maySquashRoot: true }),
+    requireUsable: () => requireShareUsable(record),
     async connect(secrets) {
       const share = await inPhase(agent, 'connect', () => connector.connect(attachment, host, secrets));
       return {
@@ -35,6 +37,13 @@ export function createShare({ agent, record, connector }: ShareVolume): Carrier 
           mount: () => inPhase(agent, 'mount', () => mountShare(agent, record, { share, judge })),
         }),
       };
+    },
+    // A forced unmount makes requests fail, for all mounts of the same filesystem, so it is done for a single mount only.
+    async cutOff(mounts) {
+      const mount = topMount(mounts, record.stagingPath);
+      const isShared = mounts.some(other => other !== mount && other.device === mount?.device);
+      const forcing = { ...agent, unmounting: { ...agent.unmounting, isHung: true } };
+      if (mount && !isShared) await unmountAll(forcing, mount.path, mounts);
     },
     disconnect: async () => {},
     async locate({ path, mounts }) {
@@ -51,42 +60,46 @@ export function createShare({ agent, record, connector }: ShareVolume): Carrier 
   };
 }
 
-type Sharing = { readonly share: Share; readonly judge: Carrier['judge'] };
+type ShareMount = { readonly share: Share; readonly judge: Carrier['judge'] };
 
-/** Mounts the share at its staging path, until mountinfo shows it there as it was asked for; anything else is unmounted. */
-async function mountShare(agent: Agent, record: VolumeRecord, { share, judge }: Sharing): Promise<void> {
+/** Mounts the share at its staging path and checks that mountinfo shows it there as requested; unmounts anything else. */
+async function mountShare(agent: Agent, record: VolumeRecord, { share, judge }: ShareMount): Promise<void> {
   const { host } = agent;
   const { capability, stagingPath: path, volumeId } = record;
   const { type, source, through } = share;
   const shows = async (mount: Mount) => (await judge(mount)) === 'own';
   const before = await host.mounts();
   const whenAstray = () => unmountStrays(agent, { before, path, shows });
-  const options = optionsOf(share, record);
+  const requested = usedOptions(agent, record, requireShareProtocol(record.attachment.protocol));
+  const options = optionsOf(share, record, requested);
   const mount = await mountAndSee(host, { type, options, source, through, path, shows, whenAstray });
-  if (isAsAsked(mount, record)) return;
+  if (isAsRequested(mount, record)) return;
   await unmountAll(agent, path);
   if (!hasContext(mount, capability)) throw await contextDroppedProblem(volumeId, host);
   throw unavailableProblem(
-    `${describe(mount)} was at "${path}" after volume "${volumeId}" was mounted there`,
+    `"${path}" showed ${describe(mount)} after volume "${volumeId}" was mounted there; try again`,
   );
 }
 
-type Strays = Pick<Mounting, 'path' | 'shows'> & { readonly before: readonly Mount[] };
+type StraySearch = Pick<MountRequest, 'path' | 'shows'> & { readonly before: readonly Mount[] };
 
 /**
- * A helper such as mount.nfs resolves the path by itself: what it mounted elsewhere is unmounted there. What shows the same
- * share after a mount that failed is somebody else's. The kernel gives the id of a mount that is gone to the next one.
+ * Unmounts mounts of the share that a mount command made at another path, since a helper such as mount.nfs resolves the path
+ * itself. Only new mounts are unmounted; the kernel reuses the ids of mounts, so mounts are compared by id and path.
  */
-async function unmountStrays(agent: Agent, { before, path, shows }: Strays): Promise<void> {
+async function unmountStrays(agent: Agent, { before, path, shows }: StraySearch): Promise<void> {
   const known = new Set(before.map(({ id, path: at }) => `${id} ${at}`));
   for (const mount of await agent.host.mounts())
     if (!known.has(`${mount.id} ${mount.path}`) && mount.path !== path && (await shows(mount)))
       await unmountAll(agent, mount.path).catch(() => {});
 }
 
-function optionsOf({ options }: Share, record: VolumeRecord): readonly string[] {
-  const asked = record.capability.mountFlags ?? [];
-  const flags = isMountedReadonly(record) && !asked.includes('ro') ? ['ro', ...asked] : asked;
+function optionsOf(
+  { options }: Share,
+  record: VolumeRecord,
+  requested: readonly string[],
+): readonly string[] {
+  const flags = isMountedReadonly(record) && !requested.includes('ro') ? ['ro', ...requested] : requested;
   const given = new Set(flags.map(nameOf));
   return [...options.filter(option => !given.has(nameOf(option))), ...flags];
 }

@@ -1,0 +1,73 @@
+import { dirname } from 'node:path';
+import { topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
+import type { Filesystem } from '../filesystem.ts';
+import { findFilesystem } from '../filesystems/index.ts';
+import { runIfInstalled } from '../host/commands.ts';
+import type { Agent } from '../volumes/agent.ts';
+import type { VolumeRecord } from '../state/records.ts';
+
+/** Maximum run time of a command that inspects the filesystem, in milliseconds. */
+const inspectMs = 1_000;
+/** Time after which an unfinished test change counts as blocked by a freeze, in milliseconds. */
+const changeMs = 500;
+
+/**
+ * Says whether the filesystem at a volume's staging path is frozen, so that all writes to it block until a thaw, and remembers
+ * the answer for the metrics. A read-only mount counts as not frozen. Takes at most two seconds. Some filesystems show a
+ * freeze only to a command that blocks; without `mayWait` the last answer is returned for them.
+ */
+export async function isFrozen(agent: Agent, record: VolumeRecord, mayWait: boolean): Promise<boolean> {
+  const { cache } = agent;
+  const mount = topMount(await agent.host.mounts(), record.stagingPath);
+  const filesystem = mount && !isReadonly(mount) ? findFilesystem(mount.type) : undefined;
+  if (filesystem && !filesystem.freezing && !mayWait) return cache.frozen.has(record.volumeId);
+  const found = mount && filesystem ? await look({ agent, record, mount, filesystem }) : false;
+  if (found) cache.frozen.add(record.volumeId);
+  else cache.frozen.delete(record.volumeId);
+  return found;
+}
+
+/** Makes the message about a frozen volume. */
+export function describeFrozen({ volumeId }: VolumeRecord): string {
+  return `the filesystem of volume "${volumeId}" is frozen: writes to it wait until it is thawed ("fsfreeze --unfreeze")`;
+}
+
+function isReadonly({ options, superOptions }: Mount): boolean {
+  return [...options, ...superOptions].some(option => option === 'ro' || option === 'emergency_ro');
+}
+
+type FreezeCheck = {
+  readonly agent: Agent;
+  readonly record: VolumeRecord;
+  readonly mount: Mount;
+  readonly filesystem: Filesystem;
+};
+
+async function look({ agent, record, mount, filesystem: { freezing } }: FreezeCheck): Promise<boolean> {
+  if (!freezing) return waitsForThaw(agent, record);
+  const { host } = agent;
+  const { source, path } = mount;
+  using directory = await host.open(dirname(path));
+  const line = { ...freezing.inspect({ device: source, path }), opened: [directory], timeoutMs: inspectMs };
+  const result = await runIfInstalled(host, line);
+  return result?.status === 0 && freezing.isFrozen(result.stdout) === true;
+}
+
+/**
+ * True if a change blocks in the kernel. The test change removes a directory that does not exist. A blocked command cannot be
+ * killed and ends with the thaw; until then no second one is started.
+ */
+async function waitsForThaw(
+  { host, cache }: Agent,
+  { volumeId, stagingPath }: VolumeRecord,
+): Promise<boolean> {
+  if (cache.waiting.has(volumeId)) return true;
+  using directory = await host.open(dirname(stagingPath));
+  const missing = `${stagingPath}/.fairlead-${crypto.randomUUID()}`;
+  const options = { opened: [directory], timeoutMs: changeMs, mayWait: true };
+  const { gone } = await host.run('rmdir', ['--', missing], options);
+  if (!gone) return false;
+  cache.waiting.set(volumeId, gone);
+  void gone.then(() => cache.waiting.delete(volumeId));
+  return true;
+}
