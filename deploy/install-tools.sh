@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that the node agent, the demo and the tests use, when a tool of theirs is missing.
-# With --check it only names what is missing, and fails when anything is.
+# Installs the Debian packages whose tools the node agent, the demo and the tests need, if a tool is missing.
+# With --check it only lists the missing packages, and fails if there are any.
 set -eu
 
 packages=
@@ -21,7 +21,7 @@ need filefrag e2fsprogs
 need mkfs.xfs xfsprogs
 need mkfs.btrfs btrfs-progs
 need getfattr attr
-# Debian keeps the server's programs out of the path.
+# Debian does not put the server's programs on the PATH.
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages="$packages postgresql"
 
 [ -n "$packages" ] || exit 0
@@ -30,18 +30,18 @@ if [ "${1:-}" = --check ]; then
   exit 1
 fi
 if [ "$(id -u)" != 0 ]; then
-  # What is run next says itself that it needs root.
-  echo "missing packages, to be installed as root:$packages" >&2
+  # The next program itself reports that it needs root.
+  echo "missing packages; install them as root:$packages" >&2
   exit 0
 fi
 if ! command -v apt-get >/dev/null 2>&1; then
-  echo "missing packages, please install:$packages" >&2
+  echo "missing packages; install them with this system's package manager:$packages" >&2
   exit 1
 fi
 echo "installing packages:$packages" >&2
 case " $packages " in
 *" postgresql "*)
-  # Tests start servers of their own: none is to run on this machine for it.
+  # Tests start their own servers, so the package must not start one.
   mkdir -p /etc/postgresql-common
   [ -e /etc/postgresql-common/createcluster.conf ] ||
     echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf

@@ -7,13 +7,13 @@ import packageJson from '../package.json' with { type: 'json' };
 
 const usage = `Usage: npm run package [-- --out DIR]
 
-Builds the npm package: Node.js runs no TypeScript below node_modules, so that it holds JavaScript, with types.
+Builds the npm package, with JavaScript and types, because Node.js runs no TypeScript below node_modules.
 
-  --out DIR  where fairlead-VERSION.tgz goes (dist)
+  --out DIR  directory for fairlead-VERSION.tgz; default: dist
 `;
 
-/** What an example leaves behind where it runs, and what only a checkout has a use for. */
-const leftOut = new Set(['node_modules', '.data', 'data', '__pycache__', 'compile-cache.mjs']);
+/** Names that are not packed: output of running the examples, and files that only a checkout uses. */
+const excluded = new Set(['node_modules', '.data', 'data', '__pycache__', 'compile-cache.mjs']);
 
 const { values } = parseArgs({
   options: { out: { type: 'string', default: 'dist' }, help: { type: 'boolean', default: false } },
@@ -34,7 +34,7 @@ function build(): void {
     },
   );
   for (const name of ['README.md', 'LICENSE', 'examples', ...globSync('src/**/*.{mjs,js,d.ts}')])
-    cpSync(name, join(directory, name), { recursive: true, filter: path => !leftOut.has(basename(path)) });
+    cpSync(name, join(directory, name), { recursive: true, filter: path => !excluded.has(basename(path)) });
   for (const path of globSync(join(directory, '{src,gateway,node-agent}/**/*.{mjs,js}'))) {
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, namesJavaScript(text));
@@ -43,12 +43,12 @@ function build(): void {
   execFileSync('npm', ['pack', '--silent', '--pack-destination', out, directory], { stdio: 'inherit' });
 }
 
-/** Names of files that are loaded by themselves; tsc changes those of imports alone. */
+/** Changes .ts to .js in the names of files that are loaded at run time; tsc changes only static imports. */
 function namesJavaScript(text: string): string {
   return text.replace(/((?:new URL|import)\('[./\w-]+)\.ts'/g, "$1.js'");
 }
 
-/** What the checkout has for those who use the package, with JavaScript and types for each TypeScript file. */
+/** Makes the package's manifest from the checkout's, with JavaScript and types in place of TypeScript. */
 function manifest(): object {
   const { name, version, description, license, type, bin, engines } = packageJson;
   const { dependencies, optionalDependencies } = packageJson;

@@ -5,7 +5,7 @@ import { build, type PluginBuild } from 'esbuild';
 
 const top = fileURLToPath(new URL('..', import.meta.url));
 
-/** Writes the gateway for workerd and Cloudflare Workers as one module; gives its size in bytes. */
+/** Bundles the gateway for workerd and Cloudflare Workers into one module, and returns its size in bytes. */
 export async function bundleWorker(path: string): Promise<number> {
   mkdirSync(dirname(path), { recursive: true });
   const { metafile } = await build({
@@ -18,25 +18,43 @@ export async function bundleWorker(path: string): Promise<number> {
     format: 'esm',
     target: 'esnext',
     conditions: ['workerd'],
-    // What the runtime has; of pg what it does not need there.
+    // Modules that the runtime provides, and an optional one of pg.
     external: ['node:*', 'cloudflare:*', ...builtins],
-    // pg is CommonJS, and asks for what the runtime has by `require`, which gives modules as they are imported there.
+    // pg is CommonJS and loads the runtime's modules with `require`, so the bundle has to define that function.
     banner: { js: requireBuiltins },
-    plugins: [{ name: 'English alone', setup: leaveOutLocales }],
+    plugins: [{ name: 'omit unused files of zod', setup: omitUnused }],
     logLevel: 'error',
   });
   return Object.values(metafile.outputs)[0]?.bytes ?? 0;
 }
 
-/** zod has its messages in all languages; ours are English, and our own. */
-function leaveOutLocales({ onLoad }: PluginBuild): void {
-  onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({ contents: '' }));
+/**
+ * Unused files of zod with their exports: messages in all languages, schemas read from JSON, and schemas compiled to code.
+ */
+const unused: Readonly<Record<string, readonly string[]>> = {
+  'locales/index.js': [],
+  'classic/from-json-schema.js': ['fromJSONSchema'],
+  'core/compile.js': [
+    'INVALID',
+    'ZodCompileAsyncError',
+    'ZodCompileUnsupportedError',
+    'compile',
+    'withParser',
+    'compileFn',
+  ],
+};
+
+function omitUnused({ onLoad }: PluginBuild): void {
+  for (const [file, names] of Object.entries(unused))
+    onLoad({ filter: new RegExp(`/zod/v4/${file.replaceAll('.', String.raw`\.`)}$`) }, () => ({
+      contents: names.map(name => `export const ${name} = undefined;`).join('\n'),
+    }));
 }
 
 const requireBuiltins =
   "import{createRequire}from'node:module';const load=createRequire('/'),require=name=>{const found=load(name);return found.default??found};";
 
-/** By these names pg imports what the runtime has as node:… */
+/** Modules of the runtime that pg loads without the prefix node: in their names. */
 const builtins = [
   'events',
   'crypto',

@@ -10,16 +10,16 @@ import { fillRoot } from './root.ts';
 
 const usage = `Usage: npm run image [-- --out DIR] [--name NAME:TAG]
 
-Builds the container image of all programs for this machine's kind of processor, without a daemon or a registry. It needs
-root, and Debian 12 with its apt-get, binutils and tar.
+Builds the container image with all programs for this machine's architecture, without a daemon or a registry. Requires root
+and Debian 12 with apt-get, binutils and tar.
 
-  --out DIR    where it goes (dist): image/ is an OCI layout, fairlead-VERSION.tar the same in one file, for ctr, docker,
-               podman and skopeo, fairlead-VERSION.cdx.json says what is in it
-  --name NAME  the name it is known by (docker.io/library/fairlead:VERSION)
-  --root DIR   only writes the files of the image there, as the Dockerfile does
+  --out DIR    output directory; default: dist. image/ is an OCI layout, fairlead-VERSION.tar the same layout as one file
+               for ctr, docker, podman and skopeo, and fairlead-VERSION.cdx.json the bill of materials
+  --name NAME  name of the image; default: docker.io/library/fairlead:VERSION
+  --root DIR   only write the image's files to this directory, as the Dockerfile does
 `;
 
-/** What an image may be at most, in bytes. */
+/** Max sizes of the image, in bytes. */
 const limits = { unpacked: 180e6, compressed: 65e6 };
 
 const { values } = parseArgs({
@@ -32,7 +32,7 @@ const { values } = parseArgs({
 });
 const fromCaller = (path: string): string => resolve(process.env['INIT_CWD'] ?? '.', path);
 const out = fromCaller(values.out);
-const given = values.root === undefined ? undefined : fromCaller(values.root);
+const rootFromCaller = values.root === undefined ? undefined : fromCaller(values.root);
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)));
 if (values.help) process.stdout.write(usage);
 else build();
@@ -41,10 +41,10 @@ function build(): void {
   const cache = resolve('.cache/image');
   const work = mkdtempSync(join(tmpdir(), 'fairlead-image-'));
   try {
-    const root = given ?? join(work, 'root');
+    const root = rootFromCaller ?? join(work, 'root');
     fillRoot(root, { cache, work });
     const unpacked = sizeOf(root);
-    if (given !== undefined) return report({ unpacked });
+    if (rootFromCaller !== undefined) return report({ unpacked });
     const { digest, compressed } = pack({ root, out, cache: join(cache, 'layers'), name: values.name });
     process.stdout.write(`${values.name}@${digest}\n`);
     report({ unpacked, compressed });
@@ -53,11 +53,11 @@ function build(): void {
   }
 }
 
-/** Says how large the image is, and fails where it is too large. */
+/** Prints the sizes of the image, and sets exit status 1 when one exceeds its limit. */
 function report(sizes: Readonly<Partial<Record<keyof typeof limits, number>>>): void {
   for (const [key, size] of Object.entries(sizes) as [keyof typeof limits, number][]) {
-    const [actual, most] = [size, limits[key]].map(bytes => (bytes / 1e6).toFixed(1));
-    process.stdout.write(`${key}: ${actual} MB of at most ${most} MB\n`);
+    const [actual, limit] = [size, limits[key]].map(bytes => (bytes / 1e6).toFixed(1));
+    process.stdout.write(`${key}: ${actual} MB of at most ${limit} MB\n`);
     if (size > limits[key]) process.exitCode = 1;
   }
 }

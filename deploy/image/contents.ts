@@ -1,72 +1,73 @@
 import { startFlags, startVariables } from '../../src/lib/start.ts';
 
-/** Debian packages, and which of their programs the image has; the libraries that these need come along. */
+/** The programs that the image takes from each Debian package. The libraries that they need are added automatically. */
 export const programs: Readonly<Record<string, readonly string[]>> = {
   mount: ['mount', 'umount', 'losetup'],
-  'util-linux': ['blkid', 'blockdev', 'fallocate', 'findmnt', 'flock', 'lsblk', 'setpriv'],
+  'util-linux': words('blkid blockdev fallocate findmnt flock fsfreeze lsblk setpriv unshare'),
   e2fsprogs: ['mkfs.ext4', 'dumpe2fs', 'e2fsck', 'filefrag', 'resize2fs'],
-  xfsprogs: ['mkfs.xfs', 'xfs_growfs', 'xfs_repair'],
+  xfsprogs: ['mkfs.xfs', 'xfs_growfs', 'xfs_io', 'xfs_logprint', 'xfs_repair'],
   'btrfs-progs': ['mkfs.btrfs', 'btrfs'],
   'nfs-common': ['mount.nfs'],
   'open-iscsi': ['iscsiadm'],
   'nvme-cli': ['nvme'],
-  // What talks to the host's daemon; it is never started here.
+  // Clients of the host's daemon; no daemon runs in the container.
   'multipath-tools': ['multipath', 'multipathd'],
   'cryptsetup-bin': ['cryptsetup'],
   dmsetup: ['dmsetup'],
   kmod: ['modprobe'],
   diffutils: ['cmp'],
   grep: ['grep'],
-  // `install` is the chart's, the last four are for whoever looks into a container.
-  coreutils: words('cat chmod cp dd mkdir realpath rm stat tee test install df env id ls'),
+  findutils: ['find'],
+  // The chart uses `install`; the last four are for debugging in a container.
+  coreutils: words('cat chmod cp dd mkdir realpath rm rmdir stat tee test install df env id ls'),
   dash: ['sh'],
 };
 
-/** What programs read beside their libraries, by package; a name that ends with a slash is all of a directory. */
+/** Other files that programs read, by package. A name that ends with a slash means a whole directory. */
 export const companions: Readonly<Record<string, readonly string[]>> = {
   'base-files': ['etc/os-release', 'usr/lib/os-release'],
   e2fsprogs: ['etc/mke2fs.conf'],
   'libtirpc-common': ['etc/netconfig'],
-  // Loaded by name.
+  // Plug-ins that multipath loads by name.
   'multipath-tools': ['usr/lib/multipath/'],
   // Node.js is linked with them.
   libatomic1: [],
   'libstdc++6': [],
 };
 
-/** What the packages depend on for scripts and services of theirs; a library that is missed is an error. */
+/** Dependencies that only scripts and services of the packages need. A missing library would fail the build. */
 export const unused = /^(perl|libperl|python|libpython|libicu|initramfs|klibc|udev_)/;
 
-/** Where the programs of Fairlead lie in the image; the compile cache holds its own path. */
+/** The directory of Fairlead's programs in the image. The compile cache contains this path. */
 export const home = 'opt/fairlead';
 
-/** Who runs what needs no rights: the gateway and the controller. The chart runs the node agent as root. */
+/** The user of the gateway and the controller, which need no rights. The chart runs the node agent as root. */
 export const user = 65_532;
 
 /**
- * A cache of compiled code is taken only on the kind of processor that it was made on, as far as V8 was told to use what
- * that can: here it uses what every x86-64-v2 has, so that no node strips types, for 20 to 40 MB.
+ * Flags that limit V8 to the features of every x86-64-v2 processor. V8 accepts a compile cache only on a machine with the same
+ * processor features; without the cache each node would strip types at start, for 20 to 40 MB of memory.
  */
 const nodeFlags = [
   ...words('avx avx2 avx-vnni avx-vnni-int8 fma3 f16c bmi1 bmi2 lzcnt').map(name => `--no-enable-${name}`),
   '--mcpu=generic',
 ];
 
-/** How Node.js is started in the image. */
+/** The command line of Node.js in the image. */
 export const nodeCommand = ['/usr/local/bin/node', ...nodeFlags];
 
-/** Where the image says what is in it. */
+/** The path of the bill of materials in the image. */
 export const sbomPath = 'usr/share/sbom/fairlead.cdx.json';
 
-/** Directories that are there, mostly to be mounted over. */
+/** Empty directories, most of them mount points. */
 export const directories = ['dev', 'proc', 'run', 'sys', 'tmp', 'usr/lib64', 'var/lib/fairlead'];
 
 const starts = Object.entries(startFlags).map(
   ([program, flags]) => `${program}) own='${flags.join(' ')}' ;;`,
 );
 
-/** Files that are written, by their path in the image. */
-export const written: Readonly<Record<string, string>> = {
+/** The contents of text files, by their path in the image. */
+export const textFiles: Readonly<Record<string, string>> = {
   'etc/passwd': `root:x:0:0:root:/:/bin/sh\nfairlead:x:${user}:${user}::/var/lib/fairlead:/bin/sh\n`,
   'etc/group': `root:x:0:\nfairlead:x:${user}:\n`,
   'etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
@@ -79,7 +80,7 @@ exec ${nodeCommand.join(' ')} $own /${home}/src/fairlead.mjs "$@"
 `,
 };
 
-/** Links, by their path in the image. */
+/** The targets of symbolic links, by their path in the image. */
 export const links: Readonly<Record<string, string>> = {
   bin: 'usr/bin',
   sbin: 'usr/sbin',
@@ -89,10 +90,10 @@ export const links: Readonly<Record<string, string>> = {
   'etc/mtab': '../proc/self/mounts',
 };
 
-/** As `NAME=VALUE`. */
+/** Environment variables as `NAME=VALUE`. */
 const variables = Object.entries(startVariables).map(([name, value]) => `${name}=${value}`);
 
-/** What a runtime is told; deploy/image/Dockerfile says the same. */
+/** The image's configuration for container runtimes; deploy/image/Dockerfile has the same. */
 export const runtime = {
   User: `${user}:${user}`,
   Env: ['PATH=/usr/local/bin:/usr/bin:/usr/sbin', ...variables],

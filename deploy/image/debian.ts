@@ -12,11 +12,11 @@ import { basename, dirname, join, posix } from 'node:path';
 import { companions, programs, unused } from './contents.ts';
 import { walk } from './files.ts';
 
-/** A package, unpacked into a directory of its own. */
+/** A Debian package, unpacked into its own directory. */
 export type Package = { readonly name: string; readonly control: string; readonly directory: string };
 
-/** A file of a package: where it lies unpacked, and in the image. */
-type Owned = { readonly owner: Package; readonly source: string };
+/** A file of an unpacked package. */
+type PackageFile = { readonly owner: Package; readonly source: string };
 
 const options = {
   encoding: 'utf8',
@@ -25,7 +25,7 @@ const options = {
   env: { ...process.env, LC_ALL: 'C' },
 } as const;
 
-/** Downloads what the image is made of, and all that it depends on, as the machine's own apt is set up. */
+/** Downloads the packages of the image and their dependencies with this machine's apt settings, and returns the files. */
 export function download(cache: string): readonly string[] {
   mkdirSync(join(cache, 'archives/partial'), { recursive: true });
   const complete = (): readonly string[] => {
@@ -36,13 +36,13 @@ export function download(cache: string): readonly string[] {
   try {
     return complete();
   } catch {
-    // Its lists are missing, or name what is there no more.
+    // The package lists are missing, or name versions that the mirror has removed.
     execFileSync('apt-get', ['update', '-qq'], { ...options, stdio: 'inherit' });
     return complete();
   }
 }
 
-/** Where apt keeps the packages that it would install. */
+/** Lists the package files that apt would install, in its cache. */
 function filesOf(cache: string): readonly string[] {
   const lines = install(cache, '--simulate').matchAll(/^Inst (\S+) \((\S+) .*\[(\w+)\]\)/gm);
   return [...lines].map(([, name, version = '', architecture]) =>
@@ -50,15 +50,15 @@ function filesOf(cache: string): readonly string[] {
   );
 }
 
-/** Has apt install as on a machine where nothing is installed yet. */
-function install(cache: string, how: '--simulate' | '--download-only'): string {
+/** Runs `apt-get install` as on a machine without any packages, and returns its output. */
+function install(cache: string, mode: '--simulate' | '--download-only'): string {
   const settings = ['Dir::State::status=/dev/null', `Dir::Cache=${cache}`, 'Debug::NoLocking=true'];
   const names = new Set([...Object.keys(programs), ...Object.keys(companions)]);
-  const args = ['install', how, '-qq', '--no-install-recommends', ...settings.flatMap(one => ['-o', one])];
+  const args = ['install', mode, '-qq', '--no-install-recommends', ...settings.flatMap(one => ['-o', one])];
   return execFileSync('apt-get', [...args, '--', ...names], options);
 }
 
-/** Unpacks packages, each below a directory of its own. */
+/** Unpacks packages, each into its own directory. */
 export function unpack(files: readonly string[], into: string): readonly Package[] {
   mkdirSync(into, { recursive: true });
   return files.map(file => {
@@ -70,8 +70,8 @@ export function unpack(files: readonly string[], into: string): readonly Package
 }
 
 /**
- * Puts the programs with their libraries, and those of `others`, into the image's root, and returns the packages that
- * anything came from, in the order of their names. Scanners find them in /var/lib/dpkg/status.d.
+ * Copies the programs and their libraries, and the libraries of the programs in `others`, into the image's root. Returns the
+ * packages whose files were copied, sorted by name, and records them in /var/lib/dpkg/status.d for security scanners.
  */
 export function assemble(
   packages: readonly Package[],
@@ -79,7 +79,7 @@ export function assemble(
   others: readonly string[],
 ): readonly Package[] {
   const index = indexOf(packages);
-  const taken = new Map<string, Owned>();
+  const taken = new Map<string, PackageFile>();
   take(index, taken, wantedOf(index));
   takeLibraries(index, taken, others);
   takeCopyrights(index, taken);
@@ -90,9 +90,9 @@ export function assemble(
   return used;
 }
 
-type Index = ReadonlyMap<string, Owned>;
+type Index = ReadonlyMap<string, PackageFile>;
 
-/** Every file by its path in the image, where /bin, /sbin, /lib and /lib64 are links into /usr. */
+/** Indexes every file by its path in the image, where /bin, /sbin, /lib and /lib64 are links into /usr. */
 function indexOf(packages: readonly Package[]): Index {
   return new Map(
     packages.flatMap(owner =>
@@ -123,14 +123,14 @@ function wantedOf(index: Index): readonly string[] {
   ];
 }
 
-/** Takes files, and what those that are links lead to. */
-function take(index: Index, taken: Map<string, Owned>, paths: readonly string[]): void {
+/** Takes files, and the targets of links among them. */
+function take(index: Index, taken: Map<string, PackageFile>, paths: readonly string[]): void {
   for (const path of paths) {
-    const owned = index.get(path);
-    if (owned === undefined) throw new Error(`no package has "${path}"`);
+    const file = index.get(path);
+    if (file === undefined) throw new Error(`no package has "${path}": change deploy/image/contents.ts`);
     if (taken.has(path)) continue;
-    taken.set(path, owned);
-    const target = linkOf(owned.source);
+    taken.set(path, file);
+    const target = linkOf(file.source);
     if (target !== undefined) take(index, taken, [merged(posix.resolve('/', dirname(path), target))]);
   }
 }
@@ -139,33 +139,33 @@ function linkOf(source: string): string | undefined {
   return lstatSync(source).isSymbolicLink() ? readlinkSync(source) : undefined;
 }
 
-/** Takes the libraries of what was taken, and those that they need in turn. */
-function takeLibraries(index: Index, taken: Map<string, Owned>, others: readonly string[]): void {
+/** Takes the libraries that the taken files and `others` need, directly or through other libraries. */
+function takeLibraries(index: Index, taken: Map<string, PackageFile>, others: readonly string[]): void {
   const libraries = Map.groupBy(
     [...index.keys()].filter(path => /^usr\/lib(64)?(\/[^/]+-linux-gnu)?\/[^/]+$/.test(path)),
     path => basename(path),
   );
-  const looked = new Set<string>();
+  const scanned = new Set<string>();
   for (let files = others; files.length > 0;) {
     for (const name of neededBy(files)) {
       const paths = libraries.get(name);
       if (paths === undefined) throw new Error(`no package has the library "${name}"`);
       take(index, taken, paths);
     }
-    for (const file of files) looked.add(file);
-    files = [...taken.values()].map(({ source }) => source).filter(source => !looked.has(source));
+    for (const file of files) scanned.add(file);
+    files = [...taken.values()].map(({ source }) => source).filter(source => !scanned.has(source));
   }
 }
 
-/** The names of the libraries that files are linked with; what is no program has none. */
+/** Finds the names of the libraries that files are linked with. Files that are not ELF have none. */
 function neededBy(files: readonly string[]): ReadonlySet<string> {
   const { stdout, error } = spawnSync('readelf', ['--dynamic', '--wide', '--', ...files], options);
   if (error) throw error;
   return new Set([...stdout.matchAll(/\(NEEDED\).*\[(.+)\]/g)].map(([, name = '']) => name));
 }
 
-/** A package's documents may be a link to another's. */
-function takeCopyrights(index: Index, taken: Map<string, Owned>): void {
+/** Takes the copyright file of each package. Its directory may be a link to another package's. */
+function takeCopyrights(index: Index, taken: Map<string, PackageFile>): void {
   for (const { name } of new Set([...taken.values()].map(({ owner }) => owner))) {
     const folder = `usr/share/doc/${name}`;
     const link = index.get(folder);

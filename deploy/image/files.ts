@@ -1,26 +1,26 @@
 import { chmodSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Every file, link and directory below one, which is not itself among them; no link is followed. */
+/** Lists every file, link and directory below a directory, without following links. */
 export function walk(directory: string): readonly string[] {
   const entries = readdirSync(directory, { withFileTypes: true });
   const below = entries.filter(entry => entry.isDirectory()).map(({ name }) => walk(join(directory, name)));
   return [...entries.map(({ name }) => join(directory, name)), ...below.flat()];
 }
 
-/** Writes a file, with the directories above it. */
+/** Writes a file, and creates the directories above it. */
 export function write(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 }
 
-/** Makes a symbolic link, with the directories above it. */
+/** Makes a symbolic link, and creates the directories above it. */
 export function link(target: string, path: string): void {
   mkdirSync(dirname(path), { recursive: true });
   symlinkSync(target, path);
 }
 
-/** Lets everybody read everything, and nothing run with another's rights. */
+/** Sets plain permissions: everything readable by everybody, and no setuid or setgid bits. */
 export function makePlain(root: string): void {
   for (const path of walk(root)) {
     const entry = lstatSync(path);
@@ -31,7 +31,7 @@ export function makePlain(root: string): void {
   chmodSync(join(root, 'tmp'), 0o1777);
 }
 
-/** The bytes of all files below a directory. */
+/** Sums up the bytes of all files below a directory. */
 export function sizeOf(directory: string): number {
   const files = walk(directory).map(path => lstatSync(path));
   return files.reduce((sum, entry) => sum + (entry.isFile() ? entry.size : 0), 0);

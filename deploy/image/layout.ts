@@ -4,26 +4,26 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-/** A blob of an image, as its documents speak of it. */
+/** The reference to a blob in the image's documents. */
 type Descriptor = { readonly mediaType: string; readonly digest: string; readonly size: number };
 
-/** A layer: the blob that is stored, and the digest of what it unpacks to. */
+/** A layer: its compressed blob, and the digest of the uncompressed tar. */
 export type Layer = { readonly blob: Descriptor; readonly diffId: string };
 
-/** What a layer holds of a root: all files are root's, or this user's. */
-type Layering = {
+/** The files of a root that go into a layer. All are owned by `user`, or else by root. */
+type LayerContent = {
   readonly root: string;
   readonly paths: readonly string[];
   readonly exclude?: readonly string[];
   readonly user?: number;
 };
 
-const mediaType = (what: string) => `application/vnd.oci.image.${what}`;
+const mediaType = (kind: string) => `application/vnd.oci.image.${kind}`;
 const tarLimit = 1 << 30;
-/** From this size on a layer is one that changes seldom, in bytes. */
-const leastKept = 20e6;
+/** Min bytes of a layer that is cached once compressed: large layers change seldom and take long to compress. */
+const minCachedBytes = 20e6;
 
-/** A directory in the form of an OCI image layout; `cache` keeps the large layers compressed. */
+/** Makes a directory in the form of an OCI image layout. `cache` is a directory for large compressed layers. */
 export function createLayout(directory: string, cache: string) {
   const blobs = join(directory, 'blobs/sha256');
   mkdirSync(blobs, { recursive: true });
@@ -35,14 +35,14 @@ export function createLayout(directory: string, cache: string) {
   };
   const storeJson = (type: string, document: object) => store(type, Buffer.from(JSON.stringify(document)));
   return {
-    /** Packs files of a root: the same files give the same bytes, whoever built them and when. */
-    addLayer(layering: Layering): Layer {
-      const tar = pack(layering);
+    /** Packs files of a root into a layer. The build is reproducible: equal files give equal bytes. */
+    addLayer(content: LayerContent): Layer {
+      const tar = pack(content);
       const hash = sha256(tar);
       const blob = store('layer.v1.tar+gzip', compress(tar, join(cache, `${hash}.gz`)));
       return { blob, diffId: `sha256:${hash}` };
     },
-    /** Writes the documents of an image that is known by `name`, and returns the digest of its manifest. */
+    /** Writes the documents of an image, and returns the digest of its manifest. */
     addImage(name: string, image: { readonly config: object; readonly layers: readonly Layer[] }): string {
       const { layers } = image;
       const rootfs = { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) };
@@ -63,19 +63,19 @@ function sha256(content: Buffer): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-function pack({ root, paths, exclude = [], user = 0 }: Layering): Buffer {
-  const how = ['--create', '--format=ustar', '--sort=name', '--mtime=@0', '--directory', root];
+function pack({ root, paths, exclude = [], user = 0 }: LayerContent): Buffer {
+  const flags = ['--create', '--format=ustar', '--sort=name', '--mtime=@0', '--directory', root];
   const owner = ['--numeric-owner', `--owner=:${user}`, `--group=:${user}`];
   const without = exclude.map(path => `--exclude=${path}`);
-  return execFileSync('tar', [...how, ...owner, ...without, '--', ...paths], { maxBuffer: tarLimit });
+  return execFileSync('tar', [...flags, ...owner, ...without, '--', ...paths], { maxBuffer: tarLimit });
 }
 
-function compress(content: Buffer, kept: string): Buffer {
-  if (existsSync(kept)) return readFileSync(kept);
+function compress(content: Buffer, cachePath: string): Buffer {
+  if (existsSync(cachePath)) return readFileSync(cachePath);
   const compressed = gzipSync(content, { level: 9 });
-  if (content.length < leastKept) return compressed;
-  writeFileSync(`${kept}.${process.pid}`, compressed);
-  renameSync(`${kept}.${process.pid}`, kept);
+  if (content.length < minCachedBytes) return compressed;
+  writeFileSync(`${cachePath}.${process.pid}`, compressed);
+  renameSync(`${cachePath}.${process.pid}`, cachePath);
   return compressed;
 }
 
@@ -86,7 +86,7 @@ type Documents = {
   readonly layers: readonly Layer[];
 };
 
-/** The layout's own documents, and beside them the one that `docker load` reads. */
+/** Writes the documents of the OCI layout, and the one that `docker load` reads. */
 function writeDocuments(directory: string, { name, config, manifest, layers }: Documents): void {
   const write = (file: string, document: object) =>
     writeFileSync(join(directory, file), JSON.stringify(document));

@@ -5,8 +5,8 @@ import { version } from '../../src/lib/version.ts';
 import { home, runtime, sbomPath, user } from './contents.ts';
 import { createLayout } from './layout.ts';
 
-/** What an image is packed from, where it goes and how it is called; `cache` keeps what took long. */
-export type Packing = {
+/** The image's files, its output directory and its name. `cache` is a directory for compressed layers. */
+export type PackOptions = {
   readonly root: string;
   readonly out: string;
   readonly cache: string;
@@ -14,17 +14,17 @@ export type Packing = {
 };
 
 /** A packed image: the digest of its manifest, and the bytes of its compressed layers. */
-export type Packed = { readonly digest: string; readonly compressed: number };
+export type PackResult = { readonly digest: string; readonly compressed: number };
 
-/** Packs the files of a root as an OCI layout, the same in one file, and the document that says what is in it. */
-export function pack({ root, out, cache, name }: Packing): Packed {
+/** Packs the files of a root as an OCI layout, as the same layout in one file, and writes the bill of materials. */
+export function pack({ root, out, cache, name }: PackOptions): PackResult {
   const directory = join(out, 'image');
   rmSync(directory, { recursive: true, force: true });
   const layout = createLayout(directory, cache);
   const node = ['usr/local/bin/node', 'usr/share/doc/node'];
   const own = ['usr/local/bin/fairlead', home, sbomPath];
   const state = 'var/lib/fairlead';
-  // What seldom changes comes first: it is not pulled again with what is newer.
+  // Layers that change seldom come first, so that an update of the others does not pull them again.
   const layers = [
     layout.addLayer({ root, paths: readdirSync(root).sort(), exclude: [...node, ...own, state] }),
     layout.addLayer({ root, paths: node }),
@@ -40,7 +40,7 @@ export function pack({ root, out, cache, name }: Packing): Packed {
   return { digest, compressed: layers.reduce((sum, { blob }) => sum + blob.size, 0) };
 }
 
-/** What the image says of itself. Its time is that of the last commit, or SOURCE_DATE_EPOCH. */
+/** Makes the image's configuration. The creation time is SOURCE_DATE_EPOCH, or the time of the last commit. */
 function describeImage(): object {
   const labels = {
     title: 'Fairlead',
@@ -62,7 +62,7 @@ function describeImage(): object {
   };
 }
 
-/** What git says; nothing outside a repository. */
+/** Returns the output of git; empty outside a repository. */
 function git(...args: readonly string[]): string {
   const { status, stdout } = spawnSync('git', args, { encoding: 'utf8' });
   return status === 0 ? stdout.trim() : '';

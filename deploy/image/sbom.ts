@@ -7,7 +7,7 @@ type Contents = {
   readonly npm: readonly NpmPackage[];
 };
 
-/** What is in the image, as a CycloneDX document: Debian's packages and npm's, Node.js among these. */
+/** Writes the bill of materials as a CycloneDX document: the packages of Debian and npm, including Node.js. */
 export function describeContents({ version, debian, npm }: Contents): string {
   const document = {
     bomFormat: 'CycloneDX',
@@ -31,7 +31,7 @@ function describeNpm({ name, version, license, integrity }: NpmPackage) {
   };
 }
 
-/** Its licences are told in /usr/share/doc/NAME/copyright. */
+/** Describes a Debian package, without licences: these are in /usr/share/doc/NAME/copyright of the image. */
 function describeDebian({ name, control }: Package) {
   const field = (key: string) => new RegExp(`^${key}: (.*)$`, 'm').exec(control)?.[1] ?? '';
   const version = field('Version');

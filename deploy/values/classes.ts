@@ -7,7 +7,7 @@ const metadata = {
   annotations: texts.optional(),
 };
 
-/** The classes that the chart makes, each as Kubernetes has it but for `pool`, `fsType` and `default`. */
+/** The classes that the chart creates. They have Kubernetes' own fields, plus `pool`, `fsType` and `default`. */
 export const classValues = {
   storageClasses: z
     .array(
@@ -26,7 +26,7 @@ export const classValues = {
     )
     .default([{ name: 'fairlead' }])
     .describe(
-      'StorageClasses: `name`, `pool` (needless where there is one), `fsType`, `default`, and what Kubernetes has',
+      'StorageClasses: `name`, `pool` (optional if there is only one), `fsType`, `default`, and the fields of Kubernetes',
     ),
   volumeSnapshotClasses: z
     .array(
@@ -38,7 +38,7 @@ export const classValues = {
       }),
     )
     .default([{ name: 'fairlead' }])
-    .describe('VolumeSnapshotClasses, where the cluster has the CRDs'),
+    .describe('VolumeSnapshotClasses, if the cluster has the CRDs'),
   volumeGroupSnapshotClasses: z
     .array(
       z.strictObject({
@@ -49,9 +49,11 @@ export const classValues = {
       }),
     )
     .default([{ name: 'fairlead' }])
-    .describe('VolumeGroupSnapshotClasses, where the cluster has the CRDs and the driver `group-snapshots`'),
+    .describe(
+      'VolumeGroupSnapshotClasses, if the cluster has the CRDs and `driver.capabilities` has `group-snapshots`',
+    ),
   volumeAttributesClasses: z
     .array(z.strictObject({ ...metadata, parameters: texts }))
     .default([])
-    .describe('VolumeAttributesClasses (Kubernetes 1.31 or later), with mutable parameters of a pool'),
+    .describe('VolumeAttributesClasses with mutable parameters of a pool (Kubernetes 1.31 or later)'),
 };

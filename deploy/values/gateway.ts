@@ -15,19 +15,21 @@ import {
 
 const keySet = z.looseObject({ keys: z.array(z.looseObject({})) });
 
-/** Where the gateway is, or that it runs in this cluster. */
-export const gateway = group('the gateway: where it is, or that it runs here', {
-  url: text('its address, such as https://storage.example:7700; empty: that of the gateway of this release'),
-  allowHttp: flag('whether its address may be http://, over which tokens go unencrypted', false),
-  audience: text("the tokens' audience", 'fairlead'),
-  enabled: flag('whether it runs in this cluster', false),
+/** The values of the gateway, in this cluster or elsewhere. */
+export const gateway = group('the gateway: a hosted one, or one in this cluster', {
+  url: text(
+    "address of the gateway, such as https://storage.example:7700; empty: the address of this release's gateway",
+  ),
+  allowHttp: flag('allow an http:// address, over which tokens are sent unencrypted', false),
+  audience: text('audience of the tokens', 'fairlead'),
+  enabled: flag('run the gateway in this cluster', false),
   node: text(
-    'the node with the disks of its pools: it runs there, and volumes of those pools are used there',
+    'node with the disks of the pools; the gateway runs there, and volumes of these pools can be used only there',
   ),
   pools: z
     .record(z.string(), z.record(z.string(), z.unknown()))
     .default({})
-    .describe('its pools, as in gateway.yaml'),
+    .describe('pools of the gateway, as in gateway.yaml'),
   clusters: z
     .record(
       z.string(),
@@ -38,18 +40,18 @@ export const gateway = group('the gateway: where it is, or that it runs here', {
     )
     .default({})
     .describe(
-      'who may call, as in gateway.yaml, with `keySet`, the public keys, in place of `keys`, also in `serviceAccount`',
+      'clusters that may use the gateway, as in gateway.yaml, but with `keySet` (the public keys themselves) in place of `keys`, also in `serviceAccount`',
     ),
-  operators: asIs('the public keys (JWKS) of operators'),
-  keepDeleted: duration('how long a deleted volume can be restored', '0s'),
-  port: count('its port', 7700),
-  metricsPort: count('the port of its health and metrics', 7701),
-  tlsSecret: text('a Secret with tls.crt and tls.key; empty: plain HTTP, inside the cluster alone'),
-  persistence: group('where its store is', {
-    storageClassName: text('the class of its volume, of another driver; empty: the default class'),
-    size: text("its volume's size", '1Gi'),
-    existingClaim: text('a claim to use'),
-    hostPath: text('a directory of the node to use, with `node`'),
+  operators: asIs('public keys of the operators (JWKS)'),
+  keepDeleted: duration('time for which a deleted volume can be restored', '0s'),
+  port: count('port of the API', 7700),
+  metricsPort: count('port of health and metrics', 7701),
+  tlsSecret: text('Secret with tls.crt and tls.key; empty: plain HTTP, only for use inside the cluster'),
+  persistence: group('storage of the store', {
+    storageClassName: text('StorageClass of the volume, of another driver; empty: the default class'),
+    size: text('size of the volume', '1Gi'),
+    existingClaim: text('existing claim to use'),
+    hostPath: text('directory on the node to use; requires `node`'),
   }),
   ...podValues({
     memory: '128Mi',
@@ -60,9 +62,9 @@ export const gateway = group('the gateway: where it is, or that it runs here', {
   }),
   annotations: named('annotations of the StatefulSet'),
   serviceAccount,
-  serviceAnnotations: named('annotations of its Service'),
+  serviceAnnotations: named('annotations of the Service'),
   serviceType: z
     .enum(['ClusterIP', 'NodePort', 'LoadBalancer'])
     .default('ClusterIP')
-    .describe('the kind of its Service'),
+    .describe('type of the Service'),
 });

@@ -1,29 +1,28 @@
 import { z } from 'zod';
 import { logLevels } from '../../src/lib/log.ts';
 
-/** Anything that Kubernetes' own schema says better. */
+/** An object that Kubernetes, not the chart, checks against its schema. */
 const object = z.record(z.string(), z.unknown());
 const objects = z.array(object);
-/** Labels, annotations, parameters: names with texts. */
+/** A map of texts, such as labels, annotations or parameters. */
 export const texts = z.record(z.string(), z.string());
 
-/** A value that goes into a manifest as it stands. */
+/** Makes a value that is copied into a manifest unchanged. */
 export const asIs = (doc: string, value: Readonly<Record<string, unknown>> = {}) =>
   object.default(value).describe(doc);
-/** A list that goes into a manifest as it stands. */
+/** Makes a list that is copied into a manifest unchanged. */
 export const listAsIs = (doc: string, value: Record<string, unknown>[] = []) =>
   objects.default(value).describe(doc);
-/** Names with texts, none by default. */
+/** Makes a map of texts, empty by default. */
 export const named = (doc: string) => texts.default({}).describe(doc);
-/** A text, empty by default. */
+/** Makes a text, empty by default. */
 export const text = (doc: string, value = '') => z.string().default(value).describe(doc);
-/** A switch. */
 export const flag = (doc: string, value: boolean) => z.boolean().default(value).describe(doc);
-/** A whole number. */
+/** Makes a whole number from 0 on. */
 export const count = (doc: string, value: number) => z.int().min(0).default(value).describe(doc);
-/** Texts in a list, none by default. */
+/** Makes a list of texts, empty by default. */
 export const list = (doc: string, value: string[] = []) => z.array(z.string()).default(value).describe(doc);
-/** How long, as Go and Fairlead write it. */
+/** Makes a duration in the notation of Go and Fairlead, such as 30s. */
 export const duration = (doc: string, value: string) =>
   z
     .string()
@@ -31,33 +30,33 @@ export const duration = (doc: string, value: string) =>
     .default(value)
     .describe(doc);
 
-/** Values below one name, each with its default. */
+/** Makes a group of values below one name, each with its default. */
 export const group = <T extends z.core.$ZodLooseShape>(doc: string, members: T) =>
   z
     .strictObject(members)
     .prefault({} as never)
     .describe(doc);
 
-/** An image, by its digest where there is one. */
+/** Makes the values of an image. */
 export const image = (repository: string, tag: string) =>
-  group('the image; a digest wins over a tag', {
-    repository: text('where it is', repository),
-    tag: text("its tag; empty: the chart's appVersion", tag),
-    digest: text('its digest, such as sha256:…'),
+  group('container image; a digest wins over a tag', {
+    repository: text('repository of the image', repository),
+    tag: text("tag of the image; empty: the chart's appVersion", tag),
+    digest: text('digest of the image, such as sha256:…'),
     pullPolicy: z
       .enum(['Always', 'IfNotPresent', 'Never'])
       .default('IfNotPresent')
-      .describe('when it is pulled'),
+      .describe('pull policy of the image'),
   });
 
-/** What a container without rights has. */
+/** The security context of a container without rights. */
 export const unprivileged = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ['ALL'] },
 };
 
-/** The user without rights as whom the gateway and the controller run. */
+/** The pod security context of the gateway and the controller: a user without rights. */
 export const nonRoot = {
   runAsNonRoot: true,
   runAsUser: 65532,
@@ -66,12 +65,12 @@ export const nonRoot = {
   seccompProfile: { type: 'RuntimeDefault' },
 };
 
-/** What every container has. */
+/** Makes the values that every container has. */
 export const containerValues = (securityContext: Readonly<Record<string, unknown>>, memory: string) => ({
-  resources: asIs('what it requests, and its limits', { requests: { cpu: '10m', memory } }),
-  securityContext: asIs("the container's security context", securityContext),
+  resources: asIs('resource requests and limits', { requests: { cpu: '10m', memory } }),
+  securityContext: asIs('security context of the container', securityContext),
   extraArgs: list('more arguments'),
-  extraEnv: listAsIs('more variables, as in a container'),
+  extraEnv: listAsIs('more environment variables, as in a container'),
 });
 
 type PodDefaults = {
@@ -84,31 +83,33 @@ type PodDefaults = {
   readonly graceSeconds: number;
 };
 
-/** What every one of the three pods has. */
+/** Makes the values that each of the three pods has. */
 export const podValues = (defaults: PodDefaults) => ({
   logLevel: z
     .enum(['', ...logLevels])
     .default('')
-    .describe('the least level of what it logs; empty: as `logLevel`'),
+    .describe('min level of log messages; empty: as `logLevel`'),
   ...containerValues(defaults.securityContext, defaults.memory),
-  extraEnvFrom: listAsIs('ConfigMaps and Secrets with more variables'),
+  extraEnvFrom: listAsIs('ConfigMaps and Secrets with more environment variables'),
   extraVolumes: listAsIs('more volumes of the pod'),
-  extraVolumeMounts: listAsIs('where they are mounted'),
+  extraVolumeMounts: listAsIs('mounts of `extraVolumes`'),
   podLabels: named('more labels of the pod'),
   podAnnotations: named('annotations of the pod'),
-  podSecurityContext: asIs("the pod's security context", defaults.podSecurityContext),
-  hostNetwork: flag("whether it has the node's network", defaults.hostNetwork ?? false),
-  dnsPolicy: text('how it finds names; empty: as Kubernetes sets it'),
-  nodeSelector: named('labels of the nodes on which it runs'),
-  tolerations: listAsIs('taints that it tolerates', defaults.tolerations ?? []),
-  affinity: asIs('where it runs rather'),
-  priorityClassName: text('its priority class', defaults.priorityClassName),
-  terminationGracePeriodSeconds: count('how long it may take to end', defaults.graceSeconds),
+  podSecurityContext: asIs('security context of the pod', defaults.podSecurityContext),
+  hostNetwork: flag("use the node's network", defaults.hostNetwork ?? false),
+  dnsPolicy: text(
+    "DNS policy of the pod; empty: Kubernetes' default, or ClusterFirstWithHostNet on the host network",
+  ),
+  nodeSelector: named('labels of the nodes that may run the pod'),
+  tolerations: listAsIs('taints that the pod tolerates', defaults.tolerations ?? []),
+  affinity: asIs('affinity of the pod'),
+  priorityClassName: text('priority class of the pod', defaults.priorityClassName),
+  terminationGracePeriodSeconds: count('time that the pod has to end, in seconds', defaults.graceSeconds),
 });
 
-/** The account of a pod. */
-export const serviceAccount = group('its service account', {
-  create: flag('whether the chart makes it', true),
-  name: text('its name; empty: one made of the release'),
-  annotations: named('its annotations'),
+/** The values of a pod's service account. */
+export const serviceAccount = group('service account of the pod', {
+  create: flag('create the service account', true),
+  name: text('name of the service account; empty: a name made from the release'),
+  annotations: named('annotations of the service account'),
 });

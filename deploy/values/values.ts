@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { protocols } from '../../src/api/attachment.ts';
 import { advertisable, advertisedByDefault, defaultDriverName } from '../../src/csi/identity.ts';
-import { isClusterName } from '../../src/api/ids.ts';
+import { isShortName } from '../../src/api/ids.ts';
 import { logLevels } from '../../src/lib/log.ts';
 import { classValues } from './classes.ts';
 import { gateway } from './gateway.ts';
@@ -24,79 +24,79 @@ import {
   unprivileged,
 } from './pod.ts';
 
-/** What is named like a cluster; what decides is the gateway. */
-const clusterName = z.string().refine(name => name === '' || isClusterName(name));
+/** A name with the form of a cluster's; the gateway decides whether the cluster exists. */
+const clusterName = z.string().refine(name => name === '' || isShortName(name));
 
 const common = {
-  nameOverride: text("the chart's name in labels and names"),
-  fullnameOverride: text('what all names begin with; empty: the release and the chart'),
+  nameOverride: text('name of the chart in labels and names'),
+  fullnameOverride: text('prefix of all names; empty: release and chart'),
   commonLabels: named('labels of every object'),
   commonAnnotations: named('annotations of every object'),
   image: image('fairlead', ''),
-  imagePullSecrets: listAsIs('secrets of the registry, as `name: …`, for all pods'),
-  logLevel: z.enum(logLevels).default('info').describe('the least level of what the programs log'),
+  imagePullSecrets: listAsIs('pull secrets of all pods, as `name: …`'),
+  logLevel: z.enum(logLevels).default('info').describe('min level of log messages of all programs'),
   extraCaCerts: text(
-    'certificates (PEM) of authorities that the controller trusts as well, such as that of the gateway',
+    "more CA certificates (PEM) that the controller trusts, such as the one that signs the gateway's certificate",
   ),
 };
 
-const driver = group('what the driver is, said alike to Kubernetes, the controller and the agent', {
-  name: text('its name, by which classes and volumes know it', defaultDriverName),
+const driver = group('the CSI driver, as Kubernetes, the controller and the agent know it', {
+  name: text('name of the driver in classes and volumes', defaultDriverName),
   capabilities: z
     .array(z.enum(advertisable.filter(word => !word.includes('topology'))))
     .default([...advertisedByDefault])
     .describe(
-      'what it advertises: what the pools of this cluster offer, of group-snapshots and changed-blocks',
+      "optional capabilities to advertise, of group-snapshots and changed-blocks, if this cluster's pools support them",
     ),
   fsGroupPolicy: z
     .enum(['File', 'ReadWriteOnceWithFSType', 'None'])
     .default('File')
-    .describe("how a pod's fsGroup is applied to a volume"),
-  seLinuxMount: flag("whether volumes are mounted with the pod's SELinux label", false),
+    .describe("policy for applying a pod's fsGroup to a volume"),
+  seLinuxMount: flag("mount volumes with the pod's SELinux label", false),
   storageCapacity: flag(
-    'whether the scheduler knows what the pools have free, where topology is enabled: the provisioner cannot report it otherwise',
+    "tell the scheduler the pools' free space; requires `topology.enabled`, without which the provisioner cannot report it",
     true,
   ),
   allocatableUpdateSeconds: count(
-    'how often Kubernetes 1.34 or later asks how many volumes a node takes; 0: once',
+    "interval at which Kubernetes (1.34 or later) asks again for a node's volume limit, in seconds; 0: ask only once",
     60,
   ),
 });
 
-const topology = group('where nodes are; what the gateway has as the topology of pools', {
-  enabled: flag(
-    'whether nodes report where they are, and volumes are created where the pod is to run',
-    false,
-  ),
+const topology = group('topology of the nodes; the topology of the pools must match it', {
+  enabled: flag("report the nodes' topology, and create volumes where their pods can run", false),
   labels: named(
-    'keys of the topology, and the label of the node that each is taken from, such as zone: topology.kubernetes.io/zone (Kubernetes 1.35 or later)',
+    'topology keys, each with the node label that gives its value, such as zone: topology.kubernetes.io/zone (Kubernetes 1.35 or later)',
   ),
-  segments: named('keys that are the same on all nodes of this release'),
-  file: text('a file on each node with lines such as zone=a, in place of labels and segments'),
-  strict: flag('whether a volume is created only where its pod is to run', false),
-  snapshots: flag('whether snapshots have a topology as well (alpha)', false),
+  segments: named('topology keys with the same value on all nodes of this release'),
+  file: text('file on each node with lines such as zone=a, in place of `labels` and `segments`'),
+  strict: flag("create a volume only in the topology of its pod's node", false),
+  snapshots: flag('give snapshots a topology, too (alpha)', false),
 });
 
-const cluster = group('how the controller is known to the gateway; `fairlead enroll` writes it', {
-  name: clusterName.default('').describe('the name under which the cluster is enrolled'),
-  existingSecret: text('the Secret with its private key', 'fairlead-key'),
-  secretKey: text("the key's name in it", 'key.jwk.json'),
-  issuer: text("the tokens' issuer; empty: the cluster's name"),
-  tokenLifetime: duration('how long a token is good for', '5m'),
-  serviceAccountToken: group("tokens of the controller's service account in place of a key", {
-    enabled: flag('whether Kubernetes gives the tokens, with `gateway.audience`: no Secret is needed', false),
+const cluster = group("the cluster's identity at the gateway; `fairlead enroll` writes these values", {
+  name: clusterName.default('').describe('name of the cluster at the gateway'),
+  existingSecret: text("Secret with the cluster's private key", 'fairlead-key'),
+  secretKey: text('key of the Secret that holds the private key', 'key.jwk.json'),
+  issuer: text("issuer of the tokens; empty: the cluster's name"),
+  tokenLifetime: duration('lifetime of a token', '5m'),
+  serviceAccountToken: group("tokens of the controller's service account in place of a private key", {
+    enabled: flag(
+      'use tokens from Kubernetes, with `gateway.audience` as their audience; no Secret is needed then',
+      false,
+    ),
     lifetimeSeconds: z
       .int()
       .min(600)
       .max(86_400)
       .default(3_600)
-      .describe('how long one is good for; kubelet renews it before'),
+      .describe('lifetime of a token in seconds; kubelet renews it in time'),
   }),
 });
 
 const controller = group('the controller with the CSI sidecars', {
-  enabled: flag('whether it runs here', true),
-  replicas: count('how many there are; one of them works', 2),
+  enabled: flag('run the controller in this cluster', true),
+  replicas: count('number of replicas, of which one is active', 2),
   ...podValues({
     memory: '64Mi',
     priorityClassName: 'system-cluster-critical',
@@ -105,35 +105,45 @@ const controller = group('the controller with the CSI sidecars', {
     tolerations: [{ key: 'CriticalAddonsOnly', operator: 'Exists' }],
     graceSeconds: 30,
   }),
-  port: count('the port of its /healthz and /metrics', 8084),
+  port: count('port of /healthz and /metrics', 8084),
   annotations: named('annotations of the Deployment'),
-  topologySpreadConstraints: listAsIs('how replicas are spread; empty: over nodes, as far as there are'),
-  updateStrategy: asIs('how it is replaced'),
+  topologySpreadConstraints: listAsIs('spread of the replicas; empty: over different nodes, if possible'),
+  updateStrategy: asIs('update strategy of the Deployment'),
   serviceAccount,
-  podDisruptionBudget: group('how many may be evicted at a time', {
-    enabled: flag('whether there is a limit', true),
-    maxUnavailable: z.union([z.int(), z.string()]).default(1).describe('the limit'),
+  podDisruptionBudget: group('PodDisruptionBudget of the controller', {
+    enabled: flag('create the PodDisruptionBudget', true),
+    maxUnavailable: z
+      .union([z.int(), z.string()])
+      .default(1)
+      .describe('max replicas that may be evicted at a time'),
   }),
   remoteAccess: flag(
-    'true makes an account here, with a token, for a controller that runs elsewhere (with `enabled: false`)',
+    'create an account with a token for a controller that runs elsewhere (with `enabled: false`)',
     false,
   ),
 });
 
 const sidecar = (name: string, tag: string, workers: number) => ({
   image: image(`registry.k8s.io/sig-storage/csi-${name}`, tag),
-  workers: count('how many calls it makes at a time', workers),
-  logLevel: count('how much it logs', 2),
+  workers: count('max concurrent calls to the driver', workers),
+  logLevel: count('log verbosity of the sidecar', 2),
   ...containerValues(unprivileged, '32Mi'),
 });
 
 const sidecars = group('the sidecars of the controller', {
-  timeout: duration('how long a call of the driver may take', '60s'),
-  retryIntervalMax: duration('the longest time until a failed call is made again', '1m'),
-  kubeApiQps: count('how many requests a second each makes of the API server', 50),
-  kubeApiBurst: count('and in a burst', 100),
-  leaseDuration: duration('after which time another replica takes over', '15s'),
-  provisioner: group('external-provisioner', sidecar('provisioner', 'v6.3.0', 50)),
+  timeout: duration('time limit for a call to the driver', '60s'),
+  retryIntervalMax: duration('max time before a failed call is retried', '1m'),
+  kubeApiQps: count('max requests of each sidecar to the API server per second', 50),
+  kubeApiBurst: count('max burst of such requests', 100),
+  leaseDuration: duration('time after which another replica takes over', '15s'),
+  provisioner: group('external-provisioner', {
+    capacityQps: count(
+      'max CSIStorageCapacity objects written per second; there is one for each class and topology, and a pod of a new class waits for it',
+      20,
+    ),
+    capacityBurst: count('max burst of such writes', 50),
+    ...sidecar('provisioner', 'v6.3.0', 50),
+  }),
   attacher: group('external-attacher', sidecar('attacher', 'v4.13.0', 50)),
   resizer: group('external-resizer', sidecar('resizer', 'v2.3.0', 20)),
   snapshotter: group('external-snapshotter', {
@@ -141,43 +151,49 @@ const sidecars = group('the sidecars of the controller', {
       .union([z.literal('auto'), z.boolean()])
       .default('auto')
       .describe(
-        'whether it runs; auto: where the cluster has the VolumeSnapshot CRDs, and with remoteKubeconfig',
+        'run the snapshotter; auto: if the cluster has the VolumeSnapshot CRDs, and always with remoteKubeconfig',
       ),
     ...sidecar('snapshotter', 'v8.7.0', 20),
   }),
 });
 
 const node = group('the agent on every node', {
-  enabled: flag('whether it runs here', true),
-  kubeletPath: text("kubelet's directory", '/var/lib/kubelet'),
-  statePath: text('the directory on the node with its records', '/var/lib/fairlead'),
+  enabled: flag('run the agent in this cluster', true),
+  kubeletPath: text('directory of kubelet', '/var/lib/kubelet'),
+  statePath: text("directory on the node for the agent's records", '/var/lib/fairlead'),
   protocols: z
     .array(z.enum(protocols))
     .default([])
-    .describe('the attach protocols that it takes; empty: all (loop and bind only below `localRoots`)'),
-  localRoots: list('directories of the node below which volumes over loop and bind lie'),
+    .describe('attach protocols that the agent accepts; empty: all (loop and bind only below `localRoots`)'),
+  localRoots: list(
+    'directories on the node for volumes over loop and bind, as POOL=PATH for one pool or PATH for all pools',
+  ),
   gatewayKeys: asIs(
-    "the gateway's public keys (a JWKS, as its /.well-known/jwks.json has them): nodes then take only what it signed for them; empty: whatever says how a volume is reached",
+    'public keys of the gateway (the JWKS at its /.well-known/jwks.json), with which nodes verify attachments; empty: the controller fetches them and follows their changes',
+  ),
+  acceptUnsigned: flag(
+    'accept unsigned attachments, for a gateway without --key-file or nodes without a key',
+    false,
   ),
   multipathConf: text(
-    "the file with multipathd's settings on every node, such as /etc/multipath.conf; empty: there is none",
+    'path of the settings of multipathd on every node, such as /etc/multipath.conf; empty: no such file',
   ),
   defaultFsType: z
     .enum(['ext4', 'xfs', 'btrfs'])
     .default('ext4')
-    .describe('the filesystem of volumes whose class names none'),
-  maxVolumes: count('how many volumes a node takes; 0: no limit is known', 0),
-  commandTimeout: duration('how long a command such as mkfs may take', '60s'),
+    .describe('filesystem of volumes whose class names none'),
+  maxVolumes: count('max volumes of a node; 0: no known limit', 0),
+  commandTimeout: duration('time limit for a command such as mkfs', '60s'),
   shutdownGrace: duration(
-    'how long it serves on while volumes are staged; below terminationGracePeriodSeconds',
+    'time for which a terminating agent keeps serving while volumes are staged; must be less than terminationGracePeriodSeconds',
     '25s',
   ),
-  lazyUnmount: flag('whether a hung mount may be detached lazily', false),
-  port: count('the port of /healthz, /readyz and /metrics', 9809),
+  lazyUnmount: flag('detach hung mounts lazily', false),
+  port: count('port of /healthz, /readyz and /metrics', 9809),
   ...podValues({
     memory: '40Mi',
     priorityClassName: 'system-node-critical',
-    // The image's own user has no rights.
+    // Overrides the image's user, which has no rights.
     podSecurityContext: { runAsUser: 0, runAsGroup: 0 },
     securityContext: { privileged: true, readOnlyRootFilesystem: true },
     tolerations: [{ operator: 'Exists' }],
@@ -188,42 +204,53 @@ const node = group('the agent on every node', {
   updateStrategy: z
     .enum(['RollingUpdate', 'OnDelete'])
     .default('RollingUpdate')
-    .describe('how it is replaced'),
-  maxUnavailable: z.union([z.int(), z.string()]).default('10%').describe('on how many nodes at a time'),
+    .describe('update strategy of the DaemonSet'),
+  maxUnavailable: z
+    .union([z.int(), z.string()])
+    .default('10%')
+    .describe('max nodes whose agent is replaced at a time'),
   serviceAccount,
 });
 
 const remoteKubeconfig = group(
-  'the cluster that is served, when it is not the one in which the controller runs: then nothing but the controller is installed',
+  'access to the served cluster, if the controller runs in another one; this release then installs only the controller',
   {
-    secretName: text('the Secret with a kubeconfig for it'),
-    secretKey: text("the kubeconfig's name in it", 'kubeconfig'),
-    namespace: text("the namespace there with the agent's release", 'fairlead'),
+    secretName: text('Secret with a kubeconfig of the served cluster'),
+    secretKey: text('key of the Secret that holds the kubeconfig', 'kubeconfig'),
+    namespace: text("namespace of the agent's release in the served cluster", 'fairlead'),
   },
 );
 
 const metrics = group('metrics for Prometheus', {
-  enabled: flag("whether they are served beyond the node's and the pods' own addresses", false),
+  enabled: flag(
+    'serve metrics in the cluster, with Services; without it the agents serve theirs only on their own node',
+    false,
+  ),
   serviceMonitor: group('ServiceMonitors for the Prometheus operator', {
-    enabled: flag('whether there are', false),
-    interval: duration('how often metrics are read', '30s'),
-    labels: named('labels by which Prometheus finds them'),
+    enabled: flag('create ServiceMonitors', false),
+    interval: duration('interval of reading metrics', '30s'),
+    labels: named('labels with which Prometheus selects them'),
   }),
   dashboards: group('dashboards for Grafana', {
-    enabled: flag('whether there are, as ConfigMaps', false),
-    labels: texts.default({ grafana_dashboard: '1' }).describe('labels by which Grafana finds them'),
+    enabled: flag('create ConfigMaps with the dashboards', false),
+    labels: texts.default({ grafana_dashboard: '1' }).describe('labels with which Grafana selects them'),
   }),
   rules: group('alerts for the Prometheus operator', {
-    enabled: flag('whether there are, as a PrometheusRule', false),
-    labels: named('labels by which Prometheus finds it'),
-    runbookUrl: text('where docs/runbook.md is served, to which each alert leads', 'docs/runbook.md'),
+    enabled: flag('create a PrometheusRule with the alerts', false),
+    labels: named('labels with which Prometheus selects it'),
+    runbookUrl: text('address of docs/runbook.md, to which each alert links', 'docs/runbook.md'),
   }),
 });
 
-const networkPolicy = group('who may reach the controller and the gateway', {
-  enabled: flag('whether that is limited', false),
-  metricsFrom: listAsIs('who reads metrics, as `from` of a NetworkPolicy; empty: nobody'),
-  gatewayFrom: listAsIs('who calls the gateway besides the controller'),
+const networkPolicy = group('NetworkPolicies of the controller and the gateway', {
+  enabled: flag('create the NetworkPolicies', false),
+  metricsFrom: listAsIs(
+    'pods that may read metrics, as `from` of a NetworkPolicy; empty: none. The default allows the Prometheus of the usual charts',
+    [{ namespaceSelector: {}, podSelector: { matchLabels: { 'app.kubernetes.io/name': 'prometheus' } } }],
+  ),
+  gatewayFrom: listAsIs(
+    'pods that may call the gateway, besides the controller, as `from` of a NetworkPolicy',
+  ),
 });
 
 /** All values of the chart; `values.yaml`, `values.schema.json` and docs/reference/chart.md are generated from them. */
@@ -231,7 +258,7 @@ export const values = z.strictObject({
   global: z
     .looseObject({ imagePullSecrets: listAsIs('as `imagePullSecrets`') })
     .prefault({})
-    .describe('values that several charts share'),
+    .describe('values shared with other charts'),
   ...common,
   cluster,
   gateway,

@@ -1,4 +1,4 @@
-// A gateway takes it by its name: `pools: { acme: { backend: "@acme/fairlead-backend", dir: /srv/acme } }`.
+// A pool names this package: `pools: { acme: { backend: "@acme/fairlead-backend", dir: /srv/acme } }`.
 import { mkdir, open, readFile, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from 'fairlead/backend';
@@ -15,14 +15,16 @@ export const backend = {
       name: 'acme',
       accessModes: ['SINGLE_NODE_WRITER'],
       accessTypes: ['mount', 'block'],
+      // The gateway refuses attachments of files outside this directory.
+      attachmentBounds: { protocols: ['loop'], roots: [dir] },
       parameters: z.strictObject({}),
       sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 12, defaultBytes: 2 ** 30 },
 
       async create({ id, nonce, requiredBytes }) {
         const found = await nonceOf(dir, id);
         if (found !== undefined && found !== nonce)
-          throw new Problem('ALREADY_EXISTS', `"${id}" exists, and was not made for this one`);
-        // Whose it is comes first: what a crash leaves of it has its owner.
+          throw new Problem('ALREADY_EXISTS', `"${id}" exists already and belongs to another volume`);
+        // The owner is recorded first, so that after a crash every file has one.
         if (found === undefined) await writeDurably(dir, `${id}.nonce`, nonce);
         return { sizeBytes: await makeImage(dir, id, requiredBytes) };
       },
@@ -36,11 +38,11 @@ export const backend = {
 
       async attach(volume) {
         if (!(await isOwn(dir, volume)))
-          throw new Problem('FAILED_PRECONDITION', `"${volume.id}" is not there`);
+          throw new Problem('FAILED_PRECONDITION', `there is no volume "${volume.id}"`);
         return { protocol: 'loop', path: join(dir, imageOf(volume.id)) };
       },
 
-      // A node reaches a file of its own machine whether it may or not: there is nothing to close.
+      // Nothing to do: a node on this machine can always open the file, so there is no access to take away.
       async detach() {},
 
       async capacity() {
@@ -57,7 +59,7 @@ export const backend = {
 };
 
 /**
- * A missing volume is nobody's; without a nonce it is whoever's.
+ * Says whether the volume exists and has this nonce. A reference without a nonce matches any volume.
  * @param {string} dir
  * @param {import('fairlead/backend').VolumeRef} volume
  */
@@ -78,7 +80,7 @@ async function nonceOf(dir, id) {
 }
 
 /**
- * Makes the image if it has no size yet, durably, and returns the size that it has.
+ * Creates the image durably, unless it exists, and returns its size.
  * @param {string} dir
  * @param {string} id
  * @param {number} sizeBytes
@@ -95,7 +97,7 @@ async function makeImage(dir, id, sizeBytes) {
 }
 
 /**
- * The whole text is there or nothing.
+ * Writes a file completely or not at all.
  * @param {string} dir
  * @param {string} name
  * @param {string} text

@@ -5,22 +5,22 @@ import { Problem, type AttachmentResource, type VendorOperations } from 'fairlea
 import { volumeNamed, type Disk } from './disk.ts';
 import { requireFree } from './volumes.ts';
 
-/** The operations on attachments: a volume is for one node at a time, which opens its file through a loop device. */
+/** Makes the operations on attachments. One node at a time has a volume, and opens its file through a loop device. */
 export function createAttachments(disk: Disk) {
   return {
     attachVolume({ volumeId, nodeId, body }) {
       const volume = disk.require(volumeNamed(volumeId));
       const { attached, sizeBytes, holdsData } = volume;
       if (attached?.resource.nodeId !== nodeId) requireFree(attached?.resource.nodeId);
-      if (attached && isDeepStrictEqual(attached.asked, body)) return [200, attached.resource];
-      if (attached) throw new Problem('ALREADY_EXISTS', `volume "${volumeId}" is attached in another way`);
+      if (attached && isDeepStrictEqual(attached.spec, body)) return [200, attached.resource];
+      if (attached) throw new Problem('ALREADY_EXISTS', `volume "${volumeId}" is attached differently`);
       const readonly = body.readonly || body.capability.accessMode.endsWith('READER_ONLY');
       const isRaw = body.capability.accessType === 'block';
       const reach = { protocol: 'loop', path: disk.pathOf(volume), attachmentId: randomUUID() } as const;
       const attachment = { ...reach, sizeBytes, readonly, mayFormat: !isRaw && !holdsData };
       const resource: AttachmentResource = { volumeId, nodeId, state: 'attached', readonly, attachment };
       const isWritten = isRaw && !readonly;
-      disk.put({ ...volume, holdsData: holdsData || isWritten, attached: { asked: body, resource } });
+      disk.put({ ...volume, holdsData: holdsData || isWritten, attached: { spec: body, resource } });
       return [201, resource];
     },
 
@@ -30,13 +30,13 @@ export function createAttachments(disk: Disk) {
       throw new Problem('NOT_FOUND', `volume "${volumeId}" is not attached to node "${nodeId}"`);
     },
 
-    /** While a loop device of this machine has the file open, the node can still write. */
+    /** Detaches a volume. Refuses while a loop device has the file open, because the node could still write. */
     detachVolume({ volumeId, nodeId }) {
       const volume = disk.find(volumeNamed(volumeId));
       if (volume?.attached?.resource.nodeId !== nodeId) return [204];
       const files = globSync('/sys/block/loop*/loop/backing_file').map(file => readFileSync(file, 'utf8'));
       if (files.includes(`${disk.pathOf(volume)}\n`))
-        throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is still in use`);
+        throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is still open on node "${nodeId}"`);
       disk.put({ ...volume, attached: undefined });
       return [204];
     },

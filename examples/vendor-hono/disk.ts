@@ -8,12 +8,12 @@ import { isWithin, Problem, sizeFor } from 'fairlead/vendor';
 import type { AttachmentResource, AttachmentSpec, SizeSpec, VolumeSource } from 'fairlead/vendor';
 
 export type Disk = ReturnType<typeof openDisk>;
-/** What has bytes: its kind, and its id. */
+/** The name of a volume or a snapshot. */
 export type Name = { kind: 'volume' | 'snapshot'; id: string };
-/** What is remembered of a volume or snapshot: what it was asked to be, and how it is attached. */
-export type Document = Name & { asked: object; sizeBytes: number; createdAt: string; holdsData: boolean } & {
+/** The state of a volume or snapshot. `spec` is the create request without the size; an equal one is a repetition. */
+export type Document = Name & { spec: object; sizeBytes: number; createdAt: string; holdsData: boolean } & {
   mutableParameters?: Record<string, string>;
-  attached?: { asked: AttachmentSpec; resource: AttachmentResource } | undefined;
+  attached?: { spec: AttachmentSpec; resource: AttachmentResource } | undefined;
 };
 
 export const volumeNamed = (id: string): Name => ({ kind: 'volume', id });
@@ -21,7 +21,7 @@ export const snapshotNamed = (id: string): Name => ({ kind: 'snapshot', id });
 const nameOf = (source: VolumeSource): Name =>
   source.kind === 'volume' ? volumeNamed(source.volumeId) : snapshotNamed(source.snapshotId);
 
-/** Documents, each with a file of bytes. What a call has changed is durable when it returns. */
+/** Opens the storage: documents, each with an image file. Every change is durable when its function returns. */
 export function openDisk(dir: string, capacityBytes: number) {
   const kinds = ['volume', 'snapshot'] as const;
   for (const kind of kinds) mkdirSync(join(dir, kind), { recursive: true });
@@ -51,7 +51,7 @@ export function openDisk(dir: string, capacityBytes: number) {
     return document;
   }
 
-  /** A file that is being made or deleted is called `.new`: with a document it gets its name, without one it goes. */
+  /** Finishes creating or deleting a file, which is named `.new` until then: with a document it is renamed, else removed. */
   function settle(name: Name): void {
     const path = pathOf(name);
     if (!existsSync(`${path}.new`)) return;
@@ -59,10 +59,10 @@ export function openDisk(dir: string, capacityBytes: number) {
     else rmSync(`${path}.new`);
   }
 
-  function chooseSize(asked: SizeSpec, leastBytes = 0, heldBytes = 0): number {
-    const sizeBytes = sizeFor(asked, limits, leastBytes);
+  function chooseSize(spec: SizeSpec, minBytes = 0, heldBytes = 0): number {
+    const sizeBytes = sizeFor(spec, limits, minBytes);
     if (sizeBytes - heldBytes <= freeBytes()) return sizeBytes;
-    throw new Problem('RESOURCE_EXHAUSTED', `less than ${sizeBytes} bytes are left`);
+    throw new Problem('RESOURCE_EXHAUSTED', `only ${freeBytes()} of ${sizeBytes - heldBytes} bytes are free`);
   }
 
   const documents = { limits, pathOf, freeBytes, list, find, require, put };
@@ -73,12 +73,13 @@ export function openDisk(dir: string, capacityBytes: number) {
   return {
     ...documents,
 
-    /** The same that is there already, 200; or a new one, 201: zeros, or a copy with zeros behind it. */
-    async create(wanted: Name & { asked: object }, size: SizeSpec, source?: VolumeSource) {
+    /** Returns 200 with an equal existing document, or creates one (201) with zeros, or with a copy followed by zeros. */
+    async create(wanted: Name & { spec: object }, size: SizeSpec, source?: VolumeSource) {
       const [found, path] = [find(wanted), `${pathOf(wanted)}.new`];
-      if (found && isDeepStrictEqual(found.asked, wanted.asked) && isWithin(found.sizeBytes, size))
+      if (found && isDeepStrictEqual(found.spec, wanted.spec) && isWithin(found.sizeBytes, size))
         return [200, found] as const;
-      if (found) throw new Problem('ALREADY_EXISTS', `${found.kind} "${found.id}" is there, and is another`);
+      if (found)
+        throw new Problem('ALREADY_EXISTS', `${found.kind} "${found.id}" exists with other settings`);
       const origin = source && require(nameOf(source));
       const sizeBytes = chooseSize(size, origin?.sizeBytes);
       const createdAt = new Date().toISOString();
@@ -111,10 +112,10 @@ async function resize(path: string, sizeBytes: number): Promise<void> {
   await parent.sync();
 }
 
-/** While it may be written it is copied at one point in time, by sharing blocks, or not at all. */
-async function copy(path: string, made: string, isWritten: boolean): Promise<void> {
+/** Copies a file. One that a node may be writing to is copied by sharing blocks, which is a single point in time, or not at all. */
+async function copy(path: string, target: string, isWritten: boolean): Promise<void> {
   const reflink = `--reflink=${isWritten ? 'always' : 'auto'}`;
-  await promisify(execFile)('cp', [reflink, '--', path, made]).catch((error: unknown) => {
-    throw isWritten ? new Problem('FAILED_PRECONDITION', 'it may be written while it is copied') : error;
+  await promisify(execFile)('cp', [reflink, '--', path, target]).catch((error: unknown) => {
+    throw isWritten ? new Problem('FAILED_PRECONDITION', 'detach the volume before copying it') : error;
   });
 }

@@ -1,4 +1,4 @@
-// Serves a storage vendor's side of the Storage API v1 on loopback: volumes are image files in a directory.
+// Serves the vendor's side of the Storage API v1 on loopback. Volumes are image files in a directory.
 
 import { serve } from '@hono/node-server';
 import { createAuthenticate, createVendor } from 'fairlead/vendor';

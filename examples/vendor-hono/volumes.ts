@@ -2,13 +2,13 @@ import { accessModes, Problem, toPage } from 'fairlead/vendor';
 import type { Offer, VendorOperations, Volume } from 'fairlead/vendor';
 import { volumeNamed, type Disk, type Document } from './disk.ts';
 
-/** What a volume was asked to be; asked for again, it is the same. */
+/** The parts of a create request that must be equal in a repetition. */
 type Identity = Pick<Volume, 'name' | 'parameters' | 'mutableParameters' | 'source'>;
 
-/** The JSON Schema of no parameters. */
+/** The JSON Schema of an empty set of parameters. */
 const none = { type: 'object', additionalProperties: false };
 
-/** What the storage can do. */
+/** Makes the capabilities of the storage. */
 export function toCapabilities({ limits }: Disk): Offer {
   return {
     version: '1.0.0',
@@ -26,21 +26,21 @@ export function toCapabilities({ limits }: Disk): Offer {
   };
 }
 
-/** The operations on volumes. */
+/** Makes the operations on volumes. */
 export function createVolumes(disk: Disk) {
   return {
     getCapacity: () => [200, { availableBytes: disk.freeBytes(), ...disk.limits }],
     getVolume: ({ volumeId }) => [200, show(disk.require(volumeNamed(volumeId)))],
 
-    listVolumes(asked) {
-      const { entries, ...more } = toPage(disk.list('volume'), asked);
+    listVolumes(request) {
+      const { entries, ...more } = toPage(disk.list('volume'), request);
       return [200, { volumes: entries.map(show), ...more }];
     },
 
     async createVolume({ volumeId, body }) {
       const { name, parameters = {}, mutableParameters = {}, source } = body;
-      const asked: Identity = { name, parameters, mutableParameters, ...(source && { source }) };
-      const wanted = { ...volumeNamed(volumeId), asked };
+      const spec: Identity = { name, parameters, mutableParameters, ...(source && { source }) };
+      const wanted = { ...volumeNamed(volumeId), spec };
       const [status, volume] = await disk.create(wanted, body, source);
       return [status, show(volume)];
     },
@@ -64,15 +64,15 @@ export function createVolumes(disk: Disk) {
   } satisfies VendorOperations;
 }
 
-/** FAILED_PRECONDITION for a volume that some node has. */
+/** Throws FAILED_PRECONDITION for a volume that a node has. */
 export function requireFree(holder: string | undefined): void {
   if (holder) throw new Problem('FAILED_PRECONDITION', `the volume is attached to node "${holder}"`);
 }
 
-function show({ id, asked, sizeBytes, createdAt, attached, mutableParameters }: Document): Volume {
+function show({ id, spec, sizeBytes, createdAt, attached, mutableParameters }: Document): Volume {
   const { nodeId = '', readonly = false } = attached?.resource ?? {};
   const attachments = attached ? [{ nodeId, state: 'attached' as const, readonly }] : [];
   const changed = mutableParameters && { mutableParameters };
-  const shown = { ...(asked as Identity), ...changed, id, sizeBytes, createdAt, attachments };
+  const shown = { ...(spec as Identity), ...changed, id, sizeBytes, createdAt, attachments };
   return { ...shown, state: 'ready', context: {} };
 }

@@ -1,4 +1,4 @@
-"""Errors as the API names them."""
+"""The errors of the API."""
 
 STATUSES = {
     "INVALID_ARGUMENT": 400,
@@ -15,7 +15,7 @@ STATUSES = {
 
 
 class Problem(Exception):
-    """What is wrong with a request. Whatever else is raised is UNAVAILABLE: the work may be half done."""
+    """An error with a code. Any other exception is answered as UNAVAILABLE, because the work may be half done."""
 
     def __init__(self, code, detail):
         super().__init__(detail)

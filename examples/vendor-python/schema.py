@@ -1,4 +1,4 @@
-"""JSON Schema, as much of it as the OpenAPI document uses."""
+"""The part of JSON Schema that the OpenAPI document uses."""
 
 import re
 
@@ -6,30 +6,30 @@ TYPES = {"object": dict, "array": list, "string": str, "boolean": bool}
 
 
 def check(schema, value, schemas, where):
-    """What is wrong with a value, in one line; None when nothing is."""
+    """Returns the first fault of a value in one line, or None."""
     if "$ref" in schema:
         return check(schemas[schema["$ref"].rsplit("/", 1)[1]], value, schemas, where)
     for kind in ("anyOf", "oneOf"):
         if kind in schema and all(check(one, value, schemas, where) for one in schema[kind]):
-            return f"{where} is none of what it may be"
+            return f"{where} has none of the allowed forms"
     if "const" in schema and value != schema["const"]:
         return f"{where} is not {schema['const']!r}"
     if "enum" in schema and value not in schema["enum"]:
-        return f"{where} is none of {', '.join(schema['enum'])}"
+        return f"{where} is not one of {', '.join(schema['enum'])}"
     kind = schema.get("type")
     if kind == "integer":
         return check_number(schema, value, where)
     if kind in TYPES and not isinstance(value, TYPES[kind]):
-        return f"{where} is no {kind}"
+        return f"{where} is not of type {kind}"
     checks = {"string": check_text, "array": check_list, "object": check_members}
     return checks[kind](schema, value, schemas, where) if kind in checks else None
 
 
 def check_number(schema, value, where):
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value or value % 1 != 0:
-        return f"{where} is no whole number"
+        return f"{where} is not a whole number"
     if not schema.get("minimum", value) <= value <= schema.get("maximum", value):
-        return f"{where} is out of bounds"
+        return f"{where} is out of bounds: {value}"
     return None
 
 
@@ -37,12 +37,12 @@ def check_text(schema, value, _schemas, where):
     try:
         value.encode()
     except UnicodeEncodeError:
-        return f"{where} is no text"
+        return f"{where} is not valid text"
     if not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
         return f"{where} is too short or too long"
-    # In Python a dollar also matches before a line's end.
+    # Python's $ would also match before a newline at the end.
     if "pattern" in schema and not re.search(schema["pattern"].replace("$", r"\Z"), value):
-        return f"{where} has characters that it may not have"
+        return f"{where} does not match {schema['pattern']}"
     return None
 
 
@@ -59,7 +59,7 @@ def check_members(schema, value, schemas, where):
     known, more = schema.get("properties", {}), schema.get("additionalProperties", {})
     for name in schema.get("required", []):
         if name not in value:
-            return f"{where} has no {name}"
+            return f"{where} lacks the member {name!r}"
     for name, member in value.items():
         fault = check(schema.get("propertyNames", {}), name, schemas, f"a name in {where}")
         if name not in known and more is False:

@@ -1,4 +1,4 @@
-"""Volumes and snapshots as sparse files, what is known of them in SQLite. One request is served at a time."""
+"""Volumes and snapshots: sparse files, with their state in SQLite. One request is served at a time."""
 
 import base64
 import glob
@@ -17,11 +17,11 @@ BLOCK = 64 * 1024
 MODES = [f"SINGLE_NODE_{mode}" for mode in ("WRITER", "READER_ONLY", "SINGLE_WRITER", "MULTI_WRITER")]
 FEATURES = "capacity expand modify health snapshots restore clone groups changes".split()
 KNOWN = {"volume": ["department"], "mutable": ["label"], "snapshot": []}
-PRIVATE = ("asked", "holdsData", "attached")
+PRIVATE = ("spec", "holdsData", "attached")
 
 
 class Storage:
-    """Each operation bears the id that the OpenAPI document gives it, and returns its status and its document."""
+    """The operations. Each has its id in the OpenAPI document as its name, and returns a status and a document."""
 
     def __init__(self, directory, capacity):
         self.directory, self.capacity, self.lock = directory.resolve(), capacity, threading.Lock()
@@ -39,20 +39,23 @@ class Storage:
         self.settle()
 
     def settle(self):
-        """A file that is made or deleted is called .new meanwhile: with a document it gets its name, without one it goes."""
-        while self.unsettled:
-            made = self.unsettled.pop()
-            if self.find(made.parent.name, made.name.removesuffix(".img.new")):
-                made.rename(made.with_suffix(""))
-            else:
-                made.unlink(missing_ok=True)
+        """Finishes creating or deleting files, which are named .new until then.
 
-    def run(self, operation, asked):
-        """Does all of an operation or nothing; what it has changed is on disk when this returns."""
+        A file with a document is renamed, a file without one is removed.
+        """
+        while self.unsettled:
+            path = self.unsettled.pop()
+            if self.find(path.parent.name, path.name.removesuffix(".img.new")):
+                path.rename(path.with_suffix(""))
+            else:
+                path.unlink(missing_ok=True)
+
+    def run(self, operation, request):
+        """Runs an operation completely or not at all. Its changes are durable when this returns."""
         with self.lock:
             self.db.execute("begin immediate")
             try:
-                answer = operation(**asked)
+                answer = operation(**request)
                 self.db.execute("commit")
                 return answer
             except BaseException:
@@ -61,7 +64,7 @@ class Storage:
             finally:
                 self.settle()
 
-    # What the storage can do
+    # Capabilities
 
     def getCapabilities(self):
         return 200, {
@@ -87,28 +90,29 @@ class Storage:
         return 200, show(self.require("volume", volumeId))
 
     def createVolume(self, volumeId, body):
-        asked = {name: body.get(name, {}) for name in ("parameters", "mutableParameters")}
-        asked |= {name: body[name] for name in ("name", "source") if name in body}
+        spec = {name: body.get(name, {}) for name in ("parameters", "mutableParameters")}
+        spec |= {name: body[name] for name in ("name", "source") if name in body}
         found = self.find("volume", volumeId)
         if found:
-            if found["asked"] == asked and is_within(found["sizeBytes"], body):
+            if found["spec"] == spec and is_within(found["sizeBytes"], body):
                 return 200, show(found)
-            raise Problem("ALREADY_EXISTS", f'volume "{volumeId}" is there, and is another')
+            detail = f'volume "{volumeId}" exists with another name, size, source or parameters'
+            raise Problem("ALREADY_EXISTS", detail)
         require_offered(body["capabilities"])
-        require_known("volume", asked["parameters"])
-        require_known("mutable", asked["mutableParameters"])
+        require_known("volume", spec["parameters"])
+        require_known("mutable", spec["mutableParameters"])
         source = body.get("source")
         origin = source and self.require(source["kind"], source[f"{source['kind']}Id"])
         size = self.choose_size(body, origin["sizeBytes"] if origin else 0)
         self.fill(self.path("volume", volumeId), size, source and (source["kind"], origin))
         volume = {
-            **asked,
+            **spec,
             "id": volumeId,
             "state": "ready",
             "sizeBytes": size,
             "context": {},
             "createdAt": now(),
-            "asked": asked,
+            "spec": spec,
             "holdsData": source is not None,
             "attached": None,
         }
@@ -158,7 +162,8 @@ class Storage:
         if attached and attached["access"] == access:
             return 200, attached["resource"]
         if attached:
-            raise Problem("ALREADY_EXISTS", f'volume "{volumeId}" is attached in another way')
+            detail = f'volume "{volumeId}" is attached with another capability or readonly'
+            raise Problem("ALREADY_EXISTS", detail)
         attachment = {
             "protocol": "loop",
             "path": str(self.path("volume", volumeId)),
@@ -181,13 +186,13 @@ class Storage:
         raise Problem("NOT_FOUND", f'volume "{volumeId}" is not attached to node "{nodeId}"')
 
     def detachVolume(self, volumeId, nodeId):
-        """While a loop device of this machine has the file open, the node can still write."""
+        """Refuses while a loop device has the file open, because the node could still write."""
         volume = self.find("volume", volumeId)
         attached = volume and volume["attached"]
         if not attached or attached["resource"]["nodeId"] != nodeId:
             return 204, None
         if str(self.path("volume", volumeId)) in loop_files():
-            raise Problem("FAILED_PRECONDITION", f'volume "{volumeId}" is still in use')
+            raise Problem("FAILED_PRECONDITION", f'volume "{volumeId}" is still open on node "{nodeId}"')
         volume["attached"] = None
         self.put("volume", volume)
         return 204, None
@@ -206,7 +211,7 @@ class Storage:
         if found:
             if (found["name"], found["volumeId"]) == (body["name"], body["volumeId"]) and "groupId" not in found:
                 return 200, found
-            raise Problem("ALREADY_EXISTS", f'snapshot "{snapshotId}" is there, and is another')
+            raise Problem("ALREADY_EXISTS", f'snapshot "{snapshotId}" exists with another name or volume')
         require_known("snapshot", body.get("parameters", {}))
         volume = self.require("volume", body["volumeId"])
         return 201, self.cut(volume, {"id": snapshotId, "name": body["name"]})
@@ -222,13 +227,13 @@ class Storage:
         snapshot = self.require("snapshot", snapshotId)
         other = base and self.require("snapshot", base)
         if other and other["volumeId"] != snapshot["volumeId"]:
-            raise Problem("INVALID_ARGUMENT", f'"{base}" and "{snapshotId}" are of different volumes')
+            raise Problem("INVALID_ARGUMENT", f'snapshots "{base}" and "{snapshotId}" are of different volumes')
         if not 0 <= offset <= snapshot["sizeBytes"]:
             raise Problem("OUT_OF_RANGE", f"offset {offset} is outside of {snapshot['sizeBytes']} bytes")
         paths = [self.path("snapshot", one["id"]) for one in (snapshot, other) if one]
         found = differences(paths, offset)
-        most = min(limit or 4096, 4096)
-        blocks = [block for block, _ in zip(found, range(most))]
+        count = min(limit or 4096, 4096)
+        blocks = [block for block, _ in zip(found, range(count))]
         answer = {"sizeBytes": snapshot["sizeBytes"], "blocks": blocks}
         if next(found, None):
             answer["nextOffset"] = blocks[-1]["offset"] + blocks[-1]["length"]
@@ -240,16 +245,17 @@ class Storage:
             volumes = sorted(one["volumeId"] for one in found["snapshots"])
             if found["name"] == body["name"] and volumes == sorted(body["volumeIds"]):
                 return 200, found
-            raise Problem("ALREADY_EXISTS", f'group "{groupId}" is there, and is another')
+            raise Problem("ALREADY_EXISTS", f'group "{groupId}" exists with another name or other volumes')
         require_known("snapshot", body.get("parameters", {}))
         volumes = [self.require("volume", one) for one in body["volumeIds"]]
         if len(volumes) > 1 and any(is_written(one) for one in volumes):
-            raise Problem("FAILED_PRECONDITION", "a volume is attached for writing, so that it is of no one time")
+            detail = "a volume is attached for writing: detach all volumes to snapshot them at one point in time"
+            raise Problem("FAILED_PRECONDITION", detail)
         if sum(one["sizeBytes"] for one in volumes) > self.free_bytes():
-            raise Problem("RESOURCE_EXHAUSTED", "there is no space for all snapshots")
+            raise Problem("RESOURCE_EXHAUSTED", "there is not enough space for all snapshots")
         group = {"id": groupId, "name": body["name"], "state": "ready", "createdAt": now()}
-        named = {"name": body["name"], "groupId": groupId}
-        group["snapshots"] = [self.cut(one, {"id": f"member-{uuid.uuid4()}", **named}) for one in volumes]
+        names = {"name": body["name"], "groupId": groupId}
+        group["snapshots"] = [self.cut(one, {"id": f"member-{uuid.uuid4()}", **names}) for one in volumes]
         self.put("group", group)
         return 201, group
 
@@ -262,43 +268,47 @@ class Storage:
         self.remove("group", groupId)
         return 204, None
 
-    # What operations are made of
+    # Helpers of the operations
 
-    def cut(self, volume, named):
+    def cut(self, volume, names):
         size = volume["sizeBytes"]
-        if size > self.free_bytes():
-            raise Problem("RESOURCE_EXHAUSTED", f"less than {size} bytes are left")
-        self.fill(self.path("snapshot", named["id"]), size, ("volume", volume))
-        snapshot = {**named, "volumeId": volume["id"], "state": "ready", "sizeBytes": size, "createdAt": now()}
+        self.require_free(size)
+        self.fill(self.path("snapshot", names["id"]), size, ("volume", volume))
+        snapshot = {**names, "volumeId": volume["id"], "state": "ready", "sizeBytes": size, "createdAt": now()}
         self.put("snapshot", snapshot)
         return snapshot
 
     def choose_size(self, body, source_bytes, held_bytes=0):
-        most = min(body.get("limitBytes") or self.capacity, self.capacity)
-        least = int(body.get("requiredBytes") or source_bytes or min(2**30, most // STEP * STEP))
-        size = -(-max(least, 1) // STEP) * STEP
-        if size > most or least < source_bytes:
-            raise Problem("OUT_OF_RANGE", f"no size of {least} to {most} bytes is possible")
-        if size - held_bytes > self.free_bytes():
-            raise Problem("RESOURCE_EXHAUSTED", f"less than {size} bytes are left")
+        maximum = min(body.get("limitBytes") or self.capacity, self.capacity)
+        minimum = int(body.get("requiredBytes") or source_bytes or min(2**30, maximum // STEP * STEP))
+        size = -(-max(minimum, 1) // STEP) * STEP
+        if size > maximum or minimum < source_bytes:
+            detail = f"no size from {max(minimum, source_bytes)} to {maximum} bytes is possible"
+            raise Problem("OUT_OF_RANGE", detail)
+        self.require_free(size - held_bytes)
         return size
 
+    def require_free(self, size):
+        if size > self.free_bytes():
+            raise Problem("RESOURCE_EXHAUSTED", f"only {self.free_bytes()} of {size} bytes are free")
+
     def fill(self, path, size, source=None):
-        """Makes a file of zeros, or a copy with zeros behind it; it gets its name when its document is on disk."""
-        made = path.with_suffix(".img.new")
-        made.unlink(missing_ok=True)
-        self.unsettled.add(made)
+        """Creates a file of zeros, or a copy followed by zeros. It gets its final name once its document is durable."""
+        target = path.with_suffix(".img.new")
+        target.unlink(missing_ok=True)
+        self.unsettled.add(target)
         if source:
-            self.copy(*source, made)
-        resize(made, size)
+            self.copy(*source, target)
+        resize(target, size)
         sync(path.parent)
 
-    def copy(self, kind, origin, made):
-        """Of one point in time: while it may be written by sharing blocks, or not at all."""
+    def copy(self, kind, origin, target):
+        """Copies a single point in time: a file that may be written to by sharing blocks, or not at all."""
         reflink = "always" if is_written(origin) else "auto"
-        command = ["cp", f"--reflink={reflink}", "--", self.path(kind, origin["id"]), made]
+        command = ["cp", f"--reflink={reflink}", "--", self.path(kind, origin["id"]), target]
         if subprocess.run(command, stderr=subprocess.DEVNULL, check=not is_written(origin)).returncode != 0:
-            raise Problem("FAILED_PRECONDITION", f'"{origin["id"]}" may be written while it is copied')
+            detail = f'volume "{origin["id"]}" is attached for writing: detach it before copying it'
+            raise Problem("FAILED_PRECONDITION", detail)
 
     def path(self, kind, name):
         return self.directory / kind / f"{name}.img"
@@ -326,7 +336,7 @@ class Storage:
         self.db.execute("insert or replace into documents values (?, ?, ?)", row)
 
     def remove(self, kind, name):
-        """Its file goes when that is committed."""
+        """Removes a document. Its file is removed after the commit."""
         self.db.execute("delete from documents where kind = ? and id = ?", (kind, name))
         path = self.path(kind, name)
         if path.exists():
@@ -346,25 +356,25 @@ def show(volume):
 
 
 def page(name, found, limit, token):
-    """One page, whose token is the last id, marked as one of ours."""
+    """Returns one page. The token of the next one is the last id, with a mark that tells it from foreign tokens."""
     try:
         mark, after = base64.urlsafe_b64decode((token or "YWZ0ZXIg").encode()).decode().split(" ")
     except ValueError:
         mark = after = ""
     if mark != "after":
-        raise Problem("ABORTED", "the page token is none of this list")
+        raise Problem("ABORTED", "the page token is not from this list: read the list again from the start")
     left = [one for one in found if one["id"] > after]
-    most = min(limit or 1000, 1000)
-    answer = {name: left[:most]}
-    if len(left) > most:
-        answer["nextPageToken"] = base64.urlsafe_b64encode(f"after {left[most - 1]['id']}".encode()).decode()
+    count = min(limit or 1000, 1000)
+    answer = {name: left[:count]}
+    if len(left) > count:
+        answer["nextPageToken"] = base64.urlsafe_b64encode(f"after {left[count - 1]['id']}".encode()).decode()
     return 200, answer
 
 
 def require_offered(capabilities):
     for one in capabilities:
         if one["accessMode"] not in MODES:
-            raise Problem("INVALID_ARGUMENT", f"{one['accessMode']} is not offered")
+            raise Problem("INVALID_ARGUMENT", f"the access mode {one['accessMode']} is not offered")
 
 
 def require_known(kind, parameters):
@@ -393,11 +403,11 @@ def loop_files():
             with open(shown, encoding="utf-8") as file:
                 yield file.read().strip()
         except OSError:
-            pass  # the device was freed meanwhile
+            pass  # the device has just been freed
 
 
 def differences(paths, offset):
-    """Where a file differs from another, or from zeros, behind the offset: extents in order."""
+    """Yields the extents, in order and from the offset on, in which the first file differs from the second or from zeros."""
     files = [open(path, "rb") for path in paths]
     size = os.fstat(files[0].fileno()).st_size
     extent = None

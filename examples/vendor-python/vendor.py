@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""A storage vendor's side of the Storage API v1, with Python's standard library alone.
+"""The vendor's side of the Storage API v1, with only Python's standard library.
 
-Volumes are sparse files in a directory, attached through loop devices of this machine. It listens on loopback.
-PORT, DIR, CAPACITY: where it listens, its directory, how many bytes it may give. TOKEN: the bearer token that callers
-must have. TLS_CERT, TLS_KEY, TLS_CLIENT_CA: mutual TLS, instead of the token or beside it.
+Volumes are sparse files in a directory, attached through loop devices of this machine. The server listens on loopback.
+README.md lists the environment variables.
 """
 
 import hmac
@@ -53,7 +52,7 @@ class Handler(BaseHTTPRequestHandler):
     token: str
 
     def answer(self):
-        """Reads the request whole, whatever comes of it: the next one begins behind it."""
+        """Reads the whole request, even if it is refused, so that the next request on the connection can be read."""
         try:
             body = self.read_body()
             self.authenticate()
@@ -63,9 +62,9 @@ class Handler(BaseHTTPRequestHandler):
         except (ConnectionError, TimeoutError):
             self.close_connection = True
             return
-        except Exception as error:  # whatever it is, the work may be half done
+        except Exception as error:  # the work may be half done
             print(f"{self.command} {self.path}: {error!r}", file=sys.stderr)
-            problem = Problem("UNAVAILABLE", "it failed, or may still be running")
+            problem = Problem("UNAVAILABLE", "the request failed; send it again")
             status, document = problem.status, problem.document()
         self.send(status, document)
 
@@ -75,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
         given = self.headers.get("authorization", "").encode()
         wanted = f"Bearer {self.token}".encode()
         if self.token and not hmac.compare_digest(given, wanted):
-            raise Problem("UNAUTHENTICATED", "there is no bearer token that is accepted")
+            raise Problem("UNAUTHENTICATED", "the bearer token is missing or not valid")
 
     def run_operation(self, body):
         url = urlsplit(self.path)
@@ -85,9 +84,9 @@ class Handler(BaseHTTPRequestHandler):
                 run = getattr(self.storage, operation.id, None)
                 if run is None:
                     raise Problem("UNIMPLEMENTED", f"{operation.id} is not offered")
-                asked = read_request(operation, found.groupdict(), url.query, body)
-                return (204, None) if asked is None else self.storage.run(run, asked)
-        raise Problem("NOT_FOUND", f"there is no {self.command} {url.path}")
+                request = read_request(operation, found.groupdict(), url.query, body)
+                return (204, None) if request is None else self.storage.run(run, request)
+        raise Problem("NOT_FOUND", f"there is no operation {self.command} {url.path}")
 
     def read_body(self):
         if self.headers.get("transfer-encoding", "").lower() == "chunked":
@@ -95,7 +94,7 @@ class Handler(BaseHTTPRequestHandler):
         length = self.headers.get("content-length", "0")
         if not length.isdigit() or int(length) > MAX_BODY:
             self.close_connection = True
-            raise Problem("INVALID_ARGUMENT", f"the body has no length of at most {MAX_BODY} bytes")
+            raise Problem("INVALID_ARGUMENT", f"the content length {length!r} is not from 0 to {MAX_BODY}")
         return self.read_exactly(int(length))
 
     def read_chunks(self):
@@ -117,7 +116,7 @@ class Handler(BaseHTTPRequestHandler):
             self.rfile.readline(1024)
 
     def read_exactly(self, length):
-        """What is cut off was never asked for."""
+        """Raises ConnectionError for a truncated request, which must not be carried out."""
         data = self.rfile.read(length)
         if len(data) < length:
             raise ConnectionError("the request was cut off")
@@ -137,40 +136,40 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def send_error(self, code, message=None, explain=None):
-        """What is no request of HTTP, or of a method that nothing has."""
+        """Answers a request that is not valid HTTP, or has an unknown method, with a problem document."""
         self.close_connection = True
-        problem = Problem("NOT_FOUND" if code == 501 else "INVALID_ARGUMENT", message or "this is no request")
+        problem = Problem("NOT_FOUND" if code == 501 else "INVALID_ARGUMENT", message or "the request is not valid HTTP")
         self.send(problem.status, problem.document())
 
     def log_message(self, *_):
-        """Nothing for each request."""
+        """Logs no requests."""
 
 
 def read_request(operation, ids, query, body):
-    """What is asked for, checked against the document; None for the deletion of what can be no id."""
-    asked, texts = {}, {}
+    """Reads a request and checks it against the document; None for the deletion of an impossible id."""
+    request, texts = {}, {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name in texts:
-            raise Problem("INVALID_ARGUMENT", f"{name} is there twice")
+            raise Problem("INVALID_ARGUMENT", f"the query has {name} twice")
         texts[name] = value
     for one in operation.parameters:
         name, schema = one["name"], one["schema"]
         if one["in"] == "path":
-            asked[name] = unquote(ids[name], errors="replace")
-            fault = check(schema, asked[name], SCHEMAS, name)
+            request[name] = unquote(ids[name], errors="replace")
+            fault = check(schema, request[name], SCHEMAS, name)
             if fault and operation.method == "DELETE":
                 return None
             if fault:
                 raise Problem("NOT_FOUND" if operation.method == "GET" else "INVALID_ARGUMENT", fault)
-        # An empty text is none, and an empty number none at all.
+        # An empty text means no value; an empty number is an error.
         elif one["in"] == "query" and (texts.get(name) or name in texts and schema.get("type") == "integer"):
             number = schema.get("type") == "integer" and re.match(r"-?[0-9]+\Z", texts[name])
-            asked[name] = int(texts[name]) if number else texts[name]
-            require_valid(schema, asked[name], name)
+            request[name] = int(texts[name]) if number else texts[name]
+            require_valid(schema, request[name], name)
     if operation.body:
-        asked["body"] = parse_body(body)
-        require_valid(operation.body, asked["body"], "the body")
-    return asked
+        request["body"] = parse_body(body)
+        require_valid(operation.body, request["body"], "the body")
+    return request
 
 
 def parse_body(body):
@@ -187,7 +186,7 @@ def require_valid(schema, value, name):
 
 
 class Server(ThreadingHTTPServer):
-    """A thread for each connection, so that a slow one holds up nobody else."""
+    """A server with a thread for each connection, so that a slow one does not delay the others."""
 
     request_queue_size = 128
 
@@ -200,7 +199,7 @@ def main():
     cert, authority = env.get("TLS_CERT"), env.get("TLS_CLIENT_CA")
     Handler.token = env.get("TOKEN", "")
     if not (cert and authority) and (authority or not Handler.token):
-        sys.exit("set TOKEN, or TLS_CERT, TLS_KEY and TLS_CLIENT_CA")
+        sys.exit("no callers can be authenticated: set TOKEN, or TLS_CERT, TLS_KEY and TLS_CLIENT_CA")
     Handler.storage = Storage(Path(env.get("DIR", "data")), int(env.get("CAPACITY", 100 * 2**30)))
     server = Server(("127.0.0.1", int(env.get("PORT", 0))), Handler)
     if cert:

@@ -5,11 +5,11 @@
 {{- else if .Values.gateway.enabled -}}
 {{ ternary "https" "http" (not (empty .Values.gateway.tlsSecret)) }}://{{ include "fairlead.fullname" . }}-gateway.{{ .Release.Namespace }}.svc:{{ .Values.gateway.port }}
 {{- else -}}
-{{ fail "gateway.url is needed: the address of the gateway, or gateway.enabled" }}
+{{ fail "gateway.url is empty: set it to the address of the gateway, or set gateway.enabled to run one here" }}
 {{- end -}}
 {{- end }}
 
-{{/* The directories of pools on the node of the gateway, as a list. */}}
+{{/* The list of the pools' directories on the gateway's node. */}}
 {{- define "fairlead.poolDirectories" -}}
 {{- $found := list -}}
 {{- if .Values.gateway.enabled -}}
@@ -20,29 +20,42 @@
 {{- toYaml $found -}}
 {{- end }}
 
-{{/* The directories below which the agent takes volumes over loop and bind, as a list. */}}
+{{/* The list of directories for volumes over loop and bind; a pool's directory is for that pool only (POOL=PATH). */}}
 {{- define "fairlead.localRoots" -}}
-{{- concat .Values.node.localRoots (include "fairlead.poolDirectories" . | fromYamlArray) | uniq | toYaml -}}
+{{- $found := .Values.node.localRoots -}}
+{{- if .Values.gateway.enabled -}}
+{{- range $name, $pool := .Values.gateway.pools -}}
+{{- if and $pool.dir (not $pool.nfs) -}}{{- $found = append $found (printf "%s=%s" $name $pool.dir) -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $found -}}
 {{- end }}
 
-{{/* Where the gateway has directories of the node that are its own: those of pools, and of the store. */}}
+{{/* The list of the same directories, without pools and duplicates. */}}
+{{- define "fairlead.localDirectories" -}}
+{{- $found := list -}}
+{{- range include "fairlead.localRoots" . | fromYamlArray -}}{{- $found = append $found (regexReplaceAll "^[a-z0-9-]+=" . "") -}}{{- end -}}
+{{- $found | uniq | toYaml -}}
+{{- end }}
+
+{{/* The list of directories on the node that the gateway must own: those of the pools and of the store. */}}
 {{- define "fairlead.ownDirectories" -}}
 {{- $found := include "fairlead.poolDirectories" . | fromYamlArray -}}
 {{- if .Values.gateway.persistence.hostPath -}}{{- $found = append $found "/var/lib/fairlead-store" -}}{{- end -}}
 {{- toYaml $found -}}
 {{- end }}
 
-{{/* True where the gateway removes files of any user: those in the directories that are volumes. */}}
+{{/* True if the gateway must be root: it removes directory volumes, which hold files of any user. */}}
 {{- define "fairlead.needsRoot" -}}
 {{- range .Values.gateway.pools }}{{ if eq .backend "dir" }}true{{ end }}{{ end -}}
 {{- end }}
 
-{{/* True where the topology of nodes says which of them is the gateway's. */}}
+{{/* True if the nodes' topology has a key for the gateway's node. */}}
 {{- define "fairlead.hasNodeKey" -}}
 {{- if and .Values.topology.enabled .Values.gateway.enabled .Values.gateway.node }}true{{ end -}}
 {{- end }}
 
-{{/* gateway.yaml. A pool on the disks of one node is reached from there alone. */}}
+{{/* The content of gateway.yaml. A pool on a node's disks gets the topology of that node. */}}
 {{- define "fairlead.gatewayConfig" -}}
 {{- $pools := dict -}}
 {{- range $name, $pool := .Values.gateway.pools -}}
@@ -70,7 +83,7 @@
 {{- toYaml $all -}}
 {{- end }}
 
-{{/* Where the store and the pools are in a container of the gateway. */}}
+{{/* The mounts of the store and the pools in a container of the gateway. */}}
 {{- define "fairlead.gatewayMounts" -}}
 - name: store
   mountPath: /var/lib/fairlead-store

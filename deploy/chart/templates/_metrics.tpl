@@ -1,4 +1,4 @@
-{{/* The ports with metrics of each part that runs here. */}}
+{{/* The metrics ports of each part that runs in this cluster. */}}
 {{- define "fairlead.metricsPorts" -}}
 {{- if .Values.metrics.enabled -}}
 {{- if .Values.controller.enabled }}

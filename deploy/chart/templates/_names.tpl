@@ -4,7 +4,7 @@
 {{- default $own .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end }}
 
-{{/* Labels by which the pods of a part are selected; they never change. Called with (list $ PART). */}}
+{{/* The labels that select the pods of a part. They must never change. Called with (list $ PART). */}}
 {{- define "fairlead.selector" -}}
 {{- $ := index . 0 -}}
 app.kubernetes.io/name: {{ default $.Chart.Name $.Values.nameOverride }}
@@ -23,7 +23,7 @@ helm.sh/chart: {{ $.Chart.Name }}-{{ $.Chart.Version }}
 {{- end }}
 {{- end }}
 
-{{/* The metadata of an object: (list $ PART NAME), and more annotations and labels. An empty part is the whole. */}}
+{{/* The metadata of an object: (list $ PART NAME), and optionally annotations and labels. An empty part means the whole chart. */}}
 {{- define "fairlead.metadata" -}}
 {{- $ := index . 0 -}}
 {{- $more := list dict dict -}}
@@ -38,7 +38,7 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* The same, in the release's namespace. */}}
+{{/* The metadata of an object in the release's namespace. */}}
 {{- define "fairlead.namespaced" -}}
 {{ include "fairlead.metadata" . }}
 namespace: {{ (index . 0).Release.Namespace }}
@@ -51,17 +51,17 @@ namespace: {{ (index . 0).Release.Namespace }}
 {{- if $account.create -}}{{ default $own $account.name }}{{- else -}}{{ default "default" $account.name }}{{- end -}}
 {{- end }}
 
-{{/* True where nothing but a controller is installed, for another cluster. */}}
+{{/* True if only a controller is installed, for another cluster. */}}
 {{- define "fairlead.isRemote" -}}
 {{- with .Values.remoteKubeconfig.secretName }}true{{ end -}}
 {{- end }}
 
-{{/* The ConfigMap in which the controller tells agents of drains: the same for both releases where it runs elsewhere. */}}
+{{/* The name of the ConfigMap in which the controller tells the agents about drains. It is the same in the releases of a remote controller and its agents. */}}
 {{- define "fairlead.drainedName" -}}
 {{ lower .Values.driver.name }}-drained-nodes
 {{- end }}
 
-{{/* The namespace, in the cluster that is served, of leases, capacities and that ConfigMap. */}}
+{{/* The namespace, in the served cluster, of the leases, the capacities and that ConfigMap. */}}
 {{- define "fairlead.servedNamespace" -}}
 {{- ternary .Values.remoteKubeconfig.namespace .Release.Namespace (not (empty (include "fairlead.isRemote" .))) -}}
 {{- end }}

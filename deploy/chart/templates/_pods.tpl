@@ -7,11 +7,11 @@
 {{- end -}}
 {{- end }}
 
-{{/* What every pod has: (list $ VALUES). */}}
+{{/* The fields that every pod has: (list $ VALUES). */}}
 {{- define "fairlead.pod" -}}
 {{- $ := index . 0 -}}
 {{- $own := index . 1 -}}
-# A Service "fairlead-…" would give variables that look like settings.
+# Otherwise Services named fairlead-… would set variables that look like settings.
 enableServiceLinks: false
 terminationGracePeriodSeconds: {{ $own.terminationGracePeriodSeconds }}
 {{- with concat $.Values.global.imagePullSecrets $.Values.imagePullSecrets }}
@@ -38,8 +38,8 @@ tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
 
 {{/*
-The labels and annotations of a pod: (list $ PART VALUES), and more annotations. No version is in them: pods are replaced
-only when something of theirs has changed.
+The labels and annotations of a pod: (list $ PART VALUES), and optionally more annotations. They contain no version, so that
+an upgrade replaces only pods that have changed.
 */}}
 {{- define "fairlead.podMetadata" -}}
 {{- $own := index . 2 -}}
@@ -72,7 +72,7 @@ securityContext: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* What the controller and the agent must be told alike. */}}
+{{/* The arguments that the controller and the agent share. */}}
 {{- define "fairlead.plugin" -}}
 {{- $words := .Values.driver.capabilities -}}
 {{- if .Values.topology.enabled -}}
@@ -83,7 +83,7 @@ securityContext: {{- toYaml . | nindent 2 }}
 - --plugin-capabilities={{ join "," $words | default "none" }}
 {{- end }}
 
-{{/* Directories that the tools of a protocol share with the node's own services, by the names of their volumes. */}}
+{{/* The directories that a protocol's tools share with the node's own services, by the names of their volumes. */}}
 {{- define "fairlead.toolPaths" -}}
 {{- $protocols := .Values.node.protocols -}}
 {{- if or (not $protocols) (has "iscsi" $protocols) }}

@@ -6,11 +6,13 @@
 {{- end }}
 {{- if include "fairlead.hasCapacity" . }}
 - --enable-capacity
+- --kube-api-capacity-qps={{ .Values.sidecars.provisioner.capacityQps }}
+- --kube-api-capacity-burst={{ .Values.sidecars.provisioner.capacityBurst }}
 - --capacity-ownerref-level={{ ternary "-1" "2" (not (empty (include "fairlead.isRemote" .))) }}
 {{- end }}
 {{- end }}
 
-{{/* By these it finds the owner of the capacities that it reports. */}}
+{{/* The variables with which the provisioner finds the owner of its CSIStorageCapacity objects. */}}
 {{- define "fairlead.provisionerEnv" -}}
 {{- if include "fairlead.hasCapacity" . }}
 - name: NAMESPACE
@@ -22,7 +24,7 @@
 {{- end }}
 {{- end }}
 
-{{/* Without topology the provisioner takes each capacity that it has reported for another's, and deletes it. */}}
+{{/* True if capacities are reported. Without topology the provisioner would mistake each of its capacities for another driver's, and delete it. */}}
 {{- define "fairlead.hasCapacity" -}}
 {{- if and .Values.driver.storageCapacity .Values.topology.enabled }}true{{ end }}
 {{- end }}

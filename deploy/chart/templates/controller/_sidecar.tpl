@@ -1,4 +1,4 @@
-{{/* One sidecar: (dict "root" $ "name" NAME "port" PORT "args" LIST "env" LIST). */}}
+{{/* The container of a sidecar: (dict "root" $ "name" NAME "port" PORT "args" LIST "env" LIST). */}}
 {{- define "fairlead.sidecar" -}}
 {{- $ := .root -}}
 {{- $own := index $.Values.sidecars .name -}}
@@ -50,7 +50,7 @@
     {{- end }}
 {{- end }}
 
-{{/* The ports on which the sidecars serve their metrics. */}}
+{{/* The metrics ports of the sidecars. */}}
 {{- define "fairlead.sidecarPorts" -}}
 provisioner: 8080
 attacher: 8081
@@ -60,7 +60,7 @@ snapshotter: 8083
 {{- end }}
 {{- end }}
 
-{{/* Of another cluster nothing is known: it is taken to have the CRDs. */}}
+{{/* True if the snapshotter runs. Helm cannot look into another cluster, which is assumed to have the CRDs. */}}
 {{- define "fairlead.hasSnapshotter" -}}
 {{- $enabled := .Values.sidecars.snapshotter.enabled -}}
 {{- if eq (toString $enabled) "auto" -}}
@@ -72,7 +72,7 @@ snapshotter: 8083
 {{- if and (include "fairlead.hasSnapshotter" .) (has "group-snapshots" .Values.driver.capabilities) (or (include "fairlead.isRemote" .) (include "fairlead.groupVersion" .)) }}true{{ end -}}
 {{- end }}
 
-{{/* The version of VolumeGroupSnapshot objects that the cluster has. */}}
+{{/* The versions of VolumeGroupSnapshot objects in the cluster; empty if there are none. */}}
 {{- define "fairlead.groupVersion" -}}
 {{- range list "groupsnapshot.storage.k8s.io/v1" "groupsnapshot.storage.k8s.io/v1beta2" -}}
 {{- if $.Capabilities.APIVersions.Has . }}{{ . }} {{ end -}}
