@@ -5,7 +5,7 @@ import { type Schema, toMembers } from './members.ts';
 
 const schema = z.toJSONSchema(values, { io: 'input', target: 'draft-7', unrepresentable: 'any' });
 
-/** What of the chart is generated from its table of values, by its path from `docs/`. */
+/** Generates the chart's files from its table of values, by their paths from `docs/`. */
 export function chartFiles(): Readonly<Record<string, string>> {
   return {
     'reference/chart.md': chartDocument(),
@@ -14,7 +14,7 @@ export function chartFiles(): Readonly<Record<string, string>> {
   };
 }
 
-/** The defaults as YAML, each with what it is as a comment. */
+/** Writes the defaults as YAML, each with its description as a comment. */
 function valuesFile(): string {
   const document = new Document(values.parse({}));
   if (isMap(document.contents)) explain(document.contents, schema as Schema, true);
@@ -42,9 +42,9 @@ function chartDocument(): string {
   return `# Values of the Helm chart
 
 Generated from \`deploy/values/\`. [guides/kubernetes.md](../guides/kubernetes.md) goes from two machines to a pod with a volume;
-[nodes.md](../nodes.md) and [gateway.md](../gateway.md) say more of what the settings do.
+[nodes.md](../nodes.md) and [gateway.md](../gateway.md) explain the settings.
 
-| value | default | what it is |
+| value | default | meaning |
 |---|---|---|
 ${rows.join('\n')}
 `;

@@ -1,9 +1,9 @@
 import { commands } from '../../src/cli/commands.ts';
 import { connectionSettings } from '../../src/cli/connection.ts';
-import { listCommands, usageOf, type Listed } from '../../src/cli/run.ts';
-import type { SettingsTable } from '../../src/lib/settings.ts';
+import { listCommands, usageOf, type ListedCommand } from '../../src/cli/run.ts';
+import type { Setting, SettingsTable } from '../../src/lib/settings.ts';
 
-/** The chapter on the command line, whose tables come from that of the commands; `toTable` writes settings. */
+/** Writes docs/reference/cli.md from the table of commands; `toTable` writes settings. */
 export async function cli(toTable: (settings: SettingsTable) => string): Promise<string> {
   const all = await listCommands({ path: 'fairlead', commands });
   const groups = Map.groupBy(
@@ -13,10 +13,10 @@ export async function cli(toTable: (settings: SettingsTable) => string): Promise
   const sections = [...groups].map(([path, group]) => toSection(path, group, toTable));
   return `# Command line
 
-Generated from the table of commands, \`src/cli/commands.ts\`. \`fairlead --help\` lists all commands, \`fairlead COMMAND --help\` the
-settings of one; those of the programs (\`gateway\`, \`controller\`, \`node\`, \`dev\`) are in [config.md](config.md). What follows is for operators and
-for [readers of what operators see](../gateway.md#who-may-do-what): clients of the gateway that need its address and a key, and nothing
-else.
+Generated from the table of commands, \`src/cli/commands.ts\`. \`fairlead --help\` lists all commands, and \`fairlead COMMAND --help\` the
+settings of one command. [config.md](config.md) lists the settings of the programs (\`gateway\`, \`controller\`, \`node\`, \`dev\`). The
+commands of this page are for operators and their [readers](../gateway.md#callers-and-their-rights). These commands are clients of the gateway,
+and need only its address and a key.
 
 \`\`\`sh
 fairlead config set-context prod --gateway https://storage.example --key-file operator.jwk.json
@@ -32,30 +32,30 @@ fairlead get volumes --cluster east -o name --no-headers | xargs -n 1 fairlead e
 \`\`\`
 
 ## Rules
-* **Data goes to standard output, all else to standard error.** JSON and YAML are what the API answers
-  (\`/openapi.json\`): a list is an object with one member, and what is named alone is the thing itself. With \`-o name\` a line is one id, which
-  all commands take. While it is watched, each change is a line: \`added\`, \`changed\` or \`removed\`, with \`-o json\` or \`-o yaml\` an object of
-  JSON with \`event\` and \`entry\`.
-* **A flag wins over a variable, a variable over the context.** Each setting \`--name\` is also \`FAIRLEAD_NAME\`. Of key and token
-  files those win together: neither is taken from a context when one of them is given.
+* **Data goes to standard output, everything else to standard error.** JSON and YAML have the format of the API
+  (\`/openapi.json\`): a list is an object with one member, and a named resource is the resource itself. With \`-o name\` each line is one
+  id, which all commands accept. With \`--watch\` each change is a line: \`added\`, \`changed\` or \`removed\`. With \`-o json\` or
+  \`-o yaml\` this line is a JSON object with \`event\` and \`entry\`.
+* **A flag wins over a variable, a variable over the context.** Each setting \`--name\` is also \`FAIRLEAD_NAME\`. If a key or a token
+  file is given, the context's key and token are both ignored.
 * **Names.** A volume or snapshot is \`CLUSTER.NAME\`, a node \`CLUSTER/NODE\`. With \`--cluster\`, or a context that has a
-  cluster, its name in front may be left out. \`-A\` means all clusters, whatever the context says.
-* **Colours** only in a terminal, and not when \`NO_COLOR\` is set.
+  cluster, the cluster may be left out. \`-A\` means all clusters, also with such a context.
+* **Colours** appear only in a terminal, and not with \`NO_COLOR\`.
 
-| exit status | means |
+| exit status | meaning |
 |---|---|
-| 0 | it is done; what was asked for is there |
-| 1 | it failed: a bad flag, a gateway that cannot be reached, a refusal. Each fault is one line on standard error; one from the gateway has its request id with it |
-| 2 | it was answered, but something was not found (\`get\`, \`describe\`), waits (\`explain\`), or is left that should not be (\`admin audit\`, \`admin repair\`) |
+| 0 | the command succeeded |
+| 1 | it failed: each fault is one line on standard error, with the request id if it came from the gateway |
+| 2 | the gateway answered, but something was not found (\`get\`, \`describe\`), waits (\`explain\`), or is still wrong (\`admin check\`, \`admin repair\`) |
 
 ## Contexts
-A context has the address of a gateway, a file with a key or a token, the token's audience, a file with certificates, and a
-cluster that is meant when none is named. All are in \`$XDG_CONFIG_HOME/fairlead/contexts.json\` (\`~/.config\` without that variable), which its owner
-alone can read; it names files with secrets, and holds none.
+A context has the address of a gateway, a file with a key or a token, the token's audience, a file with certificates, and a default
+cluster. All contexts are in \`$XDG_CONFIG_HOME/fairlead/contexts.json\` (\`~/.config\` without this variable). Only its owner can read
+this file. It names files with secrets, and contains no secrets.
 
 ## Completion
-\`source <(fairlead completion bash)\`, after \`compinit\` \`source <(fairlead completion zsh)\`, or \`fairlead completion fish | source\`. Names are asked of the
-gateway of the current context.
+Run \`source <(fairlead completion bash)\`, \`source <(fairlead completion zsh)\` after \`compinit\`, or
+\`fairlead completion fish | source\`. The names come from the gateway of the current context.
 
 ## How each command reaches the gateway
 ${toTable(connectionSettings)}
@@ -66,23 +66,39 @@ ${sections.join('\n\n')}
 
 function toSection(
   path: string,
-  group: readonly Listed[],
+  group: readonly ListedCommand[],
   toTable: (settings: SettingsTable) => string,
 ): string {
   const rows = group.map(
     ({ path: own, doc, command }) =>
       `| \`${usageOf(own, command).replace(' [--flag value …]', '')}\` | ${doc.replaceAll('|', '\\|')} |`,
   );
-  const all = group.flatMap(({ command }) => Object.entries(command.settings));
+  const all = group.flatMap(({ path: own, command }) =>
+    Object.entries(command.settings).map(([name, setting]) => ({ name, setting, path: own })),
+  );
   const shared: SettingsTable = group.some(({ command }) => 'timeout' in command.settings)
     ? connectionSettings
     : {};
-  const own = all.filter(
-    ([name, { default: fallback }]) => !shared[name] || shared[name].default !== fallback,
-  );
-  // What several have is as the first of them has it.
-  const settings = Object.fromEntries(own.toReversed());
-  const table =
-    own.length === 0 ? '' : `\n\n${toTable(Object.fromEntries(Object.entries(settings).toReversed()))}`;
+  const listed = all.filter(({ name, setting }) => !shared[name] || shared[name].default !== setting.default);
+  const table = listed.length === 0 ? '' : `\n\n${toTable(mergeSettings(listed))}`;
   return `## ${path}\n\n| command | does |\n|---|---|\n${rows.join('\n')}${table}`;
+}
+
+/** A setting of the command with this path. */
+type CommandSetting = { readonly name: string; readonly setting: Setting<unknown>; readonly path: string };
+
+/** Lists a setting of several commands once, as the first one has it, with all descriptions. */
+function mergeSettings(all: readonly CommandSetting[]): SettingsTable {
+  const merged = [...Map.groupBy(all, ({ name }) => name)].flatMap(([name, [first, ...more]]) =>
+    first ? [[name, { ...first.setting, doc: mergeDocs([first, ...more]) }] as const] : [],
+  );
+  return Object.fromEntries(merged);
+}
+
+/** Returns the description of a setting. Descriptions that differ name their commands. */
+function mergeDocs(settings: readonly CommandSetting[]): string {
+  const byDoc = [...Map.groupBy(settings, ({ setting }) => setting.doc)];
+  const describe = (doc: string, users: readonly CommandSetting[]): string =>
+    `${doc} (${users.map(({ path }) => `\`${path.split(' ').at(-1)}\``).join(', ')})`;
+  return byDoc.map(([doc, users]) => (byDoc.length === 1 ? doc : describe(doc, users))).join('; ');
 }

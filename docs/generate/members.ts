@@ -1,4 +1,4 @@
-/** What JSON Schema says of a value, as far as the documents tell it. */
+/** The part of a JSON Schema that the documents show. */
 export type Schema = {
   readonly type?: string;
   readonly enum?: readonly unknown[];
@@ -11,7 +11,7 @@ export type Schema = {
 /** One member of a document, with its path. */
 type Member = { readonly path: string; readonly state: string; readonly doc: string };
 
-/** Every member, and every member below it. */
+/** Lists every member of a schema, and the members below each. */
 export function toMembers({ properties = {}, required = [] }: Schema): readonly Member[] {
   return Object.entries(properties).flatMap(([name, member]) => {
     const fallback = member.default === undefined ? 'optional' : `\`${JSON.stringify(member.default)}\``;

@@ -1,8 +1,8 @@
-// Writes what is not in git: docs/reference/openapi.json, which a gateway serves as /openapi.json, and docs/reference/vendor-openapi.json, the
-// part of it that a vendor serves, which lies beside the example in Python as well. `npm ci` runs it.
+// Writes two files that are not in git: docs/reference/openapi.json, which a gateway serves as /openapi.json, and
+// docs/reference/vendor-openapi.json, the vendor's part of it, also beside the example in Python. `npm ci` runs this.
 
 import { writeFileSync } from 'node:fs';
-import { openApiDocument, vendorDocument } from '../../src/api/openapi.ts';
+import { openApiDocument, vendorDocument } from '../../src/api/http/openapi.ts';
 import { version } from '../../src/lib/version.ts';
 
 const forVendors = vendorDocument(version);

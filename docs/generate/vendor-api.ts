@@ -1,21 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { vendorOperations } from '../../src/api/operations.ts';
-import {
-  chapters,
-  requirementIds,
-  requirements,
-  sectionOf,
-  sections,
-} from '../../src/cli/verify/requirements.ts';
+import { chapters, requirementIds, requirements, sectionOf, sections } from '../../src/kit/requirements.ts';
 
-/** docs/reference/vendor-api.md as it is, with its lists from the tables of operations and requirements. */
+/** Renews the lists in docs/reference/vendor-api.md from the tables of operations and requirements. */
 export function vendorApi(): string {
   const text = readFileSync(new URL('../reference/vendor-api.md', import.meta.url), 'utf8');
   const parts = text.split(/(<!-- generated: [\w ]+ -->\n)[^]*?(?=<!-- end -->)/);
   return parts.map((part, index) => (index % 2 === 0 ? part : `${part}${toList(part)}\n`)).join('');
 }
 
-/** What comes behind a mark: the operations, or the requirements of the chapter that it names. */
+/** Writes the list behind a mark: the operations, or the requirements of the chapter that the mark names. */
 function toList(mark: string): string {
   const chapter = /chapter (\d)/.exec(mark)?.[1];
   return chapter === undefined ? operations() : chapterOf(chapter);

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** What a guide tells to do: commands of a machine, or the content of a file on it. */
+/** A step of a guide: commands for a machine, or the content of a file on it. */
 export type Step = { readonly machine: string; readonly text: string; readonly file: string | undefined };
 
 /**
- * The steps of a guide in their order: fenced blocks that name a machine after their language, and a file after that. In
- * each, what stands for something of the reader's is replaced. Blocks that name no machine are examples.
+ * Reads the steps of a guide in order. A step is a fenced block that names a machine after its language, and a file after
+ * that. Other blocks are examples. Each key of `replaced` is replaced by its value.
  */
 export function readGuide(path: string, replaced: Readonly<Record<string, string>> = {}): readonly Step[] {
   const blocks = readFileSync(path, 'utf8').matchAll(
@@ -20,7 +20,7 @@ export function readGuide(path: string, replaced: Readonly<Record<string, string
   }));
 }
 
-/** The step as bash takes it. */
+/** Converts the step into commands for bash. */
 export function toShell({ text, file }: Step): string {
   return file === undefined ? text : `cat > ${file} <<'END'\n${text}END`;
 }
