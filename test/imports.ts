@@ -2,13 +2,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
 
-/** What a file imports: a path below the project, or a package. Imports of types alone are erased before it runs. */
-export type Import = { readonly target: string; readonly isType: boolean };
+/**
+ * An import of a file: a path below the project, or a package. An import of types alone is erased before the file runs;
+ * a late import loads its target when its statement runs.
+ */
+export type Import = { readonly target: string; readonly isType: boolean; readonly isLate: boolean };
 
 const statement =
   /^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'|\b(?:import|getBuiltinModule)\('([^']+)'\)/gm;
 
-/** Every import of a TypeScript file, dynamic ones and modules of Node.js that are got late among them. */
+/** Lists the imports of a TypeScript file, including dynamic imports and modules of Node.js that are loaded late. */
 export function importsOf(file: string): readonly Import[] {
   const statements = readFileSync(file, 'utf8').matchAll(statement);
   return [...statements].map(([, type, fixed, dynamic]) => {
@@ -17,24 +20,32 @@ export function importsOf(file: string): readonly Import[] {
     const target = name.startsWith('.')
       ? relative('.', join(dirname(file), name))
       : (chosen?.slice(2) ?? name);
-    return { target, isType: type !== undefined };
+    return { target, isType: type !== undefined, isLate: dynamic !== undefined };
   });
 }
 
-/** Every file and package that may be loaded when a file is; what is imported for its types is not. */
-export function filesLoadedBy(entry: string): ReadonlySet<string> {
+/**
+ * Lists the files and packages that loading a file may load, by the imports that `counts` accepts. Imports of types
+ * alone never load a file.
+ */
+export function filesLoadedBy(
+  entry: string,
+  counts: (one: Import) => boolean = () => true,
+): ReadonlySet<string> {
   const seen = new Set<string>();
   const visit = (file: string): void => {
     if (seen.has(file)) return;
     seen.add(file);
     if (!file.endsWith('.ts') || !existsSync(file)) return;
-    for (const { target, isType } of importsOf(file)) if (!isType) visit(target);
+    for (const one of importsOf(file)) if (!one.isType && counts(one)) visit(one.target);
   };
   visit(entry);
   return seen;
 }
 
-/** The shortest way by which each of these files imports itself again, for its types alone or late as well. */
+/**
+ * Finds the shortest import circle through each of these files. Imports of types alone and late imports count as well.
+ */
 export function circlesOf(files: readonly string[]): readonly string[] {
   const known = new Set(files);
   const targets = new Map(
@@ -50,7 +61,7 @@ export function circlesOf(files: readonly string[]): readonly string[] {
 
 function wayBack(start: string, targets: ReadonlyMap<string, readonly string[]>): string | undefined {
   const ways = new Map<string, string>([[start, start]]);
-  // A map is walked in the order of its entries, those added meanwhile included.
+  // A map's iteration includes the entries that the loop adds.
   for (const [file, way] of ways)
     for (const target of targets.get(file) ?? []) {
       if (target === start) return `${way} → ${start}`;

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Where `test/TIER/packages.sh` unpacks its Debian packages; it is there once it has run. */
+/**
+ * Returns the directory into which `test/TIER/packages.sh` unpacks its Debian packages. It exists once the script has
+ * run.
+ */
 export function packagesOf(tier: string): string {
   const list = readFileSync(new URL(`${tier}/packages.sh`, import.meta.url));
   const name = `${tier}-${createHash('sha256').update(list).digest('hex').slice(0, 12)}`;

@@ -5,34 +5,43 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
-import { findTests, fullTests, prepare, slots, usualTests } from './tiers.ts';
+import { changedLately, chooseParts, type Part, today } from './parts.ts';
+import { findTests, fullParts, fullTests, prepare, slots, usualTests } from './tiers.ts';
 
 const usage = `Usage: npm test [-- [--only NAME] TIER|FOLDER|FILE …]
-       npm run test:full [-- [--only NAME] TIER|FOLDER|FILE …]
+       npm run test:full [-- [--only NAME] [--part NAME …] [--minutes N] TIER|FOLDER|FILE …]
+       npm run test:full -- --list [--minutes N]
 
-npm test runs the tiers unit, machine and conformance, or what is named: a tier, a folder, a file. Kill loops and model
-runs are sampled by a seed, which is printed; TEST_SEED=… chooses the same again.
-npm run test:full runs the rest: what is sampled, at its full length, the virtual machines, the storage systems, and the
-database cluster. What is named runs at full length. What is too long for that runs in part, chosen by the seed:
-ten of fifty runs of the vendors' kit (all with KIT_SEEDS=50), a third of Ceph's kill loops (all with CEPH_CRASHES=all).
+npm test runs the tiers unit, machine and conformance, or the tiers, folders and files that you name. A seed, which is
+printed, chooses a sample of the kill loops and model runs; TEST_SEED=… repeats the choice.
+npm run test:full runs the other tests: sampled tests at full length, virtual machines, storage systems, and the
+database cluster. Files that you name run at full length. Two tests are too long for that, and the seed chooses a
+share: ten of fifty runs of the vendors' kit (KIT_SEEDS=50 runs all), and a third of Ceph's kill loops
+(CEPH_CRASHES=all runs all).
+--list shows the parts of the full tier, and with --minutes those that would run. --part runs one part; repeat it for
+more. --minutes runs as many parts as fit into the time: first those that prove files of the last day's commits, then
+other parts, beginning with another one each day. The parts that do not fit are printed.
 
-  unit         in this process alone: no root, no tool but openssl, and for the chart Helm and promtool, which are fetched
-  machine      devices, mounts and processes of this machine: root, and Debian's tools, which are installed
-  conformance  csi-sanity and the stock sidecars: root, and Go; schemathesis: Python with venv, and PyPI
+  unit         only this process: no root, no tool except openssl; for the chart Helm and promtool, which are fetched
+  machine      devices, mounts and processes of this machine: needs root, and Debian's tools, which are installed
+  conformance  csi-sanity and the stock sidecars: needs root and Go; schemathesis needs Python with venv, and PyPI
   vm           Debian kernels under QEMU, which are fetched and not installed
-  storage      Ceph, which is fetched and not installed: root
-  database     PostgreSQL under Patroni, which is fetched and not installed: root
-  kubernetes   clusters of Kubernetes with Fairlead in them: root, and what npm run test:kubernetes builds first
+  storage      Ceph, which is fetched and not installed: needs root
+  database     PostgreSQL under Patroni, which is fetched and not installed: needs root
+  kubernetes   Kubernetes clusters that run Fairlead: needs root, and the programs that npm run test:kubernetes builds
 
 --only runs the tests whose name matches. With TEST_TOTALS=FILE the counts of several runs add up in a file.
-At the end the ten files are named that took longest. The last line tells how many tests passed, failed and were
-skipped; the exit status is 0 only when none failed.
+At the end the ten slowest files are listed. The last line counts the tests that passed, failed and were skipped;
+the exit status is 0 only when none failed.
 `;
 
 const { values, positionals } = parseArgs({
   options: {
     only: { type: 'string' },
     full: { type: 'boolean', default: false },
+    part: { type: 'string', multiple: true, default: [] },
+    minutes: { type: 'string' },
+    list: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
   allowPositionals: true,
@@ -41,7 +50,8 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 if (values.help) process.stdout.write(usage);
 else
   try {
-    runTests(chooseFiles());
+    if (values.list) listParts();
+    else runTests(chooseFiles());
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
     process.exitCode = 2;
@@ -49,10 +59,39 @@ else
 
 function chooseFiles(): readonly string[] {
   if (positionals.length > 0) return findTests(positionals.map(fromCaller));
+  const chosen = chosenParts();
+  if (chosen !== undefined) return chosen.flatMap(([, { files }]) => files);
   return values.full ? fullTests() : usualTests();
 }
 
-/** npm runs its scripts in the project's directory and tells where it was called. */
+/** Finds the parts that --part names, or that fit into --minutes; --minutes also prints the choice. */
+function chosenParts(): readonly (readonly [string, Part])[] | undefined {
+  const all = fullParts();
+  const find = (name: string): readonly [string, Part] => {
+    const part = all[name];
+    if (!part)
+      throw new Error(`there is no part "${name}"; choose one that npm run test:full -- --list shows`);
+    return [name, part];
+  };
+  if (values.part.length > 0) return values.part.map(find);
+  if (values.minutes === undefined) return undefined;
+  const minutes = Number(values.minutes);
+  if (!(minutes > 0)) throw new Error(`--minutes: "${values.minutes}" is no number of minutes above 0`);
+  const chosen = chooseParts(all, { changed: changedLately(), day: today(), seconds: minutes * 60 });
+  process.stdout.write(`parts of the full tier: ${chosen.run.join(', ') || 'none'}\n`);
+  process.stdout.write(`left out for lack of time: ${chosen.left.join(', ') || 'none'}\n`);
+  return chosen.run.map(find);
+}
+
+function listParts(): void {
+  for (const [name, { files, seconds }] of chosenParts() ?? Object.entries(fullParts()))
+    process.stdout.write(`${name.padEnd(14)} ${String(seconds).padStart(4)} s  ${files.join(' ')}\n`);
+}
+
+/**
+ * Resolves a name against the directory where npm was called; npm itself runs its scripts in the project's
+ * directory.
+ */
 function fromCaller(name: string): string {
   const directory = process.env['INIT_CWD'] ?? '.';
   return existsSync(`${directory}/${name}`) ? relative('.', `${directory}/${name}`) : name;
@@ -62,7 +101,7 @@ function runTests(files: readonly string[]): void {
   prepare(files);
   const seed = (process.env['TEST_SEED'] ??= String(randomInt(2 ** 31)));
   if (values.full) process.env['TEST_FULL'] = '1';
-  // Most of a short test's time is the loading of TypeScript.
+  // Loading TypeScript takes most of a short test's time.
   process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
     new URL('../node_modules/.cache/fairlead-test', import.meta.url),
   );
@@ -73,9 +112,9 @@ function runTests(files: readonly string[]): void {
   const stream = run({
     files: [...files],
     concurrency: slots(),
-    // For what hangs: a machine that is busy with other things may be ten times as slow as it can be.
+    // Only for tests that hang: a machine that is busy with other work may be ten times slower than usual.
     timeout: 60 * 60_000,
-    // node:ffi is one, and each file would say so.
+    // node:ffi causes this warning, and each file would print it.
     execArgv: ['--disable-warning=ExperimentalWarning'],
     ...(values.only !== undefined && { testNamePatterns: [values.only] }),
   });
@@ -94,7 +133,7 @@ function runTests(files: readonly string[]): void {
     totals.failed++;
     const failed = `failed: ${name} (${relative('.', file ?? '')})`;
     notes.push(failed);
-    // The reporter tells why at the very end only, which a run that is cut off never reaches.
+    // The reporter prints the reason at the very end, which a run that is cut off never reaches.
     process.stdout.write(`${failed}: ${inspect(details.error.cause ?? details.error)}\n`);
   });
   stream.on('test:summary', ({ file, duration_ms: ms }) => {
@@ -108,7 +147,7 @@ function runTests(files: readonly string[]): void {
   });
 }
 
-/** Lines that tell which files took longest. */
+/** Lists the files that took longest. */
 function slowest(seconds: ReadonlyMap<string, number>): readonly string[] {
   const longestFirst = [...seconds].toSorted(([, a], [, b]) => b - a).slice(0, 10);
   return ['slowest:', ...longestFirst.map(([file, taken]) => `${taken.toFixed(1).padStart(7)} s  ${file}`)];
@@ -116,7 +155,7 @@ function slowest(seconds: ReadonlyMap<string, number>): readonly string[] {
 
 type Totals = { readonly passed: number; readonly failed: number; readonly skipped: number };
 
-/** These and those of the runs before, where a file is named for them. */
+/** Adds these totals to those of earlier runs, if TEST_TOTALS names a file. */
 function addUp(totals: Totals): Totals {
   const path = process.env['TEST_TOTALS'];
   if (path === undefined) return totals;

@@ -3,8 +3,12 @@ import { existsSync, globSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { relative } from 'node:path';
 import { filesLoadedBy, importsOf } from './imports.ts';
+import { type Part, parts } from './parts.ts';
 
-/** What a tier's tests need beside Node: scripts that fetch it where it is missing, and succeed where it cannot be had. */
+/**
+ * Scripts by tier that fetch the programs its tests need besides Node. A script succeeds even if a program is not
+ * available here.
+ */
 const tiers: Readonly<Record<string, readonly string[]>> = {
   unit: [],
   machine: ['deploy/install-tools.sh'],
@@ -15,80 +19,65 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
   storage: ['deploy/install-tools.sh', 'test/storage/packages.sh', 'test/vm/packages.sh'],
 };
 
-/** What a test needs besides, by what it imports: the chart is rendered with Helm, its alerts are tried by promtool. */
+/**
+ * Scripts by imported file that a test needs in addition to its tier: Helm renders the chart, and promtool tests its
+ * alerts.
+ */
 const fetchedFor: Readonly<Record<string, string>> = {
   'deploy/render.ts': 'deploy/fetch-helm.sh',
   'test/unit/deploy/alerts.ts': 'deploy/fetch-promtool.sh',
 };
 
-/** The tiers that `npm test` runs, the longest files first, so that none is left to run alone. */
+/**
+ * The tiers that `npm test` runs. Those with the longest files come first, so that no long file runs alone at the end.
+ */
 const usual = ['conformance', 'machine', 'unit'];
 
-/**
- * What takes minutes at full length, the longest first; guests compute, and storage systems and loops mostly wait, so that
- * one of each kind comes after the other.
- */
-const minutesLong = [
-  'test/vm/fleet/boxes.test.ts',
-  'test/machine/node-agent/kill.test.ts',
-  'test/storage/ceph-shares.test.ts',
-  'test/vm/fleet/exports.test.ts',
-  'test/machine/gateway/stores/postgres-retries.test.ts',
-  'test/storage/ceph-backend.test.ts',
-  'test/vm/scsi.test.ts',
-  'test/machine/gateway/stores/postgres-services.test.ts',
-  'test/storage/ceph-nodes.test.ts',
-  'test/vm/fleet/storage-server.test.ts',
-  'test/machine/gateway/stores/postgres-kills.test.ts',
-  'test/storage/ceph-sanity.test.ts',
-  'test/vm/disks.test.ts',
-  'test/machine/vendors/kit.test.ts',
-  'test/vm/hypervisor.test.ts',
-  'test/machine/node-agent/restart.test.ts',
-  'test/vm/fleet/sanity.test.ts',
-  'test/storage/ceph-vendor.test.ts',
-  'test/vm/shares.test.ts',
-  'test/storage/ceph-crashes.test.ts',
-  'test/conformance/schemathesis.test.ts',
-  'test/machine/gateway/replicas/kills.test.ts',
-  'test/vm/harness.test.ts',
-  'test/machine/gateway/vendor/model.test.ts',
-  'test/vm/selinux.test.ts',
-  'test/machine/gateway/vendor/crash.test.ts',
-  'test/database/patroni.test.ts',
-];
-
-/** Test files that are asked for, by tier, folder or file; throws when a name matches none. */
+/** Finds test files by tier, folder or file; throws when a name matches none. */
 export function findTests(names: readonly string[]): readonly string[] {
   return [...new Set(names.flatMap(findNamed))];
 }
 
-/** What `npm test` runs. */
+/** Lists the files that `npm test` runs. */
 export function usualTests(): readonly string[] {
   return findTests(usual);
 }
 
-/** What takes longer at full length, virtual machines, storage systems, database clusters: all that `npm test` leaves out but Kubernetes. */
+/**
+ * Lists the files that `npm test` leaves out, except those for Kubernetes: long runs, virtual machines, storage systems
+ * and database clusters.
+ */
 export function fullTests(): readonly string[] {
   const more = usualTests().filter(file => {
     const loaded = filesLoadedBy(file);
-    // What is sampled, and what wants a program that is fetched for the guests.
+    // Files that are sampled, and files that need a program that is fetched for the guests.
     return loaded.has('test/harness/sample.ts') || loaded.has('test/packages.ts');
   });
-  return [...new Set([...findTests(minutesLong), ...more, ...findTests(['vm', 'storage', 'database'])])];
+  return [...new Set([...findTests(longTests), ...more, ...findTests(['vm', 'storage', 'database'])])];
 }
 
-/** How many files run at a time: most wait half of their time, for processes, leases and retries. */
+/** All parts of the full tier, with the part `others` for the files that no other part names. */
+export function fullParts(): Readonly<Record<string, Part>> {
+  const files = fullTests().filter(file => !longTests.includes(file));
+  return { ...parts, others: { files, seconds: 300, proves: [] } };
+}
+
+const longTests = Object.values(parts).flatMap(({ files }) => files);
+
+/**
+ * Returns the number of files that run at a time. Most files wait half of their time, for processes, leases and
+ * retries.
+ */
 export function slots(): number {
   return 2 * Math.max(2, availableParallelism());
 }
 
-/** Fetches what these tests need and nothing else. */
+/** Fetches only the programs that these tests need. */
 export function prepare(files: readonly string[]): void {
   for (const script of scriptsFor(files)) execFileSync(script, { stdio: 'inherit' });
 }
 
-/** The scripts that fetch what these tests need, each once. */
+/** Lists the scripts that fetch the programs that these tests need, each once. */
 export function scriptsFor(files: readonly string[]): readonly string[] {
   const scripts = files.flatMap(file => [
     ...(tiers[tierOf(file)] ?? []),
@@ -103,8 +92,9 @@ function tierOf(file: string): string {
 
 function findNamed(name: string): readonly string[] {
   const path = tiers[name] === undefined ? relative('.', name) : `test/${name}`;
-  if (!existsSync(path)) throw new Error(`there is no tier, folder or file "${name}"`);
+  if (!existsSync(path))
+    throw new Error(`there is no tier, folder or file "${name}"; npm test -- --help lists the tiers`);
   const found = statSync(path).isDirectory() ? globSync(`${path}/**/*.test.ts`).sort() : [path];
-  if (found.length === 0) throw new Error(`there is no test in "${name}"`);
+  if (found.length === 0) throw new Error(`"${name}" has no *.test.ts file; name another folder`);
   return found;
 }

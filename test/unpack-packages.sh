@@ -1,29 +1,29 @@
 # shellcheck shell=sh
 # Sourced by test/TIER/packages.sh, in the project's directory: `unpack TIER PACKAGE …` unpacks Debian packages below .cache/.
-# Nothing is installed on this machine, and no service of theirs starts. What a package needs comes with it, as far as this
-# machine has it not. Where they cannot be had it says why and succeeds: the tests that need them are then skipped.
+# It installs nothing on this machine and starts no service. It also unpacks the dependencies that this machine lacks.
+# If the packages are not available, it prints the reason and succeeds: the tests that need them are then skipped.
 
 cache=.cache
 
-# unpack TIER PACKAGE … ; then calls `finish`, where that is defined, with the directory.
+# unpack TIER PACKAGE … ; then calls `finish` with the directory, if it is defined.
 unpack() {
   tier=$1
   shift
-  # Another list is another directory; test/packages.ts knows this name.
+  # Each list of packages has its own directory; test/packages.ts computes the same name.
   target=$cache/$tier-$(sha256sum "test/$tier/packages.sh" | cut -c1-12)
   [ ! -d "$target" ] || exit 0
-  command -v apt-get >/dev/null 2>&1 || skip 'its packages come from Debian, with apt-get'
+  command -v apt-get >/dev/null 2>&1 || skip 'its packages are downloaded with apt-get, which is not installed; run them on Debian'
   mkdir -p "$cache"
   find "$cache" -maxdepth 1 '(' -name "$tier-*" -o -name 'draft-*' ')' -mmin +60 -exec rm -rf -- {} +
   draft=$(mktemp -d "$cache/draft-XXXXXX")
   trap 'rm -rf -- "$draft"' EXIT
   echo "unpacking the packages of the tests in test/$tier" >&2
   mkdir "$draft/debs"
-  download "$@" || { apt-get update -qq >&2 && download "$@"; } || skip 'its packages cannot be downloaded'
+  download "$@" || { apt-get update -qq >&2 && download "$@"; } || skip 'apt-get cannot download its packages; its messages above say why'
   extract
   ! command -v finish >/dev/null || finish "$draft/root"
   touch "$draft/root"
-  # A run beside this one may have been faster.
+  # A concurrent run may have been faster.
   mv -T "$draft/root" "$target" 2>/dev/null || [ -d "$target" ]
 }
 

@@ -3,7 +3,7 @@ import { constants, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { copyFile, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { timeInTurns, type Bench, type Figure } from './figure.ts';
+import { timeAlternately, type Bench, type Figure } from './figure.ts';
 import { inDirectory, withDev, type DevSetting } from './setting.ts';
 import { createVolume } from './volume.ts';
 
@@ -13,7 +13,7 @@ const diskBytes = 24 * GiB;
 const rounds = 6;
 const run = promisify(execFile);
 
-/** How long a clone takes, and on what that depends. */
+/** Measures the time of a clone, and its dependence on size and data. */
 export const cloneBench: Bench = {
   name: 'clone',
   doc: 'CreateVolume from a volume of 10 GiB with 1 GiB of data, on three filesystems, beside a durable copy by hand',
@@ -24,7 +24,7 @@ export const cloneBench: Bench = {
   ],
 };
 
-/** A durable copy of a file. */
+/** Copies a file durably. */
 type Copy = (source: string, target: string) => Promise<void>;
 
 function measureOn(filesystem: string, copy: Copy): Promise<readonly Figure[]> {
@@ -33,7 +33,7 @@ function measureOn(filesystem: string, copy: Copy): Promise<readonly Figure[]> {
       const large = await fillVolume(setting, { name: 'large', sizeBytes: 10 * GiB, dataBytes: GiB });
       const small = await fillVolume(setting, { name: 'small', sizeBytes: GiB, dataBytes: 100 * MiB });
       const target = join(dir, 'by-hand');
-      const { ofLarge, ofSmall, byHand } = await timeInTurns(rounds, {
+      const { ofLarge, ofSmall, byHand } = await timeAlternately(rounds, {
         ofLarge: () => cloneAndDelete(setting, large),
         ofSmall: () => cloneAndDelete(setting, small),
         byHand: async () => {
@@ -50,18 +50,21 @@ function measureOn(filesystem: string, copy: Copy): Promise<readonly Figure[]> {
   );
 }
 
-/** A volume, and where its image is. */
-type Filled = { readonly id: string; readonly sizeBytes: number; readonly path: string };
+/** A volume and the path of its image. */
+type FilledVolume = { readonly id: string; readonly sizeBytes: number; readonly path: string };
 
-async function cloneAndDelete({ csi }: DevSetting, { id, sizeBytes }: Filled): Promise<void> {
+async function cloneAndDelete({ csi }: DevSetting, { id, sizeBytes }: FilledVolume): Promise<void> {
   const volume_id = await createVolume(csi.controller, 'clone', { sizeBytes, source: id });
   await csi.controller.controller.DeleteVolume({ volume_id });
 }
 
-type Wanted = { readonly name: string; readonly sizeBytes: number; readonly dataBytes: number };
+type VolumeRequest = { readonly name: string; readonly sizeBytes: number; readonly dataBytes: number };
 
-/** A volume with its data in pieces of 4 MiB all over it, durable. */
-async function fillVolume({ dir, csi }: DevSetting, { name, sizeBytes, dataBytes }: Wanted): Promise<Filled> {
+/** Makes a volume with its data spread over it in durable pieces of 4 MiB. */
+async function fillVolume(
+  { dir, csi }: DevSetting,
+  { name, sizeBytes, dataBytes }: VolumeRequest,
+): Promise<FilledVolume> {
   const id = await createVolume(csi.controller, name, { sizeBytes });
   const path = join(dir, 'dev/images', `${id}.img`);
   const piece = Buffer.alloc(4 * MiB, 'data');
@@ -84,7 +87,7 @@ async function copySparsely(source: string, target: string): Promise<void> {
   await run('sync', ['--', target]);
 }
 
-/** Works on a new filesystem of that kind, in a sparse file. */
+/** Runs work on a new filesystem of this kind, in a sparse file. */
 function onDisk<T>(filesystem: string, work: (dir: string) => Promise<T>): Promise<T> {
   return inDirectory(async temporary => {
     const [disk, dir] = [join(temporary, 'disk'), join(temporary, 'pool')];

@@ -17,7 +17,7 @@ const pairs = 3_000;
 const allPairs = 20_000;
 const settleMs = 2_000;
 
-/** What creating and deleting volumes takes of a processor, and of memory. */
+/** Measures the CPU time and memory of creating and deleting volumes. */
 export const createBench: Bench = {
   name: 'create',
   doc: `CPU of CreateVolume + DeleteVolume in controller and gateway together, beside an empty gRPC server and a bare Hono route; their memory after ${allPairs}`,
@@ -60,7 +60,7 @@ async function measureCreate({ dir, dev, csi }: DevSetting): Promise<readonly Fi
   return figures;
 }
 
-/** CPU time of one pair in all these processes together, after a warm-up. */
+/** Measures the CPU time of one pair in all these processes together, after a warm-up. */
 async function measureCpu(
   pids: readonly number[],
   work: Work,
@@ -73,7 +73,7 @@ async function measureCpu(
   return (readCpuMs(pids) - beforeMs) / pairs;
 }
 
-/** A server for each half of the way, which do nothing but answer, and who asks both. */
+/** Starts a server for each half of the path, which only answers, and a client of both. */
 async function openFloor(dir: string) {
   const socket = join(dir, 'empty.sock');
   const grpc = await startFloor('empty-grpc.ts', socket);

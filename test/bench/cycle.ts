@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { connectCsi } from '../../src/csi/client.ts';
-import { median, timed, timeInTurns, type Bench, type Figure, type Floor } from './figure.ts';
+import { median, timed, timeAlternately, type Bench, type Figure, type Floor } from './figure.ts';
 import { startFloor } from './processes.ts';
 import { startRawCycle } from './raw-cycle.ts';
 import { inDirectory, withDev, type DevSetting } from './setting.ts';
@@ -12,7 +12,7 @@ const warmUpCycles = 40;
 const warmUpCalls = 3_000;
 const commands = 'losetup, blkid, mount, bind, umount ×2, losetup -d by a shell';
 
-/** What the node agent costs beside what it cannot do without: the commands, and the calls. */
+/** Measures the node agent's overhead beyond the necessary commands and calls. */
 export const cycleBench: Bench = {
   name: 'cycle',
   doc: 'stage, publish, unpublish, unstage of a loop device (ext4), beside the raw commands by a shell plus four empty gRPC calls',
@@ -43,7 +43,7 @@ async function measureCycle(setting: DevSetting): Promise<readonly Figure[]> {
   return rows.map(([name, value, floor, target]) => ({ name, value, unit: 'ms', floor, target }));
 }
 
-/** All by turns, so that a noisy moment meets all; what is called has been called for long. */
+/** Alternates the measured variants, so that noise affects all of them, after a long warm-up. */
 async function measureMounted(setting: DevSetting) {
   const { dir, csi } = setting;
   const volume = await openCycleVolume(setting, 'cycle');
@@ -55,7 +55,7 @@ async function measureMounted(setting: DevSetting) {
   for (const call of [callAgent, callEmpty]) await repeated(warmUpCalls, call);
   for (let cycle = 0; cycle < warmUpCycles; cycle++) await volume.runCycle();
   const times: CycleTimes[] = [];
-  const medians = await timeInTurns(rounds, {
+  const medians = await timeAlternately(rounds, {
     cycle: async () => times.push(await volume.runCycle()),
     byShell: () => shell.run(),
     agentCalls: () => repeated(cycleRpcs.length, callAgent),

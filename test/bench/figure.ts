@@ -1,40 +1,42 @@
-import { toTable } from '../../src/cli/admin.ts';
+import { toTable } from '../../src/cli/commands/admin.ts';
 
-/** One measured figure beside the floor that the same run measured. */
+/** A measured figure beside a floor from the same run. */
 export type Figure = {
   readonly name: string;
   readonly value: number;
   readonly unit: 'ms' | 'ms CPU' | 'MB' | 'MB/s' | '×';
-  /** What the same machine does at best, and what that is. */
+  /** The best value that the same machine can reach, and its name. */
   readonly floor?: Floor | undefined;
-  /** What we want to reach, as text. */
+  /** The value that we want to reach, as text. */
   readonly target?: string | undefined;
 };
 
-/** What a figure is compared with, in the figure's unit. */
+/** The value to compare a figure with, in the figure's unit. */
 export type Floor = { readonly name: string; readonly value: number };
 
-/** One part: its name for --only, what it measures, and the measuring. */
+/** A part of the benches: its name for --only, its subject, and its measurement. */
 export type Bench = {
   readonly name: string;
   readonly doc: string;
   readonly run: () => Promise<readonly Figure[]>;
 };
 
-/** The value that half of the samples are below; 0 without samples. */
+/** Returns the median of the samples; 0 without samples. */
 export function median(samples: readonly number[]): number {
   return [...samples].sort((a, b) => a - b)[Math.floor(samples.length / 2)] ?? 0;
 }
 
-/** Runs `work` and tells how long it took, in milliseconds. */
+/** Measures the time of `work` in milliseconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const startMs = performance.now();
   await work();
   return performance.now() - startMs;
 }
 
-/** Works in turns, so that a noisy moment meets all; the median of each in milliseconds, by its name. */
-export async function timeInTurns<Name extends string>(
+/**
+ * Alternates the works, so that noise affects all of them; returns the median time of each in milliseconds, by name.
+ */
+export async function timeAlternately<Name extends string>(
   rounds: number,
   works: Readonly<Record<Name, () => Promise<unknown>>>,
 ): Promise<Readonly<Record<Name, number>>> {
@@ -45,7 +47,7 @@ export async function timeInTurns<Name extends string>(
   return Object.fromEntries(medians) as Record<Name, number>;
 }
 
-/** The figures as a table for people. */
+/** Formats the figures as a table. */
 export function describe(figures: readonly Figure[]): string {
   const rows = figures.map(({ name, value, unit, floor, target }) => ({
     figure: name,

@@ -13,7 +13,7 @@ import { hopBench } from './hop/hop.ts';
 import { inFlightBench } from './in-flight/in-flight.ts';
 import { memoryBench } from './memory.ts';
 import { postgresBench } from './stores/postgres.ts';
-import { scaleBench } from './scale.ts';
+import { scaleBench } from './scale/scale.ts';
 import { sealingBench } from './sealing/sealing.ts';
 import { startupBench } from './startup.ts';
 
@@ -55,7 +55,7 @@ async function main(): Promise<void> {
     );
   if (process.getuid?.() !== 0)
     return fail('it attaches loop devices and mounts filesystems, which needs root');
-  // A program whose code is not in the compile cache loads what strips it of its types, and keeps that memory.
+  // A program that is missing in the compile cache would load the code that strips its types, and keep that memory.
   execFileSync(process.execPath, [join(import.meta.dirname, '../../src/compile-cache.mjs')]);
   const all: Record<string, readonly Figure[]> = {};
   for (const { name, doc, run } of chosen) {

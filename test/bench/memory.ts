@@ -7,7 +7,7 @@ import { openCycleVolume } from './volume.ts';
 const rounds = [1_000, 5_000, 10_000];
 const settleMs = 2_000;
 
-/** How much memory the node agent keeps. */
+/** Measures the memory of the node agent. */
 export const memoryBench: Bench = {
   name: 'memory',
   doc: `resident memory of the node agent after ${rounds.join(', ')} cycles, beside the same agent idle`,

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 export const gatewayFlags =
   '--semi-space-growth-factor=1 --heap-growing-percent=30 --no-opt --no-maglev-destroy-on-background --no-parallel-scavenge';
 
-/** A clock tick of /proc, in milliseconds; the same on every Linux that Node.js runs on. */
+/** A clock tick of /proc in milliseconds, the same on every Linux that Node.js supports. */
 const tickMs = 10;
 
-/** The process of one of our programs that `pid` started; throws when there is none. */
+/** Finds the process of one of our programs that `pid` started; throws if there is none. */
 export function childOf(pid: number, program: string): number {
   const found = readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
@@ -31,13 +31,13 @@ function readIfThere(path: string): string {
   }
 }
 
-/** Resident memory of a process, in megabytes. */
+/** Reads a process's resident memory in megabytes. */
 export function readResident(pid: number): number {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   return Number(/^Rss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024;
 }
 
-/** User and system time that these processes have used so far, together, in milliseconds. */
+/** Reads the user and system time of these processes together, in milliseconds. */
 export function readCpuMs(pids: readonly number[]): number {
   return pids
     .map(pid => {
@@ -49,7 +49,7 @@ export function readCpuMs(pids: readonly number[]): number {
     .reduce((sum, ms) => sum + ms, 0);
 }
 
-/** A program of floors/ that runs, and what it told when it was ready. */
+/** A running program of floors/, and its ready message. */
 export type FloorProcess = { readonly child: ChildProcess; readonly ready: unknown };
 
 /** Starts a program of floors/; it ends when it is disconnected. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 /**
- * Starts a shell that runs node cycles by the commands alone, on an image of 512 MiB of its own. With `mkfs` each cycle
- * makes the filesystem, else it is made once, here.
+ * Starts a shell that runs node cycles with commands only, on its own image of 512 MiB. With `mkfs` each cycle makes
+ * the filesystem; otherwise it is made once, here.
  */
 export function startRawCycle(dir: string, name: string, make?: 'mkfs') {
   const image = join(dir, `${name}.img`);
@@ -25,7 +25,7 @@ export function startRawCycle(dir: string, name: string, make?: 'mkfs') {
   return {
     /** Empties the image, for a cycle that makes its filesystem. */
     clear,
-    /** One cycle; what fails throws. */
+    /** Runs one cycle; throws if a command fails. */
     run: () =>
       new Promise<void>((resolve, reject) => {
         const fail = (): void => reject(new Error('the raw commands failed'));

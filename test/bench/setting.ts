@@ -9,7 +9,7 @@ export type DevSetting = { readonly dir: string; readonly dev: Dev; readonly csi
 /** A client of the controller's services, and one of the node agent's. */
 export type CsiClients = { readonly controller: CsiClient; readonly node: CsiClient };
 
-/** Works in a directory of its own, which is removed however that ends. */
+/** Runs work in a directory of its own, which is removed even if the work fails. */
 export async function inDirectory<T>(work: (dir: string) => Promise<T>): Promise<T> {
   const dir = makeTemporaryDirectory();
   try {
@@ -19,7 +19,9 @@ export async function inDirectory<T>(work: (dir: string) => Promise<T>): Promise
   }
 }
 
-/** Works with `fairlead dev` in this directory, with room for whatever is created; it ends however the work ends. */
+/**
+ * Runs work with `fairlead dev` in this directory, with practically unlimited capacity; it ends even if the work fails.
+ */
 export async function withDev<T>(dir: string, work: (setting: DevSetting) => Promise<T>): Promise<T> {
   const dev = await startDev({ dir: join(dir, 'dev'), capacity: '4096Ti' });
   const csi = { controller: connectCsi(dev.controller), node: connectCsi(dev.node) };

@@ -14,7 +14,7 @@ const rounds = 9;
 const settleMs = 2_000;
 const patience = { everyMs: 2, timeoutMs: 20_000 };
 
-/** How long the node agent takes to be registered, and what it holds then. */
+/** Measures the time until the node agent is registered, and its memory then. */
 export const startupBench: Bench = {
   name: 'startup',
   doc: 'the node agent from exec to registered with kubelet, and its memory idle',
@@ -27,7 +27,7 @@ async function measureStartup(dir: string): Promise<readonly Figure[]> {
   const registeredMs: number[] = [];
   const nothingMs: number[] = [];
   let idle = 0;
-  // The first start may compile what is not in the cache yet.
+  // The first start fills the compile cache.
   for (let round = 0; round <= rounds; round++) {
     const startMs = performance.now();
     const agent = startAgent(dir, registry);
@@ -73,8 +73,9 @@ function startAgent(dir: string, registry: string): ChildProcess {
 }
 
 /**
- * As kubelet does it: once the socket is there it asks who it is, and says that it is registered; throws when that does not
- * come to be. Each client that asked before would connect once more, and the agent keep the memory that hundreds of these take.
+ * Registers the agent as kubelet does: once the socket exists it asks for the plug-in's description and confirms the
+ * registration; throws on timeout. Earlier clients would each connect once more, and the agent would keep the memory of
+ * hundreds of them.
  */
 async function register(socket: string): Promise<void> {
   const look = async (): Promise<true | undefined> => {

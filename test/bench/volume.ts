@@ -6,13 +6,13 @@ import { untilAvailable } from '../harness/csi-serving.ts';
 import { timed } from './figure.ts';
 import type { DevSetting } from './setting.ts';
 
-/** How every volume here is used. */
+/** The capability of every volume here. */
 const ext4: VolumeCapability = {
   mount: { fs_type: 'ext4' },
   access_mode: { mode: 'SINGLE_NODE_WRITER' },
 };
 
-/** The four RPCs of a cycle, in their order. */
+/** The four RPCs of a cycle, in order. */
 export const cycleRpcs = [
   'NodeStageVolume',
   'NodePublishVolume',
@@ -20,18 +20,18 @@ export const cycleRpcs = [
   'NodeUnstageVolume',
 ] as const;
 
-/** How long each RPC of one cycle took, in milliseconds. */
+/** The time of each RPC of one cycle, in milliseconds. */
 export type CycleTimes = Readonly<Record<(typeof cycleRpcs)[number], number>>;
 
 /** A volume that is attached to this node and ready for cycles. */
 export interface CycleVolume {
-  /** One whole cycle; leaves the volume attached. */
+  /** Runs one cycle and leaves the volume attached. */
   runCycle(): Promise<CycleTimes>;
-  /** Detaches and deletes it. */
+  /** Detaches and deletes the volume. */
   remove(): Promise<void>;
 }
 
-/** Indexes of volumes, and how many of them are under way at a time. */
+/** A range of volumes' indexes, and the number that are processed at a time. */
 export type Range = { readonly from: number; readonly to: number; readonly concurrency: number };
 
 /** Runs `work` for each index. */
@@ -46,7 +46,7 @@ export async function forEach(
   await Promise.all(Array.from({ length: concurrency }, worker));
 }
 
-/** Creates a volume for ext4; gives its id. */
+/** Creates a volume for ext4 and returns its id. */
 export async function createVolume(
   { controller }: CsiClient,
   name: string,

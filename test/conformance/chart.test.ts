@@ -3,7 +3,7 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parse } from 'yaml';
-import { buildTools, go, whatIsMissing } from './go.ts';
+import { buildTools, go, whyNotBuildable } from './go.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 
 type Schema = { properties?: object; additionalProperties?: unknown; format?: string; type?: unknown };
@@ -20,7 +20,7 @@ type Crd = {
   };
 };
 
-/** Whose schemas the manifests must meet. */
+/** The modules whose schemas the manifests must match. */
 const kubernetes = 'k8s.io/kubernetes@v1.36.3';
 const snapshots = 'github.com/kubernetes-csi/external-snapshotter/client/v8@v8.7.0';
 
@@ -28,7 +28,7 @@ const module = join(import.meta.dirname, 'kubeconform');
 const directory = makeTemporaryDirectory();
 const folders = [kubernetes, snapshots].map(fetch);
 const skip =
-  whatIsMissing(module) ?? (folders.every(Boolean) ? false : 'the schemas of Kubernetes cannot be fetched');
+  whyNotBuildable(module) ?? (folders.every(Boolean) ? false : 'the schemas of Kubernetes cannot be fetched');
 
 before(() => {
   if (skip !== false) return;
@@ -41,14 +41,14 @@ after(() => removeTemporaryDirectory(directory));
 for (const file of globSync('deploy/{snapshots,examples}/*.yaml').filter(
   name => !name.endsWith('values.yaml'),
 ))
-  test(`${file} has what Kubernetes knows, and nothing else`, { skip }, () => {
+  test(`${file} has only fields that Kubernetes knows`, { skip }, () => {
     const schemas = join(directory, 'schemas/{{.ResourceKind}}{{.KindSuffix}}.json');
-    // The Prometheus operator's schemas cannot be had.
+    // The Prometheus operator's schemas are not available.
     const flags = ['-strict', '-skip', 'ServiceMonitor,PrometheusRule', '-schema-location', schemas];
     execFileSync(join(directory, 'kubeconform'), [...flags, file], { stdio: 'inherit' });
   });
 
-/** The directory of a module of the Go proxy; undefined where it cannot be had. */
+/** Returns the directory of a module of the Go proxy; undefined if it cannot be downloaded. */
 function fetch(name: string): string | undefined {
   const { status, stdout } = go(directory, 'mod', 'download', '-json', name);
   return status === 0 ? (JSON.parse(stdout) as { readonly Dir: string }).Dir : undefined;
@@ -71,7 +71,7 @@ function writeCrd(file: string): void {
     writeSchema(fileOf({ group, version, kind: names.kind }), closeAll(schema.openAPIV3Schema));
 }
 
-/** As kubeconform looks for it: the kind, the first part of the group, the version. */
+/** Names a schema's file as kubeconform looks for it: the kind, the first part of the group, the version. */
 function fileOf({ kind, group, version }: Kind): string {
   return [kind, group.split('.')[0], version].filter(Boolean).join('-').toLowerCase();
 }
@@ -81,13 +81,13 @@ function writeSchema(name: string, schema: object): void {
   writeFileSync(join(directory, 'schemas', `${name}.json`), JSON.stringify(schema));
 }
 
-/** The API server drops what it does not know; here that is a fault. */
+/** Forbids unknown fields, which the API server would drop silently. */
 function close(schema: Schema): void {
   if (schema.properties) schema.additionalProperties ??= false;
   if (schema.format === 'int-or-string') schema.type = ['string', 'integer'];
 }
 
-/** The same for all that lies below; what an object's metadata has, a CRD leaves to the API server. */
+/** Closes a schema and everything below it, except an object's metadata, which a CRD leaves to the API server. */
 function closeAll(schema: Schema): Schema {
   const properties = Object.entries(schema.properties ?? {}) as [string, Schema][];
   for (const [name, property] of properties) if (name !== 'metadata') closeAll(property);

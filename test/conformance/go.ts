@@ -1,6 +1,6 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 
-/** Runs the go command in a module's directory, without C as releases are built; the user's own flags change nothing. */
+/** Runs the go command in a module's directory, without C, as releases are built, and without the user's own flags. */
 export function go(module: string, ...args: readonly string[]): SpawnSyncReturns<string> {
   return spawnSync('go', args, {
     cwd: module,
@@ -10,13 +10,13 @@ export function go(module: string, ...args: readonly string[]): SpawnSyncReturns
 }
 
 /**
- * Why what is in a module's directory cannot be built, in one line: no Go, or no way to fetch modules. Anything else that
- * is wrong is left to fail when it is built. Modules that were fetched once are not fetched again.
+ * Returns the reason why a module's tools cannot be built, in one line: Go is missing, or modules cannot be fetched.
+ * Other faults appear when the tools are built. Modules are fetched once.
  */
-export function whatIsMissing(module: string): string | undefined {
+export function whyNotBuildable(module: string): string | undefined {
   const version = go(module, 'version');
   if (version.status !== 0) return `this needs Go: ${reason(version)}`;
-  // Since 1.21 a Go that is too old fetches the one that a module names, or says that it may not.
+  // Since 1.21 an outdated Go fetches the toolchain that a module names, or reports that it may not.
   if (go(module, 'env', 'GOTOOLCHAIN').stdout.trim() === '') return 'this needs Go 1.21 or newer';
   const download = go(module, 'mod', 'download');
   if (download.status === 0 || isTampering(download) || isBadModuleFile(module)) return undefined;
@@ -24,8 +24,8 @@ export function whatIsMissing(module: string): string | undefined {
 }
 
 /**
- * Builds the tools that a module names into a directory, each told its version as a release is. Only the linking is done
- * again each time. Throws what Go says.
+ * Builds the tools of a module into a directory, each with its version built in as in a release. Only the linking is
+ * repeated each time. Throws Go's error output.
  */
 export function buildTools(module: string, directory: string): void {
   const list = go(

@@ -1,12 +1,12 @@
 import protobuf from 'protobufjs';
 import { readProto } from '../../proto/read.ts';
 
-type Described = Record<string, unknown>;
-type Table = Record<string, Described>;
+type Description = Record<string, unknown>;
+type Table = Record<string, Description>;
 type Tables = { messages: Table; enums: Table; services: Table; extensions: Table };
 
-/** Everything that two sides of a protocol must agree on, in the form in which wire/main.go prints it. */
-export const normalForm = (protoFile: string, packageName: string): Described => {
+/** Reads everything that two sides of a protocol must agree on, in the format that wire/main.go prints. */
+export const normalForm = (protoFile: string, packageName: string): Description => {
   const { root } = readProto(protoFile);
   const tables: Tables = { messages: {}, enums: {}, services: {}, extensions: {} };
   const space = root.lookup(packageName);
@@ -27,13 +27,13 @@ const add = (tables: Tables, object: protobuf.ReflectionObject, packageName: str
   } else throw new Error(`do not know what ${name} is`);
 };
 
-const message = (type: protobuf.Type, packageName: string): Described => ({
+const message = (type: protobuf.Type, packageName: string): Description => ({
   options: options(type.options, packageName),
   fields: Object.fromEntries(type.fieldsArray.map(each => [each.name, field(each, packageName)])),
   ...reserved(type.reserved),
 });
 
-const field = (each: protobuf.Field, packageName: string): Described => {
+const field = (each: protobuf.Field, packageName: string): Description => {
   const map = each instanceof protobuf.MapField ? each : undefined;
   return {
     number: each.id,
@@ -46,7 +46,7 @@ const field = (each: protobuf.Field, packageName: string): Described => {
   };
 };
 
-/** protobufjs leaves out that a single message can always be told from none. */
+/** Returns true for fields with presence; protobufjs does not record that a single message always has it. */
 const hasPresence = (each: protobuf.Field) => {
   if (each.repeated || each.map) return false;
   return each.resolvedType instanceof protobuf.Type || Boolean(each.hasPresence);
@@ -57,7 +57,7 @@ const typeOf = ({ resolvedType, type }: protobuf.Field) => {
   return `${resolvedType instanceof protobuf.Enum ? 'enum' : 'message'} ${nameOf(resolvedType)}`;
 };
 
-const enumeration = (type: protobuf.Enum, packageName: string): Described => ({
+const enumeration = (type: protobuf.Enum, packageName: string): Description => ({
   options: options(type.options, packageName),
   values: Object.fromEntries(
     Object.entries(type.values).map(([name, number]) => [
@@ -68,12 +68,12 @@ const enumeration = (type: protobuf.Enum, packageName: string): Described => ({
   ...reserved(type.reserved),
 });
 
-const service = (type: protobuf.Service, packageName: string): Described => ({
+const service = (type: protobuf.Service, packageName: string): Description => ({
   options: options(type.options, packageName),
   methods: Object.fromEntries(type.methodsArray.map(each => [each.name, method(each, packageName)])),
 });
 
-const method = (each: protobuf.Method, packageName: string): Described => ({
+const method = (each: protobuf.Method, packageName: string): Description => ({
   input: each.resolvedRequestType && nameOf(each.resolvedRequestType),
   output: each.resolvedResponseType && nameOf(each.resolvedResponseType),
   requestStream: each.requestStream === true,
@@ -81,8 +81,8 @@ const method = (each: protobuf.Method, packageName: string): Described => ({
   options: options(each.options, packageName),
 });
 
-/** "(csi_secret)" becomes "csi.v1.csi_secret"; protobuf's own options keep their names. */
-const options = (set: Record<string, unknown> | undefined, packageName: string): Described =>
+/** Names options: "(csi_secret)" becomes "csi.v1.csi_secret"; protobuf's own options keep their names. */
+const options = (set: Record<string, unknown> | undefined, packageName: string): Description =>
   Object.fromEntries(
     Object.entries(set ?? {}).map(([name, value]) => [
       name.replace(/^\((.+)\)$/, `${packageName}.$1`),
@@ -90,7 +90,7 @@ const options = (set: Record<string, unknown> | undefined, packageName: string):
     ]),
   );
 
-const reserved = (all: (number[] | string)[] | undefined): Described => ({
+const reserved = (all: (number[] | string)[] | undefined): Description => ({
   reserved: (all ?? []).filter(each => typeof each !== 'string'),
   reservedNames: (all ?? []).filter(each => typeof each === 'string'),
 });

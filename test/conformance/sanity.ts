@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Trio } from '../harness/trio.ts';
 
-/** What csi-sanity is told of a trio with one node. */
+/** Makes the arguments of csi-sanity for a trio with one node. */
 export function endpointsOf({ controller, nodes }: Trio): Pick<Sanity, 'controller' | 'node' | 'work'> {
   const [node] = nodes;
   assert.ok(node);
@@ -13,22 +13,22 @@ export function endpointsOf({ controller, nodes }: Trio): Pick<Sanity, 'controll
 }
 
 type Sanity = {
-  /** Where `buildTools` built it. */
+  /** The directory of the tools that `buildTools` made. */
   readonly tools: string;
-  /** Where the report goes. */
+  /** The directory of the report. */
   readonly base: string;
-  /** Below it the volumes are staged and published. */
+  /** The parent directory of all staging and target paths. */
   readonly work: string;
   readonly accessType: string;
-  /** A spec that is not run, by its name. */
+  /** The name of a spec that is not run. */
   readonly leaveAside?: string;
-  /** The specs that alone are run, as an expression of Go. */
+  /** A Go regular expression of the only specs to run. */
   readonly focus?: string;
   readonly node: string;
   readonly controller: string;
 };
 
-/** Runs csi-sanity; fails unless it finds nothing. */
+/** Runs csi-sanity and fails if it finds a failure. */
 export function assertSane(t: Pick<TestContext, 'diagnostic'>, options: Sanity): void {
   const { tools, base, work, accessType, leaveAside, focus, node, controller } = options;
   const report = join(base, 'report.json');

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { referenceVendors, startVendor } from '../fakes/vendors/reference.ts';
+import { referenceVendors, startVendor } from '../fakes/storages/reference.ts';
 import { mounted } from '../harness/gateway-harness.ts';
 import { isFull, sample, seed } from '../harness/sample.ts';
 import { serveGateway, type ServedGateway } from '../harness/served-gateway.ts';
@@ -12,23 +12,23 @@ import { serveGateway, type ServedGateway } from '../harness/served-gateway.ts';
 const release = 'schemathesis==4.32.5';
 const home = join(import.meta.dirname, '../../node_modules/.cache/fairlead-schemathesis');
 
-/** Findings that are as we want them, by their codes: the operations, and why. */
+/** Accepted findings by code: a pattern of the operations, with the reason. */
 const documented: Readonly<Record<string, RegExp>> = {
-  // What is no operation is NOT_FOUND, whatever the method: docs/reference/errors.md has no 405.
+  // An unknown operation is NOT_FOUND for every method: docs/reference/errors.md has no 405.
   ST204: /^TRACE /,
-  // To delete an unknown id is fine, one that can be nobody's included (CSI spec, "DeleteVolume").
-  ST201: /^DELETE \/v1\/(volumes|snapshots|groups|admin\/volumes)\//,
-  // Each pool has parameters of its own, each volume modes and sizes (416), which no document of the API can name: also of
-  // a volume that an earlier request has made by chance. Nor can it name the clusters that there are, of which a volume's own
-  // is none that it is shared with.
+  // Deleting an unknown id succeeds, even an id that no volume can have (CSI spec, "DeleteVolume").
+  ST201: /^DELETE \/v1\/(volumes|snapshots|groups|admin\/(volumes|nodes))\//,
+  // Each pool has its own parameters, and each volume its own modes and sizes (416), which the API's document cannot
+  // describe; a volume may come from an earlier random request. Nor can the document list the existing clusters, or
+  // exclude a volume's owner from those that it is shared with.
   ST202:
     /^(POST \/v1\/capacity|(PUT|DELETE) \/v1\/volumes\/\{volumeId\}\/grants\/.*|PUT \/v1\/volumes\/\{volumeId\}(\/size|\/parameters|\/attachments\/\{nodeId\})?|PUT \/v1\/admin\/(imports|volumes)\/.*|DELETE \/v1\/admin\/volumes\/.*|Stateful tests)$/,
 };
 
-/** Each vendor has parameters of its own for snapshots, too. */
+/** The accepted findings of vendors, which also have their own parameters of snapshots. */
 const documentedOfVendors = {
   ...documented,
-  // A storage that is full is RESOURCE_EXHAUSTED, which is 507.
+  // A full storage is RESOURCE_EXHAUSTED, which is 507.
   ST101: /^PUT \/v1\/volumes\/\{volumeId\}(\/size)?$/,
   ST202:
     /^PUT \/v1\/(volumes\/\{volumeId\}(\/size|\/parameters|\/attachments\/\{nodeId\})?|(snapshots|groups)\/\{\w+\})$/,
@@ -40,43 +40,39 @@ type Report = {
   readonly failures: readonly { readonly code: string; readonly operations: readonly string[] }[];
 };
 
-/** The paths that are an operator's alone. */
+/** The paths that only operators may use. */
 const ofOperators = '^/v1/admin';
 
-const missing = whatIsMissing();
+const missing = whyNotInstallable();
 const skip = missing ?? false;
 
 for (const [name, caller, paths, short] of [
   ['a cluster', 'a', { 'exclude-path-regex': ofOperators }, 'examples,coverage'],
-  // A minute more, which has found nothing that the fuzzer of the unit tests does not.
+  // One minute longer found nothing beyond the fuzzer of the unit tests.
   ['an operator', 'operators', { 'include-path-regex': ofOperators }, 'examples'],
 ] as const)
-  test(
-    `schemathesis finds nothing as ${name} that is not documented, with all its checks`,
-    { skip },
-    async t => {
-      const gateway = await serveGateway(t);
-      const phases = isFull ? 'examples,coverage,fuzzing' : short;
-      const asked = await askedOf(gateway, caller);
-      const { operations } = await assertNothingFound(asked, `${gateway.url}openapi.json`, {
-        phases,
-        'max-examples': isFull ? '50' : '2',
-        ...paths,
-      });
-      // What has no example is asked for by the other phases.
-      assert.ok(phases === 'examples' ? operations.tested > 0 : operations.tested === operations.selected);
-    },
-  );
+  test(`schemathesis finds nothing undocumented as ${name}, with all its checks`, { skip }, async t => {
+    const gateway = await serveGateway(t);
+    const phases = isFull ? 'examples,coverage,fuzzing' : short;
+    const asked = await askedOf(gateway, caller);
+    const { operations } = await assertNothingFound(asked, `${gateway.url}openapi.json`, {
+      phases,
+      'max-examples': isFull ? '50' : '2',
+      ...paths,
+    });
+    // The other phases test the operations without an example.
+    assert.ok(phases === 'examples' ? operations.tested > 0 : operations.tested === operations.selected);
+  });
 
 test(
-  'schemathesis finds nothing in any order of calls on what is there, is used, and is deleted',
+  'schemathesis finds nothing in any order of calls that create, use and delete resources',
   { skip },
   async t => {
     const gateway = await serveGateway(t);
     const document = join(gateway.directory, 'linked.json');
     const served: unknown = await (await fetch(`${gateway.url}openapi.json`)).json();
     writeFileSync(document, JSON.stringify(link(served as Document)));
-    // Else it begins with lists alone, which stay empty: it knows POST, and not PUT, as what creates.
+    // By default it would start with empty lists only, because it takes POST for the method that creates, and not PUT.
     const settings = '[phases.stateful.inference]\nalgorithms = []\n';
     writeFileSync(join(gateway.directory, 'schemathesis.toml'), settings);
     const options = {
@@ -95,7 +91,7 @@ test(
 
 for (const { language, command, skip: withoutIt } of sample('vendors', referenceVendors, 1))
   test(
-    `schemathesis finds nothing in the reference vendor in ${language} that is not documented`,
+    `schemathesis finds nothing undocumented in the reference vendor in ${language}`,
     { skip: skip || withoutIt },
     async t => {
       const { url, ...asked } = await startVendor(t, { command });
@@ -110,7 +106,10 @@ for (const { language, command, skip: withoutIt } of sample('vendors', reference
     },
   );
 
-/** The vendor's document with what this one offers: what it does not is 501, which counts as a server's error. */
+/**
+ * Reduces the vendor's document to the operations that this one offers; the others answer 501, which would count as a
+ * server error.
+ */
 async function offeredBy(url: string, token: string): Promise<object> {
   const headers = { authorization: `Bearer ${token}` };
   const { features } = await (await fetch(`${url}/v1/capabilities`, { headers })).json();
@@ -126,8 +125,8 @@ async function offeredBy(url: string, token: string): Promise<object> {
   return document;
 }
 
-/** Where reports go, and what the server accepts. */
-type Asked = {
+/** The directory of reports, and the findings that are expected. */
+type RunOptions = {
   readonly directory: string;
   readonly token: string;
   readonly expected?: typeof documented;
@@ -136,18 +135,18 @@ type Asked = {
 async function askedOf(
   { directory, signers }: ServedGateway,
   caller: 'a' | 'operators' = 'a',
-): Promise<Asked> {
+): Promise<RunOptions> {
   return { directory, token: await signers[caller].sign({ exp: Math.floor(Date.now() / 1_000) + 3_500 }) };
 }
 
-/** Runs it on a document; gives its report, and what it says. */
+/** Runs schemathesis on a document and fails on findings that are not expected. */
 async function assertNothingFound(
-  { directory, token, expected = documented }: Asked,
+  { directory, token, expected = documented }: RunOptions,
   document: string,
   more: Readonly<Record<string, string>>,
 ): Promise<Report & { readonly stdout: string }> {
   const report = join(directory, 'report.json');
-  // A caller that has given up is answered 504, which is documented for it, and would be a finding.
+  // A caller that gives up is answered with 504, which would be a finding although it is documented.
   const headers = [`Authorization: Bearer ${token}`, 'X-Timeout-Ms: 60000'];
   const options = {
     seed: String(seed),
@@ -159,7 +158,7 @@ async function assertNothingFound(
   const given = Object.entries(options).map(([name, value]) => `--${name}=${value}`);
   const args = ['run', document, '--continue-on-failure', ...headers.map(one => `--header=${one}`), ...given];
   const ended = promisify(execFile)(join(home, 'bin/st'), args, { cwd: directory, maxBuffer: 2 ** 28 });
-  // Its exit status is 1 for what is documented, too; the report decides.
+  // The exit status is 1 for accepted findings, too; the report decides.
   const { stdout } = await ended.catch((error: unknown) => error as { readonly stdout: string });
   assert.ok(existsSync(report), stdout);
   const written = JSON.parse(readFileSync(report, 'utf8')) as Report;
@@ -181,7 +180,7 @@ type Document = {
   readonly components: { readonly schemas: Record<string, object> };
 };
 
-/** Bodies of which calls on the same few resources follow one another, whatever comes first. */
+/** The bodies of calls, by schema: the calls on the same few resources follow one another in any order. */
 const bodies: Readonly<Record<string, readonly object[]>> = {
   VolumeSpec: [
     { name: 'x', capabilities: [mounted] },
@@ -195,7 +194,7 @@ const bodies: Readonly<Record<string, readonly object[]>> = {
   ParametersSpec: [{ mutableParameters: {} }],
 };
 
-/** The document for few ids, with a link from each answer to a creation to all that can be done with the same ids. */
+/** Restricts the document to few ids, and links each creation to every operation on the same ids. */
 function link(document: Document): Document {
   const { paths, components } = document;
   const all = Object.entries(paths).flatMap(([path, { parameters, ...item }]) => {
@@ -217,8 +216,8 @@ function link(document: Document): Document {
   return document;
 }
 
-/** Why it cannot be run, in one line; it is installed once, into a directory of its own. */
-function whatIsMissing(): string | undefined {
+/** Returns the reason why it cannot run, in one line; installs it once, into a directory of its own. */
+function whyNotInstallable(): string | undefined {
   const pip = join(home, 'bin/pip');
   if (run(pip, 'show', 'schemathesis').stdout?.includes(`Version: ${release.split('==')[1]}\n`))
     return undefined;

@@ -8,16 +8,16 @@ import { after, before, test, type TestContext } from 'node:test';
 import { createProbe } from '../../src/csi/client.ts';
 import { pause, poll } from '../../src/lib/concurrency.ts';
 import { driverName, openNode, type AgentProcess, type TestNode } from '../harness/agent.ts';
-import { buildTools, whatIsMissing } from './go.ts';
+import { buildTools, whyNotBuildable } from './go.ts';
 import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../harness/machine.ts';
 
 type Tool = 'csi-node-driver-registrar' | 'livenessprobe';
 
-/** Where another build of the tools is, in place of the releases that this module names. */
+/** The directory of another build of the tools, in place of the releases that this module names. */
 const given = process.env['SIDECARS_DIR'];
 const module = join(import.meta.dirname, 'sidecars');
 const directory = given ?? makeTemporaryDirectory();
-const skip = noRoot || (given === undefined && whatIsMissing(module)) || false;
+const skip = noRoot || (given === undefined && whyNotBuildable(module)) || false;
 if (given === undefined) {
   before(() => {
     if (skip === false) buildTools(module, directory);
@@ -25,7 +25,7 @@ if (given === undefined) {
   after(() => removeTemporaryDirectory(directory));
 }
 
-/** The livenessprobe's own patience: an agent that answers late on a busy machine answers all the same. */
+/** The livenessprobe's own timeout: on a busy machine an agent answers late, but it does answer. */
 const probeTimeout = '--probe-timeout=15s';
 const patience = { everyMs: 50, timeoutMs: 60_000 };
 
@@ -51,13 +51,13 @@ test('the stock registrar registers the driver, also after the agent was killed'
     await agent.end('SIGKILL');
     agent = node.startAgent(settings);
     await agent.ready;
-    // The registrar ends when it loses the agent's socket, and its container is started again.
+    // The registrar ends when it loses the agent's socket; then its container is started again.
     registrar.kill('SIGTERM');
     await once(registrar, 'exit');
   }
 });
 
-test('the stock livenessprobe is answered 200 while 50 volumes are staged', { skip }, async t => {
+test('the stock livenessprobe answers 200 while 50 volumes are staged', { skip }, async t => {
   const node = openNode(t);
   const agent = node.startAgent();
   const kubelet = node.startKubelet();
@@ -77,7 +77,7 @@ test('the stock livenessprobe is answered 200 while 50 volumes are staged', { sk
   assert.equal((await fetch(url)).status, 500);
 });
 
-test('3,000 callers that connect, probe and drop leave memory and descriptors flat', async t => {
+test('3,000 callers that connect, probe and disconnect leave memory and descriptors constant', async t => {
   const node: TestNode = openNode(t);
   const agent = node.startAgent({ 'registration-dir': '' });
   await agent.ready;
@@ -116,7 +116,7 @@ function startTool(t: TestContext, tool: Tool, argv: readonly string[]) {
   return child;
 }
 
-/** Starts the livenessprobe of a node's agent; gives where it answers, once it does. */
+/** Starts the livenessprobe of a node's agent and returns its URL once it answers. */
 async function startLivenessProbe(t: TestContext, node: TestNode): Promise<string> {
   const port = await freePort();
   const argv = [`--csi-address=${node.socket}`, `--http-endpoint=127.0.0.1:${port}`, probeTimeout];

@@ -4,20 +4,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { go, whatIsMissing } from './go.ts';
+import { go, whyNotBuildable } from './go.ts';
 import { normalForm } from './normal-form.ts';
 
 const moduleDir = join(import.meta.dirname, 'wire');
 
-test('on the wire, our protocols are the official ones', async t => {
-  const missing = whatIsMissing(moduleDir);
+test('our protocols match the official ones on the wire', async t => {
+  const missing = whyNotBuildable(moduleDir);
   if (missing !== undefined) return t.skip(missing);
   const official = readOfficial();
   for (const [file, packageName] of [
     ['csi.proto', 'csi.v1'],
     ['pluginregistration.proto', 'pluginregistration'],
   ] as const) {
-    await t.test(`${file} says what the official package ${packageName} says`, () => {
+    await t.test(`${file} matches the official package ${packageName}`, () => {
       assert.deepEqual(normalForm(file, packageName), official[packageName]);
     });
   }

@@ -15,11 +15,11 @@ import { startPatroni, whyNoPatroni } from './patroni.ts';
 
 const failOvers = 2;
 const betweenMs = 3_000;
-/** How often a change may be asked for once there is a new primary, with a pause, until it is answered. */
-const mostTries = 60;
+/** The largest number of attempts until a change succeeds after a failover, with pauses. */
+const maxTries = 60;
 
 test(
-  'two replicas go on when the primary of their database dies, and lose and double nothing',
+  'two replicas continue when the primary of their database dies, and neither lose nor repeat a change',
   { skip: whyNoPatroni() },
   async t => {
     const patroni = await startPatroni(t);
@@ -47,7 +47,7 @@ test(
   },
 );
 
-/** How often a change was asked for until it was answered; what may be tried again is asked for once more after a pause. */
+/** Repeats a change after retryable errors, with pauses, until it succeeds; returns the number of attempts. */
 async function triesUntilAnswered(fleet: Fleet, nodeId: string): Promise<number> {
   const { client } = fleet.connect();
   for (let tries = 1; ; tries++) {
@@ -55,7 +55,7 @@ async function triesUntilAnswered(fleet: Fleet, nodeId: string): Promise<number>
       await client.putNode({ nodeId, body: {} }, callWithin(10_000));
       return tries;
     } catch (error) {
-      assert.ok(!problemTable[asProblem(error).code].final && tries < mostTries, String(error));
+      assert.ok(!problemTable[asProblem(error).code].final && tries < maxTries, String(error));
       await sleep(250);
     }
   }

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Client } from 'pg';
 import { poll } from '../../src/lib/concurrency.ts';
-import { apartFromOthers, freePort, makeTemporaryDirectory, noRoot } from '../harness/machine.ts';
+import { inOwnMounts, freePort, makeTemporaryDirectory, noRoot } from '../harness/machine.ts';
 import { noPostgres, postgresPrograms } from '../harness/postgres.ts';
 import { packagesOf } from '../packages.ts';
 
-/** PostgreSQL does not run as root; this is Debian's user that owns nothing. */
+/** Debian's user id that owns no files, because PostgreSQL refuses to run as root. */
 const nobody = 65_534;
 const unprivileged = [
   'setpriv',
@@ -20,25 +20,28 @@ const unprivileged = [
   '--pdeathsig=SIGKILL',
   '--',
 ];
-/** All of a node's processes die with its first, at once, as those of a machine do. */
+/** The beginning of a node's first command; all of the node's processes die with it at once, as with a machine. */
 const mortal = ['setpriv', '--pdeathsig=SIGKILL', '--'];
 const namespaces = ['--pid', '--mount-proc', '--fork', '--kill-child'];
 const root = packagesOf('database');
 const python = { PYTHONPATH: join(root, 'usr/lib/python3/dist-packages'), PYTHONDONTWRITEBYTECODE: '1' };
 
-/** How soon a primary that has died is replaced, and how often its agents look, in seconds. */
+/** The times, in seconds, until a dead primary is replaced, and between two looks of its agents. */
 const ttl = 8;
 const timing = { ttl, loop_wait: 1, retry_timeout: 3, primary_start_timeout: 0, master_start_timeout: 0 };
 
-/** A cluster of PostgreSQL servers, of which Patroni and etcd choose the primary. */
+/** A cluster of PostgreSQL servers; Patroni and etcd choose the primary. */
 export type Patroni = {
   /** The connection URL, with all hosts. */
   readonly url: string;
-  /** Kills the primary's machine and waits until another is primary, when `meanwhile` begins; the killed one comes back as a standby. */
+  /**
+   * Kills the primary's machine, waits for another primary, runs `meanwhile`, and restarts the killed machine as a
+   * standby.
+   */
   failOver(meanwhile: () => Promise<void>): Promise<void>;
 };
 
-/** Why there can be no such cluster here, or false. */
+/** Returns the reason why no such cluster can run here, or false. */
 export function whyNoPatroni(): string | false {
   if (noRoot || noPostgres) return noRoot || noPostgres;
   if (!existsSync(root)) return 'needs the packages of Patroni: run test/database/packages.sh';
@@ -52,7 +55,7 @@ export function whyNoPatroni(): string | false {
 
 type Node = { readonly name: string; readonly port: number; readonly restPort: number };
 
-/** Starts three servers with synchronous replication, and a database `store`; all ends with the test. */
+/** Starts three servers with synchronous replication, and a database `store`; everything ends with the test. */
 export async function startPatroni(t: TestContext): Promise<Patroni> {
   const directory = makeTemporaryDirectory();
   chmodSync(directory, 0o755);
@@ -64,7 +67,7 @@ export async function startPatroni(t: TestContext): Promise<Patroni> {
   });
 
   function run(name: string, command: readonly string[]): void {
-    const argv = [...mortal, ...apartFromOthers(directory, namespaces), ...unprivileged, ...command];
+    const argv = [...mortal, ...inOwnMounts(directory, namespaces), ...unprivileged, ...command];
     const log: string[] = [];
     const child = spawn(argv[0] ?? '', argv.slice(1), {
       cwd: directory,
@@ -91,7 +94,7 @@ export async function startPatroni(t: TestContext): Promise<Patroni> {
   for (const name of ['one', 'two', 'three'])
     nodes.push({ name, port: await freePort(), restPort: await freePort() });
   const start = (node: Node): void => {
-    // Its processes are gone, and their numbers are those of others now.
+    // The node's processes are gone, and others may have their ids now.
     rmSync(join(directory, node.name, 'postmaster.pid'), { force: true });
     run(node.name, ['/usr/bin/python3', join(root, 'usr/bin/patroni'), join(directory, `${node.name}.json`)]);
   };
@@ -149,7 +152,7 @@ async function startEtcd(
 
 const at = (port: number) => ({ listen: `127.0.0.1:${port}`, connect_address: `127.0.0.1:${port}` });
 
-/** What Patroni is told; JSON is YAML. */
+/** Writes Patroni's configuration as JSON, which is valid YAML. */
 function writeConfiguration(directory: string, { name, port, restPort }: Node, etcd: string): void {
   const local = ['local all all trust', 'host all all 127.0.0.1/32 trust'];
   const user = { username: 'postgres' };
@@ -176,7 +179,7 @@ function writeConfiguration(directory: string, { name, port, restPort }: Node, e
   writeFileSync(join(directory, `${name}.json`), JSON.stringify(configuration));
 }
 
-/** `primary`, `replica`, `synchronous`: what a node says that it is. */
+/** Returns the roles that a node reports: `primary`, `replica`, `synchronous`. */
 async function rolesOf(node: Node): Promise<ReadonlySet<string>> {
   const roles = ['primary', 'replica', 'synchronous'];
   const found = await Promise.all(roles.map(async role => (await isOk(node, role)) && role));

@@ -5,13 +5,13 @@ import { showDisk } from './show-disk.ts';
 import { addMultipath } from './multipath.ts';
 import { createSysfsHost, type SysfsHost } from './sysfs.ts';
 
-/** What a server has of a volume. */
+/** A volume on a server. */
 export type FakeVolume = { sizeBytes: number; readonly name: string };
 
-/** A fake machine, and the volumes that servers have for it. */
+/** A fake machine, and the volumes that servers offer to it. */
 export type FakeWorld = { readonly host: SysfsHost; readonly volumes: Map<string, FakeVolume> };
 
-/** A machine with `blockdev`, which every disk obeys. */
+/** Opens a machine whose command `blockdev` works on every disk. */
 export function openWorld(): FakeWorld {
   const host = createSysfsHost();
   host.tools.set('blockdev', ([flag, path = '']) => {
@@ -28,39 +28,13 @@ export function openWorld(): FakeWorld {
   return { host, volumes: new Map() };
 }
 
-/** An NBD server: by name, what it exports; the kernel has its connections. */
-export function openNbdWorld(): FakeWorld {
-  const world = openWorld();
-  const { host, volumes } = world;
-  host.tools.set('node', ([, , operation, ...rest]) => {
-    if (operation === 'disconnect') {
-      const place = `/sys/block/nbd${rest[0]}`;
-      if (['backend', 'pid'].every(file => host.get(`${place}/${file}`) === undefined)) return 1;
-      showDisk(host, { name: `nbd${rest[0]}`, sizeBytes: 0 });
-      for (const file of ['backend', 'pid']) host.drop(`${place}/${file}`);
-      return 0;
-    }
-    const [, , name = '', identifier = '', mode, index] = rest;
-    const volume = volumes.get(name);
-    if (!volume) return { status: 1, stderr: 'the server has no such export' };
-    if (operation === 'size') return { stdout: `${volume.sizeBytes}\n` };
-    if (operation === 'reconnect') return host.get(`/sys/block/nbd${index}/backend`) === identifier ? 0 : 1;
-    const isFree = (number: number) => host.get(`/sys/block/nbd${number}/pid`) === undefined;
-    const free = index ?? [...Array(16).keys()].find(isFree);
-    showDisk(
-      host,
-      { name: `nbd${free}`, sizeBytes: volume.sizeBytes },
-      { dev: `43:${free}`, ro: mode === 'ro' ? '1' : '0', backend: identifier, pid: '7' },
-    );
-    return { stdout: `${free}\n` };
-  });
-  return world;
-}
-
-/** A server whose connections are made one by one: those that do not answer, and what one must prove where it must. */
+/**
+ * A server with a connection for each address: the addresses that do not answer, and the secret that a client must
+ * prove, if any.
+ */
 export type FakeServer = FakeWorld & { readonly silent: Set<string>; readonly demands: { text?: string } };
 
-/** An NVMe subsystem: by their wwid, its namespaces; the names of live controllers are `nvme0`, `nvme1` … */
+/** Opens an NVMe subsystem with its namespaces by wwid; live controllers are called `nvme0`, `nvme1` … */
 export function openNvmeWorld(subsystem: string): FakeServer {
   const world = openWorld();
   const { host, volumes } = world;
@@ -117,7 +91,7 @@ export function openNvmeWorld(subsystem: string): FakeServer {
   return { ...world, silent, demands };
 }
 
-/** An iSCSI target: by its number, its units; what they say of themselves is `naa.6001405` and their name. */
+/** Opens an iSCSI target with its units by number; a unit's identifier is `naa.6001405` and its name. */
 export function openIscsiWorld(target: string): FakeServer {
   const world = openWorld();
   const { host, volumes } = world;
@@ -188,6 +162,9 @@ export function openIscsiWorld(target: string): FakeServer {
     const volume = volumes.get(host.get(`/sys/block/${name}/device/lun`) ?? '');
     host.put(`/sys/block/${name}/size`, (volume?.sizeBytes ?? 0) / 512);
   });
+  host.writes.set(/^(\/sys\/block\/sd.\/device\/state)$/, ([path = ''], text) => {
+    if (text.endsWith('\n')) host.put(path, text.trim());
+  });
   addMultipath(host);
   return { ...world, silent, demands };
 }
@@ -200,27 +177,32 @@ function connection(id: string): string {
   return `/sys/class/iscsi_connection/connection${id}:0`;
 }
 
-/** A Ceph cluster with images, by their internal ids, whose keys are `demands`. */
-export function openRbdWorld(fsid: string): FakeServer {
+/** Opens a Ceph cluster with images by internal id; `demands` is the key that it accepts. */
+export function openRbdWorld(fsid: string): FakeServer & { readonly ids: Map<string, string> } {
   const world = openWorld();
   const { host, volumes } = world;
   const silent = new Set<string>();
   const demands: FakeServer['demands'] = {};
+  /** The ids of images that were replaced under their name. */
+  const ids = new Map<string, string>();
   let mapped = 0;
   host.writes.set(/^\/sys\/bus\/rbd\/add_single_major$/, (_, text) => {
     const [, options = '', pool = '', image = '', snapshot = ''] = text.split(' ');
-    const id = `id-${image}`;
+    const id = ids.get(image) ?? `id-${image}`;
     const volume = volumes.get(id);
-    // The kernel refuses with an error; whoever looks finds no device.
+    // The kernel refuses with an error, and no device appears.
     if (!volume || !options.includes(demands.text ?? '')) return;
-    const facts = { cluster_fsid: fsid, pool, image_id: id, current_snap: snapshot };
+    const pool_ns = /_pool_ns=([^,]*)/.exec(options)?.[1] ?? '';
+    const facts = { cluster_fsid: fsid, pool, pool_ns, name: image, image_id: id, current_snap: snapshot };
     const inSysfs = Object.entries(facts).map(([file, fact]) => [`device/${file}`, fact]);
     showDisk(host, { name: `rbd${mapped++}`, sizeBytes: volume.sizeBytes }, Object.fromEntries(inSysfs));
   });
-  host.writes.set(/^\/sys\/bus\/rbd\/remove_single_major$/, (_, text) => host.drop(`/sys/block/rbd${text}`));
+  host.writes.set(/^\/sys\/bus\/rbd\/remove_single_major$/, (_, text) =>
+    host.drop(`/sys/block/rbd${text.split(' ', 1)[0]}`),
+  );
   host.writes.set(/^\/sys\/block\/(rbd\d+)\/device\/refresh$/, ([, name = '']) => {
     const volume = volumes.get(host.get(`/sys/block/${name}/device/image_id`) ?? '');
     host.put(`/sys/block/${name}/size`, (volume?.sizeBytes ?? 0) / 512);
   });
-  return { ...world, silent, demands };
+  return { ...world, silent, demands, ids };
 }

@@ -5,22 +5,22 @@ import type { Backend } from '../../gateway/backend.ts';
 import type { Step } from '../../gateway/operations/operation.ts';
 import { createDice, type Dice } from './faulty-backend/dice.ts';
 import type { Fault, Rule, Target } from './faulty-backend/rules.ts';
-import { wrapBackend, type Around, type Called } from './faulty-backend/wrap.ts';
+import { wrapBackend, type CallWrapper, type BackendCall } from './faulty-backend/wrap.ts';
 
-/** What goes wrong, by which random numbers, and where calls are recorded. */
+/** The rules of the faults, the seed of their random numbers, and the journal of calls. */
 export type FaultOptions = {
   readonly rules: readonly Rule[];
   readonly seed: number;
   readonly journal?: string | undefined;
 };
 
-/** Lays faults around a backend. It offers what the backend offers. */
+/** Adds faults to a backend and keeps its set of members. */
 export function layFaults<T extends Backend>(inner: T, { rules, seed, journal }: FaultOptions): T {
   const wrapped = wrapBackend(inner, createFaults(createDice(rules, seed), createJournal(journal)));
   return { ...wrapped, name: `faulty(${inner.name})` } satisfies Backend as T;
 }
 
-/** For an operation's checkpoint: kills this process, as `kill -9` would, at the steps that the rules name. */
+/** Makes an operation's checkpoint that kills this process, as `kill -9` would, at the steps that the rules name. */
 export function crashAtSteps({ rules, seed }: FaultOptions): (step: Step) => void {
   const dice = createDice(rules, seed);
   return ({ point, kind, operation }) => {
@@ -29,18 +29,18 @@ export function crashAtSteps({ rules, seed }: FaultOptions): (step: Step) => voi
   };
 }
 
-/** The method that a rule names for a work of the gateway. */
+/** Maps a task of the gateway to the method that a rule names for it. */
 function targetOf(kind: string, operation: string): Target {
   if (kind === 'volume') return operation as Target;
   return (operation === 'delete' ? `${kind}-delete` : kind) as Target;
 }
 
 type Journal = (
-  called: Called,
+  called: BackendCall,
   entry: { readonly fault: string | undefined; readonly done: boolean },
 ) => void;
 
-/** `done` is written after the storage has done its work and before it answers. */
+/** Creates a journal. `done` is written after the storage has done its work and before it answers. */
 function createJournal(path: string | undefined): Journal {
   if (path === undefined) return () => undefined;
   return ({ target, id }, { fault, done }) =>
@@ -50,7 +50,7 @@ function createJournal(path: string | undefined): Journal {
     );
 }
 
-function createFaults(dice: Dice, journal: Journal): Around {
+function createFaults(dice: Dice, journal: Journal): CallWrapper {
   return {
     async call(called, run) {
       const end = await enter(called, dice, journal);
@@ -72,11 +72,11 @@ function createFaults(dice: Dice, journal: Journal): Around {
   };
 }
 
-/** What comes before the storage is asked; what is returned is for after it has answered. */
-async function enter(called: Called, dice: Dice, journal: Journal): Promise<Fault['fault'] | undefined> {
+/** Runs before the storage is called; returns the fault to inject after its answer. */
+async function enter(called: BackendCall, dice: Dice, journal: Journal): Promise<Fault['fault'] | undefined> {
   const fallen = dice(called.target, ({ fault }) => fault !== 'crash');
   for (const { rule, random } of fallen)
-    if (rule.fault === 'latency') await sleep(rule.leastMs + random() * (rule.mostMs - rule.leastMs));
+    if (rule.fault === 'latency') await sleep(rule.minMs + random() * (rule.maxMs - rule.minMs));
   const end = fallen.find(({ rule }) => rule.fault !== 'latency')?.rule.fault;
   if (end === undefined || !['hang', 'fail', 'locked', 'busy'].includes(end)) return end;
   journal(called, { fault: end, done: false });
@@ -84,12 +84,12 @@ async function enter(called: Called, dice: Dice, journal: Journal): Promise<Faul
   throw endOf(end, called);
 }
 
-function endOf(kind: Fault['fault'], { target, id }: Called): Error {
+function endOf(kind: Fault['fault'], { target, id }: BackendCall): Error {
   const what = id === '' ? target : `${target} of "${id}"`;
   if (kind === 'locked') return new Problem('ABORTED', `${what}: the storage has it locked (injected)`);
   if (kind === 'busy')
     return new Problem('UNAVAILABLE', `${what}: the storage asks for fewer calls (injected)`);
-  // What a connection throws that breaks off: nobody has named it.
+  // A broken connection throws an error that is no Problem.
   if (kind === 'lost-answer') return new Error(`${what}: the answer was lost (injected)`);
   return new Problem('UNAVAILABLE', `${what}: the storage failed (injected)`);
 }

@@ -1,9 +1,9 @@
 import { gatewaySettings } from '../../gateway/config.ts';
-import type { Plugins } from '../../gateway/configuration/plugins.ts';
+import type { Plugins } from '../../gateway/pools/plugins.ts';
 import { startGateway } from '../../gateway/main.ts';
 import { openImages } from '../../gateway/backends/image.ts';
 import { backends } from '../../gateway/backends/index.ts';
-import type { BackendPlugin } from '../../gateway/backend.ts';
+import type { Backend, BackendPlugin, NewSnapshot } from '../../gateway/backend.ts';
 import { runProgram } from '../../src/lib/lifecycle.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { readSettings } from '../../src/lib/settings.ts';
@@ -11,15 +11,15 @@ import { crashAtSteps, layFaults, type FaultOptions } from './faulty-backend.ts'
 import type { Rule } from './faulty-backend/rules.ts';
 
 /**
- * `fairlead gateway` with faults laid around every backend and every step of the work: FAULT_RULES says which, as JSON,
- * FAULT_JOURNAL where each call is told. Several may serve one image directory, as replicas serve a storage that is
- * reached over a network. All else comes as to the real one.
+ * Runs `fairlead gateway` with faults added to every backend and every step of the work: FAULT_RULES has the rules as
+ * JSON, FAULT_JOURNAL is the path of the journal of calls. Several such gateways may serve one image directory, as
+ * replicas serve a storage in a network. All other settings are the same as for the real gateway.
  */
 const { FAULT_RULES: rules = '[]', FAULT_JOURNAL: journal, ...env } = process.env;
 const options: FaultOptions = { rules: JSON.parse(rules) as readonly Rule[], seed: 1, journal };
 const sharedImages: BackendPlugin<typeof backends.image.settings> = {
   settings: backends.image.settings,
-  open: ({ dir, capacity }) => openImages(dir, capacity),
+  open: async ({ dir, capacity }) => withGroups(await openImages(dir, capacity)),
 };
 const plugins: Plugins = Object.fromEntries(
   Object.entries<BackendPlugin>({ ...backends, image: sharedImages }).map(([name, plugin]) => [
@@ -36,6 +36,16 @@ await runProgram({
   log,
   start: () => startGateway(config, log, { plugins, checkpoint: crashAtSteps(options) }),
 });
+
+/**
+ * Offers groups that are taken member by member, so that a test can kill the gateway's own work on them; nothing is
+ * attached.
+ */
+function withGroups(backend: Awaited<ReturnType<typeof openImages>>): Backend {
+  const { create } = backend.snapshots;
+  const createGroup = (members: readonly NewSnapshot[]) => Array.fromAsync(members, create);
+  return { ...backend, snapshots: { ...backend.snapshots, createGroup } };
+}
 
 function withFaults(plugin: BackendPlugin): BackendPlugin {
   return {

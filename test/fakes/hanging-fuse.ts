@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { constants, openSync, readSync, writeSync } from 'node:fs';
 
 /**
- * A program that mounts empty FUSE filesystems, one for each argument `SOURCE PATH`, and speaks the kernel's protocol
- * on /dev/fuse itself. It says `ready` once all are mounted; on `hang` at standard input it goes on reading requests
- * but answers none, so that whoever waits cannot even be killed. Its end ends every request with an error.
+ * Mounts empty FUSE filesystems, one for each argument `SOURCE PATH`, and speaks the kernel's protocol on /dev/fuse.
+ * Prints `ready` once all are mounted. After `hang` on standard input it reads requests but answers none, so that a
+ * caller cannot even be killed. When it ends, every request fails.
  */
 function main(pairs: readonly string[]): void {
   let isHanging = false;
@@ -35,10 +35,10 @@ function mount(source: string, path: string): number {
   return device;
 }
 
-type Serving = { readonly buffer: Buffer; readonly isHanging: boolean };
+type ServerState = { readonly buffer: Buffer; readonly isHanging: boolean };
 
-/** Takes one request; false when there is none. */
-function serveOne(device: number, { buffer, isHanging }: Serving): boolean {
+/** Handles one request; returns false if there is none. */
+function serveOne(device: number, { buffer, isHanging }: ServerState): boolean {
   try {
     readSync(device, buffer);
   } catch {
@@ -49,11 +49,11 @@ function serveOne(device: number, { buffer, isHanging }: Serving): boolean {
   return true;
 }
 
-/** FORGET, INTERRUPT and BATCH_FORGET have no answer. */
+/** The opcodes without an answer: FORGET, INTERRUPT and BATCH_FORGET. */
 const unanswered: ReadonlySet<number> = new Set([2, 36, 42]);
 const notImplemented = 38;
 
-/** By opcode: GETATTR, STATFS, INIT, OPENDIR, READDIR, RELEASEDIR and ACCESS. */
+/** The answers by opcode: GETATTR, STATFS, INIT, OPENDIR, READDIR, RELEASEDIR and ACCESS. */
 const answers: Readonly<Record<number, () => Buffer>> = {
   3: describeRoot,
   17: describeSpace,
@@ -72,11 +72,11 @@ function reply(device: number, unique: bigint, body: Buffer | undefined): void {
   try {
     writeSync(device, body ? Buffer.concat([head, body]) : head);
   } catch {
-    // Whoever asked has ended.
+    // The caller has ended.
   }
 }
 
-/** struct fuse_init_out of protocol 7.31. */
+/** Makes a struct fuse_init_out of protocol 7.31. */
 function describeProtocol(): Buffer {
   const body = Buffer.alloc(64);
   body.writeUInt32LE(7, 0);
@@ -85,7 +85,7 @@ function describeProtocol(): Buffer {
   return body;
 }
 
-/** struct fuse_attr_out: a directory, to be asked for anew each time. */
+/** Makes a struct fuse_attr_out: a directory whose attributes expire at once. */
 function describeRoot(): Buffer {
   const body = Buffer.alloc(104);
   body.writeBigUInt64LE(1n, 16);
@@ -94,7 +94,7 @@ function describeRoot(): Buffer {
   return body;
 }
 
-/** struct fuse_statfs_out: 100 blocks of 4 KiB, 60 free. */
+/** Makes a struct fuse_statfs_out: 100 blocks of 4 KiB, 60 of them free. */
 function describeSpace(): Buffer {
   const body = Buffer.alloc(80);
   [100n, 60n, 50n, 20n, 9n].forEach((count, index) => body.writeBigUInt64LE(count, index * 8));

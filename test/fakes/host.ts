@@ -1,38 +1,41 @@
 import { dirname } from 'node:path';
-import type { Host } from '../../node-agent/host.ts';
+import type { Host, PathKind } from '../../node-agent/host.ts';
 import { isAtOrBelow } from '../../src/lib/linux/mountinfo.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
 import { addDirectory, emptyState, type FakeState } from './state.ts';
 import { runFakeTool } from './tools.ts';
 
-/** Which step fails, whether its effect happened, and how: by an error, by a command killed, or by the agent's end. */
+/**
+ * The step that fails, whether it takes effect, and the kind of failure: an error, a killed command, or the agent's
+ * end.
+ */
 export type FakeFault = {
   readonly step: number;
   readonly when: 'before' | 'after';
   readonly how: 'error' | 'crash';
 };
 
-/** The machine, what it holds, and how many steps were taken on it. */
+/** A host with the fake machine's state and the number of steps taken on it. */
 export interface FakeHost extends Host {
   readonly state: FakeState;
   readonly steps: number;
-  /** Lets one step fail, counted from now; undefined lets none. */
+  /** Makes one step fail, counted from now; undefined ends all faults. */
   failAt(fault: FakeFault | undefined): void;
 }
 
-/** Thrown by every step from a crash on, until the fault is taken away. */
+/** Thrown by every step from a crash on, until the fault is removed. */
 export class Crash extends Error {}
 
 /**
- * A machine with the directories given and nothing mounted. Whoever asks it for anything but a command at or below what is
- * mounted gets an error: on a real one that would wait with the volume.
+ * Creates a machine with these directories and nothing mounted. At or below a mount, every call except a command fails:
+ * on a real machine such a call would hang with the volume.
  */
 export function createFakeHost(directories: readonly string[] = []): FakeHost {
   const state = emptyState();
   for (const directory of directories) addDirectory(state, directory);
   const faults = createFaults();
   const step = faults.step;
-  /** A call on a path, which may hang once a volume is mounted there: it is wrong whatever comes of it. */
+  /** Fails a call on a path where a volume is mounted: the agent may not make it, because it can hang. */
   const at = async <T>(syscall: string, path: string, work: () => T): Promise<T> => {
     const mount = state.mounts.find(({ path: mounted }) => isAtOrBelow(path, mounted));
     if (mount)
@@ -57,7 +60,7 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
     mounts: () => step(() => [...state.mounts]),
     readText: path => at('open', path, () => readText(state, path)),
     isThere: path => at('access', path, () => state.paths.has(path)),
-    kindOf: path => at('lstat', path, () => state.paths.get(path) ?? 'nothing'),
+    kindOf: path => at('lstat', path, () => kindOf(state, path)),
     realPath: path => at('realpath', path, () => path),
     list: path => at('scandir', path, () => list(state, path)),
     makeDirectory: path => at('mkdir', path, () => make(state, path, 'directory')),
@@ -89,8 +92,8 @@ const killedResult: ExecResult = {
   timedOut: true,
 };
 
-/** What a step that fails gives instead, or what its error says of it. */
-type Failing<T> = {
+/** The result of a failing step in place of an error, or the details of its error. */
+type FailureResult<T> = {
   readonly instead?: (killed: boolean) => T;
   readonly at?: { readonly syscall: string; readonly path: string };
 };
@@ -99,7 +102,7 @@ function createFaults() {
   let fault: FakeFault | undefined;
   let taken = 0;
   let crashed = false;
-  const fail = <T>({ instead, at }: Failing<T>, how: FakeFault['how']): T => {
+  const fail = <T>({ instead, at }: FailureResult<T>, how: FakeFault['how']): T => {
     if (how === 'crash') {
       crashed = true;
       throw new Crash('the agent ended here');
@@ -114,7 +117,7 @@ function createFaults() {
       taken = 0;
       crashed = false;
     },
-    async step<T>(work: () => T, failing: Failing<T> = {}): Promise<T> {
+    async step<T>(work: () => T, failing: FailureResult<T> = {}): Promise<T> {
       if (crashed) throw new Crash('the agent has ended');
       taken++;
       if (fault?.step !== taken) return work();
@@ -122,6 +125,11 @@ function createFaults() {
       return fail(failing, fault.how);
     },
   };
+}
+
+function kindOf(state: FakeState, path: string): PathKind {
+  const kind = state.paths.get(path) ?? 'nothing';
+  return kind === 'file' && state.texts.get(path) ? 'filled' : kind;
 }
 
 function make(state: FakeState, path: string, kind: 'file' | 'directory'): void {
@@ -136,6 +144,11 @@ function removeDirectory(state: FakeState, path: string): void {
 }
 
 function list(state: FakeState, path: string): readonly string[] {
+  const [, held] = /^\/sys\/block\/loop(\d+)\/holders$/.exec(path) ?? [];
+  if (held !== undefined)
+    return [...state.mappings]
+      .filter(([, { loop }]) => loop === Number(held))
+      .map(([index]) => `dm-${index}`);
   return [...state.paths.keys()]
     .filter(name => name !== '/' && dirname(name) === path)
     .map(name => name.slice(path.length + 1));

@@ -4,21 +4,26 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 
 type Fields = Readonly<Record<string, unknown>>;
-type Stored = { readonly metadata: { readonly name: string; readonly resourceVersion: string } } & Fields;
+type StoredObject = {
+  readonly metadata: { readonly name: string; readonly resourceVersion: string };
+} & Fields;
 
 const nodes = '/api/v1/nodes';
 const csiNodes = '/apis/storage.k8s.io/v1/csinodes';
 
-/** A node as an API server has it. */
+/** A node in the API server. */
 export type FakeNode = {
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly { readonly key: string; readonly effect: string }[];
   readonly unschedulable?: boolean;
 };
 
-/** What of the API of Kubernetes follows nodes: lists in pages of two, watches, patches. It wants its token. */
+/**
+ * Starts the part of the Kubernetes API that concerns nodes: lists in pages of two, watches, patches. Requests need the
+ * token.
+ */
 export async function startKubernetes(t: TestContext, { token }: { readonly token: string }) {
-  const objects = new Map<string, Stored>();
+  const objects = new Map<string, StoredObject>();
   const watches = new Set<{ readonly path: string; readonly response: ServerResponse }>();
   const asked: string[] = [];
   let version = 0;
@@ -48,7 +53,11 @@ export async function startKubernetes(t: TestContext, { token }: { readonly toke
     return { metadata: { resourceVersion: String(version), ...more }, items: all.slice(start, start + 2) };
   }
 
-  async function patch(request: IncomingMessage, path: string, before: Stored | undefined): Promise<number> {
+  async function patch(
+    request: IncomingMessage,
+    path: string,
+    before: StoredObject | undefined,
+  ): Promise<number> {
     const body = JSON.parse((await request.toArray()).join('')) as Fields & { readonly metadata: Fields };
     const { resourceVersion } = body.metadata;
     if (resourceVersion !== undefined && resourceVersion !== before?.metadata.resourceVersion) return 409;
@@ -94,7 +103,7 @@ export async function startKubernetes(t: TestContext, { token }: { readonly toke
     asked,
     putNode: (name: string, { labels = {}, ...spec }: FakeNode = {}) =>
       put(`${nodes}/${name}`, { metadata: { labels }, spec }),
-    /** Without a driver kubelet has registered none on the node. */
+    /** Puts a CSINode; without a driver, kubelet has registered none on the node. */
     putCsiNode: (name: string, driver?: Fields) =>
       put(`${csiNodes}/${name}`, { spec: { drivers: driver ? [driver] : [] } }),
     removeNode(name: string) {
@@ -104,13 +113,13 @@ export async function startKubernetes(t: TestContext, { token }: { readonly toke
       }
     },
     get: (path: string) => objects.get(path),
-    /** Ends every watch, and forgets what happened before now, so that lists have to be read again. */
+    /** Ends every watch and expires all versions so far, so that clients have to list again. */
     forget() {
       oldest = ++version;
       for (const { response } of watches) response.end();
       watches.clear();
     },
-    /** Takes another token from now on. */
+    /** Changes the accepted token. */
     accept: (next: string) => (accepted = next),
     isWatched: () => watches.size === 2,
   };

@@ -1,7 +1,7 @@
 import { showDisk } from './show-disk.ts';
 import type { SysfsHost } from './sysfs.ts';
 
-/** multipathd: it makes one map of the disks that say the same of themselves. */
+/** Adds multipathd, which makes one map of all disks with the same identifier. */
 export function addMultipath(host: SysfsHost): void {
   const uuidOf = (disk: string) =>
     host.get(`/sys/block/${disk}/device/wwid`)?.replace('naa.', 'mpath-3') ?? 'mpath-';

@@ -2,10 +2,10 @@ import { openMemory, type MemoryBackend } from '../../gateway/backends/memory.ts
 import { sameJson } from '../../src/lib/json.ts';
 import type { Segments } from '../../src/api/topology.ts';
 
-/** So many bytes in a topology. */
+/** The capacity in one topology. */
 export type Space = { readonly totalBytes: number; readonly segments: Segments };
 
-/** A memory backend whose storage is in several topologies, each with bytes of its own. */
+/** Opens a memory backend whose storage spans several topologies, each with a capacity of its own. */
 export function openPlaced(spaces: readonly Space[]): MemoryBackend {
   const inner = openMemory({ capacity: 0 });
   const segmentsOf = new Map<string, Segments | undefined>();

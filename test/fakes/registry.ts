@@ -11,17 +11,17 @@ import { temporaryDirectory } from '../harness/gateway-harness.ts';
 
 type Manifest = { readonly name: string; readonly version: string };
 
-/** An npm whose registry is on this machine, and which keeps nothing outside of the test's directories. */
+/** An npm with a registry on this machine; it keeps all its files in the test's directories. */
 export type Npm = {
-  /** The environment of whoever calls npm, or a shell that does; Node.js is the one that runs the test. */
+  /** The environment for npm, or for a shell that calls npm; its Node.js is the one that runs the test. */
   readonly env: NodeJS.ProcessEnv;
-  /** Runs npm in a directory and returns what it writes; rejects with that when it fails. */
+  /** Runs npm in a directory and returns its output; rejects with the output when npm fails. */
   run(directory: string, ...args: readonly string[]): Promise<string>;
 };
 
 /**
- * Serves the packages that `npm ci` has installed here, each in that one version, so that other projects can be installed
- * with npm as it is, and nothing comes from a network. In place of Node.js there is a link to that of the test.
+ * Serves the packages that `npm ci` has installed here, each in that one version, so that tests install other projects
+ * with the real npm and without a network. A link to the test's Node.js replaces the package `node`.
  */
 export async function openNpm(t: TestContext): Promise<Npm> {
   const work = temporaryDirectory(t);
@@ -56,9 +56,9 @@ export async function openNpm(t: TestContext): Promise<Npm> {
   };
 }
 
-type Published = { readonly manifest: Manifest; readonly content: Buffer };
+type PublishedPackage = { readonly manifest: Manifest; readonly content: Buffer };
 
-async function serve(t: TestContext, find: (name: string) => Published | undefined): Promise<string> {
+async function serve(t: TestContext, find: (name: string) => PublishedPackage | undefined): Promise<string> {
   const tarballs = new Map<string, Buffer>();
   const server: Server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '').slice(1);
@@ -76,8 +76,8 @@ async function serve(t: TestContext, find: (name: string) => Published | undefin
   return url;
 }
 
-/** All that there is of a package, as npm asks a registry for it. */
-function describe({ manifest, content }: Published, registry: string): object {
+/** Describes a package in the registry's format, with all its versions. */
+function describe({ manifest, content }: PublishedPackage, registry: string): object {
   const { name, version } = manifest;
   const integrity = `sha512-${createHash('sha512').update(content).digest('base64')}`;
   const dist = { tarball: `${registry}-/${name}.tgz`, integrity };

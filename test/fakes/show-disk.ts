@@ -2,7 +2,7 @@ import type { SysfsHost } from './sysfs.ts';
 
 let used = 0;
 
-/** Shows a disk: by its name, its size, and what it says of itself, as files below its directory in /sys/block. */
+/** Shows a disk under its name: its size and its identifiers, as files below its directory in /sys/block. */
 export function showDisk(
   host: SysfsHost,
   { name, sizeBytes }: { readonly name: string; readonly sizeBytes: number },

@@ -3,20 +3,25 @@ import type { PathKind } from '../../node-agent/host.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
 import type { Mount } from '../../src/lib/linux/mountinfo.ts';
 
-/** A backing file: its size, and what a reader of it finds. */
+/** A backing file: its size, and the content that a reader finds. */
 export type FakeImage = {
   sizeBytes: number;
-  /** A filesystem's or another format's name; `half` is what an mkfs left that was killed; `garbage` nobody knows. */
+  /**
+   * A filesystem's or another format's name; `half` stands for the remains of a killed mkfs, `garbage` for an unknown
+   * format.
+   */
   content: string;
-  /** Set by whoever writes data through a mount, so that a lost filesystem shows. */
+  /** The data written through a mount, so that a lost filesystem shows. */
   data?: string;
-  /** blkid sees the filesystem, but it does not mount. */
+  /** True if blkid sees the filesystem but it does not mount. */
   unfinished?: boolean;
-  /** How much of the image its filesystem takes; absent: all of it. */
+  /** The size of its filesystem; absent: that of the image. */
   filesystemBytes?: number;
-  /** `errors` asks for a check, `broken` does not mount before one, `lost` is beyond one. */
+  /** `errors` needs a check, `broken` does not mount before one, `lost` cannot be repaired. */
   damage?: 'errors' | 'broken' | 'lost';
-  /** What unlocks one with `crypto_LUKS` as its content, and what it holds: `noise` at first. */
+  /** True if the journal holds data: the filesystem mounts only from a writable device, which replays the journal. */
+  needsReplay?: boolean;
+  /** The keys that unlock an image with the content `crypto_LUKS`, and its decrypted image: `noise` at first. */
   keys?: Set<string>;
   inside?: FakeImage;
 };
@@ -27,7 +32,7 @@ export type FakeLoop = {
   readonly readonly: boolean;
   readonly diskseq: number;
   sizeBytes: number;
-  /** It was detached while it was in use, and goes with its last user. */
+  /** True if it was detached while in use, and goes with its last user. */
   isLeaving?: boolean;
 };
 
@@ -39,13 +44,13 @@ export type FakeMapping = {
   readonly diskseq: number;
 };
 
-/** What a command does, given its arguments and its standard input; a number is its exit status. */
+/** A command given its arguments and its standard input; a number is its exit status. */
 export type ExtraTool = (args: readonly string[], input: string) => Partial<ExecResult> | number;
 
-/** A machine held in memory that behaves as the real tools do. */
+/** The state of a machine in memory that behaves as the real tools do. */
 export type FakeState = ReturnType<typeof emptyState>;
 
-/** A machine with nothing on it. */
+/** Makes a machine with nothing on it. */
 export function emptyState() {
   return {
     paths: new Map<string, PathKind>([['/', 'directory']]),
@@ -53,18 +58,20 @@ export function emptyState() {
     images: new Map<string, FakeImage>(),
     loops: new Map<number, FakeLoop>(),
     mappings: new Map<number, FakeMapping>(),
-    /** Counts the loop devices and mappings that were ever set up. */
+    /** The number of loop devices and mappings that were ever set up. */
     diskseq: 0,
-    /** What NFS servers export, as `server:/path`. */
+    /** The exports of NFS servers, as `server:/path`. */
     exports: new Set<string>(),
     mounts: [] as Mount[],
-    /** Every mkfs that ran, and what it found on its device. */
+    /** The content that each mkfs found on its device, in order. */
     formatted: [] as string[],
-    /** Commands beside the usual ones, or in their stead. */
+    /** Commands in addition to the usual ones, or in their place. */
     extra: new Map<string, ExtraTool>(),
-    /** Commands that answer as if they were not installed. */
+    /** Commands that behave as if they were not installed. */
     missing: new Set<string>(),
-    /** Whether blkid says where a filesystem ends, as util-linux does since 2.39. */
+    /** The devices that were cut off from their file. */
+    cutOff: [] as string[],
+    /** True if blkid reports the end of a filesystem, as util-linux does since 2.39. */
     tellsEnd: false,
   };
 }

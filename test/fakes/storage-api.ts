@@ -6,32 +6,32 @@ import { Problem, toDocument, type ProblemCode } from '../../src/api/problem.ts'
 import type { Volume } from '../../src/api/volume.ts';
 import type { Group, Snapshot } from '../../src/api/snapshot.ts';
 
-/** What was asked, as it came over the wire. */
-export type Received = {
+/** A request as it came over the wire. */
+export type ReceivedRequest = {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 };
 
-/** An answer, or a function that does with the request what it likes. */
+/** An answer, or a function that handles the request. */
 export type Step =
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: unknown }
   | ((request: IncomingMessage, response: ServerResponse) => void);
 
-/** A server that answers as its script says: one step for each request, the last one again and again. */
+/** A server that answers by its script: one step for each request, the last step for all further ones. */
 export interface StorageApi {
   readonly url: string;
   readonly port: number;
-  readonly received: readonly Received[];
-  /** Connections that are open now. */
+  readonly received: readonly ReceivedRequest[];
+  /** The open connections. */
   readonly connections: ReadonlySet<Socket>;
-  /** Resolves when so many requests have come since the start. */
+  /** Resolves when this many requests have arrived since the start. */
   until(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Where to listen, when it matters. */
+/** The address to listen on, for tests that need a certain one. */
 export type Place = { readonly host: string; readonly port: number };
 
 /** Starts a scripted server that ends with its test. */
@@ -40,7 +40,7 @@ export async function startStorageApi(
   script: readonly Step[],
   place: Place = { host: '127.0.0.1', port: 0 },
 ): Promise<StorageApi> {
-  const received: Received[] = [];
+  const received: ReceivedRequest[] = [];
   const connections = new Set<Socket>();
   const events = new EventEmitter();
   const server = createServer((request, response) => {
@@ -82,30 +82,30 @@ export async function startStorageApi(
   return api;
 }
 
-/** An address that nobody else uses, so that a port on it can be given up and taken again. */
+/** Makes an address of loopback that no other test uses, so that a port on it can be released and taken again. */
 export function ownHost(): string {
   const bytes = Array.from({ length: 3 }, () => 1 + Math.floor(Math.random() * 250));
   return `127.${bytes.join('.')}`;
 }
 
-/** Any answer in JSON. */
+/** Makes an answer in JSON. */
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): Step {
   return { status, body, headers: { 'content-type': 'application/json', ...headers } };
 }
 
-/** A problem document, with the status that belongs to its code or another one. */
+/** Makes a problem document, by default with the status of its code. */
 export function problem(code: ProblemCode, detail: string, status?: number): Step {
   const document = toDocument(new Problem(code, detail), 'r-1');
   return json(status ?? document.status, document, { 'content-type': 'application/problem+json' });
 }
 
-/** Takes the request and cuts the connection. */
+/** Reads the request and resets the connection. */
 export const reset: Step = (_request, response) => void response.socket?.resetAndDestroy();
 
-/** Takes the request and never answers. */
+/** Reads the request and never answers. */
 export const hang: Step = () => {};
 
-/** A volume as the API shows it. */
+/** Makes a volume as the API shows it. */
 export function sampleVolume(fields: Partial<Volume> = {}): Volume {
   return {
     id: 'a.pvc-1',
@@ -121,7 +121,7 @@ export function sampleVolume(fields: Partial<Volume> = {}): Volume {
   };
 }
 
-/** A snapshot as the API shows it. */
+/** Makes a snapshot as the API shows it. */
 export function sampleSnapshot(fields: Partial<Snapshot> = {}): Snapshot {
   return {
     id: 'a.snap-1',
@@ -135,7 +135,7 @@ export function sampleSnapshot(fields: Partial<Snapshot> = {}): Snapshot {
   };
 }
 
-/** A group with two members as the API shows it. */
+/** Makes a group with two members as the API shows it. */
 export function sampleGroup(fields: Partial<Group> = {}): Group {
   const members = ['a.one', 'a.two'].map(volumeId =>
     sampleSnapshot({ id: `${volumeId}-cut`, volumeId, groupId: 'a.group-1' }),

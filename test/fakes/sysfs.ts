@@ -2,17 +2,17 @@ import type { PathKind } from '../../node-agent/host.ts';
 import { createFakeHost, type FakeHost } from './host.ts';
 import type { ExtraTool } from './state.ts';
 
-/** A fake machine whose kernel shows what was put into a tree of texts, and takes what is written to them. */
+/** A fake machine whose kernel shows a tree of texts and accepts writes to it. */
 export interface SysfsHost extends FakeHost {
   /** Shows a text at a path, and the directories above it. */
   put(path: string, text: string | number): void;
-  /** Shows nothing at a path and below it any more. */
+  /** Removes a path and everything below it. */
   drop(path: string): void;
   get(path: string): string | undefined;
   names(path: string): readonly string[];
-  /** Commands, by their names without a directory. */
+  /** Commands by name, without a directory. */
   readonly tools: Map<string, ExtraTool>;
-  /** What is done when something is written to a path that matches. */
+  /** Functions that handle writes to a matching path. */
   readonly writes: Map<RegExp, (match: RegExpExecArray, text: string) => void>;
   /** Every command that was run, with its arguments. */
   readonly lines: string[];

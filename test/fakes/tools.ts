@@ -7,7 +7,7 @@ type Tool = (state: FakeState, args: readonly string[], input: string) => Partia
 
 const formats = new Set(['ext4', 'xfs', 'btrfs', 'swap', 'gpt', 'crypto_LUKS']);
 
-/** Runs one of the few commands that the agent uses, with their exit statuses and their quirks. */
+/** Runs one of the few commands that the agent uses, with the exit statuses and quirks of the real one. */
 export function runFakeTool(
   state: FakeState,
   ...[command, args, input = '']: [command: string, args: readonly string[], input?: string | undefined]
@@ -27,15 +27,27 @@ const tools: Readonly<Record<string, Tool>> = {
     if (args[0] === '--detach') return detach(state, args[1] ?? '');
     return args[0] === '--set-capacity' ? rescan(state, args[1] ?? '') : attach(state, args);
   },
+  [process.execPath]: (state, args) => cutOff(state, args.at(-1) ?? ''),
   cryptsetup: (state, args, input) => withoutUnused(state, runCryptsetup(state, args, input)),
   dmsetup: (state, args) => withoutUnused(state, runDmsetup(state, args)),
   blkid: (state, args) => probe(state, state.images.get(args.at(-1) ?? '') ?? imageOf(state, args.at(-1))),
-  dumpe2fs: (state, args) => inspect(imageOf(state, args.at(-1))),
+  dumpe2fs: (state, args) =>
+    inspect(
+      imageOf(state, args.at(-1)),
+      state.mounts.some(({ source, options }) => source === args.at(-1) && options.includes('rw')),
+    ),
   e2fsck: (state, args) => mend(imageOf(state, args.at(-1))),
   resize2fs: (state, args) => growMountedExt4(state, args.at(-1) ?? ''),
   xfs_growfs: (state, args) => growAt(state, args.at(-1) ?? ''),
   btrfs: (state, args) =>
-    args[0] === 'check' ? look(imageOf(state, args.at(-1))) : growAt(state, args.at(-1) ?? ''),
+    args[0] === 'inspect-internal'
+      ? { stdout: `log_root\t\t${imageOf(state, args.at(-1))?.needsReplay ? 30_785_536 : 0}\n` }
+      : args[0] === 'check'
+        ? look(imageOf(state, args.at(-1)))
+        : growAt(state, args.at(-1) ?? ''),
+  xfs_logprint: (state, args) => ({
+    stdout: `    log tail: 2 head: 9 state: <${imageOf(state, args.at(-1))?.needsReplay ? 'DIRTY' : 'CLEAN'}>\n`,
+  }),
   xfs_repair: (state, args) => look(imageOf(state, args.at(-1))),
   dd: (state, args) => (imageOf(state, args[0]?.slice('if='.length)) ? 0 : 1),
   cmp: (state, args) => {
@@ -61,6 +73,14 @@ const tools: Readonly<Record<string, Tool>> = {
     return state.paths.get(path) === 'directory' ? { stdout: `${path}\n` } : 1;
   },
   umount,
+  // The mount namespace ends with the command.
+  unshare(state, args) {
+    const { mounts } = state;
+    state.mounts = [...mounts];
+    const status = mountDevice(state, args);
+    state.mounts = mounts;
+    return status;
+  },
   test: (state, args) => (state.images.has(args.at(-1) ?? '') ? 0 : 1),
   stat: (state, args) =>
     state.mounts.some(mount => mount.path === args.at(-1)) ? { stdout: '4096 100 60 50 20 9\n' } : 1,
@@ -69,7 +89,8 @@ const tools: Readonly<Record<string, Tool>> = {
 function attach(state: FakeState, args: readonly string[]): Partial<ExecResult> | number {
   const backing = args.at(-1) ?? '';
   const readonly = args.includes('--read-only');
-  if (!state.images.has(backing)) return 1;
+  const sizeBytes = sizeOf(state, backing);
+  if (sizeBytes === undefined) return 1;
   const known = args.includes('--nooverlap') && [...state.loops].find(([, loop]) => loop.backing === backing);
   if (known && known[1].readonly && !readonly) return 1;
   if (known) {
@@ -77,19 +98,19 @@ function attach(state: FakeState, args: readonly string[]): Partial<ExecResult> 
     return { stdout: `/dev/loop${known[0]}\n` };
   }
   const index = [...Array(64).keys()].find(number => !state.loops.has(number)) ?? 64;
-  const sizeBytes = state.images.get(backing)?.sizeBytes ?? 0;
   state.loops.set(index, { backing, readonly, sizeBytes, diskseq: ++state.diskseq });
   return { stdout: `/dev/loop${index}\n` };
 }
 
-/** Those that have a file, which is given behind `/.`. */
-function listLoops({ loops, images }: FakeState, given: string): Partial<ExecResult> {
+/** Lists loop devices by their backing file; the path follows `/.`. */
+function listLoops(state: FakeState, given: string): Partial<ExecResult> {
   const path = given.slice('/.'.length);
-  const found = [...loops].filter(([, { backing }]) => backing === path && images.has(path));
+  const isThere = sizeOf(state, path) !== undefined;
+  const found = [...state.loops].filter(([, { backing }]) => isThere && backing === path);
   return { stdout: found.map(([index]) => `/dev/loop${index}   7:${index}  \n`).join('') };
 }
 
-/** Detaching a device in use succeeds, and frees it with its last user, as with the real losetup. */
+/** Detaches a device; one in use is freed with its last user, and the call succeeds, as with the real losetup. */
 function detach(state: FakeState, device: string): number {
   const loop = state.loops.get(indexOf(device));
   if (!loop) return 1;
@@ -103,7 +124,7 @@ function freeUnused(state: FakeState, index: number): void {
     state.loops.delete(index);
 }
 
-/** A mapping that was closed may have been the last user of its device. */
+/** Frees loop devices whose last user was a closed mapping. */
 function withoutUnused<T>(state: FakeState, result: T): T {
   for (const index of state.loops.keys()) freeUnused(state, index);
   return result;
@@ -112,19 +133,40 @@ function withoutUnused<T>(state: FakeState, result: T): T {
 function rescan(state: FakeState, device: string): number {
   const loop = state.loops.get(indexOf(device));
   if (!loop) return 1;
-  loop.sizeBytes = state.images.get(loop.backing)?.sizeBytes ?? 0;
+  loop.sizeBytes = sizeOf(state, loop.backing) ?? 0;
+  return 0;
+}
+
+/** Returns the size of a file, a loop device or a mapping; undefined if it does not exist. */
+function sizeOf(state: FakeState, path: string): number | undefined {
+  const mapped = state.texts.get(`/sys/block/${path.slice('/dev/'.length)}/size`);
+  if (mapped !== undefined) return Number(mapped) * 512;
+  return state.loops.get(indexOf(path))?.sizeBytes ?? state.images.get(path)?.sizeBytes;
+}
+
+/** Cuts off a device as the agent's own program does. */
+function cutOff(state: FakeState, device: string): number {
+  const loop = state.loops.get(indexOf(device));
+  if (!loop) return 1;
+  loop.sizeBytes = 512;
+  state.cutOff.push(device);
   return 0;
 }
 
 const blockBytes = 1024;
 
-function inspect(image: FakeImage | undefined): Partial<ExecResult> | number {
+/** Prints the header of a filesystem; while it is mounted for writing, its journal needs recovery. */
+function inspect(image: FakeImage | undefined, isWritten: boolean): Partial<ExecResult> | number {
   if (image?.content !== 'ext4') return 1;
   const state = image.damage === 'errors' ? 'clean with errors' : 'clean';
   const blocks = (image.filesystemBytes ?? image.sizeBytes) / blockBytes;
   return {
-    stdout: `Filesystem state:         ${state}\nBlock count:              ${blocks}\nBlock size:               ${blockBytes}\n`,
+    stdout: `${featuresOf(image.needsReplay === true || isWritten)}Filesystem state:         ${state}\nBlock count:              ${blocks}\nBlock size:               ${blockBytes}\n`,
   };
+}
+
+function featuresOf(needsReplay: boolean): string {
+  return `Filesystem features:      has_journal extent${needsReplay ? ' needs_recovery' : ''} metadata_csum\n`;
 }
 
 function mend(image: FakeImage | undefined): number {
@@ -139,7 +181,7 @@ function look(image: FakeImage | undefined): number {
   return image && !image.unfinished && image.damage === undefined ? 0 : 1;
 }
 
-/** Online growth is refused as on a machine without CAP_SYS_RESOURCE. */
+/** Refuses online growth, as a machine without CAP_SYS_RESOURCE does. */
 function growMountedExt4(state: FakeState, device: string): number {
   const image = imageOf(state, device);
   const sizeBytes = state.loops.get(indexOf(device))?.sizeBytes ?? image?.sizeBytes;
@@ -187,12 +229,19 @@ function mountDevice(state: FakeState, args: readonly string[]): number {
   const image = imageOf(state, device);
   const isWriting = !options.includes('ro');
   if (image?.content !== type || !isMountable(image) || !state.paths.has(path)) return 32;
-  if (isWriting && isReadonly(state, device)) return 32;
+  if ((isWriting || image.needsReplay) && isReadonly(state, device)) return 32;
+  delete image.needsReplay;
   const number = type === 'btrfs' ? `0:${100 + state.mounts.length}` : numberOf(device);
   const mode = isWriting ? 'rw' : 'ro';
   const own = { device: number, root: '/', path, options: [mode], type, source: device };
-  addMount(state, own, /,(context=.*)$/.exec(`,${options.join(',')}`)?.[1]);
+  addMount(state, own, [mode, ...contextOf(options)]);
   return 0;
+}
+
+/** Shows a context, which is the last option, as the kernel does: readers of mountinfo split it at its commas. */
+function contextOf(options: readonly string[]): readonly string[] {
+  const start = options.findIndex(option => option.startsWith('context='));
+  return start < 0 ? [] : options.slice(start);
 }
 
 function isReadonly(state: FakeState, device: string): boolean {
@@ -228,12 +277,12 @@ function bind(state: FakeState, args: readonly string[]): number {
   }
   const source = state.mounts.findLast(mount => mount.path === from) ?? bindable(state, from);
   if (!source) return 32;
-  const more = source.superOptions.slice(1).join(',') || undefined;
-  addMount(state, { ...source, path, options: source.options.includes('ro') ? ['ro'] : options }, more);
+  const own = { ...source, path, options: source.options.includes('ro') ? ['ro'] : options };
+  addMount(state, own, source.superOptions);
   return 0;
 }
 
-/** Gives a bound mount its options anew, what is read-only beneath excepted. */
+/** Changes a bind mount's options; a read-only filesystem stays read-only. */
 function remount(state: FakeState, args: readonly string[]): number {
   const index = state.mounts.findLastIndex(mount => mount.path === args.at(-1));
   const mount = state.mounts[index];
@@ -243,7 +292,7 @@ function remount(state: FakeState, args: readonly string[]): number {
   return 0;
 }
 
-/** A directory, as the mount that it lies on would show it when it is bound. */
+/** Describes a directory as a bind mount of it would show in the mount table. */
 function bindable(state: FakeState, path: string): Mount | undefined {
   const origin = originOf(state.mounts, path);
   const nearest = state.mounts.find(({ device }) => device === origin?.device);
@@ -259,12 +308,13 @@ function mountExport(state: FakeState, args: readonly string[]): number {
   return 0;
 }
 
-/** The kernel shows the key's name, and not the key. */
+/** Mounts CephFS; the kernel shows the key's name, but not the key. */
 function mountCeph(state: FakeState, args: readonly string[]): number {
   const [source = '', path = ''] = args.slice(-2);
   if (!state.paths.has(path)) return 32;
-  const filesystem = optionsOf(args).find(option => option.startsWith('mds_namespace='));
-  addMount(state, { device: '0:61', root: '/', path, options: ['rw'], type: 'ceph', source }, filesystem);
+  const filesystem = optionsOf(args).filter(option => option.startsWith('mds_namespace='));
+  const own = { device: '0:61', root: '/', path, options: ['rw'], type: 'ceph', source };
+  addMount(state, own, ['rw', ...filesystem]);
   return 0;
 }
 
@@ -274,9 +324,7 @@ function optionsOf(args: readonly string[]): readonly string[] {
 
 type OwnOfMount = Omit<Mount, 'id' | 'parentId' | 'superOptions'>;
 
-/** A context is shown as the kernel does, and taken apart at its commas as whoever reads mountinfo does. */
-function addMount(state: FakeState, mount: OwnOfMount, more?: string): void {
-  const superOptions = ['rw', ...(more === undefined ? [] : more.split(','))];
+function addMount(state: FakeState, mount: OwnOfMount, superOptions: readonly string[] = ['rw']): void {
   state.mounts.push({ ...mount, id: state.mounts.length + 1, parentId: 1, superOptions });
 }
 
@@ -296,7 +344,7 @@ function imageOf(state: FakeState, device: string | undefined): FakeImage | unde
   const mapped = mappedIndexOf(device ?? '');
   if (mapped !== undefined) return insideOf(state, mapped);
   const loop = state.loops.get(indexOf(device ?? ''));
-  return loop && state.images.get(loop.backing);
+  return loop && (state.images.get(loop.backing) ?? imageOf(state, loop.backing));
 }
 
 function indexOf(device: string): number {

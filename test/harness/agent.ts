@@ -7,9 +7,9 @@ import type { TestContext } from 'node:test';
 import { toPublishContext } from '../../src/api/attachment.ts';
 import { startKubelet, type Kubelet, type KubeletOptions } from '../fakes/kubelet/kubelet.ts';
 import type { VolumeSpec } from '../fakes/kubelet/paths.ts';
-import { cli, untilSaid } from './dev.ts';
+import { cli, waitForLog } from './dev.ts';
 import {
-  apartFromOthers,
+  inOwnMounts,
   bindToItself,
   loopDevicesOf,
   makeTemporaryDirectory,
@@ -17,45 +17,48 @@ import {
   removeTemporaryDirectory,
 } from './machine.ts';
 
-/** The name of the driver when none is set. */
+/** The driver's name if no setting names another. */
 export const driverName = 'csi.fairlead.dev';
 
-/** `fairlead node` as a node runs it: a process of its own. */
+/** `fairlead node` as a process, as a node runs it. */
 export interface AgentProcess {
   readonly pid: number;
-  /** What it wrote to standard error so far. */
+  /** Returns its standard error so far. */
   stderr(): string;
-  /** Waits until it has written that to standard error, which comes another way than that it is ready. */
-  said(pattern: RegExp): Promise<void>;
-  /** What it said when it was ready; rejects when it ended before. */
+  /** Waits for the pattern in its standard error, which may arrive after the ready line on standard output. */
+  untilLogged(pattern: RegExp): Promise<void>;
+  /** The fields of its ready line; rejects if the process ends before. */
   readonly ready: Promise<Readonly<Record<string, string>>>;
-  /** Ends it with a signal and waits until it is gone. */
+  /** Sends the signal and waits until the process is gone. */
   end(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** A node with a directory of its own, that is cleaned up after the test however it ends. */
+/** A node with a directory of its own, which is cleaned up after the test even if an agent crashed. */
 export interface TestNode {
   readonly dir: string;
-  /** Kubelet's directory. */
+  /** Kubelet's directory on the node. */
   readonly root: string;
   readonly socket: string;
   readonly state: string;
-  /** The command by which its agents are started; empty on the host. */
+  /** The command that starts the node's agents in their mount namespace; empty on the host. */
   readonly by: readonly string[];
-  /** Starts an agent, by a command such as `unshare` where one is given. */
+  /** Starts an agent through a command such as `unshare`; by default through the node's own. */
   startAgent(settings?: Readonly<Record<string, string>>, by?: readonly string[]): AgentProcess;
-  /** Starts a kubelet; it is stopped after the test. */
+  /** Starts a kubelet, which stops after the test. */
   startKubelet(options?: Pick<KubeletOptions, 'refuse'>): Kubelet;
-  /** A volume whose image file is made here, as the gateway's attachment would name it. */
+  /** Makes the image file of a volume and returns the volume as the gateway's attachment would describe it. */
   makeVolume(name: string, options?: VolumeOptions): VolumeSpec;
 }
 
-/** What a volume is; by default a filesystem of 64 MiB. */
+/** The mode and size of a volume; by default a filesystem of 64 MiB. */
 export type VolumeOptions = { readonly mode?: VolumeSpec['mode']; readonly sizeBytes?: number };
 
 const MiB = 1024 * 1024;
 
-/** Where the agents of a node run: as processes of the host, or each in a mount namespace that ends with it, as in a pod. */
+/**
+ * The places where a node's agents run: as processes of the host, or each in a mount namespace that ends with it, as in
+ * a pod.
+ */
 export const homes = ['host', 'pod'] as const;
 export type Home = (typeof homes)[number];
 
@@ -71,7 +74,7 @@ export function openNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): Te
     bindToItself(dir, 'private');
     bindToItself(root, 'shared');
   }
-  const nodeBy = home === 'pod' ? apartFromOthers(dir) : [];
+  const nodeBy = home === 'pod' ? inOwnMounts(dir) : [];
   const started: { end(): Promise<void> }[] = [];
   t.after(async () => {
     for (const one of started.toReversed()) await one.end();
@@ -108,7 +111,7 @@ export function openNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): Te
   };
 }
 
-/** A node whose agent runs, by a command where one is given, and is registered with a kubelet. */
+/** Opens a node with an agent that has registered with a kubelet. */
 export async function openRunningNode(
   t: Pick<TestContext, 'after'>,
   settings: Readonly<Record<string, string>> = {},
@@ -121,7 +124,7 @@ export async function openRunningNode(
     node,
     agent,
     kubelet,
-    /** Takes all pods away, after which nothing is left of any volume. */
+    /** Removes all pods and waits until their volumes are gone from the node. */
     async drain(): Promise<void> {
       await kubelet.drain();
       assertNothingLeft(node);
@@ -134,7 +137,7 @@ function makeVolume(
   { mode = 'Filesystem', sizeBytes = 64 * MiB }: VolumeOptions = {},
 ): VolumeSpec {
   const name = path.slice(path.lastIndexOf('/') + 1);
-  // What is there may be mounted.
+  // The file may be mounted already, so it is never overwritten.
   writeFileSync(path, '', { flag: 'wx' });
   truncateSync(path, sizeBytes);
   const publishContext = toPublishContext({
@@ -157,7 +160,7 @@ function startAgent(settings: Readonly<Record<string, string>>, by: readonly str
   const child: ChildProcess = spawn(command, args, {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  // All that it wrote has come by then.
+  // On close its output has arrived completely.
   const ended = once(child, 'close');
   let errors = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
@@ -170,7 +173,7 @@ function startAgent(settings: Readonly<Record<string, string>>, by: readonly str
     pid: child.pid ?? 0,
     ready,
     stderr: () => errors,
-    said: pattern => untilSaid(() => errors, pattern),
+    untilLogged: pattern => waitForLog(() => errors, pattern),
     async end(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
       await ended;
@@ -178,7 +181,7 @@ function startAgent(settings: Readonly<Record<string, string>>, by: readonly str
   };
 }
 
-/** No mount, loop device, record or file of kubelet's is left of any volume. */
+/** Fails if a volume has left a mount, loop device, record or file of kubelet's behind. */
 export function assertNothingLeft({ dir, root, state }: TestNode): void {
   assert.deepEqual(mountsBelow(dir), []);
   assert.deepEqual(loopDevicesOf(dir), []);

@@ -10,15 +10,18 @@ import { serve, type GrpcServer, type Service } from '../../src/csi/server.ts';
 import { pause } from '../../src/lib/concurrency.ts';
 import { silentLog, type Log } from '../../src/lib/log.ts';
 
-/** A directory that ends with its test. */
+/** Makes a directory that is removed when the test ends. */
 export async function temporaryDir(t: TestContext): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-csi-'));
   t.after(() => rm(dir, { recursive: true, force: true }));
   return dir;
 }
 
-/** Handlers of the services beside Identity, none where a test is not about them, and where to serve them. */
-export type Serving = {
+/**
+ * Handlers of the services besides Identity, and the place to serve them. A test that is not about a service leaves its
+ * handlers out.
+ */
+export type ServerOptions = {
   readonly controller?: Service['handlers'];
   readonly groups?: Service['handlers'];
   readonly metadata?: Service['handlers'];
@@ -26,11 +29,11 @@ export type Serving = {
   readonly socketPath?: string;
 };
 
-/** A CSI server, and a client of it. */
-export type Served = { readonly server: GrpcServer; readonly socketPath: string; readonly csi: CsiClient };
+/** A CSI server with a client. */
+export type CsiServer = { readonly server: GrpcServer; readonly socketPath: string; readonly csi: CsiClient };
 
-/** Identity and the handlers given, on a socket. */
-export async function serveCsi(t: TestContext, serving: Serving = {}): Promise<Served> {
+/** Serves Identity and the given handlers on a socket. */
+export async function serveCsi(t: TestContext, serving: ServerOptions = {}): Promise<CsiServer> {
   const { controller = {}, groups = {}, metadata = {}, log = silentLog } = serving;
   const socketPath = serving.socketPath ?? join(await temporaryDir(t), 'csi.sock');
   const csi = loadCsi();
@@ -48,20 +51,23 @@ export async function serveCsi(t: TestContext, serving: Serving = {}): Promise<S
   return { server, socketPath, csi: clientOf(t, socketPath) };
 }
 
-/** A client that ends with its test. */
+/** Opens a client that closes when its test ends. */
 export function clientOf(t: TestContext, socketPath: string): CsiClient {
   const client = connectCsi(`unix://${socketPath}`);
   t.after(() => client.close());
   return client;
 }
 
-/** How often, and for how long, a call is made again, in milliseconds. */
+/** The interval and the total time of retries, in milliseconds. */
 const [everyMs, patienceMs] = [200, 300_000] as const;
 
-/** What passes by itself. */
+/** The codes of temporary failures. */
 const passing: ReadonlySet<string> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED']);
 
-/** Calls as kubelet does: again while the answer is UNAVAILABLE or DEADLINE_EXCEEDED, for at most five minutes; then that is thrown. */
+/**
+ * Retries a call as kubelet does while the answer is UNAVAILABLE or DEADLINE_EXCEEDED, for at most five minutes; then
+ * throws that answer.
+ */
 export async function untilAvailable<T>(call: () => Promise<T>): Promise<T> {
   const deadlineMs = performance.now() + patienceMs;
   for (;;) {

@@ -9,27 +9,30 @@ import { connectCsi } from '../../src/csi/client.ts';
 import { poll } from '../../src/lib/concurrency.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from './machine.ts';
 
-/** `fairlead dev` as a user starts it: a process of its own. */
+/** `fairlead dev` as a process, as a user starts it. */
 export interface Dev {
   readonly pid: number;
   readonly gateway: string;
   readonly controller: string;
   readonly node: string;
   readonly nodeId: string;
-  /** Everything that it wrote to standard output so far, line by line. */
+  /** The lines of its standard output so far. */
   readonly stdout: readonly string[];
-  /** What it wrote to standard error so far. */
+  /** Returns its standard error so far. */
   stderr(): string;
-  /** Waits until it has written that to standard error. */
-  said(pattern: RegExp): Promise<void>;
-  /** Ends it with a signal; gives how it ended. */
+  /** Waits for the pattern in its standard error. */
+  untilLogged(pattern: RegExp): Promise<void>;
+  /** Sends the signal and returns the exit status or signal. */
   end(signal?: NodeJS.Signals): Promise<{ readonly status: number | null; readonly signal: string | null }>;
 }
 
-/** Path of the command line's entry. */
+/** The path of the command line's entry file. */
 export const cli = fileURLToPath(new URL('../../src/fairlead.mjs', import.meta.url));
 
-/** Starts `fairlead dev`, of a package that is installed elsewhere where one is named, and waits for its line; the settings are flags without their dashes. */
+/**
+ * Starts `fairlead dev` and waits for its ready line. `settings` are flags without their dashes; `entry` is the entry
+ * file of a package that is installed elsewhere.
+ */
 export async function startDev(settings: Readonly<Record<string, string>>, entry = cli): Promise<Dev> {
   const argv = Object.entries({ capacity: '1Ti', 'log-level': 'warn', ...settings }).flatMap(
     ([name, value]) => [`--${name}`, value],
@@ -47,7 +50,7 @@ export async function startDev(settings: Readonly<Record<string, string>>, entry
     pid: child.pid ?? 0,
     stdout,
     stderr: () => errors,
-    said: pattern => untilSaid(() => errors, pattern),
+    untilLogged: pattern => waitForLog(() => errors, pattern),
     async end(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
       const [status, by] = await ended;
@@ -56,20 +59,23 @@ export async function startDev(settings: Readonly<Record<string, string>>, entry
   };
 }
 
-/** Waits until a process has written that to standard error, which comes another way than that it is ready. */
-export async function untilSaid(stderr: () => string, pattern: RegExp): Promise<void> {
+/** Waits for the pattern in a process's standard error, which may arrive after the ready line on standard output. */
+export async function waitForLog(stderr: () => string, pattern: RegExp): Promise<void> {
   await poll(() => pattern.test(stderr()) || undefined, { everyMs: 20, timeoutMs: 120_000 });
   assert.match(stderr(), pattern);
 }
 
-/** A directory that ends with its test, whatever is mounted there. */
+/** Makes a directory that is removed when its test ends, with everything that is mounted in it. */
 export function directoryOf(t: TestContext): string {
   const dir = makeTemporaryDirectory();
   t.after(() => removeTemporaryDirectory(dir));
   return dir;
 }
 
-/** `fairlead dev` in a directory of its own, with a client for each socket; all of it ends with its test. */
+/**
+ * Starts `fairlead dev` in a directory of its own, with a client for each socket. The process, the clients and the
+ * directory end with the test.
+ */
 export async function openDev(t: TestContext, settings: Readonly<Record<string, string>> = {}) {
   const dir = makeTemporaryDirectory();
   const dev = await startDev({ dir: join(dir, 'dev'), ...settings });

@@ -13,12 +13,12 @@ import {
 } from 'jose';
 import { createAdmin } from '../../gateway/admin/admin.ts';
 import { createApp } from '../../gateway/http/app.ts';
-import { createEnrolment, type Enrolled } from '../../gateway/configuration/enrolment.ts';
-import type { PublicKey } from '../../gateway/configuration/keys.ts';
-import { createAuthenticate, type Enrolment } from '../../gateway/http/auth.ts';
+import { createEnrolment, type EnrolledCaller } from '../../gateway/callers/enrolment.ts';
+import type { PublicKey } from '../../gateway/callers/keys.ts';
+import { createAuthenticate, type Enrolment } from '../../gateway/callers/authenticate.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import { openMemory as openMemoryBackend, type MemoryBackend } from '../../gateway/backends/memory.ts';
-import { createRecovery, type Recovery } from '../../gateway/operations/recovery.ts';
+import { createRecovery, type Recovery } from '../../gateway/recovery.ts';
 import { migrate } from '../../gateway/tables/schema.ts';
 import { createServices, type Services } from '../../gateway/services.ts';
 import { createFaultyBackend, type FaultyBackend } from '../unit/gateway/faulty-backend.ts';
@@ -29,9 +29,9 @@ import { openStore } from '../../gateway/stores/index.ts';
 import { createOperations, type Operations, type Step } from '../../gateway/operations/operation.ts';
 import type { SignDetached } from '../../gateway/pools/identity.ts';
 import { createPools, type Pools } from '../../gateway/pools/pools.ts';
-import type { Caller } from '../../gateway/tenancy/caller.ts';
-import type { Cluster } from '../../gateway/tenancy/cluster.ts';
-import { createTurns, type Turns } from '../../gateway/tenancy/turns.ts';
+import type { Caller } from '../../gateway/callers/caller.ts';
+import type { Cluster } from '../../gateway/callers/cluster.ts';
+import { createSlices, type Slices } from '../../gateway/scheduling/slices.ts';
 import { allOperations, problemSchema, problemsOf } from '../../src/api/operations.ts';
 import { problemTable, tooManyRequests, type ProblemCode } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
@@ -39,14 +39,17 @@ import type { VolumeSpec } from '../../src/api/volume.ts';
 import type { Log, LogFields } from '../../src/lib/log.ts';
 import { storeIn } from './stores/store-in.ts';
 
-/** A directory that is removed when the test ends. */
-export function temporaryDirectory(t: TestContext): string {
+/** A test, or another scope that ends and then cleans up. */
+export type CleanupScope = Pick<TestContext, 'after'>;
+
+/** Makes a directory that is removed when the test ends. */
+export function temporaryDirectory(t: CleanupScope): string {
   const directory = mkdtempSync(join(tmpdir(), 'fairlead-gateway-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-/** A log that keeps every line as text. */
+/** Creates a log that keeps every line as text. */
 export function createMemoryLog(): { readonly log: Log; readonly lines: string[] } {
   const lines: string[] = [];
   const keep =
@@ -60,7 +63,7 @@ export function createMemoryLog(): { readonly log: Log; readonly lines: string[]
   };
 }
 
-/** A cluster's key, with what it takes to enrol it and to sign tokens with it. */
+/** A cluster's key, with functions that enrol it and sign tokens with it. */
 export type Signer = {
   readonly kid: string;
   readonly publicKey: CryptoKey;
@@ -70,7 +73,10 @@ export type Signer = {
   sign(claims?: object, header?: { alg?: string; kid?: string | undefined }): Promise<string>;
 };
 
-/** Makes a key; tokens are as a cluster of this name makes them, but for the claims given (undefined leaves one out). */
+/**
+ * Makes a key that signs tokens as the cluster of this name does, with the given claims in place of its own; undefined
+ * leaves a claim out.
+ */
 export async function createSigner(cluster: string, algorithm: 'EdDSA' | 'ES256' = 'EdDSA'): Promise<Signer> {
   const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
   const kid = `${cluster}-${algorithm}`;
@@ -91,9 +97,9 @@ export async function createSigner(cluster: string, algorithm: 'EdDSA' | 'ES256'
   };
 }
 
-/** The enrolment of clusters, whose issuer is their name unless given, and of those in `callers`. */
+/** Enrols these clusters, with their name as the issuer by default, and the clusters in `callers`. */
 export async function enrol(signers: Readonly<Record<string, Signer>>, issuer?: string): Promise<Enrolment> {
-  const enrolled = Object.entries(signers).map(([name, { publicJwk }]): Enrolled => ({
+  const enrolled = Object.entries(signers).map(([name, { publicJwk }]): EnrolledCaller => ({
     caller: callers[name] ?? { role: 'controller', cluster: { ...clusters.a, name } },
     issuer: issuer ?? name,
     keys: [publicJwk as PublicKey],
@@ -102,27 +108,32 @@ export async function enrol(signers: Readonly<Record<string, Signer>>, issuer?: 
   return { ...ownKeys, trusted: new Map() };
 }
 
-/** What a gateway answered. */
+/** The status, headers and body of a gateway's answer. */
 export type Answer = {
   readonly status: number;
   readonly headers: Headers;
-  // The shape is what each test is about.
+  // Each test knows the shape that it expects.
   readonly body: Readonly<Record<string, unknown>>;
 };
 
-/** One gateway without its listener, with everything that tests look at. */
+/** A gateway without its listener, with all services that tests examine. */
 export type Gateway<B = Backend> = Services & {
   readonly engine: Engine;
-  /** That of its one pool, or of the first. */
+  /** The backend of its only or first pool. */
   readonly backend: B;
   readonly pools: Pools;
-  readonly turns: Turns;
+  readonly slices: Slices;
   readonly recovery: Recovery;
   readonly operations: Operations;
   readonly logLines: readonly string[];
-  /** Asks as cluster `a`, unless `as` names another of `callers`. */
+  /**
+   * Sends a request as cluster `a`, or as the one of `callers` that `as` names, and checks the answer against its
+   * documentation.
+   */
   ask(route: string, options?: AskOptions): Promise<Answer>;
-  /** Another gateway on the same store, with the same pool unless another is given. */
+  /** Sends a request as `ask` does, and returns the raw response. */
+  send(route: string, options?: AskOptions): Promise<Response>;
+  /** Makes another gateway on the same store, by default with the same pool. */
   replica(options?: GatewayOptions<B>): Promise<Gateway<B>>;
 };
 
@@ -131,37 +142,45 @@ export type AskOptions = {
   readonly as?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Aborted when the caller goes away. */
+  /** Aborted when the caller disconnects. */
   readonly signal?: AbortSignal;
 };
 
-/** `store`, as `--store` has it, is shared by gateways; `leaseMs` how long their claims hold. */
+/**
+ * The options of a gateway. `store` is a value of `--store` that gateways may share; `leaseMs` the lifetime of a claim.
+ */
 export type GatewayOptions<B = Backend> = {
-  /** The backend of its one pool, `main`; without it memory, with faults when a test wants them. */
+  /** The backend of its only pool, `main`; by default memory, with the faults that the test asks for. */
   readonly backend?: B;
-  /** Several pools by name, instead of `backend`. */
+  /** Pools by name, in place of `backend`. */
   readonly pools?: Readonly<Record<string, B>>;
   readonly store?: string;
-  /** Stands between the gateway and its store. */
+  /** Wraps the store's engine. */
   readonly wrapEngine?: (engine: Engine) => Engine;
   readonly leaseMs?: number;
-  /** What is called at each step of an operation. */
+  readonly patienceMs?: number;
+  /** A function that the gateway calls at each step of an operation. */
   readonly checkpoint?: (step: Step) => void;
   readonly publicDocs?: boolean;
   readonly keepDeletedMs?: number;
   readonly keepAuditMs?: number;
-  /** What signs attachments; absent: they are not signed. */
+  /** The signer of attachments; without it they are not signed. */
   readonly signDetached?: SignDetached;
 };
 
-/** The clusters a, b, and any, which accepts any node. */
+/**
+ * The default time that an operation waits for another one, in ms: short, so that ABORTED comes soon.
+ */
+const impatienceMs = 20;
+
+/** The clusters a, b (which takes shares of a), and any (which accepts any node). */
 export const clusters = {
   a: { name: 'a', acceptAnyNode: false, pools: undefined },
-  b: { name: 'b', acceptAnyNode: false, pools: undefined },
+  b: { name: 'b', acceptAnyNode: false, pools: undefined, sharesFrom: ['a'] },
   any: { name: 'any', acceptAnyNode: true, pools: undefined },
 } as const satisfies Record<string, Cluster>;
 
-/** Who asks a gateway, by the name that `ask` takes: the clusters, those who read, and an operator. */
+/** The callers of a gateway by the name that `ask` takes: the clusters, their readers, and an operator. */
 export const callers: Readonly<Record<string, Caller>> = {
   a: { role: 'controller', cluster: clusters.a },
   b: { role: 'controller', cluster: clusters.b },
@@ -174,7 +193,7 @@ export const callers: Readonly<Record<string, Caller>> = {
 
 /** Makes a gateway that ends with the test, with the clusters a, b, and any (which accepts any node). */
 export async function makeGateway<B extends Backend = FaultyBackend>(
-  t: TestContext,
+  t: CleanupScope,
   options: GatewayOptions<B> = {},
 ): Promise<Gateway<B>> {
   const backends = options.pools ?? { main: options.backend ?? createFaultyBackend(await openMemory()) };
@@ -186,13 +205,15 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
   t.after(() => engine.close());
   await migrate(engine);
   const { log, lines } = createMemoryLog();
-  const operations = createOperations({ engine, leaseMs: options.leaseMs, checkpoint: options.checkpoint });
-  const turns = createTurns();
+  const { patienceMs = impatienceMs, checkpoint } = options;
+  const operations = createOperations({ engine, leaseMs: options.leaseMs, patienceMs, checkpoint });
+  const slices = createSlices();
   const services = createServices({
     engine,
     pools,
     operations,
-    turns,
+    slices,
+    clusters: () => clusters,
     keepDeletedMs: options.keepDeletedMs ?? 0,
     signDetached: options.signDetached,
   });
@@ -203,7 +224,7 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
     pools,
     operations,
     recovery,
-    turns,
+    slices,
     ...services,
     clusters: () => clusters,
   });
@@ -213,7 +234,7 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
   const app = createApp({
     pools,
     ...services,
-    turns,
+    slices,
     admin,
     authenticate,
     version: '1.2.3',
@@ -221,26 +242,31 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
     publicDocs: options.publicDocs ?? false,
   });
   const backend = Object.values(backends)[0] as B;
+  const send: Gateway['send'] = async (route, { as = 'a', body, headers = {}, signal } = {}) => {
+    const [method = 'GET', path = '/'] = route.split(' ');
+    const token = await signers[as]?.sign();
+    return app.request(path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...headers },
+      ...(signal && { signal }),
+      ...(body !== undefined && { body: isSentAsItIs(body) ? body : JSON.stringify(body) }),
+      ...(body instanceof ReadableStream && { duplex: 'half' }),
+    });
+  };
   return {
     engine,
     backend,
     replica: (others = {}) => makeGateway(t, { ...options, backend, store, ...others }),
     pools,
-    turns,
+    slices,
     operations,
     ...services,
     recovery,
     logLines: lines,
-    async ask(route, { as = 'a', body, headers = {}, signal } = {}) {
+    send,
+    async ask(route, asked) {
       const [method = 'GET', path = '/'] = route.split(' ');
-      const token = await signers[as]?.sign();
-      const response = await app.request(path, {
-        method,
-        headers: { authorization: `Bearer ${token}`, ...headers },
-        ...(signal && { signal }),
-        ...(body !== undefined && { body: isSentAsItIs(body) ? body : JSON.stringify(body) }),
-        ...(body instanceof ReadableStream && { duplex: 'half' }),
-      });
+      const response = await send(route, asked);
       const text = await response.text();
       const value: unknown = text === '' ? undefined : JSON.parse(text);
       const { status } = response;
@@ -254,7 +280,10 @@ function isSentAsItIs(body: unknown): body is string | Blob | ReadableStream {
   return typeof body === 'string' || body instanceof Blob || body instanceof ReadableStream;
 }
 
-/** What operations answer is what their rows say: a status with its body, of what was asked for, or a problem of theirs. */
+/**
+ * Fails unless the answer is documented in its operation's row: the status with its body and the requested fields, or
+ * one of the operation's problems.
+ */
 function requireDocumented(
   method: string,
   path: string,
@@ -282,25 +311,25 @@ function requireDocumented(
   else schema?.parse(value);
 }
 
-/** Ends all claims in the store, as time does when those who hold them have died. */
+/** Expires all claims in the store, as time does when their holders have died. */
 export async function endClaims({ engine }: Pick<Gateway, 'engine'>): Promise<void> {
   await engine.transaction(sql => sql.run('update claims set until_ms = 0'));
 }
 
-/** A memory backend with nothing in it, with so many bytes, or so many in each of several topologies. */
+/** Opens an empty memory backend with this capacity in bytes, or with one for each of several topologies. */
 export async function openMemory(capacity: number | readonly Space[] = 2 ** 40): Promise<MemoryBackend> {
   return typeof capacity === 'number' ? openMemoryBackend({ capacity }) : openPlaced(capacity);
 }
 
-/** The usual way to use a volume. */
+/** The usual capability of a volume. */
 export const mounted: Capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' };
 
-/** What is asked of a new volume, with what a test wants otherwise. */
+/** Makes a request for a new volume, with the test's own members. */
 export function volumeSpec(name: string, spec: Partial<VolumeSpec> = {}): VolumeSpec {
   return { name, requiredBytes: 2 ** 20, capabilities: [mounted], ...spec };
 }
 
-/** The answer is a problem document with this status and code. */
+/** Fails unless the answer is a problem document with this status and code. */
 export function assertProblem({ status, headers, body }: Answer, expected: number, code: string): void {
   assert.equal(status, expected, JSON.stringify(body));
   assert.equal(headers.get('content-type'), 'application/problem+json');

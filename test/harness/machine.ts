@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 
-/** Why tests that mount cannot run here, or false when they can. */
+/** The reason why tests that mount are skipped here; false if they can run. */
 export const noRoot: string | false = process.getuid?.() === 0 ? false : 'mounting needs root';
 
-/** A test that mounts, which is skipped where it cannot. */
+/** Declares a test that mounts; it is skipped where mounting is impossible. */
 export function testAsRoot(title: string, work: (t: TestContext) => Promise<void>): void {
   void test(title, { skip: noRoot }, work);
 }
@@ -20,7 +20,7 @@ export function makeTemporaryDirectory(): string {
   return mkdtempSync(join(tmpdir(), 'fairlead-test-'));
 }
 
-/** A TCP port of loopback that nobody listens on. */
+/** Finds a TCP port of loopback without a listener. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -30,9 +30,9 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Removes a test's directory, after whatever a failed test left mounted below it or attached from it. */
+/** Removes a test's directory, after its mounts and loop devices that a failed test left. */
 export function removeTemporaryDirectory(dir: string): void {
-  // One that is in use goes with its last user, and one that holds a bound device node frees it.
+  // A loop device in use detaches with its last user; detaching one that holds a bound device node frees the node.
   detachLoopDevices(dir);
   for (const path of allMountsBelow(dir).toReversed()) execFileSync('umount', ['--lazy', '--', path]);
   detachLoopDevices(dir);
@@ -40,14 +40,14 @@ export function removeTemporaryDirectory(dir: string): void {
 }
 
 /**
- * Detaches the loop devices of a directory; those in use go with their last user. One that is to go so already is left to that:
- * another test's file may have its name at any moment.
+ * Detaches the loop devices of a directory; a device in use detaches with its last user. A device that is already
+ * marked so is left alone: its name may belong to another test's file at any moment.
  */
 export function detachLoopDevices(dir: string): void {
   for (const device of loopDevicesOf(dir)) {
     if (isGoing(device)) continue;
     const { status, stderr } = spawnSync('losetup', ['--detach', device], { encoding: 'utf8' });
-    // One that was only marked before may go meanwhile.
+    // A device that was only marked for detaching may disappear meanwhile.
     if (status !== 0 && loopDevicesOf(dir).includes(device)) throw new Error(stderr);
   }
 }
@@ -60,16 +60,19 @@ function isGoing(device: string): boolean {
   }
 }
 
-/** Where a file gets a loop device: it is called `at/name` there, and lies in `directory`. */
-export type Elsewhere = { readonly directory: string; readonly at: string; readonly name: string };
+/** A file in `directory`; inside the mount namespace its path is `at/name`. */
+export type IsolatedFile = { readonly directory: string; readonly at: string; readonly name: string };
 
-/** Sets up a loop device in a mount namespace of its own, which is there until `end` or the test's; the device stays. */
-export async function connectElsewhere(
+/**
+ * Sets up a loop device from inside a mount namespace of its own. The namespace lasts until `end` or the end of the
+ * test; the device stays.
+ */
+export async function connectInOwnMounts(
   t: Pick<TestContext, 'after'>,
-  { directory, at, name }: Elsewhere,
+  { directory, at, name }: IsolatedFile,
 ): Promise<{ readonly device: string; end(): Promise<void> }> {
   const script = 'mount --make-rprivate / && mount --bind "$0" "$1" && losetup --find --show "$1/$2" && cat';
-  const [unshare = '', ...apart] = apartFromOthers(directory);
+  const [unshare = '', ...apart] = inOwnMounts(directory);
   const child = spawn(unshare, [...apart, 'sh', '-c', script, directory, at, name], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -84,7 +87,10 @@ export async function connectElsewhere(
   return { device: line.toString().trim(), end };
 }
 
-/** Else the copies of other tests' mounts would keep their devices busy for as long as the mount namespace lives. */
+/**
+ * A script that unmounts other tests' mounts in a new namespace; the copies would keep their devices busy as long as
+ * the namespace lives.
+ */
 const forgetOthers = `
 own=$(echo "$0" | sed -E 's,(/fairlead-test-[^/]*).*,\\1,')
 others() {
@@ -97,24 +103,24 @@ exec "$@"`;
 const asMounted = ['--propagation', 'unchanged'];
 
 /**
- * The beginning of a command in a mount namespace of its own, with what the test has mounted whose directory `dir` is in; `how`
- * are what else `unshare` is told.
+ * The beginning of a command that runs in a mount namespace of its own, with the mounts of the test that `dir` belongs
+ * to. `how` are further arguments of `unshare`.
  */
-export function apartFromOthers(dir: string, how: readonly string[] = asMounted): readonly string[] {
+export function inOwnMounts(dir: string, how: readonly string[] = asMounted): readonly string[] {
   return ['unshare', '--mount', ...how, 'sh', '-c', forgetOthers, dir];
 }
 
-/** What tests themselves mounted, which no agent has to take away. */
+/** Mounts that tests made themselves and no agent has to remove. */
 const ground = new Set<string>();
 
-/** Makes a directory a mount of its own, of this propagation; it goes with the test's directory. */
+/** Bind-mounts a directory on itself with this propagation; the mount is removed with the test's directory. */
 export function bindToItself(path: string, propagation: 'private' | 'shared'): void {
   execFileSync('mount', ['--bind', path, path]);
   execFileSync('mount', [`--make-${propagation}`, path]);
   ground.add(path);
 }
 
-/** What is mounted at or below a directory, in the order of mounting, but for what `bindToItself` did. */
+/** Lists the mounts at or below a directory in mount order, except the mounts of `bindToItself`. */
 export function mountsBelow(dir: string): readonly string[] {
   return allMountsBelow(dir).filter(path => !ground.has(path));
 }
@@ -126,7 +132,7 @@ function allMountsBelow(dir: string): readonly string[] {
     .filter(path => path === dir || path.startsWith(`${dir}/`));
 }
 
-/** Loop devices whose file lies below a directory by its path, or in its `images` by its inode. */
+/** Lists the loop devices whose file is below a directory by its path, or in its `images` by its inode. */
 export function loopDevicesOf(dir: string): readonly string[] {
   const images = join(dir, 'images');
   const names = existsSync(images) ? readdirSync(images) : [];

@@ -7,6 +7,7 @@ import { protocols, toPublishContext, type AttachmentOf } from '../../src/api/at
 import type { Capability } from '../../src/api/storage.ts';
 import type { UnaryCall } from '../../src/csi/call.ts';
 import type { ExecResult } from '../../src/lib/exec.ts';
+import { silentLog } from '../../src/lib/log.ts';
 import type { Agent } from '../../node-agent/volumes/agent.ts';
 import type { Host } from '../../node-agent/host.ts';
 import { createNode } from '../../node-agent/node.ts';
@@ -23,39 +24,42 @@ import { stage, unstage, type StageRequest } from '../../node-agent/volumes/stag
 import { createFakeHost, type FakeHost } from '../fakes/host.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from './machine.ts';
 
-/** A machine to test on: the fake one, or this one below a directory that is cleaned up afterwards. */
+/** A machine to test on: the fake one, or this one, below a directory that is cleaned up afterwards. */
 export interface Bench {
   readonly host: Host;
-  /** Holds `state`, `stage`, `pods` and the images. */
+  /** The directory that holds `state`, `stage`, `pods` and the images. */
   readonly directory: string;
-  /** Makes a backing file, blank or holding a format, and returns its path. */
+  /** Makes a backing file, blank or with a format, and returns its path. */
   makeImage(name: string, image?: ImageOptions): string;
-  /** Gives a backing file another size, and leaves what is on it as it is. */
+  /** Changes a backing file's size and keeps its content. */
   resizeImage(path: string, sizeBytes: number): void;
-  /** Makes a second backing file with the same bytes, and returns its path. */
+  /** Copies a backing file and returns the copy's path. */
   copyImage(path: string): string;
 }
 
-/** `content` is `blank`, a filesystem's name, `garbage`, or `half` for what a killed mkfs left. */
+/**
+ * The size and content of an image. `content` is `blank`, a filesystem's name, `garbage`, or `half` for the remains of
+ * a killed mkfs.
+ */
 export type ImageOptions = { readonly sizeBytes?: number; readonly content?: string };
 
 export const MiB = 1024 * 1024;
-/** Large enough for every filesystem. */
+/** A size that every filesystem accepts. */
 export const defaultImageBytes = 320 * MiB;
 
-/** Why tests on the real machine cannot run here; undefined when they can. */
+/** The reason why tests on the real machine are skipped; undefined if they can run. */
 export const whyNoMachine: string | undefined =
   process.getuid?.() === 0 ? findMissing(['losetup', 'mkfs.ext4', 'blkid', 'cmp']) : 'needs root';
 
-/** The options of a test on the real machine, with the commands that it needs. */
+/** Makes the options of a test on the real machine that needs these commands. */
 export function real(...commands: readonly string[]): { readonly skip: string | false } {
   return { skip: whyNoMachine ?? findMissing(commands) ?? false };
 }
 
-/** As `real`, for a test that mounts filesystems of its own. */
+/** The options of a test on the real machine that mounts filesystems in user space. */
 export const realFuse = existsSync('/dev/fuse') ? real() : { skip: 'needs /dev/fuse' };
 
-/** The commands of a list that are not installed, as a reason to skip; undefined when all are. */
+/** Says which commands are not installed, as a reason to skip; undefined if all are. */
 export function findMissing(commands: readonly string[]): string | undefined {
   const missing = commands.filter(command => {
     try {
@@ -68,7 +72,7 @@ export function findMissing(commands: readonly string[]): string | undefined {
   return missing.length > 0 ? `needs ${missing.join(', ')}` : undefined;
 }
 
-/** A bench on the fake machine, with a way to reach into it. */
+/** Opens a bench on the fake machine; tests may change the machine's internals. */
 export function openFakeBench(): Bench & { readonly host: FakeHost } {
   const directory = '/bench';
   const host = createFakeHost(['stage', 'pods', 'state'].map(name => `${directory}/${name}`));
@@ -94,7 +98,7 @@ export function openFakeBench(): Bench & { readonly host: FakeHost } {
   };
 }
 
-/** A bench on this machine. */
+/** Opens a bench on this machine. */
 export function openRealBench(t: Pick<TestContext, 'after'>): Bench {
   const directory = realpathSync(makeTemporaryDirectory());
   t.after(() => removeTemporaryDirectory(directory));
@@ -105,7 +109,7 @@ export function openRealBench(t: Pick<TestContext, 'after'>): Bench {
     makeImage(name, { sizeBytes = defaultImageBytes, content = 'blank' } = {}) {
       const path = `${directory}/${name}`;
       const bytes = content === 'garbage' || content === 'half' ? 'neither zeros nor a format' : '';
-      // What is there may be mounted.
+      // The file may be mounted already, so it is never overwritten.
       writeFileSync(path, bytes, { flag: 'wx' });
       truncateSync(path, sizeBytes);
       if (!['blank', 'garbage', 'half'].includes(content)) execFileSync(`mkfs.${content}`, ['-q', path]);
@@ -119,10 +123,11 @@ export function openRealBench(t: Pick<TestContext, 'after'>): Bench {
   };
 }
 
-/** The agent as it is after a start on the bench's state directory. */
+/** Starts an agent on the bench's state directory. */
 export async function startAgent({ host, directory }: Bench): Promise<Agent> {
   return {
     host,
+    log: silentLog,
     records: await openRecords(`${directory}/state/volumes`, host),
     base: { named: directory, real: directory },
     trust: { protocols, roots: [directory, `${directory}-disk`], never: [] },
@@ -133,10 +138,17 @@ export async function startAgent({ host, directory }: Bench): Promise<Agent> {
   };
 }
 
-/** A request to stage and publish a volume that is an image. */
+/** Starts an agent after all records of the bench were lost. */
+export async function startWithoutRecords(bench: Bench): Promise<Agent> {
+  const directory = `${bench.directory}/state/volumes`;
+  for (const name of await bench.host.list(directory)) await bench.host.removeFile(`${directory}/${name}`);
+  return startAgent(bench);
+}
+
+/** A request to stage and publish a volume that is an image file. */
 export type LoopRequest = StageRequest & PublishRequest & { readonly attachment: AttachmentOf<'loop'> };
 
-/** A request to stage and publish the image as volume `c.v`, as a filesystem for one writer. */
+/** Makes a request to stage and publish the image as volume `c.v`, as a filesystem for one writer. */
 export function requestFor(bench: Bench, imagePath: string): LoopRequest {
   return {
     volumeId: 'c.v',
@@ -155,17 +167,17 @@ export function requestFor(bench: Bench, imagePath: string): LoopRequest {
   };
 }
 
-/** A block volume for one writer. */
+/** The capability of a block volume for one writer. */
 export const block = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } as const;
 
-/** What a volume of a test is, where it is not a blank ext4 volume for one writer. */
+/** The differences between a test's volume and a blank ext4 volume for one writer. */
 export type VolumeChange = {
   readonly image?: ImageOptions;
   readonly capability?: Partial<Capability>;
   readonly attachment?: Partial<AttachmentOf<'loop'>>;
 };
 
-/** An agent on a bench, and a request for volume `c.v` whose image is made there. */
+/** Starts an agent on a bench and makes a request for volume `c.v`, with an image on that bench. */
 export async function openVolume<B extends Bench>(
   bench: B,
   { image, capability, attachment }: VolumeChange = {},
@@ -179,7 +191,10 @@ export async function openVolume<B extends Bench>(
   return { bench, agent: await startAgent(bench), request };
 }
 
-/** The node service on a bench, for volume `c.v`: `ask` calls it, with changes to the request that fits every call. */
+/**
+ * Opens the node service on a bench for volume `c.v`. `ask` calls it with a request that fits every call, plus the
+ * given members.
+ */
 export async function openService(bench: Bench, change: VolumeChange = {}) {
   const { agent, request: volume } = await openVolume(bench, change);
   const segments: Record<string, string> = {};
@@ -200,13 +215,15 @@ export async function openService(bench: Bench, change: VolumeChange = {}) {
     secrets: {},
     volume_context: {},
   };
-  const call: UnaryCall = { deadlineMs: 0, requestId: 'r', signal: new AbortController().signal };
-  const ask = async (rpc: keyof typeof node, changed: object = {}): Promise<unknown> =>
-    node[rpc]?.({ ...request, ...changed } as never, call);
+  const { signal } = new AbortController();
+  const ask = async (rpc: keyof typeof node, changed: object = {}, timeoutMs = 60_000): Promise<unknown> => {
+    const call: UnaryCall = { deadlineMs: Date.now() + timeoutMs, requestId: 'r', signal };
+    return node[rpc]?.({ ...request, ...changed } as never, call);
+  };
   return { request, ask, segments, node };
 }
 
-/** The request for another volume on the same bench, with an image of its own. */
+/** Makes a request for another volume on the same bench, with an image of its own. */
 export function otherVolume(bench: Bench, request: LoopRequest, image?: ImageOptions): LoopRequest {
   return {
     ...request,
@@ -230,7 +247,10 @@ export async function takeDown(agent: Agent, request: Operations): Promise<void>
   await unstage(agent, request);
 }
 
-/** The agent on a machine where some commands are answered in place of the tools; undefined leaves one to its tool. */
+/**
+ * Returns the agent on a machine that answers some commands in place of the tools; undefined leaves a command to its
+ * tool.
+ */
 export function withCommands(
   agent: Agent,
   answer: (command: string, args: readonly string[]) => Partial<ExecResult> | undefined,
@@ -248,7 +268,7 @@ export function measure(agent: Agent, at: PathOfVolume): Promise<Usage> {
   return measureWith(agent, createReadings(agent), at);
 }
 
-/** Waits for a state, for as long as a busy machine may need. */
+/** Waits until the condition holds, long enough for a busy machine. */
 export async function until(holds: () => boolean): Promise<void> {
   const held = await poll(() => holds() || undefined, { everyMs: 50, timeoutMs: 120_000 });
   assert.ok(held, `it never came to ${holds}`);

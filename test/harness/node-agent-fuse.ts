@@ -5,14 +5,14 @@ import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-/** Filesystems that stop to answer when they are told so. */
+/** Filesystems that stop answering on command. */
 export interface HangingFuse {
   hang(): Promise<void>;
-  /** Kills what serves them: who waits gets an error, as does everybody from then on (ENOTCONN). */
+  /** Kills their server: pending and later calls fail with ENOTCONN. */
   end(): Promise<void>;
 }
 
-/** Covers targets with filesystems that name the images' loop devices as their source, and so pass for the volumes. */
+/** Covers the targets with filesystems whose source is the images' loop devices, so that they pass for the volumes. */
 export function mountFuse(
   t: Pick<TestContext, 'after'>,
   covers: readonly { readonly image: string; readonly target: string }[],
@@ -26,7 +26,7 @@ export function mountFuse(
   return serveFuse(t, pairs);
 }
 
-/** Mounts filesystems by a source and a path for each, one after the other. */
+/** Mounts a filesystem for each source and path, one after the other. */
 export async function serveFuse(
   t: Pick<TestContext, 'after'>,
   pairs: readonly string[],

@@ -7,17 +7,19 @@ import { openFakeBench, type Bench } from './node-agent-bench.ts';
 
 const common = { attachmentId: 'attachment-1', sizeBytes: 2 ** 20, readonly: false, mayFormat: true };
 
-/** How to reach a directory of the machine itself. */
+/** Makes an attachment of a directory on the machine itself. */
 export function toDirectory(path: string): AttachmentOf<'bind'> {
   return { protocol: 'bind', path, ...common };
 }
 
-/** How to reach a directory of an NFS server. */
+/** Makes an attachment of a directory on an NFS server. */
 export function toExport(path: string, server = 'nfs.test'): AttachmentOf<'nfs'> {
   return { protocol: 'nfs', server, path, ...common };
 }
 
-/** A fake machine with a disk mounted below the bench, and what makes volumes on it and on an NFS server. */
+/**
+ * Opens a fake machine with a disk mounted below the bench, and functions that make volumes on it and on an NFS server.
+ */
 export function openFakeShares() {
   const bench = openFakeBench();
   const { state } = bench.host;
@@ -48,7 +50,7 @@ export function openFakeShares() {
   };
 }
 
-/** Makes a directory on this machine and says how to reach it. */
+/** Makes a directory on this machine and returns its attachment. */
 export function makeDirectoryVolume({ directory }: Bench, name: string): AttachmentOf<'bind'> {
   mkdirSync(`${directory}/volumes/${name}`, { recursive: true });
   return toDirectory(`${directory}/volumes/${name}`);
@@ -57,7 +59,7 @@ export function makeDirectoryVolume({ directory }: Bench, name: string): Attachm
 /** A request to stage and publish a share. */
 export type ShareRequest = StageRequest & PublishRequest;
 
-/** A request to stage and publish a share as volume `c.v`, as one that many nodes write. */
+/** Makes a request to stage and publish a share as volume `c.v`, writable by many nodes. */
 export function shareRequest({ directory }: Bench, attachment: Attachment): ShareRequest {
   return {
     volumeId: 'c.v',
@@ -69,7 +71,7 @@ export function shareRequest({ directory }: Bench, attachment: Attachment): Shar
   };
 }
 
-/** The same share as another volume, at other paths, which one pod alone may write. */
+/** Changes a request to publish the same share as another volume, at other paths, for one writing pod. */
 export function asVolume(request: ShareRequest, name: string): ShareRequest {
   return {
     ...request,

@@ -3,7 +3,7 @@ import type { Backend, BackendPlugin } from '../../gateway/backend.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Opens a backend as a pool `test` whose entry in the configuration holds these settings. */
+/** Opens a backend as pool `test` with these settings in the pool's configuration. */
 export async function openPlugin<Settings extends z.ZodType>(
   plugin: BackendPlugin<Settings>,
   settings: z.input<Settings>,

@@ -8,16 +8,19 @@ import { after } from 'node:test';
 import { Client } from 'pg';
 import { poll } from '../../src/lib/concurrency.ts';
 
-/** Where the programs are, with a slash; undefined where there are none. Debian keeps each version apart; the newest is taken. */
+/**
+ * The path of PostgreSQL's programs, with a slash; undefined if they are not installed. Debian has a directory for each
+ * version; the newest is used.
+ */
 export const postgresPrograms = globSync('/usr/lib/postgresql/*/bin/postgres')
   .sort()
   .at(-1)
   ?.replace(/postgres$/, '');
-/** PostgreSQL does not run as root; this is Debian's user that owns nothing. */
+/** Debian's user id that owns no files, because PostgreSQL refuses to run as root. */
 const nobody = 65_534;
 const asRoot = process.getuid?.() === 0;
 
-/** Why tests of PostgreSQL cannot run here, or false when they can. */
+/** The reason why tests of PostgreSQL are skipped here; false if they can run. */
 export const noPostgres: string | false =
   postgresPrograms === undefined
     ? 'PostgreSQL is not installed'
@@ -25,34 +28,34 @@ export const noPostgres: string | false =
       ? false
       : 'setpriv is not installed';
 
-/** What a server is started with; it forgets nothing that it acknowledged when `isDurable`, also when the machine fails. */
+/** The options of a server. With `isDurable` it keeps every acknowledged commit even if the machine fails. */
 export type PostgresOptions = {
   readonly isDurable?: boolean;
   readonly collation?: string;
-  /** Where its programs are, with a slash; absent: Debian's. */
+  /** The path of its programs, with a slash; absent: Debian's. */
   readonly programs?: string | undefined;
 };
 
-/** A PostgreSQL server of its own, on a socket in its own directory. */
+/** A separate PostgreSQL server, with a socket in its own directory. */
 export type PostgresServer = {
   readonly directory: string;
-  /** Makes an empty database, and a file that holds the URL by which it is reached. */
+  /** Makes an empty database and a file with its URL; returns the file's path. */
   createDatabase(name?: string, options?: string): Promise<string>;
   /**
-   * The same with an empty schema, in a database that these share: a database of its own is a thousand files, which take
-   * longer to be made and removed than most tests.
+   * Makes an empty schema, in a database that all schemas share, and a file with its URL. Making and removing a
+   * database of its own, a thousand files, would take longer than most tests.
    */
   createSchema(): Promise<string>;
-  /** Asks a database by itself, `postgres` unless another is named. */
+  /** Queries a database over a connection of its own, by default `postgres`. */
   query(sql: string, database?: string): Promise<readonly Record<string, unknown>[]>;
-  /** Ends all its processes at once, as a crash of it would. */
+  /** Ends all its processes at once, as a crash would. */
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** Ends it and removes all of it. */
+  /** Ends the server and removes its files. */
   end(): Promise<void>;
 };
 
-/** Starts a server; whoever starts it ends it. */
+/** Starts a server; the caller has to end it. */
 export async function startPostgres({
   isDurable = false,
   collation = 'C',
@@ -147,14 +150,19 @@ export async function startPostgres({
   };
 }
 
-/** The server of a test file: it starts with the first that asks, and ends after the file's last test. */
+/**
+ * Returns a function that starts the test file's server at the first call; the server ends after the file's last test.
+ */
 export function sharePostgres(options?: PostgresOptions): () => Promise<PostgresServer> {
   let server: Promise<PostgresServer> | undefined;
   after(async () => (await server)?.end());
   return () => (server ??= startPostgres(options));
 }
 
-/** The command as nobody, where this is root; it ends with this process, however that ends. */
+/**
+ * Returns a command that runs unprivileged if this process is root, and that ends with this process even if it is
+ * killed.
+ */
 export function unprivileged(command: readonly string[]): readonly string[] {
   const user = asRoot ? [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'] : [];
   return ['setpriv', ...user, '--pdeathsig=SIGQUIT', '--', ...command];

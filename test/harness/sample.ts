@@ -1,14 +1,14 @@
 import { createHash, randomInt } from 'node:crypto';
 
-/** Whether loops and models run at their full length: `npm run test:full`, or TEST_FULL=1. */
+/** True if loops and models run at full length: `npm run test:full`, or TEST_FULL=1. */
 export const isFull = process.env['TEST_FULL'] === '1';
 
-/** What all choices of a run come from: TEST_SEED, which `npm test` prints; another each time where it is not set. */
+/** The seed of all choices of a run: TEST_SEED, which `npm test` prints; without it a random one. */
 export const seed = readSeed();
 
 /**
- * So many members of a list, in their order, chosen by the run's seed and a name that no other choice of the file has; the
- * whole list at full length. The same seed chooses the same.
+ * Chooses `count` members of a list, in list order, by the run's seed and a name that is unique in the file; at full
+ * length returns the whole list. The same seed gives the same choice.
  */
 export function sample<T>(name: string, list: readonly T[], count: number): readonly T[] {
   if (isFull) return list;

@@ -16,7 +16,7 @@ export type ServedGateway = {
   readonly signers: Readonly<Record<'a' | 'b' | 'operators', Signer>>;
 };
 
-/** Starts one that ends with the test. `entry` is what stands in a's entry of the configuration beside its keys. */
+/** Starts a gateway that ends with the test. `entry` is added to cluster a's entry in the configuration. */
 export async function serveGateway(t: TestContext, entry: object = {}): Promise<ServedGateway> {
   const directory = temporaryDirectory(t);
   const at = (name: string): string => join(directory, name);
@@ -28,7 +28,7 @@ export async function serveGateway(t: TestContext, entry: object = {}): Promise<
   writeFileSync(at('gateway.yaml'), JSON.stringify(file));
   const store = at('store.sqlite');
   const flags = ['--config', at('gateway.yaml'), '--store', store, '--listen', '127.0.0.1:0'];
-  const { values } = readSettings(gatewaySettings, { argv: [...flags, '--public-docs', 'true'], env: {} });
+  const { values } = readSettings(gatewaySettings, { argv: [...flags, '--public-docs'], env: {} });
   assert.ok(values);
   const running = await startGateway(values, silentLog);
   t.after(() => running.close());

@@ -6,32 +6,32 @@ import type { Segments } from '../../src/api/topology.ts';
 import { startChild, type Child } from '../../src/dev/children.ts';
 import { devCluster, enroll, fetchKeys, registerNodes, rootsOf } from '../../src/dev/dev.ts';
 
-/** One gateway with one pool, one controller, and the agents of several nodes, each a process of its own. */
+/** A gateway with one pool, a controller, and the agents of several nodes, each a process. */
 export type Trio = {
   /** The controller's endpoint. */
   readonly controller: string;
   readonly nodes: readonly TrioNode[];
 };
 
-/** A node: its id, its endpoint, and the directory below which its volumes are staged and published. */
+/** A node: its id, its endpoint, and the directory of its staged and published volumes. */
 export type TrioNode = { readonly nodeId: string; readonly endpoint: string; readonly directory: string };
 
-/** Where everything is kept, what the pool is, and what the nodes and plugins say of themselves. */
+/** The directory of all files, the pool, and the properties of nodes and plug-ins. */
 export type TrioOptions = {
   readonly dir: string;
   readonly pool?: Readonly<Record<string, unknown>>;
-  /** Starts a storage instead of the gateway, which knows the controller by these public keys; its address. */
+  /** Starts a storage in place of the gateway and returns its address. The file has the controller's public keys. */
   readonly storage?: (keysFile: string) => Promise<string>;
   readonly nodeNames: readonly string[];
-  /** Where the pool's files are on the nodes, when it is not the pool that says so. */
+  /** The directory of the pool's files on the nodes, if the pool does not say it. */
   readonly localRoot?: string;
-  /** Where all nodes are; absent: nowhere in particular. */
+  /** The topology of all nodes; absent: none. */
   readonly topology?: Segments;
-  /** The plugin capabilities that depend on the pool. */
+  /** The plug-in capabilities that depend on the pool. */
   readonly advertised?: readonly string[];
 };
 
-/** Starts all of them and makes the nodes known; they end with the test. */
+/** Starts all processes and registers the nodes; they end with the test. */
 export async function startTrio(t: TestContext, options: TrioOptions): Promise<Trio> {
   const { dir, pool = {}, storage, nodeNames, localRoot = '', topology = {}, advertised = [] } = options;
   const children: Child[] = [];

@@ -16,14 +16,14 @@ import { measureTimes } from './scenarios/figures.ts';
 import { guideScenarios } from './scenarios/guide.ts';
 import { requireGone, untilNothingIsLeft } from './scenarios/leftovers.ts';
 import { limitScenarios } from './scenarios/limits.ts';
-import { loadScenarios } from './scenarios/load.ts';
+import { crowdScenarios, loadScenarios } from './scenarios/load.ts';
 import { memoryOf } from './scenarios/memory.ts';
 import { nodeScenarios } from './scenarios/nodes.ts';
 import { placementScenarios } from './scenarios/placement.ts';
 import { volumeScenarios } from './scenarios/volumes.ts';
 import type { Scenarios } from './scenarios/workspace.ts';
 
-/** How many scenarios run at a time. */
+/** The number of scenarios that run at a time. */
 const concurrency = 6;
 const skip = whyNoCluster();
 
@@ -65,8 +65,10 @@ describe('Fairlead on Kubernetes', { skip }, () => {
   const noLoad = !isFull && 'minutes for the machine alone: npm run test:kubernetes -- --full --only 200';
   describe('under load', { skip: noLoad }, () => testAll(loadScenarios));
 
+  testAll(crowdScenarios);
+
   describe('side by side', { concurrency }, () => {
-    // The longest first.
+    // The longest scenarios start first.
     testAll(guideScenarios);
     testAll(statefulSetScenarios);
     testAll(limitScenarios);

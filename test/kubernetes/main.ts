@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { whyNoCluster } from './build/main.ts';
 import { install, openInstallationSite } from './installation/installation.ts';
 
-/** Runs the clusters of the tests with Fairlead in them, until it is interrupted. */
+/** Runs the test clusters with Fairlead until it is interrupted. */
 async function main(): Promise<void> {
   const reason = whyNoCluster();
   if (reason !== false) throw new Error(reason);

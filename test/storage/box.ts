@@ -5,7 +5,10 @@ import type { Servant } from '../vm/fleet/fleet.ts';
 import { startServant } from '../vm/fleet/process.ts';
 import type { Ceph } from './ceph.ts';
 
-/** Starts a gateway beside the cluster, as a process that ends with the test, and names the directory where it keeps what it has. */
+/**
+ * Starts a gateway in the cluster's network, as a process that ends with the test, and names the directory of its
+ * files.
+ */
 export async function startBox(
   t: TestContext,
   { inside, env }: Ceph,

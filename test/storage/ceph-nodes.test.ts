@@ -11,31 +11,29 @@ const pool = 'ceph';
 const MiB = 2 ** 20;
 const skip = whyNoCeph() || (whyNoMachine() ?? false);
 
-test('two nodes on machines of their own use the images and shares of a Ceph cluster', { skip }, async t => {
+test('two nodes on separate machines use the images and shares of a Ceph cluster', { skip }, async t => {
   const stage = await open(t, await startCeph(t));
-  await t.test('of a node that writes and is shut out nothing lands after the answer', () =>
-    cutOff(stage, { pool }),
-  );
-  await t.test('nor of one that stood still meanwhile, and goes on', () =>
+  await t.test('no write of a node that is shut out lands after the answer', () => cutOff(stage, { pool }));
+  await t.test('no write lands of a node that was paused meanwhile and then continues', () =>
     cutOff(stage, { pool, isPaused: true }),
   );
-  await t.test('what one node wrote, the other reads, and a snapshot taken meanwhile is restored', () =>
+  await t.test('the other node reads the data of the first, and a snapshot taken meanwhile is restored', () =>
     moveBetweenNodes(stage, pool),
   );
   await t.test('the key of an attachment is in no file or argument of its node', () => hide(stage));
   await t.test('thirty cycles leave no user, key, watcher or device', () => cycle(stage));
-  await t.test('two nodes share a filesystem, whose snapshot is restored', () =>
+  await t.test('two nodes share a filesystem, and its snapshot is restored', () =>
     shareBetweenNodes(stage, 'files'),
   );
   await t.test('the keys of a share are in no file, argument or log of its nodes', () => hideKeys(stage));
-  await t.test('of a node that writes to a share and is shut out nothing lands after the answer', () =>
+  await t.test('no write to a share lands after the answer when its node is shut out', () =>
     cutOffShare(stage),
   );
-  await t.test('a node that may only read a share writes nothing', () => refuseWriting(stage));
-  await t.test('once all is deleted nothing is left', () => clear(stage));
+  await t.test('a node with read-only access to a share writes nothing', () => refuseWriting(stage));
+  await t.test('nothing is left once everything is deleted', () => clear(stage));
 });
 
-/** A cluster, a gateway beside it, and two nodes that reach its network and have nothing of it. */
+/** Opens a cluster, a gateway beside it, and two nodes that share only its network. */
 async function open(t: TestContext, ceph: Ceph): Promise<Stage> {
   const fleet = openFleet(t, 0);
   const [{ box }, one, two] = await Promise.all([
@@ -72,7 +70,7 @@ async function clear({ box }: Stage): Promise<void> {
   await box.ask('requireNothingLeft');
 }
 
-/** Both nodes use volumes at the same time. */
+/** Uses volumes on both nodes at the same time. */
 async function cycle({ box, nodes, ids }: Stage): Promise<void> {
   const use = async (node: Servant, index: number): Promise<void> => {
     for (let count = 0; count < 15; count++) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { buildTools, whatIsMissing } from '../conformance/go.ts';
+import { buildTools, whyNotBuildable } from '../conformance/go.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 import { runInMachine } from '../vm/guests.ts';
 import { whyNoMachine } from '../vm/packages.ts';
@@ -8,9 +8,9 @@ import { startBox } from './box.ts';
 import { startCeph, whyNoCeph } from './ceph.ts';
 
 const tools = join(import.meta.dirname, '../conformance');
-const skip = whyNoCeph() || (whyNoMachine() ?? whatIsMissing(tools) ?? false);
+const skip = whyNoCeph() || (whyNoMachine() ?? whyNotBuildable(tools) ?? false);
 
-test('csi-sanity looks at images of Ceph, from a node that maps them', { skip }, async t => {
+test('csi-sanity finds no failure with images of Ceph on a node that maps them', { skip }, async t => {
   const ceph = await startCeph(t);
   const directory = makeTemporaryDirectory();
   t.after(() => removeTemporaryDirectory(directory));

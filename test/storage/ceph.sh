@@ -1,6 +1,5 @@
 #!/bin/sh
-# Ceph on one machine, in the namespaces that it is started in, and a qemu-storage-daemon that exports its images:
-# ceph.sh DIRECTORY PACKAGES. Says "ready" on standard output, and runs until it is killed.
+# Ceph on one machine, in the namespaces that it is started in: ceph.sh DIRECTORY PACKAGES. Says "ready" on standard output, and runs until it is killed.
 set -eu
 dir=$1
 mount -t overlay overlay -o "ro,lowerdir=$2/usr:/usr" /usr
@@ -17,7 +16,7 @@ export CEPH_CONF="$dir/ceph.conf" HOME="$dir"
 fsid=$(cat /proc/sys/kernel/random/uuid)
 osd=$(cat /proc/sys/kernel/random/uuid)
 
-# Nobody else reaches the network of these namespaces. Whatever keeps a copy or a margin does without.
+# Only the tests reach the network of these namespaces. Copies and reserves are turned off.
 cat >ceph.conf <<END
 [global]
 fsid = $fsid
@@ -26,7 +25,7 @@ mon host = v1:192.168.78.1:6789
 public network = 192.168.78.0/24
 keyring = $dir/keyring
 auth allow insecure global id reclaim = false
-mgr initial modules = dashboard
+mgr initial modules =
 run dir = $dir
 admin socket =
 crash dir = $dir
@@ -49,7 +48,7 @@ paxos min wait = 0.01
 mgr data = $dir
 [mds]
 mds data = $dir
-# What is told to it is read where its socket is served.
+# Its commands are read from its socket.
 admin socket = $dir/mds.asok
 mds cache memory limit = 67108864
 [osd]
@@ -84,8 +83,6 @@ ceph-mon --foreground --id a >mon.out 2>&1 &
 until_done ceph --connect-timeout 5 osd new "$osd" 0
 ceph-osd --mkfs --id 0 --osd-uuid "$osd" >osd.out 2>&1
 ceph-osd --foreground --id 0 >>osd.out 2>&1 &
-ceph config set --force mgr mgr/dashboard/ssl false >&2
-ceph config set --force mgr mgr/dashboard/server_addr 127.0.0.1 >&2
 ceph-mgr --foreground --id a >mgr.out 2>&1 &
 ceph osd pool create rbd 8 >&2
 ceph osd pool application enable rbd rbd >&2
@@ -93,13 +90,6 @@ ceph osd pool create files.meta 8 >&2
 ceph osd pool create files.data 8 >&2
 ceph fs new files files.meta files.data >&2
 ceph-mds --foreground --id a >mds.out 2>&1 &
-echo secret-of-the-test >password
-until_done ceph dashboard ac-user-create --force-password -i password fairlead block-manager
-# Port 8080 is listened at.
-until_done grep -q ':1F90 .* 0A ' /proc/net/tcp
-qemu-storage-daemon --chardev "socket,id=qmp,path=$dir/qmp.sock,server=on,wait=off" --monitor chardev=qmp \
-  --nbd-server addr.type=inet,addr.host=127.0.0.1,addr.port=10809 >qsd.out 2>&1 &
-until_done test -S qmp.sock
 until_done sh -c 'ceph mds stat | grep -q :active'
 echo ready
 wait

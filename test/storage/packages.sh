@@ -1,5 +1,5 @@
 #!/bin/sh
-# Unpacks the storage systems that tests use, and what exports their volumes, below .cache/.
+# Unpacks the storage systems that tests use, and what reads and writes their volumes, below .cache/.
 set -eu
 cd "$(dirname "$0")/../.."
 . test/unpack-packages.sh
@@ -13,5 +13,5 @@ finish() {
   /usr/bin/python3 -m compileall -q "$1/usr/share/ceph" "$1/usr/lib/python3" || true
 }
 
-unpack storage ceph-mon ceph-mgr ceph-mgr-modules-core ceph-mgr-dashboard ceph-osd ceph-mds ceph-fuse ceph-common \
-  qemu-system-common qemu-utils qemu-block-extra
+unpack storage ceph-mon ceph-mgr ceph-mgr-modules-core ceph-osd ceph-mds ceph-fuse ceph-common \
+  qemu-utils qemu-block-extra

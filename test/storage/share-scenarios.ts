@@ -7,7 +7,10 @@ const MiB = 2 ** 20;
 const capability = { accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' };
 const name = 'shared';
 
-/** Both nodes have one share at once: each reads what the other wrote, what the quota does not allow is refused, a snapshot is restored. */
+/**
+ * Mounts one share on both nodes: each reads the other's data, writes beyond the quota are refused, and a snapshot is
+ * restored.
+ */
 export async function shareBetweenNodes(stage: Stage, pool: string): Promise<void> {
   const { box, nodes, ids } = stage;
   const [one, two] = nodes;
@@ -30,7 +33,7 @@ export async function shareBetweenNodes(stage: Stage, pool: string): Promise<voi
   await takeAway(box, two, { name: restored, nodeId: ids[1] });
 }
 
-/** The keys are in no file, argument or log of their nodes; both have the share. */
+/** Fails if a key is in a file, an argument or a log of its node while both nodes have the share. */
 export async function hideKeys({ box, nodes }: Stage): Promise<void> {
   const keys = await box.ask<readonly string[]>('secrets');
   assert.equal(keys.length, nodes.length);
@@ -41,14 +44,14 @@ export async function hideKeys({ box, nodes }: Stage): Promise<void> {
     }
 }
 
-/** Detaches a node that writes to a share without pause; the other has it, and sees no more of what it writes. */
+/** Detaches a node that writes to a share without pause; the other node has the share and sees no further writes. */
 export async function cutOffShare({ box, nodes: [one, two], ids }: Stage): Promise<void> {
   await one.ask('writeFile', name);
-  await until(async () => (await one.ask<Written>('written', name)).written > 10);
+  await until(async () => (await one.ask<WriteProgress>('written', name)).written > 10);
   await box.ask('detach', name, ids[0]);
   const before = await read(two, 'lines');
   assert.ok(before.split('\n').length > 10);
-  await until(async () => (await one.ask<Written>('written', name)).fault !== '');
+  await until(async () => (await one.ask<WriteProgress>('written', name)).fault !== '');
   await one.ask('takeDown', name);
   assert.equal(await read(two, 'lines'), before);
   await takeAway(box, two, { name, nodeId: ids[1] });
@@ -56,9 +59,9 @@ export async function cutOffShare({ box, nodes: [one, two], ids }: Stage): Promi
   assert.equal(await read(two, 'lines'), before);
 }
 
-type Written = { readonly written: number; readonly fault: string };
+type WriteProgress = { readonly written: number; readonly fault: string };
 
-/** A node that may only read does not write, also not as root of its machine. */
+/** Fails if a node with read-only access can write, even as root of its machine. */
 export async function refuseWriting({ box, nodes: [one, two], ids }: Stage): Promise<void> {
   await bringUp(box, one, { name, nodeId: ids[0], use: 'share to read' });
   assert.equal(await read(one, 'first'), 'later\n');
@@ -86,7 +89,7 @@ async function takeAway(box: Servant, node: Servant, { name: volume, nodeId }: U
   await box.ask('detach', volume, nodeId);
 }
 
-/** The bytes are durable when it returns. */
+/** Writes a file; its data is durable when this returns. */
 async function write(node: MachineServant, file: string, text: string): Promise<void> {
   const path = await node.ask<string>('pathOf', name);
   await node.ask('run', 'sh', ['-ec', 'echo "$2" >"$0/$1"; sync "$0/$1"', path, file, text]);
@@ -96,7 +99,7 @@ async function read(node: MachineServant, file: string, volume = name): Promise<
   return node.ask<string>('run', 'cat', [`${await node.ask<string>('pathOf', volume)}/${file}`]);
 }
 
-/** Writes until the quota is met, of which a client learns when it has written some more. */
+/** Writes until the quota is reached; a client learns of that with a delay. */
 async function fill(node: MachineServant): Promise<void> {
   const path = await node.ask<string>('pathOf', name);
   const line = 'dd if=/dev/zero of="$0/large" bs=1M count=4 oflag=append conv=notrunc,fsync 2>&1 || true';

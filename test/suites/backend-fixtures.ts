@@ -12,18 +12,19 @@ import {
   type Snapshots,
   type VolumeSource,
 } from '../../gateway/backend.ts';
+import { chooseSize } from '../../gateway/volumes/size.ts';
 import { poll } from '../../src/lib/concurrency.ts';
 import { isProblem } from '../harness/gateway-problems.ts';
 
 const mebibyte = 2 ** 20;
 
-/** Reads and writes what volumes hold, as a node would, with nothing attached. */
+/** Reads and writes the data of volumes, as a node would, without an attachment. */
 export interface Content {
   write(volumeId: string, offset: number, bytes: Uint8Array): void;
   read(volumeId: string, offset: number, length: number): Uint8Array;
 }
 
-/** What volumes hold, where each is a file. */
+/** Makes the content of volumes that are files. */
 export function contentOf(pathOf: (volumeId: string) => string): Content {
   return {
     write(volumeId, offset, bytes) {
@@ -41,40 +42,67 @@ export function contentOf(pathOf: (volumeId: string) => string): Content {
   };
 }
 
-/** A backend that holds nothing, and what it takes to look into it. */
+/** A new, empty backend, and the access to its volumes' data. */
 export type Opened = {
   readonly backend: Backend;
   readonly content: Content;
-  /** Mutable parameters that can be applied to any volume. */
+  /** Mutable parameters that apply to any volume. */
   readonly mutableParameters?: Readonly<Record<string, string>>;
-  /** Volumes of one id and different nonces are different volumes, and can all be there. Otherwise the first is. */
+  /** True if volumes of one id with different nonces can exist side by side. Otherwise the first one keeps the id. */
   readonly coexist?: boolean;
 };
 
-/** Opens a backend; what it needs is removed when the test ends. */
+/** Opens a backend; its resources are removed when the test ends. */
 export type OpenBackend = (t: TestContext) => Promise<Opened>;
 
-/** What a test needs a backend to offer: a member, groups of snapshots, or a source of volumes. */
+/** A feature of the backend that a test needs: a member, groups of snapshots, or a source of volumes. */
 type Need = keyof Backend | 'groups' | VolumeSource['kind'];
 
-/** A backend that offers what a test needs. */
+/** A backend with the features that a test needs; its volumes get sizes as the gateway chooses them. */
 export type Offered = Opened & {
+  /**
+   * The size of the smallest volume in these tests, in bytes: a mebibyte, or more if the backend has no smaller size.
+   */
+  readonly unitBytes: number;
   readonly backend: Required<Omit<Backend, 'snapshots'>> & { readonly snapshots: Required<Snapshots> };
 };
 
-/** Declares a test of a backend; it is skipped where the backend does not offer what it needs. */
+/** Declares a test of a backend; it is skipped if the backend lacks a feature that the test needs. */
 export type Check = (title: string, needs: readonly Need[], work: (opened: Offered) => Promise<void>) => void;
 
-/** Declares tests of the backends that are opened. */
+/** Declares tests of the opened backends. */
 export function createCheck(open: OpenBackend): Check {
   return (title, needs, work) => {
     test(title, async t => {
       const opened = await open(t);
       const missing = needs.find(need => !isOffered(opened.backend, need));
-      if (missing === undefined) return work(opened as Offered);
+      if (missing === undefined)
+        return work({
+          ...opened,
+          backend: choosingSizes(opened.backend),
+          unitBytes: sizeFor(opened.backend, mebibyte),
+        } as Offered);
       t.skip(`backend "${opened.backend.name}" does not offer: ${missing}`);
     });
   };
+}
+
+/** Returns the size that the gateway chooses where this many bytes are required. */
+function sizeFor({ sizes }: Backend, requiredBytes: number): number {
+  return sizes ? chooseSize({ requiredBytes, limitBytes: 0 }, sizes) : requiredBytes;
+}
+
+/** Returns the backend with a `create` that requests a size that the backend can make, as the gateway does. */
+function choosingSizes(backend: Backend): Backend {
+  const create: Backend['create'] = async volume =>
+    backend.create({ ...volume, requiredBytes: sizeFor(backend, volume.requiredBytes) });
+  return new Proxy(backend, {
+    get(target, member) {
+      if (member === 'create') return create;
+      const value: unknown = Reflect.get(target, member);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
 }
 
 function isOffered(backend: Backend, need: Need): boolean {
@@ -83,7 +111,7 @@ function isOffered(backend: Backend, need: Need): boolean {
   return backend[need] !== undefined;
 }
 
-/** A volume to make, of one mebibyte when nothing else is said. */
+/** Makes a request for a volume, by default of one mebibyte. */
 export function newVolume(volume: Partial<NewVolume> = {}): NewVolume {
   return {
     id: 'a.volume',
@@ -96,7 +124,7 @@ export function newVolume(volume: Partial<NewVolume> = {}): NewVolume {
   };
 }
 
-/** Makes a volume, of one mebibyte or as large as its source when nothing else is said. */
+/** Creates a volume, by default of one mebibyte, or as large as its source. */
 export async function makeVolume(backend: Backend, volume: Partial<NewVolume> = {}): Promise<KnownVolume> {
   const { source } = volume;
   const origin = source?.kind === 'volume' ? source.volume : source?.snapshot;
@@ -105,7 +133,7 @@ export async function makeVolume(backend: Backend, volume: Partial<NewVolume> = 
   return { id: wanted.id, nonce: wanted.nonce, sizeBytes, parameters: wanted.parameters };
 }
 
-/** The volume as a source, or a snapshot of it. */
+/** Makes the volume, or a snapshot of it, into a source. */
 export async function sourceOf(
   backend: Backend,
   kind: VolumeSource['kind'],
@@ -115,12 +143,12 @@ export async function sourceOf(
   return { kind, snapshot: await takeSnapshot(backend, newSnapshot('a.snapshot', volume)) };
 }
 
-/** A snapshot to take. */
+/** Makes a request for a snapshot. */
 export function newSnapshot(id: string, volume: KnownVolume, attachedForWriting = false): NewSnapshot {
   return { id, nonce: 'own', volume, attachedForWriting, parameters: {} };
 }
 
-/** The members of a group to take, one of each volume. */
+/** Makes requests for a group: one snapshot of each volume. */
 export function newGroup(volumes: readonly KnownVolume[]): readonly NewSnapshot[] {
   const id = 'a.group';
   return volumes.map((volume, member) => ({
@@ -133,7 +161,7 @@ export function newGroup(volumes: readonly KnownVolume[]): readonly NewSnapshot[
   }));
 }
 
-/** Fails unless what is made with another nonce is refused, or is another one, which is deleted again. */
+/** Fails unless creating with another nonce is refused or makes another volume or snapshot, which is deleted again. */
 export async function assertAnother(
   { coexist }: Opened,
   create: () => Promise<unknown>,
@@ -144,7 +172,7 @@ export async function assertAnother(
   await remove();
 }
 
-/** Takes a snapshot, and asks again until it is ready. It is returned as backends are given it. */
+/** Takes a snapshot, repeats the request until it is ready, and returns it as the gateway passes it to backends. */
 export async function takeSnapshot(
   { snapshots }: Backend,
   snapshot: NewSnapshot,
@@ -158,12 +186,12 @@ export async function takeSnapshot(
   return { id: snapshot.id, nonce: snapshot.nonce, volumeId: snapshot.volume.id, ...made };
 }
 
-/** All ids that are listed, in order. */
+/** Lists all ids in order. */
 export async function idsOf({ list }: Pick<Backend, 'list'>): Promise<readonly string[]> {
   return list ? (await Array.fromAsync(list())).sort() : [];
 }
 
-/** Fails unless the volume holds the text. */
+/** Fails unless the volume has this text at this offset. */
 export function assertHolds(content: Content, ...at: readonly [string, number, string]): void {
   const [volumeId, offset, text] = at;
   const bytes = content.read(volumeId, offset, text.length);

@@ -10,24 +10,27 @@ import {
   type Check,
 } from './backend-fixtures.ts';
 
-const mebibyte = 2 ** 20;
-const never = { id: 'a.never', sizeBytes: mebibyte, parameters: {} };
+const never = { id: 'a.never', sizeBytes: 2 ** 20, parameters: {} };
 
-/** Everything that a backend with snapshots, or groups of them, must do. */
+/** Tests the contract of snapshots and of groups of them. */
 export function testSnapshots(check: Check): void {
-  check('a snapshot is taken once, whatever its volume becomes', ['snapshots', 'expand'], async opened => {
-    const { backend } = opened;
-    const volume = await makeVolume(backend);
-    const beforeMs = Date.now();
-    const first = await takeSnapshot(backend, newSnapshot('a.snapshot', volume));
-    assert.equal(first.sizeBytes, volume.sizeBytes);
-    assert.ok(first.createdAtMs >= beforeMs - 2_000 && first.createdAtMs <= Date.now() + 2_000);
-    await backend.expand(volume, { requiredBytes: 2 * volume.sizeBytes, limitBytes: 0 });
-    assert.deepEqual(await takeSnapshot(backend, newSnapshot('a.snapshot', volume)), first);
-    assert.deepEqual(await idsOf(backend.snapshots), ['a.snapshot']);
-    for (const id of ['a.snapshot', 'a.snapshot', 'a.never']) await backend.snapshots.delete({ id });
-    assert.deepEqual(await idsOf(backend.snapshots), []);
-  });
+  check(
+    'a snapshot is taken once, and stays as it is when its volume changes',
+    ['snapshots', 'expand'],
+    async opened => {
+      const { backend } = opened;
+      const volume = await makeVolume(backend);
+      const beforeMs = Date.now();
+      const first = await takeSnapshot(backend, newSnapshot('a.snapshot', volume));
+      assert.equal(first.sizeBytes, volume.sizeBytes);
+      assert.ok(first.createdAtMs >= beforeMs - 2_000 && first.createdAtMs <= Date.now() + 2_000);
+      await backend.expand(volume, { requiredBytes: 2 * volume.sizeBytes, limitBytes: 0 });
+      assert.deepEqual(await takeSnapshot(backend, newSnapshot('a.snapshot', volume)), first);
+      assert.deepEqual(await idsOf(backend.snapshots), ['a.snapshot']);
+      for (const id of ['a.snapshot', 'a.snapshot', 'a.never']) await backend.snapshots.delete({ id });
+      assert.deepEqual(await idsOf(backend.snapshots), []);
+    },
+  );
 
   check('a snapshot holds its bytes, also after its volume is deleted', ['snapshot'], async opened => {
     const { backend, content } = opened;
@@ -64,15 +67,15 @@ export function testSnapshots(check: Check): void {
   });
 }
 
-/** Everything that a backend that lists changed blocks must do. */
+/** Tests the contract of changed blocks. */
 export function testChanges(check: Check): void {
   check('allocated blocks cover all that was written, from any offset', ['changes'], async opened => {
-    const { backend, content } = opened;
-    const volume = await makeVolume(backend, { requiredBytes: 4 * mebibyte });
-    const written = [0, mebibyte, 3 * mebibyte];
+    const { backend, content, unitBytes } = opened;
+    const volume = await makeVolume(backend, { requiredBytes: 4 * unitBytes });
+    const written = [0, unitBytes, 3 * unitBytes];
     for (const offset of written) content.write(volume.id, offset, Buffer.from('data'));
     const snapshot = await takeSnapshot(backend, newSnapshot('a.snapshot', volume));
-    for (const fromOffset of [0, 1, mebibyte, 2 * mebibyte + 1, 4 * mebibyte]) {
+    for (const fromOffset of [0, 1, unitBytes, 2 * unitBytes + 1, 4 * unitBytes]) {
       const extents = await Array.fromAsync(backend.changes.allocated(snapshot, fromOffset));
       assertOrdered(extents, snapshot.sizeBytes);
       assert.ok(extents.every(({ offset, length }) => offset + length > fromOffset));
@@ -82,14 +85,14 @@ export function testChanges(check: Check): void {
   });
 
   check('the base with the changed blocks of the target is the target', ['changes'], async opened => {
-    const { backend, content } = opened;
-    const volume = await makeVolume(backend, { requiredBytes: 2 * mebibyte });
+    const { backend, content, unitBytes } = opened;
+    const volume = await makeVolume(backend, { requiredBytes: 2 * unitBytes });
     content.write(volume.id, 0, Buffer.from('first'));
-    content.write(volume.id, mebibyte, Buffer.from('stays'));
+    content.write(volume.id, unitBytes, Buffer.from('stays'));
     const base = await takeSnapshot(backend, newSnapshot('a.base', volume));
     const patched = Buffer.from(content.read(volume.id, 0, base.sizeBytes));
     content.write(volume.id, 2, Buffer.from('second'));
-    content.write(volume.id, 2 * mebibyte - 10, Buffer.from('end'));
+    content.write(volume.id, 2 * unitBytes - 10, Buffer.from('end'));
     const target = await takeSnapshot(backend, newSnapshot('a.target', volume));
     const wanted = Buffer.from(content.read(volume.id, 0, target.sizeBytes));
     const extents = await Array.fromAsync(backend.changes.changed({ base, target }, 0));
@@ -99,7 +102,7 @@ export function testChanges(check: Check): void {
   });
 }
 
-/** Fails unless the extents increase, do not overlap, and lie within the size. */
+/** Fails unless the extents ascend, do not overlap, and lie within the size. */
 function assertOrdered(extents: readonly Extent[], sizeBytes: number): void {
   let end = 0;
   for (const { offset, length } of extents) {

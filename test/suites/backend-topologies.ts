@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import type { Segments } from '../../src/api/topology.ts';
 import { createCheck, idsOf, newVolume, type OpenBackend } from './backend-fixtures.ts';
 
-const mebibyte = 2 ** 20;
-
 /**
- * What a backend must do that knows its topologies by itself: it is opened with at least two, of which each has `spaceBytes`,
- * a multiple of 8 MiB.
+ * Tests a backend that knows its topologies. It is opened with at least two, each with `spaceBytes`: a multiple of 8
+ * MiB, and enough for eight of its smallest volumes.
  */
 export function testBackendTopologies(open: OpenBackend, spaceBytes: number): void {
   const check = createCheck(open);
@@ -25,11 +23,11 @@ export function testBackendTopologies(open: OpenBackend, spaceBytes: number): vo
   });
 
   check('volumes grow in the capacity of their own topology', ['expand', 'capacity'], async opened => {
-    const { backend } = opened;
+    const { backend, unitBytes } = opened;
     for (const [index, segments] of backend.topologies.entries()) {
       assert.ok((await backend.capacity(segments)).totalBytes >= spaceBytes);
       const id = `a.${index}`;
-      const wanted = { ...newVolume({ id, requiredBytes: 8 * mebibyte }), topologies: [segments] };
+      const wanted = { ...newVolume({ id, requiredBytes: 8 * unitBytes }), topologies: [segments] };
       const known = { id, ...(await backend.create(wanted)), parameters: {} };
       const grown = await backend.expand(known, { requiredBytes: spaceBytes, limitBytes: 0 });
       assert.equal(grown.sizeBytes, spaceBytes);

@@ -17,9 +17,7 @@ import {
 } from './backend-fixtures.ts';
 import { testChanges, testSnapshots } from './backend-snapshots.ts';
 
-const mebibyte = 2 ** 20;
-
-/** Everything that a backend must do of what it offers: a test whose member is absent is skipped. */
+/** Tests the contract of a backend; a test of an absent member is skipped. */
 export function testBackend(open: OpenBackend): void {
   const check = createCheck(open);
   testVolumes(check);
@@ -32,18 +30,20 @@ export function testBackend(open: OpenBackend): void {
 
 function testVolumes(check: Check): void {
   check('a volume has the size that the gateway chose, or one within what was asked', [], async opened => {
-    const { sizes } = opened.backend;
+    const { backend, unitBytes } = opened;
+    const { sizes } = backend;
     const rows = [
       { requiredBytes: 0, limitBytes: 0 },
-      { requiredBytes: 1, limitBytes: 0 },
-      { requiredBytes: 0, limitBytes: 3 * mebibyte },
-      { requiredBytes: 2 * mebibyte, limitBytes: 2 * mebibyte },
-      { requiredBytes: 2 * mebibyte + 1, limitBytes: 8 * mebibyte },
+      // A smaller volume would hold no filesystem, and a gateway behind the backend would enlarge it.
+      { requiredBytes: Math.floor(unitBytes / 4) + 1, limitBytes: 0 },
+      { requiredBytes: 0, limitBytes: 3 * unitBytes },
+      { requiredBytes: 2 * unitBytes, limitBytes: 2 * unitBytes },
+      { requiredBytes: 2 * unitBytes + 1, limitBytes: 8 * unitBytes },
     ];
     for (const [index, row] of rows.entries()) {
       const requiredBytes = sizes ? chooseSize(row, sizes) : row.requiredBytes;
       const wanted = newVolume({ id: `a.size-${index}`, ...row, requiredBytes });
-      const { sizeBytes } = await opened.backend.create(wanted);
+      const { sizeBytes } = await backend.create(wanted);
       const found = `${sizeBytes} for ${JSON.stringify(row)}`;
       if (sizes) assert.equal(sizeBytes, requiredBytes, found);
       assert.ok(sizeBytes > 0 && sizeBytes >= row.requiredBytes, found);
@@ -51,16 +51,20 @@ function testVolumes(check: Check): void {
     }
   });
 
-  check('creating again gives the same volume, deleting again is fine', ['list'], async ({ backend }) => {
-    const volume = newVolume({ requiredBytes: 4 * mebibyte });
-    const first = await backend.create(volume);
-    assert.deepEqual(await backend.create(volume), first);
-    assert.deepEqual(await idsOf(backend), [volume.id]);
-    await backend.delete(volume);
-    await backend.delete(volume);
-    await backend.delete({ id: 'a.never' });
-    assert.deepEqual(await idsOf(backend), []);
-  });
+  check(
+    'creating again gives the same volume, deleting again is fine',
+    ['list'],
+    async ({ backend, unitBytes }) => {
+      const volume = newVolume({ requiredBytes: 4 * unitBytes });
+      const first = await backend.create(volume);
+      assert.deepEqual(await backend.create(volume), first);
+      assert.deepEqual(await idsOf(backend), [volume.id]);
+      await backend.delete(volume);
+      await backend.delete(volume);
+      await backend.delete({ id: 'a.never' });
+      assert.deepEqual(await idsOf(backend), []);
+    },
+  );
 
   check('a volume is attached in the same way and detached as often as asked', [], async ({ backend }) => {
     const volume = await makeVolume(backend);
@@ -70,12 +74,16 @@ function testVolumes(check: Check): void {
     for (const id of [volume.id, volume.id, 'a.never']) await backend.detach({ id }, 'n1');
   });
 
-  check('the capacity is what there is in all, reserved or not', ['capacity'], async ({ backend }) => {
-    const { totalBytes } = await backend.capacity();
-    assert.ok(totalBytes > 0);
-    await backend.create(newVolume({ requiredBytes: 8 * mebibyte }));
-    assert.equal((await backend.capacity()).totalBytes, totalBytes);
-  });
+  check(
+    'the capacity is what there is in all, reserved or not',
+    ['capacity'],
+    async ({ backend, unitBytes }) => {
+      const { totalBytes } = await backend.capacity();
+      assert.ok(totalBytes > 0);
+      await backend.create(newVolume({ requiredBytes: 8 * unitBytes }));
+      assert.equal((await backend.capacity()).totalBytes, totalBytes);
+    },
+  );
 
   check('volumes that are made at the same time are all there', ['list'], async ({ backend }) => {
     const volumes = Array.from({ length: 16 }, (_, index) => newVolume({ id: `a.many-${index}` }));
@@ -86,7 +94,10 @@ function testVolumes(check: Check): void {
   });
 }
 
-/** What a gateway does too late, for a record that is gone, neither gives its bytes to the next nor takes the next's. */
+/**
+ * Tests that late calls of a gateway, for a record that no longer exists, neither pass its data on to the next volume
+ * of that id nor delete that volume.
+ */
 function testNonces(check: Check): void {
   check('what carries another nonce is not the volume, and stays', ['list'], async opened => {
     const { backend, content } = opened;
@@ -138,10 +149,10 @@ function testNonces(check: Check): void {
     },
   );
 
-  check('what carries another nonce does not grow', ['expand'], async ({ backend }) => {
+  check('what carries another nonce does not grow', ['expand'], async ({ backend, unitBytes }) => {
     const volume = await makeVolume(backend);
     const another = { ...volume, nonce: 'another' };
-    const bounds = { requiredBytes: 4 * mebibyte, limitBytes: 0 };
+    const bounds = { requiredBytes: 4 * unitBytes, limitBytes: 0 };
     await assert.rejects(backend.expand(another, bounds), missing);
     const asItIs = { requiredBytes: 0, limitBytes: 0 };
     assert.equal((await backend.expand(volume, asItIs)).sizeBytes, volume.sizeBytes);
@@ -218,13 +229,13 @@ function testSources(check: Check): void {
     });
 
     check(`a larger volume from a ${kind} is empty at its end, and filled once`, [kind], async opened => {
-      const { backend, content } = opened;
+      const { backend, content, unitBytes } = opened;
       const volume = await makeVolume(backend, { id: 'a.source' });
       content.write(volume.id, 0, Buffer.from('old'));
       const source = await sourceOf(backend, kind, volume);
-      const wanted = newVolume({ id: 'a.clone', source, requiredBytes: 3 * mebibyte });
+      const wanted = newVolume({ id: 'a.clone', source, requiredBytes: 3 * unitBytes });
       const clone = await backend.create(wanted);
-      assert.ok(clone.sizeBytes >= 3 * mebibyte);
+      assert.ok(clone.sizeBytes >= 3 * unitBytes);
       assertHolds(content, 'a.clone', 0, 'old');
       assertHolds(content, 'a.clone', volume.sizeBytes, '\0\0\0');
       content.write('a.clone', 0, Buffer.from('own'));
@@ -252,15 +263,15 @@ function testOptions(check: Check): void {
   });
 
   check('a volume grows as often as asked, never shrinks, and keeps its bytes', ['expand'], async opened => {
-    const { backend, content } = opened;
+    const { backend, content, unitBytes } = opened;
     const volume = await makeVolume(backend);
     content.write(volume.id, 0, Buffer.from('old'));
-    const bounds = { requiredBytes: 4 * mebibyte, limitBytes: 0 };
+    const bounds = { requiredBytes: 4 * unitBytes, limitBytes: 0 };
     const { sizeBytes, nodeExpansionRequired } = await backend.expand(volume, bounds);
     assert.ok(sizeBytes >= bounds.requiredBytes);
     assert.equal((await backend.expand(volume, bounds)).sizeBytes, sizeBytes);
     assert.equal(typeof nodeExpansionRequired, 'boolean');
-    const less = { requiredBytes: mebibyte, limitBytes: 0 };
+    const less = { requiredBytes: unitBytes, limitBytes: 0 };
     assert.equal((await backend.expand({ ...volume, sizeBytes }, less)).sizeBytes, sizeBytes);
     assertHolds(content, volume.id, 0, 'old');
     assertHolds(content, volume.id, sizeBytes - 3, '\0\0\0');

@@ -5,7 +5,7 @@ import type { Protocol } from '../../src/api/attachment.ts';
 import type { DeviceConnector, Secrets } from '../../node-agent/connector.ts';
 import { testConnectorFaults, type FaultBench } from './connector.ts';
 
-/** A connector on a fake machine before a server that wants something in what it is connected with, at each address. */
+/** A connector on a fake machine, with a server that requires a secret at each address. */
 export type SecretsBench<P extends Protocol> = FaultBench<P> & {
   readonly demands: { text?: string };
   /** The addresses that do not answer. */
@@ -13,24 +13,24 @@ export type SecretsBench<P extends Protocol> = FaultBench<P> & {
   readonly connections: () => readonly string[];
 };
 
-/** What a connector takes in confidence, and what it refuses. */
+/** The secrets that a connector accepts and refuses. */
 export type SecretsSuite<P extends Protocol> = {
   readonly name: string;
   readonly connector: DeviceConnector<P>;
   readonly open: () => SecretsBench<P>;
   readonly addresses: readonly [string, string];
   readonly secrets: Secrets;
-  /** What the server finds in these secrets, and in no others. */
+  /** The text that the server receives from these secrets and from no others. */
   readonly proof: string;
-  /** What is in every secret, and must be nowhere else. */
+  /** A pattern that matches in every secret and must match nowhere else. */
   readonly canary: RegExp;
-  /** The code of a server that refuses the node, and a command that asks it. */
+  /** The error code when the server refuses the node, and the command that contacts it. */
   readonly refusal: { readonly code: Problem['code']; readonly asking: RegExp };
-  /** Secrets that are refused, by which key and why. */
+  /** Secrets that the connector refuses: the key at fault, and the reason. */
   readonly refused: readonly (readonly [given: Secrets, key: string, why: RegExp])[];
 };
 
-/** What every connector that takes secrets must do, whoever of the two ends is wrong. */
+/** Tests the contract of connectors that take secrets, with a fault at either end. */
 export function testConnectorSecrets<P extends Protocol>(suite: SecretsSuite<P>): void {
   const { name, connector, addresses, secrets, proof, canary, refusal, refused } = suite;
   const open = () => {
@@ -41,7 +41,7 @@ export function testConnectorSecrets<P extends Protocol>(suite: SecretsSuite<P>)
 
   testConnectorFaults({ name: `${name} with secrets`, connector, open, secrets, canary });
 
-  test(`${name}: a server that refuses the secrets is asked once for each address, and may accept others`, async () => {
+  test(`${name}: a connect asks each address once when the server refuses the secrets, and succeeds at an address that accepts others`, async () => {
     const { host, attachment, demands, left } = open();
     demands.text = 'another';
     await assert.rejects(connector.connect(attachment, host, secrets), ({ code, detail }: Problem) => {

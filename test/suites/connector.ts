@@ -6,18 +6,18 @@ import type { DeviceConnector, Secrets } from '../../node-agent/connector.ts';
 import type { Host } from '../../node-agent/host.ts';
 import type { SysfsHost } from '../fakes/sysfs.ts';
 
-/** A connector on one machine, and the means to put volumes before it. */
+/** A connector on one machine, and functions that make volumes for it. */
 export type ConnectorBench<P extends Protocol> = {
   readonly host: Host;
-  /** Makes a volume of this name and says how to reach it. */
+  /** Makes a volume of this name and returns its attachment. */
   readonly attach: (name: string, sizeBytes: number) => AttachmentOf<P> & Attachment;
-  /** Gives the volume another size, as its backend does. */
+  /** Changes the volume's size, as its backend does. */
   readonly resize: (attachment: AttachmentOf<P>, sizeBytes: number) => void;
-  /** Uses the device until the returned function is called, so that it cannot be disconnected. */
+  /** Keeps the device in use until the returned function is called, so that it cannot be disconnected. */
   readonly use: (devicePath: string) => Promise<() => Promise<void>>;
 };
 
-/** How the suite gets a machine; `skip` says why it cannot. */
+/** The connector, and a function that opens a machine; `skip` is the reason to skip. */
 export type ConnectorSuite<P extends Protocol> = {
   readonly name: string;
   readonly skip?: string | undefined;
@@ -29,7 +29,7 @@ const sizeBytes = 16 * 1024 * 1024;
 const inUse = { code: 'UNAVAILABLE' };
 const tooSmall = { code: 'FAILED_PRECONDITION' };
 
-/** What every connector that brings a device must do, on the real machine and on the fake one. */
+/** Tests the contract of connectors for block devices, on the real machine and on the fake one. */
 export function testConnector<P extends Protocol>({ name, skip, connector, open }: ConnectorSuite<P>): void {
   const check = (title: string, work: (bench: ConnectorBench<P>) => Promise<void>, whyNot = skip): void => {
     test(`${name}: ${title}`, whyNot === undefined ? {} : { skip: whyNot }, async t => work(open(t)));
@@ -63,6 +63,20 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
     const release = await use(path);
     await assert.rejects(connector.disconnect(attachment, host), inUse);
     await release();
+    await connector.disconnect(attachment, host);
+  });
+
+  check('cutOff takes a device from who uses it, and the volume can be connected anew', async bench => {
+    const { host, attach, use } = bench;
+    const attachment = attach('vol1', sizeBytes);
+    await connector.cutOff(attachment, host);
+    const { number, path } = await connector.connect(attachment, host);
+    const release = await use(path);
+    for (let i = 0; i < 2; i++) await connector.cutOff(attachment, host);
+    await release();
+    await connector.disconnect(attachment, host);
+    assert.equal(await connector.owns(attachment, number, host), false);
+    assert.equal((await connector.connect(attachment, host)).sizeBytes, sizeBytes);
     await connector.disconnect(attachment, host);
   });
 
@@ -116,25 +130,28 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
   });
 }
 
-/** A connector on a fake machine, and what connected volumes take there; nothing when they are disconnected. */
+/**
+ * A connector on a fake machine, and a function that lists the resources of connected volumes: none once they are
+ * disconnected.
+ */
 export type FaultBench<P extends Protocol> = Pick<ConnectorBench<P>, 'attach'> & {
   readonly host: SysfsHost;
   readonly left: () => readonly string[];
 };
 
-/** How the suite gets a new machine. */
+/** The connector, and a function that opens a new machine. */
 export type FaultSuite<P extends Protocol> = {
   readonly name: string;
   readonly connector: DeviceConnector<P>;
   readonly open: () => FaultBench<P>;
   readonly secrets?: Secrets;
-  /** What is in every secret, and must be nowhere else. */
+  /** A pattern that matches in every secret and must match nowhere else. */
   readonly canary?: RegExp;
 };
 
 /**
- * Wherever a step of connecting or disconnecting fails, or the agent ends, doing it again comes to the same end, and no
- * secret is in an error or an argument.
+ * Tests that repeating a connect or disconnect that failed at any step, or whose agent ended there, reaches the same
+ * end, with no secret in an error or an argument.
  */
 export function testConnectorFaults<P extends Protocol>(suite: FaultSuite<P>): void {
   const { name, connector, secrets, canary = /(?!)/ } = suite;
@@ -146,9 +163,16 @@ export function testConnectorFaults<P extends Protocol>(suite: FaultSuite<P>): v
   const connect = ({ attachment, host }: Opened) => connector.connect(attachment, host, secrets);
   const disconnect = ({ attachment, host }: Opened) => connector.disconnect(attachment, host);
 
+  test(`${name}: a refused connect leaves nothing behind`, async () => {
+    const { host, attachment, left } = open();
+    const larger = { ...attachment, sizeBytes: 2 * attachment.sizeBytes };
+    await assert.rejects(connector.connect(larger, host, secrets), tooSmall);
+    assert.deepEqual(left(), []);
+  });
+
   for (const how of ['error', 'crash'] as const)
     for (const when of ['before', 'after'] as const) {
-      /** Does the work on new machines, until no step is left at which it fails. */
+      /** Repeats the work on new machines, with a fault at each step in turn, until it has no further step. */
       const failAtEach = async (
         before: (bench: Opened) => Promise<unknown>,
         work: (bench: Opened) => Promise<unknown>,

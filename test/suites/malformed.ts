@@ -5,23 +5,23 @@ import * as fc from 'fast-check';
 import { codecOf, type Messages, type Services } from '../../src/csi/protocol.ts';
 import { isFull, seed } from '../harness/sample.ts';
 
-/** What is served, and how its requests are made. */
+/** The services, and a way to make their requests. */
 export type MalformedOptions = {
   readonly messages: Messages;
   readonly services: Services;
-  /** All that any request has, of which each takes what it knows. */
+  /** The fields of all requests; each request takes the fields it knows. */
   readonly whole: object;
   /** Serves all of the services until the test ends; returns the socket's path. */
   readonly open: (t: TestContext) => Promise<string>;
 };
 
-/** Calls an RPC with bytes as they are. */
+/** Calls an RPC with these bytes as the request. */
 export type RawCall = (path: string, bytes: Buffer) => Promise<StatusObject>;
 
 const bad = new Set([status.INTERNAL, status.UNKNOWN, status.UNAVAILABLE, status.DEADLINE_EXCEEDED]);
 const change = fc.record({ at: fc.nat(200), remove: fc.nat(3), add: fc.uint8Array({ maxLength: 4 }) });
 
-/** Tests that each RPC of the services answers requests whose bytes were changed anyhow with a code of the caller's. */
+/** Tests that each RPC of the services answers damaged requests with a code that blames the caller. */
 export function testMalformedRequests({ messages, services, whole, open }: MalformedOptions): void {
   const methods = Object.entries(services).flatMap(([service, all]) =>
     all.map(({ name, request }) => ({
@@ -30,7 +30,7 @@ export function testMalformedRequests({ messages, services, whole, open }: Malfo
     })),
   );
   const names = Object.keys(services).join(', ');
-  test(`whatever bytes a request of ${names} is made of, it is answered with a code that is no failure of ours`, async t => {
+  test(`damaged requests of ${names} are answered with a code that blames the caller`, async t => {
     const call = connectRaw(t, await open(t));
     const requests = fc
       .tuple(fc.constantFrom(...methods), fc.array(change, { maxLength: 4 }))
@@ -44,7 +44,7 @@ export function testMalformedRequests({ messages, services, whole, open }: Malfo
   });
 }
 
-/** A client of the socket that ends with the test. */
+/** Opens a client of the socket that closes with the test. */
 export function connectRaw(t: TestContext, socketPath: string): RawCall {
   const client = new Client(`unix://${socketPath}`, credentials.createInsecure());
   t.after(() => client.close());

@@ -9,7 +9,7 @@ import { volumeTable } from '../../gateway/tables/volumes.ts';
 import { emptyVolumeRecord } from '../../gateway/volumes/record.ts';
 import type { MakeDatabase } from './store.ts';
 
-/** What a database is asked for all that it says of its tables and indexes, but for defaults and the order of columns. */
+/** The columns and indexes of a database, except defaults and the order of columns. */
 export type Catalog = readonly string[];
 
 const directory = join(import.meta.dirname, 'migrations');
@@ -17,21 +17,21 @@ const versions = globSync(`${directory}/*.sql`)
   .map(file => Number(basename(file, '.sql')))
   .sort((a, b) => a - b);
 
-/** What the tables of a version were, one statement a line. */
+/** Reads the statements that made a version's tables, one a line. */
 const statementsOf = (version: number): readonly string[] =>
   readFileSync(join(directory, `${version}.sql`), 'utf8')
     .trim()
     .split(';\n');
 
-/** The statement without the spaces that nobody sees. */
+/** Removes line breaks and indentation from a statement. */
 const toLine = (statement: string): string => statement.replaceAll(/\s+/g, ' ').replace(/;$/, '');
 
-/** What `migrate` must do on every engine; `skip` says why it cannot be tested here. */
+/** Tests the contract of `migrate` on one engine; `skip` is the reason to skip. */
 export function testMigrations(
   make: MakeDatabase,
   { catalog, skip = false }: { readonly catalog: Catalog; readonly skip?: string | false },
 ): void {
-  test('the tables are made once, and found by the next start', { skip }, async t => {
+  test('the first start makes the tables, and the next one finds them', { skip }, async t => {
     const engine = await (await make(t)).open();
     const id = await migrate(engine);
     await addNode(engine);
@@ -39,7 +39,7 @@ export function testMigrations(
     assert.equal((await engine.reader.all('select * from nodes')).length, 1);
   });
 
-  test('gateways that start at once on a new store all find the same', { skip }, async t => {
+  test('gateways that start at the same time on a new store find the same tables', { skip }, async t => {
     const database = await make(t);
     const engines = await Promise.all([database.open(), database.open(), database.open()]);
     const ids = await Promise.all(engines.map(one => migrate(one)));
@@ -47,7 +47,7 @@ export function testMigrations(
     for (const engine of engines) assert.deepEqual(await engine.reader.all('select * from volumes'), []);
   });
 
-  test('what others reserve while a gateway starts is summed up once', { skip }, async t => {
+  test('capacity that other gateways reserve during a start is counted once', { skip }, async t => {
     const database = await make(t);
     const [starting, other] = [await database.open(), await database.open()];
     await migrate(starting);
@@ -65,30 +65,34 @@ export function testMigrations(
     );
   });
 
-  test('a store that a newer gateway has changed is refused with one line', { skip }, async t => {
+  test('a store that a newer gateway has changed is refused with a one-line error', { skip }, async t => {
     const engine = await (await make(t)).open();
     await migrate(engine);
     await engine.transaction(sql => sql.run('update schema_version set version = 99'));
     await assert.rejects(
       migrate(engine),
-      /^Error: the store has schema version 99, but this gateway knows none after \d+$/,
+      /^Error: the store has schema version 99, but this gateway supports at most \d+; start a newer release$/,
     );
   });
 
   for (const version of versions)
-    test(`a store of version ${version} becomes what a new one is, and keeps its rows`, { skip }, async t => {
-      const fresh = await (await make(t)).open();
-      await migrate(fresh);
-      const database = await make(t);
-      const old = await database.open();
-      await openOld(old, version);
-      const others = await Promise.all([database.open(), database.open()]);
-      await Promise.all([old, ...others].map(one => migrate(one)));
-      assert.deepEqual(await describe(old, catalog), await describe(fresh, catalog));
-      await assertKept(old, version);
-    });
+    test(
+      `migrate turns a store of version ${version} into a new one and keeps its rows`,
+      { skip },
+      async t => {
+        const fresh = await (await make(t)).open();
+        await migrate(fresh);
+        const database = await make(t);
+        const old = await database.open();
+        await openOld(old, version);
+        const others = await Promise.all([database.open(), database.open()]);
+        await Promise.all([old, ...others].map(one => migrate(one)));
+        assert.deepEqual(await describe(old, catalog), await describe(fresh, catalog));
+        await assertKept(old, version);
+      },
+    );
 
-  test('a gateway that dies after any step leaves what the next start goes on from', { skip }, async t => {
+  test('the next start continues after a gateway died at any step', { skip }, async t => {
     const database = await make(t);
     const engine = await database.open();
     await openOld(engine, versions[0] ?? 0);
@@ -100,12 +104,12 @@ export function testMigrations(
   });
 }
 
-test('what the tables of this version are is kept for the versions after it', () => {
+test('the tables of this version are recorded for later versions', () => {
   const current = tables.flatMap(({ ddl }) => ddl).map(toLine);
   assert.deepEqual(statementsOf(schemaVersion).map(toLine), current, current.join(';\n'));
 });
 
-/** Rows of some tables, by their columns, as every version has had them that has these columns. */
+/** The values of rows by table and column, in columns that several versions share. */
 const rowsKept: Readonly<Record<string, Readonly<Record<string, string | number>>>> = {
   volumes: {
     id: 'a.kept',
@@ -157,7 +161,7 @@ const rowsKept: Readonly<Record<string, Readonly<Record<string, string | number>
   nodes: { cluster: 'a', node_id: 'n1', spec: '{"maxVolumes":3}' },
 };
 
-/** Of the rows what this version's tables have columns for. */
+/** Drops the values of columns that this version's tables lack. */
 function rowsOf(version: number) {
   return Object.entries(rowsKept).map(([table, row]) => {
     const ddl = statementsOf(version).find(statement => statement.startsWith(`create table ${table} `)) ?? '';
@@ -166,7 +170,7 @@ function rowsOf(version: number) {
   });
 }
 
-/** The rows are there as they were, this release reads them, and they are counted. */
+/** Fails unless the rows are unchanged, readable by this release, and counted. */
 async function assertKept({ reader }: Engine, version: number): Promise<void> {
   for (const { table, columns, values } of rowsOf(version)) {
     const found = await reader.all(`select ${columns.join(', ')} from ${table}`);
@@ -211,7 +215,7 @@ function addNode(engine: Engine): Promise<number> {
   );
 }
 
-/** The engine of a gateway that dies after its first transaction. */
+/** Wraps the engine of a gateway that dies after its first transaction. */
 function endAfterOne(engine: Engine): Engine {
   let isFirst = true;
   return {

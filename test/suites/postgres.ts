@@ -3,7 +3,7 @@ import type { PostgresServer } from '../harness/postgres.ts';
 import { testMigrations } from './migrations.ts';
 import { testStore, type MakeDatabase } from './store.ts';
 
-/** What the store on PostgreSQL must do, whichever release the server is of; `skip` says why it cannot be tested here. */
+/** Tests the store on a PostgreSQL server of any release; `skip` is the reason to skip. */
 export function testPostgres(server: () => Promise<PostgresServer>, skip: string | false): void {
   const make: MakeDatabase = async t => {
     const urlFile = await (await server()).createDatabase();

@@ -5,16 +5,16 @@ import type { Share, ShareConnector } from '../../node-agent/connector.ts';
 import type { Host } from '../../node-agent/host.ts';
 import { mountsBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
-/** A connector of shares on one machine, and the means to put volumes before it. */
+/** A connector of shares on one machine, and functions that make volumes for it. */
 export type ShareBench<P extends Protocol> = {
   readonly host: Host;
-  /** Has a directory `stage`. */
+  /** The directory that has the subdirectory `stage`. */
   readonly directory: string;
-  /** Makes a volume of this name and says how to reach it. */
+  /** Makes a volume of this name and returns its attachment. */
   readonly attach: (name: string) => AttachmentOf<P>;
 };
 
-/** How the suite gets a machine; `skip` says why it cannot. */
+/** The connector, and a function that opens a machine; `skip` is the reason to skip. */
 export type ShareSuite<P extends Protocol> = {
   readonly name: string;
   readonly skip?: string | undefined;
@@ -22,7 +22,7 @@ export type ShareSuite<P extends Protocol> = {
   readonly open: (t: TestContext) => ShareBench<P>;
 };
 
-/** What every connector that brings a share must do, on the real machine and on the fake one. */
+/** Tests the contract of connectors for shares, on the real machine and on the fake one. */
 export function testShareConnector<P extends Protocol>(suite: ShareSuite<P>): void {
   const { name, skip, connector, open } = suite;
   const check = (title: string, work: (bench: ShareBench<P>) => Promise<void>): void => {
@@ -33,22 +33,25 @@ export function testShareConnector<P extends Protocol>(suite: ShareSuite<P>): vo
     const { host, directory, attach } = bench;
     const share = await connector.connect(attach('vol1'), host);
     assert.deepEqual(await connector.connect(attach('vol1'), host), share);
-    // What is mounted elsewhere is another's, such as a test run's beside this one.
+    // Mounts elsewhere belong to others, such as a concurrent test run.
     assert.deepEqual(mountsBelow(await host.mounts(), directory), []);
   });
 
-  check('what is mounted, or bound of that, is its own volume and none of a like name', async bench => {
-    const { host, attach } = bench;
-    const [one, ten] = [attach('vol1'), attach('vol10')];
-    const first = await mountAt(bench, 'one', await connector.connect(one, host));
-    const second = await mountAt(bench, 'ten', await connector.connect(ten, host));
-    const bound = await mountAt(bench, 'two', { source: first.path, options: ['bind'] });
-    assert.equal(await connector.judge(one, first, host), 'own');
-    assert.equal(await connector.judge(one, bound, host), 'own');
-    assert.equal(await connector.judge(ten, second, host), 'own');
-    assert.equal(await connector.judge(one, second, host), 'foreign');
-    assert.equal(await connector.judge(ten, first, host), 'foreign');
-  });
+  check(
+    'a mount, or a bind of it, belongs to its own volume and to none with a similar name',
+    async bench => {
+      const { host, attach } = bench;
+      const [one, ten] = [attach('vol1'), attach('vol10')];
+      const first = await mountAt(bench, 'one', await connector.connect(one, host));
+      const second = await mountAt(bench, 'ten', await connector.connect(ten, host));
+      const bound = await mountAt(bench, 'two', { source: first.path, options: ['bind'] });
+      assert.equal(await connector.judge(one, first, host), 'own');
+      assert.equal(await connector.judge(one, bound, host), 'own');
+      assert.equal(await connector.judge(ten, second, host), 'own');
+      assert.equal(await connector.judge(one, second, host), 'foreign');
+      assert.equal(await connector.judge(ten, first, host), 'foreign');
+    },
+  );
 
   check("another filesystem's mount is foreign", async ({ host, attach }) => {
     const attachment = attach('vol1');

@@ -4,13 +4,13 @@ import type { Engine } from '../../gateway/store.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { isProblem } from '../harness/gateway-problems.ts';
 
-/** A database that is empty at first; each `open` gives one more engine on it, and all end with the test. */
+/** A database that is empty at first. Each `open` opens another engine on it; all close with the test. */
 export type Database = { open(): Promise<Engine> };
 
-/** Makes the database for one test. */
+/** Makes the database of one test. */
 export type MakeDatabase = (t: TestContext) => Promise<Database>;
 
-/** Everything that a store's engine must do; `skip` says why it cannot be tested here. */
+/** Tests the contract of a store's engine; `skip` is the reason to skip. */
 export function testStore(
   make: MakeDatabase,
   { skip = false }: { readonly skip?: string | false } = {},
@@ -24,7 +24,7 @@ export function testStore(
     return { database, engine };
   };
   test(
-    'what is written is read back as it was, and a run tells how many rows it changed',
+    'a row is read back as it was written, and run returns the number of changed rows',
     { skip },
     async t => {
       const { engine } = await prepare(t);
@@ -39,7 +39,7 @@ export function testStore(
     },
   );
 
-  test('a transaction that throws leaves nothing, and the error is its own', { skip }, async t => {
+  test('a transaction that throws leaves nothing and passes the error on', { skip }, async t => {
     const { engine } = await prepare(t);
     const reason = new Error('changed my mind');
     const work = engine.transaction(async sql => {
@@ -68,7 +68,7 @@ export function testStore(
     },
   );
 
-  test('of many transactions at once only the failing ones leave nothing', { skip }, async t => {
+  test('of many concurrent transactions only the failing ones leave nothing', { skip }, async t => {
     const { engine } = await prepare(t);
     const all = await Promise.allSettled(
       Array.from({ length: 20 }, (_, index) =>
@@ -96,7 +96,7 @@ export function testStore(
     assert.deepEqual(await ids(engine), ['one', 'two']);
   });
 
-  test('what is not committed is seen by its own transaction and by nobody else', { skip }, async t => {
+  test('uncommitted rows are visible only to their own transaction', { skip }, async t => {
     const { engine } = await prepare(t);
     await engine.transaction(async sql => {
       await sql.run("insert into items (id) values ('new')");
@@ -106,7 +106,7 @@ export function testStore(
     assert.deepEqual(await ids(engine), ['new']);
   });
 
-  test('transactions that lock, read and then write lose no update', { skip }, async t => {
+  test('concurrent transactions that lock, read and then write lose no update', { skip }, async t => {
     const { database, engine } = await prepare(t);
     const second = await database.open();
     await put(engine, 'counter', 0);
@@ -115,7 +115,7 @@ export function testStore(
     assert.equal(row?.amount, 50);
   });
 
-  test('what one engine has committed another reads', { skip }, async t => {
+  test('a row that one engine has committed is read by another one', { skip }, async t => {
     const { database, engine } = await prepare(t);
     const second = await database.open();
     await put(engine, 'one');
@@ -124,14 +124,14 @@ export function testStore(
     assert.deepEqual(await ids(engine), ['one', 'two']);
   });
 
-  test('what was committed is there after the engine was closed and opened again', { skip }, async t => {
+  test('a committed row is still there after the engine was closed and opened again', { skip }, async t => {
     const { database, engine } = await prepare(t);
     await put(engine, 'kept');
     await engine.close();
     assert.deepEqual(await ids(await database.open()), ['kept']);
   });
 
-  test('an engine that was closed fails and does not hang', { skip }, async t => {
+  test('a closed engine fails and does not hang', { skip }, async t => {
     const { engine } = await prepare(t);
     await engine.close();
     await assert.rejects(put(engine, 'late'));

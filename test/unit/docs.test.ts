@@ -1,23 +1,16 @@
 import assert from 'node:assert/strict';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { readEvidence } from '../../docs/generate/evidence.ts';
+import { commands } from '../../src/cli/commands.ts';
+import { connectionSettings } from '../../src/cli/connection.ts';
+import { listCommands } from '../../src/cli/run.ts';
 
-const files = globSync('test/**/*', { exclude: ['**/node_modules/**'] });
+const { security, failures } = readEvidence();
+const proofs = Object.values({ ...security, ...failures }).flat();
 
-/** Whether a file or a folder of tests has this path, or ends with it; `*` is any name. */
-function isThere(path: string): boolean {
-  const pattern = path.replaceAll('.', '\\.').replaceAll('*', '[^/]*').replace(/\/$/, '');
-  const expression = new RegExp(`(^|/)${pattern}$`);
-  return files.some(file => expression.test(file));
-}
-
-/** The files and folders of tests that a text names. */
-function namesIn(text: string): readonly string[] {
-  return [...text.matchAll(/test\/[\w./*-]*[\w/]|[\w./*-]+\.(?:test|guest)\.ts/g)].map(([name]) => name);
-}
-
-test('each link of a page leads to a file, and to a title in it', () => {
+test('each link of a page leads to an existing file and title', () => {
   const pages = ['AGENTS.md', 'README.md', ...globSync('{docs,examples}/**/*.md')];
   const broken = pages.flatMap(page => {
     const links = readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g);
@@ -30,7 +23,40 @@ test('each link of a page leads to a file, and to a title in it', () => {
   assert.deepEqual(broken, []);
 });
 
-/** The titles of a page, as links name them. */
+test('each command that a page names exists', async () => {
+  const known = new Set((await listCommands({ path: 'fairlead', commands })).map(({ path }) => path));
+  const isKnown = (command: string): boolean =>
+    known.has(command) || [...known].some(path => path.startsWith(`${command} `));
+  const pages = ['AGENTS.md', 'README.md', ...globSync('docs/{*,guides/*}.md')];
+  const named = pages.flatMap(page =>
+    [...readFileSync(page, 'utf8').matchAll(/`(?:npx )?(fairlead [a-z]+)( [a-z-]+)?/g)].map(
+      ([, command = '', below = '']) => ({ page, command, below }),
+    ),
+  );
+  // A command without others below it has operands, such as the name of a cluster.
+  const unknown = named.filter(
+    ({ command, below }) => !isKnown(known.has(command) ? command : `${command}${below}`),
+  );
+  assert.ok(named.length > 20);
+  assert.deepEqual(unknown, []);
+});
+
+test('the page on the command line has each description of each setting', async () => {
+  const page = readFileSync('docs/reference/cli.md', 'utf8');
+  const all = (await listCommands({ path: 'fairlead', commands })).filter(({ command }) => command.fallback);
+  const missing = all.flatMap(({ path, command }) => {
+    const [, section = ''] = page.split(`## ${path.split(' ').slice(0, 2).join(' ')}\n`);
+    const own = Object.entries(command.settings).filter(([name]) => !Object.hasOwn(connectionSettings, name));
+    const rows = section.split('\n## ', 1)[0]?.split('\n') ?? [];
+    return own
+      .filter(([name, { doc }]) => !rows.some(row => row.includes(`--${name}\``) && row.includes(doc)))
+      .map(([name]) => `${path} --${name}`);
+  });
+  assert.ok(all.length > 10);
+  assert.deepEqual(missing, []);
+});
+
+/** Lists the titles of a page in the spelling of links. */
 function titlesOf(page: string): ReadonlySet<string> {
   const titles = readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm);
   return new Set(
@@ -43,34 +69,49 @@ function titlesOf(page: string): ReadonlySet<string> {
   );
 }
 
-for (const page of ['docs/field-failures.md', 'docs/security.md'])
-  test(`each file of tests that ${page} names is there`, () => {
-    const missing = namesIn(readFileSync(page, 'utf8')).filter(name => !isThere(name));
-    assert.deepEqual(missing, []);
-  });
-
-test('each failure from the field has a row, in order, that names tests', () => {
-  const rows = [...readFileSync('docs/field-failures.md', 'utf8').matchAll(/^\| (\d+) \|(.*)$/gm)];
+test('every rule of docs/security.md has evidence, and all evidence belongs to a rule or a limit', () => {
+  const ids = idsOf('docs/security.md');
   assert.deepEqual(
-    rows.map(([, number]) => Number(number)),
-    Array.from({ length: 46 }, (_, index) => index + 1),
+    ids.filter(id => !id.startsWith('L') && !Object.hasOwn(security, id)),
+    [],
   );
   assert.deepEqual(
-    rows.filter(([, , row = '']) => namesIn(row).length === 0).map(([, number]) => number),
+    Object.keys(security).filter(id => !ids.includes(id)),
     [],
   );
 });
 
-test('each title of a test that docs/security.md quotes is that of one', () => {
-  const texts = files.filter(name => name.endsWith('.ts')).map(name => readFileSync(name, 'utf8'));
-  const all = texts.join('\n').replaceAll("\\'", "'");
-  const cells = [...readFileSync('docs/security.md', 'utf8').matchAll(/^\|.*\| (.*) \|$/gm)];
-  const quoted = cells.flatMap(([, cell = '']) =>
-    [...cell.matchAll(/"([^"]+)"/g)].map(([, title = '']) => title),
+test('the failures from the field are in order, and each has evidence', () => {
+  const rows = idsOf('docs/field-failures.md');
+  assert.deepEqual(
+    rows,
+    rows.toSorted((a, b) => Number(a) - Number(b)),
   );
-  // Each "…" stands for what differs, such as the row of a table of tests.
-  const missing = quoted.filter(title =>
-    title.split('…').some(part => !all.includes(part.trim().replace(/^[,;] /, ''))),
+  assert.deepEqual(rows, Object.keys(failures));
+});
+
+/** Reads the ids in the first cells of a page's tables. */
+function idsOf(page: string): readonly string[] {
+  const rows = readFileSync(page, 'utf8').matchAll(/^\| ([A-Z]?\d+) \|/gm);
+  return [...rows].map(([, id = '']) => id);
+}
+
+test('each file of the evidence exists', () => {
+  assert.deepEqual(
+    proofs.map(({ file }) => file).filter(file => !existsSync(file)),
+    [],
   );
+});
+
+test('each title of the evidence is in its file', () => {
+  const missing = proofs.flatMap(({ file, titles = [] }) => {
+    if (titles.length === 0) return [];
+    assert.ok(statSync(file).isFile(), `${file} is no file`);
+    const text = readFileSync(file, 'utf8').replaceAll("\\'", "'");
+    // Each "…" stands for a part that varies, such as the row of a table of tests.
+    const isThere = (title: string): boolean =>
+      title.split('…').every(part => text.includes(part.trim().replace(/^[,;] /, '')));
+    return titles.filter(title => !isThere(title)).map(title => `${file}: ${title}`);
+  });
   assert.deepEqual(missing, []);
 });

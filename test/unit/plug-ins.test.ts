@@ -3,27 +3,27 @@ import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { importsOf } from '../imports.ts';
 
-/** The folders of plug-ins: each with its contract, what else of its program they may know, and what they share. */
+/**
+ * The folders of plug-ins: each with its contract, other modules of its program that they may import, and their shared
+ * files.
+ */
 const folders: Readonly<
   Record<string, { readonly may: readonly string[]; readonly shared: readonly string[] }>
 > = {
   'gateway/backends': {
     may: [
       'gateway/backend.ts',
-      // Readers of settings.
-      'gateway/configuration/schemas.ts',
-      // A storage is asked on behalf of who asked.
-      'gateway/operations/request.ts',
-      // An image leaves its machine by an export.
+      // A storage is called on behalf of a caller.
+      'gateway/scheduling/current-request.ts',
+      // An image reaches other machines through an export.
       'gateway/export.ts',
       'gateway/exports/index.ts',
       'gateway/exports/loop.ts',
     ],
-    shared: ['local'],
+    shared: [],
   },
   'gateway/exports': {
-    // What fails with files and commands has the same words as in the backends that keep them.
-    may: ['gateway/export.ts', 'gateway/backend.ts', 'gateway/backends/local/files.ts'],
+    may: ['gateway/export.ts', 'gateway/backend.ts'],
     shared: ['kernel', 'targets'],
   },
   'gateway/stores': { may: ['gateway/store.ts'], shared: [] },
@@ -32,14 +32,12 @@ const folders: Readonly<
       'node-agent/connector.ts',
       'node-agent/filesystem.ts',
       'node-agent/host.ts',
-      // What several protocols ask of the machine, by way of the host that they are given.
+      // Commands that several protocols run, through the given host.
       'node-agent/host/commands.ts',
       'node-agent/host/connections.ts',
       'node-agent/host/disk-use.ts',
       'node-agent/host/disk.ts',
       'node-agent/host/sysfs.ts',
-      // The program that holds an nbd's connection is a process of its own.
-      'node-agent/host/linux.ts',
     ],
     shared: [],
   },
@@ -52,7 +50,7 @@ const imports = Object.keys(folders).flatMap(folder =>
     .flatMap(file => importsOf(file).map(({ target }) => ({ folder, file, target }))),
 );
 
-test('a plug-in imports its own files and what its folder shares, and no sibling', () => {
+test("a plug-in imports its own files and its folder's shared ones, and no sibling", () => {
   const faults = imports.filter(({ folder, file, target }) => {
     const [own, other] = [plugInOf(folder, file), plugInOf(folder, target)];
     return other !== undefined && own !== other && !folders[folder]?.shared.includes(other);
@@ -60,17 +58,21 @@ test('a plug-in imports its own files and what its folder shares, and no sibling
   assert.deepEqual(faults, []);
 });
 
-test('of its program a plug-in knows its contract and what is listed here', () => {
+/** Files, marks and settings that backends and exports on one machine share. */
+const local = 'gateway/local/';
+
+test('a plug-in imports only its contract and the listed modules of its program', () => {
   const faults = imports.filter(
     ({ folder, target }) =>
       /^(gateway|node-agent)\//.test(target) &&
       plugInOf(folder, target) === undefined &&
+      !(target.startsWith(local) && folder.startsWith('gateway/')) &&
       !folders[folder]?.may.includes(target),
   );
   assert.deepEqual(faults, []);
 });
 
-test('what is listed here is imported', () => {
+test('every listed module is imported', () => {
   const targets = new Set(imports.map(({ folder, target }) => `${folder}: ${target}`));
   const stale = Object.entries(folders).flatMap(([folder, { may }]) =>
     may.map(target => `${folder}: ${target}`).filter(one => !targets.has(one)),
@@ -100,7 +102,7 @@ test('every plug-in is registered, and a test imports it or takes it from the re
   }
 });
 
-/** The plug-in, or the shared folder, that a file is of; undefined for a file elsewhere. */
+/** Returns the plug-in, or the shared folder, of a file; undefined for other files. */
 function plugInOf(folder: string, file: string): string | undefined {
   if (!file.startsWith(`${folder}/`)) return undefined;
   return file.slice(folder.length + 1).replace(/(\/.*|\.ts)$/, '');

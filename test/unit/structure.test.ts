@@ -4,9 +4,9 @@ import { builtinModules } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { test } from 'node:test';
 import { exec } from '../../src/lib/exec.ts';
-import { circlesOf, filesLoadedBy, importsOf } from '../imports.ts';
+import { circlesOf, filesLoadedBy, importsOf, type Import } from '../imports.ts';
 
-/** What a folder may import: folders of ours, packages, and of Node.js all but what is `not` for it. */
+/** The allowed imports of a folder: our folders, packages, and all of Node.js except `not`. */
 type Rule = {
   readonly ours: readonly string[];
   readonly packages: readonly string[];
@@ -26,10 +26,16 @@ const rules: Readonly<Record<string, Rule>> = {
     packages: ['yaml'],
     not: ['child_process', 'sqlite'],
   },
-  'src/cli': {
-    ours: ['src/lib', 'src/api', 'src/cli'],
-    packages: ['fast-check', 'yaml', 'zod'],
+  'src/cli': { ours: ['src/lib', 'src/api', 'src/cli'], packages: ['yaml', 'zod'], not: ['sqlite'] },
+  'src/kit': {
+    ours: ['src/lib', 'src/api', 'src/cli', 'src/kit'],
+    packages: ['fast-check', 'zod'],
     not: ['sqlite'],
+  },
+  'src/sdk': {
+    ours: ['src/lib', 'src/api', 'src/sdk', 'gateway', 'test/suites'],
+    packages: ['hono', 'jose', 'zod'],
+    not: ['http2', 'sqlite'],
   },
   'src/dev': {
     ours: ['src/lib', 'src/api', 'src/csi', 'src/controller', 'src/dev'],
@@ -43,12 +49,12 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   gateway: {
     ours: ['src/lib', 'src/api', 'gateway'],
-    packages: ['hono', '@hono/node-server', 'jose', 'pg', 'cockatiel', 'ajv', 'yaml', 'zod'],
+    packages: ['hono', '@hono/node-server', 'jose', 'pg', 'cockatiel', 'yaml', 'zod'],
     not: ['http2'],
   },
 };
 
-/** Packages that would make the node agent thick. */
+/** Packages that would make the node agent large. */
 const tooThick = new Set([
   'zod',
   'undici',
@@ -60,45 +66,49 @@ const tooThick = new Set([
   '@opentelemetry/api',
 ]);
 
-/** Serves the pages of probes and metrics to all programs, and is the one file of `src/lib` that knows HTTP. */
+/** The only file of `src/lib` that knows HTTP: it serves the pages of probes and metrics to all programs. */
 const pages = 'src/lib/pages.ts';
 
-/** Starts the program that is asked for, and is the one file that knows them all. */
+/** The only file that knows all programs: it starts the one that was called. */
 const launcher = 'src/cli/commands.ts';
 
 const sources = globSync(['src/**/*.ts', 'gateway/**/*.ts', 'node-agent/**/*.ts']).filter(
   file => !file.includes('/generated/'),
 );
 
-type FileImport = { readonly file: string; readonly target: string };
+type FileImport = Pick<Import, 'target' | 'isLate'> & { readonly file: string };
 const allImports: readonly FileImport[] = sources.flatMap(file =>
-  importsOf(file).map(({ target }) => ({ file, target })),
+  importsOf(file).map(({ target, isLate }) => ({ file, target, isLate })),
 );
 
-/** The nouns by which folders are called. A folder below one whose files are plug-ins bears a plug-in's name. */
+/** The nouns that folders are called by. A subfolder of a plural folder has a plug-in's name. */
 const nouns = new Set(
   `src gateway node-agent
-   lib linux tracing api csi controller kubernetes dev cli output verify requirements checks kit model reports
-   http vendor volumes snapshots attachments operations tenancy configuration pools admin tables entries observability
+   lib linux tracing api csi controller kubernetes dev cli commands admin output kit requirements checks fixtures model reports sdk server
+   http callers scheduling volumes snapshots attachments sharing operations configuration pools tables entries observability local
    backends exports stores connectors filesystems carriers schemas shares
-   format host state plugin`.split(/\s+/),
+   format host state plugin staging`.split(/\s+/),
 );
 
-/** Folders whose files all implement one contract, so that there may be any number of them. */
+/** Folders of files of one kind, such as plug-ins, commands or tables; each may hold any number of them. */
 const plural = new Set([
   'gateway/backends',
   'gateway/exports',
   'gateway/stores',
   'gateway/entries',
+  'gateway/tables',
+  'src/cli/commands',
+  'src/kit/checks',
+  'src/kit/requirements',
   'node-agent/connectors',
   'node-agent/filesystems',
 ]);
-const mostFiles = 14;
+const maxFiles = 14;
 
-/** Folders of files that are all alike: sets of values, each beside the manifests that the chart makes of it. */
+/** Folders of similar files: sets of values, each beside the chart's manifests for it. */
 const alike = new Set(['deploy/snapshots']);
 
-test('a folder is called by a noun of the field', () => {
+test('a folder is named by a noun of the field', () => {
   const folders = new Set(sources.map(file => dirname(file)));
   const strangers = [...folders].filter(folder => {
     const parts = folder.split('/');
@@ -107,19 +117,20 @@ test('a folder is called by a noun of the field', () => {
   assert.deepEqual(strangers, []);
 });
 
-test('a folder holds few files, unless all of them implement one contract', () => {
+test('a folder holds at most 14 files of different kinds', () => {
   const files = globSync('{src,gateway,node-agent,test,proto,docs,deploy,examples}/**/*.*', {
     exclude: ['**/generated/**', '**/node_modules/**', '**/*.d.ts'],
   });
   const counts = Map.groupBy(files, file => dirname(file));
   const full = [...counts].filter(
-    ([folder, { length }]) => !plural.has(folder) && !alike.has(folder) && length > mostFiles,
+    ([folder, { length }]) =>
+      !plural.has(folder) && !alike.has(folder) && !folder.startsWith('test/unit/') && length > maxFiles,
   );
   const faults = full.map(([folder, { length }]) => `${folder} holds ${length} files`);
   assert.deepEqual(faults, []);
 });
 
-test('every folder imports only what the design allows', () => {
+test('every folder imports only the modules that the design allows', () => {
   const faults = allImports.filter(({ file, target }) => {
     const rule = rules[Object.keys(rules).find(name => file.startsWith(`${name}/`)) ?? ''];
     return file !== launcher && !(rule && isAllowed(target, rule));
@@ -130,12 +141,53 @@ test('every folder imports only what the design allows', () => {
   );
 });
 
-test('no import goes in a circle, not one of types alone or a late one', () => {
+/**
+ * The files that may take the body of an HTTP message from its source: the reader, and those that pass it each piece of
+ * an answer.
+ */
+const bodyReaders = new Set(['src/api/http/body.ts', 'src/api/http/fetch.ts', 'src/api/http/undici.ts']);
+/** The reader of requests' bodies, with its own limit. */
+const requestReader = 'gateway/http/read.ts';
+const bodyReads = [
+  /(?<!\.)\.(?:json|text|arrayBuffer|blob|bytes|formData)\(\)/,
+  /\bgetReader\(|stream\/consumers/,
+  /(?<![.\w]|async )fetch\((?!request[,)])/,
+  /\b(?:createGunzip|createUnzip|gunzip|unzip|inflate|brotliDecompress|DecompressionStream)/,
+  /\bfor await \(const \w+ of (?:\w+\.body|response|reply|answer|message)\b/,
+];
+
+test('one reader reads the body of an HTTP message, and limits it', () => {
+  const faults = sources
+    .filter(file => !bodyReaders.has(file) && file !== requestReader)
+    .flatMap(file => {
+      const text = readFileSync(file, 'utf8');
+      return bodyReads.flatMap(read => (read.exec(text) ? `${file}: ${read.exec(text)?.[0]}` : []));
+    });
+  assert.deepEqual(faults, []);
+});
+
+/** The writer of commands' output, which removes terminal controls from foreign text. */
+const terminal = 'src/cli/output/terminal.ts';
+
+test('the output of commands leaves by one exit', () => {
+  const commandFiles = sources.filter(
+    file => (file.startsWith('src/cli/') || file.startsWith('src/kit/')) && file !== terminal,
+  );
+  const faults = commandFiles.filter(file =>
+    /process\.std(?:out|err)\.write|console\./.test(readFileSync(file, 'utf8')),
+  );
+  assert.deepEqual(faults, []);
+});
+
+test('no imports form a circle, not even of types or of late imports', () => {
   const files = globSync('{src,gateway,node-agent,test,docs,deploy,proto,examples}/**/*.ts');
   assert.deepEqual(circlesOf(files.filter(file => !file.includes('/node_modules/'))), []);
 });
 
-/** Who may touch files by itself: the machine, what touches only the agent's own descriptors, and a program that runs commands. */
+/**
+ * The files that may use node:fs: the machine, the code for the agent's own descriptors, and a program that runs
+ * commands.
+ */
 const fileUsers = new Set([
   'node-agent/host/linux.ts',
   'node-agent/host/opened.ts',
@@ -143,7 +195,7 @@ const fileUsers = new Set([
   'node-agent/plugin/observability.ts',
 ]);
 
-test('nobody in the node agent but the machine can touch a path of a volume', () => {
+test("only the machine can touch a volume's path in the node agent", () => {
   const faults = allImports.filter(
     ({ file, target }) =>
       file.startsWith('node-agent/') &&
@@ -158,7 +210,7 @@ test('nobody in the node agent but the machine can touch a path of a volume', ()
   assert.deepEqual(around, []);
 });
 
-test('whether a volume is a device or a share is asked where its carrier is chosen, and nowhere else', () => {
+test('only the choice of a carrier asks whether a volume is a device or a share', () => {
   const asks = /\bkind [!=]== '(device|share)'|accessType [!=]== |\.\.\.connectorFor/;
   const files = sources.filter(
     file => file.startsWith('node-agent/') && asks.test(readFileSync(file, 'utf8')),
@@ -166,13 +218,13 @@ test('whether a volume is a device or a share is asked where its carrier is chos
   assert.deepEqual(files, ['node-agent/volumes/carriers/index.ts']);
 });
 
-test('what the node agent loads holds no thick package', () => {
+test('the node agent loads no large package', () => {
   const loaded = filesLoadedBy('node-agent/main.ts');
   const found = [...loaded].filter(target => tooThick.has(target));
   assert.deepEqual(found, []);
 });
 
-test('the node agent loads no package but grpc-js before it needs it', () => {
+test('the node agent loads no package except grpc-js before it needs it', () => {
   const early = /^import (?!type )[^;]* from 'jose/m;
   const faults = sources.filter(
     file => file.startsWith('node-agent/') && early.test(readFileSync(file, 'utf8')),
@@ -180,7 +232,17 @@ test('the node agent loads no package but grpc-js before it needs it', () => {
   assert.deepEqual(faults, []);
 });
 
-test('nothing that the node agent may ever load brings what Node.js loads late, such as fetch', async () => {
+test('the node agent loads at its start no file that it imports late', () => {
+  const own = allImports.filter(({ file }) => file.startsWith('node-agent/'));
+  const late = new Set(own.filter(one => one.isLate).map(({ target }) => target));
+  const early = [...filesLoadedBy('node-agent/main.ts', one => !one.isLate)];
+  assert.deepEqual(
+    early.filter(file => late.has(file)),
+    [],
+  );
+});
+
+test('no module that the node agent may load brings modules that Node.js loads late, such as fetch', async () => {
   const files = sources.filter(file => file.startsWith('node-agent/') && !file.endsWith('/link.ts'));
   const imports = files.map(file => `await import(${JSON.stringify(resolve(file))});`);
   const source = `${imports.join('')} console.log(process.moduleLoadList.filter(name => name.includes('undici')))`;
@@ -190,19 +252,19 @@ test('nothing that the node agent may ever load brings what Node.js loads late, 
   assert.equal(stdout, '[]\n', stderr);
 });
 
-test("the gateway's app loads nothing of Node but what other runtimes have, too", () => {
+test("the gateway's app loads only Node modules that other runtimes have, too", () => {
   const loaded = filesLoadedBy('gateway/http/app.ts');
   const found = [...loaded].filter(target => target.startsWith('node:'));
   assert.deepEqual(found, ['node:async_hooks']);
 });
 
-/** What runtimes without a process have of Node.js, and a configuration, its files and its pools need. */
+/** The Node.js modules of runtimes without processes that a configuration, its files and its pools need. */
 const elsewhere = ['async_hooks', 'crypto', 'fs', 'fs/promises', 'module', 'path', 'url', 'util'];
 
-/** What the entries have in common: each of them only fits it to its runtime. */
+/** The common part of the entries; each entry only adapts it to its runtime. */
 const sharedByEntries = 'gateway/entries/serverless.ts';
 
-test('the serverless entries load nothing that listens, spawns, opens a device or a database of a file', () => {
+test('the serverless entries load nothing that listens, spawns, or opens a device or a database file', () => {
   for (const entry of globSync('gateway/entries/*.ts')) {
     const lines = readFileSync(entry, 'utf8').trimEnd().split('\n').length;
     assert.ok(lines <= 40 || entry === sharedByEntries, `${entry} has ${lines} lines`);
@@ -215,18 +277,18 @@ test('the serverless entries load nothing that listens, spawns, opens a device o
   }
 });
 
-/** Most lines of what vendors read first. */
-const mostLines = { 'vendor-hono': 299 };
+/** The limit of lines in the code that vendors read first. */
+const maxLines = { 'vendor-hono': 299 };
 
-test('what vendors read first is short', () => {
-  for (const [example, most] of Object.entries(mostLines)) {
+test('the code that vendors read first is short', () => {
+  for (const [example, most] of Object.entries(maxLines)) {
     const texts = globSync(`examples/${example}/*.ts`).map(file => readFileSync(file, 'utf8'));
     const lines = texts.flatMap(text => text.trimEnd().split('\n'));
     assert.ok(lines.length > 0 && lines.length <= most, `${example} has ${lines.length} lines`);
   }
 });
 
-test('a document names only files that there are', () => {
+test('a document names only existing files', () => {
   const files = globSync('{src,gateway,node-agent,proto,test,docs,deploy}/**/*');
   for (const document of ['AGENTS.md', 'README.md', ...globSync('docs/{*,reference/*}.md')]) {
     const named = readFileSync(document, 'utf8').matchAll(/`([\w./-]+\.(?:ts|mjs|proto|sh|md))`/g);

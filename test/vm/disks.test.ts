@@ -1,7 +1,6 @@
 import { testInMachine } from './guests.ts';
 
-testInMachine('a machine with disks: NBD, NVMe over TCP, and an ext4 that grows', [
-  'test/vm/guest/nbd.guest.ts',
+testInMachine('a machine with disks: NVMe over TCP, and an ext4 that grows', [
   'test/vm/guest/nvme-tcp.guest.ts',
   'test/vm/guest/growth.guest.ts',
 ]);

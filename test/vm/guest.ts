@@ -5,31 +5,34 @@ import { inspect } from 'node:util';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import { findPort } from './fleet/port.ts';
 
-/** How one test in the virtual machine ended. */
+/** The outcome of a test in the virtual machine. */
 export type Outcome = {
   readonly name: string;
   readonly isSuite: boolean;
   readonly durationMs: number;
-  /** Why it was skipped. */
+  /** The reason why it was skipped. */
   readonly skip?: string;
-  /** What went wrong, as text with its stack. */
+  /** The error as text with its stack. */
   readonly failure?: string;
 };
 
-/** A figure that a test tells of. */
+/** A figure that a test reports. */
 export type Note = { readonly note: string };
 
-/** One line of JSON: how a test ended, what it tells of, that the machine lives, or that all was run. */
+/** One line of JSON: a test's outcome, a figure, a sign of life, or the end of the run. */
 export type Report = Outcome | Note | 'alive' | 'end';
 
 const aliveMs = 5_000;
-/** A test that takes longer hangs, on however busy a machine. */
+/** The timeout of a test; one that takes longer hangs, however busy the machine is. */
 const testMs = 25 * 60_000;
 
-/** How V8 itself now and then ends on an emulated processor, whose threads see new machine code late. */
+/**
+ * The signals of V8's own crashes, which happen now and then on an emulated processor whose threads see new machine
+ * code late.
+ */
 const crashes = new Set<unknown>(['SIGTRAP', 'SIGSEGV', 'SIGILL']);
 
-/** Runs a file again that crashed so. Whatever else ends a file is its failure. */
+/** Runs a file, and runs it again after such a crash. Any other abnormal end is the file's failure. */
 async function runFile(file: string, tries: number): Promise<void> {
   let hasCrashed = false;
   const stream = run({ files: [file], concurrency: 1, timeout: testMs });
@@ -40,19 +43,19 @@ async function runFile(file: string, tries: number): Promise<void> {
   stream.on('test:fail', ({ name, details: { type, error, duration_ms: durationMs } }) => {
     hasCrashed = crashes.has((error as { signal?: unknown }).signal);
     if (hasCrashed && tries > 1) return;
-    // A file that ends before its tests has words alone for its cause, and its exit status beside them.
+    // The cause is an Error, or a text if the file ended before its tests; the exit status is beside it.
     const fault = error.cause instanceof Error ? error.cause : error;
     say({ name, isSuite: type === 'suite', durationMs, failure: inspect(fault) });
   });
   stream.on('test:diagnostic', ({ message, nesting }) => {
-    // Those of a whole file are its counts.
+    // Drops the counts of a whole file.
     if (!/^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/.test(message) || nesting > 0)
       say({ note: message });
   });
   stream.on('test:stdout', ({ message }) => process.stdout.write(message));
   stream.on('test:stderr', ({ message }) => process.stdout.write(message));
   stream.resume();
-  // One that waits in the kernel cannot be killed when its time is over.
+  // A test that waits in the kernel cannot be killed on timeout.
   const hasEnded = await withinTime(once(stream, 'end'), testMs + 60_000);
   if (!hasEnded)
     say({ name: file, isSuite: false, durationMs: testMs, failure: 'it hangs, and cannot be killed' });
@@ -63,13 +66,13 @@ function say(report: Report): void {
   writeSync(port, `${JSON.stringify(report)}\n`);
 }
 
-// Runs in the virtual machine: runs the test files that its arguments match, one after another, and says of each test
-// how it ended. What the tests print goes to the console.
+// Runs in the virtual machine: runs the test files that its arguments match, one after another, and reports each test's
+// outcome. The tests' own output goes to the console.
 const files = process.argv.slice(2).flatMap(pattern => globSync(pattern).sort());
 const port = openSync(findPort('outcomes'), 'w');
 const heartbeat = setInterval(say, aliveMs, 'alive');
 for (const file of files) await runFile(file, 3);
 clearInterval(heartbeat);
 say('end');
-// Not even a test file that hangs keeps the machine.
+// Exits even if a test file hangs.
 process.exit();

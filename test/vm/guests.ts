@@ -6,31 +6,30 @@ import type { Outcome, Report } from './guest.ts';
 import { startMachine, type MachinePlan } from './machine.ts';
 import { whyNoMachine } from './packages.ts';
 
-/** So many of the tests that took longest are named. */
-const mostTold = 5;
+/** The number of slowest tests that are reported. */
+const maxReported = 5;
 const guest = fileURLToPath(new URL('guest.ts', import.meta.url));
 
 /**
- * Runs test files in a virtual machine of their own, with a Debian kernel: NFS, NBD, iSCSI, NVMe over TCP, multipath
- * and every capability are there, as root, below `test/vm/packages.sh`'s packages and this machine's files, which stay
- * as they are. Each test in them is a test here, with its own name and failure. A machine that panics, or says nothing for
- * a while, is a failure that shows its console; one that is slow is none. Nothing is left of it.
+ * Runs test files in a virtual machine of their own, as root, on a Debian kernel with NFS, iSCSI, NVMe over TCP,
+ * multipath and every capability. It sees the packages of `test/vm/packages.sh` and this machine's files, which it
+ * cannot change. Each test in the files is a test here, with its own name and failure. A machine that panics, or is
+ * silent for too long, is a failure that shows its console; a slow machine is none. The machine leaves nothing behind.
  *
- * To add a test: write `test/vm/guest/NAME.guest.ts` as any other test file, add the packages that it needs to
- * `packages.sh`, and name it in a `test/vm/*.test.ts`, which is one machine: a
- * boot takes longer than most tests. No udev runs in the machine: what it would make
- * below /dev, beside the kernel's own nodes, is not there. /run and TMPDIR are in memory; modules load by themselves or
- * with modprobe. A warm `node` takes half a second there. Choices by the run's seed are the same there.
+ * To add a test: write `test/vm/guest/NAME.guest.ts` as any other test file, add its packages to `packages.sh`, and
+ * name it in a `test/vm/*.test.ts`, which is one machine, because a boot takes longer than most tests. No udev runs in
+ * the machine, so /dev has only the kernel's own nodes. /run and TMPDIR are in memory; modules load by themselves or
+ * with modprobe. A warm `node` takes half a second. The run's seed makes the same choices as outside.
  */
 export function testInMachine(name: string, files: readonly string[], options: MachineOptions = {}): void {
   const skip = whyNoMachine();
   test(name, skip === undefined ? {} : { skip }, t => runInMachine(t, files, options));
 }
 
-/** All that `MachinePlan` has beside the command. */
+/** The members of `MachinePlan` besides the command. */
 type MachineOptions = Partial<Omit<MachinePlan, 'command'>>;
 
-/** The same within a test, for a machine beside something else. */
+/** Runs test files as `testInMachine` does, within a test, for a machine that runs beside other programs. */
 export async function runInMachine(
   t: TestContext,
   files: readonly string[],
@@ -53,7 +52,7 @@ export async function runInMachine(
     }
   }
   if (hasFailed) t.diagnostic(`the machine's console:\n${machine.console()}`);
-  const slowest = taken.toSorted(([, a], [, b]) => b - a).slice(0, mostTold);
+  const slowest = taken.toSorted(([, a], [, b]) => b - a).slice(0, maxReported);
   for (const [title, ms] of slowest) t.diagnostic(`${Math.round(ms / 1_000)} s in the machine: ${title}`);
   assert.ok(
     hasEnded && taken.length > 0,
@@ -61,7 +60,7 @@ export async function runInMachine(
   );
 }
 
-/** A test that ends as the one in the machine did. */
+/** Declares a test with the outcome of the one in the machine. */
 function repeat(t: TestContext, { name, skip, failure }: Outcome): Promise<void> {
   return t.test(name, skip === undefined ? {} : { skip }, () => {
     if (failure !== undefined) throw Object.assign(new Error(failure), { stack: failure });

@@ -16,7 +16,7 @@ for (const { name, says } of [
   { name: 'hang', says: /told of 0 tests and ended:[^]*was ended after 60000 ms of silence/ },
 ])
   test(
-    `a machine that breaks is a failure that shows its console, and leaves nothing: ${name}`,
+    `a broken machine is a failure that shows its console, and leaves nothing: ${name}`,
     options,
     async t => {
       const directory = mkdtempSync(join(tmpdir(), 'vm-harness-'));
@@ -28,7 +28,7 @@ for (const { name, says } of [
     },
   );
 
-/** Runs a program as somebody does who has not been started by a test. */
+/** Runs a program outside of the test runner. */
 function run(
   name: string,
   directory: string,

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pathOf, type Kernel } from './packages.ts';
 
-/** What the first program needs to reach this machine's files, and to say what comes of the tests. */
+/** The modules for access to this machine's files and for the reports of the tests. */
 const wanted = ['virtio_pci', '9pnet_virtio', '9p', 'overlay', 'virtio_console'];
 const directories = ['dev', 'modules', 'host', 'packages', 'memory', 'root'];
 
-/** What the kernel starts from, as an archive in the "newc" format of cpio: `init.sh`, a shell, and a few modules. */
+/** Makes the initramfs in cpio's "newc" format: `init.sh`, a shell, and a few modules. */
 export function makeInitramfs(kernel: Kernel): Buffer {
   const init = fileURLToPath(new URL('init.sh', import.meta.url));
   const modules = modulesInOrder(kernel).map((path, index) => ({
@@ -39,7 +39,7 @@ function padded(data: Buffer): Buffer {
   return Buffer.concat([data, Buffer.alloc((4 - (data.length % 4)) % 4)]);
 }
 
-/** Each after those that it needs. What is built into the kernel is in no list. */
+/** Orders modules after those that they need; modules built into the kernel are in no list. */
 function modulesInOrder({ modules }: Kernel): readonly string[] {
   const needs = new Map(
     readFileSync(join(modules, 'modules.dep'), 'utf8')

@@ -21,52 +21,56 @@ import { findKernel, packages, pathOf } from './packages.ts';
 
 /** A virtual machine that runs one command and ends. */
 export interface Machine {
-  /** What the command wrote to the port "outcomes", line by line, until the machine has ended. */
+  /** The command's lines on the port "outcomes", until the machine has ended. */
   readonly lines: AsyncIterable<string>;
-  /** Writes a line for the command to read there. */
+  /** Sends a line to the command on the port "outcomes". */
   say(line: string): void;
-  /** Has its processors stand still, or go on. */
+  /** Pauses its processors. */
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** The last lines of the machine's console. */
+  /** Returns the last lines of the machine's console. */
   console(): string;
-  /** Ends it at once if it still runs, waits until it is gone, and leaves no file behind. */
+  /** Ends it at once if it still runs, waits until it is gone, and removes its files. */
   end(): Promise<void>;
 }
 
 const start = fileURLToPath(new URL('start.sh', import.meta.url));
 const project = fileURLToPath(new URL('../..', import.meta.url));
-/** What Node.js compiled in machines, for those that are started later: compiling takes long on an emulated processor. */
+/** The compile cache of Node.js for all machines, because compiling takes long on an emulated processor. */
 const compiled = join(project, 'node_modules/.cache/fairlead-guests');
 const consoleLines = 60;
 
 /**
- * What a machine runs, for how long it may say nothing, what its kernel is told beside what every machine's is, and the beginning of a
- * command that runs in the network that it reaches, as 10.0.2.15 behind its gateway 10.0.2.2.
+ * A machine's command, the longest time without a sign of life, additional kernel parameters, and the beginning of a
+ * command that runs in the network to which the machine is connected (as 10.0.2.15, with the gateway 10.0.2.2).
  */
 export type MachinePlan = {
   readonly command: readonly string[];
   readonly silentMs: number;
   readonly parameters?: readonly string[];
   readonly network?: readonly string[];
-  /** Cables to other machines: each is a socket of its own and that of the other end. */
+  /** The cables to other machines; each has its own socket and that of the other end. */
   readonly cables?: readonly Cable[];
-  /** A file that is a disk of the machine. */
+  /** The path of a file that is a disk of the machine. */
   readonly disk?: string;
 };
 
-/** One end of a cable between two machines, and its other end, by paths of sockets; either may be there later. */
+/**
+ * One end of a cable between two machines, and the other end, by the paths of their sockets; they can be made in any
+ * order.
+ */
 export type Cable = { readonly own: string; readonly other: string };
 
 /**
- * Starts a machine with a Debian kernel on emulated processors. It sees this machine's files, can change none of them
- * but what is compiled, and has no network but its own loopback, its cables, and what it is given. It ends when the command does, with this process, or when neither
- * its console nor the port "outcomes" has said anything for the time allowed: how busy this machine is does not count.
+ * Starts a machine with a Debian kernel on emulated processors. It sees this machine's files but can change only the
+ * compile cache, and has no network except its own loopback, its cables, and the given network. It ends with its
+ * command, with this process, or when neither its console nor the port "outcomes" has shown a sign of life for the
+ * allowed time, which does not depend on how busy this machine is.
  */
 export function startMachine({ command, silentMs, ...plan }: MachinePlan): Machine {
   const kernel = findKernel();
   if (!kernel) throw new Error('no kernel');
-  // What was not used for an hour may be removed by packages.sh when its list has changed.
+  // packages.sh may remove directories that were not used for an hour, when its list has changed.
   utimesSync(packages, new Date(), new Date());
   mkdirSync(compiled, { recursive: true });
   const directory = mkdtempSync(join(tmpdir(), 'fairlead-vm-'));
@@ -78,7 +82,7 @@ export function startMachine({ command, silentMs, ...plan }: MachinePlan): Machi
   const args = qemuArgs({ image: kernel.image, initrd, log, monitor, command, ...plan });
   const [program = '', ...prefix] = [...network, 'setpriv', '--pdeathsig', 'KILL', '--'];
   const child = spawn(program, [...prefix, pathOf('usr/bin/qemu-system-x86_64'), ...args], {
-    // A port whose other end is closed takes nothing: standard input stays open.
+    // Standard input stays open, because a port with a closed end accepts nothing.
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, LD_LIBRARY_PATH: join(packages, 'usr/lib/x86_64-linux-gnu') },
   });
@@ -116,7 +120,7 @@ function tailOf(log: string): string {
   return readFileSync(log, 'utf8').split('\n').slice(-consoleLines).join('\n');
 }
 
-/** Has the machine's monitor do something (QEMU's QMP). */
+/** Sends an order to the machine's monitor (QEMU's QMP). */
 async function order(monitor: string, execute: 'stop' | 'cont'): Promise<void> {
   const socket = connect(monitor);
   try {
@@ -137,14 +141,14 @@ type Boot = Omit<MachinePlan, 'silentMs'> & {
   readonly monitor: string;
 };
 
-/** What every machine's kernel is told. */
+/** The kernel parameters of every machine. */
 export const kernelParameters: readonly string[] = [
   'console=ttyS0',
   'panic=-1',
   'oops=panic',
-  // Processors that are emulated on a busy machine may look as if they had no timer.
+  // On a busy machine an emulated processor can look as if it had no timer.
   'no_timer_check',
-  // An emulated processor translates machine code once for each address that it is seen at: programs stay where they were.
+  // An emulated processor translates machine code again for each address: without randomization, programs stay at one.
   'norandmaps',
   'mitigations=off',
   'init_on_alloc=0',
@@ -176,7 +180,7 @@ function qemuArgs({ image, initrd, log, monitor, command, ...plan }: Boot): read
   ].flat();
 }
 
-/** The interface eth0, eth1 and so on: the machine's first cable is the first. */
+/** Plugs in a cable as an interface: the first one is eth0. */
 function plug({ own, other }: Cable, index: number): readonly string[] {
   const ends = `local.type=unix,local.path=${own},remote.type=unix,remote.path=${other}`;
   const address = createHash('sha256').update(own).digest('hex').slice(0, 10).replaceAll(/../g, ':$&');

@@ -14,9 +14,9 @@ finish() {
 }
 
 [ "$(uname -m)" = x86_64 ] || { echo 'the tests in test/vm are skipped: they are for x86-64 only' >&2 && exit 0; }
-# The kernel is whichever the mirror has.
+# The mirror decides the kernel's version.
 unpack vm qemu-system-x86 busybox-static kmod linux-image-amd64 \
   iproute2 nfs-kernel-server nfs-common \
-  nbd-server nbd-client nbdkit open-iscsi nvme-cli multipath-tools secilc \
+  open-iscsi nvme-cli multipath-tools secilc \
   cryptsetup-bin dmsetup \
   libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients

@@ -2,10 +2,12 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { packagesOf } from '../packages.ts';
 
-/** Where `packages.sh` unpacks what the virtual machine needs; it is laid over this machine's root. */
+/**
+ * The directory into which `packages.sh` unpacks the virtual machine's packages; it is laid over this machine's root.
+ */
 export const packages: string = packagesOf('vm');
 
-/** Why no virtual machine can run here; undefined when one can. */
+/** Returns the reason why no virtual machine can run here; undefined if one can. */
 export function whyNoMachine(): string | undefined {
   if (process.arch !== 'x64') return 'the virtual machine is for x86-64 only';
   if (!existsSync(packages)) return 'needs the packages of the virtual machine: run test/vm/packages.sh';
@@ -16,7 +18,7 @@ export function whyNoMachine(): string | undefined {
 /** A kernel: its release, its image, and the directory of its modules. */
 export type Kernel = { readonly release: string; readonly image: string; readonly modules: string };
 
-/** The kernel that was unpacked, or else one that is installed on this machine. */
+/** Finds the unpacked kernel, or one that is installed on this machine. */
 export function findKernel(): Kernel | undefined {
   for (const root of [packages, '/']) {
     const all = join(root, 'usr/lib/modules');
@@ -32,7 +34,7 @@ export function findKernel(): Kernel | undefined {
   return undefined;
 }
 
-/** The path of a program among the packages, or else its path on this machine. */
+/** Returns the path of a program among the packages, or on this machine. */
 export function pathOf(program: string): string {
   const unpacked = join(packages, program);
   return existsSync(unpacked) ? unpacked : join('/', program);

@@ -3,6 +3,6 @@ import { testInMachine } from './guests.ts';
 testInMachine('a machine with the NFS server and client of its kernel', [
   'test/vm/guest/nfs.guest.ts',
   'test/vm/guest/nfs-dir.guest.ts',
-  // Last: whatever hangs there hangs nobody else.
+  // The last file, so that a hanging test does not affect the others.
   'test/vm/guest/nfs-hung.guest.ts',
 ]);

@@ -7,7 +7,7 @@ const uuid = 'b0b0b0b0-b0b0-40b0-80b0-b0b0b0b0b0b0';
 const nqn = 'nqn.2014-08.org.example:by-hand';
 const iqn = 'iqn.2003-01.org.example:by-hand';
 
-/** Beside a port that the export has, and without what only its login knows. */
+/** The scripts use another port than the export, and omit the settings that only its login needs. */
 const scripts: Readonly<Record<KernelExport, string>> = {
   'nvme-tcp': `
     cd /sys/kernel/config/nvmet
@@ -32,7 +32,7 @@ const scripts: Readonly<Record<KernelExport, string>> = {
     echo 1 > "$group/enable"`,
 };
 
-/** Sets a target of the kernel up over a file as its documentation tells, and says how it is reached. */
+/** Configures a kernel target over a file as its documentation says, and returns its attachment. */
 export function makeTargetByHand(protocol: KernelExport, path: string, sizeBytes: number): Attachment {
   execFileSync('sh', ['-ec', scripts[protocol], path, String(sizeBytes)]);
   const wwid = protocol === 'iscsi' ? `naa.6001405${serial.slice(0, 25)}` : `uuid.${uuid}`;

@@ -5,7 +5,7 @@ import type { Bench, Figure } from '../figure.ts';
 
 const inside = fileURLToPath(new URL('inside.ts', import.meta.url));
 
-/** What the exports of the kernel's targets add to what the kernel takes. */
+/** Measures the overhead of exports over the kernel's targets. */
 export const exportsBench: Bench = {
   name: 'exports',
   doc: 'in a virtual machine: attaching over nvme-tcp and iscsi beside the same writes to configfs, and I/O beside targets set up by hand',
@@ -17,12 +17,12 @@ export const exportsBench: Bench = {
   },
 };
 
-/** Each line that the machine says is a figure, and the last one `"end"`. */
+/** Reads each line of the machine as a figure, until the line `"end"`. */
 async function measureInMachine(): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   const machine = startMachine({
     silentMs: 10 * 60_000,
-    // What the kernel tells of each target takes longer to be written to the console than the target to be made.
+    // Writing the kernel's messages about each target to the console would take longer than making the target.
     parameters: ['quiet'],
     command: [process.execPath, inside],
   });

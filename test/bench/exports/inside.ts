@@ -12,21 +12,21 @@ import {
 } from '../../vm/targets/exported.ts';
 import { changing, openMany, recorded } from '../../vm/targets/many.ts';
 import { startDaemons } from '../../vm/targets/scsi-target.ts';
-import type { Ending } from '../../vm/targets/undo.ts';
-import { timeInTurns, type Figure } from '../figure.ts';
+import type { CleanupScope } from '../../vm/targets/undo.ts';
+import { timeAlternately, type Figure } from '../figure.ts';
 import { measureIo } from './io.ts';
 
-// Runs in the virtual machine, and says each figure as a line of JSON.
+// Runs in the virtual machine and writes each figure as a line of JSON.
 
 const port = openSync(findPort('outcomes'), 'w');
 const say = (line: Figure | 'end'): number => writeSync(port, `${JSON.stringify(line)}\n`);
-/** The machine ends with all that was made in it. */
-const machine: Ending = { after: () => {} };
+/** A scope without clean-up: the machine ends with everything in it. */
+const machine: CleanupScope = { after: () => {} };
 const many = 200;
 const [rounds, startRounds] = [30, 3];
 
 loadTarget('nvmet', 'nvmet_tcp', 'target_core_file', 'iscsi_target_mod');
-// Nothing loads it by itself where no udev runs.
+// Without udev nothing else loads the module.
 execFileSync('modprobe', ['sd_mod']);
 await startDaemons();
 for (const protocol of Object.keys(kernelExports) as readonly KernelExport[]) {
@@ -38,17 +38,17 @@ for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
 say('end');
 process.exit();
 
-/** A backend attaches and detaches one volume by turns with the changes alone that its export makes to configfs. */
+/** Measures alternately a backend's attach and detach of one volume, and the bare configfs changes of its export. */
 async function measureAttach(protocol: KernelExport): Promise<readonly Figure[]> {
   const pool = await openExportedPool(machine, protocol);
   const volume = await pool.makeVolume('c.one', 1);
-  // What is made once, such as a port, is there then.
+  // Shared objects, such as a port, exist from here on.
   await pool.attach(volume, accessOf('n1'));
   await pool.backend.detach(volume, 'n1', 'c');
   const raw = recordChanges(protocol, 1);
   const attaching = await raw.changesOf(() => raw.publishAll());
   const detaching = await raw.changesOf(() => raw.withdrawAll());
-  const times = await timeInTurns(rounds, {
+  const times = await timeAlternately(rounds, {
     attach: () => pool.attach(volume, accessOf('n1')),
     detach: () => pool.backend.detach(volume, 'n1', 'c'),
     attachRaw: () => makeAll(attaching),
@@ -68,7 +68,7 @@ async function measureStart(protocol: KernelExport): Promise<Figure> {
   const raw = recordChanges(protocol, many);
   const changes = await raw.changesOf(() => raw.publishAll());
   await raw.withdrawAll();
-  const times = await timeInTurns(startRounds, {
+  const times = await timeAlternately(startRounds, {
     value: async () => raw.publishAll(),
     clear: () => raw.withdrawAll(),
     floor: () => makeAll(changes),
@@ -81,7 +81,7 @@ async function measureStart(protocol: KernelExport): Promise<Figure> {
 
 type Change = () => unknown;
 
-/** An export whose changes to configfs are kept while it is asked for. */
+/** Wraps an export so that its changes to configfs can be recorded. */
 function recordChanges(protocol: KernelExport, count: number) {
   let kept: Change[] | undefined;
   const tree = changing(openConfigTree(), change => {

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import type { Attachment } from '../../../src/api/attachment.ts';
 import { MiB, startGuestNode } from '../../vm/guest/agent.ts';
 import { accessOf, openExportedPool, type KernelExport } from '../../vm/targets/exported.ts';
-import type { Ending } from '../../vm/targets/undo.ts';
-import { timeInTurns, type Figure } from '../figure.ts';
+import type { CleanupScope } from '../../vm/targets/undo.ts';
+import { timeAlternately, type Figure } from '../figure.ts';
 import { makeTargetByHand } from './by-hand.ts';
 
 const sizeMiB = 64;
 const rounds = 21;
 
-/** So many blocks around the cache, one after another. */
+/** A number of blocks that are transferred past the cache, one after another. */
 type Transfer = {
   readonly name: string;
   readonly blockBytes: number;
@@ -28,14 +28,17 @@ const transfers: readonly Transfer[] = [
   { name: 'random writes of 4 KiB', ...random, isWrite: true },
 ];
 
-/** I/O of a node to a volume through its export, by turns with I/O to the same file through a target that was set up by hand. */
-export async function measureIo(t: Ending, protocol: KernelExport): Promise<readonly Figure[]> {
+/**
+ * Measures a node's I/O to a volume through its export, and alternately to the same file through a target that was
+ * configured by hand.
+ */
+export async function measureIo(t: CleanupScope, protocol: KernelExport): Promise<readonly Figure[]> {
   const pool = await openExportedPool(t, protocol);
   const volume = await pool.makeVolume(`c.${protocol}`, sizeMiB);
   const exported = await pool.attach(volume, accessOf('n1', 'block'));
   const path = join(pool.root, `${volume.id}.img`);
   const node = await startGuestNode(t);
-  const bringUp = async (name: string, { attachment, secrets = {} }: Told): Promise<number> => {
+  const bringUp = async (name: string, { attachment, secrets = {} }: VolumeAccess): Promise<number> => {
     const fields = { ...node.volumeAt({ name, attachment, capability: raw }), secrets };
     await node.bringUp(fields);
     return openSync(fields.target_path, constants.O_RDWR | constants.O_DIRECT);
@@ -47,7 +50,7 @@ export async function measureIo(t: Ending, protocol: KernelExport): Promise<read
   fill(ours);
   const figures: Figure[] = [];
   for (const transfer of transfers) {
-    const times = await timeInTurns(rounds, {
+    const times = await timeAlternately(rounds, {
       ours: async () => run(transfer, ours),
       byHand: async () => run(transfer, byHand),
     });
@@ -63,8 +66,8 @@ export async function measureIo(t: Ending, protocol: KernelExport): Promise<read
   return figures;
 }
 
-/** What a node is told of a volume. */
-type Told = { readonly attachment: Attachment; readonly secrets?: Readonly<Record<string, string>> };
+/** A volume's attachment and secrets, as its node receives them. */
+type VolumeAccess = { readonly attachment: Attachment; readonly secrets?: Readonly<Record<string, string>> };
 
 const raw = { block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } } as const;
 const buffer = Buffer.alloc(MiB, 'data');

@@ -8,32 +8,45 @@ import { maxBodyBytes } from '../../../src/api/operations.ts';
 import { cli } from '../../harness/dev.ts';
 import { createSigner, volumeSpec, type Signer } from '../../harness/gateway-harness.ts';
 import { median, timed, type Bench, type Figure } from '../figure.ts';
+import { fillStore, noisesAtLimits } from './limits.ts';
 import type { Noise } from './noise.ts';
-import type { Turns } from './turns.ts';
+import type { SliceTimes } from './time-slices.ts';
 import { inDirectory } from '../setting.ts';
 
 const rounds = 100;
-const volumes = 1_000;
 const deadlineMs = 60_000;
 const quiet = 'quiet';
 const noisy = 'noisy';
+const full = 'full';
 
-/** What a cluster waits for while another keeps the gateway busy. */
+/** Measures a cluster's waiting times while another one keeps the gateway busy. */
 export const fairnessBench: Bench = {
   name: 'fairness',
-  doc: 'PUT and DELETE of a volume by one cluster while another has ten requests, or 500 creates, under way all the time, beside the same alone',
+  doc: 'PUT and DELETE of a volume by one cluster while another that has as much of everything as it may have has ten requests, or 500 creates, under way all the time, beside the same alone',
   run: () => inDirectory(measureFairness),
 };
 
 async function measureFairness(dir: string): Promise<readonly Figure[]> {
-  const signers = { quiet: await createSigner(quiet), noisy: await createSigner(noisy) };
+  const signers = {
+    quiet: await createSigner(quiet),
+    noisy: await createSigner(noisy),
+    crowded: await createSigner('crowded'),
+    full: await createSigner(full),
+  };
   const gateway = await startGateway(dir, signers);
   const clientOf = (name: keyof typeof signers): StorageClient =>
     createClient({ url: gateway.url, token: () => signers[name].sign() });
-  const [calm, loud] = [clientOf(quiet), clientOf(noisy)];
-  for (let index = 0; index < volumes; index++)
-    await loud.createVolume({ volumeId: `${noisy}.${index}`, body: volumeSpec(String(index)) }, call());
-  const noises = noisesOf(`${gateway.url}/v1/volumes`, await signers.noisy.sign());
+  const calm = clientOf(quiet);
+  const token = await signers.noisy.sign();
+  const noises = {
+    ...noisesOf(`${gateway.url}/v1/volumes`, token),
+    ...noisesAtLimits(`${gateway.url}/v1`, {
+      token,
+      crowdedToken: await signers.crowded.sign(),
+      fullToken: await signers.full.sign(),
+    }),
+  };
+  for (const [name, noise] of Object.entries(noises)) await requireStatus(name, noise);
   const figures: Figure[] = [];
   for (const [name, noise] of Object.entries(noises)) {
     const alone = await measure(calm);
@@ -45,11 +58,11 @@ async function measureFairness(dir: string): Promise<readonly Figure[]> {
       target: '≤ 2×',
     });
   }
-  const turnAlone = await measureTurns(gateway.child, () => measure(calm));
+  const turnAlone = await measureSlices(gateway.child, () => measure(calm));
   for (const [name, noise] of Object.entries(noises)) {
-    const turn = await beside(noise, () => measureTurns(gateway.child, () => measure(calm)));
+    const turn = await beside(noise, () => measureSlices(gateway.child, () => measure(calm)));
     const rows = [
-      ['longest turn of the event loop', turn.longestMs, turnAlone.longestMs, '≤ 5 ms'],
+      ['longest time slice of the event loop', turn.maxMs, turnAlone.maxMs, '≤ 5 ms'],
       ['longest without a full collection', turn.plainMs, turnAlone.plainMs, undefined],
       ['longest of 99 in 100', turn.usualMs, turnAlone.usualMs, undefined],
     ] as const;
@@ -62,7 +75,7 @@ async function measureFairness(dir: string): Promise<readonly Figure[]> {
         target,
       });
   }
-  await Promise.all([calm.close(), loud.close()]);
+  await calm.close();
   gateway.child.kill('SIGTERM');
   await once(gateway.child, 'exit');
   return figures;
@@ -77,7 +90,6 @@ function noisesOf(url: string, token: string): Readonly<Record<string, Noise>> {
   const put = { method: 'PUT', token };
   const creates = { ...put, url: `${url}/${noisy}.n#`, body: JSON.stringify(volumeSpec('n#')) };
   return {
-    'lists of 1000 volumes': { url, method: 'GET', token },
     'topologies of 16384 terms': { ...put, url: `${url}/${noisy}.where`, body: JSON.stringify(where) },
     'bodies of 4 MiB': { ...put, url: `${url}/${noisy}.x`, body: longBody() },
     'bodies of 4 MiB in chunks': { ...put, url: `${url}/${noisy}.x`, body: longBody(), isChunked: true },
@@ -92,22 +104,38 @@ function noisesOf(url: string, token: string): Readonly<Record<string, Noise>> {
   };
 }
 
-/** As long as a body may be: one list after another of what no schema takes. */
+/** Makes a body of the maximum length: lists that no schema accepts. */
 function longBody(): string {
   const lists = Array.from({ length: 40 }, (_, index) => [`list-${index}`, Array(8_000).fill('123456789')]);
   return JSON.stringify(Object.fromEntries(lists)).padEnd(maxBodyBytes);
 }
 
-/** How long the gateway's thread was at work in one turn of its event loop at most, while something is done, collections included. */
-async function measureTurns(gateway: ChildProcess, work: () => Promise<unknown>): Promise<Turns> {
+/** Fails unless a noise gets its expected status, without which it would prove nothing. */
+async function requireStatus(name: string, { url, method, token, body, status }: Noise): Promise<void> {
+  if (status === undefined) return;
+  const answer = await fetch(url.replace('#', 'first'), {
+    method,
+    headers: { authorization: `Bearer ${token}` },
+    ...(body !== undefined && { body: body.replace('#', 'first') }),
+  });
+  const text = await answer.text();
+  if (answer.status !== status)
+    throw new Error(`${name}: was answered ${answer.status}, not ${status}: ${text.slice(0, 500)}`);
+}
+
+/**
+ * Measures the longest CPU time of the gateway's thread in one time slice of its event loop during `work`, garbage
+ * collections included.
+ */
+async function measureSlices(gateway: ChildProcess, work: () => Promise<unknown>): Promise<SliceTimes> {
   gateway.send('begin');
   await work();
   gateway.send('end');
-  const [turns] = (await once(gateway, 'message')) as [Turns];
+  const [turns] = (await once(gateway, 'message')) as [SliceTimes];
   return turns;
 }
 
-/** Measures while a thread of its own sends the noise. */
+/** Runs work while a separate thread sends the noise. */
 async function beside<T>(noise: Noise, work: () => Promise<T>): Promise<T> {
   const worker = new Worker(new URL('noise.ts', import.meta.url), { workerData: noise });
   try {
@@ -135,12 +163,17 @@ async function startGateway(dir: string, signers: Readonly<Record<string, Signer
   for (const [name, { publicJwk }] of Object.entries(signers))
     writeFileSync(join(dir, `${name}.json`), JSON.stringify({ keys: [publicJwk] }));
   const clusters = Object.fromEntries(
-    Object.keys(signers).map(name => [name, { keys: join(dir, `${name}.json`) }]),
+    Object.keys(signers).map(name => [
+      name,
+      { keys: join(dir, `${name}.json`), ...(name === full && { quota: { volumes: 0 } }) },
+    ]),
   );
   const config = join(dir, 'gateway.yaml');
   writeFileSync(config, JSON.stringify({ pools: { main: { backend: 'memory' } }, clusters }));
-  const flags = ['--config', config, '--store', join(dir, 'store.sqlite'), '--listen', '127.0.0.1:0'];
-  const probe = new URL('turns.ts', import.meta.url).href;
+  const store = join(dir, 'store.sqlite');
+  await fillStore(store);
+  const flags = ['--config', config, '--store', store, '--listen', '127.0.0.1:0'];
+  const probe = new URL('time-slices.ts', import.meta.url).href;
   const child = spawn(process.execPath, ['--import', probe, cli, 'gateway', ...flags], {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });

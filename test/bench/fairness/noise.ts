@@ -1,21 +1,24 @@
 import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** A request that a worker sends again and again, so many at a time (10); each `#` in it becomes the request's number. */
+/** A request that a worker repeats, 10 at a time by default; each `#` becomes the request's number. */
 export type Noise = {
   readonly url: string;
   readonly method: string;
   readonly token: string;
   readonly body?: string;
-  /** Sends the body in chunks, without saying how long it is. */
+  /** True sends the body in chunks, without its length. */
   readonly isChunked?: true;
   readonly atOnce?: number;
+  /** The expected status, which is checked once. */
+  readonly status?: number;
 };
 
 const { url, method, token, body, isChunked, atOnce = 10 } = workerData as Noise;
 let [sent, answered] = [0, 0];
 
-// The other cluster is not on the gateway's machine, nor on the quiet one's: of their processors this thread takes what they leave.
+// This thread stands for another cluster's machine, so it uses only the processor time that the gateway and the quiet
+// cluster leave.
 setPriority(constants.priority.PRIORITY_LOW);
 
 await Promise.all(
@@ -32,7 +35,7 @@ await Promise.all(
       })
         .then(answer => answer.arrayBuffer())
         .catch(() => {});
-      // It is under way once as many were answered as there are at a time.
+      // The noise is under way once the first batch was answered.
       if (++answered === atOnce) parentPort?.postMessage('begun', []);
     }
   }),

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 
-// A bare Hono route that answers with one volume, under the V8 flags of the gateway: the floor of one GET.
+// Serves one volume from a bare Hono route, with the V8 flags of the gateway: the floor of one GET.
 const [volume = '', flags = ''] = process.argv.slice(2);
 if (flags) setFlagsFromString(flags);
 const app = new Hono();

@@ -3,7 +3,8 @@ import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { Pool } from 'pg';
 
-// A bare Hono route that makes two durable inserts before it answers: the floor of an operation with an intent and an outcome.
+// Serves a bare Hono route that makes two durable inserts before its answer: the floor of an operation with an intent
+// and an outcome.
 const pool = new Pool({ connectionString: readFileSync(process.argv[2] ?? '', 'utf8').trim(), max: 10 });
 await pool.query('create table if not exists floor (id text not null, step bigint not null, body text)');
 const app = new Hono();

@@ -1,7 +1,7 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { loadCsi } from '../../../src/csi/protocol.ts';
 
-// An empty grpc-js server on the UNIX socket that is named: it answers Probe, and CreateVolume and DeleteVolume without doing anything.
+// Serves Probe, CreateVolume and DeleteVolume from grpc-js on the given UNIX socket, without doing any work.
 const csi = loadCsi();
 const server = new Server();
 server.addService(csi.Identity, {

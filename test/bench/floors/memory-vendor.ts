@@ -1,4 +1,4 @@
-// Serves what a vendor must of volumes that are only counted: what a pool over REST costs beside its storage.
+// Serves a vendor's required operations on volumes that are only counted: isolates the cost of a pool over REST.
 
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';

@@ -6,16 +6,16 @@ import { createFrames } from '../../../gateway/stores/postgres/frames.ts';
 import { readSent } from '../stores/sent.ts';
 import { forEach, type Range } from '../volume.ts';
 
-// The statements of a create as bytes on connections that `pg` has made, of whose answers only the end is looked for: the
-// floor of all that sends these statements.
+// Sends the statements of a create as raw bytes on connections of `pg`, and only looks for the end of each answer: the
+// floor of every client that sends these statements.
 const [urlFile = '', sentFile = '', flags = ''] = process.argv.slice(2);
 setFlagsFromString(flags);
 const connectionString = readFileSync(urlFile, 'utf8').trim();
 const pool = new Pool({ connectionString, max: 10 });
 const { sentFor, names } = readSent(sentFile);
 
-type Way = ReturnType<typeof takeOver>;
-const ways = new Map<PoolClient, Way>();
+type Connection = ReturnType<typeof takeOver>;
+const ways = new Map<PoolClient, Connection>();
 
 function takeOver({ connection: { stream } }: PoolClient) {
   const frames = createFrames();

@@ -4,8 +4,8 @@ import { Pool, type PoolClient } from 'pg';
 import { readSent, type SentPiece } from '../stores/sent.ts';
 import { forEach, type Range } from '../volume.ts';
 
-// The statements of a create sent by bare `pg`, which waits for the answers to one piece before it sends the next: the floor
-// of what uses it. No request is read, nothing is decided, and nothing is done with the answers.
+// Sends the statements of a create with bare `pg`, which waits for the answers to one piece before it sends the next:
+// the floor of every user of `pg`. No request is read, nothing is decided, and the answers are not used.
 const [urlFile = '', sentFile = '', flags = ''] = process.argv.slice(2);
 setFlagsFromString(flags);
 const connectionString = readFileSync(urlFile, 'utf8').trim();

@@ -16,14 +16,14 @@ const turns = 12;
 const concurrencies = [1, 8] as const;
 const path = '/v1/volumes/a.one';
 
-/** What reading one volume takes of a processor. */
+/** Measures the CPU time of reading one volume. */
 export const getBench: Bench = {
   name: 'get',
   doc: 'CPU of an authenticated GET of a volume by the gateway, which logs each, beside a bare Hono route that answers the same',
   run: () => inDirectory(measureGet),
 };
 
-/** A server that is asked. */
+/** A measured server with its client. */
 type Server = { readonly pid: number; readonly pool: Pool };
 
 async function measureGet(dir: string): Promise<readonly Figure[]> {
@@ -38,7 +38,7 @@ async function measureGet(dir: string): Promise<readonly Figure[]> {
   const floor = { pid: bare.child.pid ?? 0, pool: new Pool(`http://127.0.0.1:${port}`) };
   const figures: Figure[] = [];
   for (const concurrency of concurrencies) {
-    const [value = 0, floorValue = 0] = await measureInTurns([gateway, floor], headers, concurrency);
+    const [value = 0, floorValue = 0] = await measureAlternately([gateway, floor], headers, concurrency);
     figures.push({
       name: `1,000 authenticated GETs of a volume at concurrency ${concurrency}`,
       value,
@@ -53,8 +53,11 @@ async function measureGet(dir: string): Promise<readonly Figure[]> {
   return figures;
 }
 
-/** The median of what each server took for a thousand requests, in milliseconds of CPU; a noisy moment meets all. */
-async function measureInTurns(
+/**
+ * Returns each server's median CPU time of a thousand requests, in milliseconds; alternates the servers, so that noise
+ * affects all of them.
+ */
+async function measureAlternately(
   servers: readonly Server[],
   headers: Readonly<Record<string, string>>,
   concurrency: number,
@@ -75,7 +78,7 @@ async function measureInTurns(
   return times.map(median);
 }
 
-/** The program as it is started for others, with its log at its usual level. */
+/** Starts the gateway as in production, with the usual log level. */
 async function startGateway(dir: string) {
   const file = { pools: { main: { backend: 'memory' } }, clusters: { a: { keys: 'a.json' } } };
   const config = join(dir, 'gateway.yaml');

@@ -9,13 +9,14 @@ import { createSigner, volumeSpec, type Signer } from '../../harness/gateway-har
 import { median, timed, type Bench, type Figure } from '../figure.ts';
 import { readCpuMs, startFloor } from '../processes.ts';
 import { inDirectory } from '../setting.ts';
+import { inMemory } from '../../fakes/storages/reference.ts';
 
 const warmUp = 200;
 const rounds = 1_000;
-/** Volumes in a row, by one gateway and then by the other, so that a noisy moment meets both. */
+/** The number of volumes in a row by one gateway; the gateways alternate, so that noise affects both. */
 const perTurn = 50;
 
-/** What a gateway behind a gateway costs. */
+/** Measures the cost of a gateway behind a gateway. */
 export const hopBench: Bench = {
   name: 'hop',
   doc: 'PUT + DELETE of a volume by a gateway over a vendor that counts volumes in memory, and over a gateway that does, beside a gateway that does so itself',
@@ -25,8 +26,8 @@ export const hopBench: Bench = {
 const floorName = 'the same pool in the gateway itself';
 
 type Gateway = { readonly client: StorageClient; readonly child: ChildProcess; readonly url: string };
-/** A gateway that is asked, the processes that work for it, and what they took. */
-type Way = {
+/** A measured gateway, its processes, and their figures. */
+type Route = {
   readonly name: string;
   readonly first: Gateway;
   readonly pids: readonly number[];
@@ -45,11 +46,11 @@ async function measureHop(dir: string): Promise<readonly Figure[]> {
   const memory = { backend: 'memory', capacity: '4096Ti' };
   const direct = await start('direct', memory);
   const far = await start('far', memory);
-  const near = await start('near', { backend: 'rest', url: far.url, audience: 'fairlead' });
+  const near = await start('near', { backend: 'rest', url: far.url, audience: 'fairlead', ...inMemory });
   const vendor = await startFloor('memory-vendor.ts');
   const { port } = vendor.ready as { readonly port: number };
   const over = await start('over', { backend: 'rest', url: `http://127.0.0.1:${port}` });
-  const ways: readonly Way[] = [
+  const ways: readonly Route[] = [
     { name: '', first: direct, pids: pidsOf(direct), times: [], cpuMs: 0 },
     { name: 'over a vendor', first: over, pids: pidsOf(over, vendor), times: [], cpuMs: 0 },
     { name: 'over a gateway', first: near, pids: pidsOf(near, far), times: [], cpuMs: 0 },
@@ -66,8 +67,8 @@ async function measureHop(dir: string): Promise<readonly Figure[]> {
   return hops.flatMap(hop => compare(hop, floor));
 }
 
-function compare({ name, times, cpuMs }: Way, floor: Way | undefined): readonly Figure[] {
-  // A gateway behind a gateway records all that it does a second time.
+function compare({ name, times, cpuMs }: Route, floor: Route | undefined): readonly Figure[] {
+  // A gateway behind a gateway records each operation a second time.
   const isVendor = name === 'over a vendor';
   return [
     {
@@ -91,8 +92,8 @@ function pidsOf(...processes: readonly { readonly child: ChildProcess }[]): read
   return processes.map(({ child }) => child.pid ?? 0);
 }
 
-/** Some volumes are created and deleted. */
-async function spend(way: Way, from: number): Promise<void> {
+/** Creates and deletes some volumes and adds the CPU time. */
+async function spend(way: Route, from: number): Promise<void> {
   const beforeMs = readCpuMs(way.pids);
   for (let index = from; index < from + perTurn; index++)
     way.times.push(await timed(() => createAndDelete(way.first, `pvc-${index}`)));

@@ -5,13 +5,13 @@ import { pause } from '../../../src/lib/concurrency.ts';
 import type { Bench, Figure } from '../figure.ts';
 import { gatewayFlags } from '../processes.ts';
 import { inDirectory } from '../setting.ts';
-import type { Taken } from './services.ts';
+import type { Cost } from './services.ts';
 
 const count = 5_000;
 const few = 20;
 const settleMs = 2_000;
 
-/** What many operations that wait for a storage cost the gateway. */
+/** Measures the gateway's cost of many operations that wait for a storage. */
 export const inFlightBench: Bench = {
   name: 'in-flight',
   doc: `${count} attaches, and then as many detaches, asked for at once of a storage that takes 20 ms for each`,
@@ -19,7 +19,7 @@ export const inFlightBench: Bench = {
 };
 
 async function measureInFlight(dir: string): Promise<readonly Figure[]> {
-  // The first fills the compile cache: what strips types of a program would stay in its memory.
+  // The first run fills the compile cache; otherwise the code that strips types would count as memory.
   await runServices(dir, few);
   const taken = await runServices(dir, count);
   return taken.flatMap(({ what, delayMs, peakMB, beforeMB }) => [
@@ -34,7 +34,7 @@ async function measureInFlight(dir: string): Promise<readonly Figure[]> {
   ]);
 }
 
-/** Asks a gateway's services for both, each when they have nothing else to do. */
+/** Sends a gateway's services both requests, each when they are idle. */
 async function runServices(dir: string, volumes: number) {
   const child = fork(
     join(import.meta.dirname, 'services.ts'),
@@ -45,11 +45,11 @@ async function runServices(dir: string, volumes: number) {
     },
   );
   await once(child, 'message');
-  const taken: (Taken & { readonly what: string })[] = [];
+  const taken: (Cost & { readonly what: string })[] = [];
   for (const what of ['attach', 'detach']) {
     await pause(settleMs);
     child.send(what);
-    const [message] = (await once(child, 'message')) as [Taken];
+    const [message] = (await once(child, 'message')) as [Cost];
     taken.push({ what, ...message });
   }
   await once(child, 'exit');

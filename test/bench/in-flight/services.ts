@@ -8,13 +8,16 @@ import { createPools } from '../../../gateway/pools/pools.ts';
 import { createServices } from '../../../gateway/services.ts';
 import { openSqlite } from '../../../gateway/stores/sqlite.ts';
 import { migrate } from '../../../gateway/tables/schema.ts';
-import { createTurns } from '../../../gateway/tenancy/turns.ts';
+import { createSlices } from '../../../gateway/scheduling/slices.ts';
 import { pause } from '../../../src/lib/concurrency.ts';
 
-// A gateway's services with a store and a slow storage: a message says what to do with all volumes at once, the answer what it took.
+// Runs a gateway's services with a store and a slow storage: a message names the work on all volumes at once, and the
+// answer its cost.
 
-/** What all of it took: event-loop delay that 99 of 100 turns were below, and most resident memory, and how much before. */
-export type Taken = { readonly delayMs: number; readonly peakMB: number; readonly beforeMB: number };
+/**
+ * The cost of the work: the 99th percentile of the event-loop delay, and the resident memory at its peak and before.
+ */
+export type Cost = { readonly delayMs: number; readonly peakMB: number; readonly beforeMB: number };
 
 const [, , store = '', countText = '0'] = process.argv;
 const clusters = Array.from({ length: 20 }, (_, index) => ({
@@ -41,7 +44,14 @@ const memory = await openMemory({ capacity: 2 ** 50 });
 const backend: Backend = { ...memory, attach: slow(memory.attach), detach: slow(memory.detach) };
 const pools = createPools(() => [{ name: 'main', backend }]);
 const operations = createOperations({ engine });
-const services = createServices({ engine, pools, operations, turns: createTurns(), keepDeletedMs: 0 });
+const services = createServices({
+  engine,
+  pools,
+  operations,
+  slices: createSlices(),
+  clusters: () => ({}),
+  keepDeletedMs: 0,
+});
 const keys = clusters.flatMap(cluster =>
   Array.from({ length: perCluster }, (_, index) => ({
     cluster,
@@ -62,7 +72,7 @@ const works = {
 } as const;
 const resident = (): number => process.memoryUsage.rss() / 2 ** 20;
 
-async function measure(work: (key: (typeof keys)[number]) => Promise<unknown>): Promise<Taken> {
+async function measure(work: (key: (typeof keys)[number]) => Promise<unknown>): Promise<Cost> {
   const beforeMB = resident();
   let peakMB = beforeMB;
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });

@@ -8,14 +8,16 @@ import { createIdentity } from '../../../gateway/pools/identity.ts';
 import { createMachine } from '../../../node-agent/host/linux.ts';
 import { openGatewayKeys } from '../../../node-agent/state/gateway-keys.ts';
 import { openNodeKey } from '../../../node-agent/state/node-key.ts';
-import { toPublishContext } from '../../../src/api/attachment.ts';
+import { sealHeaderOf, toPublishContext } from '../../../src/api/attachment.ts';
 import { importKey, makeKey, publicHalf } from '../../../src/api/http/jwt.ts';
 import { toNodeId } from '../../../src/api/ids.ts';
-import { timeInTurns } from '../figure.ts';
+import { timeAlternately } from '../figure.ts';
 import { inDirectory } from '../setting.ts';
 
-/** Milliseconds of one work and of the calls below: the median on the clock, and the processor's, that of other threads included. */
-export type Measured = Readonly<Record<'value' | 'floor' | 'cpu' | 'cpuFloor', number>>;
+/**
+ * The milliseconds of one work and of its floor: the median on the clock, and the CPU time, including other threads.
+ */
+export type Measurement = Readonly<Record<'value' | 'floor' | 'cpu' | 'cpuFloor', number>>;
 
 const rounds = 1_000;
 const volumeId = 'east.pvc-0c4e2a52-7b61-4d29-9d3a-0a2b6f1c9e77';
@@ -36,7 +38,7 @@ const attachment = {
 
 process.stdout.write(JSON.stringify(await inDirectory(measure)));
 
-async function measure(dir: string): Promise<Readonly<Record<'given' | 'taken', Measured>>> {
+async function measure(dir: string): Promise<Readonly<Record<'given' | 'taken', Measurement>>> {
   const host = createMachine({ timeoutMs: 10_000 });
   const identity = createIdentity('hq', join(dir, 'keys.json'));
   await identity.prepare();
@@ -46,24 +48,28 @@ async function measure(dir: string): Promise<Readonly<Record<'given' | 'taken', 
   if (!key) throw new Error('there is no key');
   const nodeId = toNodeId({ name: 'n1', key: key.publicKey });
   const give = async () => {
-    const { sealed = '' } = await seal({ ...attachment, secrets, mayFormat: false }, nodeId);
+    const { sealed = '' } = await seal(
+      { ...attachment, secrets, mayFormat: false },
+      { ...attachment, volumeId, nodeId },
+    );
     const whole = { ...attachment, sealed };
     const resource = { volumeId, nodeId, state: 'attached', readonly: false, attachment: whole } as const;
     return toPublishContext((await signed(resource, identity.signDetached)).attachment ?? whole);
   };
   const context = await give();
-  const keys = await openGatewayKeys({ path: keysFile, newestPath: join(dir, 'newest.jsonl') }, host);
+  const keys = await openGatewayKeys({ path: keysFile, newestPath: join(dir, 'newest') }, host);
   const floor = await openFloor(context);
   const take = async (): Promise<void> => {
     await keys.requireSigned(context, { volumeId, nodeId });
-    await key.open(context['sealed'] ?? '');
+    const bound = await sealHeaderOf({ volume: volumeId, node: nodeId }, context);
+    await key.open(context['sealed'] ?? '', bound, true);
     await keys.requireNewest(volumeId, context['attachmentId'] ?? '', undefined);
   };
   return { given: await compare(give, floor.give), taken: await compare(take, floor.take) };
 }
 
-async function compare(work: Work, floorWork: Work): Promise<Measured> {
-  const { value, floor } = await timeInTurns(rounds, { value: work, floor: floorWork });
+async function compare(work: Work, floorWork: Work): Promise<Measurement> {
+  const { value, floor } = await timeAlternately(rounds, { value: work, floor: floorWork });
   return { value, floor, cpu: await readCpuMs(work), cpuFloor: await readCpuMs(floorWork) };
 }
 
@@ -76,7 +82,7 @@ async function readCpuMs(work: Work): Promise<number> {
   return (user + system) / 1_000 / rounds;
 }
 
-/** The same four calls and nothing around them: what they are given is made before. */
+/** Prepares the same four cryptographic calls with nothing around them. */
 async function openFloor(context: Readonly<Record<string, string>>) {
   const { privateKey, publicKey } = (await crypto.subtle.generateKey({ name: 'X25519' }, true, [
     'deriveBits',

@@ -18,7 +18,7 @@ const warmUp = 1_000;
 const creates = 3_000;
 const counted = 20;
 
-/** What a gateway on PostgreSQL takes. */
+/** Measures the costs of a gateway on PostgreSQL. */
 export const postgresBench: Bench = {
   name: 'postgres',
   doc: `CreateVolume on PostgreSQL at ${concurrency} in flight: CPU of the gateway, and how often it waits for the server`,
@@ -64,12 +64,12 @@ async function measurePostgres(dir: string): Promise<readonly Figure[]> {
 
 type Setting = { readonly server: PostgresServer; readonly signer: Signer; readonly urlFile: string };
 
-/** How often one create's transactions wait for the server, and a file with what is sent. */
+/** Counts the round trips of one create's transactions, and writes a file with the sent statements. */
 async function countOne(dir: string, { server, signer, urlFile }: Setting) {
   const collector = createCollector();
   const way = await countRoundTrips(server.directory, urlFile, collector.collect);
   const gateway = await startGateway(dir, { store: `postgres:${way.urlFile}`, signer });
-  // The first ones are sent with the texts of their statements, and the gateway looks around after its start.
+  // The first creates send the texts of their statements, and the gateway is still starting sweeps.
   for (let from = -counted; from < 0; from++) {
     way.take();
     collector.take();
@@ -83,7 +83,7 @@ async function countOne(dir: string, { server, signer, urlFile }: Setting) {
   return { trips, sent };
 }
 
-/** CPU time of one create's statements by a program of floors/. */
+/** Measures the CPU time of one create's statements in a program of floors/. */
 async function measureSent(floor: string, urlFile: string, sent: string): Promise<number> {
   const { child } = await startFloor(floor, urlFile, sent, gatewayFlags);
   const ms = await measureCpu(child, async range => {
@@ -109,7 +109,7 @@ async function create(url: string, { signer, ...range }: Work): Promise<void> {
   await pool.close();
 }
 
-/** CPU time of one create in the process, after a warm-up. */
+/** Measures the CPU time of one create in the process, after a warm-up. */
 async function measureCpu({ pid = 0 }: ChildProcess, run: (range: Range) => Promise<void>): Promise<number> {
   await run({ from: 0, to: warmUp, concurrency });
   const beforeMs = readCpuMs([pid]);

@@ -1,15 +1,17 @@
 import { readFileSync } from 'node:fs';
 
-/** One statement as it was sent: its text with `$1` placeholders, and its values as text. */
+/** A statement as it was sent: its text with `$1` placeholders, and its values as text. */
 export type SentStatement = { readonly text: string; readonly values: readonly (string | null)[] };
 
-/** What was sent in one piece, to be answered together. */
+/** The statements that were sent in one piece, to be answered together. */
 export type SentPiece = readonly SentStatement[];
 
-/** What a gateway sent to PostgreSQL to create one volume. */
+/** The statements that a gateway sent to PostgreSQL to create one volume. */
 export type SentCreate = { readonly volume: string; readonly pieces: readonly SentPiece[] };
 
-/** Collects what a gateway sends to PostgreSQL, piece by piece; `take` gives what it was since the last call. */
+/**
+ * Collects the statements that a gateway sends to PostgreSQL, piece by piece; `take` returns those since the last call.
+ */
 export function createCollector() {
   const texts = new Map<string, string>();
   let pieces: SentPiece[] = [];
@@ -35,11 +37,11 @@ export function createCollector() {
   };
 }
 
-/** What the file holds, as what creates another volume for each index, and a name for each text. */
+/** Reads the file, and makes the statements that create another volume for each index, and a name for each text. */
 export function readSent(file: string) {
   const { volume, pieces } = JSON.parse(readFileSync(file, 'utf8')) as SentCreate;
   const texts = [...new Set(pieces.flat().map(({ text }) => text))];
-  /** The name and the id of the volume, and the id of the audit log's row, are others each time. */
+  /** The name and the id of the volume, and the id of the audit log's row, differ each time. */
   const isOwn = (value: string): boolean => value.endsWith(volume) || /^[0-9a-f]{12}-/.test(value);
   const sentFor = (index: number): readonly SentPiece[] => {
     const change = (value: string | null): string | null =>
@@ -51,7 +53,7 @@ export function readSent(file: string) {
 
 type Message = { readonly type: string; readonly body: Buffer };
 
-/** Those that have a type: the first of a connection has none, and begins with a zero byte. */
+/** Splits a piece into typed messages; the first message of a connection has no type, and begins with a zero byte. */
 function messagesIn(piece: Buffer): readonly Message[] {
   const messages: Message[] = [];
   for (let at = 0; at < piece.length && piece[at] !== 0;) {
@@ -62,7 +64,7 @@ function messagesIn(piece: Buffer): readonly Message[] {
   return messages;
 }
 
-/** Those of a bind message, whose names end at `start`; it gives no formats, so that all are text. */
+/** Reads the values of a bind message, whose names end at `start`; it requests no formats, so all values are text. */
 function valuesIn(body: Buffer, start: number): readonly (string | null)[] {
   const values: (string | null)[] = [];
   let at = start + 4;

@@ -1,12 +1,15 @@
 import { targetsOf, type Rule, type Target } from './rules.ts';
 
-/** A rule whose fault happens now, with its random numbers. */
-type Fallen = { readonly rule: Rule; random(): number };
+/** A rule whose fault happens at this call, with the rule's random numbers. */
+type DueFault = { readonly rule: Rule; random(): number };
 
-/** What happens to a call, of the rules that suit; the same calls in the same order have the same fate. */
-export type Dice = (target: Target, suits: (rule: Rule) => boolean) => readonly Fallen[];
+/**
+ * Chooses the rules whose fault happens at a call, among those that suit. The same calls in the same order get the same
+ * faults.
+ */
+export type Dice = (target: Target, suits: (rule: Rule) => boolean) => readonly DueFault[];
 
-/** Makes the dice of one process: each rule counts its own calls and has its own random numbers. */
+/** Creates the dice of one process: each rule counts its own calls and has random numbers of its own. */
 export function createDice(rules: readonly Rule[], seed: number): Dice {
   const dice = rules.map((rule, index) => createDie(rule, seed + index * 0x9e37_79b9));
   return (target, suits) =>
@@ -28,7 +31,9 @@ function createDie(rule: Rule, seed: number) {
   };
 }
 
-/** Numbers from 0 up to but not including 1: the public-domain generator mulberry32, whose state is 32 bits. */
+/**
+ * Generates numbers from 0 up to but not including 1 with mulberry32, a public-domain generator with 32 bits of state.
+ */
 function mulberry32(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,4 +1,4 @@
-/** The methods that change something. */
+/** The methods that change the storage. */
 export const changing = [
   'create',
   'delete',
@@ -11,7 +11,7 @@ export const changing = [
   'group',
 ] as const;
 
-/** What a rule can be about: the methods of a backend, and the deletion of a group, in which only crashes happen. */
+/** The calls that a rule can name: a backend's methods, and the deletion of a group, which can only crash. */
 const targets = [
   ...changing,
   'group-delete',
@@ -25,7 +25,7 @@ const targets = [
 /** One of `targets`. */
 export type Target = (typeof targets)[number];
 
-/** Where the gateway's process can be made to die in an operation, in the order in which it gets there. */
+/** The points of an operation that can kill the gateway's process, in order. */
 export const crashPoints = ['before-intent', 'after-intent', 'after-commit', 'before-answer'] as const;
 
 const plainFaults = [
@@ -39,24 +39,24 @@ const plainFaults = [
   'partial-page',
 ] as const;
 
-/** What happens: a delay of so many milliseconds, the death of the process at a point, or one of the plain faults. */
+/** A fault: a delay in milliseconds, the death of the process at a point, or one of the simple faults. */
 export type Fault =
-  | { readonly fault: 'latency'; readonly leastMs: number; readonly mostMs: number }
+  | { readonly fault: 'latency'; readonly minMs: number; readonly maxMs: number }
   | { readonly fault: 'crash'; readonly point: (typeof crashPoints)[number] }
   | { readonly fault: (typeof plainFaults)[number] };
 
-/** When: each call with a chance from 0 to 1, every so many calls, or the so many-th call alone. */
+/** The calls that a fault happens to: each with a chance from 0 to 1, every n-th, or only the n-th. */
 type When = { readonly chance: number } | { readonly every: number } | { readonly call: number };
 
-/** To which calls what happens. All calls of its targets count together. */
+/** A fault with its targets and its calls. Calls of all its targets are counted together. */
 export type Rule = { readonly on: 'all' | readonly Target[] } & When & Fault;
 
-/** The targets of a rule to which its fault can happen. */
+/** The targets of a rule that its fault can happen to. */
 export function targetsOf({ on, fault }: Rule): ReadonlySet<Target> {
   return new Set((on === 'all' ? targets : on).filter(target => canHappen(fault, target)));
 }
 
-/** Crashes happen to claimed and recorded work, wrong sizes where one is answered, partial pages to lists. */
+/** Limits crashes to claimed and recorded work, wrong sizes to methods that answer one, and partial pages to lists. */
 function canHappen(fault: Fault['fault'], target: Target): boolean {
   if (fault === 'crash') return target === 'group-delete' || (changing as readonly Target[]).includes(target);
   if (fault === 'wrong-size') return target === 'create' || target === 'expand';

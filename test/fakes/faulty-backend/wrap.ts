@@ -1,17 +1,17 @@
 import type { Backend, Changes, NewSnapshot, Snapshots } from '../../../gateway/backend.ts';
 import type { Target } from './rules.ts';
 
-/** One call of a backend: which method, and the id of what it is about (for a group its volumes' ids). */
-export type Called = { readonly target: Target; readonly id: string };
+/** A call of a backend: the method, and the id of its object (for a group the ids of its volumes). */
+export type BackendCall = { readonly target: Target; readonly id: string };
 
-/** What is laid around each call of a backend. */
-export interface Around {
-  call<T>(called: Called, run: () => Promise<T>): Promise<T>;
-  stream<T>(called: Called, run: () => AsyncIterable<T>): AsyncIterable<T>;
+/** A wrapper around each call of a backend. */
+export interface CallWrapper {
+  call<T>(called: BackendCall, run: () => Promise<T>): Promise<T>;
+  stream<T>(called: BackendCall, run: () => AsyncIterable<T>): AsyncIterable<T>;
 }
 
-/** The backend with something around each of its calls. Its members are there or absent as they were. */
-export function wrapBackend<T extends Backend>(inner: T, around: Around): T {
+/** Wraps each call of a backend and keeps its set of members. */
+export function wrapBackend<T extends Backend>(inner: T, around: CallWrapper): T {
   const { create, attach, detach, expand, modification, snapshots, changes } = inner;
   const { volumeHealth, capacity, list } = inner;
   const wrap = createWrap(around);
@@ -31,13 +31,13 @@ export function wrapBackend<T extends Backend>(inner: T, around: Around): T {
   } satisfies Backend as T;
 }
 
-function createWrap({ call }: Around) {
+function createWrap({ call }: CallWrapper) {
   return <Args extends readonly unknown[], T>(target: Target, run: (...args: Args) => Promise<T>) =>
     (...args: Args): Promise<T> =>
       call({ target, id: (args[0] as { readonly id?: string } | undefined)?.id ?? '' }, () => run(...args));
 }
 
-function wrapSnapshots(snapshots: Snapshots, around: Around): Snapshots {
+function wrapSnapshots(snapshots: Snapshots, around: CallWrapper): Snapshots {
   const { createGroup, list } = snapshots;
   const wrap = createWrap(around);
   return {
@@ -55,7 +55,7 @@ function idOf(members: readonly NewSnapshot[]): string {
   return members.map(({ volume }) => volume.id).join(' ');
 }
 
-function wrapChanges({ allocated, changed }: Changes, { stream }: Around): Changes {
+function wrapChanges({ allocated, changed }: Changes, { stream }: CallWrapper): Changes {
   return {
     allocated: (snapshot, fromOffset) =>
       stream({ target: 'blocks', id: snapshot.id }, () => allocated(snapshot, fromOffset)),

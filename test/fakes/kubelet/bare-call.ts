@@ -4,7 +4,7 @@ const frames = { data: 0, headers: 1, resetStream: 3, settings: 4 };
 const endOfHeaders = 4;
 const endOfStream = 1;
 
-/** Probe in bare HTTP/2 frames, because every HTTP/2 client has its own mind of what an authority may be. */
+/** Calls Probe in bare HTTP/2 frames, because every HTTP/2 client restricts the authority in its own way. */
 export function probe(
   socketPath: string,
   extra: Readonly<Record<string, string>>,
@@ -50,7 +50,7 @@ function frame(
   return Buffer.concat([head, payload]);
 }
 
-/** The header block with every field as a literal that is not indexed (RFC 7541, 6.2.2). */
+/** Encodes a header block with every field as a literal without indexing (RFC 7541, 6.2.2). */
 function encode(headers: Readonly<Record<string, string>>): Buffer {
   const parts = Object.entries(headers).flatMap(([name, value]) => [
     Buffer.of(0),

@@ -5,37 +5,37 @@ import { pathsBelow, type Paths, type Pod, type VolumeKey, type VolumeSpec } fro
 import { watchPlugins, type PluginWatcher, type WatcherOptions } from './plugin-watcher.ts';
 import { createVolumeManager, type Step, type VolumeManager } from './volume-manager.ts';
 
-/** Where kubelet's directories lie, and how its plug-in manager behaves. */
+/** Kubelet's root directory, and the behaviour of its plug-in manager. */
 export type KubeletOptions = { readonly root: string; readonly refuse?: WatcherOptions['refuse'] };
 
 /** A small kubelet: finds drivers by their sockets, and brings volumes to pods in kubelet's order of calls. */
 export interface Kubelet {
   readonly paths: Paths;
   readonly plugins: PluginWatcher;
-  /** The Node calls that were answered well, in order, such as `NodeStageVolume pv-1`. */
+  /** The Node calls that succeeded, in order, such as `NodeStageVolume pv-1`. */
   readonly calls: readonly string[];
-  /** The failures that were tried again. */
+  /** The failures that were retried. */
   readonly failures: readonly string[];
-  /** Mounts all volumes of a pod; what fails is tried again until it works or kubelet is stopped. */
+  /** Mounts all volumes of a pod; retries failures until they are mounted or kubelet is stopped. */
   runPod(pod: Pod): Promise<void>;
-  /** Unmounts all volumes of a pod, and takes from the node those that no other pod uses. */
+  /** Unmounts all volumes of a pod, and unstages the volumes that no other pod uses. */
   removePod(uid: string): Promise<void>;
   /**
-   * Has the node use what the volume has gained, under the pods that use it. It is tried again until it works, but not
-   * after FAILED_PRECONDITION: kubelet takes that for a volume that cannot be grown while it is in use.
+   * Expands a volume on the node while pods use it. Retries until it succeeds, except after FAILED_PRECONDITION, which
+   * kubelet takes for a volume that cannot be expanded while in use.
    */
   expandVolume(volume: VolumeSpec, requiredBytes: number): Promise<void>;
   /** Removes all pods at once. */
   drain(): Promise<void>;
-  /** After a restart: mounts again what these pods need, and takes away what any other pod has left. */
+  /** Continues after a restart: mounts the volumes of these pods again, and removes all other volumes. */
   reconstruct(pods: readonly Pod[]): Promise<void>;
   /** Ends at once, as a killed kubelet does: nothing is unmounted. */
   stop(): void;
 }
 
-const leastPauseMs = 50;
-const mostPauseMs = 1_000;
-/** How long kubelet waits for one CSI call. */
+const minPauseMs = 50;
+const maxPauseMs = 1_000;
+/** Kubelet's timeout of one CSI call. */
 const patienceMs = 60_000;
 
 /** Starts a kubelet below its root directory. */
@@ -79,7 +79,7 @@ export function startKubelet({ root, refuse }: KubeletOptions): Kubelet {
 
 type Runner = ReturnType<typeof createRunner>;
 
-/** Runs steps until they work, with growing pauses. */
+/** Runs steps until they succeed, with growing pauses. */
 function createRunner(plugins: PluginWatcher) {
   const calls: string[] = [];
   const failures: string[] = [];
@@ -90,7 +90,7 @@ function createRunner(plugins: PluginWatcher) {
     stop: () => void (isStopped = true),
     async run(name: string, volume: VolumeKey, step: Step): Promise<void> {
       const deadlineMs = Date.now() + patienceMs;
-      for (let pauseMs = leastPauseMs; ; pauseMs = Math.min(mostPauseMs, pauseMs * 2)) {
+      for (let pauseMs = minPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * 2)) {
         if (isStopped) throw new Error('kubelet is stopped');
         try {
           await withDriver(plugins, volume.driver, step);
@@ -111,7 +111,10 @@ function isInUse(name: string, error: unknown): boolean {
   return name === 'NodeExpandVolume' && error instanceof Problem && error.code === 'FAILED_PRECONDITION';
 }
 
-/** Knows which volumes this kubelet has staged, and which pods use them; one operation at a time for each volume. */
+/**
+ * Tracks the volumes that this kubelet has staged and the pods that use them; runs one operation at a time for each
+ * volume.
+ */
 function createMounts(manager: VolumeManager, { run }: Runner) {
   const staged = new Set<string>();
   const users = new Map<string, Set<string>>();
@@ -119,7 +122,7 @@ function createMounts(manager: VolumeManager, { run }: Runner) {
   const adopt = ({ handle }: VolumeKey, uid: string): void =>
     void users.set(handle, (users.get(handle) ?? new Set()).add(uid));
   return {
-    /** Takes a pod for a user of the volume, as it was before a restart. */
+    /** Records a pod as a user of the volume, as it was before a restart. */
     adopt,
     mount: (volume: VolumeSpec, uid: string) =>
       inTurn(volume.handle, async () => {
@@ -145,7 +148,7 @@ function createMounts(manager: VolumeManager, { run }: Runner) {
   };
 }
 
-/** Each call goes over a connection of its own, as kubelet's do. */
+/** Runs a step over a connection of its own, as kubelet does. */
 async function withDriver(plugins: PluginWatcher, name: string, step: Step): Promise<void> {
   const driver = plugins.drivers.get(name);
   if (!driver) throw new Error(`driver name ${name} not found in the list of registered CSI drivers`);

@@ -4,42 +4,45 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { askInfo, notify, type PluginInfo } from './registration-client.ts';
 
-/** A driver that is registered. */
+/** A registered driver. */
 export type Driver = { readonly name: string; readonly endpoint: string; readonly nodeId: string };
 
-/** `refuse` tells why a driver shall not be registered, for tests of refusals. */
+/** The watched directory; `refuse` returns the reason to refuse a driver, for tests of refusals. */
 export type WatcherOptions = {
   readonly directory: string;
   readonly refuse?: (info: PluginInfo) => string | undefined;
 };
 
-/** Kubelet's plug-in manager: registers whatever makes its socket in a directory, and forgets it with its socket. */
+/**
+ * Kubelet's plug-in manager: registers the drivers that make a socket in a directory, and deregisters them when the
+ * socket goes.
+ */
 export interface PluginWatcher {
   readonly drivers: ReadonlyMap<string, Driver>;
-  /** What happened, in order: `registered d`, `refused d: why`, `deregistered d`. */
+  /** The events in order: `registered d`, `refused d: REASON`, `deregistered d`. */
   readonly events: readonly string[];
-  /** Resolves once the driver is registered, or registered again after so many events. */
+  /** Resolves once the driver is registered, or registered again after this many events. */
   registered(name: string, sinceEvent?: number): Promise<Driver>;
   stop(): void;
 }
 
-type Known = { readonly stamp: number; readonly name: string };
+type HandledSocket = { readonly stamp: number; readonly name: string };
 type World = {
-  /** Sockets that are there, each with the number of its last appearance. */
+  /** The present sockets, each with the number of its last appearance. */
   readonly desired: Map<string, number>;
-  /** Sockets that were gone through, whether the driver's registration then worked or not. */
-  readonly actual: Map<string, Known>;
+  /** The sockets that were handled, even if the driver's registration then failed. */
+  readonly actual: Map<string, HandledSocket>;
   readonly drivers: Map<string, Driver>;
   readonly events: string[];
 };
 
-/** Kubelet looks every second; a test has less time. */
+/** Kubelet looks every second; that is too slow for a test. */
 const reconcileMs = 20;
-const leastPauseMs = 100;
-const mostPauseMs = 2_000;
+const minPauseMs = 100;
+const maxPauseMs = 2_000;
 const waitMs = 20_000;
 
-/** Starts watching; sockets that are there already are gone through as well. */
+/** Starts watching; handles the present sockets as well. */
 export function watchPlugins({ directory, refuse = () => undefined }: WatcherOptions): PluginWatcher {
   const world: World = { desired: new Map(), actual: new Map(), drivers: new Map(), events: [] };
   const register = createRegistrar(world, refuse);
@@ -51,7 +54,7 @@ export function watchPlugins({ directory, refuse = () => undefined }: WatcherOpt
     if (lstatSync(path, { throwIfNoEntry: false })?.isSocket()) world.desired.set(path, ++stamps);
     else world.desired.delete(path);
   };
-  // A socket that comes or goes is a `rename`; its mode or its use, a `change`, is nothing new.
+  // A socket that comes or goes is a `rename`; a `change` of its mode or use needs no action.
   const watcher = watch(directory, (event, name) => {
     if (event === 'rename' && name !== null) look(name);
   });
@@ -73,7 +76,7 @@ export function watchPlugins({ directory, refuse = () => undefined }: WatcherOpt
 
 type Refuse = NonNullable<WatcherOptions['refuse']>;
 
-/** Goes through the registration of one socket at a time, after a pause where the last try failed. */
+/** Registers one socket at a time, after a pause if the last attempt failed. */
 function createRegistrar(world: World, refuse: Refuse): (path: string, stamp: number) => Promise<void> {
   const pauses = new Map<string, { readonly untilMs: number; readonly pauseMs: number }>();
   const busy = new Set<string>();
@@ -84,7 +87,7 @@ function createRegistrar(world: World, refuse: Refuse): (path: string, stamp: nu
       await registerPlugin(world, { path, stamp, refuse });
       pauses.delete(path);
     } catch {
-      const pauseMs = Math.min(mostPauseMs, (pauses.get(path)?.pauseMs ?? leastPauseMs / 2) * 2);
+      const pauseMs = Math.min(maxPauseMs, (pauses.get(path)?.pauseMs ?? minPauseMs / 2) * 2);
       pauses.set(path, { untilMs: Date.now() + pauseMs, pauseMs });
     } finally {
       busy.delete(path);
@@ -100,13 +103,13 @@ function deregisterLost({ desired, actual, drivers, events }: World): void {
   }
 }
 
-type Registering = { readonly path: string; readonly stamp: number; readonly refuse: Refuse };
+type RegistrationAttempt = { readonly path: string; readonly stamp: number; readonly refuse: Refuse };
 
 /**
- * What was refused before it counts as gone through is tried again after a pause; what failed after, only when its socket
- * comes anew. Kubelet does the same.
+ * Registers a plug-in. A refusal before the socket counts as handled is retried after a pause, a failure after that
+ * only when the socket is made again. Kubelet does the same.
  */
-async function registerPlugin(world: World, { path, stamp, refuse }: Registering): Promise<void> {
+async function registerPlugin(world: World, { path, stamp, refuse }: RegistrationAttempt): Promise<void> {
   const info = await askInfo(path);
   const { name, endpoint } = info;
   const fault = validate(info);

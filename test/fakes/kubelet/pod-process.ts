@@ -4,20 +4,20 @@ import { fileURLToPath } from 'node:url';
 
 /** A process that writes to a volume as a pod's would. */
 export interface PodProcess {
-  /** Ends it in good order and tells how often it wrote; an I/O error on its way is an error here. */
+  /** Ends the process gracefully and returns its number of writes; rejects if an I/O error happened. */
   finish(): Promise<number>;
-  /** Ends it as a force-deleted pod's: with its files open. */
+  /** Kills the process, as happens to a force-deleted pod: its files are open. */
   kill(): Promise<void>;
 }
 
 const writer = fileURLToPath(new URL('writer.ts', import.meta.url));
 
-/** Starts writing to a file or device that is there, and resolves after the first write. */
+/** Starts writing to an existing file or device, and resolves after the first write. */
 export async function startWriting(path: string): Promise<PodProcess> {
   const child = fork(writer, [path], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
   let errors = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  // What it said has come by then, which is not so when it has merely ended.
+  // On close its output has arrived completely; on exit it may not have.
   const ended = once(child, 'close') as Promise<[number | null, string | null]>;
   const failed = ended.then(([status]) => {
     throw new Error(`the pod's process ended with status ${status}: ${errors}`);

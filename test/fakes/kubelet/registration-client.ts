@@ -3,19 +3,19 @@ import type { PluginInfo__Output } from '../../../src/csi/generated/pluginregist
 import type { RegistrationStatus } from '../../../src/csi/generated/pluginregistration/RegistrationStatus.ts';
 import { loadRegistration } from '../../../src/csi/protocol.ts';
 
-/** What a plug-in says of itself. */
+/** The plug-in's description of itself. */
 export type PluginInfo = PluginInfo__Output;
 
-/** Kubelet's own bounds. */
+/** Kubelet's own timeouts. */
 const infoTimeoutMs = 1_000;
 const notifyTimeoutMs = 5_000;
 
-/** Asks the plug-in behind a registration socket who it is. */
+/** Asks the plug-in behind a registration socket for its description. */
 export function askInfo(socketPath: string): Promise<PluginInfo> {
   return callOnce(socketPath, loadRegistration(), ({ GetInfo }) => GetInfo({}, infoTimeoutMs));
 }
 
-/** Tells the plug-in how its registration went. */
+/** Tells the plug-in the outcome of its registration. */
 export async function notify(socketPath: string, status: RegistrationStatus): Promise<void> {
   await callOnce(socketPath, loadRegistration(), calls =>
     calls.NotifyRegistrationStatus(status, notifyTimeoutMs),

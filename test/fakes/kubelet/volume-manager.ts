@@ -15,13 +15,13 @@ import type { CsiClient } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
 import type { Paths, VolumeKey, VolumeSpec } from './paths.ts';
 
-/** One step of the volume manager: calls the driver's Node service, and does kubelet's own part around it. */
+/** A step of the volume manager: calls the driver's Node service, and does kubelet's own work before and after. */
 export type Step = (client: CsiClient) => Promise<void>;
 
 export type VolumeManager = ReturnType<typeof createVolumeManager>;
 
 /**
- * The steps by which kubelet brings volumes to pods and takes them back, in the order of its own code; `root` and `paths`
+ * Creates the steps that bring volumes to pods and take them back, in the order of kubelet's code; `root` and `paths`
  * belong together.
  */
 export function createVolumeManager(root: string, paths: Paths) {
@@ -52,7 +52,7 @@ export function createVolumeManager(root: string, paths: Paths) {
         });
         if (volume.mode === 'Block') mapDevice(paths, volume, podUid);
       },
-    /** Has the node use what the volume has gained, at the path of one pod that uses it. */
+    /** Expands the volume on the node, at the path of one pod that uses it. */
     expandInUse:
       (volume: VolumeSpec, podUid: string, requiredBytes: number): Step =>
       async client => {
@@ -66,7 +66,7 @@ export function createVolumeManager(root: string, paths: Paths) {
         });
         if (Number(capacity_bytes) < requiredBytes) throw new Error(`it has ${capacity_bytes} bytes`);
       },
-    /** Takes the volume from a pod. */
+    /** Unpublishes the volume for a pod. */
     tearDown:
       (volume: VolumeKey, podUid: string): Step =>
       async client => {
@@ -76,7 +76,7 @@ export function createVolumeManager(root: string, paths: Paths) {
         if (volume.mode === 'Filesystem') rmSync(paths.data(volume, podUid), { force: true });
         paths.ofPod(volume, podUid).forEach(removeEmpty);
       },
-    /** Takes the volume from the node. */
+    /** Unstages the volume. */
     unmountDevice:
       (volume: VolumeKey): Step =>
       async client => {
@@ -85,7 +85,7 @@ export function createVolumeManager(root: string, paths: Paths) {
         rmSync(paths.data(volume), { force: true });
         paths.ofDevice(volume).forEach(removeEmpty);
       },
-    /** What pods use by the directories alone, as after a restart of kubelet. */
+    /** Finds the volumes that pods use from the directories alone, as after a restart of kubelet. */
     reconstruct: () => [...reconstructFilesystems(root, paths), ...reconstructDevices(root, paths)],
   };
 }
@@ -145,7 +145,7 @@ async function unmapDevice(paths: Paths, volume: VolumeKey, podUid: string): Pro
   const map = paths.deviceMap(volume, podUid);
   if (existsSync(map)) {
     for (const loop of holdersOf(map)) spawnSync('losetup', ['--detach', loop]);
-    // One that anything else has open goes with that, and holds the mount until then.
+    // A loop device that another process has open detaches with that process, and holds the mount until then.
     await poll(() => holdersOf(map).length === 0 || undefined, { everyMs: 10, timeoutMs: 10_000 });
   }
   rmSync(paths.deviceLink(volume, podUid), { force: true });
@@ -164,7 +164,7 @@ function isMounted(path: string): boolean {
     .some(line => line.split(' ')[4] === path);
 }
 
-/** Only what is empty goes; a directory that others still use stays. */
+/** Removes an empty directory; one that others still use stays. */
 function removeEmpty(path: string): void {
   try {
     rmdirSync(path);

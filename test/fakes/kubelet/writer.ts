@@ -1,5 +1,5 @@
-// What a pod does with its volume: writes and syncs until it is told to end, and counts. Any error ends it with status 1.
-//   node test/fakes/kubelet/writer.ts PATH
+// Writes to a volume as a pod does: writes and syncs until it is told to end, and counts. Any error ends it with status
+// 1. node test/fakes/kubelet/writer.ts PATH
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 
 const [path = ''] = process.argv.slice(2);

@@ -1,11 +1,11 @@
 import { isAtOrBelow } from '../../../src/lib/linux/mountinfo.ts';
 import type { ExecResult } from '../../../src/lib/exec.ts';
-import { addDirectory, type FakeImage, type FakeState } from '../state.ts';
+import { addDirectory, type FakeImage, type FakeMapping, type FakeState } from '../state.ts';
 
-/** The header of LUKS, in bytes: what is decrypted is so much smaller than its device. */
+/** The size of the LUKS header in bytes: a decrypted device is smaller than its loop device by this much. */
 export const headerBytes = 16 * 1024 * 1024;
 
-/** What cryptsetup says when no key fits, when a device is in use, and for any other fault. */
+/** The exit statuses of cryptsetup: no key fits, the device is in use, any other fault. */
 const [wrongKey, busy, wrong] = [2, 5, 1];
 
 type Outcome = Partial<ExecResult> | number;
@@ -16,7 +16,7 @@ type Call = {
   readonly loop: number;
 };
 
-/** cryptsetup, as far as LUKS goes, on the loop devices of the fake machine. */
+/** Runs cryptsetup's LUKS commands on the loop devices of the fake machine. */
 export function runCryptsetup(state: FakeState, args: readonly string[], input: string): Outcome {
   const [action = ''] = args;
   const operands = args.slice(args.indexOf('--') + 1);
@@ -32,7 +32,7 @@ export function runCryptsetup(state: FakeState, args: readonly string[], input: 
 const actions: Readonly<Record<string, (state: FakeState, call: Call) => Outcome>> = {
   luksFormat(state, { image, input, loop }) {
     if (isMapped(state, loop)) return busy;
-    // What is inside is what would be lost.
+    // Formatting destroys the data inside.
     state.formatted.push(image.inside?.data ?? 'blank');
     image.content = 'crypto_LUKS';
     image.keys = new Set([input]);
@@ -67,11 +67,12 @@ function resize(state: FakeState, name: string): number {
   return 0;
 }
 
-/** dmsetup, as far as it tells of a device and removes it. */
+/** Runs dmsetup's commands that describe and remove a device. */
 export function runDmsetup(state: FakeState, args: readonly string[]): Outcome {
   const [index, mapping] = [...state.mappings].find(([, { name }]) => name === args.at(-1)) ?? [];
   if (index === undefined || mapping === undefined) return 1;
   if (args[0] === 'info') return { stdout: `${uuidOf(mapping.name)}\n` };
+  if (args[0] === 'wipe_table') return wipe(state, index, mapping);
   if (state.mounts.some(({ source }) => source === `/dev/dm-${index}`)) return 1;
   state.mappings.delete(index);
   const isBelow = (path: string): boolean => rootsOf(index).some(root => isAtOrBelow(path, root));
@@ -80,7 +81,17 @@ export function runDmsetup(state: FakeState, args: readonly string[]): Outcome {
   return 0;
 }
 
-/** What a mapping decrypts, as large as its device is now. */
+/** Replaces a mapping's table so that it decrypts nothing. */
+function wipe(state: FakeState, index: number, { loop }: FakeMapping): Outcome {
+  for (const path of rootsOf(index).map(root => `${root}/slaves/loop${loop}`)) {
+    state.paths.delete(path);
+    state.texts.delete(`${path}/dev`);
+  }
+  state.cutOff.push(`/dev/dm-${index}`);
+  return 0;
+}
+
+/** Returns the decrypted content of a mapping, as large as its device is now. */
 export function insideOf(state: FakeState, index: number): FakeImage | undefined {
   const loop = state.loops.get(state.mappings.get(index)?.loop ?? Number.NaN);
   return loop && state.images.get(loop.backing)?.inside;
@@ -91,7 +102,7 @@ export function isMapped(state: FakeState, loop: number): boolean {
   return [...state.mappings.values()].some(mapping => mapping.loop === loop);
 }
 
-/** Has the kernel show a mapping. */
+/** Makes the kernel show a mapping. */
 function show(state: FakeState, index: number): void {
   const mapping = state.mappings.get(index);
   const inside = insideOf(state, index);

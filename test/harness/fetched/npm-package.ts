@@ -4,7 +4,10 @@ import { dirname, join } from 'node:path';
 
 const cache = join(import.meta.dirname, '../../../node_modules/.cache');
 
-/** Fetches a package such as `@scope/name@1.2.3` from npm, once; gives where it is, or undefined when it cannot be fetched. */
+/**
+ * Fetches a package such as `@scope/name@1.2.3` from npm, once. Returns its directory, or undefined if it cannot be
+ * fetched.
+ */
 export function fetchPackage(release: string, home: string): string | undefined {
   const directory = join(cache, home);
   if (!existsSync(directory)) install(release, directory);
@@ -13,7 +16,7 @@ export function fetchPackage(release: string, home: string): string | undefined 
   return existsSync(fetched) ? fetched : undefined;
 }
 
-/** Whole or not at all; a run beside this one may be faster. */
+/** Installs the package completely or not at all; a concurrent run may be faster. */
 function install(release: string, directory: string): void {
   mkdirSync(dirname(directory), { recursive: true });
   const draft = mkdtempSync(`${directory}-`);

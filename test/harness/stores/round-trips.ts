@@ -3,11 +3,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
-/** A way to a PostgreSQL server on which is counted how often somebody waited for an answer. */
-export type CountedWay = {
-  /** The file that holds the URL by which the way is gone. */
+/** A proxy to a PostgreSQL server that counts round trips. */
+export type CountingProxy = {
+  /** The path of a file with the proxy's URL. */
   readonly urlFile: string;
-  /** How often it was waited, for each transaction that has ended since the last call, in their order. */
+  /** Returns the round trips of each transaction that has ended since the last call, in order. */
   take(): readonly number[];
   close(): void;
 };
@@ -15,14 +15,14 @@ export type CountedWay = {
 const socketName = '.s.PGSQL.5432';
 
 /**
- * Lays one to the database whose URL the file holds; `directory` is the server's. `onSent` is called with each piece that
- * is sent to the server.
+ * Starts a proxy to the database whose URL is in the file; `directory` is the server's. Calls `onSent` with each piece
+ * that is sent to the server.
  */
 export async function countRoundTrips(
   directory: string,
   urlFile: string,
   onSent: (piece: Buffer) => void = () => undefined,
-): Promise<CountedWay> {
+): Promise<CountingProxy> {
   const own = join(directory, 'counted');
   mkdirSync(own);
   let transactions: number[] = [];
@@ -36,7 +36,7 @@ export async function countRoundTrips(
     });
     upstream.on('data', chunk => {
       isAnswered = true;
-      // The last byte says whether a transaction goes on; what takes one way alone is none.
+      // The last byte tells whether a transaction continues. A single round trip is no transaction.
       if (chunk.at(-1) !== 'I'.charCodeAt(0)) return;
       if (waits > 1) transactions.push(waits);
       waits = 0;

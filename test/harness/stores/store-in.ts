@@ -9,12 +9,12 @@ let make: MakeStore = directory => {
   return join(directory, 'store.sqlite');
 };
 
-/** Lets all tests of this process that say nothing else keep what they remember in such a store. */
+/** Sets the kind of store that this process's tests use by default. */
 export function useStores(other: MakeStore): void {
   make = other;
 }
 
-/** The store of a directory, as `--store` has it: the same for the same directory. */
+/** Returns the directory's store as a value of `--store`: the same for the same directory. */
 export async function storeIn(directory: string): Promise<string> {
   return stores.getOrInsertComputed(directory, make);
 }

@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { run } from './run.ts';
 
-/** What is taken from each of Debian's packages; nothing is installed. */
+/** The files that are taken from each of Debian's packages; nothing is installed. */
 export const debianPackages: Readonly<Record<string, readonly string[]>> = {
   'busybox-static': ['bin/busybox'],
   containerd: ['usr/bin/containerd', 'usr/bin/containerd-shim-runc-v2', 'usr/bin/ctr'],
@@ -23,7 +23,7 @@ export function unpackPackages(into: string): void {
   rmSync(work, { recursive: true });
 }
 
-/** A machine that is new may have no lists of packages, or old ones. */
+/** Downloads the packages; updates the machine's package lists first if they are missing or old. */
 function download(directory: string): void {
   const args = ['-qq', '-o', 'APT::Sandbox::User=root', 'download', '--', ...Object.keys(debianPackages)];
   try {

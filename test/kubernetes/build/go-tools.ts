@@ -2,13 +2,13 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './run.ts';
 
-/** The names of the tools that a module names, as they are built. */
+/** Lists the tools of a module by the names of their programs. */
 export function toolsOf(module: string): readonly string[] {
   const text = readFileSync(join(import.meta.dirname, module, 'go.mod'), 'utf8');
   return text.split('\n').flatMap(line => /^\t\S+\/cmd\/(\S+)$/.exec(line)?.[1] ?? []);
 }
 
-/** The versions of the modules that hold a module's tools, by tool. */
+/** Maps each tool of a module to the version of its own module. */
 export function toolVersions(module: string): Readonly<Record<string, string>> {
   const text = readFileSync(join(import.meta.dirname, module, 'go.mod'), 'utf8');
   const tools = [...text.matchAll(/^\t(\S+)\/cmd\/(\S+)$/gm)];
@@ -17,7 +17,7 @@ export function toolVersions(module: string): Readonly<Record<string, string>> {
   return Object.fromEntries(tools.map(([, path = '', tool = '']) => [tool, versionOf(path) ?? '']));
 }
 
-/** Builds the tools that a module names into a directory, each told its version as a release is. */
+/** Builds the tools of a module into a directory, each with its version built in as in a release. */
 export function buildTools(module: string, into: string): void {
   const tools = go(module, 'list', '-f', '{{.ImportPath}} {{.Module.Version}}', 'tool').split('\n');
   const flags = tools.map(line => {
@@ -27,7 +27,10 @@ export function buildTools(module: string, into: string): void {
   go(module, 'build', '-trimpath', ...flags, '-o', `${into}/`, 'tool');
 }
 
-/** Kubernetes' libraries hold a version of their own, which clients read from the API server; a sidecar holds one in main. */
+/**
+ * Makes the linker flags of a version: Kubernetes' libraries hold one, which clients read from the API server; a
+ * sidecar holds one in main.
+ */
 function versionFlags(version: string): string {
   const [major = '', minor = ''] = version.replace(/^v/, '').split('.');
   const values = Object.entries({ gitVersion: version, gitMajor: major, gitMinor: minor });
@@ -38,7 +41,7 @@ function versionFlags(version: string): string {
   ].join(' ');
 }
 
-/** Copies the definitions of snapshots and of groups of them to the directory `crds`. */
+/** Copies the definitions of snapshots and of group snapshots to the directory `crds`. */
 export function copyCustomResources(module: string, into: string): void {
   const client = 'github.com/kubernetes-csi/external-snapshotter/client/v8';
   go(module, 'mod', 'download', client);
@@ -49,7 +52,7 @@ export function copyCustomResources(module: string, into: string): void {
     writeFileSync(join(into, 'crds', name), readFileSync(join(source, name)));
 }
 
-/** Without C, as releases are built; the user's own flags change nothing. A build leaves the processors to others. */
+/** Runs Go without C, as releases are built, and without the user's own flags. A build gives way to other processes. */
 function go(module: string, ...args: readonly string[]): string {
   return run('nice', ['-n', '19', 'go', ...args], {
     cwd: join(import.meta.dirname, module),

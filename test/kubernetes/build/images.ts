@@ -12,14 +12,14 @@ import { join } from 'node:path';
 import { toolVersions } from './go-tools.ts';
 import { run } from './run.ts';
 
-/** The image that pods of the tests run. */
+/** The image of the tests' pods. */
 export const testImage = 'docker.io/library/busybox:1.35';
 /** The image of the container that holds a pod's namespaces. */
 export const pauseImage = 'registry.k8s.io/pause:3.10';
 
 const sleep = ['/bin/busybox', 'sleep', '2147483647'];
 
-/** Makes the images of busybox and pause as the archive `images.tar`, which `ctr images import` takes. */
+/** Makes the images of busybox and pause as the archive `images.tar`, in the format of `ctr images import`. */
 export function makeTestImages(into: string, busybox: string): void {
   const root = join(into, 'root');
   fillTestRoot(root, busybox);
@@ -30,7 +30,7 @@ export function makeTestImages(into: string, busybox: string): void {
   rmSync(root, { recursive: true });
 }
 
-/** Makes an image of each sidecar, by the names and versions of their own releases, as the archive `sidecars.tar`. */
+/** Makes an image of each sidecar, with the names and versions of their releases, as the archive `sidecars.tar`. */
 export function makeSidecarImages(into: string, directory: string): void {
   const images = Object.entries(toolVersions('sidecars')).map(([tool, version]) => {
     const root = join(into, tool);
@@ -46,7 +46,7 @@ export function makeSidecarImages(into: string, directory: string): void {
   for (const { root } of images) rmSync(root, { recursive: true });
 }
 
-/** An image of one layer, by its name: the files that are in it, and what a container of it runs. */
+/** An image of one layer: its name, its files, and the configuration of its containers. */
 type Image = { readonly name: string; readonly root: string; readonly config: object };
 
 /** Writes images as an OCI layout in one file. */
@@ -86,7 +86,7 @@ function makeLayer(root: string): Buffer {
   return content;
 }
 
-/** A root directory with busybox under all its names. */
+/** Fills a root directory with busybox under all its names. */
 function fillTestRoot(root: string, busybox: string): void {
   for (const name of ['bin', 'etc', 'proc', 'sys', 'dev', 'tmp', 'var', 'root'])
     mkdirSync(join(root, name), { recursive: true });

@@ -15,7 +15,7 @@ import { unpackLayer, layer } from './layer.ts';
 import { debianPackages, unpackPackages } from './debian.ts';
 import { buildTools, copyCustomResources, toolsOf } from './go-tools.ts';
 
-/** One build step: what it makes, what decides its outcome, and how it fills a directory. */
+/** A build step: the files that it makes, the pins that determine them, and a function that fills a directory. */
 type Part = {
   readonly makes: readonly string[];
   readonly pins: readonly string[];
@@ -26,7 +26,7 @@ const textOf = (name: string) => readFileSync(join(import.meta.dirname, name), '
 
 const pinsOf = (module: string) => [textOf(`${module}/go.mod`), textOf(`${module}/go.sum`)];
 
-/** The quick ones first. A part may use what those before it made. */
+/** The parts, quick ones first; a part may use the files of earlier parts. */
 const parts: Readonly<Record<string, Part>> = {
   debian: {
     makes: Object.values(debianPackages).flatMap(paths => paths.map(path => basename(path))),
@@ -61,7 +61,10 @@ const parts: Readonly<Record<string, Part>> = {
   },
 };
 
-/** Builds what is not there yet, or was built from other pins; by default every part. Throws what the first failure says. */
+/**
+ * Builds the parts that are missing or were built from other pins; by default all parts. Throws the error of the first
+ * failure.
+ */
 export function buildParts(directory: string, names: readonly string[]): void {
   mkdirSync(directory, { recursive: true });
   const chosen = names.length > 0 ? names : Object.keys(parts);
@@ -72,20 +75,20 @@ export function buildParts(directory: string, names: readonly string[]): void {
   }
 }
 
-/** What is missing in a directory, however it came there. */
+/** Lists the programs that a directory lacks, however the present ones came there. */
 export function missingPrograms(directory: string): readonly string[] {
   const made = Object.values(parts).flatMap(part => part.makes);
   return made.filter(name => !existsSync(join(directory, name)));
 }
 
-/** What was put there by others is taken as it is. */
+/** Returns true if a part is up to date. Programs without a stamp, which others put there, count as such. */
 function isBuilt(directory: string, name: string, { makes }: Part): boolean {
   const stamp = stampOf(directory, name);
   if (!existsSync(stamp)) return makes.every(file => existsSync(join(directory, file)));
   return readFileSync(stamp, 'utf8') === digestOf(name);
 }
 
-/** Each file replaces the one before at once: what runs keeps the file it was started from. */
+/** Builds a part and replaces each file at once: a running program keeps the file that it was started from. */
 function buildPart(directory: string, name: string, part: Part): void {
   process.stderr.write(`building ${name}\n`);
   const draft = mkdtempSync(join(directory, '.draft-'));

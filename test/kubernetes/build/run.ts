@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 
-/** Where a command runs, and what its environment has besides this process's. */
+/** A command's working directory, and additions to its environment. */
 export type RunOptions = { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> };
 
-/** Runs one command and returns what it printed. Throws with what it said when it fails. */
+/** Runs a command and returns its output. Throws with its error output if it fails. */
 export function run(command: string, args: readonly string[], { cwd, env }: RunOptions = {}): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     cwd,

@@ -1,14 +1,14 @@
 /**
- * Who has which address. Nothing of it is seen outside the site's namespaces. A cluster's API server has the first address of
- * its service range, where pods look for it: this needs no kube-proxy.
+ * The addresses of clusters, nodes and pods, which are visible only in the site's namespaces. A cluster's API server
+ * has the first address of its service range, where pods look for it, so that no kube-proxy is necessary.
  */
 export const serviceRangeOf = (cluster: number): string => `10.${95 + cluster}.0.0/16`;
 export const apiAddressOf = (cluster: number): string => `10.${95 + cluster}.0.1`;
 export const dnsAddressOf = (cluster: number): string => `10.${95 + cluster}.0.10`;
-/** Where a cluster's programs that only talk to each other listen. */
+/** The address of a cluster's programs that serve only one another. */
 export const loopbackOf = (cluster: number): string => `127.0.0.${cluster}`;
 
-/** Nodes are numbered across all clusters of a site. */
+/** The addresses of a node and of its gateway; nodes are numbered across all clusters of a site. */
 export const nodeAddressOf = (node: number): string => `10.199.${node}.2`;
 export const gatewayOf = (node: number): string => `10.199.${node}.1`;
 /** The first three numbers of the addresses of a node's pods. */

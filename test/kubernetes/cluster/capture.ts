@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 
-/** What a command prints; rejects with what it says when it fails. */
+/** Runs a command and returns its output; rejects with its error output if it fails. */
 export async function capture(argv: readonly string[], input = ''): Promise<string> {
   const [command = '', ...args] = argv;
   const child = spawn(command, args, { cwd: '/' });

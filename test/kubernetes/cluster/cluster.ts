@@ -5,21 +5,20 @@ import { makeCredentials, type Credentials } from './credentials.ts';
 import type { Site } from './site.ts';
 import { waitFor } from './wait.ts';
 
-/** A Kubernetes that runs in a site. */
+/** A Kubernetes cluster in a site. */
 export interface Cluster {
   readonly number: number;
   readonly site: Site;
   readonly credentials: Credentials;
   readonly controlPlane: ControlPlane;
-  /** The command line of kubectl as the cluster's administrator. */
+  /** Makes the command line of kubectl as the cluster's administrator. */
   commandLine(args: readonly string[]): readonly string[];
-  /** What kubectl prints as the cluster's administrator; rejects with what it says when it fails. */
+  /** Runs kubectl as the cluster's administrator and returns its output; rejects with its error output if it fails. */
   kubectl(...args: readonly string[]): Promise<string>;
-  /** Applies manifests. */
   apply(...manifests: readonly object[]): Promise<void>;
 }
 
-/** Numbers a cluster within its site, from 1, and names the nodes that may join it. */
+/** A cluster's number within its site, from 1, and the names of the nodes that may join it. */
 export type ClusterPlan = { readonly number: number; readonly nodes: readonly string[] };
 
 /** Starts a cluster without nodes; resolves once its API server answers. */

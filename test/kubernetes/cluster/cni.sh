@@ -47,7 +47,7 @@ remove_ptp() {
   done
 }
 
-# Making a directory succeeds for one caller only. What is taken the shell sees by itself: many addresses cost no processes.
+# Making a directory succeeds for one caller only. The shell itself skips taken addresses, so many of them cost no processes.
 reserve() {
   number=2
   until [ ! -e "$here/addresses/$number" ] && mkdir "$here/addresses/$number" 2>/dev/null; do

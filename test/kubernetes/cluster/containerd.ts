@@ -5,16 +5,15 @@ import { runtimeSocket } from './node-files.ts';
 import type { Program } from './program.ts';
 import { waitFor } from './wait.ts';
 
-/** A node's containerd. */
 export interface Containerd {
   readonly program: Program;
-  /** Makes the images of an archive known to kubelet, by the names that it gives them. */
+  /** Imports the images of an archive under its own names, for kubelet. */
   importImages(archive: string): Promise<void>;
   /** Gives an image another name. */
   tagImage(name: string, other: string): Promise<void>;
 }
 
-/** Starts containerd on a node; resolves once it answers. It finds its shims where its own program is. */
+/** Starts containerd on a node; resolves once it answers. It finds its shims beside its own program. */
 export async function startContainerd(node: Namespace, bin: string, settings: string): Promise<Containerd> {
   const path = `PATH=${bin}:${process.env['PATH'] ?? ''}`;
   const program = node.start('containerd', ['env', path, join(bin, 'containerd'), '--config', settings]);

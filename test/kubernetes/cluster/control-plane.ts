@@ -4,15 +4,15 @@ import type { Credentials } from './credentials.ts';
 import type { Program } from './program.ts';
 import type { Site } from './site.ts';
 
-/** One cluster's control plane: the command lines of its programs, in the order in which they start. */
+/** A cluster's control plane: the command lines of its programs, in the order of their start. */
 export interface ControlPlane {
   readonly etcd: Program;
   readonly apiServer: Program;
-  /** Starts what needs an API server that answers. */
+  /** Starts the programs that need an answering API server. */
   startControllers(): { readonly controllerManager: Program; readonly scheduler: Program };
 }
 
-/** Starts a store and an API server on it in the site's namespace. */
+/** Starts etcd and an API server on it in the site's namespace. */
 export async function startControlPlane(
   site: Site,
   cluster: number,
@@ -51,7 +51,7 @@ const apiServerArgs = (cluster: number, { directory, tokens, serviceAccountKey }
   `--bind-address=${apiAddressOf(cluster)}`,
   `--advertise-address=${apiAddressOf(cluster)}`,
   '--secure-port=443',
-  // Nothing need be told where the API server is: it has the address of its service.
+  // No endpoint is necessary: the API server has the address of its service.
   '--endpoint-reconciler-type=none',
   `--service-cluster-ip-range=${serviceRangeOf(cluster)}`,
   `--cert-dir=${directory}`,
@@ -61,7 +61,7 @@ const apiServerArgs = (cluster: number, { directory, tokens, serviceAccountKey }
   '--service-account-issuer=https://kubernetes.default.svc',
   `--service-account-key-file=${serviceAccountKey}`,
   `--service-account-signing-key-file=${serviceAccountKey}`,
-  // Nobody resolves the names of nodes.
+  // The names of nodes cannot be resolved.
   '--kubelet-preferred-address-types=InternalIP',
   '--allow-privileged=true',
   '--profiling=false',
@@ -79,8 +79,8 @@ const controllerManagerArgs = (cluster: number, credentials: Credentials) => [
   `--service-account-private-key-file=${credentials.serviceAccountKey}`,
   `--root-ca-file=${join(credentials.directory, 'apiserver.crt')}`,
   '--use-service-account-credentials=true',
-  // A node that says nothing is not ready any more after this long, by default after 50 seconds.
+  // The time until a silent node counts as not ready; by default 50 seconds.
   '--node-monitor-grace-period=20s',
-  // A VolumeAttachment that somebody deleted is missed within a minute where nothing is set.
+  // The time until a deleted VolumeAttachment is missed; by default up to a minute.
   '--attach-detach-reconcile-sync-period=10s',
 ];

@@ -3,25 +3,25 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiAddressOf } from './addresses.ts';
 
-/** The users of a cluster that are no service accounts. */
+/** The users of a cluster, except service accounts. */
 export interface Credentials {
-  /** The API server writes its certificate here, which is its own authority. */
+  /** The directory into which the API server writes its certificate, which is self-signed. */
   readonly directory: string;
-  /** The file of tokens that the API server reads. */
+  /** The path of the file of tokens that the API server reads. */
   readonly tokens: string;
   readonly serviceAccountKey: string;
-  /** The path of a file with which a program is one of the users. */
+  /** Returns the path of the kubeconfig of one of the users. */
   kubeconfigOf(user: string): string;
 }
 
-/** Each user's group, where it has one. */
+/** The group of each user that has one. */
 const groups: Readonly<Record<string, string>> = {
   admin: 'system:masters',
   'system:kube-controller-manager': '',
   'system:kube-scheduler': '',
 };
 
-/** Makes the users of a cluster with these nodes; a token serves until the API server ends. */
+/** Makes the users of a cluster with these nodes; a token is valid until the API server ends. */
 export function makeCredentials(directory: string, cluster: number, nodes: readonly string[]): Credentials {
   mkdirSync(directory);
   const kubelets = nodes.map(name => [`system:node:${name}`, 'system:nodes']);

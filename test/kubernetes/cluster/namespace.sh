@@ -132,7 +132,7 @@ spare_sysctls() {
   done
 }
 
-# What is mounted below the one place is not mounted below the other.
+# Mounts below one of the places do not show below the other.
 bind() {
   mount --bind "$1" "$2"
   mount --make-private "$2"

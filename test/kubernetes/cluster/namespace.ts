@@ -5,23 +5,23 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { childrenOf, startProgram, type Program } from './program.ts';
 
-/** Namespaces of mounts, network and processes. All that runs or is mounted in them goes when they end, or this process does. */
+/** Namespaces of mounts, network and processes. Their processes and mounts end with them, or with this process. */
 export interface Namespace {
-  /** The process whose namespaces they are, as it is numbered outside. */
+  /** The process id outside of the process that holds the namespaces. */
   readonly pid: number;
   readonly directory: string;
-  /** The control group that a node's kubelet works below, by its name. */
+  /** The name of the control group that contains the node's kubelet. */
   readonly cgroup: string;
-  /** Where the programs' output is. */
+  /** The directory of the programs' logs. */
   readonly logs: string;
-  /** A command line that runs another in here. */
+  /** Makes a command line that runs another one in these namespaces. */
   enter(argv: readonly string[]): readonly string[];
-  /** Starts a program in here that runs on; its output is added to its log. */
+  /** Starts a lasting program in these namespaces; its output is appended to its log. */
   start(name: string, argv: readonly string[]): Program;
   end(): Promise<void>;
 }
 
-/** What a namespace is for, its directory, and a node's control group. */
+/** The kind of a namespace, its directory, and a node's control group. */
 export type Purpose = {
   readonly kind: 'site' | 'node';
   readonly directory: string;
@@ -31,8 +31,8 @@ export type Purpose = {
 const script = join(import.meta.dirname, 'namespace.sh');
 
 /**
- * Makes a namespace in which the machine's files are visible, and nothing that others have mounted but what holds `keep`.
- * A site's removes its directory when it ends.
+ * Opens namespaces that show the machine's files but no mounts of others, except those that contain `keep`. A site's
+ * namespace removes its directory when it ends.
  */
 export async function openNamespace(
   { kind, directory, cgroup = '' }: Purpose,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pauseImage } from '../build/images.ts';
 import { dnsAddressOf, nodeAddressOf, podSubnetOf } from './addresses.ts';
 
-/** Where a node's files are, which programs it runs, and which cluster and address it has. */
+/** The directory of a node's files, its programs, its cluster, and its number. */
 export type NodePlan = {
   readonly directory: string;
   readonly bin: string;
@@ -12,10 +12,10 @@ export type NodePlan = {
   readonly cgroup: string;
 };
 
-/** What containerd listens on, in the node's namespace. */
+/** The socket of containerd, in the node's namespace. */
 export const runtimeSocket = '/run/containerd/containerd.sock';
 
-/** Writes the settings of containerd and kubelet and the network plugin; returns the paths of the settings. */
+/** Writes the settings of containerd, kubelet and the network plug-in; returns the paths of the first two. */
 export function writeNodeFiles(plan: NodePlan): { readonly containerd: string; readonly kubelet: string } {
   const containerd = join(plan.directory, 'containerd.toml');
   const kubelet = join(plan.directory, 'kubelet.json');
@@ -38,7 +38,9 @@ function writeNetwork({ directory, number }: NodePlan): void {
   writeFileSync(join(directory, 'cni-networks', 'pods.conflist'), JSON.stringify(network));
 }
 
-/** A machine without CAP_SYS_RESOURCE cannot lower a process's score. */
+/**
+ * The settings of containerd. Without CAP_SYS_RESOURCE it could not lower a process's OOM score, so it does not try.
+ */
 const containerdSettings = ({ directory, bin }: NodePlan) => `version = 2
 root = "${directory}/containerd"
 state = "/run/containerd"
@@ -59,7 +61,7 @@ state = "/run/containerd"
       SystemdCgroup = false
 `;
 
-/** The machine's own disk and memory are others' concern: nothing is evicted. */
+/** The settings of kubelet. It evicts nothing, because the machine's disk and memory serve other processes as well. */
 const kubeletSettings = ({ cluster, number, cgroup }: NodePlan) => ({
   apiVersion: 'kubelet.config.k8s.io/v1beta1',
   kind: 'KubeletConfiguration',
@@ -72,11 +74,11 @@ const kubeletSettings = ({ cluster, number, cgroup }: NodePlan) => ({
   failCgroupV1: false,
   failSwapOn: false,
   oomScoreAdj: 0,
-  // A volume is mounted once the node's status says that it is in use there: by default up to ten seconds later.
+  // Kubelet mounts a volume once the node's status shows it as in use: by default up to ten seconds later.
   nodeStatusUpdateFrequency: '1s',
-  // A container that ended more than once starts again this soon, by default ever later up to five minutes.
+  // The longest pause before a container that ended repeatedly starts again; by default five minutes.
   crashLoopBackOff: { maxContainerRestartPeriod: '2s' },
-  // As many as a node has addresses for, nearly.
+  // A little below the number of a node's pod addresses.
   maxPods: 250,
   makeIPTablesUtilChains: false,
   clusterDNS: [dnsAddressOf(cluster)],

@@ -14,11 +14,11 @@ export interface Node {
   readonly name: string;
   readonly namespace: Namespace;
   readonly containerd: Containerd;
-  /** The kubelet that runs, or ran last. */
+  /** Returns the current kubelet, or the last one if none runs. */
   kubelet(): Program;
-  /** Starts kubelet again after it has ended. */
+  /** Starts kubelet again after its end. */
   startKubelet(): void;
-  /** Runs a command in the node's namespaces and returns what it prints. */
+  /** Runs a command in the node's namespaces and returns its output. */
   run(argv: readonly string[]): Promise<string>;
 }
 
@@ -61,10 +61,10 @@ async function isReady(cluster: Cluster, name: string): Promise<boolean> {
   return (await cluster.kubectl('get', 'node', name, '--output', `jsonpath=${status}`)) === 'True';
 }
 
-/** A pair of interfaces joins the node to the site, by which it reaches the API servers and the other nodes. */
+/** Connects a node to the site, and so to the API servers and the other nodes, with a pair of interfaces. */
 async function connect(site: Site, node: Namespace, number: number): Promise<void> {
   const near = `node${number}`;
-  // Both namespaces are named from outside, where their processes have numbers.
+  // Both namespaces are given by the process ids outside.
   const pair = [
     'ip',
     'link',

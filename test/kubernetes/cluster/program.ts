@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 
-/** A program that runs on, in a namespace. */
+/** A lasting program in a namespace. */
 export interface Program {
-  /** Resolves once it has ended. */
+  /** Resolves once the program has ended. */
   readonly ended: Promise<unknown>;
   hasEnded(): boolean;
-  /** What it wrote so far. */
+  /** Returns the output so far. */
   output(): string;
-  /** Ends it with a signal and waits until it is gone. */
+  /** Sends the signal and waits until the program is gone. */
   end(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts a program by a command that forks it, as `nsenter` does; its output is added to a file. */
+/** Starts a program through a command that forks it, as `nsenter` does; its output is appended to a file. */
 export function startProgram(log: string, argv: readonly string[]): Program {
   const [command = '', ...args] = argv;
   const file = openSync(log, 'a');
@@ -32,17 +32,17 @@ export function startProgram(log: string, argv: readonly string[]): Program {
   };
 }
 
-/** The processes that one has forked. */
+/** Lists the child processes of a process. */
 export function childrenOf(pid: number): readonly number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
   return children.split(' ').filter(Boolean).map(Number);
 }
 
-/** Signals a process, which may have ended meanwhile. */
+/** Sends a signal to a process that may have ended meanwhile. */
 export function signalTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended meanwhile.
+    // The process has ended.
   }
 }

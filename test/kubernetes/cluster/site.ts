@@ -4,25 +4,25 @@ import { basename, join, resolve } from 'node:path';
 import { capture } from './capture.ts';
 import { openNamespace, type Namespace } from './namespace.ts';
 
-/** The place of all clusters and nodes of one run: a directory, and the namespace of the control planes. */
+/** A run's clusters and nodes: their directory, and the namespace of the control planes. */
 export interface Site {
   readonly directory: string;
   /** The directory of the programs. */
   readonly bin: string;
   readonly namespace: Namespace;
-  /** Runs a command in that namespace and returns what it prints. */
+  /** Runs a command in the site's namespace and returns its output. */
   run(argv: readonly string[]): Promise<string>;
-  /** Makes a node's namespace, which ends with the site. */
+  /** Opens a node's namespace, which ends with the site. */
   openNode(name: string): Promise<Namespace>;
-  /** Copies all programs' output to a directory that stays, and returns its path. */
+  /** Copies the logs of all programs to a permanent directory and returns its path. */
   saveLogs(): string;
-  /** Ends all that runs and removes all that was made. */
+  /** Ends all programs and removes all files of the site. */
   end(): Promise<void>;
 }
 
 const project = resolve(import.meta.dirname, '..');
 
-/** Makes a site whose programs come from a directory. */
+/** Opens a site with programs from a directory. */
 export async function openSite(bin: string): Promise<Site> {
   const directory = mkdtempSync(join(tmpdir(), 'fairlead-kubernetes-'));
   const keep = [directory, bin, project];

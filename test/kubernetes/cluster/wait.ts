@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Program } from './program.ts';
 
 /**
- * Looks until there is something to see. Throws what `what` describes, with the last failure, when there was nothing in time;
- * at once, with what it said last, when the program that is waited for has ended.
+ * Polls until `look` finds something. On timeout throws `what` with the last failure. If the awaited program has ended,
+ * throws at once, with its last output.
  */
 export async function waitFor<T>(
   what: string,

@@ -9,7 +9,7 @@ import { loadCsi } from '../../../src/csi/protocol.ts';
 import { serve } from '../../../src/csi/server.ts';
 import { createLog } from '../../../src/lib/log.ts';
 
-/** The name of the driver that does nothing: its volumes are directories where pods look for them. */
+/** The name of a driver that does nothing: its volumes are directories at the paths of the pods' volumes. */
 export const floorDriver = 'floor.fairlead.dev';
 
 const controller: Handlers<ControllerHandlers> = {

@@ -6,12 +6,12 @@ import { floorDriver } from './driver.ts';
 const node = resolve(import.meta.dirname, '../../../node_modules/.bin/node');
 const socket = `/var/lib/kubelet/plugins/${floorDriver}/csi.sock`;
 
-/** The class of its volumes. */
+/** The storage class of the driver's volumes. */
 export const floorClass = 'floor';
 
 /**
- * Runs a driver that does nothing on the first node, with the stock provisioner and attacher, while work is done: what a pod
- * with a volume takes there, Kubernetes and the sidecars take.
+ * Runs the driver that does nothing on the first node, with the stock provisioner and attacher, during `work`. The time
+ * of a pod with such a volume is the share of Kubernetes and the sidecars.
  */
 export async function withFloor<T>({ site, east }: Installation, work: () => Promise<T>): Promise<T> {
   const { cluster, nodes } = east;

@@ -3,26 +3,26 @@ import { join } from 'node:path';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { capture } from '../cluster/capture.ts';
 import { signalTo } from '../cluster/program.ts';
-import type { Served } from './installation.ts';
+import type { InstalledCluster } from './installation.ts';
 import { releaseNamespace } from './release.ts';
 
-/** A container of the release that runs: the node and the pod that it is of, and containerd's name for it. */
+/** A running container of the release: its node, its pod, and its id in containerd. */
 export type Container = { readonly node: string; readonly pod: string; readonly id: string };
 
-/** Which containers: a component of the chart, such as `node`, and a container of its pods, such as `agent`. */
+/** A kind of container: a component of the chart, such as `node`, and a container of its pods, such as `agent`. */
 export type Part = { readonly component: string; readonly container: string };
 
 export const agent: Part = { component: 'node', container: 'agent' };
 export const controller: Part = { component: 'controller', container: 'controller' };
 
-/** Control groups of the first version have one hierarchy for each controller. */
+/** The directory of the memory controller: control groups of version 1 have a hierarchy for each controller. */
 export const memoryHierarchy = '/sys/fs/cgroup/memory';
 const isFirstVersion = existsSync(memoryHierarchy);
 const hierarchy = isFirstVersion ? memoryHierarchy : '/sys/fs/cgroup';
 
-/** The containers of a part that are ready, on all nodes. */
+/** Lists the ready containers of a part, on all nodes. */
 export async function containersOf(
-  { cluster }: Served,
+  { cluster }: InstalledCluster,
   { component, container }: Part,
 ): Promise<readonly Container[]> {
   const selector = `app.kubernetes.io/component=${component}`;
@@ -37,30 +37,30 @@ export async function containersOf(
   );
 }
 
-/** The directory of a container's control group that counts its memory. */
+/** Finds the directory of the control group that counts a container's memory. */
 export function groupOf({ id }: Container): Promise<string> {
   return capture(['find', hierarchy, '-name', id]);
 }
 
-/** The processes of a container, as they are numbered here. */
+/** Lists the ids of a container's processes outside its namespace. */
 export async function processesOf(container: Container): Promise<readonly number[]> {
   return processesIn(await groupOf(container));
 }
 
-/** The processes of a control group alone. */
+/** Lists the processes of a control group, without the groups below it. */
 export function processesIn(group: string): readonly number[] {
   return readFileSync(join(group, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number);
 }
 
-/** Kills a container of a part on a node, as the kernel does that is out of memory. */
-export async function kill(served: Served, part: Part, node: string): Promise<void> {
+/** Kills a part's container on a node, as the kernel does when memory runs out. */
+export async function kill(served: InstalledCluster, part: Part, node: string): Promise<void> {
   const found = (await containersOf(served, part)).find(container => container.node === node);
   if (found === undefined) throw new Error(`no ${part.container} is ready on ${node}`);
   for (const pid of await processesOf(found)) signalTo(pid, 'SIGKILL');
 }
 
-/** Kills it, and resolves once another that took its place is ready. */
-export async function killAndWait(served: Served, part: Part, node: string): Promise<void> {
+/** Kills a part's container and resolves once its successor is ready. */
+export async function killAndWait(served: InstalledCluster, part: Part, node: string): Promise<void> {
   const before = new Set((await containersOf(served, part)).map(({ id }) => id));
   await kill(served, part, node);
   const isThere = async () => {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { createClient } from '../../../src/api/client.ts';
 import { createTokenSource } from '../../../src/api/http/tokens.ts';
 
-/** What a person does who has a cluster's key: detach.ts GATEWAY KEY-FILE VOLUME detaches a volume from all nodes. */
+/** Detaches a volume from all nodes with a cluster's key, as a person could: detach.ts GATEWAY KEY-FILE VOLUME. */
 async function main([url = '', keyFile = '', volumeId = '']: readonly string[]): Promise<void> {
   const [issuer = ''] = volumeId.split('.');
   const token = createTokenSource({

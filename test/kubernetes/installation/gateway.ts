@@ -11,39 +11,39 @@ import { waitFor } from '../cluster/wait.ts';
 const checkout = resolve(import.meta.dirname, '../../..');
 const fairlead = [join(checkout, 'node_modules/.bin/node'), join(checkout, 'src/fairlead.mjs')];
 
-/** The gateway that a site's clusters share: a process beside their control planes. */
+/** The gateway of a site's clusters, a process beside their control planes. */
 export interface Gateway {
   /** The directory of its pools, which nodes see as well. */
   readonly pools: string;
   /** The device of the filesystem with the images, which nodes mount at the same path. */
   readonly device: string;
-  /** Its certificate, which clients have to trust. */
+  /** The path of its certificate, which clients have to trust. */
   readonly certificate: string;
-  /** The address at which clusters reach it. */
+  /** The URL for clusters. */
   readonly url: string;
-  /** Takes the keys of a cluster's issuer, of which it knows no more than the name until then. */
+  /** Adds the issuer keys of a cluster whose name alone was known before. */
   takeIssuer(cluster: string, keySet: string): void;
-  /** Its public keys, by which nodes know what it signed. */
+  /** The public keys that verify its signatures. */
   readonly keySet: { readonly keys: readonly object[] };
-  /** The path of a file that `fairlead enroll` wrote for a cluster. */
+  /** Returns the path of a file that `fairlead enroll` wrote for a cluster. */
   fileOf(cluster: string, what: 'secret' | 'values'): string;
-  /** The process that runs, or ran last. */
+  /** Returns the current process, or the last one if none runs. */
   process(): Program;
-  /** Starts it again after it has ended; resolves once it serves. */
+  /** Starts it again after its end; resolves once it serves. */
   start(): Promise<void>;
-  /** How many rows of one of its tables have what is asked for, such as `id = ?`. */
+  /** Counts the rows of a table that meet a condition such as `id = ?`. */
   count(table: 'volumes' | 'snapshots' | 'attachments' | 'nodes', where?: string, value?: string): number;
-  /** The names of the files and directories that are volumes or snapshots in a pool. */
+  /** Lists the files and directories of a pool that are volumes or snapshots. */
   stored(pool: string): readonly string[];
-  /** What `fairlead admin audit` finds. */
-  audit(): Promise<string>;
-  /** Detaches a volume from all nodes, which its cluster does not learn. */
+  /** Runs `fairlead admin check` and returns its output. */
+  check(): Promise<string>;
+  /** Detaches a volume from all nodes without telling its cluster. */
   detach(volumeId: string): Promise<void>;
 }
 
 const readiness = `fetch('http://127.0.0.1:7701/readyz').then(({ ok }) => process.exit(ok ? 0 : 1))`;
 
-/** The pools, and which of their settings say what they are: one of images and one of directories. */
+/** The pools by the setting that determines their kind: one of images and one of directories. */
 const backends = { fast: 'image', files: 'dir' };
 
 /** Enrolls clusters as a user does and starts a gateway for them. */
@@ -84,7 +84,7 @@ export async function startGateway(site: Site, clusters: readonly string[]): Pro
     },
     count: (table, where, value) => countRows(store, `${table} where ${where ?? '1 = 1'}`, value),
     stored: pool => readdirSync(join(pools, pool)).filter(name => !name.startsWith('.')),
-    audit: () => call(...fairlead, 'admin', 'audit', ...admin),
+    check: () => call(...fairlead, 'admin', 'check', ...admin),
     async detach(volumeId) {
       const keyFile = writeKey(directory, volumeId.split('.')[0] ?? '');
       await call(fairlead[0] ?? '', join(import.meta.dirname, 'detach.ts'), url, keyFile, volumeId);
@@ -92,7 +92,7 @@ export async function startGateway(site: Site, clusters: readonly string[]): Pro
   };
 }
 
-/** The private key of a cluster, in a file by itself. */
+/** Writes the private key of a cluster to a separate file. */
 function writeKey(directory: string, cluster: string): string {
   const secret = readFileSync(join(directory, `${cluster}.secret.yaml`), 'utf8');
   const key = /^ {2}key\.jwk\.json: (.*)$/m.exec(secret)?.[1] ?? '';
@@ -118,7 +118,7 @@ const configurationOf = (pools: string, clusters: readonly string[]) => ({
 
 const issuerKeysOf = (cluster: string) => `${cluster}.issuer.jwks.json`;
 
-/** Clusters whose service accounts are known, too; all call their issuer the same. */
+/** The clusters that also authenticate by service accounts; both call their issuer the same. */
 const knownByAccount = new Set(['east', 'west']);
 
 const entryOf = (cluster: string) => ({
@@ -142,7 +142,10 @@ const gatewayArgs = (directory: string) => [
   `--tls-key-file=${join(directory, 'tls.key')}`,
 ];
 
-/** Snapshots and clones of volumes in use need a filesystem that copies files at one instant. */
+/**
+ * Makes a filesystem with reflinks, because snapshots and clones of volumes in use need one that copies files at one
+ * instant.
+ */
 async function makeFilesystem(site: Site, directory: string): Promise<string> {
   const file = `${directory}.xfs`;
   await site.run(['truncate', '--size', '20G', file]);
@@ -152,7 +155,7 @@ async function makeFilesystem(site: Site, directory: string): Promise<string> {
   return device;
 }
 
-/** Its address is that of the first cluster's API server, which every node reaches. */
+/** Makes a certificate for the address of the first cluster's API server, which every node reaches. */
 async function makeCertificate(directory: string): Promise<void> {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
   const name = ['-subj', '/CN=gateway', '-addext', `subjectAltName=IP:${apiAddressOf(1)}`];

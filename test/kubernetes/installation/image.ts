@@ -4,7 +4,10 @@ import { capture } from '../cluster/capture.ts';
 
 const checkout = resolve(import.meta.dirname, '../../..');
 
-/** Builds the image of this checkout into a directory, and returns the path of its archive; TEST_IMAGE names one that is built. */
+/**
+ * Builds the image of this checkout into a directory and returns the path of its archive; TEST_IMAGE names an existing
+ * one.
+ */
 export async function buildImage(directory: string): Promise<string> {
   const built = process.env['TEST_IMAGE'];
   if (built !== undefined) return built;

@@ -7,29 +7,31 @@ import { startGateway, type Gateway } from './gateway.ts';
 import { buildImage } from './image.ts';
 import { installSnapshots, prepareRelease, releaseFor, type Release } from './release.ts';
 
-/** A third name at the gateway, for a driver whose controller is not where its agents are. */
+/** A further cluster name at the gateway, for a driver whose controller and agents are in different clusters. */
 export const awayCluster = 'away';
-/** A fourth, for a driver whose nodes take few volumes. */
+/** A further cluster name, for a driver whose nodes take few volumes. */
 export const smallCluster = 'small';
 
-/** A cluster with Fairlead in it. */
-export type Served = {
+/** A cluster with Fairlead installed. */
+export type InstalledCluster = {
   readonly cluster: Cluster;
   readonly nodes: readonly Node[];
   readonly release: Release;
 };
 
-/** Two clusters on one gateway: the first has two nodes and a key, the second one, and the tokens of its service account. */
+/**
+ * Two clusters on one gateway: east with two nodes and a key, west with one node and the tokens of its service account.
+ */
 export type Installation = {
   readonly site: Site;
-  /** The archive of the image. */
+  /** The path of the image's archive. */
   readonly image: string;
   readonly gateway: Gateway;
-  readonly east: Served;
-  readonly west: Served;
+  readonly east: InstalledCluster;
+  readonly west: InstalledCluster;
 };
 
-/** Makes the clusters and the gateway and installs Fairlead by its chart. All of it ends with the site. */
+/** Makes the clusters and the gateway and installs Fairlead with its chart. Everything ends with the site. */
 export async function install(site: Site): Promise<Installation> {
   const [gateway, image, east, west] = await Promise.all([
     startGateway(site, ['east', 'west', awayCluster, smallCluster]),
@@ -37,7 +39,7 @@ export async function install(site: Site): Promise<Installation> {
     startWithNodes(site, { number: 1, nodes: ['east-1', 'east-2'], firstNode: 1 }),
     startWithNodes(site, { number: 2, nodes: ['west-1'], firstNode: 3 }),
   ]);
-  const serve = async (name: string, { cluster, nodes }: Started): Promise<Served> => {
+  const serve = async (name: string, { cluster, nodes }: StartedCluster): Promise<InstalledCluster> => {
     await Promise.all(nodes.map(node => node.containerd.importImages(image)));
     for (const node of nodes) await node.run(['mount', gateway.device, join(gateway.pools, 'fast')]);
     gateway.takeIssuer(name, await cluster.kubectl('get', '--raw', '/openid/v1/jwks'));
@@ -49,16 +51,16 @@ export async function install(site: Site): Promise<Installation> {
   return { site, image, gateway, east: served[0], west: served[1] };
 }
 
-/** Opens the place in which all of it runs. */
+/** Opens the site of an installation. */
 export function openInstallationSite(): Promise<Site> {
   return openSite(directory);
 }
 
 type Plan = { readonly number: number; readonly nodes: readonly string[]; readonly firstNode: number };
-type Started = { readonly cluster: Cluster; readonly nodes: readonly Node[] };
+type StartedCluster = { readonly cluster: Cluster; readonly nodes: readonly Node[] };
 
-/** A cluster that has all but Fairlead. */
-export async function startWithNodes(site: Site, plan: Plan): Promise<Started> {
+/** Starts a cluster with its nodes, without Fairlead. */
+export async function startWithNodes(site: Site, plan: Plan): Promise<StartedCluster> {
   const cluster = await startCluster(site, plan);
   const start = async (name: string, index: number): Promise<Node> => {
     const node = await startNode(cluster, name, plan.firstNode + index);

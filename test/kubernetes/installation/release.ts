@@ -11,7 +11,7 @@ export const releaseNamespace = 'fairlead';
 
 const waiting = ['--wait', '--timeout', '3m'];
 
-/** The StorageClasses that scenarios use. */
+/** The StorageClasses of the scenarios. */
 const storageClasses = [
   { name: 'ext4', pool: 'fast', fsType: 'ext4', volumeBindingMode: 'Immediate' },
   { name: 'xfs', pool: 'fast', fsType: 'xfs', mountOptions: ['noatime'] },
@@ -19,14 +19,14 @@ const storageClasses = [
   { name: 'files', pool: 'files', volumeBindingMode: 'Immediate' },
 ];
 
-/** A cluster's part of Fairlead, as the chart installs it. */
+/** A cluster's release of the chart. */
 export interface Release {
-  /** Installs it, or changes what is installed; more values may be set as Helm takes them. Resolves once all runs. */
+  /** Installs or upgrades the release, with further values in Helm's syntax. Resolves once all pods are ready. */
   install(...sets: readonly string[]): Promise<void>;
   uninstall(): Promise<void>;
 }
 
-/** What brings snapshots to a cluster, as its administrator has installed it before any driver. */
+/** Installs the snapshot controller and its definitions, as a cluster's administrator does before any driver. */
 export async function installSnapshots(cluster: Cluster): Promise<void> {
   const { site, credentials, number } = cluster;
   await cluster.kubectl('apply', '--filename', join(site.bin, 'crds'));
@@ -38,16 +38,16 @@ export async function installSnapshots(cluster: Cluster): Promise<void> {
   ]);
 }
 
-/** A release: the name by which the gateway knows its cluster, its namespace, and what it has beside what all have. */
+/** A release: its cluster's name at the gateway, its namespace, and its own values. */
 export type ReleasePlan = {
   readonly name: string;
   readonly namespace: string;
   readonly values: object;
-  /** The tokens of its service account say who it is, and it has no key. */
+  /** True if the tokens of its service account identify the cluster, which then has no key. */
   readonly isByAccount?: boolean;
 };
 
-/** The release that scenarios use. */
+/** The release of the scenarios. */
 export const releaseFor = (name: string): ReleasePlan => ({
   name,
   namespace: releaseNamespace,
@@ -56,12 +56,12 @@ export const releaseFor = (name: string): ReleasePlan => ({
     cluster: { serviceAccountToken: { enabled: name === 'west' } },
     storageClasses,
     volumeAttributesClasses: [{ name: 'reserved', parameters: { preallocate: 'true' } }],
-    // What was changed behind the cluster's back is seen a minute later where nothing is set.
+    // The time until a change behind the cluster's back is seen; by default a minute.
     sidecars: { attacher: { extraArgs: ['--reconcile-sync=5s'] } },
   },
 });
 
-/** Prepares the installation of the chart in a cluster, in a namespace that it makes. */
+/** Prepares the installation of the chart in a cluster, in a new namespace. */
 export async function prepareRelease(
   cluster: Cluster,
   { name, namespace, values: own, isByAccount = false }: ReleasePlan,
@@ -94,6 +94,6 @@ const valuesFor = (gateway: Gateway) => ({
   image: { pullPolicy: 'Never' },
   controller: { replicas: 1 },
   node: { localRoots: [gateway.pools], gatewayKeys: gateway.keySet },
-  // What the pools have free is reported with it alone.
+  // The controller reports the pools' free capacity only with topology.
   topology: { enabled: true, segments: { site: 'tests' } },
 });

@@ -4,7 +4,7 @@ import type { Gateway } from '../installation/gateway.ts';
 import { claim, pod } from './manifests.ts';
 import { inWorkspace, type Scenarios, type Workspace } from './workspace.ts';
 
-/** What somebody changed by hand at one place alone. */
+/** Scenarios of manual changes at one place only. */
 export const consistencyScenarios: Scenarios = {
   'a VolumeAttachment that somebody deleted comes back while its pod writes on, and the volume goes in the end':
     ({ east, gateway }) =>
@@ -28,7 +28,7 @@ export const consistencyScenarios: Scenarios = {
     gateway,
   }) =>
     inWorkspace(east.cluster, 'detached', async at => {
-      // A gateway on the node's own machine would see that an image is still in use there, and refuse.
+      // The gateway runs on the node's own machine: it would see that an image is still in use there, and refuse.
       const volume = await startWriter(at, 'files');
       await gateway.detach(`east.${volume}`);
       const isAttached = () => gateway.count('attachments', 'volume_id = ?', `east.${volume}`) === 1;
@@ -38,7 +38,7 @@ export const consistencyScenarios: Scenarios = {
     }),
 };
 
-/** Starts a pod that writes all the time, and returns the name of its volume. */
+/** Starts a pod that writes continuously and returns the name of its volume. */
 async function startWriter(at: Workspace, ofClass: string): Promise<string> {
   const script =
     'while date >> /data/log && sync; do touch /tmp/wrote; sleep 0.2; done & until test -e /tmp/wrote; do sleep 0.1; done';
@@ -47,14 +47,14 @@ async function startWriter(at: Workspace, ofClass: string): Promise<string> {
   return at.untilReads('pvc/data', '{.spec.volumeName}', /./);
 }
 
-/** Throws unless the pod that was started first has written since it is asked. */
+/** Fails unless the pod of `startWriter` writes after this call. */
 async function requireWriting(at: Workspace): Promise<void> {
   await at.exec('app', 'sh', '-c', 'rm -f /tmp/wrote; until test -e /tmp/wrote; do sleep 0.1; done');
   const restarts = '{.status.containerStatuses[0].restartCount}';
   assert.equal(await at.untilReads('pod/app', restarts, /./), '0');
 }
 
-/** Removes the pod and its claim; resolves once the gateway has no such volume. */
+/** Removes the pod and its claim; resolves once the volume is gone from the gateway. */
 async function removeAll(at: Workspace, gateway: Gateway, volume: string): Promise<void> {
   await at.remove('pod/app', 'pvc/data');
   const isGone = () => gateway.count('volumes', 'id = ?', `east.${volume}`) === 0;

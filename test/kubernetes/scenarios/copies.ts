@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { claim, fromClaim, fromSnapshot, pod, snapshot } from './manifests.ts';
 import { inWorkspace, type Scenarios, type Workspace } from './workspace.ts';
 
-/** Snapshots, clones, growth and changes of volumes. */
+/** Scenarios of snapshots, clones, expansion and modification. */
 export const copyScenarios: Scenarios = {
   'a snapshot of a volume in use becomes a larger volume with what was written before': ({ east }) =>
     inWorkspace(east.cluster, 'snapshot', async at => {
@@ -64,29 +64,11 @@ export const copyScenarios: Scenarios = {
       await at.kubectl('patch', 'pvc', 'old', '--patch', patch);
       await at.untilReads('pvc/old', '{.status.currentVolumeAttributesClassName}', /^reserved$/);
     }),
-
-  'claims with one label are snapshotted together': ({ east }) =>
-    inWorkspace(east.cluster, 'group', async at => {
-      const labels = { group: 'bank' };
-      await at.apply(claim('accounts', { labels }), claim('journal', { labels }));
-      for (const name of ['accounts', 'journal'])
-        await at.untilReads(`pvc/${name}`, '{.status.phase}', /^Bound$/);
-      await at.apply({
-        apiVersion: 'groupsnapshot.storage.k8s.io/v1',
-        kind: 'VolumeGroupSnapshot',
-        metadata: { name: 'bank' },
-        spec: { volumeGroupSnapshotClassName: 'fairlead', source: { selector: { matchLabels: labels } } },
-      });
-      await at.untilReads('volumegroupsnapshot/bank', '{.status.readyToUse}', /^true$/);
-      const members = await at.kubectl('get', 'volumesnapshots', '--output', 'name');
-      assert.equal(members.split('\n').length, 2);
-      await at.remove('volumegroupsnapshot/bank');
-    }),
 };
 
 const sizePatch = (storage: string) => JSON.stringify({ spec: { resources: { requests: { storage } } } });
 
-/** The size of the filesystem at /data. */
+/** Returns the size of the filesystem at /data, in mebibytes. */
 async function mebibytesOf({ exec }: Pick<Workspace, 'exec'>, name: string): Promise<number> {
   const script = 'df -P -m /data | tail -n 1 | tr -s " " | cut -d " " -f 2';
   return Number(await exec(name, 'sh', '-c', script));

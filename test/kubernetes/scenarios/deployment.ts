@@ -12,14 +12,14 @@ import { inWorkspace, type Scenarios } from './workspace.ts';
 
 const deploy = resolve(import.meta.dirname, '../../../deploy');
 
-/** What `deploy/` has beside a release of all in one cluster. */
+/** Scenarios of `deploy/` beyond a complete release in one cluster. */
 export const deploymentScenarios: Scenarios = {
   'each example does what it says': ({ east }) =>
     inWorkspace(east.cluster, 'examples', async at => {
       await applyClasses(east.cluster);
       const apply = (...names: readonly string[]) =>
         at.kubectl('apply', ...names.map(name => `--filename=${deploy}/examples/${name}.yaml`));
-      await apply('read-write-once', 'read-write-many', 'read-only-many', 'group-snapshot');
+      await apply('read-write-once', 'read-write-many', 'read-only-many');
       await at.kubectl('rollout', 'status', 'statefulset/read-write-once', '--timeout=180s');
       await apply('snapshot', 'clone');
       await at.untilReady('restored', 'clone');
@@ -28,12 +28,10 @@ export const deploymentScenarios: Scenarios = {
       await at.untilReady('one-pod', 'block', 'ephemeral', 'modify');
       for (const name of ['read-write-many', 'read-only-many'])
         await at.kubectl('rollout', 'status', `deployment/${name}`, '--timeout=180s');
-      await at.untilReads('volumegroupsnapshot/bank', '{.status.readyToUse}', /^true$/);
-      await at.remove('volumegroupsnapshot/bank');
     }),
 
   'the API server takes each set of values of the chart as it stands': async ({ west: { cluster } }) => {
-    // A release is there already in its namespace, with classes of other names; the Prometheus operator is not.
+    // Its namespace already has a release, with classes of other names; the Prometheus operator is not installed.
     for (const name of valueSets().keys()) {
       const manifests = snapshotOf(name)
         .replaceAll(/^( +namespace:) fairlead$/gm, '$1 default')
@@ -101,7 +99,7 @@ export const deploymentScenarios: Scenarios = {
     }),
 };
 
-/** The classes of the examples, as the chart makes them. */
+/** Applies the classes of the examples, as the chart makes them. */
 async function applyClasses(cluster: Cluster): Promise<void> {
   const files = [
     '--values',
@@ -121,7 +119,10 @@ async function applyClasses(cluster: Cluster): Promise<void> {
   await capture(cluster.commandLine(['apply', '--filename', '-']), classes);
 }
 
-/** Another driver: its agent in the second cluster, and its controller in the first. */
+/**
+ * Installs a driver with its agent in the second cluster and its controller in the first. Does not wait for the agent
+ * before the controller, which passes the gateway's keys to it.
+ */
 async function installApart({ gateway, site, east, west }: Installation) {
   const agent = helmOf(west.cluster, 'agent');
   const controller = helmOf(east.cluster, 'hosting');
@@ -133,7 +134,7 @@ async function installApart({ gateway, site, east, west }: Installation) {
   const storageClasses = [{ name: 'away', pool: 'files' }];
   const image = { pullPolicy: 'Never' };
   writeFileSync(values, JSON.stringify({ driver, node, image, storageClasses, controller: { replicas: 1 } }));
-  const chart = [`${deploy}/chart`, `--values=${values}`, '--wait', '--timeout=3m'];
+  const chart = [`${deploy}/chart`, `--values=${values}`];
   const alone = ['--set=controller.enabled=false', '--set=controller.remoteAccess=true'];
   const noClasses = ['volumeSnapshotClasses', 'volumeGroupSnapshotClasses'].map(
     name => `--set-json=${name}=[]`,
@@ -151,11 +152,13 @@ async function installApart({ gateway, site, east, west }: Installation) {
     `--set-file=extraCaCerts=${gateway.certificate}`,
   ];
   const remote = ['--set=remoteKubeconfig.secretName=remote', '--set=remoteKubeconfig.namespace=agent'];
-  await controller('install', 'away', ...chart, ...known, ...remote);
+  await controller('install', 'away', ...chart, ...known, ...remote, '--wait', '--timeout=3m');
+  const rollout = ['rollout', 'status', 'daemonset/away-fairlead-node', '--timeout=180s'];
+  await west.cluster.kubectl('--namespace=agent', ...rollout);
   return { agent, controller };
 }
 
-/** As the guide tells: of the token that the agent's release makes. */
+/** Writes a kubeconfig as the guide says, with the token that the agent's release makes. */
 async function writeKubeconfig(cluster: Cluster, directory: string): Promise<string> {
   const read = async (key: string): Promise<string> => {
     const secret = ['secret', 'away-fairlead-controller-token', `--output=jsonpath={.data.${key}}`];
@@ -180,7 +183,7 @@ function helmOf({ site, credentials }: Cluster, namespace: string) {
   return (...args: readonly string[]) => capture(site.namespace.enter([...command, ...args]));
 }
 
-/** A token of a service account of the driver, the controller's unless named, as the API server gives it. */
+/** Makes a token of one of the driver's service accounts, by default the controller's, at the API server. */
 function makeToken(
   cluster: Cluster,
   { account = 'fairlead-controller', audience = 'fairlead' }: { account?: string; audience?: string } = {},
@@ -192,7 +195,7 @@ function makeToken(
 const listing = `fetch(process.argv[1] + '/v1/nodes', { headers: { authorization: 'Bearer ' + process.argv[2] } })
   .then(async answer => console.log(JSON.stringify({ status: answer.status, body: await answer.text() })))`;
 
-/** What the gateway answers to whoever has the token and asks for the nodes of his cluster. */
+/** Lists the nodes of the token's cluster at the gateway and returns the raw answer. */
 async function listNodes(
   { site, gateway }: Installation,
   token: string,
@@ -201,7 +204,7 @@ async function listNodes(
   return JSON.parse(await site.run([...node, gateway.url, token.trim()]));
 }
 
-/** The names of the nodes in a page, in order; an id begins with the name. */
+/** Lists the names of the nodes in a page, in order; an id begins with the name. */
 function namesIn(body: string): string {
   const { nodes } = JSON.parse(body) as { readonly nodes: readonly { readonly id: string }[] };
   const names = nodes.map(({ id }) => id.split('~')[0]);

@@ -1,14 +1,14 @@
 import { waitFor } from '../cluster/wait.ts';
 import { releaseNamespace } from '../installation/release.ts';
-import type { Installation, Served } from '../installation/installation.ts';
+import type { Installation, InstalledCluster } from '../installation/installation.ts';
 import { claim, pod } from './manifests.ts';
 import { inWorkspace, type Figures, type Workspace } from './workspace.ts';
 
 const rounds = 5;
 
 /**
- * Measures while nothing else is asked of the clusters, in milliseconds: from applying the DaemonSet until the driver is
- * registered; until a pod runs that has an empty volume, and one that has a volume of ours, from applying it with its claim.
+ * Measures three times on otherwise idle clusters, in milliseconds: from applying the DaemonSet until the driver is
+ * registered, and from applying a pod until it runs, with an empty volume, and with a claim of ours.
  */
 export async function measureTimes({ east, west }: Installation): Promise<Figures> {
   const times: Record<string, number> = { registration: await register(west) };
@@ -22,8 +22,8 @@ export async function measureTimes({ east, west }: Installation): Promise<Figure
   return times;
 }
 
-/** From applying the DaemonSet until kubelet has registered the driver. */
-async function register({ cluster }: Served): Promise<number> {
+/** Measures the time from applying the DaemonSet until kubelet has registered the driver. */
+async function register({ cluster }: InstalledCluster): Promise<number> {
   const name = ['--namespace', releaseNamespace, 'daemonset/fairlead-node'];
   const found = JSON.parse(await cluster.kubectl('get', ...name, '--output', 'json'));
   const { namespace, labels, annotations } = found.metadata;
@@ -44,7 +44,7 @@ async function register({ cluster }: Served): Promise<number> {
   return Math.round(tookMs);
 }
 
-/** From applying a pod, with its claim where it has one, until it runs. */
+/** Measures the time from applying a pod, and its claim if it has one, until it runs. */
 async function start(at: Workspace, kind: 'empty' | 'volume', name: string): Promise<number> {
   const manifests =
     kind === 'empty'

@@ -9,7 +9,7 @@ import type { Scenarios } from './workspace.ts';
 
 const checkout = resolve(import.meta.dirname, '../../..');
 
-/** The guide, as its reader follows it on a cluster that has nothing yet. */
+/** Follows the guide, as its reader does, on an empty cluster. */
 export const guideScenarios: Scenarios = {
   "the guide's commands end with a pod that has a volume, and with nothing": async ({ site, image }) => {
     const { cluster, nodes } = await startWithNodes(site, { number: 3, nodes: ['guide-1'], firstNode: 4 });
@@ -18,7 +18,7 @@ export const guideScenarios: Scenarios = {
     writeTools(cluster, join(directory, 'bin'));
     const steps = readGuide(join(checkout, 'docs/guides/kubernetes.md'), {
       '192.0.2.10': apiAddressOf(3),
-      // The site's own gateway has the other one.
+      // The site's own gateway uses port 7700.
       '7700': '7800',
       '/etc/fairlead': join(directory, 'etc'),
       '/srv/files': join(directory, 'files'),
@@ -37,7 +37,7 @@ export const guideScenarios: Scenarios = {
   },
 };
 
-/** The reader's kubectl and helm speak to their cluster; the image is there already. */
+/** Writes the reader's kubectl and helm for their cluster, which already has the image. */
 function writeTools({ site, credentials }: Cluster, directory: string): void {
   mkdirSync(directory, { recursive: true });
   const kubeconfig = `--kubeconfig ${credentials.kubeconfigOf('admin')}`;

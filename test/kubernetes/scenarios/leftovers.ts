@@ -5,7 +5,7 @@ import { waitFor } from '../cluster/wait.ts';
 import type { Node } from '../cluster/node.ts';
 import type { Installation } from '../installation/installation.ts';
 
-/** Resolves once no volume is left, nor anything that belonged to one. */
+/** Resolves once no volume and no resource of a volume is left. */
 export async function untilNothingIsLeft({ gateway, east, west }: Installation): Promise<void> {
   await waitFor('everything to be gone', async () => {
     for (const { cluster, nodes } of [east, west]) {
@@ -16,12 +16,12 @@ export async function untilNothingIsLeft({ gateway, east, west }: Installation):
     for (const table of ['volumes', 'snapshots', 'attachments'] as const)
       assert.equal(gateway.count(table), 0, table);
     for (const pool of ['fast', 'files']) assert.deepEqual(gateway.stored(pool), []);
-    await gateway.audit();
+    await gateway.check();
     return true;
   });
 }
 
-/** The mounts, records and devices of volumes that a node has; volumes are files on the device of the pool. */
+/** Lists the mounts, records and devices of a node's volumes; volumes are files on the pool's device. */
 async function volumesOn(node: Node, poolDevice: string): Promise<readonly string[]> {
   const filesystem = poolDevice.replace('/dev/loop', '7:');
   const devices = `losetup --list --noheadings --output NAME,BACK-MAJ:MIN | grep ' ${filesystem}$'`;
@@ -30,7 +30,7 @@ async function volumesOn(node: Node, poolDevice: string): Promise<readonly strin
   return found.split('\n').filter(Boolean);
 }
 
-/** Throws when a site that has ended left a file, a process or a control group. */
+/** Fails if a closed site has left a file, a process or a control group. */
 export function requireGone(directory: string): void {
   assert.equal(existsSync(directory), false);
   const processes = readdirSync('/proc').filter(name => /^\d+$/.test(name));
@@ -46,7 +46,7 @@ function commandLineOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
   } catch {
-    // It has ended.
+    // The process has ended.
     return '';
   }
 }

@@ -4,7 +4,7 @@ import { prepareRelease, type ReleasePlan } from '../installation/release.ts';
 import { claim, pod, type PodOptions } from './manifests.ts';
 import { inWorkspace, type Scenarios, type Workspace } from './workspace.ts';
 
-/** A driver beside the other, by a release of the same name, whose nodes take few volumes. */
+/** A second release of the same name, of a driver whose nodes take few volumes. */
 const plan: ReleasePlan = {
   name: smallCluster,
   namespace: 'small',
@@ -15,10 +15,10 @@ const plan: ReleasePlan = {
   },
 };
 
-/** What cannot be the same for two agents on one node. */
+/** The values that must differ between two agents on one node. */
 const apart = ['node.port=9811', 'node.statePath=/var/lib/fairlead-small'];
 
-/** Nodes that have as many volumes as they take. */
+/** Scenarios of nodes with their maximum of volumes. */
 export const limitScenarios: Scenarios = {
   'a full node gets no pod until a volume has gone, or until it takes more': async ({ gateway, east }) => {
     const { cluster } = east;
@@ -38,7 +38,10 @@ export const limitScenarios: Scenarios = {
   },
 };
 
-/** Two nodes of one volume each: the second pod goes elsewhere, and the third waits until one has gone. */
+/**
+ * Fills two nodes with one volume each: the second pod goes to the other node, and the third waits until a volume is
+ * gone.
+ */
 async function fillNodes(at: Workspace): Promise<void> {
   await apply(at, 'one');
   await at.untilReady('one');
@@ -52,13 +55,13 @@ async function fillNodes(at: Workspace): Promise<void> {
   await at.untilReady('three');
 }
 
-/** A pod that comes to a full node by another way than the scheduler waits there, is told why, and runs after all. */
+/** Starts a pod on a full node past the scheduler: the pod waits there, its events say why, and it runs in the end. */
 async function passScheduler(at: Workspace, gateway: Installation['gateway']): Promise<void> {
   const node = await at.untilReads('pod/two', '{.spec.nodeName}', /./);
   await apply(at, 'sent', { node, isAssigned: true });
   await at.untilEvent(
     'pod/sent',
-    new RegExp(`node "${node}~[^"]+" has 1 volumes attached, and takes no more than 1`),
+    new RegExp(`node "${node}~[^"]+" has 1 volumes attached, and its maximum is 1`),
   );
   const volume = await at.untilReads('pvc/sent', '{.spec.volumeName}', /./);
   const error = `{.items[?(@.spec.source.persistentVolumeName=="${volume}")].status.attachError.errorCode}`;
@@ -68,12 +71,12 @@ async function passScheduler(at: Workspace, gateway: Installation['gateway']): P
   await at.untilReady('sent');
 }
 
-/** Resolves once a pod waits because no node takes one more volume. */
+/** Resolves once a pod waits because no node takes another volume. */
 async function untilFull(at: Workspace, name: string): Promise<void> {
   await at.untilReads(`pod/${name}`, '{.status.conditions[*].message}', /exceed max volume count/);
 }
 
-/** Applies a pod and its claim. */
+/** Applies a pod with its claim. */
 function apply(at: Workspace, name: string, options: PodOptions = {}): Promise<void> {
   return at.apply(claim(name, { class: 'small' }), pod(name, { claim: name, ...options }));
 }

@@ -1,6 +1,6 @@
 import { testImage } from '../build/images.ts';
 
-/** A claim: by default for 64 MiB of ext4 that one node writes. */
+/** The options of a claim; by default for 64 MiB of ext4 that one node writes. */
 export type ClaimOptions = {
   readonly class?: string;
   readonly size?: string;
@@ -11,13 +11,13 @@ export type ClaimOptions = {
   readonly labels?: object;
 };
 
-/** The manifest of a claim. */
+/** Makes the manifest of a claim. */
 export function claim(name: string, options: ClaimOptions = {}): object {
   const metadata = { name, labels: options.labels };
   return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec: claimSpec(options) };
 }
 
-/** What a claim asks for, as a template has it too. */
+/** Makes the spec of a claim, for a claim or a template. */
 export function claimSpec(options: ClaimOptions): object {
   return {
     storageClassName: options.class ?? 'ext4',
@@ -29,24 +29,24 @@ export function claimSpec(options: ClaimOptions): object {
   };
 }
 
-/** A pod with one volume, at /data, or as the device /dev/data: by its claim, or as a volume of another kind. */
+/** The options of a pod with one volume, at /data or as the device /dev/data: a claim, or another kind of volume. */
 export type PodOptions = {
   readonly claim?: string;
   readonly volume?: object;
   readonly isBlock?: boolean;
   readonly isReadOnly?: boolean;
   readonly script?: string;
-  /** Nobody asks whether it is ready: to ask costs a process each second. */
-  readonly isUnasked?: boolean;
-  /** The node that the scheduler has to choose, or, where it is not asked, the one that it has chosen. */
+  /** True leaves out the readiness probe, which costs a process each second. */
+  readonly hasNoProbe?: boolean;
+  /** The node that the scheduler has to choose; with `isAssigned` the node of the pod, without the scheduler. */
   readonly node?: string;
-  /** The node that it is on while it can be there. */
+  /** The preferred node, if it is available. */
   readonly prefers?: string;
   readonly isAssigned?: boolean;
   readonly securityContext?: object;
 };
 
-/** The manifest of a pod that runs a script, is ready once that has ended well, and then sleeps. */
+/** Makes the manifest of a pod that runs a script, is ready once the script has succeeded, and then sleeps. */
 export function pod(name: string, options: PodOptions): object {
   const { script = 'true', isBlock = false, node, isAssigned = false } = options;
   const persistentVolumeClaim = { claimName: options.claim, readOnly: options.isReadOnly };
@@ -54,7 +54,7 @@ export function pod(name: string, options: PodOptions): object {
     name: 'main',
     image: testImage,
     command: ['sh', '-c', `set -e; ${script}; touch /tmp/done; exec sleep 100000`],
-    ...(options.isUnasked !== true && {
+    ...(options.hasNoProbe !== true && {
       readinessProbe: { exec: { command: ['test', '-e', '/tmp/done'] }, periodSeconds: 1 },
     }),
     ...(isBlock
@@ -85,7 +85,7 @@ function affinityTo(node: string): object {
   return { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference }] } };
 }
 
-/** The manifest of a snapshot of a claim. */
+/** Makes the manifest of a snapshot of a claim. */
 export const snapshot = (name: string, source: string): object => ({
   apiVersion: 'snapshot.storage.k8s.io/v1',
   kind: 'VolumeSnapshot',
@@ -93,7 +93,7 @@ export const snapshot = (name: string, source: string): object => ({
   spec: { volumeSnapshotClassName: 'fairlead', source: { persistentVolumeClaimName: source } },
 });
 
-/** Where a claim's content comes from: a snapshot, or another claim. */
+/** Makes the data source of a claim: a snapshot, or another claim. */
 export const fromSnapshot = (name: string): object => ({
   apiGroup: 'snapshot.storage.k8s.io',
   kind: 'VolumeSnapshot',

@@ -5,7 +5,7 @@ import { releaseNamespace } from '../installation/release.ts';
 import { claim, pod } from './manifests.ts';
 import { inWorkspace, type Scenarios } from './workspace.ts';
 
-/** What happens to a whole node or a whole cluster: nothing else may run there meanwhile. */
+/** Scenarios of a whole node or cluster; no other scenario may run there meanwhile. */
 export const nodeScenarios: Scenarios = {
   'a node that left its cluster is forgotten, and known again when it joins': async ({ west, gateway }) => {
     const { cluster, nodes } = west;
@@ -45,7 +45,7 @@ export const nodeScenarios: Scenarios = {
     },
 };
 
-/** All that bears the chart's label, and all that is left in its namespace but what was there before it. */
+/** Lists the objects with the chart's label, and the objects in its namespace that were not there before it. */
 async function objectsOfRelease({ cluster }: Installation['west']): Promise<readonly string[]> {
   const list = async (...args: readonly string[]) =>
     (await cluster.kubectl(...args)).split('\n').filter(Boolean);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { claim, pod, snapshot } from './manifests.ts';
 import { inWorkspace, type Scenarios } from './workspace.ts';
 
-/** What cannot be had, what there is room for, and where volumes are used. */
+/** Scenarios of impossible claims, of capacity, and of the place where volumes are used. */
 export const placementScenarios: Scenarios = {
   'a claim that cannot be had says why in its events': ({ east }) =>
     inWorkspace(east.cluster, 'refusals', async at => {

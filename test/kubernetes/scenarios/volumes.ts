@@ -4,7 +4,7 @@ import { inWorkspace, type Scenarios } from './workspace.ts';
 
 const write = 'echo bytes > /data/file; sync';
 
-/** What a single volume is made as, and who may use it. */
+/** Scenarios of the kinds of a volume and its access modes. */
 export const volumeScenarios: Scenarios = {
   'an ext4 volume is there before its pod, and a later pod reads what an earlier one wrote': ({ east }) =>
     inWorkspace(east.cluster, 'ext4', async at => {
@@ -40,6 +40,19 @@ export const volumeScenarios: Scenarios = {
       await at.apply(pod('reader', disk));
       await at.untilReady('reader');
       assert.equal(await at.exec('reader', 'head', '-c', '5', '/dev/data'), 'block');
+    }),
+
+  'a pod that may only read has a disk without a filesystem, and cannot write to it': ({ east }) =>
+    inWorkspace(east.cluster, 'block-reader', async at => {
+      const disk = { claim: 'disk', isBlock: true };
+      const fill = 'echo block | dd of=/dev/data conv=fsync';
+      await at.apply(claim('disk', { isBlock: true }), pod('writer', { ...disk, script: fill }));
+      await at.untilReady('writer');
+      await at.remove('pod/writer');
+      await at.apply(pod('reader', { ...disk, isReadOnly: true }));
+      await at.untilReady('reader');
+      assert.equal(await at.exec('reader', 'head', '-c', '5', '/dev/data'), 'block');
+      await assert.rejects(at.exec('reader', 'sh', '-c', 'echo other > /dev/data'));
     }),
 
   'an ephemeral volume belongs to the group of its pod and goes with it': ({ east }) =>

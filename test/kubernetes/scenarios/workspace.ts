@@ -4,33 +4,36 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { waitFor } from '../cluster/wait.ts';
 import type { Installation } from '../installation/installation.ts';
 
-/** A namespace of Kubernetes that one scenario has to itself. */
+/** A namespace of Kubernetes for a single scenario. */
 export interface Workspace {
   readonly name: string;
   readonly cluster: Cluster;
-  /** What kubectl prints in that namespace; rejects with what it says when it fails. */
+  /** Runs kubectl in the namespace and returns its output; rejects with its error output if it fails. */
   kubectl(...args: readonly string[]): Promise<string>;
-  /** Applies manifests to it. */
+  /** Applies manifests to the namespace. */
   apply(...manifests: readonly object[]): Promise<void>;
   /** Resolves once these pods are ready. */
   untilReady(...pods: readonly string[]): Promise<void>;
-  /** Resolves once kubectl reads this at a path of an object, such as `claim/data` and `{.status.phase}`. */
+  /** Resolves once kubectl reads a matching text at a path of an object, such as `claim/data` and `{.status.phase}`. */
   untilReads(object: string, path: string, expected: RegExp): Promise<string>;
   /** Resolves with the events of an object once one matches. */
   untilEvent(object: string, expected: RegExp): Promise<string>;
-  /** What a command in a pod prints. */
+  /** Runs a command in a pod and returns its output. */
   exec(pod: string, ...argv: readonly string[]): Promise<string>;
   /** Deletes objects, such as `pod/one`, and waits until they are gone. */
   remove(...objects: readonly string[]): Promise<void>;
 }
 
-/** What a scenario measured, in milliseconds, by what that is. */
+/** The measurements of a scenario in milliseconds, by name. */
 export type Figures = Readonly<Record<string, number>>;
 
-/** One thing that a user does, by the sentence that tells it; figures are printed. */
+/** Actions of a user by the sentence that describes them; returned figures are printed. */
 export type Scenarios = Readonly<Record<string, (installation: Installation) => Promise<Figures | void>>>;
 
-/** Does work in a namespace of its own and deletes it with all that is in it; what failed is told with the namespace's events. */
+/**
+ * Runs work in a namespace of its own, and deletes the namespace afterwards; a failure is reported with the namespace's
+ * events.
+ */
 export async function inWorkspace<T>(
   cluster: Cluster,
   name: string,
@@ -75,7 +78,7 @@ function openWorkspace(cluster: Cluster, name: string): Workspace {
   };
 }
 
-/** Each look costs a process that loads much, so there are few. */
+/** Each look costs a process that loads a lot of code, so the interval is long. */
 async function until(what: string, look: () => Promise<string>, expected: RegExp): Promise<string> {
   let last = '';
   const isSeen = async () => {

@@ -11,7 +11,7 @@ import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { cli } from '../../harness/dev.ts';
 import { mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway-harness.ts';
 
-test('operators audit, repair and restore; the status says whether something is left', async t => {
+test('operators check, repair and restore, and the exit status tells whether anything is left', async t => {
   const dir = temporaryDirectory(t);
   const images = join(dir, 'images');
   mkdirSync(images);
@@ -34,7 +34,7 @@ test('operators audit, repair and restore; the status says whether something is 
     const flags = [...address, '--key-file', operatorKeyFile];
     return exec(process.execPath, [cli, 'admin', command, ...argv, ...flags], { timeoutMs: 30_000 });
   };
-  const overHttp = await admin('audit', '--gateway', 'http://192.0.2.1');
+  const overHttp = await admin('check', '--gateway', 'http://192.0.2.1');
   assert.equal(overHttp.status, 1);
   assert.match(overHttp.stderr, /use https, or --allow-http\n$/);
   const call = { deadlineMs: Date.now() + 120_000 };
@@ -42,13 +42,13 @@ test('operators audit, repair and restore; the status says whether something is 
   await client.createVolume({ volumeId, body: volumeSpec('one', { capabilities: [mounted] }) }, call);
   writeFileSync(path, randomBytes(2 ** 20), { flag: 'r+' });
   const before = readFileSync(path);
-  assert.partialDeepStrictEqual(await admin('audit'), { status: 0, stdout: 'nothing was found\n' });
+  assert.partialDeepStrictEqual(await admin('check'), { status: 0, stdout: 'nothing found\n' });
 
   writeFileSync(orphan, Buffer.alloc(2 ** 20));
-  const found = await admin('audit');
+  const found = await admin('check');
   assert.equal(found.status, 2);
   assert.match(found.stdout, /^problem +pool +kind +id +age +found\nunknown +images +volume +dev\.orphan /);
-  const { findings } = JSON.parse((await admin('audit', '--json')).stdout) as { findings: object[] };
+  const { findings } = JSON.parse((await admin('check', '--json')).stdout) as { findings: object[] };
   assert.partialDeepStrictEqual(findings, [{ problem: 'unknown', pool: 'images', id: 'dev.orphan' }]);
   assert.equal((await admin('repair', '--safety-age', '0s')).status, 2);
   assert.equal((await admin('repair', '--yes')).status, 2);
@@ -61,12 +61,13 @@ test('operators audit, repair and restore; the status says whether something is 
   await client.deleteVolume({ volumeId }, call);
   assert.match((await admin('deleted')).stdout, /\ndev\.one +images +1048576 +20\d\d-/);
   const restored = await admin('restore', '--volume', volumeId);
-  assert.equal(restored.stdout, 'volume "dev.one" is ready again\n');
+  assert.equal(restored.stdout, 'volume "dev.one" is restored\n');
   assert.equal((await client.getVolume({ volumeId }, call)).state, 'ready');
   assert.ok(readFileSync(path).equals(before));
   const unknown = await admin('restore', '--volume', 'dev.none');
   assert.equal(unknown.status, 1);
   const [, requestId = ''] =
-    /^x-request-id: ([0-9a-f]{12})\nfairlead admin restore: .*"dev\.none"/.exec(unknown.stderr) ?? [];
+    /^request "([0-9a-f]{12})" failed; [^\n]+\nfairlead admin restore: .*"dev\.none"/.exec(unknown.stderr) ??
+    [];
   assert.ok(requestId, unknown.stderr);
 });

@@ -19,7 +19,7 @@ const withSettings = [
   'top',
   'config set-context',
   'completion bash',
-  'admin audit',
+  'admin check',
   'admin restore',
   'enroll',
   'init vendor',
@@ -45,13 +45,13 @@ for (const [argv, expected] of [
     for (const command of commands) assert.match(stdout, new RegExp(`^ {2}${command} `, 'm'));
   });
 
-test('--version is the version that CSI reports too', async () => {
+test('--version prints the version that CSI reports', async () => {
   const { status, stdout } = await fairlead(['--version']);
   assert.deepEqual([status, stdout], [0, `${version}\n`]);
 });
 
 for (const command of withSettings)
-  test(`the help of ${command} needs nothing else, and a flag that it does not know is a fault`, async () => {
+  test(`the help of ${command} needs no settings, and an unknown flag is an error`, async () => {
     const help = await fairlead([...command.split(' '), '--help']);
     assert.deepEqual([help.status, help.stderr], [0, '']);
     const { status, stdout, stderr } = await fairlead([...command.split(' '), '--nope']);
@@ -66,13 +66,16 @@ for (const [name, hint] of [
   ['', ''],
   ['contoller', ' (did you mean "controller"?)'],
 ] as const)
-  test(`the command "${name}" is unknown, and the error says which there are`, async () => {
+  test(`the command "${name}" is unknown, and the error lists the known ones`, async () => {
     const { status, stdout, stderr } = await fairlead([name]);
     assert.deepEqual([status, stdout], [1, '']);
-    assert.equal(stderr, `fairlead: unknown command "${name}"${hint}; there are ${commands.join(', ')}\n`);
+    assert.equal(
+      stderr,
+      `fairlead: unknown command "${name}"${hint}; the commands are ${commands.join(', ')}\n`,
+    );
   });
 
-test('all faults are reported, one a line, before any socket is made; a start that fails is one line', async t => {
+test('all errors are reported, one a line, before any socket is made, and a failed start prints one line', async t => {
   const dir = await temporaryDir(t);
   const [socketPath, key] = [join(dir, 'csi.sock'), join(dir, 'key')];
   const start = (flags: string, env?: NodeJS.ProcessEnv): Promise<ExecResult> =>

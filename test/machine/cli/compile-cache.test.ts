@@ -6,7 +6,7 @@ import { test } from 'node:test';
 const [entry, compile] = ['src/fairlead.mjs', 'src/compile-cache.mjs'].map(path =>
   fileURLToPath(new URL(`../../../${path}`, import.meta.url)),
 );
-/** At its end the process prints whether it has loaded what strips TypeScript of its types. */
+/** Makes the process print at its end whether it has loaded the code that strips types from TypeScript. */
 const telling = `process.on('exit', () => process._rawDebug(process.moduleLoadList.some(name => name.includes('amaro'))))`;
 
 function start(program: string, env: NodeJS.ProcessEnv = {}): string {
@@ -18,7 +18,7 @@ function start(program: string, env: NodeJS.ProcessEnv = {}): string {
   });
 }
 
-test('programs load no TypeScript from a cache that was filled, and start without one', () => {
+test('programs load no TypeScript from a filled cache, and start without one', () => {
   const { NODE_COMPILE_CACHE: _, ...env } = process.env;
   execFileSync(process.execPath, [compile ?? ''], { env });
   for (const program of ['node', 'controller', 'gateway']) {

@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { findHelm, renderChart } from '../../../deploy/render.ts';
 import { createClient } from '../../../src/api/client.ts';
-import { makeKey } from '../../../src/api/http/jwt.ts';
+import { makeKey, publicHalf, type PrivateJwk } from '../../../src/api/http/jwt.ts';
 import { createTokenSource } from '../../../src/api/http/tokens.ts';
 import { startChild } from '../../../src/dev/children.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { cli } from '../../harness/dev.ts';
 import { temporaryDirectory } from '../../harness/gateway-harness.ts';
-import { makeIssuerKey, signAs } from '../../unit/gateway/identities/issuer.ts';
+import { makeIssuerKey, signAs } from '../../unit/gateway/callers/issuer.ts';
 
 const helm = findHelm();
 
@@ -23,7 +23,7 @@ function read(dir: string, name: string): string {
   return readFileSync(join(dir, name), 'utf8');
 }
 
-test('the key in the Secret that is written signs what a gateway with the printed entry takes', async t => {
+test('the key in the written Secret signs tokens that a gateway with the printed entry accepts', async t => {
   const dir = temporaryDirectory(t);
   const { status, stdout } = await enroll(
     dir,
@@ -55,7 +55,7 @@ test('the key in the Secret that is written signs what a gateway with the printe
   );
 });
 
-test('the private key is in the Secret alone, which its owner alone can read, and nothing is written over it', async t => {
+test("the private key is only in the Secret, only the file's owner can read it, and no existing file is overwritten", async t => {
   const dir = temporaryDirectory(t);
   await enroll(dir, 'east');
   assert.deepEqual(readdirSync(dir).sort(), ['east.jwks.json', 'east.secret.yaml', 'east.values.yaml']);
@@ -71,7 +71,7 @@ test('the private key is in the Secret alone, which its owner alone can read, an
   assert.equal(read(dir, 'east.secret.yaml'), secret);
 });
 
-test("the gateway's public keys are values for the nodes, and nothing private of its file is", async t => {
+test("the values for the nodes have the gateway's public keys and nothing private", async t => {
   const dir = temporaryDirectory(t);
   const file = join(dir, 'store.sqlite.keys.json');
   const { d, ...key } = await makeKey('hq-1');
@@ -84,10 +84,32 @@ test("the gateway's public keys are values for the nodes, and nothing private of
   writeFileSync(file, JSON.stringify({ keys: [{ kty: 'RSA', kid: 'other' }] }));
   const { status, stderr } = await enroll(dir, 'west', '--gateway-keys', file);
   assert.equal(status, 1);
-  assert.match(stderr, /has what is no key of a gateway/);
+  assert.match(stderr, /has a key that no gateway signs with/);
 });
 
-test('a cluster is enrolled by its service account without any key, and the gateway takes the printed entry', async t => {
+test('enroll asks the named gateway for its public keys, and continues without them if it does not answer', async t => {
+  const dir = temporaryDirectory(t);
+  const config = join(dir, 'gateway.yaml');
+  writeFileSync(config, 'pools: { a: { backend: memory } }\n');
+  const store = join(dir, 'store.sqlite');
+  const gateway = startChild('gateway', { listen: '127.0.0.1:0', store, config, 'log-level': 'error' });
+  t.after(() => gateway.close());
+  const { gateway: url = '' } = await gateway.ready;
+  assert.equal((await enroll(dir, 'east', '--gateway', url)).status, 0);
+  const { keys } = JSON.parse(read(dir, 'store.sqlite.keys.json')) as { keys: PrivateJwk[] };
+  const { node } = parse(read(dir, 'east.values.yaml')) as { node: object };
+  assert.deepEqual(node, { gatewayKeys: { keys: keys.map(publicHalf) } });
+  await gateway.close();
+  const { status, stderr } = await enroll(dir, 'west', '--gateway', url);
+  assert.equal(status, 0);
+  assert.match(
+    stderr,
+    /jwks.json" gives no keys \(ECONNREFUSED\): the controller will fetch the gateway's keys later/,
+  );
+  assert.equal((parse(read(dir, 'west.values.yaml')) as { node?: object }).node, undefined);
+});
+
+test('a cluster is enrolled by its service account without a key, and the gateway accepts the printed entry', async t => {
   const dir = temporaryDirectory(t);
   const account = ['--service-account', '--namespace', 'storage', '--account', 'csi'];
   const { status, stdout } = await enroll(dir, 'west', ...account, '--gateway', 'https://storage.example');
@@ -109,7 +131,7 @@ test('a cluster is enrolled by its service account without any key, and the gate
   assert.deepEqual(volumes, []);
 });
 
-test("for a gateway in the cluster the issuer's keys are needed, and nothing is written without them", async t => {
+test("a gateway in the cluster needs the issuer's keys, and nothing is written without them", async t => {
   const dir = temporaryDirectory(t);
   const { status, stderr } = await enroll(dir, 'west', '--service-account');
   assert.equal(status, 1);
@@ -127,14 +149,16 @@ for (const [where, argv] of [
   ['a service account at a hosted gateway', [...byAccount, ...hosted]],
   ['a service account at a gateway in the cluster', [...byAccount, '--issuer-keys', 'keys.json']],
 ] as const)
-  test(`the chart takes the values that are written for ${where}`, { skip }, async t => {
+  test(`the chart accepts the values that are written for ${where}`, { skip }, async t => {
     const dir = temporaryDirectory(t);
     writeFileSync(
       join(dir, 'keys.json'),
       JSON.stringify({ keys: [{ kty: 'RSA', kid: 'x', n: 'AQAB', e: 'AQAB' }] }),
     );
-    const { status } = await enroll(dir, 'east', ...argv, '--secret', 'own');
+    const { status, stderr } = await enroll(dir, 'east', ...argv, '--secret', 'own');
     assert.equal(status, 0);
+    const isTold = /has a key that the gateway refuses: it is an RSA key of 17 bits/.test(stderr);
+    assert.equal(isTold, where === 'a service account at a gateway in the cluster');
     const values = parse(read(dir, 'east.values.yaml')) as { gateway: object };
     const pools = { fast: { backend: 'memory' } };
     const text = stringify({ ...values, gateway: { ...values.gateway, pools } });

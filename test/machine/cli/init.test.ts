@@ -13,7 +13,7 @@ for (const [example, flags] of [
   ['vendor-hono', []],
   ['vendor-python', ['--lang', 'python']],
 ] as const)
-  test(`a vendor's project is examples/${example} with a name of its own, tested by this Fairlead`, t => {
+  test(`a vendor's project is examples/${example} under a new name, tested by this Fairlead`, t => {
     const dir = join(temporaryDirectory(t), 'Acme Storage');
     const { status, stderr } = init(dir, ...flags);
     assert.equal(status, 0, stderr);
@@ -26,11 +26,11 @@ for (const [example, flags] of [
       assert.ok(readFileSync(join(dir, file)).equals(readFileSync(join('examples', example, file))), file);
   });
 
-test('a directory that holds something stays as it is', t => {
+test('a directory with files stays as it is', t => {
   const dir = temporaryDirectory(t);
   writeFileSync(join(dir, 'notes'), 'mine');
   const { status, stderr } = init(dir);
   assert.equal(status, 1);
-  assert.equal(stderr, `fairlead init vendor: "${dir}" is not empty\n`);
+  assert.equal(stderr, `fairlead init vendor: "${dir}" is not empty: choose another directory\n`);
   assert.deepEqual(readdirSync(dir), ['notes']);
 });

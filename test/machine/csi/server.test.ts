@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, renameSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, statSync, watch } from 'node:fs';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { lockDirectory } from '../../../src/lib/directory-lock.ts';
-import { isSocketAnswered } from '../../../src/lib/unix-socket.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
+import { silentLog } from '../../../src/lib/log.ts';
+import { isSocketAnswered, lockSocketDirectory } from '../../../src/lib/unix-socket.ts';
 import type { UnaryCall } from '../../../src/csi/call.ts';
 import { exec } from '../../../src/lib/exec.ts';
 import { serveCsi, temporaryDir } from '../../harness/csi-serving.ts';
 
 const attached = { volume_id: 'a.x', node_id: 'n' };
 
-test('a server answers on its socket, which owner and group alone may use', async t => {
+test('a server answers on its socket, which only owner and group may use', async t => {
   const { socketPath, csi } = await serveCsi(t);
   assert.equal((await csi.identity.GetPluginInfo({})).name, 'csi.test');
   assert.equal(statSync(socketPath).mode & 0o777, 0o660);
@@ -27,7 +28,7 @@ test('a socket that a killed instance left behind is replaced', async t => {
   await csi.identity.Probe({});
 });
 
-test('a live instance is not robbed of its socket', async t => {
+test('a running instance keeps its socket', async t => {
   const { socketPath, csi } = await serveCsi(t);
   await assert.rejects(serveCsi(t, { socketPath }), {
     message: `socket "${socketPath}" is in use by a live instance`,
@@ -35,7 +36,7 @@ test('a live instance is not robbed of its socket', async t => {
   await csi.identity.Probe({});
 });
 
-test('what is no socket is left as it is: a file, a directory, a link', async t => {
+test('a file, a directory or a link in place of the socket stays as it is', async t => {
   const dir = await temporaryDir(t);
   const at = (name: string): string => join(dir, name);
   await writeFile(at('file.sock'), 'precious');
@@ -49,18 +50,18 @@ test('what is no socket is left as it is: a file, a directory, a link', async t 
   assert.deepEqual(readdirSync(dir).length, 3);
 });
 
-test('a directory that is missing is named, and a path that is too long is refused', async t => {
+test('a missing directory is named, and a path that is too long is refused', async t => {
   const dir = await temporaryDir(t);
   const missing = join(dir, 'missing');
   await assert.rejects(serveCsi(t, { socketPath: join(missing, 'csi.sock') }), {
-    message: `directory "${missing}" of socket "${join(missing, 'csi.sock')}" does not exist`,
+    message: `directory "${missing}" of socket "${join(missing, 'csi.sock')}" does not exist; create it`,
   });
   const tooLong = join(dir, `${'x'.repeat(108 - dir.length)}.sock`);
   await assert.rejects(serveCsi(t, { socketPath: tooLong }), /socket "/);
   assert.deepEqual(readdirSync(dir), []);
 });
 
-test('a close removes the socket, nothing else lies beside it, and it can be bound again', async t => {
+test('a close removes the socket and leaves no other file, and the path can be bound again', async t => {
   const dir = await temporaryDir(t);
   const socketPath = join(dir, 'csi.sock');
   for (let round = 0; round < 3; round++) {
@@ -71,12 +72,22 @@ test('a close removes the socket, nothing else lies beside it, and it can be bou
   }
 });
 
-test('a close waits for who starts in the directory, and leaves the socket of whoever took its path', async t => {
+test('a close unlinks the socket without renaming it, because kubelet deregisters a driver only then', async t => {
+  const { socketPath, server } = await serveCsi(t);
+  const names: (string | null)[] = [];
+  const watcher = watch(dirname(socketPath), (_, name) => names.push(name));
+  t.after(() => watcher.close());
+  await server.close();
+  assert.ok(await poll(() => names.length > 0 || undefined, { everyMs: 5, timeoutMs: 60_000 }));
+  assert.deepEqual([...new Set(names)], [basename(socketPath)]);
+});
+
+test('a close waits for a starting instance, and leaves the socket of an instance that took its path', async t => {
   const dir = await temporaryDir(t);
   const [socketPath, other] = [join(dir, 'csi.sock'), join(dir, 'other.sock')];
   const { server } = await serveCsi(t, { socketPath });
   await serveCsi(t, { socketPath: other });
-  const release = await lockDirectory(dir, 'directory');
+  const release = await lockSocketDirectory(socketPath, silentLog);
   const closed = server.close();
   assert.ok(existsSync(socketPath));
   renameSync(other, socketPath);
@@ -85,7 +96,7 @@ test('a close waits for who starts in the directory, and leaves the socket of wh
   assert.ok(await isSocketAnswered(socketPath));
 });
 
-test('a close that cannot lock the directory says so, and has ended all calls then', async t => {
+test('a close that cannot lock the directory reports that and has ended all calls', async t => {
   const dir = await temporaryDir(t);
   const socketPath = join(dir, 'csi.sock');
   const held = Promise.withResolvers<object>();
@@ -130,7 +141,7 @@ test('a running call is answered before the server is closed', async t => {
   await closed;
 });
 
-test('a call that never ends does not hold up the close, and its signal is aborted', async t => {
+test('a call that never ends does not delay the close, and its signal is aborted', async t => {
   const begun = Promise.withResolvers<AbortSignal>();
   const ControllerUnpublishVolume = (_request: never, { signal }: UnaryCall): Promise<object> => {
     begun.resolve(signal);

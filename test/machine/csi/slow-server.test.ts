@@ -24,13 +24,13 @@ function start(t: TestContext, socketPath: string, pace: 'fast' | 'slow'): Serve
   return { child, said: () => output.trim() };
 }
 
-/** True while it is stopped. */
+/** Returns true while the server is stopped. */
 function isStopped({ child }: Server): boolean {
   const stat = readFileSync(`/proc/${child.pid}/stat`, 'utf8');
   return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T');
 }
 
-/** True while it has the directory open, as who waits for the lock has. */
+/** Returns true while the server has the directory open, as it does while it waits for the lock. */
 function isAtLock({ child }: Server, directory: string): boolean {
   return readdirSync(`/proc/${child.pid}/fd`).some(descriptor => {
     try {
@@ -50,20 +50,20 @@ async function leaveDeadSocket(socketPath: string): Promise<void> {
   await exec(process.execPath, ['-e', source], { timeoutMs: 20_000 });
 }
 
-/** Sends a stopped server on; true once it is stopped again, false once it said how it went. */
+/** Continues a stopped server; returns true once it is stopped again, false once it has printed its outcome. */
 async function goOn(server: Server): Promise<boolean> {
   server.child.kill('SIGCONT');
   await until(() => server.said() !== '' || isStopped(server));
   return server.said() === '';
 }
 
-/** Steps of a start, as many as there are; more are found to be none. */
-const mostSteps = 24;
+/** More steps than a start has. */
+const maxSteps = 24;
 
-test('of a server that is stopped at any of its steps and another, one gets the socket and keeps it', async t => {
+test('if a server is stopped at any step while another starts, one of them gets the socket and keeps it', async t => {
   let isOver = false;
   for (let step = 1; !isOver; step++) {
-    assert.ok(step < mostSteps);
+    assert.ok(step < maxSteps);
     const socketPath = join(await temporaryDir(t), 'csi.sock');
     await leaveDeadSocket(socketPath);
     const slow = start(t, socketPath, 'slow');

@@ -1,5 +1,5 @@
-// A CSI server that stops itself (SIGSTOP) right before each look at the directory of its socket, and each change there,
-// until it is sent on; told `fast`, it does not. It prints `ready` once it serves, or why it does not.
+// A CSI server that stops itself (SIGSTOP) right before each look at its socket's directory and each change there, and
+// has to be continued; with `fast` it does not stop. It prints `ready` once it serves, or the reason why it does not.
 
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

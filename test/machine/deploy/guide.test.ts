@@ -20,7 +20,7 @@ const patience = { everyMs: 100, timeoutMs: 60_000 };
 type Container = { readonly name: string; readonly args: readonly string[] };
 
 test(
-  'the commands of the guide make a gateway that the controller of its Helm release reaches',
+  "the guide's commands make a gateway that the controller of its Helm release reaches",
   { skip },
   async t => {
     const dir = temporaryDirectory(t);
@@ -56,7 +56,9 @@ test(
   },
 );
 
-/** In place of what needs a cluster or takes minutes: kubectl keeps what is applied, helm renders. */
+/**
+ * Writes replacements for tools that need a cluster or take minutes: kubectl keeps the applied manifests, helm renders.
+ */
 function writeTools(dir: string): void {
   const tools = {
     npm: 'exit 0',
@@ -70,7 +72,7 @@ function writeTools(dir: string): void {
   }
 }
 
-/** What the script leaves running ends with the test. */
+/** Runs the script; the processes that it leaves running end with the test. */
 async function runInBackground(
   t: TestContext,
   { script, dir }: { script: string; dir: string },

@@ -19,7 +19,7 @@ testAsRoot("the vendor's guide goes from nothing to a volume on the vendor's sto
   assert.match(output, /Proved: /);
 });
 
-/** What `npm ci` installs is there; the same once more would take it from under other tests. */
+/** Links the packages that `npm ci` has installed; installing them again would remove them while other tests run. */
 function writeInstalled(directory: string, path: string): void {
   mkdirSync(directory);
   const npm = join(directory, 'npm');
@@ -27,7 +27,7 @@ function writeInstalled(directory: string, path: string): void {
   chmodSync(npm, 0o755);
 }
 
-/** Runs the script and returns what it wrote; what it leaves running ends with the test. */
+/** Runs the script and returns its output; the processes that it leaves running end with the test. */
 async function run(t: TestContext, script: string, env: NodeJS.ProcessEnv): Promise<string> {
   const log = join(directoryOf(t), 'log');
   const shell = spawn('bash', ['-eu', '-c', `exec > ${log} 2>&1\n${script}`], {

@@ -46,7 +46,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const)
     assert.deepEqual(loopDevicesOf(dir), []);
   });
 
-test('a start that cannot be is reported in a line for each fault, with status 1', async t => {
+test('a start with errors reports each in a line and exits with status 1', async t => {
   const dir = directoryOf(t);
   const [file, pools] = [join(dir, 'file'), join(dir, 'pools.yaml')];
   writeFileSync(file, '');
@@ -66,8 +66,11 @@ test('a start that cannot be is reported in a line for each fault, with status 1
   for (const [flags, fault] of [
     [['--dir', dir, '--listen', `127.0.0.1:${port}`], new RegExp(`:${port} is already in use\n$`)],
     [['--dir', file], /^fairlead dev: .*file.*\n$/],
-    [['--dir', dir, '--config', whole], /^fairlead dev: .*whole\.yaml: has "clusters", .*\n$/],
-    [['--dir', dir, '--config', scalar], /^fairlead dev: .*scalar\.yaml: has no members, such as pools\n$/],
+    [['--dir', dir, '--config', whole], /^fairlead dev: .*whole\.yaml: remove "clusters": .*\n$/],
+    [
+      ['--dir', dir, '--config', scalar],
+      /^fairlead dev: .*scalar\.yaml: the file is not a YAML mapping with pools\n$/,
+    ],
     [['--dir', dir, '--config', broken], /^fairlead dev: .*broken\.yaml: .* line 1, .*\n$/],
     [['--dir', dir, '--config', pools], /pools\.one\.backend: .*\n.*:\d+: pools\.two\.dir: .*\n$/],
   ] as const) {
@@ -82,7 +85,10 @@ test('a second dev on the same directory is refused and disturbs nothing', { ski
   const argv = [cli, 'dev', '--dir', join(dir, 'dev')];
   const second = spawnSync(process.execPath, argv, { encoding: 'utf8' });
   assert.equal(second.status, 1);
-  assert.match(second.stderr, /^fairlead dev: socket ".*\.sock" is in use by a live instance\n$/);
+  assert.match(
+    second.stderr,
+    /^fairlead dev: socket ".*\.sock" is in use by another fairlead dev: end it, or choose another --dir\n$/,
+  );
   assert.equal((await node.identity.Probe({})).ready?.value, true);
 });
 
@@ -95,19 +101,19 @@ for (const { ends, shells, signal, env, isForAll } of [
   { ends: 'the terminal', ...inNpx, signal: 'SIGHUP', isForAll: true },
   { ends: 'dev itself, by force', shells: [], signal: 'SIGKILL', env: {}, isForAll: false },
 ] as const)
-  test(`dev ends, with all that it started, when that ends: ${ends}`, { skip: noRoot }, async t => {
+  test(`dev and its processes end with ${ends}`, { skip: noRoot }, async t => {
     const node = [process.execPath, cli, 'dev', '--dir', join(directoryOf(t), 'dev')];
     const [shell = '', ...argv] = [...shells, ...node];
     const outer = spawn(shell, argv, { detached: true, env: { ...process.env, ...env } });
     t.after(() => spawnSync('kill', ['-KILL', '--', `-${outer.pid}`]));
-    // Each of the processes has it, so that it closes with the last of them.
+    // Each of the processes has stderr open, so it closes with the last of them.
     const ended = once(outer.stderr.resume(), 'close');
     await once(outer.stdout, 'data');
     process.kill(Number(outer.pid) * (isForAll ? -1 : 1), signal);
     await ended;
   });
 
-test('dev serves the pools of a file of your own', { skip: noRoot }, async t => {
+test("dev serves the pools of the user's own file", { skip: noRoot }, async t => {
   const config = join(directoryOf(t), 'pools.yaml');
   writeFileSync(config, 'pools: { one: { backend: memory }, two: { backend: memory } }');
   const { controller } = (await openDev(t, { config })).controller;
@@ -117,11 +123,11 @@ test('dev serves the pools of a file of your own', { skip: noRoot }, async t => 
   assert.equal(volume?.volume_id, 'dev.a');
 });
 
-test('the demo proves what it says and leaves nothing behind', { skip: noRoot }, async t => {
+test('the demo keeps its promises and leaves nothing behind', { skip: noRoot }, async t => {
   runDemo(directoryOf(t));
 });
 
-test('the demo walks in the pool of a dev that runs', { skip: noRoot }, async t => {
+test('the demo runs in the pool of a running dev', { skip: noRoot }, async t => {
   const { dir, controller } = await openDev(t);
   runDemo(dir, '--dir', join(dir, 'dev'));
   assert.deepEqual((await controller.controller.ListVolumes({})).entries, []);
@@ -140,7 +146,7 @@ function runDemo(dir: string, ...flags: readonly string[]): void {
 
 type Paths = { readonly staging: string; readonly target: string };
 
-/** Everything up to NodePublish, as a caller repeats it after a restart. */
+/** Calls everything up to NodePublish, as a caller repeats it after a restart. */
 async function mountVolume(dev: Dev, name: string, { staging, target }: Paths): Promise<string> {
   const controller = connectCsi(dev.controller);
   const node = connectCsi(dev.node);

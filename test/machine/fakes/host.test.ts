@@ -4,7 +4,7 @@ import { openFakeBench } from '../../harness/node-agent-bench.ts';
 
 type Call = (path: string, text: string) => Promise<unknown>;
 
-test('every call of the fake machine but commands and mountinfo is refused at and below what is mounted', async () => {
+test('the fake machine refuses every call at and below a mount, except commands and mountinfo', async () => {
   const { host, directory } = openFakeBench();
   const { state, run: _run, mounts: _mounts, failAt: _failAt, steps: _steps, ...calls } = host;
   assert.equal(Object.keys(calls).length, 12);

@@ -12,7 +12,7 @@ import { readSettings } from '../../../src/lib/settings.ts';
 import { createMemoryLog } from '../../harness/gateway-harness.ts';
 import { prepareDirectory } from './process.ts';
 
-test('a renewed certificate is served without a restart, and one that cannot be used changes nothing', async t => {
+test('a renewed certificate is served without a restart, and an unusable one changes nothing', async t => {
   const directory = prepareDirectory(t);
   const [cert, key] = [join(directory, 'tls.crt'), join(directory, 'tls.key')];
   const flags = {
@@ -34,13 +34,14 @@ test('a renewed certificate is served without a restart, and one that cannot be 
   assert.equal(url.protocol, 'https:');
   assert.equal(await servedName(url), 'one');
 
-  const faults = (): readonly string[] => lines.filter(line => line.includes('the certificate stays'));
+  const faults = (): readonly string[] =>
+    lines.filter(line => line.includes('cannot read the certificate again'));
   const untilFault = async (count: number): Promise<void> => {
     await poll(() => faults().length >= count || undefined, { everyMs: 20, timeoutMs: 30_000 });
   };
   writeFileSync(cert, 'no certificate');
   await untilFault(1);
-  // The key of another certificate, as while both are being replaced.
+  // The key belongs to another certificate, as while both are being replaced.
   copyFileSync(join(directory, 'two.crt'), cert);
   await untilFault(2);
   assert.equal(await servedName(url), 'one');
@@ -56,7 +57,7 @@ function makeCertificate(directory: string, name: string): void {
   execFileSync('openssl', ['req', ...kind, '-subj', `/CN=${name}`, ...files], { stdio: 'ignore' });
 }
 
-/** The common name in the certificate that a new connection gets. */
+/** Returns the common name in the certificate of a new connection. */
 async function servedName({ hostname, port }: URL): Promise<unknown> {
   const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false });
   await once(socket, 'secureConnect');

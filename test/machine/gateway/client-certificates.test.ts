@@ -17,14 +17,14 @@ import { isProblem } from '../../harness/gateway-problems.ts';
 
 const soon = { everyMs: 50, timeoutMs: 30_000 };
 
-test('who has no certificate by the authorities of clients is not let in, whatever token he has', async t => {
+test("a caller without a certificate of the clients' authorities is refused, even with a good token", async t => {
   const { client } = await open(t);
   assert.ok((await client('one').ask()).version);
   await assert.rejects(client().ask(), isProblem('UNAVAILABLE'));
   await assert.rejects(client('two').ask(), isProblem('UNAVAILABLE'), 'by another authority');
 });
 
-test('authorities of clients are exchanged without a restart, and open connections end with the old ones', async t => {
+test('authorities of clients are replaced without a restart, and open connections end with the old ones', async t => {
   const { client, at, lines } = await open(t);
   const [old, next] = [client('one'), client('two')];
   await old.ask();
@@ -42,10 +42,11 @@ for (const [name, content] of [
   ['is empty', ''],
   ['holds none', 'no certificate'],
 ] as const)
-  test(`a file of authorities that ${name} lets nobody else in: it is reported, and all stays as it was`, async t => {
+  test(`a file of authorities that ${name} admits nobody new: it is reported, and the old authorities stay`, async t => {
     const { client, at, lines } = await open(t);
     writeFileSync(at('clients.crt'), content);
-    const reported = () => lines.some(line => line.includes('stays as it was')) || undefined;
+    const reported = () =>
+      lines.some(line => line.includes('cannot read the certificate again')) || undefined;
     assert.ok(await poll(reported, soon));
     assert.ok((await client('one').ask()).version);
     await assert.rejects(client('two').ask(), isProblem('UNAVAILABLE'));
@@ -60,13 +61,16 @@ test("a client's certificate is read again for each connection", async t => {
   assert.ok((await own.ask()).version);
 });
 
-test('a gateway that has no certificate cannot ask for them, and a controller needs both files', async t => {
+test('a gateway without a certificate cannot ask for client certificates, and a controller needs both files', async t => {
   const { at } = await open(t);
   const ca = ['--tls-client-ca-file', at('clients.crt')];
   const alone = ['--config', at('gateway.yaml'), '--store', at('other.sqlite'), '--listen', '127.0.0.1:0'];
   const { values } = readSettings(gatewaySettings, { argv: [...alone, ...ca], env: {} });
   assert.ok(values);
-  await assert.rejects(startGateway(values, silentLog), /--tls-client-ca-file needs --tls-cert-file$/);
+  await assert.rejects(
+    startGateway(values, silentLog),
+    /--tls-client-ca-file needs TLS; set --tls-cert-file/,
+  );
   const given = ['--endpoint', at('csi.sock'), '--gateway', 'https://127.0.0.1:1', '--cluster', 'a'];
   const half = ['--key-file', at('key.json'), '--tls-cert-file', at('one.crt')];
   const controller = readSettings(controllerSettings, { argv: [...given, ...half], env: {} });
@@ -74,7 +78,7 @@ test('a gateway that has no certificate cannot ask for them, and a controller ne
   await assert.rejects(startController(controller.values, silentLog), /need each other$/);
 });
 
-/** A gateway that lets in who has a certificate by the authority `one`, and clients of it with certificates of their own. */
+/** Opens a gateway that admits certificates of the authority `one`, and clients with certificates of their own. */
 async function open(t: TestContext) {
   const directory = temporaryDirectory(t);
   const at = (name: string): string => join(directory, name);
@@ -102,7 +106,7 @@ async function open(t: TestContext) {
   return {
     at,
     lines,
-    /** One with this certificate, or without any. */
+    /** Opens a client with this certificate, or without any. */
     client(name?: string) {
       const own = name === undefined ? {} : { cert: at(`${name}.crt`), key: at(`${name}.key`) };
       const tls = readTlsFiles({ ca: at('server.crt'), ...own });
@@ -118,7 +122,7 @@ type At = (name: string) => string;
 const openssl = (...argv: readonly string[]): void => void execFileSync('openssl', argv, { stdio: 'ignore' });
 const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
 
-/** An authority, and a certificate by it. */
+/** Makes an authority and a certificate of it. */
 function makeCertificates(at: At, name: string): void {
   const ca = ['-keyout', at(`${name}-ca.key`), '-out', at(`${name}-ca.crt`)];
   openssl('req', '-x509', ...kind, '-subj', `/CN=${name} authority`, ...ca);

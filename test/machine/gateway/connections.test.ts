@@ -11,38 +11,38 @@ import { cli } from '../../harness/dev.ts';
 import { volumeSpec } from '../../harness/gateway-harness.ts';
 import { callWithin, killProcess, prepareDirectory, signer } from './process.ts';
 
-/** Above what bounded bodies take, and below what these would take if each was kept. */
-const mostMegabytes = 230;
-/** So little more is none of the bodies, of which a round has 1,200. */
+/** Above the memory of bounded bodies, and below the memory of bodies that are kept completely. */
+const maxMegabytes = 230;
+/** A growth too small for a body per connection; a round has 1,200 bodies. */
 const settledMegabytes = 4;
-const mostRounds = 30;
+const maxRounds = 30;
 const body = 'x'.repeat(2 ** 20);
 
-test('a hundred silent connections do not stop a gateway that may have 128 descriptors', async t => {
+test('a hundred silent connections do not stop a gateway with 128 descriptors', async t => {
   const { url, client } = await startWithin(t, 128);
   await openAll(t, url, { count: 100, says: '' });
   await openAll(t, url, { count: 100, says: 'GET /v1/volumes HTTP/1.1\r\nhost:' });
   await requireServed(client);
 });
 
-test('half sent bodies on 1,200 connections, with and without a token, take bounded memory and stop nobody', async t => {
+test('half-sent bodies on 1,200 connections, with and without a token, take bounded memory and stop nobody', async t => {
   const { url, client, pid } = await startWithin(t, 4_096);
   await requireServed(client);
   await sendHalves(t, url, client);
   const first = peakOf(pid);
-  assert.ok(first < mostMegabytes, `it took ${first} MB`);
+  assert.ok(first < maxMegabytes, `it took ${first} MB`);
   const peaks = [first];
-  // What connections that are gone had taken is there for the next ones, else each round would take more.
-  for (let isSettled = false; !isSettled && peaks.length < mostRounds;) {
+  // Memory of closed connections is reused; otherwise each round would take more.
+  for (let isSettled = false; !isSettled && peaks.length < maxRounds;) {
     await sendHalves(t, url, client);
     const peak = peakOf(pid);
     isSettled = peak - (peaks.at(-1) ?? 0) < settledMegabytes;
     peaks.push(peak);
   }
-  assert.ok(peaks.length < mostRounds, `it took ever more: ${peaks.join(', ')} MB`);
+  assert.ok(peaks.length < maxRounds, `it took ever more: ${peaks.join(', ')} MB`);
 });
 
-/** Opens the connections, sees that somebody else is served meanwhile, and closes them. */
+/** Opens the connections, checks that another caller is served meanwhile, and closes them. */
 async function sendHalves(t: TestContext, url: URL, client: StorageClient): Promise<void> {
   const head = `PUT /v1/volumes/a.x HTTP/1.1\r\nhost: x\r\ncontent-length: ${2 ** 22}\r\n`;
   const authorization = `authorization: Bearer ${await signer.sign()}\r\n`;
@@ -59,7 +59,7 @@ async function sendHalves(t: TestContext, url: URL, client: StorageClient): Prom
   await requireServed(client);
 }
 
-/** The most memory that the process has ever had, in megabytes. */
+/** Returns the peak memory of the process in megabytes. */
 function peakOf(pid: number | undefined): number {
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
@@ -69,7 +69,7 @@ async function requireServed(client: StorageClient): Promise<void> {
   assert.equal(state, 'ready');
 }
 
-/** Opens so many connections that say this and nothing else, one after another. */
+/** Opens connections one after another that each send this text and nothing else. */
 async function openAll(
   t: TestContext,
   { hostname, port }: URL,
@@ -86,7 +86,7 @@ async function openAll(
   return sockets;
 }
 
-/** A gateway that may have so many descriptors. */
+/** Starts a gateway with a limited number of descriptors. */
 async function startWithin(t: TestContext, descriptors: number) {
   const directory = prepareDirectory(t);
   const flags = { store: join(directory, 'store.sqlite'), config: join(directory, 'gateway.yaml') };

@@ -22,7 +22,7 @@ const group = (name: string): Ask => {
 };
 const grown = { requiredBytes: 3 * mebibyte };
 
-/** What is there before anything goes wrong. */
+/** The requests that make the objects that exist before any fault. */
 export const fixtures: readonly Ask[] = [
   ...['gone', 'source', 'plain', 'held', 'grown', 'tuned'].map(name => create(name)),
   attach('held'),
@@ -30,12 +30,12 @@ export const fixtures: readonly Ask[] = [
   group('pair'),
 ];
 
-/** What is done to the storage, and what it is asked by. */
+/** A change of the storage, and the request that causes it. */
 export type Mutation = readonly [Target, Ask];
 
 /**
- * One of each kind of mutation, with mutable parameters that the pool takes. No two neighbours have one method, so that a
- * retry does not meet the next crash.
+ * Lists one mutation of each kind, with mutable parameters that the pool accepts. Neighbours use different methods, so
+ * that a retry does not meet the next crash.
  */
 export function createMutations(mutableParameters: Readonly<Record<string, string>>): readonly Mutation[] {
   const tuned = { mutableParameters: { ...mutableParameters } };

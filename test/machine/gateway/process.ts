@@ -13,28 +13,28 @@ import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.
 import { cli } from '../../harness/dev.ts';
 import { storeIn } from '../../harness/stores/store-in.ts';
 
-/** Of the cluster of these gateways. */
+/** The signer of these gateways' cluster. */
 export const signer = await createSigner('a');
 const fakeGateway = join(import.meta.dirname, '../../fakes/gateway.ts');
 /** The lease of processes that are killed: long enough that a busy machine does not lose a claim. */
 const lease = '1s';
-/** The same, in milliseconds. */
+/** The same in milliseconds. */
 export const leaseMs = 1_000;
-/** How often a sidecar's retry is made here; it is seconds in a cluster. */
+/** The interval of a sidecar's retries; in a cluster it is seconds. */
 const retryMs = 100;
 const patienceMs = 30_000;
 
-/** A gateway in a process of its own, over image files. */
+/** A gateway as a process, over image files. */
 export type GatewayProcess = {
   readonly child: ChildProcess;
   readonly client: StorageClient;
   readonly url: string;
 };
 
-/** One thing that a cluster asks, whatever it answers. */
+/** A request of a cluster. */
 export type Ask = (client: StorageClient, call: Call) => Promise<unknown>;
 
-/** A directory with all that such gateways need, over these pools where any are given; they share it. */
+/** Makes a directory with everything that such gateways need and share, with the given or default pools. */
 export function prepareDirectory(t: TestContext, pools?: Readonly<Record<string, object>>): string {
   const directory = temporaryDirectory(t);
   mkdirSync(join(directory, 'images'));
@@ -50,7 +50,7 @@ export function prepareDirectory(t: TestContext, pools?: Readonly<Record<string,
   return directory;
 }
 
-/** Starts a gateway that ends with the test; `rules` lays faults around its images and keeps a journal. */
+/** Starts a gateway that ends with the test; `rules` add faults to its images, and a journal records the calls. */
 export async function startProcess(
   t: TestContext,
   directory: string,
@@ -99,14 +99,14 @@ async function launch(
   return { child, client, url };
 }
 
-/** Ends the process at once and waits until it has ended. */
+/** Kills the process and waits until it has ended. */
 export async function killProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGKILL');
   await once(child, 'exit');
 }
 
-/** Asks once; an answer may not come, because the gateway dies. */
+/** Sends a request once; the gateway may die before its answer. */
 export async function askAndLose({ client, child }: GatewayProcess, ask: Ask): Promise<void> {
   const ended = once(child, 'exit');
   const asked = ask(client, callWithin(patienceMs)).then(
@@ -119,7 +119,7 @@ export async function askAndLose({ client, child }: GatewayProcess, ask: Ask): P
   await asked;
 }
 
-/** Asks until it is done, as sidecars do: again after every failure that is not final. */
+/** Repeats a request after every failure that is not final, as sidecars do. */
 export async function askPatiently<T>(
   { client }: Pick<GatewayProcess, 'client'>,
   ask: (client: StorageClient, call: Call) => Promise<T>,
@@ -136,7 +136,7 @@ export async function askPatiently<T>(
   }
 }
 
-/** What the journal says that the storage has done, as `method id`. */
+/** Reads the changes of the storage from the journal, as `method id`. */
 export function effectsOf(directory: string): readonly string[] {
   const lines = readFileSync(join(directory, 'journal'), 'utf8').trim().split('\n');
   return lines
@@ -145,7 +145,7 @@ export function effectsOf(directory: string): readonly string[] {
     .map(({ method, id }) => `${method} ${id}`);
 }
 
-/** A call that may take so long. */
+/** Makes a call with this timeout. */
 export function callWithin(ms: number): Call {
   return { deadlineMs: Date.now() + ms };
 }

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { apartFromOthers } from '../../harness/machine.ts';
+import { inOwnMounts } from '../../harness/machine.ts';
 
-/** An image's manifest as `docker load` reads it. */
+/** An image's manifest in the format of `docker load`. */
 type Manifest = { readonly Config: string; readonly Layers: readonly string[] };
 
-/** The parts of an image's configuration that a runtime goes by. */
+/** The parts of an image's configuration that a runtime uses. */
 export type ImageConfig = {
   readonly config: {
     readonly User: string;
@@ -18,7 +18,7 @@ export type ImageConfig = {
   };
 };
 
-/** Unpacks an image's layers over each other, as a runtime does, and returns what the image says of itself. */
+/** Unpacks an image's layers over each other, as a runtime does, and returns its configuration. */
 export function unpackImage(archive: string, root: string): ImageConfig {
   const layout = `${root}-layout`;
   for (const path of [layout, root]) mkdirSync(path, { recursive: true });
@@ -36,7 +36,7 @@ export function unpackImage(archive: string, root: string): ImageConfig {
   return JSON.parse(readFileSync(join(layout, manifest.Config), 'utf8')) as ImageConfig;
 }
 
-/** How a container runs: the unpacked image, whom it runs as, and the one directory that it may write, at its own path. */
+/** A container: the unpacked image, its user, and the only writable directory, at its own path. */
 export type ContainerOptions = {
   readonly root: string;
   readonly user: number;
@@ -44,7 +44,7 @@ export type ContainerOptions = {
   readonly environment: readonly string[];
 };
 
-/** Mounts the image read-only in a namespace of its own, with what a runtime mounts over it, and runs what follows. */
+/** A script that mounts the image read-only in a new namespace, with a runtime's mounts, and runs its arguments. */
 const script = `set -eu
 root=$1 user=$2 directory=$3; shift 3
 mount --make-rprivate /
@@ -55,12 +55,12 @@ mkdir -p "$root$directory" && mount --rbind "$directory" "$root$directory"
 exec chroot --userspec="$user:$user" "$root" /usr/bin/env -i \${NODE_CHANNEL_FD:+NODE_CHANNEL_FD=$NODE_CHANNEL_FD} "$@"`;
 
 function commandLine({ root, user, directory, environment }: ContainerOptions, argv: readonly string[]) {
-  const [unshare = '', ...apart] = apartFromOthers(directory);
+  const [unshare = '', ...apart] = inOwnMounts(directory);
   const inside = ['sh', '-c', script, 'sh', root, String(user), directory, ...environment, ...argv];
   return [unshare, [...apart, ...inside]] as const;
 }
 
-/** Runs a command in the image, and returns what it printed. */
+/** Runs a command in the image and returns its output. */
 export function runInImage(options: ContainerOptions, argv: readonly string[]): string {
   return execFileSync(...commandLine(options, argv), {
     encoding: 'utf8',
@@ -68,7 +68,7 @@ export function runInImage(options: ContainerOptions, argv: readonly string[]): 
   });
 }
 
-/** Starts a program of ours in the image and returns what it says once it is ready; it ends with the test. */
+/** Starts a program in the image and returns its ready line; the program ends with the test. */
 export async function startInImage(
   t: Pick<TestContext, 'after'>,
   options: ContainerOptions,

@@ -18,7 +18,7 @@ const missing = tools.filter(tool => spawnSync('sh', ['-c', `command -v ${tool}`
 const skip = noRoot || (missing.length > 0 && `an image is built with ${missing.join(', ')}`);
 const builder = fileURLToPath(new URL('../../../deploy/image/build.ts', import.meta.url));
 
-/** Builds the image, which says its digest; fails where it is too large. */
+/** Builds the image and returns its digest; fails if it is too large. */
 function build(out: string): string {
   const output = execFileSync(process.execPath, [builder, '--out', out], { encoding: 'utf8' });
   return /@(sha256:[0-9a-f]{64})$/m.exec(output)?.[1] ?? '';
@@ -43,12 +43,12 @@ void suite('an image', { skip }, () => {
   });
   after(() => removeTemporaryDirectory(dir));
 
-  void test('is the same, byte for byte, when it is built again', () => {
+  void test('is identical, byte for byte, when it is built again', () => {
     assert.match(digest, /^sha256:/);
     assert.equal(build(join(dir, 'second')), digest);
   });
 
-  void test('runs as a user without rights, and holds nothing that gives any', () => {
+  void test('runs as a user without privileges, and contains nothing that grants any', () => {
     assert.equal(config?.config.User, '65532:65532');
     const entries = walk(rootOf()).map(path => ({ path, entry: lstatSync(path) }));
     const privileged = entries.filter(({ entry }) => !entry.isSymbolicLink() && (entry.mode & 0o6000) !== 0);
@@ -68,7 +68,7 @@ void suite('an image', { skip }, () => {
     );
     for (const one of ['mkfs.xfs', 'iscsiadm', 'mount.nfs', 'install']) assert.ok(commands.has(one), one);
     const folders = ['usr/local/bin', 'usr/bin', 'usr/sbin'];
-    // A hypervisor's gateway is no container, as that of a Ceph cluster or of an nbd-server is none.
+    // A hypervisor's gateway does not run in a container, nor does a Ceph cluster's.
     commands.delete('virsh');
     const absent = [...commands].filter(
       command => !folders.some(folder => isThere(join(rootOf(), folder, command))),
@@ -76,7 +76,7 @@ void suite('an image', { skip }, () => {
     assert.deepEqual(absent, []);
   });
 
-  void test('has what Fairlead may run with, and nothing that only its development needs', () => {
+  void test('has the packages that Fairlead needs or may use, and none that only its development needs', () => {
     const { optionalDependencies } = packageJson;
     const packages = join(rootOf(), home, 'node_modules');
     for (const name of Object.keys(optionalDependencies)) assert.ok(existsSync(join(packages, name)), name);
@@ -113,7 +113,7 @@ void suite('an image', { skip }, () => {
     }
   });
 
-  void test('compiles for no processor of its own: its cache is good on every x86-64-v2', () => {
+  void test('compiles for no particular processor: its cache works on every x86-64-v2', () => {
     const [features = ''] = runInImage(optionsFor(0, dir), [...nodeCommand, '--v8-options']).split('\n', 1);
     const used = [...features.matchAll(/(\w+)=1/g)].map(([, name]) => name);
     if (process.arch === 'x64')
@@ -121,13 +121,13 @@ void suite('an image', { skip }, () => {
   });
 
   for (const fs of ['ext4', 'xfs', 'btrfs'])
-    void test(`walks a volume's whole life with ${fs}, its root read-only`, () => {
+    void test(`runs a volume's whole life with ${fs} on a read-only root`, () => {
       const directory = join(dir, `demo-${fs}`);
       mkdirSync(directory);
       assert.match(runInImage(optionsFor(0, directory), ['fairlead', 'demo', '--fs', fs]), /Proved/);
     });
 
-  void test('serves as a gateway and a controller without rights, and as a node agent', async t => {
+  void test('serves as an unprivileged gateway and controller, and as a node agent', async t => {
     const directory = join(dir, 'trio');
     mkdirSync(join(directory, 'kubelet'), { recursive: true });
     const pool = { backend: 'image', dir: join(directory, 'images') };
@@ -164,7 +164,7 @@ void suite('an image', { skip }, () => {
     assert.deepEqual(answer?.entries, []);
   });
 
-  void test('says what is in it', () => {
+  void test('lists its contents', () => {
     const inside = readFileSync(join(rootOf(), 'usr/share/sbom/fairlead.cdx.json'), 'utf8');
     assert.equal(inside, readFileSync(join(dir, `first/fairlead-${version}.cdx.json`), 'utf8'));
     const { components } = JSON.parse(inside) as { components: readonly { purl: string }[] };
@@ -182,7 +182,7 @@ void suite('an image', { skip }, () => {
   });
 });
 
-void test("the Dockerfile's image runs like the one that is built without Docker", () => {
+void test('built from the Dockerfile, runs like the one that is built without Docker', () => {
   const lines = readFileSync(new URL('../../../deploy/image/Dockerfile', import.meta.url), 'utf8').split(
     '\n',
   );
@@ -194,12 +194,12 @@ void test("the Dockerfile's image runs like the one that is built without Docker
     assert.ok(lines.includes(line), line);
 });
 
-/** True for a link as well, which may lead to where only the image has something. */
+/** Returns true for a link as well, even if its target exists only in the image. */
 function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** The names of all commands in the source, as it starts them or looks for them. */
+/** Finds the names of all commands that the source starts or looks for. */
 function commandsOf(files: readonly string[]): Set<string> {
   const forms = [
     /\bcommand: '([\w.]+)'/g,

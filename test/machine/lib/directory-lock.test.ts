@@ -1,11 +1,24 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  openSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
 import { lockDirectory } from '../../../src/lib/directory-lock.ts';
+import { silentLog } from '../../../src/lib/log.ts';
+import { serveCsi, temporaryDir } from '../../harness/csi-serving.ts';
 import { openNode, type AgentProcess } from '../../harness/agent.ts';
 import { isFull } from '../../harness/sample.ts';
 
-/** One of two agents that were started together; the other one has ended, and says why. */
+/** Returns the survivor of two agents that were started together; the other one has ended and reported the reason. */
 async function requireOne(both: readonly AgentProcess[], fault: string): Promise<AgentProcess> {
   const results = await Promise.allSettled(both.map(agent => agent.ready));
   const [alive, ...more] = both.filter((_, index) => results[index]?.status === 'fulfilled');
@@ -14,11 +27,11 @@ async function requireOne(both: readonly AgentProcess[], fault: string): Promise
   return alive;
 }
 
-/** How often two agents start together; in one of twenty times both lived once. */
+/** The number of starts of two agents together; with a race both ran in one of twenty. */
 const rounds = isFull ? 20 : 6;
 
 for (const shared of ['state directory', 'socket'])
-  test(`of two agents that are started together on one ${shared}, one lives and the other says why`, async t => {
+  test(`of two agents that start together on one ${shared}, one keeps running and the other reports the reason`, async t => {
     const node = openNode(t);
     const settings = (number: number): Record<string, string> =>
       shared === 'socket'
@@ -27,18 +40,18 @@ for (const shared of ['state directory', 'socket'])
     const fault =
       shared === 'socket'
         ? `socket "${node.socket}" is in use by a live instance`
-        : `state directory "${node.state}/volumes" is in use by a live process`;
+        : `state directory "${node.state}" is in use by a live process`;
     for (let round = 0; round < rounds; round++) {
       const alive = await requireOne(
         [1, 2].map(number => node.startAgent(settings(number))),
         fault,
       );
-      // Every other round begins after one that was killed.
+      // Every second round begins after an agent that was killed.
       await alive.end(round % 2 === 0 ? 'SIGKILL' : 'SIGTERM');
     }
   });
 
-test('a directory is held by one of many that ask at once in one process, until that one releases it', async t => {
+test('one of many concurrent holders in a process gets a directory, until it releases it', async t => {
   const { dir } = openNode(t);
   const results = await Promise.allSettled(Array.from({ length: 20 }, () => lockDirectory(dir, 'directory')));
   const [held, ...more] = results.filter(({ status }) => status === 'fulfilled');
@@ -46,7 +59,7 @@ test('a directory is held by one of many that ask at once in one process, until 
   await assert.rejects(lockDirectory(dir, 'directory'), {
     message: `directory "${dir}" is in use by a live process`,
   });
-  const waiting = lockDirectory(dir, 'directory', 60_000);
+  const waiting = lockDirectory(dir, 'directory', { waitMs: 60_000 });
   held.value();
   held.value();
   (await waiting)();
@@ -59,6 +72,66 @@ test('a state directory that is a file is reported in one sentence', async t => 
   await assert.rejects(agent.ready);
   assert.equal(
     agent.stderr(),
-    `fairlead node: "${node.state}/volumes" is no directory, or lies below a file\n`,
+    `fairlead node: "${node.state}/volumes" is not a directory, or a part of its path is a file\n`,
   );
 });
+
+test('another user who can read a directory cannot prevent its locking', async t => {
+  const { dir } = openNode(t);
+  chmodSync(dir, 0o755);
+  holdShared(t, dir);
+  const release = await lockDirectory(dir, 'directory');
+  assert.equal(statSync(join(dir, '.lock')).mode & 0o777, 0o600);
+  release();
+});
+
+test('a lock file that is a link, or that other users can open, is refused', async t => {
+  const { dir } = openNode(t);
+  const [lock, elsewhere] = [join(dir, '.lock'), join(dir, 'elsewhere')];
+  symlinkSync(elsewhere, lock);
+  await assert.rejects(lockDirectory(dir, 'directory'), {
+    message: `cannot lock directory "${dir}": cannot open "${lock}" (ELOOP)`,
+  });
+  assert.ok(!existsSync(elsewhere));
+  rmSync(lock);
+  writeFileSync(lock, '', { mode: 0o644 });
+  await assert.rejects(
+    lockDirectory(dir, 'directory'),
+    /"[^"]+\/\.lock" is not a file of this process's user/,
+  );
+});
+
+test('a wait for another process is logged', async t => {
+  const { dir } = openNode(t);
+  const release = await lockDirectory(dir, 'directory');
+  const said: string[] = [];
+  const log = {
+    ...silentLog,
+    info: (message: string, fields = {}) => said.push(message + JSON.stringify(fields)),
+  };
+  await assert.rejects(lockDirectory(dir, 'directory', { waitMs: 1_500, log }));
+  release();
+  assert.deepEqual(said, [
+    `another process holds a lock; waiting for it${JSON.stringify({ detail: `directory "${dir}"` })}`,
+  ]);
+});
+
+test("a server starts even if another user holds a lock on its socket's directory", async t => {
+  const directory = await temporaryDir(t);
+  holdShared(t, directory);
+  const socketPath = join(directory, 'csi.sock');
+  const { csi, server } = await serveCsi(t, { socketPath });
+  await csi.identity.Probe({});
+  await server.close();
+  assert.ok(!existsSync(socketPath));
+});
+
+/** Holds the shared lock that a user with read access to a directory can get, until the test ends. */
+function holdShared(t: TestContext, directory: string): void {
+  const descriptor = openSync(directory, 'r');
+  t.after(() => closeSync(descriptor));
+  const { status } = spawnSync('flock', ['--shared', '--nonblock', '3'], {
+    stdio: ['ignore', 'ignore', 'ignore', descriptor],
+  });
+  assert.equal(status, 0);
+}

@@ -8,14 +8,14 @@ import { describeStartFault } from '../../../src/lib/lifecycle.ts';
 
 const program = fileURLToPath(new URL('program.ts', import.meta.url));
 
-type Started = {
+type StartedProgram = {
   readonly child: ChildProcess;
   readonly stderr: Promise<string>;
   readonly exit: Promise<unknown[]>;
 };
 
-/** Starts the small program that behaves as its argument says; it ends with its test. */
-function start(t: TestContext, behaviour: string): Started {
+/** Starts a small program with the behaviour that its argument names; it ends with its test. */
+function start(t: TestContext, behaviour: string): StartedProgram {
   const child = fork(program, [behaviour], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
   t.after(() => child.kill('SIGKILL'));
   assert.ok(child.stderr);
@@ -27,7 +27,7 @@ for (const [behaviour, line] of [
   ['fails-in-lines', 'fairlead toy: first second\n'],
   ['fails-without-words', 'fairlead toy: ECONNREFUSED\n'],
 ] as const)
-  test(`a start that ${behaviour} is one line on standard error and status 1`, async t => {
+  test(`a start that ${behaviour} prints one line on standard error and exits with status 1`, async t => {
     const { stderr, exit } = start(t, behaviour);
     assert.deepEqual(await exit, [1, null]);
     assert.equal(await stderr, line);
@@ -55,7 +55,7 @@ for (const [behaviour, end, status] of ends)
 const faults: readonly (readonly [fault: unknown, sentence: string])[] = [
   [{ code: 'EADDRINUSE', address: '127.0.0.1', port: 80 }, '127.0.0.1:80 is already in use'],
   [{ code: 'EADDRINUSE' }, 'message'],
-  [{ code: 'EACCES', syscall: 'open', path: '/x' }, '"/x" cannot be used: no permission'],
+  [{ code: 'EACCES', syscall: 'open', path: '/x' }, '"/x" cannot be used: permission denied'],
   [{ code: 'EIO' }, 'message'],
   ['why', 'why'],
 ];

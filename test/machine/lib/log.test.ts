@@ -7,7 +7,7 @@ import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 
 const log = new URL('../../../src/lib/log.ts', import.meta.url).href;
 
-/** Runs statements that know `log`, in a process of its own, so that what it really writes is seen. */
+/** Runs statements that use `log` in a separate process, to observe its real output. */
 function run(level: string, statements: string): Promise<ExecResult> {
   const source = `import { createLog } from '${log}'; const log = createLog('controller', '${level}'); ${statements}`;
   return exec(process.execPath, ['--input-type=module', '-e', source], { timeoutMs: 20_000 });
@@ -26,7 +26,7 @@ for (const [level, messages] of [
     assert.equal(found.join(''), messages);
   });
 
-test('a line is JSON with level, time, program and the fields on the list, whatever it is given', async () => {
+test('a line is JSON with level, time, program and the listed fields, for every input', async () => {
   const fields = "{ rpc: 'Probe', status: 5, detail: 'c\\nd', token: 'canary', err: new Error('canary') }";
   const { stderr } = await run('info', `log.warn('a\\nb', ${fields})`);
   const [{ time, ...rest } = {}, ...more] = linesOf(stderr);
@@ -43,7 +43,7 @@ test('a line is JSON with level, time, program and the fields on the list, whate
   assert.deepEqual(rest, expected);
 });
 
-test('a process that makes many logs writes lines alone, and listens once', async () => {
+test('a process with many logs writes only lines, and adds one listener', async () => {
   const many = "for (let i = 0; i < 20; i++) createLog('controller', 'info');";
   const { stderr } = await run('info', `${many} log.info(String(process.stderr.listenerCount('error')))`);
   assert.deepEqual(
@@ -52,7 +52,7 @@ test('a process that makes many logs writes lines alone, and listens once', asyn
   );
 });
 
-test('a program whose standard error nobody reads any more goes on', async () => {
+test('a program continues after the reader of its standard error has gone', async () => {
   const source = `import { createLog } from '${log}';
     import { writeSync } from 'node:fs';
     const log = createLog('node', 'info');
@@ -66,7 +66,7 @@ test('a program whose standard error nobody reads any more goes on', async () =>
   assert.equal(await text(child.stdout), 'alive');
 });
 
-test('what waits for a reader who has stopped is bounded, and whole lines come once there is one again', async t => {
+test('output for a stalled reader is bounded, and complete lines follow once it reads again', async t => {
   const source = `import { createLog } from '${log}';
     import { writeSync } from 'node:fs';
     const log = createLog('node', 'info');

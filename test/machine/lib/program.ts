@@ -1,9 +1,9 @@
-import { runProgram, type Running } from '../../../src/lib/lifecycle.ts';
+import { runProgram, type RunningProgram } from '../../../src/lib/lifecycle.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 
 const forever = (): Promise<never> => new Promise(() => {});
 
-const behaviours: Readonly<Record<string, () => Promise<Running>>> = {
+const behaviours: Readonly<Record<string, () => Promise<RunningProgram>>> = {
   fails: () => Promise.reject(new Error('it cannot be')),
   'fails-in-lines': () => Promise.reject(new Error('first\n  second')),
   'fails-without-words': () =>
@@ -21,6 +21,6 @@ setInterval(() => {}, 1_000);
 const start = behaviours[process.argv[2] ?? ''] ?? (() => Promise.reject(new Error('unknown behaviour')));
 await runProgram({ name: 'toy', log: silentLog, start });
 
-function up(close: () => Promise<void>): Running {
+function up(close: () => Promise<void>): RunningProgram {
   return { ready: { toy: 'unix:///toy.sock' }, close };
 }

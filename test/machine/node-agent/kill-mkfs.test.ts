@@ -7,20 +7,33 @@ import { assertNothingLeft, homes, openNode } from '../../harness/agent.ts';
 import { noRoot } from '../../harness/machine.ts';
 import { findMissing, until } from '../../harness/node-agent-bench.ts';
 import { sample } from '../../harness/sample.ts';
-import { check, openLife, publish, stage, unpublish, unstage, write, type Call, type What } from './life.ts';
+import {
+  check,
+  openLife,
+  publish,
+  stage,
+  unpublish,
+  unstage,
+  write,
+  type Call,
+  type VolumeKind,
+} from './life.ts';
 import { createMortalAgent, untilDone } from './mortal-agent.ts';
 
-/** An mkfs that waits in its first run on a device until it may go on, or the test is over, and is the machine's own then. */
+/**
+ * An mkfs whose first run on a device waits for permission, or for the end of the test, and then runs the machine's
+ * own.
+ */
 interface SlowMkfs {
   readonly commandDir: string;
   /** Resolves once the first run waits. */
   waits(): Promise<void>;
   release(): void;
-  /** Resolves once the first run has ended, with its exit status. */
+  /** Resolves with the exit status of the first run. */
   firstStatus(): Promise<number>;
 }
 
-function makeSlowMkfs(dir: string, what: What): SlowMkfs {
+function makeSlowMkfs(dir: string, what: VolumeKind): SlowMkfs {
   const [commandDir, runs] = [join(dir, 'bin'), join(dir, 'runs')];
   for (const path of [commandDir, runs]) mkdirSync(path);
   const name = `mkfs.${what}`;
@@ -52,7 +65,10 @@ exit $status
   };
 }
 
-/** When the mkfs of the dead agent goes on: before the next agent stages the volume, or when its pod has written. */
+/**
+ * The moments at which the dead agent's mkfs continues: before the next agent stages the volume, or after its pod has
+ * written.
+ */
 const moments = [
   'before the next agent stages the volume',
   'while a pod has its data on the volume',
@@ -65,7 +81,7 @@ const cases = (['ext4', 'xfs', 'btrfs'] as const).flatMap(what =>
 for (const { what, moment, home } of sample('mkfs that outlives', cases, 2)) {
   const skip = noRoot || findMissing([`mkfs.${what}`]) || false;
   test(
-    `an mkfs.${what} that outlives its agent and goes on ${moment} harms nothing (${home})`,
+    `an mkfs.${what} that outlives its agent and continues ${moment} does no harm (${home})`,
     { skip },
     async t => {
       const node = openNode(t, home);
@@ -102,7 +118,7 @@ for (const { what, moment, home } of sample('mkfs that outlives', cases, 2)) {
   );
 }
 
-/** The runs of mkfs on a device. */
+/** Lists the runs of mkfs on a device. */
 function begun(dir: string): readonly string[] {
   return readdirSync(join(dir, 'runs')).filter(file => file.endsWith('.begun'));
 }

@@ -21,28 +21,28 @@ import {
   write,
   type Call,
   type Life,
-  type What,
+  type VolumeKind,
 } from './life.ts';
 import { createMortalAgent, untilDone } from './mortal-agent.ts';
 
-/** More than any call has; a call that never comes to its end is a failure. */
-const mostSteps = 60;
+/** More steps than any call has; a call that does not end fails. */
+const maxSteps = 60;
 
-/** A call that is killed at each of its steps: what comes before it, and after. */
-type Killed = {
+/** A call that is killed at each of its steps, with the work before and after it. */
+type KilledCall = {
   readonly name: string;
   readonly before: readonly Call[];
   readonly call: Call;
-  /** How the volume is found after the call, however often it had to be repeated. */
+  /** Examines the volume after the call, however often it was repeated. */
   readonly found?: (life: Life) => void;
   readonly after: readonly Call[];
-  /** A pod writes to the volume all the while. */
+  /** True if a pod writes to the volume during the call. */
   readonly isWritten?: boolean;
 };
 
 const used = [stage, publish, write];
 
-const killed: readonly Killed[] = [
+const killed: readonly KilledCall[] = [
   { name: 'NodeStageVolume', before: [], call: stage, found: isStaged, after: [publish, write, check] },
   {
     name: 'NodeStageVolume of a volume with data',
@@ -86,7 +86,7 @@ const killed: readonly Killed[] = [
 ];
 
 // An ext4 grows online only with CAP_SYS_RESOURCE, which not every machine gives; a directory has no size.
-const cases = (Object.keys(sizes) as What[]).flatMap(what =>
+const cases = (Object.keys(sizes) as VolumeKind[]).flatMap(what =>
   killed
     .filter(({ call }) => call !== expand || !['ext4', 'directory'].includes(what))
     .flatMap(one => homes.map(home => ({ what, one, home }))),
@@ -95,13 +95,13 @@ const cases = (Object.keys(sizes) as What[]).flatMap(what =>
 for (const { what, one, home } of sample('killed at any step', cases, 4)) {
   const needed = ['xfs', 'btrfs'].includes(what) ? [`mkfs.${what}`] : [];
   const skip = noRoot || findMissing(needed) || false;
-  test(`killed at any step of ${one.name}, ${what}, in the ${home}: nothing is lost`, { skip }, async t => {
+  test(`a kill at any step of ${one.name}, ${what}, in the ${home}, loses nothing`, { skip }, async t => {
     const node = openNode(t, home);
     const agent = createMortalAgent(node);
     t.after(() => agent.kill());
     let step = 0;
     for (let isDone = false; !isDone; step++) {
-      assert.ok(step < mostSteps, 'the call never ends');
+      assert.ok(step < maxSteps, 'the call never ends');
       const life = openLife(node, `v${step}`, what);
       const run = (call: Call) => untilDone(agent, client => call(client, life));
       for (const call of one.before) await run(call);

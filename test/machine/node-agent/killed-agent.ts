@@ -1,5 +1,5 @@
-// The node agent as it is, but for one thing: told a number, it kills itself right before it changes the machine for the
-// n-th time from then on, be it by a command, a file or a directory. Commands that were begun go on, as on a real node.
+// The node agent with one addition: told a number, it kills itself right before its n-th change to the machine from
+// then on, with a command, a file or a directory. Commands under way continue, as on a real node.
 
 import { nodeSettings, type NodeConfig } from '../../../node-agent/config.ts';
 import type { Host } from '../../../node-agent/host.ts';

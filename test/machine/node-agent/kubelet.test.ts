@@ -10,7 +10,7 @@ import { startWriting } from '../../fakes/kubelet/pod-process.ts';
 import { findMissing, until } from '../../harness/node-agent-bench.ts';
 
 const MiB = 1024 * 1024;
-/** As a controller does it: the file of the volume becomes larger under the node. */
+/** Enlarges the volume's file, as the gateway does for the controller. */
 function grow(volume: VolumeSpec, sizeBytes: number): void {
   truncateSync(volume.publishContext['path'] ?? '', sizeBytes);
 }
@@ -45,7 +45,7 @@ testAsRoot('a block volume is expanded under a pod that writes, once its device 
   const expanded = kubelet.expandVolume(volume, 96 * MiB);
   await until(() => expansionsIn(kubelet.failures).length > 0);
   const [failure = ''] = expansionsIn(kubelet.failures);
-  assert.match(failure, /has 67108864 bytes and not yet the 100663296 asked for/);
+  assert.match(failure, /has 67108864 bytes and not yet the required 100663296/);
   grow(volume, 96 * MiB);
   await expanded;
   assert.equal(Number(execFileSync('blockdev', ['--getsize64', device], { encoding: 'utf8' })), 96 * MiB);
@@ -62,7 +62,7 @@ testAsRoot('an ext4 grows under its pod, or at the next stage where the agent ma
   if (mayUse(24n)) await kubelet.expandVolume(volume, 128 * MiB);
   else {
     const expanded = kubelet.expandVolume(volume, 128 * MiB);
-    await assert.rejects(expanded, /CAP_SYS_RESOURCE.*when it is next staged/);
+    await assert.rejects(expanded, /CAP_SYS_RESOURCE.*when the volume is next staged/);
     assert.equal(expansionsIn(kubelet.failures).length, 1);
     await kubelet.removePod('pod');
     await kubelet.runPod({ uid: 'pod', volumes: [volume] });
@@ -71,7 +71,9 @@ testAsRoot('an ext4 grows under its pod, or at the next stage where the agent ma
   await drain();
 });
 
-/** The expansions that the driver refused: kubelet may miss the driver for a moment while it registers it anew. */
+/**
+ * Lists the expansions that the driver refused; kubelet may miss the driver for a moment while it registers it anew.
+ */
 function expansionsIn(failures: readonly string[]): readonly string[] {
   return failures.filter(
     failure => failure.startsWith('NodeExpandVolume') && !failure.includes('not found in'),
@@ -83,7 +85,7 @@ function sizeOf(path: string): number {
   return blocks * bsize;
 }
 
-/** True when this process, and so its agent, has a capability (capabilities(7)). */
+/** Returns true if this process, and so its agent, has a capability (capabilities(7)). */
 function mayUse(bit: bigint): boolean {
   const effective = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
   return ((BigInt(`0x${effective}`) >> bit) & 1n) === 1n;

@@ -21,18 +21,18 @@ import { loopDevicesOf, mountsBelow } from '../../harness/machine.ts';
 
 const MiB = 2 ** 20;
 
-/** What a volume is, and its size in bytes: a filesystem's type, a block volume, or a directory that is bound. */
+/** The kinds of volumes with their size in bytes: a filesystem's type, a block volume, or a directory that is bound. */
 export const sizes = { ext4: 32 * MiB, xfs: 300 * MiB, btrfs: 256 * MiB, block: 32 * MiB, directory: MiB };
-export type What = keyof typeof sizes;
+export type VolumeKind = keyof typeof sizes;
 
-/** A volume on its way through the calls of a node, its paths, and what is written to it. */
+/** A volume during the calls of a node, with its paths and its data. */
 export type Life = ReturnType<typeof openLife>;
 
-/** One step of that way. */
+/** A step in a volume's life. */
 export type Call = (client: CsiClient, life: Life) => Promise<unknown>;
 
-/** A volume that is only made yet. */
-export function openLife(node: TestNode, name: string, what: What) {
+/** Makes a volume that no call has used yet. */
+export function openLife(node: TestNode, name: string, what: VolumeKind) {
   const sizeBytes = sizes[what];
   const [pod, directory] = [join(node.root, 'pods', name), join(node.dir, 'directories', name)];
   for (const path of [pod, directory]) mkdirSync(path, { recursive: true });
@@ -47,7 +47,7 @@ export function openLife(node: TestNode, name: string, what: What) {
     what,
     image: publishContext['path'] ?? '',
     content: randomBytes(64 * 1024),
-    /** What `write` writes to, behind what a pod may write to a block volume. */
+    /** The path that `write` writes to; on a block volume its offset is behind the pod's data. */
     data: what === 'block' ? target : join(target, 'data'),
     offset: what === 'block' ? 16 * MiB : 0,
     second: join(pod, 'second'),
@@ -70,7 +70,7 @@ export const publishSecond: Call = ({ node }, { request, second }) =>
 export const unpublishSecond: Call = ({ node }, { request, second }) =>
   node.NodeUnpublishVolume({ ...request, target_path: second });
 
-/** Kubelet removes the directory after the call, and could not if anything were still mounted there. */
+/** Kubelet removes the directory after the call, which would fail if anything were still mounted there. */
 export const unstage: Call = async ({ node }, { request }) => {
   await node.NodeUnstageVolume(request);
   if (existsSync(request.staging_target_path)) rmdirSync(request.staging_target_path);
@@ -100,7 +100,7 @@ export const check: Call = async (_, { data, offset, content }) => {
   assert.ok(found.equals(content), 'the volume lost what was written to it');
 };
 
-/** A pod's process that writes to the published volume. */
+/** Starts a pod's process that writes to the published volume. */
 export function startPod({ what, request: { target_path: target } }: Life): Promise<PodProcess> {
   if (what === 'block') return startWriting(target);
   writeFileSync(join(target, 'file'), '');

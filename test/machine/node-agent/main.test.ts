@@ -17,7 +17,7 @@ function read(argv: readonly string[], env: NodeJS.ProcessEnv = {}) {
 
 const needed = ['--endpoint', 'unix:///csi/csi.sock', '--node-id', 'n1'];
 
-test('an endpoint and a node id are all that the agent needs', () => {
+test('the agent needs only an endpoint and a node id', () => {
   const { values } = read(['--node-id', 'n1'], { CSI_ENDPOINT: 'unix:///csi/csi.sock' });
   assert.deepEqual(values, read(needed).values);
   assert.deepEqual(values, {
@@ -25,14 +25,14 @@ test('an endpoint and a node id are all that the agent needs', () => {
     'node-id': 'n1',
     'state-dir': '/var/lib/fairlead',
     'kubelet-dir': '/var/lib/kubelet',
-    protocols: ['loop', 'bind', 'nfs', 'nbd', 'iscsi', 'nvme-tcp', 'rbd', 'cephfs', 'device'],
+    protocols: ['loop', 'bind', 'nfs', 'iscsi', 'nvme-tcp', 'rbd', 'cephfs', 'device'],
     'driver-name': 'csi.fairlead.dev',
-    'plugin-capabilities': ['group-snapshots', 'changed-blocks'],
+    'plugin-capabilities': ['changed-blocks'],
     'default-fs': 'ext4',
     'max-volumes': 0,
     'command-timeout': 60_000,
     'shutdown-grace': 25_000,
-    'lazy-unmount': 'false',
+    'lazy-unmount': false,
     'log-level': 'info',
   });
 });
@@ -44,12 +44,14 @@ const bad = [
   ['--max-volumes', '-1', '"-1" is not a whole number from 0 to 1000000'],
   ['--topology', 'zone', '"zone" is not key=value'],
   ['--kubelet-dir', 'x', '"x" is not an absolute path'],
-  [
-    '--protocols',
-    'nfs,tape',
-    '"tape" is not one of loop, bind, nfs, nbd, iscsi, nvme-tcp, rbd, cephfs, device',
-  ],
+  ['--protocols', 'nfs,tape', '"tape" is not one of loop, bind, nfs, iscsi, nvme-tcp, rbd, cephfs, device'],
   ['--local-roots', '/srv,x', '"x" is not an absolute path'],
+  ['--local-roots', 'fast=/srv,fast=x', '"x" is not an absolute path'],
+  [
+    '--local-roots',
+    '-fast=/srv',
+    '"-fast" is not a name of at most 32 lower-case letters, digits and inner dashes',
+  ],
 ] as const;
 
 for (const [flag, value, fault] of bad)
@@ -58,7 +60,7 @@ for (const [flag, value, fault] of bad)
     assert.deepEqual(read([...others, flag, value]).faults, [`${flag}: ${fault}`]);
   });
 
-test('node id, limit and topology come from files, the agent serves both services, and removes its socket at its end', async t => {
+test('node id, limit and topology come from files, the agent serves both services, and it removes its socket at its end', async t => {
   const { directory } = openRealBench(t);
   const files = { 'node-id': 'n7\n', 'max-volumes': '25\n', topology: 'zone=a\nrack=\n' };
   for (const [name, text] of Object.entries(files)) writeFileSync(`${directory}/${name}`, text);
@@ -91,18 +93,18 @@ test('node id, limit and topology come from files, the agent serves both service
   assert.equal(segments['csi.fairlead.dev/protocol-loop'], 'true');
 });
 
-test("kubelet's directory may be a file never, and missing with a warning", async t => {
+test("kubelet's directory must not be a file, and a missing one is a warning", async t => {
   const node = openNode(t);
   writeFileSync(`${node.dir}/file`, '');
   const refused = node.startAgent({ 'kubelet-dir': `${node.dir}/file` });
   await assert.rejects(refused.ready);
-  assert.equal(refused.stderr(), `fairlead node: kubelet-dir "${node.dir}/file" is no directory\n`);
+  assert.equal(refused.stderr(), `fairlead node: kubelet-dir "${node.dir}/file" is not a directory\n`);
   const early = node.startAgent({ 'kubelet-dir': `${node.dir}/later` });
   await early.ready;
-  await early.said(/"path":"[^"]*\/later","msg":"kubelet's directory is not there;/);
+  await early.untilLogged(/"path":"[^"]*\/later","msg":"kubelet's directory does not exist yet;/);
 });
 
-test('a record of what no volume can be keeps no agent from its start, and is told', async t => {
+test("a record with impossible values does not prevent the agent's start, and is reported", async t => {
   const node = openNode(t);
   const earlier = node.startAgent();
   await earlier.ready;
@@ -113,6 +115,13 @@ test('a record of what no volume can be keeps no agent from its start, and is to
     { ...common, volumeId: 'c.v', capability: block, stagingPath: `${node.root}/v` },
     { ...common, volumeId: 'c.w', capability, stagingPath: '/elsewhere/w' },
     { ...common, volumeId: 'c.x', capability, stagingPath: '/elsewhere/x', isDown: true },
+    {
+      ...common,
+      volumeId: 'c.y',
+      attachment: { ...toExport('/v'), protocol: 'nbd' },
+      capability,
+      stagingPath: `${node.root}/y`,
+    },
   ];
   for (const record of records)
     writeFileSync(
@@ -125,12 +134,16 @@ test('a record of what no volume can be keeps no agent from its start, and is to
     /is a share, which has no block device.*the record of a volume is damaged/,
     /"\/elsewhere\/w\\" does not lie below.*the record of a volume is damaged/,
   ])
-    await agent.said(fault);
+    await agent.untilLogged(fault);
   const client = connectCsi(`unix://${node.socket}`);
   t.after(() => client.close());
   const unstage = (volume_id: string) =>
     client.node.NodeUnstageVolume({ volume_id, staging_target_path: `${node.root}/${volume_id}` });
   await assert.rejects(unstage('c.v'), { code: 'FAILED_PRECONDITION', message: /is damaged/ });
   await assert.rejects(unstage('c.w'), { code: 'FAILED_PRECONDITION', message: /is damaged/ });
+  await assert.rejects(unstage('c.y'), {
+    code: 'FAILED_PRECONDITION',
+    message: /nbd is no longer offered: drain and reboot the node/,
+  });
   await unstage('c.x');
 });

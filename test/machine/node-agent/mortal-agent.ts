@@ -9,15 +9,18 @@ import type { TestNode } from '../../harness/agent.ts';
 const program = join(import.meta.dirname, 'killed-agent.ts');
 const patienceMs = 60_000;
 
-/** A node agent that is started when there is none, and that can be told when to die. */
+/** A node agent that is started on demand and can be told when to die. */
 export interface MortalAgent {
   kill(): Promise<void>;
   client(): Promise<CsiClient>;
-  /** True when the call was done, and repeated as kubelet does, before the step at which the agent was to die. */
+  /**
+   * Makes the call with retries as kubelet does, and kills the agent after `left` steps; returns true if the call ended
+   * before.
+   */
   tryKilledAt(left: number, call: (client: CsiClient) => Promise<unknown>): Promise<boolean>;
 }
 
-/** Makes one for a node, with commands of the test's own before the machine's. */
+/** Creates such an agent for a node, with the test's own commands before the machine's. */
 export function createMortalAgent(node: TestNode, commandDir = ''): MortalAgent {
   let running: { readonly child: ChildProcess; readonly client: CsiClient } | undefined;
   async function start() {
@@ -71,7 +74,7 @@ export function createMortalAgent(node: TestNode, commandDir = ''): MortalAgent 
   };
 }
 
-/** Repeats a call as kubelet does; what a killed agent had begun may still run, and is no reason to give up. */
+/** Repeats a call as kubelet does; the work of a killed agent may still run, and is no reason to give up. */
 export async function untilDone(
   agent: Pick<MortalAgent, 'client'>,
   call: (client: CsiClient) => Promise<unknown>,
@@ -87,7 +90,7 @@ export async function untilDone(
     }
 }
 
-/** What says that the work may go on, or be done by the next call. */
+/** Returns true for errors after which the work may continue or be done by the next call. */
 function isTemporary(error: unknown): boolean {
   return error instanceof Problem && ['UNAVAILABLE', 'ABORTED'].includes(error.code);
 }

@@ -17,7 +17,7 @@ import type { Kubelet } from '../../fakes/kubelet/kubelet.ts';
 import type { Pod } from '../../fakes/kubelet/paths.ts';
 import { startWriting } from '../../fakes/kubelet/pod-process.ts';
 
-/** Runs with agents on the host, and with each in a mount namespace that ends with it, as in a pod. */
+/** Runs the test with agents on the host, and with each agent in a mount namespace that ends with it, as in a pod. */
 function test(title: string, work: (t: TestContext, node: TestNode) => Promise<void>): void {
   for (const home of homes) testAsRoot(`${title} (${home})`, t => work(t, openNode(t, home)));
 }
@@ -38,7 +38,7 @@ test('two pods on one volume see the same files, and the volume stays until both
   assertNothingLeft(node);
 });
 
-test('a kubelet that was killed finds its volumes by their directories, and takes away those of lost pods', async (t, node) => {
+test('a killed kubelet finds its volumes by their directories, and removes those of lost pods', async (t, node) => {
   const { kubelet: before } = await openRunningNode(t, {}, { node });
   const kept = { uid: 'kept', volumes: [node.makeVolume('a'), node.makeVolume('b', { mode: 'Block' })] };
   const lost = { uid: 'lost', volumes: [node.makeVolume('c'), node.makeVolume('d', { mode: 'Block' })] };
@@ -58,7 +58,7 @@ test('a kubelet that was killed finds its volumes by their directories, and take
   assertNothingLeft(node);
 });
 
-test('an agent that is asked to end serves on until the last volume is taken away, and then ends', async (t, node) => {
+test('an agent that is asked to end serves until the last volume is gone, and then ends', async (t, node) => {
   const { agent, kubelet } = await openRunningNode(t, { 'shutdown-grace': '60s' }, { node });
   const volumes = [node.makeVolume('file'), node.makeVolume('raw', { mode: 'Block' })];
   await Promise.all(volumes.map(volume => kubelet.runPod({ uid: volume.name, volumes: [volume] })));
@@ -74,7 +74,7 @@ test('an agent that is asked to end serves on until the last volume is taken awa
   assertNothingLeft(node);
 });
 
-test('an agent ends with its grace though a volume is still in use, and a second signal does not wait', async (t, node) => {
+test('an agent ends after its grace period even if a volume is still in use, and a second signal does not wait', async (t, node) => {
   const pod = { uid: 'pod', volumes: [node.makeVolume('kept')] };
   for (const [grace, signals] of [
     ['300ms', 1],
@@ -83,8 +83,8 @@ test('an agent ends with its grace though a volume is still in use, and a second
     const { agent, kubelet } = await openRunningNode(t, { 'shutdown-grace': grace }, { node });
     await kubelet.runPod(pod);
     const ended = agent.end('SIGTERM');
-    // Signals of a kind that come at once may be one.
-    if (signals > 1) await agent.said(/asked to end/);
+    // Signals of a kind that arrive at once may be merged.
+    if (signals > 1) await agent.untilLogged(/received SIGTERM; continuing/);
     if (signals > 1) await agent.end('SIGTERM');
     await ended;
     assert.equal(mountsBelow(node.root).length, 2);
@@ -95,7 +95,7 @@ test('an agent ends with its grace though a volume is still in use, and a second
   assertNothingLeft(node);
 });
 
-test('an agent that is only replaced ends at once with volumes in use, and one on a node that is drained does not', async (t, node) => {
+test('an agent that is only replaced ends at once with volumes in use, and one on a drained node does not', async (t, node) => {
   const file = join(node.root, 'drained-nodes');
   const settings = { 'shutdown-grace': '600s', 'drained-nodes-file': file };
   writeFileSync(file, 'n\nother\n');
@@ -107,13 +107,13 @@ test('an agent that is only replaced ends at once with volumes in use, and one o
   const { nodeId } = await second.agent.ready;
   writeFileSync(file, `${nodeId}\nother\n`);
   const ended = second.agent.end('SIGTERM');
-  await second.agent.said(/asked to end/);
+  await second.agent.untilLogged(/received SIGTERM; continuing/);
   await second.kubelet.reconstruct([]);
   await ended;
   assertNothingLeft(node);
 });
 
-/** How often the agent ends. */
+/** The number of the agent's ends. */
 const ends = isFull ? 100 : 20;
 
 test('an agent that finds volumes from before it had a key keeps its id, and gets a key once they are gone', async (t, node) => {
@@ -130,7 +130,7 @@ test('an agent that finds volumes from before it had a key keeps its id, and get
   };
   const same = await startAgain();
   assert.equal(same.id, nodeId);
-  // As an agent of a release without keys leaves it.
+  // The state that an agent of a release without keys leaves.
   rmSync(keyFile);
   const older = await startAgain(same.next);
   assert.equal(older.id, 'n1');
@@ -141,7 +141,7 @@ test('an agent that finds volumes from before it had a key keeps its id, and get
   assertNothingLeft(node);
 });
 
-test('killed or upgraded again and again, the agent is registered every time, disturbs no pod, and leaves nothing', async (t, node) => {
+test('an agent that is killed or upgraded repeatedly is registered every time, disturbs no pod, and leaves nothing', async (t, node) => {
   const running = await openRunningNode(t, {}, { node });
   const { kubelet, drain } = running;
   const kept = { uid: 'kept', volumes: [node.makeVolume('file'), node.makeVolume('raw', { mode: 'Block' })] };
@@ -155,7 +155,7 @@ test('killed or upgraded again and again, the agent is registered every time, di
     await agent.end(round % 4 === 3 ? 'SIGTERM' : 'SIGKILL');
     agent = node.startAgent();
     await kubelet.plugins.registered(driverName, before);
-    // The next end comes at another moment of mounting or of taking away.
+    // The next end comes at another moment of mounting or unmounting.
     if (round % 5 === 0) {
       await underWay;
       underWay = round % 10 === 0 ? kubelet.runPod({ uid: 'moved', volumes }) : kubelet.removePod('moved');
@@ -173,12 +173,12 @@ test('killed or upgraded again and again, the agent is registered every time, di
   assert.deepEqual(readdirSync(kubelet.paths.registry), []);
 });
 
-/** The calls of a kubelet, `NodeStageVolume pv` as `Stage pv`. */
+/** Lists the calls of a kubelet, with `NodeStageVolume pv` as `Stage pv`. */
 function callsOf({ calls }: Kubelet): readonly string[] {
   return calls.map(call => call.replace(/^Node(\w+)Volume/, '$1'));
 }
 
-/** A file of its own on each filesystem of a pod, and its devices. */
+/** Lists a file on each filesystem of a pod, and its devices. */
 function pathsOf({ paths }: Kubelet, { uid, volumes }: Pod): readonly string[] {
   return volumes.map(volume => {
     if (volume.mode === 'Block') return paths.deviceLink(volume, uid);

@@ -10,7 +10,10 @@ import { readSettings } from '../../../src/lib/settings.ts';
 import { mountFuse, type HangingFuse } from '../../harness/node-agent-fuse.ts';
 import { requestFor, type Bench } from '../../harness/node-agent-bench.ts';
 
-/** An agent that serves a bench in this process until the test ends, its commands bounded by two seconds; its client. */
+/**
+ * Serves an agent on a bench in this process until the test ends, with a limit of two seconds for its commands; returns
+ * its client.
+ */
 export async function serveBench(
   t: Pick<TestContext, 'after'>,
   { directory }: Bench,
@@ -26,7 +29,7 @@ export async function serveBench(
     ...settings,
   };
   const { values } = readSettings(nodeSettings, {
-    argv: Object.entries(argv).flatMap(([name, value]) => [`--${name}`, value]),
+    argv: Object.entries(argv).map(([name, value]) => `--${name}=${value}`),
     env: {},
   });
   assert.ok(values);
@@ -39,10 +42,10 @@ export async function serveBench(
   return client;
 }
 
-/** The fields of every request that is made of a volume. */
+/** The fields of every request about a volume. */
 export type ServedVolume = ReturnType<typeof volumeOf>;
 
-/** A volume with a copy of the image, in the fields of every request that is made of it. */
+/** Makes a volume with a copy of the image; returns the fields of every request about it. */
 export function volumeOf(bench: Bench, image: string, name: string) {
   const path = `${image}-${name}`;
   execFileSync('cp', ['--sparse=always', image, path]);
@@ -72,7 +75,7 @@ export async function takeDown({ node }: CsiClient, volume: ServedVolume): Promi
   await node.NodeUnstageVolume(volume);
 }
 
-/** Covers the targets with filesystems that name the volumes' devices as their source, and so pass for the volumes. */
+/** Covers the targets with filesystems whose source is the volumes' devices, so that they pass for the volumes. */
 export function coverTargets(
   t: Pick<TestContext, 'after'>,
   volumes: readonly ServedVolume[],

@@ -1,4 +1,5 @@
-// What `test/storage/ceph-nodes.test.ts` runs where Ceph is: a gateway with pools in it, for nodes on machines of their own.
+// Runs beside Ceph for `test/storage/ceph-nodes.test.ts`: a gateway with pools in the cluster, for nodes on separate
+// machines.
 
 import { createHash } from 'node:crypto';
 import { openGateway } from '../../vm/fleet/gateway.ts';
@@ -15,14 +16,14 @@ const pools = {
 
 await serveOrders(3, {
   ...(await openGateway(root, pools)),
-  /** Of all that the volume holds. */
+  /** Returns the hash of the volume's data. */
   hash: async (name: string) =>
     createHash('sha256')
       .update(contentOf(imageOf(`c.${name}`)))
       .digest('hex'),
-  /** What there is for attachments: users, and who has an image open. */
+  /** Lists the resources of attachments: users, and clients that have an image open. */
   left: async () => [...users(), ...images().flatMap(watchers)],
-  /** The keys that attachments have now. */
+  /** Lists the keys of current attachments. */
   secrets: async () => users().map(user => run(`ceph auth get-key ${user}`)),
   requireNothingLeft: async () => {
     requireNothingLeft();

@@ -1,4 +1,4 @@
-// What `test/storage/ceph-backend.test.ts` runs where Ceph is: the backend that drives it by Ceph's own commands.
+// Runs beside Ceph for `test/storage/ceph-backend.test.ts`: tests the backend that drives Ceph with its commands.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -27,14 +27,14 @@ import { opened, openCeph } from './pool.ts';
 
 const mebibyte = 2 ** 20;
 
-/** Of one client, of all that a machine has, of a server. */
+/** The addresses of one client, of all clients of a machine, and of a server. */
 const addresses = { '192.0.2.9:0/9': true, '192.0.2.9:0/0': false, '192.0.2.9:6800/9': false };
 
 after(requireNothingLeft);
 
 testBackend(async t => ({ backend: await openCeph(t), content, coexist: true }));
 
-test('images are thin, and have what nodes know and who writes is known by', async t => {
+test('images are thin, and have the features that nodes support and that identify writers', async t => {
   const backend = await openCeph(t);
   const volume = await makeVolume(backend, { requiredBytes: 2 ** 40 });
   const { features, size } = ask<{ features: readonly string[]; size: number }>(
@@ -43,7 +43,7 @@ test('images are thin, and have what nodes know and who writes is known by', asy
   assert.deepEqual([features, size], [['layering', 'exclusive-lock', 'object-map', 'fast-diff'], 2 ** 40]);
 });
 
-test('what the pool has is counted while nothing else is said', async t => {
+test("the pool's capacity is counted by default", async t => {
   const backend = await openCeph(t);
   const { stored, max_avail: free } =
     ask<{ pools: readonly { name: string; stats: Record<string, number> }[] }>('ceph df').pools.find(
@@ -53,7 +53,7 @@ test('what the pool has is counted while nothing else is said', async t => {
   assert.equal((await backend.capacity?.())?.totalBytes, 100 * 2 ** 30);
 });
 
-test('a pool bears the mark of its owner', async t => {
+test('a pool has the mark of its owner', async t => {
   const { owner } = await openCeph(t);
   assert.equal(await owner?.read(), undefined);
   await owner?.write('store-1 fast\n');
@@ -61,7 +61,7 @@ test('a pool bears the mark of its owner', async t => {
   run('ceph config-key rm fairlead/rbd/owner');
 });
 
-test('the user of an attachment reaches its own image alone, and is gone with its key when it is detached', async t => {
+test('the user of an attachment reaches only its own image, and detach removes the user with its key', async t => {
   const backend = await openCeph(t);
   const [volume, other] = [await makeVolume(backend), await makeVolume(backend, { id: 'a.other' })];
   const { rights, reach } = await attach(t, volume, 'n1');
@@ -81,7 +81,7 @@ test('the user of an attachment reaches its own image alone, and is gone with it
   await backend.detach(volume, 'n1');
 });
 
-test('what is deleted goes from the pool with the last that stands on it, and clones keep their bytes', async t => {
+test('deleted data leaves the pool with its last dependent, and clones keep their data', async t => {
   const backend = await openCeph(t);
   const volume = await makeVolume(backend, { requiredBytes: 8 * mebibyte });
   content.write(volume.id, 5 * mebibyte, Buffer.from('old'));
@@ -99,7 +99,7 @@ test('what is deleted goes from the pool with the last that stands on it, and cl
   assert.equal(images().length, 1);
 });
 
-test('an image whose removal ended after its header goes with the next try', async t => {
+test('an image whose removal ended after its header is removed by the next attempt', async t => {
   const backend = await openCeph(t);
   const volume = await makeVolume(backend);
   const snapshot = await takeSnapshot(backend, newSnapshot('a.snapshot', volume));
@@ -125,11 +125,11 @@ test('a volume that was attached and written leaves no user, watcher, lock, note
   requireNothingLeft();
 });
 
-test('what a client that died held, the next of its node has by the rights of the attachment', async t => {
+test("the rights of an attachment let its node's next client take over the lock of a dead one", async t => {
   const backend = await openCeph(t);
   const volume = await makeVolume(backend);
   const { rights, reach } = await attach(t, volume, 'n1');
-  // This client wants more of the pool than a kernel does; of the monitors it may ask the same.
+  // This client needs more rights on the pool than a kernel does, but the same on the monitors.
   const entity = `client.${reach.user}`;
   const [{ caps } = assert.fail()] = ask<readonly { caps: { mon: string } }[]>(`ceph auth get ${entity}`);
   const more = ['auth', 'caps', entity, 'mon', caps.mon, 'osd', 'allow rwx pool=rbd'];
@@ -147,12 +147,12 @@ test('what a client that died held, the next of its node has by the rights of th
 });
 
 type Rights = { mayRead(object: string): boolean; mayShutOut(address: string): boolean; mayWrite(): boolean };
-type Attached = {
+type TestAttachment = {
   readonly reach: AttachmentOf<'rbd'> & { readonly secrets: Readonly<Record<string, string>> };
   readonly rights: Rights;
 };
 
-async function attach(t: TestContext, volume: KnownVolume, nodeId: string): Promise<Attached> {
+async function attach(t: TestContext, volume: KnownVolume, nodeId: string): Promise<TestAttachment> {
   const backend = await opened;
   const capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } as const;
   const access: NodeAccess = {
@@ -161,7 +161,7 @@ async function attach(t: TestContext, volume: KnownVolume, nodeId: string): Prom
     capability,
     readonly: false,
   };
-  const reach = (await backend.attach(volume, access)) as Attached['reach'];
+  const reach = (await backend.attach(volume, access)) as TestAttachment['reach'];
   const directory = mkdtempSync(join(tmpdir(), 'user-'));
   t.after(() => rmSync(directory, { recursive: true }));
   const keyring = join(directory, 'keyring');

@@ -1,4 +1,4 @@
-// What `test/storage/ceph-backend.test.ts` runs where Ceph is: what is said of a pool that is looked at, and not opened.
+// Runs beside Ceph for `test/storage/ceph-backend.test.ts`: tests the report on a pool that is checked, and not opened.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -14,7 +14,7 @@ import { run, settings } from './cluster.ts';
 
 const files = { pool: undefined, filesystem: 'files' };
 
-test('a check tells what keeps the gateway from the pool, and finds no fault in what is well', async t => {
+test('a check reports the obstacles between the gateway and the pool, and no fault in a working pool', async t => {
   const directory = newDirectory(t);
   const [keyring, conf] = [join(directory, 'keyring'), join(directory, 'conf')];
   run(`ceph-authtool ${keyring} --create-keyring --gen-key --name client.admin`);
@@ -28,15 +28,15 @@ test('a check tells what keeps the gateway from the pool, and finds no fault in 
     return found?.join() ?? assert.fail();
   };
   assert.equal(await check({}), '');
-  assert.match(await check({ keyring }), /does not take the key/);
-  assert.match(await check({ user: 'nobody' }), /holds no key/);
+  assert.match(await check({ keyring }), /rejects the key of user/);
+  assert.match(await check({ user: 'nobody' }), /has no key of user/);
   assert.match(await check({ conf }), /names no monitors/);
   assert.equal(await check({ pool: 'missing' }), 'the cluster has no pool "missing"');
   assert.equal(await check(files), '');
   assert.equal(await check({ ...files, filesystem: 'missing' }), 'the cluster has no filesystem "missing"');
 });
 
-test('`fairlead gateway --check` tells of each pool whether the cluster has it, and ends with 1 where one is missing', async t => {
+test('`fairlead gateway --check` reports for each pool whether the cluster has it, and exits with 1 if one is missing', async t => {
   const check = await createCheck(t);
   const here = { images: {}, shares: files };
   assert.deepEqual(check(here), { status: 0, pools: ['pool images: ok', 'pool shares: ok'] });
@@ -46,7 +46,10 @@ test('`fairlead gateway --check` tells of each pool whether the cluster has it, 
   });
 });
 
-/** Runs the command on a configuration with pools that differ so from the cluster's: its exit status, and what it says of them. */
+/**
+ * Runs the command on a configuration whose pools differ from the cluster's in the given settings; returns its exit
+ * status and its report.
+ */
 async function createCheck(t: TestContext) {
   const directory = newDirectory(t);
   const [config, keys] = [join(directory, 'gateway.yaml'), 'a.jwks.json'];
@@ -65,7 +68,7 @@ async function createCheck(t: TestContext) {
   };
 }
 
-/** One that goes with the test. */
+/** Makes a directory that is removed with the test. */
 function newDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'check-'));
   t.after(() => rmSync(directory, { recursive: true }));

@@ -1,4 +1,4 @@
-// What `test/storage/ceph-crashes.test.ts` runs where Ceph is: the gateway is killed at each step that changes something.
+// Runs beside Ceph for `test/storage/ceph-crashes.test.ts`: kills the gateway at each step that changes something.
 
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -66,10 +66,10 @@ function copyOf(kind: VolumeSource['kind']): Work {
 let client: ChildProcess | undefined;
 after(() => client?.kill('SIGKILL'));
 
-/** Has a client watch a volume's image, as a node does. */
+/** Makes a client watch a volume's image, as a node does. */
 async function openImage({ id }: KnownVolume): Promise<void> {
   client?.kill('SIGKILL');
-  // It ends with its standard input.
+  // The client ends with its standard input.
   client = spawn('rbd', ['watch', imageOf(id)], { stdio: ['pipe', 'ignore', 'ignore'] });
   const isOpen = (): true | undefined => watchersOf(id).length > 0 || undefined;
   assert.ok(await poll(isOpen, { everyMs: 100, timeoutMs: 120_000 }));

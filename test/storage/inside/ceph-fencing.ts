@@ -1,4 +1,4 @@
-// What `test/storage/ceph-backend.test.ts` runs where Ceph is: clients that have an image open are shut out.
+// Runs beside Ceph for `test/storage/ceph-backend.test.ts`: shuts out clients that have an image open.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
@@ -21,9 +21,9 @@ after(() => {
 });
 
 for (const isPaused of [false, true])
-  test(`a client that writes${isPaused ? ', and stood still until the cluster forgot it,' : ''} is shut out before detach returns`, async t => {
+  test(`a client that writes${isPaused ? ', and was paused until the cluster forgot it,' : ''} is shut out before detach returns`, async t => {
     const backend = await openCeph(t);
-    // More than it writes in that time: it writes the same to all of it.
+    // More than the client writes in that time, so that it does not wrap around.
     const volume = await makeVolume(backend, { requiredBytes: 64 * mebibyte });
     await attach(volume);
     const writer = write(t, volume);
@@ -38,7 +38,7 @@ for (const isPaused of [false, true])
     await backend.detach(volume, 'n1');
   });
 
-test('a client that gave its lock to the deletion of a snapshot, and then stood still, is shut out before detach returns', async t => {
+test('a client that gave its lock to the deletion of a snapshot and then was paused is shut out before detach returns', async t => {
   const backend = await openCeph(t);
   const volume = await makeVolume(backend, { requiredBytes: mebibyte });
   const snapshot = await takeSnapshot(backend, newSnapshot('a.snapshot', volume));
@@ -57,7 +57,7 @@ test('a client that gave its lock to the deletion of a snapshot, and then stood 
   });
 });
 
-test('a volume that is open is not deleted, with snapshots neither', async t => {
+test('an open volume is not deleted, with or without snapshots', async t => {
   const backend = await openCeph(t);
   const volume = await makeVolume(backend, { requiredBytes: 8 * mebibyte });
   await attach(volume);
@@ -70,7 +70,7 @@ test('a volume that is open is not deleted, with snapshots neither', async t => 
   await backend.detach(volume, 'n1');
 });
 
-test('members of a group that are written are taken at one point in time, or not at all', async t => {
+test('a group of volumes during writes is taken at one point in time, or not at all', async t => {
   const backend = await openCeph(t);
   const volumes = [
     await makeVolume(backend, { id: 'a.one', requiredBytes: 8 * mebibyte }),
@@ -91,13 +91,13 @@ test('members of a group that are written are taken at one point in time, or not
   assert.deepEqual(await Array.fromAsync(backend.snapshots?.list?.() ?? []), []);
 });
 
-/** Writes without pause until it ends with the test. */
+/** Starts a client that writes without pause until the test ends. */
 function write(t: TestContext, { id }: KnownVolume): ChildProcess {
   const what = ['--io-type', 'write', '--io-total', '1T', '--io-threads', '1'];
   return start(t, 'rbd', ['bench', ...what, imageOf(id)]);
 }
 
-/** Starts a client that ends with the test, also where that fails. */
+/** Starts a client that ends with the test, even if the test fails. */
 function start(t: TestContext, program: string, args: readonly string[]): ChildProcess {
   const client = spawn(program, args, { stdio: ['pipe', 'ignore', 'ignore'] });
   clients.add(client);
@@ -105,7 +105,7 @@ function start(t: TestContext, program: string, args: readonly string[]): ChildP
   return client;
 }
 
-/** As a kernel does at once when it is asked to; these clients do the work for who asks. */
+/** Releases the lock on request, as a kernel does at once; these clients do the work for the requester instead. */
 function giveLockUp(volume: KnownVolume): void {
   for (const { id, locker } of locksOf(volume)) {
     const lock = [imageOf(volume.id), id, locker];
@@ -114,13 +114,13 @@ function giveLockUp(volume: KnownVolume): void {
   }
 }
 
-/** Has it stand still until the cluster has forgotten it. */
+/** Pauses a client until the cluster has forgotten it. */
 async function pause(client: ChildProcess, { id }: KnownVolume): Promise<void> {
   client.kill('SIGSTOP');
   assert.ok(await poll(() => watchersOf(id).length === 0 || undefined, waiting));
 }
 
-/** Detaches the node, whose client then goes on: what the volume holds stays the same. */
+/** Detaches the node, lets its client continue, and fails if the volume's data changes. */
 async function requireShutOut(volume: KnownVolume, goOn: () => Promise<void>): Promise<void> {
   await (await opened).detach(volume, 'n1');
   const image = imageOf(volume.id);

@@ -1,4 +1,4 @@
-// What `test/storage/ceph-shares.test.ts` runs where Ceph is: the backend that drives it by Ceph's own commands, with shares.
+// Runs beside Ceph for `test/storage/ceph-shares.test.ts`: tests the backend that drives shares with Ceph's commands.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -38,7 +38,7 @@ after(requireNoShares);
 
 testBackend(async t => ({ backend: await openShares(t, root), content: contentIn(root), coexist: true }));
 
-test('a filesystem bears the mark of its owner', async t => {
+test('a filesystem has the mark of its owner', async t => {
   const { owner } = await shares;
   assert.equal(await owner?.read(), undefined);
   await owner?.write('store-1 files\n');
@@ -46,7 +46,7 @@ test('a filesystem bears the mark of its owner', async t => {
   assert.equal(await owner?.read(), 'store-1 files\n');
 });
 
-test('the user of an attachment reaches its own directory alone, and is gone when it is detached', async t => {
+test('the user of an attachment reaches only its own directory, and detach removes the user', async t => {
   const backend = await openShares(t, root);
   const [volume, other] = [await makeVolume(backend), await makeVolume(backend, { id: 'a.other' })];
   const own = await attach(t, volume);
@@ -64,7 +64,7 @@ test('the user of an attachment reaches its own directory alone, and is gone whe
   assert.ok(!mayList(own, 'fsvolumens_a.volume.own'));
 });
 
-test('a share takes what its quota allows, more when it has grown, and every node sees it', async t => {
+test('a share takes as much as its quota allows, more after an expansion, and every node sees its size', async t => {
   const backend = await openShares(t, root);
   const volume = await makeVolume(backend, { requiredBytes: 4 * mebibyte });
   const [one, two] = [await attach(t, volume), await attach(t, volume, 'n2')];
@@ -79,7 +79,7 @@ test('a share takes what its quota allows, more when it has grown, and every nod
 });
 
 for (const isPaused of [false, true])
-  test(`a client that writes${isPaused ? ', and stands still meanwhile,' : ''} is shut out before detach returns`, async t => {
+  test(`a client that writes${isPaused ? ', and is paused meanwhile,' : ''} is shut out before detach returns`, async t => {
     const backend = await openShares(t, root);
     const volume = await makeVolume(backend, { requiredBytes: 1_024 * mebibyte });
     const client = await mount(t, await attach(t, volume));
@@ -101,14 +101,14 @@ for (const isPaused of [false, true])
     await backend.detach(volume, 'n1');
   });
 
-test('a client is known by the name that it proved, whatever it says of itself', async t => {
+test('a client is identified by the name that it proved, not by the one that it claims', async t => {
   const backend = await openShares(t, root);
   const [volume, other] = [await makeVolume(backend), await makeVolume(backend, { id: 'a.other' })];
   const [own, { user: claims }] = [await attach(t, volume), await attach(t, other, 'n2')];
   const client = await mount(t, { ...own, claims });
   assert.ok(client);
-  type Said = { readonly client_metadata: { readonly entity_id?: string } };
-  const said = ask<readonly Said[]>('ceph tell mds.files:0 session ls');
+  type Session = { readonly client_metadata: { readonly entity_id?: string } };
+  const said = ask<readonly Session[]>('ceph tell mds.files:0 session ls');
   assert.ok(said.some(({ client_metadata: { entity_id: id } }) => id === claims));
   await backend.detach(other, 'n2');
   const args = ['if=/dev/zero', `of=${join(client.directory, 'data')}`, 'bs=4k', 'count=1', 'oflag=sync'];
@@ -118,7 +118,7 @@ test('a client is known by the name that it proved, whatever it says of itself',
   assert.notEqual(write(), 0);
 });
 
-test('a copy stays in the cluster of what it was made from', async t => {
+test('a copy stays in the cluster of its source', async t => {
   const backend = await openShares(t, root);
   const volume = await makeVolume(backend);
   const snapshot = await takeSnapshot(backend, newSnapshot('a.snapshot', volume));
@@ -152,7 +152,7 @@ async function attach(t: TestContext, volume: KnownVolume, nodeId = 'n1'): Promi
   return { user, path, keyring: writeKeyring(t, user, secrets['cephfs-key'] ?? '') };
 }
 
-/** Writes until the filesystem takes no more, or 32 mebibytes are written; how many those are. */
+/** Writes until the filesystem is full or 32 mebibytes are written; returns the number of mebibytes. */
 async function fill(directory: string): Promise<number> {
   const file = join(directory, 'data');
   spawnSync('dd', ['if=/dev/zero', `of=${file}`, 'bs=1M', 'count=32', 'oflag=sync'], { stdio: 'ignore' });

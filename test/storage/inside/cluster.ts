@@ -8,7 +8,7 @@ import type { Content } from '../../suites/backend-fixtures.ts';
 
 const conf = process.env['CEPH_CONF'] ?? assert.fail('there is no CEPH_CONF');
 
-/** How the gateway of the tests reaches its pool. */
+/** The settings of the test gateway's pool. */
 export const settings = {
   conf,
   user: 'admin',
@@ -17,7 +17,7 @@ export const settings = {
   capacity: '100Gi',
 } as const;
 
-/** Runs one of Ceph's commands, with the words of a line; what it printed. */
+/** Runs one of Ceph's commands, given as a line, and returns its output. */
 export function run(line: string): string {
   const [program = '', ...args] = line.split(' ');
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
@@ -25,12 +25,12 @@ export function run(line: string): string {
   return stdout;
 }
 
-/** What it printed as JSON. */
+/** Runs one of Ceph's commands and parses its output as JSON. */
 export function ask<T>(line: string): T {
   return JSON.parse(run(`${line} --format json`)) as T;
 }
 
-/** The images of all clusters, as Ceph's commands name them, but for what holds notes. */
+/** Lists the images of all clusters in the notation of Ceph's commands, except those that hold notes. */
 export function images(): readonly string[] {
   return namespaces().flatMap(imagesIn);
 }
@@ -44,7 +44,7 @@ function namespaces(): readonly string[] {
   return ask<readonly { readonly name: string }[]>('rbd namespace ls rbd').map(({ name }) => name);
 }
 
-/** The one image of a volume. */
+/** Finds the only image of a volume. */
 export function imageOf(volumeId: string): string {
   const start = `rbd/fairlead.${volumeId.replace('.', '/')}.`;
   const all = imagesIn(`fairlead.${clusterOf(volumeId)}`);
@@ -53,24 +53,24 @@ export function imageOf(volumeId: string): string {
   return image;
 }
 
-/** The users of CephX that attachments have. */
+/** Lists the CephX users of attachments. */
 export function users(): readonly string[] {
   const { auth_dump: all } = ask<{ auth_dump: readonly { entity: string }[] }>('ceph auth ls');
   return all.map(({ entity }) => entity).filter(entity => entity.startsWith('client.fairlead.'));
 }
 
-/** Who has a volume open. */
+/** Lists the clients that have a volume open. */
 export function watchersOf(volumeId: string): readonly string[] {
   return watchers(imageOf(volumeId));
 }
 
-/** Who has an image open. */
+/** Lists the clients that have an image open. */
 export function watchers(image: string): readonly string[] {
   const { watchers: found = [] } = ask<{ watchers?: readonly { address: string }[] }>(`rbd status ${image}`);
   return found.map(({ address }) => address);
 }
 
-/** Reads and writes what volumes hold. */
+/** Reads and writes the data of volumes. */
 export const content: Content = {
   write(volumeId, offset, bytes) {
     const directory = mkdtempSync(join(tmpdir(), 'content-'));
@@ -87,7 +87,7 @@ export const content: Content = {
   read: (volumeId, offset, length) => contentOf(imageOf(volumeId)).subarray(offset, offset + length),
 };
 
-/** All that an image or a snapshot holds. */
+/** Reads all data of an image or a snapshot. */
 export function contentOf(spec: string): Buffer {
   const { status, stdout, stderr } = spawnSync('rbd', ['export', '--no-progress', spec, '-'], {
     maxBuffer: 2 ** 30,
@@ -96,12 +96,12 @@ export function contentOf(spec: string): Buffer {
   return stdout;
 }
 
-/** Neither images, nor notes about any, nor users. */
+/** Fails if images, notes about images, or users are left. */
 export function requireNothingLeft(): void {
   assert.deepEqual([rest(), users()], [[], []]);
 }
 
-/** The images, and the notes about any. */
+/** Lists the images, and the notes about images. */
 export function rest(): readonly string[] {
   return namespaces().flatMap(space => {
     const notes = run(`rbd image-meta list rbd/${space}/notes --format json`);
@@ -109,7 +109,10 @@ export function rest(): readonly string[] {
   });
 }
 
-/** What is left in the pool and the filesystem, with all that can keep it from being deleted, to explain a failure. */
+/**
+ * Describes the remains in the pool and the filesystem, and everything that can prevent their deletion, to explain a
+ * failure.
+ */
 export function describeRest(): string {
   const ofSpaces = namespaces().flatMap(space => [
     `rbd image-meta list rbd/${space}/notes`,

@@ -14,10 +14,13 @@ after(() => rmSync(directory, { recursive: true }));
 const [counter, plan] = [join(directory, 'counter'), join(directory, 'plan')];
 const realPath = process.env['PATH'] ?? '';
 
-// Ceph's commands, of which one that changes something is never begun, or dies while it works, or ends and cannot say so.
+// The moments of a command's death: it is never started, it dies while it works, or it ends without an answer.
 const moments = ['before', 'midway', 'after'] as const;
 
-/** A command of Ceph's takes half a second: a third of the steps has a turn, by the run's seed; all with CEPH_CRASHES=all. */
+/**
+ * The share of steps that are killed, chosen by the run's seed: one in three, since a command takes half a second; all
+ * with CEPH_CRASHES=all.
+ */
 const share = process.env['CEPH_CRASHES'] === 'all' ? 1 : 3;
 
 for (const program of ['rbd', 'ceph']) {
@@ -43,10 +46,10 @@ kill -KILL $$
   chmodSync(path, 0o755);
 }
 
-/** Prepares what is then done to a volume with this id. */
+/** Prepares the work on a volume with this id. */
 export type Work = (backend: Backend, id: string) => Promise<() => Promise<unknown>>;
 
-/** Deletes a volume of which there is a snapshot, and then that. */
+/** Deletes a volume that has a snapshot, and then the snapshot. */
 export const deleteWithSnapshot: Work = async (backend, id) => {
   const volume = await makeVolume(backend, { id });
   const snapshot = await takeSnapshot(backend, newSnapshot(`${id}-snapshot`, volume));
@@ -56,17 +59,17 @@ export const deleteWithSnapshot: Work = async (backend, id) => {
   };
 };
 
-/** A backend, what deletes all that it has, and what requires that nothing of it is left. */
-export type Crashing = {
+/** A backend, with functions that delete everything in it and that fail if anything is left. */
+export type CrashSubject = {
   readonly open: () => Promise<Backend>;
   readonly clear: (backend: Backend) => Promise<void>;
   readonly requireNothingLeft: () => void;
 };
 
-/** Declares a test of each work, in which the gateway's commands are killed at steps of it, and the next try follows. */
-export function testCrashes(works: Readonly<Record<string, Work>>, crashing: Crashing): void {
+/** Declares a test of each work: the gateway's commands are killed at steps of it, and the next attempt follows. */
+export function testCrashes(works: Readonly<Record<string, Work>>, crashing: CrashSubject): void {
   for (const [name, prepare] of Object.entries(works))
-    test(`${name}, killed at any step, is done by the next try, or undone, and leaves nothing`, async t => {
+    test(`${name}, killed at any step, is finished or undone by the next attempt, and leaves nothing`, async t => {
       harm();
       process.env['PATH'] = `${directory}:${realPath}`;
       const backend = await crashing.open();
@@ -89,10 +92,10 @@ export function testCrashes(works: Readonly<Record<string, Work>>, crashing: Cra
     });
 }
 
-type Tried = { readonly name: string; readonly prepare: Work };
+type NamedWork = { readonly name: string; readonly prepare: Work };
 
-/** How many of Ceph's commands change something when nothing is killed. */
-async function countSteps(backend: Backend, { name, prepare }: Tried): Promise<number> {
+/** Counts the commands of an uninterrupted run that change something. */
+async function countSteps(backend: Backend, { name, prepare }: NamedWork): Promise<number> {
   const id = 'a.v-0-never';
   const work = await prepare(backend, id);
   harm();
@@ -102,7 +105,7 @@ async function countSteps(backend: Backend, { name, prepare }: Tried): Promise<n
   return steps;
 }
 
-type Crash = Tried & { readonly step: number; readonly moment: (typeof moments)[number] };
+type Crash = NamedWork & { readonly step: number; readonly moment: (typeof moments)[number] };
 
 async function crash(backend: Backend, { name, prepare, step, moment }: Crash): Promise<void> {
   const id = `a.v-${step}-${moment}`;
@@ -124,7 +127,10 @@ async function remove(backend: Backend, { name, id }: { name: string; id: string
   await backend.delete(volume);
 }
 
-/** Tries until it is done: the cluster takes a while to know of a command that was killed. The failure tells what is left. */
+/**
+ * Repeats the work until it succeeds, because the cluster notices a killed command with a delay. The failure describes
+ * the remains.
+ */
 async function again(fault: string, work: () => Promise<unknown>): Promise<void> {
   let last: unknown;
   const tried = (): Promise<true | undefined> =>
@@ -136,7 +142,7 @@ async function again(fault: string, work: () => Promise<unknown>): Promise<void>
     assert.fail(`${fault}: ${String(last)}\n${describeRest()}`);
 }
 
-/** At this step, or never. */
+/** Kills the command at this step, or none. */
 function harm(step = 0, moment = 'never'): void {
   writeFileSync(counter, '0\n');
   writeFileSync(plan, `${step} ${moment}\n`);

@@ -15,7 +15,7 @@ import { ask, settings, users } from './cluster.ts';
 const waiting = { everyMs: 100, timeoutMs: 60_000 };
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** What of the cluster's filesystem is mounted, by whom, and who that says to be. */
+/** The user that mounts a part of the cluster's filesystem, and its claimed name. */
 export type Login = {
   readonly user: string;
   readonly keyring: string;
@@ -23,10 +23,10 @@ export type Login = {
   readonly claims?: string;
 };
 
-/** A client of the filesystem, apart from the kernel's: the directory where it is mounted, and its process. */
+/** A client of the filesystem outside of the kernel: its mount point and its process. */
 export type Client = { readonly directory: string; readonly process: ChildProcess };
 
-/** Mounts a part of the filesystem; undefined when the cluster does not let it. It ends with the test. */
+/** Mounts a part of the filesystem until the test ends; returns undefined if the cluster refuses it. */
 export async function mount(
   t: Pick<TestContext, 'after'>,
   { user, keyring, path, claims = user }: Login,
@@ -39,7 +39,8 @@ export async function mount(
   });
   const ended = once(process, 'exit');
   t.after(async () => {
-    // It says goodbye: what a client held that died is kept from all others for a minute. One that was shut out may not end.
+    // The client ends gracefully, because the resources of a dead client are blocked for a minute. A client that was
+    // shut out may not end.
     process.kill('SIGTERM');
     if (!(await withinTime(ended, 10_000))) process.kill('SIGKILL');
     await ended;
@@ -54,7 +55,7 @@ export async function mount(
   return process.exitCode === null ? { directory, process } : undefined;
 }
 
-/** Writes a keyring for a user with this key, which goes with the test. */
+/** Writes a keyring for a user with this key; it is removed with the test. */
 export function writeKeyring(t: Pick<TestContext, 'after'>, user: string, key: string): string {
   const directory = mkdtempSync(join(tmpdir(), 'user-'));
   t.after(() => rmSync(directory, { recursive: true }));
@@ -63,10 +64,10 @@ export function writeKeyring(t: Pick<TestContext, 'after'>, user: string, key: s
   return keyring;
 }
 
-/** Whose key may do everything. */
+/** The user whose key permits everything. */
 export const everything: Login = { user: settings.user, keyring: settings.keyring, path: '/' };
 
-/** The file in which the suite has what a volume of the cluster `a` holds, where the whole filesystem is mounted. */
+/** Finds the suite's file in a volume of the cluster `a`, below a mount of the whole filesystem. */
 export function contentIn(root: string) {
   return contentOf(id => {
     const group = join(root, 'volumes/fairlead.a');
@@ -80,7 +81,7 @@ export function contentIn(root: string) {
   });
 }
 
-/** How the gateway of the tests reaches its filesystem: by a user with the rights that its chapter names. */
+/** The settings of the test gateway's filesystem, with a user that has the documented rights. */
 export const shareSettings = {
   conf: settings.conf,
   capacity: settings.capacity,
@@ -100,7 +101,7 @@ function makeGateway(): string {
   return keyring;
 }
 
-/** The backend; what a test leaves is deleted: its volumes stand where the whole filesystem is mounted. */
+/** Opens the backend, and deletes a test's volumes at its end; the whole filesystem is mounted at `root`. */
 export async function openShares(t: Pick<TestContext, 'after'>, root: string): Promise<Backend> {
   const backend = await shares;
   t.after(async () => {
@@ -122,7 +123,7 @@ function subvolumesIn(root: string): readonly Required<VolumeRef>[] {
   });
 }
 
-/** Neither subvolumes, nor notes, nor users. */
+/** Fails if subvolumes, notes or users are left. */
 export function requireNoShares(): void {
   const groups = ask<readonly { readonly name: string }[]>('ceph fs subvolumegroup ls files');
   for (const { name } of groups) assert.deepEqual(ask(`ceph fs subvolume ls files ${name}`), []);
@@ -130,7 +131,7 @@ export function requireNoShares(): void {
   assert.deepEqual([notes.filter(key => key !== 'fairlead.fs/files/owner'), users()], [[], []]);
 }
 
-/** How many bytes a file has now. */
+/** Returns the current size of a file in bytes. */
 export function sizeIn(directory: string, name: string): number {
   const path = join(directory, name);
   return existsSync(path) ? readFileSync(path).length : 0;

@@ -5,7 +5,6 @@ import { backends } from '../../../gateway/backends/index.ts';
 import { openPlugin } from '../../harness/open-plugin.ts';
 import { rest, settings } from './cluster.ts';
 
-/** Opens the backend on the pool. */
 export function openBackend(): Promise<Backend> {
   return openPlugin(backends.ceph, settings);
 }
@@ -13,14 +12,14 @@ export function openBackend(): Promise<Backend> {
 /** The backend on the pool, opened once. */
 export const opened: Promise<Backend> = openBackend();
 
-/** The backend; what a test leaves is deleted, and then nothing of it is there. */
+/** Opens the backend, and at the end of the test deletes its volumes and fails if anything is left. */
 export async function openCeph(t: Pick<TestContext, 'after'>): Promise<Backend> {
   const backend = await opened;
   t.after(() => clear(backend));
   return backend;
 }
 
-/** Deletes all volumes and snapshots; then neither images nor notes are left. */
+/** Deletes all volumes and snapshots; fails if images or notes are left. */
 export async function clear({ list, delete: remove, snapshots }: Backend): Promise<void> {
   if (rest().length === 0) return;
   for (const [all, one] of [

@@ -1,4 +1,4 @@
-// What `test/storage/ceph-sanity.test.ts` runs where Ceph is: a gateway as it is installed, for csi-sanity in a virtual machine.
+// Runs beside Ceph for `test/storage/ceph-sanity.test.ts`: an installed gateway, for csi-sanity in a virtual machine.
 
 import { join } from 'node:path';
 import { startChild } from '../../../src/dev/children.ts';

@@ -1,4 +1,4 @@
-// What `test/storage/ceph-shares.test.ts` runs where Ceph is: the gateway is killed at steps that change something of a filesystem.
+// Runs beside Ceph for `test/storage/ceph-shares.test.ts`: kills the gateway at steps that change a filesystem.
 
 import assert from 'node:assert/strict';
 import type { Backend, NodeAccess, VolumeSource } from '../../../gateway/backend.ts';

@@ -1,31 +1,34 @@
 import type { Export, ExportedAttachment } from '../../../gateway/export.ts';
 
-/** Steps that a gateway takes until it ends at one. */
+/** Creates a counter of steps that ends a gateway's work at one of them. */
 export function createCountdown(steps: number) {
   let left = steps;
   return {
-    /** Throws once there are none left. */
+    /** Throws once no step is left. */
     step(): void {
       if (left-- <= 0) throw new Error('ended');
     },
-    /** From now on there are as many as anybody takes. */
+    /** Allows any number of steps from now on. */
     lift(): void {
       left = Infinity;
     },
   };
 }
 
-/** What a gateway does to an export. */
+/** The members of an export that a gateway calls. */
 export type Live = Required<Pick<Export, 'publish' | 'withdraw' | 'restore'>>;
 
-/** What ends, how a gateway opens the export, and what it does then; `turn` chooses what the next gateway is asked for. */
+/** An export and the step that ends the gateway's work on it; `turn` chooses the next gateway's requests. */
 type Ending = ExportedAttachment & {
   readonly countdown: ReturnType<typeof createCountdown>;
   readonly open: () => Live;
   readonly turn: number;
 };
 
-/** Has a gateway that may end publish and withdraw a volume, and the next one clear what is there; true when the first was done. */
+/**
+ * Lets a gateway, which the countdown may end, publish and withdraw a volume, and the next gateway clear the remains.
+ * Returns true if the first one finished.
+ */
 export async function playEnding({ countdown, open, volume, access, turn }: Ending): Promise<boolean> {
   const attached = [{ volume, access }];
   const isDone = await publishAndWithdraw(open(), attached).then(
@@ -37,7 +40,7 @@ export async function playEnding({ countdown, open, volume, access, turn }: Endi
   return isDone;
 }
 
-/** What a gateway does that is not ended: all at once. */
+/** Publishes and withdraws a volume, as a gateway that is not interrupted does. */
 export async function publishAndWithdraw(
   live: Pick<Live, 'publish' | 'withdraw'>,
   attached: readonly ExportedAttachment[],
@@ -46,7 +49,10 @@ export async function publishAndWithdraw(
   await withdraw(live, attached);
 }
 
-/** What the gateway does that comes next: it publishes again or does not, and then withdraws all or restores nothing, by turns. */
+/**
+ * Clears the remains as the next gateway does. `turn` chooses whether it first publishes again, and whether it then
+ * withdraws everything or restores nothing.
+ */
 export async function clear(
   next: Live,
   attached: readonly ExportedAttachment[],

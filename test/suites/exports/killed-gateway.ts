@@ -1,4 +1,4 @@
-// A gateway's export as it is, but that it is killed at one of its changes of the machine: killed-gateway.ts PLAN. Publishes,
+// Runs a gateway's export and kills it at one of its changes to the machine: killed-gateway.ts PLAN. Publishes,
 // withdraws, and ends.
 
 import childProcess from 'node:child_process';
@@ -17,18 +17,21 @@ const die = process.kill.bind(process, process.pid, 'SIGKILL');
 const killer = plan.moment === 'meanwhile' ? await startKiller() : undefined;
 let left = plan.step;
 
-/** Kills this process once it is told to, as soon as nobody else has work for the processor: a change waits then, or is over. */
+/**
+ * Starts a helper that kills this process on command, as soon as the processor is idle: by then the change waits or is
+ * over.
+ */
 async function startKiller() {
   const line = 'echo ready && read -r _ && kill -KILL "$0"';
   const child = childProcess.spawn('chrt', ['--idle', '0', 'sh', '-c', line, String(process.pid)], {
-    // Who waits for all that this process writes waits for its killer, too.
+    // The killer inherits stderr, so that a reader of this process's output also waits for the killer's end.
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   await once(child.stdout, 'data');
   return child;
 }
 
-/** A change, at which this process is killed when it is the one. A program that was started goes on by itself. */
+/** Makes a change; this process is killed at the planned one. A program that the change started continues. */
 function change(name: string, make: () => unknown): unknown {
   if (left-- !== 0) return make();
   if (!killer) return die();

@@ -6,24 +6,24 @@ import type { openExport } from '../../../gateway/exports/index.ts';
 import { seed } from '../../harness/sample.ts';
 import { clear, type Live } from './ended.ts';
 
-/** When a gateway is killed that changes something: before the change is begun, or while it is made. */
+/** The moments of a gateway's death: before a change, or during it. */
 export const moments = ['before', 'meanwhile'] as const;
 
-/** What a gateway does, and at which of its changes it is killed. */
+/** A gateway's work, and the change that kills it. */
 export type Plan = {
   readonly settings: Parameters<typeof openExport>[0];
   readonly root: string;
   readonly poolKey: string;
   readonly attached: readonly ExportedAttachment[];
-  /** Counts changes alone that threads make beside each other. */
+  /** True counts only changes that threads make concurrently. */
   readonly isBeside?: boolean;
   readonly step: number;
   readonly moment: (typeof moments)[number];
 };
 
 /**
- * What gateways do that are killed, and when; at one of how many changes, by the seed; the next gateway, what is then left, what
- * removes the rest that may stay, and a directory of programs that they start.
+ * The work of gateways that are killed, with the moments and the share of changes, chosen by the seed; the next
+ * gateway; functions that list the remains and remove those that may stay; and a directory of programs that they start.
  */
 type Kills = Omit<Plan, 'step' | 'moment'> & {
   readonly when?: readonly Plan['moment'][];
@@ -38,13 +38,12 @@ const never = -1;
 const gateway = fileURLToPath(new URL('killed-gateway.ts', import.meta.url));
 
 /**
- * Has processes publish and withdraw, each killed at a change of the machine, until there are no more, and after each the next
- * gateway clear what is there; asserts that then nothing is left. How many were killed, and how many of them in the middle of
- * a change.
+ * Runs a process that publishes and withdraws for each change of the machine and kills it at that change; each time the
+ * next gateway clears the remains. Fails if anything is left. Returns the number of kills, and the number of kills in the middle of a change.
  */
 export async function playKills({ when = moments, every = 1, programs, ...kills }: Kills) {
   const { next, left, reset = () => {}, ...work } = kills;
-  // Only one that ends by itself leaves the others what was compiled.
+  // Only a process that ends by itself leaves a compile cache for the others.
   assert.equal(run({ ...work, step: never, moment: 'before' }, programs), 'done');
   reset();
   const counts = { kills: 0, underWay: 0 };
@@ -61,7 +60,10 @@ export async function playKills({ when = moments, every = 1, programs, ...kills 
     }
 }
 
-/** How a process ended: all done, or killed, which it says where the change was over. */
+/**
+ * Says how the process ended: done, killed during the change, or killed after the change was over, which the process
+ * prints.
+ */
 function run(plan: Plan, programs?: string): 'done' | 'killed' | 'over' {
   const path = [programs, process.env['PATH']].filter(part => part !== undefined).join(':');
   const { status, signal, stdout, stderr } = spawnSync(

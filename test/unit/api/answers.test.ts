@@ -19,7 +19,7 @@ import {
 } from '../../fakes/storage-api.ts';
 import { scripted, within } from './calling.ts';
 
-/** What is asked, the answer that is right (none for a deletion), and what may be wrong in it, by what is then said. */
+/** A request, its correct answer (none for a deletion), and faults of the answer by the error that they cause. */
 type Row<Id extends OperationId> = {
   readonly asked: Input<Operations[Id]>;
   readonly right?: object;
@@ -84,7 +84,7 @@ const granted = {
     'access is "read-write", not "read-only"': { access: 'read-write' },
   },
 };
-/** What of a volume that a cluster got may be wrong, where this is right. */
+/** Faults of an answer about a volume that the cluster received, given a correct answer. */
 const notOwned = (right: object) => ({
   'state is "deleting", not "ready"': { volume: { ...right, state: 'deleting' } },
   'id is "c.pvc-1"': { volume: { ...right, id: 'c.pvc-1' } },
@@ -201,7 +201,7 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   putNode: { asked: { nodeId, body: {} }, right: { id: nodeId }, wrong: others },
   getNode: { asked: { nodeId }, right: { id: nodeId }, wrong: others },
   deleteNode: { asked: { nodeId } },
-  audit: { asked: {}, right: { findings: [], total: 0 } },
+  check: { asked: {}, right: { findings: [], total: 0 } },
   repair: { asked: { body: {} }, right: { steps: [], total: 0 } },
   listDeletedVolumes: { asked: asPage, right: { volumes: [] }, wrong: endless },
   listAnyVolumes: { asked: asPage, right: { volumes: [] }, wrong: endless },
@@ -218,11 +218,12 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   listOperations: { asked: asPage, right: { operations: [] }, wrong: endless },
   listQueues: { asked: asPage, right: { queues: [] }, wrong: endless },
   restoreVolume: { asked: { volumeId } },
+  detachNode: { asked: { cluster: 'a', nodeId } },
   grantVolume: granted,
   revokeGrant: { asked: grant },
   grantAnyVolume: granted,
   revokeAnyGrant: { asked: grant },
-  handOverVolume: {
+  transferVolume: {
     asked: { volumeId, body: { cluster: 'b' } },
     right: { volume: handedOver, capabilities: [] },
     wrong: { ...notOwned(handedOver), 'id is "b.other"': { volume: { ...handedOver, id: 'b.other' } } },
@@ -238,7 +239,7 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   listAuditLog: { asked: asPage, right: { entries: [] }, wrong: endless },
 };
 
-/** What no operation answers when it is done, whatever else it is. */
+/** Answers that no operation gives when it is done. */
 const never: Readonly<Record<string, Step>> = {
   '{}': json(200, {}),
   null: json(200, null),
@@ -256,18 +257,18 @@ for (const operation of allOperations) {
   });
   const other = { 'the answer of others': right ? { status: 204 } : json(200, sampleVolume()) };
   for (const [name, step] of Object.entries({ ...never, ...other }))
-    test(`${operation.id} takes ${name} for no answer`, async t => {
+    test(`${operation.id} rejects ${name} as an answer`, async t => {
       await assert.rejects(outcome(t, operation.id, { asked, steps: [step] }), { code: 'UNAVAILABLE' });
     });
   for (const [says, change] of Object.entries(wrong))
-    test(`${operation.id} takes nothing of which ${says}`, async t => {
+    test(`${operation.id} rejects a malformed answer: ${says}`, async t => {
       const step = json(200, { ...right, ...change });
       const found = outcome(t, operation.id, { asked, steps: [step] });
       await assert.rejects(found, { code: 'UNAVAILABLE', detail: new RegExp(`malformed answer .*${says}`) });
     });
 }
 
-/** What the path names, as it is while an operation on it goes on. */
+/** The resources of the paths, during an operation on them. */
 const underWay: Readonly<Record<string, object>> = {
   volumeId: sampleVolume({ state: 'creating' }),
   nodeId: { volumeId, nodeId, state: 'attaching', readonly: false },
@@ -279,7 +280,7 @@ for (const operation of allOperations.filter(({ answers }) => answers[202])) {
   const named = operation.path.match(/(?<=\{)\w+/g) ?? [];
   const shown = underWay[named.at(-1) ?? ''];
   const done = right ? json(200, right) : { status: 204 };
-  test(`${operation.id} waits for what is its own, and for nothing else`, async t => {
+  test(`${operation.id} waits for its own resource, and for no other`, async t => {
     for (const step of [json(202, shown), { status: 202 }])
       await outcome(t, operation.id, { asked, steps: [step, done] });
     for (const name of named) {
@@ -295,7 +296,7 @@ for (const operation of allOperations.filter(({ answers }) => answers[202])) {
 }
 
 for (const operation of allOperations)
-  test(`${operation.id} takes a code that ends retries only when it is one of its own`, async t => {
+  test(`${operation.id} accepts a code that ends retries only if it is one of its own`, async t => {
     const { asked } = rows[operation.id];
     const known = problemsOf(operation);
     for (const [code, { http, final }] of Object.entries(problemTable)) {
@@ -309,18 +310,18 @@ for (const operation of allOperations)
     }
   });
 
-test('a volume is handed over under the name that was asked for', async t => {
+test('a volume is transferred under the requested name', async t => {
   const asked = { volumeId, body: { cluster: 'b', name: 'mine' } };
   const [right, wrong] = ['b.mine', 'b.pvc-1'].map(id =>
     json(200, { volume: { ...handedOver, id }, capabilities: [] }),
   );
   assert.ok(right && wrong);
-  await outcome(t, 'handOverVolume', { asked, steps: [right] });
-  const refused = outcome(t, 'handOverVolume', { asked, steps: [wrong] });
+  await outcome(t, 'transferVolume', { asked, steps: [right] });
+  const refused = outcome(t, 'transferVolume', { asked, steps: [wrong] });
   await assert.rejects(refused, { code: 'UNAVAILABLE' });
 });
 
-test('what is attached for reading only must be read-only', async t => {
+test('a read-only attachment must be read-only in the answer', async t => {
   const readers = { ...capability, accessMode: 'MULTI_NODE_READER_ONLY' } as const;
   for (const body of [
     { capability, readonly: true },
@@ -336,9 +337,9 @@ test('what is attached for reading only must be read-only', async t => {
   }
 });
 
-type Asking = { readonly asked: unknown; readonly steps: readonly Step[] };
+type ScriptedRequest = { readonly asked: unknown; readonly steps: readonly Step[] };
 
-async function outcome(t: TestContext, id: OperationId, { asked, steps }: Asking): Promise<unknown> {
+async function outcome(t: TestContext, id: OperationId, { asked, steps }: ScriptedRequest): Promise<unknown> {
   const { client } = await scripted(t, steps);
   const call = client[id] as (input: unknown, call: object) => ReturnType<StorageClient[OperationId]>;
   return call(asked, within());

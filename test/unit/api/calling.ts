@@ -4,20 +4,20 @@ import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import type { Volume } from '../../../src/api/volume.ts';
 import { startStorageApi, type Step, type StorageApi } from '../../fakes/storage-api.ts';
 
-/** A token that must never be seen in an error. */
+/** A token that must never appear in an error. */
 export const canary = 'canary.5ecret.token';
 
-/** What is asked of a new volume. */
+/** A request for a new volume. */
 export const spec = { name: 'pvc-1', capabilities: [] };
 
-/** A client, and the two calls that most tests make of it. */
+/** A client, and the two calls that most tests make. */
 export type Caller = {
   readonly client: StorageClient;
   readonly get: (ms?: number, signal?: AbortSignal) => Promise<Volume>;
   readonly create: (ms?: number, signal?: AbortSignal) => Promise<Volume>;
 };
 
-/** A client that ends with its test. */
+/** Makes a client that ends with its test. */
 export function callerOf(
   t: TestContext,
   url: string,
@@ -32,7 +32,7 @@ export function callerOf(
   };
 }
 
-/** A server that answers as its script says, and a client of it. */
+/** Starts a server that answers by its script, and a client of it. */
 export async function scripted(
   t: TestContext,
   script: readonly Step[],
@@ -42,7 +42,7 @@ export async function scripted(
   return { api, ...callerOf(t, api.url, token) };
 }
 
-/** A call that may take so long. */
+/** Makes a call with this timeout. */
 export function within(ms = 5_000, signal?: AbortSignal): Call {
   return { deadlineMs: Date.now() + ms, requestId: 'r-0', ...(signal && { signal }) };
 }

@@ -7,7 +7,7 @@ import { scripted, within } from './calling.ts';
 const ok = json(200, sampleVolume());
 const accepted = json(202, sampleVolume({ state: 'creating' }));
 
-/** Sends headers, and then a byte now and then for ever. */
+/** Sends headers, and then a byte now and then forever. */
 const trickle: Step = (_request, response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   const timer = setInterval(() => response.write(' '), 10);
@@ -47,7 +47,7 @@ test('a call ends while a token is made, by its deadline and by its caller', asy
   assert.equal(api.received.length, 0);
 });
 
-test('a call that is over before it begins asks for no token and sends nothing', async t => {
+test('a call that is over before it begins requests no token and sends nothing', async t => {
   let tokens = 0;
   const { api, get } = await scripted(t, [ok], async () => `${tokens++}`);
   await assert.rejects(get(-1), { code: 'DEADLINE_EXCEEDED' });
@@ -70,14 +70,14 @@ for (const [name, step, requests] of [
   });
 }
 
-test('what is still running is asked for again until it is done', async t => {
+test('a request is repeated until a running operation is done', async t => {
   const { api, create } = await scripted(t, [accepted, { status: 202 }, ok]);
   assert.equal((await create(10_000)).state, 'ready');
   assert.equal(new Set(api.received.map(({ method, url, body }) => `${method} ${url} ${body}`)).size, 1);
   assert.equal(api.received.length, 3);
 });
 
-test('a deletion that is still running is asked for again until it is done', async t => {
+test('a deletion is repeated until it is done', async t => {
   const { api, client } = await scripted(t, [
     json(202, sampleVolume({ state: 'deleting' })),
     { status: 204 },
@@ -86,9 +86,9 @@ test('a deletion that is still running is asked for again until it is done', asy
   assert.equal(api.received.length, 2);
 });
 
-test('what is still running at the deadline is ABORTED, before the caller gives up', async t => {
+test('an operation that still runs at the deadline is ABORTED, before the caller gives up', async t => {
   const { create } = await scripted(t, [accepted]);
-  // Whoever gives up at the deadline says DEADLINE_EXCEEDED.
+  // A caller that gives up at the deadline gets DEADLINE_EXCEEDED.
   await assert.rejects(create(900), { code: 'ABORTED', detail: /still running/ });
 });
 
@@ -102,7 +102,7 @@ test('no call leaves a listener on its signal, however it ends', async t => {
   assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
 
-test('a client that is closed ends the calls that are under way', async t => {
+test('closing a client ends the calls that are under way', async t => {
   const { api, client, get } = await scripted(t, [hang]);
   const work = assert.rejects(get(30_000), { code: 'UNAVAILABLE' });
   await api.until(1);

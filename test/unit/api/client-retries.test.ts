@@ -22,7 +22,7 @@ const cut: Step = (_request, response) => {
   response.write('{"id":', () => response.socket?.resetAndDestroy());
 };
 
-test('a 401 is met with one silent retry and a renewed token', async t => {
+test('a 401 leads to one silent retry with a renewed token', async t => {
   const script = [problem('UNAUTHENTICATED', 'expired'), ok];
   const { api, get } = await scripted(t, script, async renew => (renew ? 'new' : 'old'));
   await get();
@@ -36,7 +36,7 @@ test('a 401 for the renewed token too is UNAVAILABLE with the reason', async t =
   assert.equal(api.received.length, 2);
 });
 
-test('a 503 with Retry-After is tried again, not before the time is over', async t => {
+test('a 503 with Retry-After is retried, not before that time', async t => {
   const { api, get } = await scripted(t, [busy('1'), ok]);
   const startMs = performance.now();
   await get();
@@ -44,7 +44,7 @@ test('a 503 with Retry-After is tried again, not before the time is over', async
   assert.equal(api.received.length, 2);
 });
 
-test('a 429 with Retry-After is tried again, and each try says after how long its caller gives up', async t => {
+test("a 429 with Retry-After is retried, and each attempt has its caller's remaining time", async t => {
   const later = json(429, toDocument(overloadedProblem('too much to do', 0)), { 'retry-after': '0' });
   const { api, get } = await scripted(t, [later, ok]);
   await get();
@@ -57,7 +57,7 @@ test('a 429 with Retry-After is tried again, and each try says after how long it
 });
 
 for (const retryAfter of [undefined, 'Wed, 21 Oct 2026 07:28:00 GMT', '3600']) {
-  test(`a 503 with the Retry-After ${retryAfter} is not tried again`, async t => {
+  test(`a 503 with the Retry-After ${retryAfter} is not retried`, async t => {
     const { api, get } = await scripted(t, [busy(retryAfter), ok]);
     await assert.rejects(get(), { code: 'UNAVAILABLE' });
     assert.equal(api.received.length, 1);
@@ -77,14 +77,14 @@ for (const [name, step] of Object.entries({ 'says 503': busy('0'), resets: reset
   });
 }
 
-test('a connection that is reset in the middle of a request, or of a body, is tried again', async t => {
+test('a connection that is reset in the middle of a request, or of a body, leads to a retry', async t => {
   const { api, create } = await scripted(t, [reset, cut, ok]);
   await create();
   assert.equal(api.received.length, 3);
   for (const { body } of api.received) assert.deepEqual(JSON.parse(body), spec);
 });
 
-test('a refused connection is tried again, and works when the server is up', async t => {
+test('a refused connection is retried, and succeeds once the server is up', async t => {
   const host = ownHost();
   const first = await startStorageApi(t, [ok], { host, port: 0 });
   await first.close();
@@ -97,7 +97,7 @@ test('a refused connection is tried again, and works when the server is up', asy
   assert.equal(tries, 3);
 });
 
-test('a server that is down is UNAVAILABLE and says so', async t => {
+test('a server that is down is UNAVAILABLE with that reason', async t => {
   const api = await startStorageApi(t, [ok], { host: ownHost(), port: 0 });
   await api.close();
   await assert.rejects(callerOf(t, api.url).get(), {
@@ -116,7 +116,7 @@ test('an idle connection that the server closes just as a request is written is 
   assert.equal(api.received.length, 21);
 });
 
-test('calls one after the other share their connections, answered ones and failed ones', async t => {
+test('successive calls share their connections, whether they succeed or fail', async t => {
   const failure = problem('NOT_FOUND', 'x'.repeat(100_000));
   const { api, get } = await scripted(t, [...Array.from({ length: 20 }, () => ok), failure]);
   for (let round = 0; round < 20; round++) await get();
@@ -124,7 +124,7 @@ test('calls one after the other share their connections, answered ones and faile
   assert.ok(api.connections.size <= 2, `${api.connections.size} connections are open`);
 });
 
-test('a token that cannot be made is what the error says', async t => {
+test('the error says why a token cannot be made', async t => {
   const { api, get } = await scripted(t, [ok], async () => {
     throw new Problem('UNAVAILABLE', 'key file "/k" is not JSON');
   });

@@ -57,7 +57,7 @@ test('a body over the cap is UNAVAILABLE and takes its connection with it, and t
   assert.ok(api.connections.size <= 2, `${api.connections.size} connections are open`);
 });
 
-test('a request says who asks, for how long it waits, and what it is known as', async t => {
+test('a request names its caller, its timeout and its id', async t => {
   const { api } = await scripted(t, [json(200, sampleVolume())]);
   const { create } = callerOf(t, `${api.url}/behind/a/prefix/`);
   assert.deepEqual(await create(5_500), sampleVolume());
@@ -69,7 +69,7 @@ test('a request says who asks, for how long it waits, and what it is known as', 
   assert.deepEqual(JSON.parse(body), spec);
 });
 
-test('a list asks for its page, and a token with odd characters comes through', async t => {
+test('a list requests its page, and a token with odd characters arrives', async t => {
   const { api, client } = await scripted(t, [json(200, { volumes: [], nextPageToken: 'n' })]);
   const page = await client.listVolumes({ limit: 0, pageToken: 'a&b=c/é ' }, within());
   assert.equal(page.nextPageToken, 'n');
@@ -77,21 +77,21 @@ test('a list asks for its page, and a token with odd characters comes through', 
   assert.deepEqual(Object.fromEntries(query), { limit: '0', pageToken: 'a&b=c/é ' });
 });
 
-test('an id stays in its segment of the path, whatever its characters', async t => {
+test('an id stays in its segment of the path, even with odd characters', async t => {
   const { api, client } = await scripted(t, [{ status: 204 }]);
   const climbing = ['a/b', '../../v2/admin', '%2e%2e', '%2F', '...', '\\..\\'];
   for (const id of [...climbing, 'a b', '日本', 'a?b=c', 'a#b', 'a;b']) {
     await client.detachVolume({ volumeId: id, nodeId: id }, within());
-    // As a server would read it: the path is normalized first, and decoded then.
+    // As a server reads it: the path is normalized first, and then decoded.
     const { pathname } = new URL(api.received.at(-1)?.url ?? '', api.url);
     const segments = pathname.split('/').slice(1).map(decodeURIComponent);
     assert.deepEqual(segments, ['v1', 'volumes', id, 'attachments', id]);
   }
 });
 
-test('an id that no path can hold names nothing', async t => {
+test('an id that no path can contain is not found', async t => {
   const { api, client } = await scripted(t, [json(200, sampleVolume())]);
-  for (const volumeId of ['', '.', '..', '\uD800']) {
+  for (const volumeId of ['', '.', '..', '\uD800', 'x'.repeat(257), 'é'.repeat(129)]) {
     await assert.rejects(client.getVolume({ volumeId }, within()), { code: 'NOT_FOUND' });
     await assert.rejects(client.createVolume({ volumeId, body: spec }, within()), { code: 'NOT_FOUND' });
     await client.deleteVolume({ volumeId }, within());

@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module';
 
-/** The tests of the client, with what sends its requests where undici does not run. */
+/** Runs the tests of the client with the module that sends its requests without undici. */
 registerHooks({
   resolve: (specifier, context, next) =>
     specifier === '#exchange'

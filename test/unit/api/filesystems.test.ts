@@ -39,12 +39,12 @@ const rows: readonly Row[] = [
 ];
 
 for (const [filesystem, options, detail] of rows)
-  test(`${JSON.stringify(options)} is ${detail ? 'refused' : 'right'} for ${filesystem ?? 'a filesystem'}`, () => {
+  test(`${JSON.stringify(options)} is ${detail ? 'refused' : 'accepted'} for ${filesystem ?? 'a filesystem'}`, () => {
     if (!detail) return requireFormatOptions(options, filesystem);
     assert.throws(() => requireFormatOptions(options, filesystem), { code: 'INVALID_ARGUMENT', detail });
   });
 
-test('only what begins with fs. is an option for a filesystem', () => {
+test('only names that begin with fs. are options of a filesystem', () => {
   const context = { 'fs.label': 'x', fs: 'y', label: 'z' };
   assert.deepEqual(formatOptionsOf(context), { 'fs.label': 'x' });
 });

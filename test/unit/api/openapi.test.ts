@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { clusterOf, idPattern } from '../../../src/api/ids.ts';
-import { openApiDocument, vendorDocument, type OpenApiNode } from '../../../src/api/openapi.ts';
+import { openApiDocument, vendorDocument, type OpenApiNode } from '../../../src/api/http/openapi.ts';
 import { allOperations, vendorOperations } from '../../../src/api/operations.ts';
 import { problemTable } from '../../../src/api/problem.ts';
 import * as admin from '../../../src/api/admin.ts';
@@ -24,14 +24,14 @@ const all = Object.entries(document.paths).flatMap(([path, item]) =>
     .map(([method, operation]) => ({ path, item, method, operation })),
 );
 
-test('the document is OpenAPI 3.1 with what that requires', () => {
+test('the document is valid OpenAPI 3.1', () => {
   assert.match(document.openapi, /^3\.1\.\d$/);
   assert.equal(document.info['version'], '1.2.3');
   assert.ok(document.info['title']);
   assert.deepEqual(JSON.parse(JSON.stringify(document)), document);
 });
 
-test('every reference resolves, and every component is referred to', () => {
+test('every reference resolves, and every component is used', () => {
   const named = new Set<string>();
   for (const { key, value } of walk(document)) if (key === '$ref') named.add(String(value));
   for (const $ref of named) assert.ok(resolve({ $ref }), $ref);
@@ -39,11 +39,11 @@ test('every reference resolves, and every component is referred to', () => {
     Object.keys(document.components[kind] ?? {}).map(name => `#/components/${kind}/${name}`),
   );
   const unused = there.filter(name => !named.has(name));
-  // No operation is answered so on its own account, but any may be: by a proxy, or when the caller goes away.
+  // No operation gives these answers itself, but any may have them: from a proxy, or when the caller disconnects.
   assert.deepEqual(unused.toSorted(), rarelyAnswered());
 });
 
-test("a vendor's document is the part of it that vendors serve, with the schemas that this uses", () => {
+test("a vendor's document has the operations that vendors serve, with their schemas", () => {
   const vendor = vendorDocument('1.2.3') as typeof document;
   const served = Object.values(vendor.paths).flatMap(item =>
     Object.entries(item).flatMap(([key, { operationId }]) => (methods.has(key) ? [operationId] : [])),
@@ -57,7 +57,7 @@ test("a vendor's document is the part of it that vendors serve, with the schemas
   for (const name of schemas) assert.deepEqual(vendor.components['schemas']?.[name], schemaOf(name));
 });
 
-test('operations have ids of their own, an answer that is no problem, and a description for each', () => {
+test('each operation has a unique id, an answer that is no problem, and a description', () => {
   const ids = all.map(({ operation }) => operation['operationId']);
   assert.equal(new Set(ids).size, allOperations.length);
   for (const { operation } of all) {
@@ -69,7 +69,7 @@ test('operations have ids of their own, an answer that is no problem, and a desc
   }
 });
 
-test('parameters are those of the path, all required, those of the query, and how long to wait', () => {
+test('parameters are those of the path, all required, those of the query, and the waiting time', () => {
   for (const { path, item, operation } of all) {
     const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, 'path', true]);
     const shared = (item['parameters'] ?? []) as unknown as readonly OpenApiNode[];
@@ -84,7 +84,7 @@ test('parameters are those of the path, all required, those of the query, and ho
   }
 });
 
-test('no text of a query has a NUL, as the gateway takes none', () => {
+test('no text of a query has a NUL, as in the gateway', () => {
   const parameters = all.flatMap(
     ({ operation }) => (operation['parameters'] ?? []) as readonly OpenApiNode[],
   );
@@ -95,7 +95,7 @@ test('no text of a query has a NUL, as the gateway takes none', () => {
     assert.ok(values ?? !new RegExp(String(pattern ?? '')).test('a\0'), String(description));
 });
 
-test('every operation needs a token, and only what is created or changed has a body', () => {
+test('every operation needs a token, and only operations that create or change have a body', () => {
   assert.deepEqual((document as OpenApiNode)['security'], [{ token: [] }]);
   for (const { method, operation } of all) {
     assert.equal(operation['security'], undefined);
@@ -107,7 +107,7 @@ const exported = Object.entries<unknown>({ ...admin, ...nodes, ...snapshots, ...
   (entry): entry is [string, z.ZodType] => entry[0].endsWith('Schema') && entry[1] instanceof z.ZodType,
 );
 
-test('all schemas of the contract are in the document, and what is said of their fields', () => {
+test('all schemas of the contract are in the document, with the descriptions of their fields', () => {
   const { schemas = {} } = document.components;
   const names = [...exported.map(([, schema]) => schema.meta()?.id), 'Problem'];
   assert.deepEqual(names.toSorted(), Object.keys(schemas).toSorted());
@@ -120,14 +120,14 @@ test('all schemas of the contract are in the document, and what is said of their
 });
 
 for (const [name, schema] of exported) {
-  test(`the example of ${name} is one`, () => {
+  test(`the example of ${name} is valid`, () => {
     const { examples = [] } = document.components['schemas']?.[schema.meta()?.id ?? ''] ?? {};
     assert.ok(Array.isArray(examples) && examples.length > 0);
     for (const example of examples) assert.deepEqual(schema.parse(example), example);
   });
 }
 
-test('the pattern of ids is that of the ids that the gateway takes', () => {
+test('the pattern of ids matches the ids that the gateway accepts', () => {
   const pattern = new RegExp(idPattern);
   const good = ['east.pvc-1', 'e.p', 'east.a.b'];
   for (const id of [...good, 'east', '.a', 'East.a', 'east.', 'east.-a', 'e-.a', 'e.a/b']) {
@@ -159,7 +159,7 @@ function* walk(node: unknown): Generator<{ readonly key: string; readonly value:
   }
 }
 
-/** What a reference leads to; undefined for what is none. */
+/** Returns the target of a reference; undefined if it is no reference. */
 function resolve({ $ref }: OpenApiNode): OpenApiNode | undefined {
   if ($ref === undefined) return undefined;
   const [, kind = '', name = ''] = /^#\/components\/(\w+)\/(\w+)$/.exec(String($ref)) ?? [];
@@ -168,7 +168,7 @@ function resolve({ $ref }: OpenApiNode): OpenApiNode | undefined {
 
 type Verdict = (value: unknown) => boolean;
 
-/** What the document says of a value, as far as JSON Schema is used in it. */
+/** Validates a value with the part of JSON Schema that the document uses. */
 function isValid(schema: OpenApiNode, value: unknown): boolean {
   const rules = resolve(schema) ?? schema;
   return Object.entries(rules).every(
@@ -228,7 +228,7 @@ const oddText = [
 ];
 const oddMaps = [{}, { a: 'b' }, { 'a b': 'c' }, { '\0': '' }, { a: '\0' }];
 const odd: readonly unknown[] = [...oddText, ...oddMaps, -1, 0, 1, 1.5, 2 ** 53, true, null, []];
-/** The value with each of its parts replaced, left out, doubled or joined by something odd. */
+/** Yields the value with each of its parts replaced, removed, duplicated or combined with odd values. */
 function* variants(value: unknown): Generator<unknown> {
   yield* odd;
   if (Array.isArray(value)) {
@@ -247,7 +247,7 @@ function* variants(value: unknown): Generator<unknown> {
 }
 
 for (const [name, schema] of exported.filter(([key]) => /Spec|nodeSchema|segments|capability/.test(key)))
-  test(`the document takes and refuses the same as ${name}`, () => {
+  test(`the document accepts and refuses the same values as ${name}`, () => {
     const described = document.components['schemas']?.[schema.meta()?.id ?? ''] ?? {};
     for (const example of described['examples'] as unknown as readonly unknown[])
       for (const value of [example, ...variants(example)])

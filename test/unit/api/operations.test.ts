@@ -8,12 +8,12 @@ import { allOperations, maxPageBlocks, maxPageEntries, operations } from '../../
 
 const deps = { admin: createAdmin({ engine: {} } as AdminOptions) } as AppDeps;
 
-test('every operation has a handler, and no handler is of none', () => {
+test('every operation has a handler, and every handler an operation', () => {
   const ids = allOperations.map(({ id }) => id);
   assert.deepEqual(Object.keys(createHandlers(deps)).toSorted(), ids.toSorted());
 });
 
-test('every route of the gateway is an operation, but for those of the description', () => {
+test('every route of the gateway is an operation, except those of the description', () => {
   const served = createApp(deps)
     .routes.filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
@@ -21,7 +21,7 @@ test('every route of the gateway is an operation, but for those of the descripti
   assert.deepEqual(served.toSorted(), [...allOperations.map(({ route }) => route), ...docs].toSorted());
 });
 
-test('a page of a list or of blocks has as much as one page holds unless less is asked for', () => {
+test('a page of a list or of blocks has its maximum size unless a smaller one is requested', () => {
   const list = operations.listVolumes.query;
   for (const limit of [undefined, '0', '999999999'])
     assert.equal(list.parse({ limit }).limit, maxPageEntries);

@@ -12,12 +12,12 @@ test('every code has the number of the gRPC code that it is named after, and an 
   }
 });
 
-test('the codes that are not final are exactly those that sidecars take for still running', () => {
+test('the codes that are not final are exactly those that sidecars treat as still running', () => {
   const temporary = codes.filter(code => !problemTable[code].final);
   assert.deepEqual(temporary, ['CANCELLED', 'DEADLINE_EXCEEDED', 'ABORTED', 'UNAVAILABLE']);
 });
 
-test('a failure that nobody named is UNAVAILABLE and says nothing of itself, and a problem stays what it is', () => {
+test('an unnamed failure is UNAVAILABLE without details, and a problem stays unchanged', () => {
   for (const unknown of [new TypeError('secret inside'), 'text', undefined, null, 5, {}]) {
     const problem = asProblem(unknown);
     assert.equal(problem.code, 'UNAVAILABLE');
@@ -28,7 +28,7 @@ test('a failure that nobody named is UNAVAILABLE and says nothing of itself, and
   assert.equal(asProblem(problem), problem);
 });
 
-test('a document carries code, status and detail, and a request id only when there is one', () => {
+test('a document has code, status and detail, and a request id only if there is one', () => {
   const problem = new Problem('FAILED_PRECONDITION', 'volume "a.x" is attached', new Error('cause'));
   const document = {
     type: 'urn:fairlead:problem:failed-precondition',

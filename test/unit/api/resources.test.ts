@@ -28,7 +28,7 @@ const good: readonly Row[] = [
   [volumeSpecSchema, { 'small spec': spec, 'name of 128 bytes': { ...spec, name: 'é'.repeat(64) } }],
   [volumeSchema, { volume: sampleVolume(), 'volume with a later field': { ...sampleVolume(), later: 1 } }],
   [attachmentResourceSchema, { attached, 'not attached yet': { ...attached, attachment: undefined } }],
-  [nodeSpecSchema, { 'node of which nothing is known': {} }],
+  [nodeSpecSchema, { 'a node without members': {} }],
   [capabilitiesSchema, { offered, 'later feature': { ...offered, features: ['later'] } }],
 ];
 

@@ -11,7 +11,7 @@ const sourceOf = (keyFile: string): TokenSource =>
   createTokenSource({ keyFile, issuer: 'iss-a', audience: 'aud-a', lifetimeMs });
 
 for (const alg of ['EdDSA', 'ES256'] as const) {
-  test(`a token signed with ${alg} names key, issuer, audience and its short life`, async t => {
+  test(`a token signed with ${alg} has key, issuer, audience and its short lifetime`, async t => {
     const { jwk, publicKey } = await makeKey(alg, 'k1');
     const token = await sourceOf(await keyFileOf(t, jwk))(false);
     const { payload, protectedHeader } = await jwtVerify(token, publicKey, {
@@ -26,7 +26,7 @@ for (const alg of ['EdDSA', 'ES256'] as const) {
   });
 }
 
-test('a token is used again until a fifth of its life is left', async t => {
+test('a token is reused until a fifth of its lifetime is left', async t => {
   const { jwk } = await makeKey('EdDSA', 'k1');
   const keyFile = await keyFileOf(t, jwk);
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000_000_000 });
@@ -40,7 +40,7 @@ test('a token is used again until a fifth of its life is left', async t => {
   assert.equal(await token(false), second);
 });
 
-test('a key file that was replaced is used at the next renewal, and not before', async t => {
+test('a replaced key file is used at the next renewal, and not before', async t => {
   const [one, two] = await Promise.all([makeKey('EdDSA', 'k1'), makeKey('ES256', 'k2')]);
   const keyFile = await keyFileOf(t, one.jwk);
   const token = sourceOf(keyFile);
@@ -78,7 +78,7 @@ const bad: readonly (readonly [name: string, content: unknown, fault: RegExp])[]
 ];
 
 for (const [name, content, fault] of bad)
-  test(`a key file with ${name} is UNAVAILABLE, names the file, shows nothing of it, and works once it is replaced`, async t => {
+  test(`a key file with ${name} is UNAVAILABLE, its error names the file without its content, and a replacement works`, async t => {
     const keyFile = await keyFileOf(t, content);
     const token = sourceOf(keyFile);
     const error = await Promise.resolve(token(false)).catch((failure: unknown) => failure);

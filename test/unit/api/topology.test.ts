@@ -16,7 +16,7 @@ const value = fc.constantFrom('a', 'b', 'c');
 const segments: fc.Arbitrary<Segments> = fc.dictionary(key, value, { minKeys: 1, noNullPrototype: true });
 const any: fc.Arbitrary<Segments> = fc.dictionary(key, value, { noNullPrototype: true });
 
-test('what has a topology is reached from wherever all its segments are, whatever else is there', () => {
+test('a resource with a topology is reachable wherever all its segments match', () => {
   fc.assert(
     fc.property(segments, any, (topology, others) => {
       const there = { ...others, ...topology };
@@ -29,7 +29,7 @@ test('what has a topology is reached from wherever all its segments are, whateve
   );
 });
 
-test('a topology meets a term about a part of it, and none that has another value or no key of it', () => {
+test('a topology matches a term about a part of it, and none with another value or without that key', () => {
   fc.assert(
     fc.property(segments, any, (topology, others) => {
       assert.ok(meetsTerm(topology, { ...others, ...topology }));
@@ -43,29 +43,29 @@ test('a topology meets a term about a part of it, and none that has another valu
   );
 });
 
-test('keys are compared without regard to case, values with it', () => {
+test('keys are compared case-insensitively, values case-sensitively', () => {
   assert.ok(isReachable({ Zone: 'a' }, { zone: 'a' }));
   assert.ok(meetsTerm({ Zone: 'a' }, { ZONE: 'a' }));
   assert.ok(!isReachable({ zone: 'a' }, { zone: 'A' }));
 });
 
-test('segments are read as they are shown', () => {
+test('segments are read in the format in which they are shown', () => {
   fc.assert(fc.property(segments, given => assert.deepEqual(parseSegments(formatSegments(given)), given)));
   assert.deepEqual(parseSegments(' zone=a , x.example/rack=r1 '), { zone: 'a', 'x.example/rack': 'r1' });
 });
 
-test('what is no topology is refused', () => {
+test('an invalid topology is refused', () => {
   const long = ['p', 'z', 'v'].map(letter => letter.repeat(64));
   const parts = ['', 'zone', 'zone=', 'zone=a=b', '-zone=a', 'X.example/zone=a', 'a/b/zone=a', 'zone=-a'];
   for (const part of [...parts, `${long[0]}/zone=a`, `${long[1]}=a`, `zone=${long[2]}`])
     assert.throws(() => parseSegments(`rack=r1,${part}`), {
-      message: `"${part}" is no topology key with its value`,
+      message: `"${part}" is not a topology key with a value, such as zone=a`,
     });
   for (const twice of ['zone=a,zone=b', 'zone=a,Zone=b'])
     assert.throws(() => parseSegments(twice), { message: 'has a key twice' });
 });
 
-test('the API accepts the same segments, and values that are empty', () => {
+test('the API accepts the same segments, and also empty values', () => {
   assert.ok(segmentsSchema.safeParse({ zone: '', 'x.example/rack': 'r1' }).success);
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`key-${at}`, 'v'.repeat(60)]));
   const refused = [{ '': 'a' }, { 'a b': 'a' }, { zone: 'a b' }, { zone: 'a', Zone: 'a' }, { zone: 1 }, many];

@@ -6,7 +6,7 @@ import { operatorCli, runCli } from './run-cli.ts';
 import { mounted, volumeSpec } from '../../harness/gateway-harness.ts';
 import { serveGateway } from '../../harness/served-gateway.ts';
 
-/** A gateway with two volumes of cluster a, of which one has a snapshot and is attached, and one of cluster b. */
+/** Starts a gateway with two volumes of cluster a, one of them attached and with a snapshot, and one of cluster b. */
 async function startFilled(t: TestContext) {
   const gateway = await serveGateway(t);
   const clientOf = (name: 'a' | 'b') => {
@@ -39,7 +39,7 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
   ['get attachments -o name', 'a.one/a/n1\n'],
   ['get attachments a.one -o name', 'a.one/a/n1\n'],
   ['get nodes --cluster a n1 -o name', 'a/n1\n'],
-  ['get nodes', 'id    volumes  most  topology\na/n1  1        3\n'],
+  ['get nodes', 'id    volumes  max  topology\na/n1  1        3\n'],
   ['get nodes --no-headers', 'a/n1  1  3\n'],
   ['get clusters -o name', 'a\nb\n'],
   ['get operations -o name', ''],
@@ -50,7 +50,7 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
     'id   backend  state  total  reserved  used  volumes  fault\none  memory   open   1Ti    7Mi       0%    3\n',
   ],
 ];
-test('operators see what a gateway has', async t => {
+test("operators see the gateway's resources", async t => {
   const { fairlead, a, call } = await startFilled(t);
   for (const [line, stdout] of lists)
     await t.test(`fairlead ${line}`, async () => {
@@ -74,19 +74,22 @@ test('operators see what a gateway has', async t => {
     );
 
   await t.test(
-    'what is named alone is the thing itself; what is not there is named, with status 2',
+    'get with a name prints the resource itself, and a missing one exits with status 2',
     async () => {
       const { stdout } = await fairlead('get volume a.one -o json');
       assert.partialDeepStrictEqual(JSON.parse(stdout), { id: 'a.one', attachments: [{ nodeId: 'n1' }] });
       const { status, ...some } = await fairlead('get volumes a.one a.none b.none -o name');
       assert.deepEqual([status, some.stdout], [2, 'a.one\n']);
-      assert.equal(some.stderr, 'there is no volume "a.none"\nthere is no volume "b.none"\n');
+      assert.equal(
+        some.stderr,
+        'there is no volume "a.none"; list all with fairlead get volumes -A\nthere is no volume "b.none"; list all with fairlead get volumes -A\n',
+      );
       const none = await fairlead('get volume a.none -o json');
       assert.deepEqual([none.status, none.stdout], [2, '']);
     },
   );
 
-  await t.test('the log tells who did what, the newest first, since when it is asked', async () => {
+  await t.test('the log shows who did what, the newest first, from a given time on', async () => {
     const { stdout } = await fairlead('get audit a.one --no-headers');
     const deeds = stdout.trimEnd().split('\n');
     assert.deepEqual(
@@ -99,15 +102,15 @@ test('operators see what a gateway has', async t => {
     const ofNode = await fairlead('get audit a/n1 --cluster a --since 1h -o json');
     assert.partialDeepStrictEqual(JSON.parse(ofNode.stdout), { audit: [{ operation: 'report' }] });
     const { status, stderr } = await fairlead('get audit --until 20h');
-    assert.deepEqual([status, stderr], [0, 'no entries were found\n']);
+    assert.deepEqual([status, stderr], [0, 'no entries found\n']);
   });
 
-  await t.test('a description has what belongs to a thing', async () => {
+  await t.test('a description has the related resources', async () => {
     const { status, stdout } = await fairlead('describe volume one --cluster a');
     assert.equal(status, 0);
     const parts = [
       /^id: +a\.one$/m,
-      /^health: +nothing is known to be wrong$/m,
+      /^health: +no problems reported$/m,
       /^attachments:\n.*\n +a\.one +n1 /m,
       /^snapshots:\n.*\n +a\.cut /m,
       /^operations:\n +none$/m,
@@ -119,11 +122,14 @@ test('operators see what a gateway has', async t => {
     for (const line of ['snapshot a.cut', 'attachment a.one', 'node a/n1', 'pool one', 'cluster a'])
       assert.equal((await fairlead(`describe ${line}`)).status, 0, line);
     const none = await fairlead('describe node a/n2');
-    assert.deepEqual([none.status, none.stdout, none.stderr], [2, '', 'there is no node "a/n2"\n']);
+    assert.deepEqual(
+      [none.status, none.stdout, none.stderr],
+      [2, '', 'there is no node "a/n2"; list all with fairlead get nodes -A\n'],
+    );
   });
 
   await t.test(
-    'what is attached and ready waits for nothing; what is nowhere is explained, with status 2',
+    'an attached and ready volume waits for nothing, and a missing one exits with status 2',
     async () => {
       const well = await fairlead('explain a.one');
       assert.equal(well.status, 0);
@@ -133,11 +139,11 @@ test('operators see what a gateway has', async t => {
       );
       const stranger = await fairlead('explain c.none');
       assert.deepEqual([stranger.status, stranger.stderr], [2, '']);
-      assert.match(stranger.stdout, /no cluster "c" is enrolled\n {4}fairlead enroll c /);
+      assert.match(stranger.stdout, /cluster "c" is not enrolled\n {4}run fairlead enroll c, /);
     },
   );
 
-  await t.test('what runs is shown once without a terminal, and redrawn in one', async () => {
+  await t.test('operations are shown once without a terminal, and redrawn in one', async () => {
     const plain = await fairlead('top');
     assert.equal(plain.status, 0);
     assert.match(plain.stdout, /^operations \(0\)\nnone\n\nqueues \(0\)\nnone\n\npools \(1\)\n/m);
@@ -148,7 +154,7 @@ test('operators see what a gateway has', async t => {
     assert.equal(live.stdout.split('\u001B[H').length, 3);
   });
 
-  await t.test('who watches sees what is added, changed and removed, each as a line', async () => {
+  await t.test('a watch prints each added, changed and removed resource as a line', async () => {
     const body = volumeSpec('new');
     const steps: readonly (readonly [RegExp, () => Promise<unknown>])[] = [
       [/^added +b\.one/m, () => a.createVolume({ volumeId: 'a.new', body }, call)],
@@ -169,7 +175,7 @@ test('operators see what a gateway has', async t => {
     assert.deepEqual(left, []);
   });
 
-  await t.test('in a terminal, states that ask for a look are in colours, and nothing else', async () => {
+  await t.test('only states that need attention are coloured in a terminal', async () => {
     const { stdout } = await fairlead('get volumes', { isTerminal: true });
     assert.match(stdout, /^<bold>id<\/>/);
     assert.doesNotMatch(stdout, /<yellow>/);
@@ -178,7 +184,10 @@ test('operators see what a gateway has', async t => {
 
 const bad: readonly (readonly [line: string, stderr: RegExp])[] = [
   ['get', /^$/],
-  ['get vol', /^fairlead get: unknown command "vol" \(did you mean "volumes"\?\); there are volumes, /],
+  [
+    'get vol',
+    /^fairlead get: unknown command "vol" \(did you mean "volumes"\?\); the commands are volumes, /,
+  ],
   ['got volumes', /^fairlead: unknown command "got" \(did you mean "get"\?\)/],
   ['get volumes -x', /^fairlead get volumes: unknown flag -x\n$/],
   [
@@ -188,17 +197,32 @@ const bad: readonly (readonly [line: string, stderr: RegExp])[] = [
   ['get volumes -o xml', /--output: "xml" is not one of table, wide, json, yaml, name\n$/],
   [
     'get volumes --key-file /none --sort-by siz',
-    /--sort-by: there is no column "siz" \(did you mean "size"\?\); there are id, /,
+    /--sort-by: there is no column "siz" \(did you mean "size"\?\); the columns are id, /,
   ],
-  ['get audit --since yesterday', /--since: "yesterday" is neither a time nor a duration such as 1h\n$/],
+  [
+    'get audit --since yesterday',
+    /--since: "yesterday" is neither a time such as .* nor an age such as 1h\n$/,
+  ],
   ['get volumes --limit 0', /--limit: "0" is not a whole number from 1 /],
   ['describe volume', /--name is required \(or FAIRLEAD_NAME\)/],
   ['describe volume a.one a.two', /unexpected argument "a\.two"\n$/],
-  ['get volumes --key-file /none --token-file /none', /--key-file and --token-file are both given\n$/],
-  ['get volumes --key-file /none', /^x-request-id: .*\n.*key file "\/none" cannot be read \(ENOENT\)\n$/],
-  ['get volumes', /--key-file or --token-file is required, or a context that has one\n$/],
+  [
+    'get volumes --key-file /none --token-file /none',
+    /--key-file "\/none" and --token-file "\/none" are both given: leave one out\n$/,
+  ],
+  [
+    'get volumes --key-file /none',
+    /^request "\w+" failed; .*\n.*key file "\/none" cannot be read \(ENOENT\)\n$/,
+  ],
+  [
+    'get volumes',
+    /there are no credentials: give --key-file or --token-file, or use a context that has one\n$/,
+  ],
   ['get volumes --gateway http://192.0.2.1', /use https, or --allow-http\n$/],
-  ['get volumes --context none', /there is no context "none"; there is none\n/],
+  [
+    'get volumes --context none',
+    /there is no context "none"; create it with fairlead config set-context none --gateway URL\n/,
+  ],
 ];
 
 for (const [line, stderr] of bad)
@@ -214,7 +238,7 @@ for (const [line, stderr] of bad)
     if (line !== 'get') assert.equal(result.stdout, '');
   });
 
-test('a node is shown and found by its name, and with its key where it is asked for', async t => {
+test('a node is shown and found by its name, and by its key if requested', async t => {
   const { fairlead, a, call } = await startFilled(t);
   const nodeId = `n7~${'K'.repeat(43)}`;
   await a.putNode({ nodeId, body: {} }, call);

@@ -6,7 +6,7 @@ import { exec } from '../../../src/lib/exec.ts';
 import { temporaryDirectory } from '../../harness/gateway-harness.ts';
 import { runCli } from './run-cli.ts';
 
-/** Lines that are typed, and what may come next. */
+/** Typed lines with the expected completions. */
 export const lines: readonly (readonly [line: string, proposed: string])[] = [
   ['fairlead ex', 'explain'],
   ['fairlead get vol', 'volumes'],
@@ -22,14 +22,14 @@ export const lines: readonly (readonly [line: string, proposed: string])[] = [
   ['fairlead gateway --log-level w', 'warn'],
 ];
 
-/** A shell, how it is started, and the words that have its arguments be read as a script. */
+/** A shell, the command that starts it, and the arguments that run a script. */
 type Shell = {
   readonly name: string;
   readonly argv: readonly string[];
   readonly variables?: NodeJS.ProcessEnv;
 };
 
-/** What a shell proposes, by a script that runs below the completion; `fairlead` itself is a stand-in. */
+/** Returns a shell's completions, through a script that runs below the completion; `fairlead` itself is a stand-in. */
 export async function propose(t: TestContext, shell: Shell, script: string): Promise<readonly string[]> {
   const directory = temporaryDirectory(t);
   writeFileSync(join(directory, 'fairlead'), '#!/bin/sh\necho "names:$*" | tr " " _\n');

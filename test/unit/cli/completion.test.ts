@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { lines, propose } from './completion-lines.ts';
 
-test('bash completes commands, flags, what these take, and names that the gateway tells', async t => {
+test('bash completes commands, flags, their values, and names from the gateway', async t => {
   const script = lines.map(
     ([line]) => `COMP_WORDS=(${line}${line.endsWith(' ') ? '""' : ''}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
 _fairlead; echo "\${COMPREPLY[*]}"`,

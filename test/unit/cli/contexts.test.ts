@@ -6,7 +6,7 @@ import { runCli, type CliResult } from './run-cli.ts';
 import { temporaryDirectory } from '../../harness/gateway-harness.ts';
 import { serveGateway } from '../../harness/served-gateway.ts';
 
-test('a context has what the gateway needs, a variable wins over it, and a flag over both', async t => {
+test("a context has the gateway's settings, a variable overrides it, and a flag overrides both", async t => {
   const { url, directory, signers } = await serveGateway(t);
   const at = (name: string): string => join(directory, name);
   writeFileSync(at('key'), JSON.stringify(signers.operators.privateJwk));
@@ -28,10 +28,10 @@ test('a context has what the gateway needs, a variable wins over it, and a flag 
   const both = { FAIRLEAD_CONTEXT: 'token', FAIRLEAD_CLUSTER: 'a' };
   assert.equal((await fairlead('get clusters -o name', both)).stdout, 'a\n');
   assert.equal((await fairlead('get clusters -o name --cluster b', both)).stdout, 'b\n');
-  // A token that is given is not joined by the context's key.
+  // A given token is not combined with the context's key.
   const refused = await fairlead(`get clusters --token-file ${at('bad-token')}`);
   assert.deepEqual([refused.status, refused.stdout], [1, '']);
-  assert.match(refused.stderr, /^x-request-id: \w+\nfairlead get clusters: /);
+  assert.match(refused.stderr, /^request "\w+" failed; .*\nfairlead get clusters: /);
 
   await fairlead('config use-context token');
   const listed = await fairlead('config get-contexts');
@@ -41,12 +41,15 @@ test('a context has what the gateway needs, a variable wins over it, and a flag 
   const { status, stderr } = await fairlead('config use-context prd');
   assert.deepEqual(
     [status, stderr],
-    [1, 'fairlead config use-context: there is no context "prd" (did you mean "prod"?); there are prod\n'],
+    [
+      1,
+      'fairlead config use-context: there is no context "prd" (did you mean "prod"?); the contexts are prod\n',
+    ],
   );
   assert.match((await fairlead('get pools')).stderr, /--gateway is required/);
 });
 
-test('a key in place of a token leaves the token out, and a file that holds no contexts is said to', async t => {
+test('a key in place of a token removes the token, and a file without contexts is reported', async t => {
   const directory = temporaryDirectory(t);
   const env = { XDG_CONFIG_HOME: directory };
   await runCli('config set-context one --token-file /t', { env });
@@ -59,6 +62,9 @@ test('a key in place of a token leaves the token out, and a file that holds no c
   const { status, stderr } = await runCli('config get-contexts', { env });
   assert.deepEqual(
     [status, stderr.replace(directory, '')],
-    [1, 'fairlead config get-contexts: "/fairlead/contexts.json" does not hold contexts\n'],
+    [
+      1,
+      'fairlead config get-contexts: "/fairlead/contexts.json" is not a file of contexts: repair it, or remove it and set the contexts again\n',
+    ],
   );
 });

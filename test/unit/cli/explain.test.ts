@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AnySnapshot, AnyVolume, ClusterState, PoolState } from '../../../src/api/admin.ts';
-import { explain, type Advice, type Facts } from '../../../src/cli/explain.ts';
+import { explain, type Advice, type Facts } from '../../../src/cli/commands/explain.ts';
 
 const nowMs = Date.parse('2026-02-01T12:00:00Z');
 const before = (ms: number): string => new Date(nowMs - ms).toISOString();
@@ -63,36 +63,35 @@ const last = {
 const usual: Facts = { id: 'a.one', nowMs, volume, pool, cluster, unknownNodes: [] };
 const none: Facts = { ...usual, volume: undefined, pool: undefined };
 
-/** What is known, and what is said first of it; it waits unless that is said. */
+/** The known facts, and the expected first sentence; a volume waits unless a fact says otherwise. */
 const rows: readonly (readonly [sentence: string, facts: Partial<Facts>, what: RegExp, todo?: RegExp])[] = [
-  ['an operation that runs', { operation }, /^attach runs on volume "a\.one" for 3m, held by .* 0b7e8a1c$/],
+  [
+    'an operation that runs',
+    { operation },
+    /^attach has been running on volume "a\.one" for 3m in gateway process 0b7e8a1c$/,
+  ],
   [
     'an operation whose holder has died',
     { operation: { ...operation, until: before(1) } },
-    /which has not renewed its claim$/,
+    /which no longer renews its claim$/,
     /sweep within 15 s/,
   ],
-  [
-    'a pool that is not configured',
-    { pool: undefined },
-    /^its pool "fast" is not configured$/,
-    /gateway\.yaml/,
-  ],
+  ['a pool that is not configured', { pool: undefined }, /^pool "fast" is not configured$/, /gateway\.yaml/],
   [
     'a pool whose storage is away',
     { pool: { ...pool, state: 'waiting', waitingFor: 'no route' } },
-    /^its pool "fast" waits for its storage: no route$/,
+    /^pool "fast" waits for its storage: no route$/,
   ],
-  ['a storage that fails', { pool: { ...pool, fault: 'broken' } }, /has a fault: broken$/],
+  ['a storage that fails', { pool: { ...pool, fault: 'broken' } }, /reports a fault: broken$/],
   [
     'a create that is not done',
     { volume: { ...volume, state: 'creating' } },
-    /not created yet, and no gateway works/,
+    /not created yet, and no gateway is working/,
   ],
   [
     'a delete that is not done',
     { volume: { ...volume, state: 'deleting' } },
-    /not deleted yet, and no gateway works/,
+    /not deleted yet, and no gateway is working/,
   ],
   [
     'a soft-deleted volume',
@@ -108,31 +107,31 @@ const rows: readonly (readonly [sentence: string, facts: Partial<Facts>, what: R
   [
     'a snapshot that is not ready',
     { volume: undefined, snapshot },
-    /^snapshot "a\.one" is taken, and cannot be used/,
+    /^snapshot "a\.one" is taken but not ready to use$/,
   ],
   [
     'a detach that is not done, from a node that is gone',
     { volume: { ...volume, attachments: [{ ...attachment, state: 'detaching' }] }, unknownNodes: ['n1'] },
-    /^it is not detached from node "n1" of cluster "a" yet, and no gateway works on that now$/,
+    /^volume "a\.one" is not detached from node "n1" of cluster "a" yet, and no gateway is working on that$/,
     /VolumeAttachment/,
   ],
   [
     'a fault that the storage reports',
     { health: { entries: [{ status: 'DATA_LOSS', reason: 'ImageMissing', message: 'it is away' }] } },
-    /^its storage says DATA_LOSS \(ImageMissing\): it is away$/,
+    /^the storage reports DATA_LOSS \(ImageMissing\): it is away$/,
   ],
-  ['an id that is none', { ...none, id: 'one' }, /^"one" is no id$/, /CLUSTER\.NAME/],
-  ['what is nowhere', none, /^there is neither a volume nor a snapshot "a\.one"$/],
+  ['an invalid id', { ...none, id: 'one' }, /^"one" is not an id$/, /CLUSTER\.NAME/],
+  ['a missing volume', none, /^there is neither a volume nor a snapshot "a\.one"$/],
   [
-    'what is of no cluster',
+    'an id without a cluster',
     { ...none, cluster: undefined },
-    /no cluster "a" is enrolled$/,
+    /cluster "a" is not enrolled$/,
     /fairlead enroll a/,
   ],
 ];
 
 for (const [sentence, facts, what, todo] of rows)
-  test(`${sentence} is what is waited for`, () => {
+  test(`explain names ${sentence} as the reason`, () => {
     const [first] = explain({ ...usual, ...facts });
     assert.equal(first?.isWaiting, true);
     assert.match(first.what, what);
@@ -143,18 +142,18 @@ const known: readonly (readonly [sentence: string, facts: Partial<Facts>, what: 
   [
     'that another node waits for this one to be detached',
     { volume: { ...volume, attachments: [attachment] } },
-    /^it is attached to node "n1" of cluster "a"$/,
+    /^volume "a\.one" is attached to node "n1" of cluster "a"$/,
   ],
   [
     'that the pool is nearly full',
     { pool: { ...pool, totalBytes: 100, reservedBytes: 97 } },
-    /reserved to 97%$/,
+    /^97% of pool "fast" is reserved$/,
   ],
-  ['that the pool was removed', { pool: { ...pool, state: 'removed' } }, /nothing new is created in it$/],
+  ['that the pool was removed', { pool: { ...pool, state: 'removed' } }, /it takes no new volumes$/],
   [
     'that the quota is used up',
     { cluster: { ...cluster, quotas: [{ path: 'volumes', limit: 1, used: 1 }] } },
-    /\(volumes:1\/1\): it can create no more$/,
+    /\(volumes:1\/1\) and cannot create more$/,
   ],
   [
     'how many wait for their turn at the pool',
@@ -169,17 +168,23 @@ const known: readonly (readonly [sentence: string, facts: Partial<Facts>, what: 
         oldestWaitMs: 5_000,
       },
     },
-    /^3 operations wait for a turn of cluster "a" at pool "fast", the first for 5s; 2 run$/,
+    /^3 operations wait for a slot of cluster "a" at pool "fast", the first for 5s; 2 run$/,
   ],
   [
-    'what was refused last',
-    { last },
-    /^last, attach \(n2\), which a asked for 1m ago, ended with FAILED_PRECOND/,
+    'that a cluster has not agreed to a share',
+    { volume: { ...volume, grants: [{ cluster: 'b', access: 'read-only', isAccepted: false }] } },
+    /^volume "a\.one" is shared with cluster "b", which does not accept shares of cluster "a" and so/,
+  ],
+  ['the last refusal', { last }, /^the last call, attach \(n2\) by a 1m ago, ended with FAILED_PRECOND/],
+  [
+    'the number of similar refusals',
+    { last: { ...last, count: 12 } },
+    /forbids this \(12 such refusals of a in one hour\)$/,
   ],
 ];
 
 for (const [sentence, facts, what] of known)
-  test(`it is told ${sentence}, which holds up nothing that is there`, () => {
+  test(`explain mentions ${sentence}, which blocks nothing that exists`, () => {
     const advice: readonly Advice[] = explain({ ...usual, ...facts });
     assert.deepEqual(
       advice.map(({ isWaiting }) => isWaiting),

@@ -4,17 +4,17 @@ import { commands } from '../../../src/cli/commands.ts';
 import { runCommand } from '../../../src/cli/run.ts';
 import type { ServedGateway } from '../../harness/served-gateway.ts';
 
-/** What a command wrote, and its exit status. */
+/** A command's output and its exit status. */
 export type CliResult = { readonly status: number; readonly stdout: string; readonly stderr: string };
 
-/** `isTerminal`: somebody looks on. `until` ends a command that goes on and on, once it holds for what it wrote. */
+/** `isTerminal` simulates a terminal. `until` ends a continuous command once it holds for the output. */
 export type CliOptions = {
   readonly env?: NodeJS.ProcessEnv;
   readonly isTerminal?: boolean;
   readonly until?: (stdout: string, stderr: string) => boolean;
 };
 
-/** Runs the command line in this process, the words of a line each being an argument. */
+/** Runs the command line in this process; each word of the line is an argument. */
 export async function runCli(line: string, options: CliOptions = {}): Promise<CliResult> {
   const { env = {}, isTerminal = false, until } = options;
   const written = { stdout: '', stderr: '' };
@@ -36,12 +36,17 @@ export async function runCli(line: string, options: CliOptions = {}): Promise<Cl
   return { status: status ?? 0, ...written };
 }
 
-/** The command line of an operator of a gateway, whose settings are in variables; none of the user's files count. */
+/** A gateway with an operators' key, in a directory. */
+type OperatedGateway = Pick<ServedGateway, 'url' | 'directory'> & {
+  readonly signers: Pick<ServedGateway['signers'], 'operators'>;
+};
+
+/** Makes the command line of a gateway's operator, with settings in variables and without the user's files. */
 export function operatorCli({
   url,
   directory,
   signers,
-}: ServedGateway): (line: string, options?: CliOptions) => Promise<CliResult> {
+}: OperatedGateway): (line: string, options?: CliOptions) => Promise<CliResult> {
   const keyFile = join(directory, 'operators.jwk.json');
   writeFileSync(keyFile, JSON.stringify(signers.operators.privateJwk));
   const env = { FAIRLEAD_GATEWAY: url.href, FAIRLEAD_KEY_FILE: keyFile, XDG_CONFIG_HOME: directory };

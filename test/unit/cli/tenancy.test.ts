@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
-import { toManifests } from '../../../src/cli/admin/manifests.ts';
+import { toManifests } from '../../../src/cli/commands/admin/manifests.ts';
 import { createClient } from '../../../src/api/client.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
 import { mounted, volumeSpec } from '../../harness/gateway-harness.ts';
 import { serveGateway } from '../../harness/served-gateway.ts';
 import { operatorCli } from './run-cli.ts';
 
-/** A gateway with the volume a.one, and a node n1 of each cluster. */
+/** Starts a gateway with the volume a.one, and a node n1 of each cluster. */
 async function start(t: TestContext) {
   const gateway = await serveGateway(t);
   const clientOf = (name: 'a' | 'b') => {
@@ -21,10 +24,10 @@ async function start(t: TestContext) {
   await a.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call);
   await b.putNode({ nodeId: 'n1', body: {} }, call);
   const fairlead = operatorCli(gateway);
-  return { b, call, fairlead };
+  return { a, b, call, fairlead, directory: gateway.directory };
 }
 
-test('operators share a volume, are refused to revoke what is attached, and revoke it by force', async t => {
+test('operators share a volume, cannot revoke it while it is attached, and revoke it by force', async t => {
   const { b, call, fairlead } = await start(t);
   const granted = await fairlead('admin grant a.one b --access read-write');
   assert.deepEqual(
@@ -49,10 +52,41 @@ test('operators share a volume, are refused to revoke what is attached, and revo
   assert.equal(audit[0]?.subject, 'operators-EdDSA');
 });
 
-test('a volume that is handed over has manifests for its new cluster, and nothing else on stdout', async t => {
+test("a cluster sees another one's shared volume while its entry names that cluster, and explain says why it does not", async t => {
+  const { a, b, call, fairlead, directory } = await start(t);
+  const path = join(directory, 'gateway.yaml');
+  const config = JSON.parse(readFileSync(path, 'utf8'));
+  const takeFrom = (sharesFrom: readonly string[]): void => {
+    const entry = { ...config.clusters.b, sharesFrom };
+    writeFileSync(path, JSON.stringify({ ...config, clusters: { ...config.clusters, b: entry } }));
+  };
+  const sees = (count: number) =>
+    poll(async () => (await b.listVolumes({}, call)).volumes.length === count || undefined, {
+      everyMs: 100,
+      timeoutMs: 30_000,
+    });
+  const grant = { volumeId: 'a.one', grantee: 'b', body: { access: 'read-write' } } as const;
+  assert.equal((await a.grantVolume(grant, call)).isAccepted, false);
+  await assert.rejects(b.getVolume({ volumeId: 'a.one' }, call), { code: 'NOT_FOUND' });
+  const { stdout } = await fairlead('explain a.one');
+  assert.match(stdout, /shared with cluster "b", which does not accept shares of cluster "a"/);
+  assert.match(
+    stdout,
+    /add "a" to clusters\.b\.sharesFrom of gateway\.yaml, or run fairlead admin grant a\.one b/,
+  );
+  assert.match((await fairlead('get volumes -o wide')).stdout, /b:read-write:not-accepted/);
+  takeFrom(['a']);
+  assert.ok(await sees(1));
+  assert.equal((await a.grantVolume(grant, call)).isAccepted, undefined);
+  assert.doesNotMatch((await fairlead('explain a.one')).stdout, /does not accept shares/);
+  takeFrom([]);
+  assert.ok(await sees(0));
+});
+
+test('a transferred volume gets manifests for its new cluster, and nothing else on stdout', async t => {
   const { b, call, fairlead } = await start(t);
   const { stdout, status } = await fairlead(
-    'admin hand-over a.one --to b --namespace shop --claim data --driver csi.example',
+    'admin transfer a.one --to b --namespace shop --claim data --driver csi.example',
   );
   assert.equal(status, 0);
   const [volume, claim] = parseAllDocuments(stdout).map(document => document.toJS() as unknown);
@@ -76,18 +110,18 @@ test('a volume that is handed over has manifests for its new cluster, and nothin
     spec: { volumeName: 'one', resources: { requests: { storage: '1048576' } } },
   });
   assert.equal((await b.getVolume({ volumeId: 'b.one' }, call)).state, 'ready');
-  const again = await fairlead('admin hand-over a.one --to b --json');
+  const again = await fairlead('admin transfer a.one --to b --json');
   assert.equal((parse(again.stdout) as { volume: { id: string } }).volume.id, 'b.one');
 });
 
-test('an import of what the pool has not, and of what a cluster has, is refused', async t => {
+test('importing a volume that the pool lacks, or that a cluster already has, is refused', async t => {
   const { fairlead } = await start(t);
   for (const [line, says] of [
     [
       'admin import b.mine --pool one --storage-id a.one',
-      /"a\.one" of the storage is volume "a\.one" already/,
+      /"a\.one" of the storage is already volume "a\.one"/,
     ],
-    ['admin import b.mine --pool one', /pool "one" has no volume "b\.mine"/],
+    ['admin import b.mine --pool one', /pool "one" lists no volume "b\.mine"/],
   ] as const) {
     const { status, stderr } = await fairlead(line);
     assert.equal(status, 1);
@@ -95,7 +129,7 @@ test('an import of what the pool has not, and of what a cluster has, is refused'
   }
 });
 
-test('manifests say what Kubernetes must know: mode, filesystem, context, place, and a name that it takes', () => {
+test('manifests have everything for Kubernetes: mode, filesystem, context, place, and a valid name', () => {
   const volume = {
     ...sampleVolume(),
     id: 'b.My_Volume.',

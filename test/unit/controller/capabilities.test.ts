@@ -7,7 +7,7 @@ import { silentLog } from '../../../src/lib/log.ts';
 
 const few: Capabilities = { version: '1', accessModes: [], accessTypes: [], features: [], pools: [] };
 
-test('what a pool offers that waited when the controller started is learned, once', async t => {
+test('the controller learns once that a pool that was not ready at its start offers more', async t => {
   const answers: (Capabilities | Error)[] = [few, new Error('unreachable'), few];
   const more = { ...few, features: ['expand' as const] };
   const learned: Capabilities[] = [];
@@ -19,8 +19,8 @@ test('what a pool offers that waited when the controller started is learned, onc
     return answer;
   };
   const source = createCapabilitySource({ getCapabilities }, silentLog, {
-    learned: found => learned.push(found),
-    lookEveryMs: 1,
+    onChange: found => learned.push(found),
+    refreshMs: 1,
   });
   t.after(() => source.close());
   await poll(async () => (asked > 6 ? true : undefined), { everyMs: 5, timeoutMs: 10_000 });

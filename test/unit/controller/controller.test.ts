@@ -20,14 +20,14 @@ const publish = { volume_id, node_id: 'n1', volume_capability };
 const validate = { volume_id, volume_capabilities, volume_context: { k: 'v' } };
 const mutable_parameters = { tier: 'fast' };
 const entries = [{ status: 'DEGRADED' as const, reason: 'DiskSlow', message: 'reads take long' }];
-/** What the provisioner adds to a StorageClass's parameters is not passed on. */
+/** The provisioner's additions to a StorageClass's parameters are not passed on. */
 const parameters = {
   'csi.storage.k8s.io/pvc/name': 'data',
   'csi.storage.k8s.io/pv/name': 'pv-1',
   tier: 'fast',
 };
 const attached = { volumeId, nodeId: 'n1', readonly: false } as const;
-/** What is created of a volume where nothing but its name is given. */
+/** The spec of a volume that is created with only its name. */
 const spec = { name: 'pvc-1', requiredBytes: 0, limitBytes: 0, capabilities: [capability], parameters: {} };
 
 testRows({
@@ -42,6 +42,14 @@ testRows({
         },
       ],
     ],
+    answer: { volume: { volume_id, capacity_bytes: '1048576', volume_context: { k: 'v' } } },
+  },
+  "CreateVolume gives no context that is Kubernetes' own": {
+    request: create,
+    api: {
+      createVolume: async () =>
+        sampleVolume({ id: volumeId, context: { k: 'v', 'csi.storage.k8s.io/ephemeral': 'true' } }),
+    },
     answer: { volume: { volume_id, capacity_bytes: '1048576', volume_context: { k: 'v' } } },
   },
   'CreateVolume makes a safe id of an odd name, and passes the name on as it is': {
@@ -74,11 +82,13 @@ testRows({
       publish_context: { ...attachment, sizeBytes: '1048576', readonly: 'false', mayFormat: 'true' },
     },
   },
-  'ControllerPublishVolume never gives what is attaching for done': unfinished({
+  'ControllerPublishVolume never reports an unfinished attach as done': unfinished({
     state: 'attaching',
     attachment,
   }),
-  'ControllerPublishVolume never gives what is attached nowhere for done': unfinished({ state: 'attached' }),
+  'ControllerPublishVolume never reports an attachment without its reach as done': unfinished({
+    state: 'attached',
+  }),
   'ControllerUnpublishVolume detaches from one node': {
     request: { volume_id, node_id: 'n1' },
     asked: [['detachVolume', { volumeId, nodeId: 'n1' }]],
@@ -125,6 +135,12 @@ testRows({
       minimum_volume_size: { value: '1' },
     },
   },
+  'GetCapacity knows what the filesystem of a class needs, which the provisioner names in its parameters alone':
+    {
+      request: { parameters: { 'csi.storage.k8s.io/fstype': 'xfs', encryption: 'luks' } },
+      asked: [['getCapacity', { body: { parameters: { encryption: 'luks' } } }]],
+      answer: { minimum_volume_size: { value: String(316 * 2 ** 20) } },
+    },
   'ControllerGetVolume has where the volume is attached': {
     request: { volume_id },
     api: { getVolume: async () => sampleVolume({ attachments: [{ ...attached, state: 'attached' }] }) },
@@ -144,7 +160,7 @@ testRows({
     request: { volume_id, mutable_parameters },
     asked: [['modifyVolume', { volumeId, body: { mutableParameters: mutable_parameters } }]],
   },
-  'ControllerGetVolumeHealth has what is wrong in the words of CSI': {
+  'ControllerGetVolumeHealth reports faults in the words of CSI': {
     request: { volume_id },
     api: { getVolumeHealth: async () => ({ volumeId, entries }) },
     answer: { volume_health: { volume_id, health_statuses: entries } },
@@ -174,7 +190,7 @@ function unfinished(resource: Pick<AttachmentResource, 'state' | 'attachment'>):
   };
 }
 
-test('ListVolumes passes paging on, leaves out what is not ready, and has where each volume is attached', async t => {
+test("ListVolumes passes paging on, omits volumes that are not ready, and lists each volume's nodes", async t => {
   const states = ['attaching', 'attached', 'detaching'] as const;
   const attachments = states.map(state => ({ nodeId: state, state, readonly: false }));
   const volumes = [
@@ -204,7 +220,7 @@ for (const [features, more, groups] of [
   [['capacity'], 'GET_CAPACITY', 0],
   [[], '', 0],
   [everything.features, all, 1],
-  // No volume can be made from its snapshots; the other word is a newer gateway's.
+  // No volume can be made from its snapshots; the other word comes from a newer gateway.
   [['snapshots', 'teleport'], '', 0],
 ] as const)
   test(`the capabilities are those of a storage with the features ${features.join(', ')}`, async t => {

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { exportJWK, generateKeyPair, type CryptoKey, type JWK } from 'jose';
 
-/** A key pair: the private one as it lies in a key file, the public one to check tokens with. */
+/** A key pair: the private key as in a key file, the public key to verify tokens. */
 export type KeyPair = { readonly jwk: JWK; readonly publicKey: CryptoKey };
 
-/** Makes a key pair for one of the algorithms that a controller signs with. */
+/** Makes a key pair for one of the controller's algorithms. */
 export async function makeKey(alg: 'EdDSA' | 'ES256', kid: string): Promise<KeyPair> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
   return { jwk: { ...(await exportJWK(privateKey)), kid }, publicKey };
 }
 
-/** A file with this content (text as it is, anything else as JSON) that ends with its test. */
+/** Writes a file (text unchanged, anything else as JSON) that is removed with its test. */
 export async function keyFileOf(t: TestContext, content: unknown): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-key-'));
   t.after(() => rm(dir, { recursive: true }));

@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import type { GatewayKeySet } from '../../../src/api/http/gateway-keys.ts';
+import { makeKey, publicHalf } from '../../../src/api/http/jwt.ts';
+import { readNodeId } from '../../../src/api/ids.ts';
 import type { Node } from '../../../src/api/node.ts';
 import { Problem } from '../../../src/api/problem.ts';
+import type { RefusedNode } from '../../../src/controller/kubernetes/compare.ts';
 import { readConnection } from '../../../src/controller/kubernetes/connection.ts';
 import { reportNodes } from '../../../src/controller/kubernetes/nodes.ts';
 import { silentLog } from '../../../src/lib/log.ts';
@@ -20,13 +24,14 @@ const other = { key: 'other', effect: 'NoSchedule' };
 
 const driverOn = (nodeID: string, more: object = {}) => ({ name: driverName, nodeID, ...more });
 
-/** A gateway that knows nodes, of which some have volumes. */
+/** Makes a gateway with known nodes, some of which have volumes. */
 function makeGateway(known: readonly Node[] = []) {
   const nodes = new Map(known.map(node => [node.id, node]));
   const inUse = new Set<string>();
   return {
     nodes,
     inUse,
+    keySet: async (): Promise<GatewayKeySet | undefined> => undefined,
     ids: () => [...nodes.keys()].toSorted(),
     client: {
       async listNodes({ pageToken = '' }: { readonly pageToken?: string | undefined }) {
@@ -36,6 +41,9 @@ function makeGateway(known: readonly Node[] = []) {
         return { nodes: first ? [first] : [], ...(rest.length > 0 && { nextPageToken: first?.id }) };
       },
       async putNode({ nodeId, body }: { readonly nodeId: string; readonly body: object }) {
+        const { name } = readNodeId(nodeId);
+        const holder = [...inUse].find(id => id !== nodeId && readNodeId(id).name === name);
+        if (holder) throw new Problem('FAILED_PRECONDITION', `node "${nodeId}" is refused: "${holder}"`);
         const node = { id: nodeId, ...body };
         nodes.set(nodeId, node);
         return node;
@@ -48,9 +56,15 @@ function makeGateway(known: readonly Node[] = []) {
   };
 }
 
+/** Creates a log that keeps the details of its warnings. */
+function createCapturingLog() {
+  const warnings: string[] = [];
+  return { ...silentLog, warnings, warn: (_: string, { detail = '' } = {}) => void warnings.push(detail) };
+}
+
 const named = (kind: string, value: object) => ({ [`${kind}s`]: [{ name: 'x', [kind]: value }] });
 
-/** A cluster that is followed by way of a kubeconfig file. */
+/** Follows a cluster through a kubeconfig file. */
 async function open(t: TestContext, gateway = makeGateway()) {
   const dir = makeTemporaryDirectory();
   t.after(() => removeTemporaryDirectory(dir));
@@ -66,13 +80,17 @@ async function open(t: TestContext, gateway = makeGateway()) {
       ...named('user', { tokenFile: 'token' }),
     }),
   );
+  const refused: (readonly RefusedNode[])[] = [];
+  const log = createCapturingLog();
   const start = () => {
     const reporting = reportNodes({
       client: gateway.client,
       driverName,
       kubernetes: path,
       drainedNodes,
-      log: silentLog,
+      readGatewayKeys: () => gateway.keySet(),
+      observeRefused: nodes => refused.push(nodes),
+      log,
     });
     t.after(() => reporting.close());
     return reporting;
@@ -82,33 +100,32 @@ async function open(t: TestContext, gateway = makeGateway()) {
     gateway,
     start,
     path,
+    refused: () => refused.at(-1)?.map(({ name, nodeId, reason }) => [name, nodeId, reason].join(' ')),
+    logged: () => log.warnings,
     setToken: (token: string) => writeFileSync(join(dir, 'token'), token),
   };
 }
 
-test('nodes with the driver are reported with their topology and limit, the others are not', async t => {
+test('nodes with the driver are reported with their topology and limit, and no others', async t => {
   const { kubernetes, gateway, start } = await open(t);
   for (const name of ['a', 'b', 'c', 'd', 'e']) {
     kubernetes.putNode(name, { labels: { [zone]: 'z1', unrelated: 'x' } });
-    kubernetes.putCsiNode(name, name === 'c' ? undefined : driverOn(`id-${name}`));
+    kubernetes.putCsiNode(name, name === 'c' ? undefined : driverOn(name));
   }
-  kubernetes.putCsiNode(
-    'a',
-    driverOn('id-a', { topologyKeys: [zone, 'lacking'], allocatable: { count: 7 } }),
-  );
+  kubernetes.putCsiNode('a', driverOn('a', { topologyKeys: [zone, 'lacking'], allocatable: { count: 7 } }));
   start();
   await until(() => gateway.ids().length === 4);
-  assert.deepEqual(gateway.ids(), ['id-a', 'id-b', 'id-d', 'id-e']);
-  assert.deepEqual(gateway.nodes.get('id-a'), { id: 'id-a', maxVolumes: 7, topology: { [zone]: 'z1' } });
-  assert.deepEqual(gateway.nodes.get('id-b'), { id: 'id-b' });
+  assert.deepEqual(gateway.ids(), ['a', 'b', 'd', 'e']);
+  assert.deepEqual(gateway.nodes.get('a'), { id: 'a', maxVolumes: 7, topology: { [zone]: 'z1' } });
+  assert.deepEqual(gateway.nodes.get('b'), { id: 'b' });
   await until(kubernetes.isWatched);
-  kubernetes.putCsiNode('c', driverOn('id-c'));
+  kubernetes.putCsiNode('c', driverOn('c'));
   kubernetes.putNode('a', { labels: { [zone]: 'z2' } });
-  await until(() => gateway.ids().includes('id-c'));
-  await until(() => gateway.nodes.get('id-a')?.topology?.[zone] === 'z2');
+  await until(() => gateway.ids().includes('c'));
+  await until(() => gateway.nodes.get('a')?.topology?.[zone] === 'z2');
 });
 
-test('a node that left is forgotten once it has no volumes, and one whose agent is replaced is not', async t => {
+test('a node that left is forgotten once it has no volumes, and one whose agent is replaced is kept', async t => {
   const { kubernetes, gateway, start } = await open(t, makeGateway([{ id: 'long-gone' }]));
   for (const name of ['a', 'b']) {
     kubernetes.putNode(name);
@@ -131,7 +148,59 @@ test('a node that left is forgotten once it has no volumes, and one whose agent 
   await until(() => gateway.ids().join() === 'b,c');
 });
 
-test('what happened while nobody watched is learnt: after an expired watch and a renewed token', async t => {
+const [key, otherKey] = ['A'.repeat(43), 'B'.repeat(43)];
+
+test('a CSINode with the id or the name of another node reports nothing, and is logged once', async t => {
+  const { kubernetes, gateway, start, refused, logged } = await open(t);
+  kubernetes.putNode('a', { labels: { [zone]: 'z1' } });
+  kubernetes.putCsiNode('a', driverOn(`a~${key}`, { topologyKeys: [zone], allocatable: { count: 7 } }));
+  const foreign = { byId: `a~${key}`, byName: `a~${otherKey}`, keyless: 'a', stale: `gone~${key}` };
+  for (const [name, nodeId] of Object.entries(foreign)) {
+    kubernetes.putNode(name, { labels: { [zone]: 'z2' }, taints: [taint] });
+    kubernetes.putCsiNode(name, driverOn(nodeId, { topologyKeys: [zone], allocatable: { count: 9 } }));
+  }
+  start();
+  const all = Object.entries(foreign).map(([name, nodeId]) => `${name} ${nodeId} foreign-id`);
+  await until(() => refused()?.toSorted().join() === all.toSorted().join());
+  await until(kubernetes.isWatched);
+  kubernetes.putNode('b');
+  kubernetes.putCsiNode('b', driverOn('b'));
+  await until(() => gateway.ids().includes('b'));
+  assert.deepEqual(gateway.ids(), [`a~${key}`, 'b']);
+  assert.partialDeepStrictEqual(gateway.nodes.get(`a~${key}`), { maxVolumes: 7, topology: { [zone]: 'z1' } });
+  assert.equal(logged().length, all.length);
+  assert.match(
+    logged().join('\n'),
+    /node "byName" has a node id with the name "a"; start the agent there with/,
+  );
+  assert.deepEqual(
+    kubernetes.asked.filter(line => line.startsWith('PATCH /api/v1/nodes')),
+    [],
+  );
+});
+
+test('a second key of a name is reported once the node with the first key has no volumes', async t => {
+  const first = `a~${key}`;
+  const { kubernetes, gateway, start, refused, logged } = await open(t, makeGateway([{ id: first }]));
+  gateway.inUse.add(first);
+  kubernetes.putNode('a', { taints: [taint] });
+  kubernetes.putCsiNode('a', driverOn(`a~${otherKey}`));
+  start();
+  await until(() => refused()?.join() === `a a~${otherKey} second-key`);
+  await until(kubernetes.isWatched);
+  // The refusal does not delay other changes.
+  kubernetes.putNode('b');
+  kubernetes.putCsiNode('b', driverOn('b'));
+  await until(() => gateway.ids().includes('b'));
+  assert.deepEqual(gateway.ids(), [first, 'b']);
+  assert.equal(logged().length, 1);
+  gateway.inUse.clear();
+  kubernetes.putNode('c');
+  await until(() => gateway.ids().join() === `a~${otherKey},b`);
+  await until(() => refused()?.length === 0);
+});
+
+test('changes during an expired watch or a token renewal are noticed', async t => {
   const { kubernetes, gateway, start, setToken } = await open(t);
   start();
   await until(kubernetes.isWatched);
@@ -143,7 +212,7 @@ test('what happened while nobody watched is learnt: after an expired watch and a
   await until(() => gateway.ids().includes('a'));
 });
 
-test('the start-up taint is taken off a node when the driver is registered there, and no other', async t => {
+test('the start-up taint is removed only from nodes on which the driver is registered', async t => {
   const { kubernetes, start } = await open(t);
   kubernetes.putNode('a', { taints: [other, taint] });
   kubernetes.putCsiNode('a');
@@ -159,21 +228,46 @@ test('the start-up taint is taken off a node when the driver is registered there
   await until(() => JSON.stringify(taints()) === JSON.stringify([other]));
 });
 
-test('the nodes that are being drained are written down where their agents read it', async t => {
+test('the draining nodes are written to the file that their agents read', async t => {
   const { kubernetes, start } = await open(t);
   const drained = () => (kubernetes.get(configMap)?.['data'] as { nodes?: string } | undefined)?.nodes;
-  for (const name of ['a', 'b', 'c']) kubernetes.putCsiNode(name, driverOn(`id-${name}`));
+  for (const name of ['a', 'b', 'c']) kubernetes.putCsiNode(name, driverOn(name));
   kubernetes.putNode('a', { unschedulable: true });
   kubernetes.putNode('b', { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] });
   kubernetes.putNode('c', { taints: [other] });
   start();
-  await until(() => drained() === 'id-a\nid-b\n');
+  await until(() => drained() === 'a\nb\n');
   await until(kubernetes.isWatched);
   for (const name of ['a', 'b']) kubernetes.putNode(name);
   await until(() => drained() === '');
 });
 
-test('a kubeconfig that cannot be used says why', async t => {
+const keyOf = async (kid: string) => ({ keys: [publicHalf(await makeKey(kid))] });
+
+test("the gateway's keys are written to the file that agents read, and stay while the gateway does not answer", async t => {
+  const { kubernetes, start, gateway } = await open(t);
+  const [first, second] = [await keyOf('one'), await keyOf('two')];
+  const data = () => kubernetes.get(configMap)?.['data'] as Readonly<Record<string, string>> | undefined;
+  const written = () => JSON.parse(data()?.['jwks.json'] ?? 'null') as unknown;
+  const isWritten = (keySet: unknown) => () => JSON.stringify(written()) === JSON.stringify(keySet);
+  start();
+  await until(isWritten(null));
+  await until(kubernetes.isWatched);
+  gateway.keySet = async () => first;
+  kubernetes.putNode('a', { unschedulable: true });
+  kubernetes.putCsiNode('a', driverOn('a'));
+  await until(isWritten(first));
+  gateway.keySet = () => Promise.reject(new Problem('UNAVAILABLE', 'no answer'));
+  kubernetes.putNode('a');
+  await until(() => data()?.['nodes'] === '');
+  assert.deepEqual(written(), first);
+  gateway.keySet = async () => second;
+  kubernetes.putNode('b');
+  kubernetes.putCsiNode('b', driverOn('b'));
+  await until(isWritten(second));
+});
+
+test('the error of an unusable kubeconfig says why', async t => {
   const { path, kubernetes } = await open(t);
   const contexts = [{ name: 'x', context: { cluster: 'x', user: 'x' } }];
   const clusters = [{ name: 'x', cluster: { server: kubernetes.url } }];

@@ -9,7 +9,7 @@ import { controllerSettings } from '../../../src/controller/config.ts';
 import { startController } from '../../../src/controller/main.ts';
 import type { CsiClient } from '../../../src/csi/client.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import type { Running } from '../../../src/lib/lifecycle.ts';
+import type { RunningProgram } from '../../../src/lib/lifecycle.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { clientOf, temporaryDir } from '../../harness/csi-serving.ts';
@@ -23,15 +23,19 @@ const create = {
   volume_capabilities: [{ block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } }],
 };
 
-type Started = {
+type StartedController = {
   readonly csi: CsiClient;
   readonly socketPath: string;
-  readonly running: Running;
+  readonly running: RunningProgram;
   readonly warnings: readonly string[];
 };
 
 /** Starts the whole controller against a storage API; it ends with its test. */
-async function start(t: TestContext, gateway: string, more: readonly string[] = []): Promise<Started> {
+async function start(
+  t: TestContext,
+  gateway: string,
+  more: readonly string[] = [],
+): Promise<StartedController> {
   const lines: string[] = [];
   const log = { ...silentLog, warn: (message: string) => void lines.push(message) };
   const socketPath = join(await temporaryDir(t), 'csi.sock');
@@ -45,8 +49,8 @@ async function start(t: TestContext, gateway: string, more: readonly string[] = 
   return { csi: clientOf(t, socketPath), socketPath, running, warnings: lines };
 }
 
-test('a gateway on another machine is not called over plain HTTP, unless that is asked for', async t => {
-  await assert.rejects(start(t, 'http://gateway.invalid'), /not encrypted: use https, or --allow-http$/);
+test('a gateway on another machine is not called over plain HTTP unless a setting allows it', async t => {
+  await assert.rejects(start(t, 'http://gateway.invalid'), /not encrypted; use https, or --allow-http$/);
   await start(t, 'http://gateway.invalid', ['--allow-http']);
   await start(t, 'https://gateway.invalid');
 });
@@ -56,7 +60,7 @@ async function untilReady(csi: CsiClient): Promise<void> {
   assert.ok(await poll(look, { everyMs: 20, timeoutMs: 60_000 }), 'it never became ready');
 }
 
-test('a controller becomes ready, signs what it asks, and names the request to the API', async t => {
+test("a controller becomes ready, signs its requests, and passes the request's id to the API", async t => {
   const api = await startStorageApi(t, [json(200, offered), json(200, sampleVolume())]);
   const { csi } = await start(t, api.url, ['--issuer', 'me', '--audience', 'you']);
   await untilReady(csi);
@@ -68,7 +72,7 @@ test('a controller becomes ready, signs what it asks, and names the request to t
   assert.match(String(request?.headers['x-request-id']), /^[0-9a-f]{12}$/);
 });
 
-test('the plugin is what is set, and where the storage differs it is said once that is known', async t => {
+test("the plug-in's capabilities are the settings', and differences from the storage are reported once known", async t => {
   const api = await startStorageApi(t, [
     json(200, { ...offered, features: ['groups', 'changes', 'topology'] }),
   ]);
@@ -79,11 +83,11 @@ test('the plugin is what is set, and where the storage differs it is said once t
   assert.match((await csi.identity.GetPluginInfo({})).vendor_version, /^[0-9.]+\+group-snapshots$/);
   await untilReady(csi);
   assert.equal(warnings.length, 2);
-  assert.match(warnings[0] ?? '', /^the storage has "changed-blocks"/);
-  assert.match(warnings[1] ?? '', /^the storage has "topology"/);
+  assert.match(warnings[0] ?? '', /^the storage supports "changed-blocks"/);
+  assert.match(warnings[1] ?? '', /^the storage supports "topology"/);
 });
 
-test('a service that is not among the plugin capabilities is missing, and the issuer is the cluster', async t => {
+test('a service outside the plug-in capabilities is missing, and the issuer is the cluster', async t => {
   const api = await startStorageApi(t, [json(200, offered)]);
   const { csi } = await start(t, api.url, ['--plugin-capabilities', 'none']);
   await untilReady(csi);
@@ -95,7 +99,7 @@ test('a service that is not among the plugin capabilities is missing, and the is
   assert.partialDeepStrictEqual(decodeJwt(token), { iss: 'a', aud: 'fairlead' });
 });
 
-test('a controller whose gateway is down starts, is not ready, says why, and heals when that answers, after some nonsense', async t => {
+test('a controller whose gateway is down starts, is not ready, says why, and recovers when it answers, even after invalid answers', async t => {
   const address = { host: ownHost(), port: 0 };
   const down = await startStorageApi(t, [json(200, offered)], address);
   await down.close();
@@ -115,7 +119,7 @@ test('a controller whose gateway is down starts, is not ready, says why, and hea
   assert.ok(types.includes('CREATE_DELETE_VOLUME') && !types.includes('GET_CAPACITY'), String(types));
 });
 
-test("an error of the API comes out at the socket with its code and its detail, the same each time, and the request's id beside it", async t => {
+test("an API error arrives at the socket with its code, its detail and the request's id, the same each time", async t => {
   const api = await startStorageApi(t, [
     json(200, offered),
     problem('OUT_OF_RANGE', 'a volume has at most 5 bytes'),
@@ -132,7 +136,7 @@ test("an error of the API comes out at the socket with its code and its detail, 
     });
 });
 
-test('DeleteVolume of an id that no volume can have succeeds', async t => {
+test('DeleteVolume succeeds for an impossible id', async t => {
   const api = await startStorageApi(t, [json(200, offered)]);
   const { csi } = await start(t, api.url);
   await untilReady(csi);
@@ -143,16 +147,16 @@ test('DeleteVolume of an id that no volume can have succeeds', async t => {
   assert.equal(api.received.length, 1);
 });
 
-test('a controller is healthy while its socket answers, though its gateway does not, and no longer when that is gone', async t => {
+test('a controller is healthy while its socket answers, even without its gateway, and unhealthy once the socket is gone', async t => {
   const api = await startStorageApi(t, [hang]);
-  const { running, socketPath } = await start(t, api.url, ['--health-listen', '127.0.0.1:0']);
+  const { running, socketPath } = await start(t, api.url, ['--metrics-listen', '127.0.0.1:0']);
   const ask = async () => (await fetch(`http://${running.ready['health']}/healthz`)).status;
   assert.equal(await ask(), 200);
   rmSync(socketPath);
   assert.equal(await ask(), 503);
 });
 
-test('a controller whose gateway takes connections and never answers ends all the same', async t => {
+test('a controller ends even if its gateway accepts connections and never answers', async t => {
   const api = await startStorageApi(t, [hang]);
   const { running, socketPath } = await start(t, api.url);
   await api.until(1);

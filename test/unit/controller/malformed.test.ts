@@ -7,7 +7,7 @@ import { serveController } from './serving.ts';
 
 const names = { name: 'pvc-1', volume_id: 'a.pvc-1', snapshot_id: 'a.snap-1', node_id: 'n1', pool: 'é' };
 const volume_capability = { mount: { fs_type: 'ext4' }, access_mode: { mode: 1 } };
-/** All that any request has, of which each takes what it knows. */
+/** The fields of all requests; each request uses the fields it knows. */
 const whole = {
   ...names,
   volume_capability,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { clusterOf, isClusterName, maxIdBytes } from '../../../src/api/ids.ts';
+import { clusterOf, isShortName, maxIdBytes } from '../../../src/api/ids.ts';
 import { resourceId } from '../../../src/controller/messages.ts';
 
 const cluster = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/);
@@ -9,7 +9,7 @@ const plain = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,150}$/);
 const hashed = fc.stringMatching(/^[a-z0-9]{1,20}-x[0-9a-f]{32}$/);
 const name = fc.oneof(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 }), plain, hashed);
 
-test('an id has at most 128 bytes of a safe alphabet, and names its cluster', () => {
+test('an id has at most 128 bytes of a safe alphabet, and begins with its cluster', () => {
   fc.assert(
     fc.property(cluster, name, (c, n) => {
       const id = resourceId(c, n);
@@ -32,7 +32,7 @@ test('two names never share an id', () => {
   );
 });
 
-test('a name is distinct from every name that looks like its own hashed id', () => {
+test('a name differs from every name that looks like its own hashed id', () => {
   fc.assert(
     fc.property(cluster, name, (c, n) => {
       const imitation = resourceId(c, n).slice(c.length + 1);
@@ -43,7 +43,7 @@ test('a name is distinct from every name that looks like its own hashed id', () 
   );
 });
 
-test('names that differ after their first characters, in case, or in a character that is left out, are distinct', () => {
+test('names that differ after their first characters, in case, or in a removed character stay distinct', () => {
   const odd = [
     'pvc-1',
     'PVC-1',
@@ -64,7 +64,7 @@ test('names that differ after their first characters, in case, or in a character
   assert.equal(new Set(names.map(n => resourceId('a', n))).size, names.length);
 });
 
-test('an ordinary name stands in its id as it is, after its cluster', () => {
+test('an ordinary name is unchanged in its id, after its cluster', () => {
   const uid = 'pvc-0a1b2c3d-0000-4000-8000-0123456789ab';
   assert.equal(resourceId('prod-1', uid), `prod-1.${uid}`);
 });
@@ -86,7 +86,7 @@ for (const id of [
   'a.é',
   longId,
 ])
-  test(`"${id}" is no id and belongs to no cluster`, () => assert.equal(clusterOf(id), undefined));
+  test(`"${id}" is an invalid id and belongs to no cluster`, () => assert.equal(clusterOf(id), undefined));
 
 for (const bad of ['', 'A', 'a.b', 'a_b', '-a', 'a-', 'a b', 'ü', 'a/b', 'a\n', 'x'.repeat(33)])
-  test(`${JSON.stringify(bad)} is no cluster's name`, () => assert.equal(isClusterName(bad), false));
+  test(`${JSON.stringify(bad)} is an invalid cluster name`, () => assert.equal(isShortName(bad), false));

@@ -8,7 +8,7 @@ import { createController } from '../../../src/controller/controller.ts';
 import { createGroupController } from '../../../src/controller/group-controller.ts';
 import { createSnapshotMetadata } from '../../../src/controller/snapshot-metadata.ts';
 import type { CsiClient } from '../../../src/csi/client.ts';
-import { advertisedByDefault, type Advertised } from '../../../src/csi/identity.ts';
+import { advertisedByDefault, type AdvertisedCapabilities } from '../../../src/csi/identity.ts';
 import { serveCsi } from '../../harness/csi-serving.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../fakes/storage-api.ts';
 
@@ -17,39 +17,39 @@ const pool = {
   accessTypes: ['mount', 'block'],
   features: ['capacity'],
 } satisfies Partial<Capabilities>;
-/** A storage that can do little. */
+/** The capabilities of a minimal storage. */
 export const offered: Capabilities = {
   version: '1',
   ...pool,
   pools: [{ name: 'fast', backend: 'image', ...pool }],
 };
 
-/** A storage that can do everything, as it does where a test says nothing of it. */
+/** The capabilities of a storage with all features, the default of tests. */
 export const everything: Capabilities = { ...offered, features: [...features] };
 
-/** One call of the Storage API: the operation, and what it was given without the call itself. */
-export type Asked = readonly [name: string, input: Readonly<Record<string, unknown>>];
+/** A call of the Storage API: the operation, and its input without the call. */
+export type ApiCall = readonly [name: string, input: Readonly<Record<string, unknown>>];
 
-/** A controller of cluster "a" on a socket, and what it asked of the API. */
-export type Served = {
+/** A controller of cluster "a" on a socket, and its requests to the API. */
+export type ServedController = {
   readonly csi: CsiClient;
-  readonly asked: readonly Asked[];
+  readonly asked: readonly ApiCall[];
   readonly socketPath: string;
 };
 
-/** Serves a controller in front of a client that is a plain object; `client` overrides single answers. */
+/** Serves a controller in front of a client that is a plain object; `client` overrides answers. */
 export async function serveController(
   t: TestContext,
   client: Partial<StorageClient> = {},
-  storage: Capabilities & { readonly advertised?: Advertised } = everything,
-): Promise<Served> {
-  const asked: Asked[] = [];
+  storage: Capabilities & { readonly advertised?: AdvertisedCapabilities } = everything,
+): Promise<ServedController> {
+  const asked: ApiCall[] = [];
   const answers = Object.entries({ ...calmClient(), ...client });
   const recording = answers.map(([name, answer]) => [
     name,
-    (input: Asked[1], call: Call): unknown => {
-      // As it goes over the wire.
-      asked.push([name, JSON.parse(JSON.stringify(input)) as Asked[1]]);
+    (input: ApiCall[1], call: Call): unknown => {
+      // The input as it goes over the wire.
+      asked.push([name, JSON.parse(JSON.stringify(input)) as ApiCall[1]]);
       return (answer as (...given: unknown[]) => unknown)(input, call);
     },
   ]);
@@ -67,8 +67,8 @@ export async function serveController(
   return { csi, asked, socketPath };
 }
 
-/** Calls an RPC by its name; what a stream sends comes as a list, and everything as plain data. */
-export async function callRpc({ csi }: Served, rpc: string, request: object): Promise<unknown> {
+/** Calls an RPC by its name; returns a stream as a list, and everything as plain data. */
+export async function callRpc({ csi }: ServedController, rpc: string, request: object): Promise<unknown> {
   const rpcs = { ...csi.controller, ...csi.groupController, ...csi.snapshotMetadata };
   const call = (rpcs as unknown as Record<string, ((request: object) => unknown) | undefined>)[rpc];
   const answer = call?.(request) ?? assert.fail(`${rpc} is no RPC`);
@@ -76,17 +76,17 @@ export async function callRpc({ csi }: Served, rpc: string, request: object): Pr
   return JSON.parse(JSON.stringify(await whole));
 }
 
-/** One request: what is asked of the API for it, and either what comes out at least, or the code of the error. */
+/** A request, the expected request to the API, and a part of the answer or the error's code. */
 export type Row = {
   readonly request: object;
-  /** Answers of the API other than that everything works. */
+  /** The API's answers that differ from success. */
   readonly api?: Partial<StorageClient>;
-  readonly asked?: readonly Asked[];
+  readonly asked?: readonly ApiCall[];
   readonly answer?: object;
   readonly error?: { readonly code: ProblemCode; readonly detail?: RegExp };
 };
 
-/** One test for each row, whose title begins with the RPC. */
+/** Declares a test for each row; its title begins with the RPC. */
 export function testRows(rows: Readonly<Record<string, Row>>): void {
   for (const [title, { request, api, asked, answer, error }] of Object.entries(rows))
     test(title, async t => {
@@ -99,7 +99,7 @@ export function testRows(rows: Readonly<Record<string, Row>>): void {
     });
 }
 
-/** How a node reaches what is attached. */
+/** The attachment of a volume. */
 export const attachment = {
   protocol: 'loop',
   attachmentId: 'x1',
@@ -109,7 +109,7 @@ export const attachment = {
   path: '/images/a.pvc-1',
 } as const;
 
-/** Everything works. */
+/** Makes a client that answers every call with success. */
 function calmClient(): Partial<StorageClient> {
   return {
     getCapacity: async () => ({ availableBytes: 10, maximumVolumeBytes: 5, minimumVolumeBytes: 1 }),

@@ -5,9 +5,9 @@ import { serveGateway } from '../../harness/served-gateway.ts';
 import { callRpc, everything, serveController } from './serving.ts';
 
 /*
- * What each stock sidecar sends in a volume's life, with all that its flags and the classes' keys add to it, as its source
- * says: external-provisioner 6.4, -attacher 4.13, -resizer 2.3, -snapshotter 8.7. The pool takes no parameter that it does
- * not know, so what is a sidecar's must never reach it.
+ * The requests of each stock sidecar in a volume's life, with the additions of its flags and of the classes' keys,
+ * according to its source: external-provisioner 6.4, -attacher 4.13, -resizer 2.3, -snapshotter 8.7. The pool refuses
+ * unknown parameters, so the sidecars' own must never reach it.
  */
 const claim = {
   'csi.storage.k8s.io/pvc/name': 'data',
@@ -15,7 +15,7 @@ const claim = {
   'csi.storage.k8s.io/pv/name': 'pvc-1',
 };
 const secrets = { token: 'secret' };
-/** A class as a user writes it: the provisioner strips its own keys before a create, and before GetCapacity it does not. */
+/** A class as a user writes it: the provisioner removes its own keys before a create, but not before GetCapacity. */
 const storageClass = {
   'csi.storage.k8s.io/fstype': 'ext4',
   'csi.storage.k8s.io/provisioner-secret-name': 's',
@@ -118,7 +118,7 @@ const sent: readonly (readonly [sidecar: string, rpc: string, request: object, a
   ['the provisioner', 'DeleteVolume', { volume_id: 'a.pvc-2', secrets }],
 ];
 
-test('what the stock sidecars really send is answered, from the first GetCapacity to DeleteVolume', async t => {
+test('the requests of the stock sidecars succeed, from the first GetCapacity to DeleteVolume', async t => {
   const { url, signers } = await serveGateway(t);
   const client = createClient({ url: url.href, token: () => signers.a.sign() });
   t.after(() => client.close());

@@ -7,7 +7,9 @@ import { serveController } from './serving.ts';
 
 const sizeBytes = 1_000_000;
 
-/** A snapshot of which every tenth of 100 bytes is written; pages have at most `pageSize` stretches. */
+/**
+ * Lists the blocks of a snapshot in which every tenth of 100 bytes is written; pages have at most `pageSize` extents.
+ */
 function blocksOf(count: number, pageSize = Number.POSITIVE_INFINITY): StorageClient['listBlocks'] {
   return async ({ offset = 0, limit = 1_000 }) => {
     const all = Array.from({ length: count }, (_, i) => ({ offset: i * 100, length: 10 }));
@@ -48,7 +50,7 @@ test('all pages come as one stream, with one type and one size, in increasing or
   );
 });
 
-test('GetMetadataDelta names the base, and both go on from the offset asked for', async t => {
+test('GetMetadataDelta names the base, and both RPCs start at the requested offset', async t => {
   const { csi, asked } = await serveController(t, { listBlocks: blocksOf(3) });
   const request = { base_snapshot_id: 'a.base', target_snapshot_id: 'a.target', starting_offset: 110 };
   const messages = await Array.fromAsync(csi.snapshotMetadata.GetMetadataDelta(request));
@@ -57,7 +59,7 @@ test('GetMetadataDelta names the base, and both go on from the offset asked for'
   assert.partialDeepStrictEqual(asked, [['listBlocks', input]]);
 });
 
-test('a page that cannot be had ends the stream with an error after what was sent', async t => {
+test('a failed page ends the stream with an error after the earlier pages', async t => {
   const whole = blocksOf(25, 5);
   const listBlocks: StorageClient['listBlocks'] = (input, call) =>
     (input.offset ?? 0) > 500
@@ -86,7 +88,7 @@ test('pages of two sizes are an error, not one snapshot', async t => {
   await assert.rejects(Array.fromAsync(stream), { code: 'UNAVAILABLE' });
 });
 
-test('for a caller that went away no more pages are asked for', async t => {
+test('no more pages are requested once the caller has disconnected', async t => {
   const whole = blocksOf(1_000, 1);
   let signal: AbortSignal | undefined;
   const listBlocks: StorageClient['listBlocks'] = (input, call) => {

@@ -9,8 +9,14 @@ const found = { snapshot_id: 'a.snap-1' };
 const createGroup = { name: 'group-1', source_volume_ids: ['a.one', 'a.two'] };
 const members = ['a.one-cut', 'a.two-cut'];
 const missing = { getGroup: () => Promise.reject(new Problem('NOT_FOUND', 'there is no group "a.x"')) };
-/** What the snapshotter adds to a class's parameters is not passed on. */
-const parameters = { tier: 'cold', 'csi.storage.k8s.io/volumesnapshot/name': 'nightly' };
+/**
+ * The snapshotter's additions to a class's parameters are not passed on, nor are parameters that Kubernetes implements.
+ */
+const parameters = {
+  tier: 'cold',
+  'csi.storage.k8s.io/volumesnapshot/name': 'nightly',
+  deletionPolicy: 'Retain',
+};
 
 testRows({
   'CreateSnapshot asks for the snapshot by its id and answers with when it was cut': {
@@ -90,13 +96,13 @@ for (const state of ['creating', 'deleting'] as const)
   test(`a snapshot that is ${state} is ABORTED, and in no list`, async t => {
     const answer = async (): Promise<ReturnType<typeof sampleSnapshot>> => sampleSnapshot({ state });
     const { csi } = await serveController(t, { createSnapshot: answer, getSnapshot: answer });
-    const aborted = { code: 'ABORTED', detail: new RegExp(`is ${state} still`) };
+    const aborted = { code: 'ABORTED', detail: new RegExp(`is ${state}; try again later`) };
     await assert.rejects(csi.controller.CreateSnapshot(create), aborted);
     await assert.rejects(csi.controller.GetSnapshot(found), aborted);
     assert.deepEqual((await csi.controller.ListSnapshots(found)).entries, []);
   });
 
-test('ListSnapshots of one snapshot has that one, or nothing when it is missing or of another volume', async t => {
+test('ListSnapshots with an id has that snapshot, or nothing if it is missing or of another volume', async t => {
   const unknown = new Problem('NOT_FOUND', 'there is no snapshot "a.never"');
   const { csi } = await serveController(t, {
     getSnapshot: async ({ snapshotId: id }) =>

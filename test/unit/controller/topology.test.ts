@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { features, type Capabilities } from '../../../src/api/storage.ts';
 import { findDisagreements } from '../../../src/controller/capabilities.ts';
-import { parseAdvertised, type Advertised } from '../../../src/csi/identity.ts';
+import { parseAdvertised, type AdvertisedCapabilities } from '../../../src/csi/identity.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../fakes/storage-api.ts';
 import { callRpc, everything, serveController } from './serving.ts';
 
@@ -18,7 +18,7 @@ const topology = [{ zone: 'b' }];
 const accessible = { accessible_topology: [{ segments: { zone: 'b' } }] };
 const inZone = { segments: { zone: 'a' } };
 const everywhere = { ...everything, features: features.filter(feature => feature !== 'topology') };
-const both: Advertised = ['group-snapshots', 'topology', 'snapshot-topology'];
+const both: AdvertisedCapabilities = ['group-snapshots', 'topology', 'snapshot-topology'];
 /** A storage in zone b. */
 const placed = {
   createVolume: async () => sampleVolume({ topology }),
@@ -30,7 +30,7 @@ const placed = {
   getGroup: async () => sampleGroup({ snapshots: [sampleSnapshot({ topology })] }),
 };
 
-test('where a volume must be reached from is passed on, and where it is comes back', async t => {
+test('the topology requirement of a volume is passed on, and its topology comes back', async t => {
   const served = await serveController(t, placed, { ...everything, advertised: both });
   const create = { ...volume, accessibility_requirements };
   for (const [rpc, request, answer] of [
@@ -42,7 +42,7 @@ test('where a volume must be reached from is passed on, and where it is comes ba
   assert.partialDeepStrictEqual(served.asked, [['createVolume', { body: { topology: asked } }]]);
 });
 
-test('where a snapshot must be of use is passed on, and where it is comes back', async t => {
+test('the topology requirement of a snapshot is passed on, and its topology comes back', async t => {
   const served = await serveController(t, placed, { ...everything, advertised: both });
   const group = { group_snapshot_id: 'a.group-1', snapshot_ids: ['a.snap-1'] };
   for (const [rpc, request, answer] of [
@@ -73,13 +73,13 @@ for (const [advertised, refused] of [
       const before = served.asked.length;
       const work = callRpc(served, rpc, { ...request, ...requirement });
       if (isRefused)
-        await assert.rejects(work, { code: 'INVALID_ARGUMENT', detail: /is given, but this driver/ });
+        await assert.rejects(work, { code: 'INVALID_ARGUMENT', detail: /is set, but this driver/ });
       else await work;
       assert.equal(served.asked.length, before + (isRefused ? 0 : 1));
     }
   });
 
-test('a storage that is reached from everywhere meets every requirement, and is not asked', async t => {
+test('a storage that is reachable from everywhere meets every requirement without a request', async t => {
   const served = await serveController(t, {}, { ...everywhere, advertised: both });
   const answer = await callRpc(served, 'CreateVolume', { ...volume, accessibility_requirements });
   assert.partialDeepStrictEqual(answer, { volume: { accessible_topology: [] } });
@@ -88,7 +88,7 @@ test('a storage that is reached from everywhere meets every requirement, and is 
   assert.doesNotMatch(JSON.stringify(served.asked), /topology/);
 });
 
-test('a requirement without terms is none', async t => {
+test('a requirement without terms counts as none', async t => {
   const served = await serveController(t, placed, { ...everything, advertised: both });
   await callRpc(served, 'CreateVolume', { ...volume, accessibility_requirements: {} });
   await callRpc(served, 'GetCapacity', { accessible_topology: { segments: {} } });
@@ -104,13 +104,17 @@ const agreements: readonly (readonly [advertised: string, storage: Capabilities,
     [words, everything, []],
     ['none', { ...everything, features: [] }, []],
     ['group-snapshots,changed-blocks', everywhere, []],
-    ['group-snapshots,changed-blocks', everything, [/the storage has "topology"/, /"snapshot-topology"/]],
+    [
+      'group-snapshots,changed-blocks',
+      everything,
+      [/the storage supports "topology"/, /"snapshot-topology"/],
+    ],
     [
       'changed-blocks',
       { ...everything, features: [] },
-      [/^--plugin-capabilities has "changed-blocks", and the storage does not/],
+      [/^--plugin-capabilities has "changed-blocks" but the storage does not/],
     ],
-    [words, everywhere, [/has "topology", and the storage does not/, /has "snapshot-topology"/]],
+    [words, everywhere, [/has "topology" but the storage does not/, /has "snapshot-topology"/]],
     ['topology', { ...everything, features: ['topology'] }, []],
   ];
 for (const [advertised, storage, says] of agreements) {

@@ -17,7 +17,7 @@ const attached = { volume_id: 'a.x', node_id: 'n' };
 const message = (volume_capacity_bytes = 1): Message => ({ volume_capacity_bytes, block_metadata: [] });
 const hang = () => new Promise(() => {});
 
-test('the handler has the request and its answer comes back', async t => {
+test('the handler gets the request and its answer comes back', async t => {
   const { unpublish } = await serveHandler(t, async request => {
     assert.deepEqual(request, { ...attached, secrets: {} });
     return {};
@@ -25,7 +25,7 @@ test('the handler has the request and its answer comes back', async t => {
   assert.deepEqual(await unpublish(), {});
 });
 
-test("every problem comes out as the gRPC code of its name, with its detail, and with the request's id as a trailer", async t => {
+test("every problem becomes the gRPC code of its name, with its detail, and the request's id as a trailer", async t => {
   let requestId = '';
   const { unpublish } = await serveHandler(t, async ({ volume_id: code }, call) => {
     ({ requestId } = call);
@@ -41,7 +41,7 @@ test("every problem comes out as the gRPC code of its name, with its detail, and
   }
 });
 
-test('what is thrown and has no name is UNAVAILABLE, does not show itself, and is logged with its stack', async t => {
+test('an error without a name is UNAVAILABLE without details, and is logged with its stack', async t => {
   for (const thrown of [new TypeError('inner secret'), 'inner secret', undefined]) {
     const { unpublish, lines } = await serveHandler(t, () => Promise.reject(thrown));
     const { code, detail } = await failureOf(unpublish());
@@ -56,13 +56,13 @@ const details: readonly (readonly [name: string, detail: string, shown: RegExp])
   ['of any characters comes through', 'a\uD800b %2F é 🚀\nnext', /^a\uFFFDb %2F é 🚀\nnext$/],
 ];
 for (const [name, detail, shown] of details)
-  test(`a message ${name}, and the server goes on`, async t => {
+  test(`a message ${name}, and the server continues`, async t => {
     const { unpublish } = await serveHandler(t, () => Promise.reject(new Problem('NOT_FOUND', detail)));
     for (let round = 0; round < 2; round++)
       await assert.rejects(unpublish(), { code: 'NOT_FOUND', detail: shown });
   });
 
-test("the caller's deadline is handed over, and a default where there is none", async t => {
+test("the caller's deadline is passed on, or a default if there is none", async t => {
   const deadlines: number[] = [];
   const { unpublish, callForever } = await serveHandler(t, async (_request, { deadlineMs }) => {
     deadlines.push(deadlineMs - Date.now());
@@ -92,7 +92,7 @@ test('a caller that cancels, and a deadline that passes, abort the signal', asyn
   if (late && !late.aborted) await once(late, 'abort');
 });
 
-test('an error is logged once, with the code, the detail and the id that the caller has', async t => {
+test('an error is logged once, with the code, the detail and the id that the caller gets', async t => {
   const { unpublish, lines } = await serveHandler(t, async () => {
     throw new Problem('NOT_FOUND', 'no volume "a.x"');
   });
@@ -107,7 +107,7 @@ test('an error is logged once, with the code, the detail and the id that the cal
   assert.equal(typeof durationMs, 'number');
 });
 
-test('a log line has as much of the id of a volume as a good one can have, and none where none is named', async t => {
+test("a log line has at most as much of a volume's id as a valid id can have, and none if the request has none", async t => {
   const { unpublish, lines } = await serveHandler(t, () => Promise.reject(new Problem('NOT_FOUND', '')));
   await failureOf(unpublish({ volume_id: 'v'.repeat(5_000) }));
   await failureOf(unpublish({ volume_id: '' }));
@@ -127,7 +127,7 @@ test('a stream has all messages in order, and ends', async t => {
   );
 });
 
-test('what is thrown before, in or after the messages is the status of the stream, and never a regular end', async t => {
+test('an error before, in or after the messages is the status of the stream, never a regular end', async t => {
   for (const count of [0, 1, 3]) {
     const ask = await serveStream(t, async function* () {
       for (let i = 0; i < count; i++) yield message();
@@ -143,14 +143,14 @@ test('what is thrown before, in or after the messages is the status of the strea
   }
 });
 
-test('a failure of a stream that nobody named is UNAVAILABLE', async t => {
+test('an unnamed failure of a stream is UNAVAILABLE', async t => {
   const ask = await serveStream(t, () => {
     throw new TypeError('secret');
   });
   await assert.rejects(Array.fromAsync(ask()), { code: 'UNAVAILABLE', detail: /^unexpected failure/ });
 });
 
-test('a slow reader is waited for', async t => {
+test('a stream waits for a slow reader', async t => {
   let made = 0;
   const block_metadata = Array.from({ length: 10_000 }, () => ({ byte_offset: 1, size_bytes: 1 }));
   const ask = await serveStream(t, async function* () {
@@ -177,7 +177,7 @@ async function serveHandler(t: TestContext, handler: Handler) {
     lines,
     unpublish: (request: object = attached, timeoutMs?: number) =>
       csi.controller.ControllerUnpublishVolume(request, timeoutMs),
-    /** A call without a deadline; `answered` is called at its end. */
+    /** Makes a call without a deadline; calls `answered` at its end. */
     callForever(answered: () => void = () => {}) {
       const client = new Client(`unix://${socketPath}`, credentials.createInsecure());
       t.after(() => client.close());

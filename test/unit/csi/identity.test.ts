@@ -10,7 +10,7 @@ import {
   formatAdvertised,
   parseAdvertised,
   toVendorVersion,
-  type Advertised,
+  type AdvertisedCapabilities,
 } from '../../../src/csi/identity.ts';
 import { version } from '../../../src/lib/version.ts';
 
@@ -29,7 +29,7 @@ const shuffledSets = sets.chain(words =>
   fc.tuple(fc.constant(words), fc.shuffledSubarray(words, { minLength: words.length })),
 );
 
-test('what is advertised is read as it is shown, in any order', () => {
+test('capabilities are read in the format in which they are shown, in any order', () => {
   fc.assert(
     fc.property(shuffledSets, ([words, shuffled]) => {
       assert.deepEqual(parseAdvertised(formatAdvertised(shuffled)), words);
@@ -39,17 +39,21 @@ test('what is advertised is read as it is shown, in any order', () => {
 });
 
 for (const [text, says] of [
-  ['', /"" is not one of group-snapshots, changed-blocks, topology, snapshot-topology, or none/],
-  ['topology,', /"" is not one of/],
-  ['Topology', /"Topology" is not one of/],
-  ['none,topology', /"none" is not one of/],
-  ['toString', /"toString" is not one of/],
-  ['topology,topology', /names something twice/],
-  ['snapshot-topology', /"snapshot-topology" needs "topology"/],
+  [
+    '',
+    /"" is not a plugin capability; use words of group-snapshots, changed-blocks, topology, snapshot-topology, or "none"/,
+  ],
+  ['topology,', /"" is not a plugin capability/],
+  ['Topology', /"Topology" is not a plugin capability/],
+  ['none,topology', /"none" is not a plugin capability/],
+  ['toString', /"toString" is not a plugin capability/],
+  ['topology,topology', /names a capability twice/],
+  ['snapshot-topology', /"snapshot-topology" without "topology"/],
 ] as const)
-  test(`"${text}" is nothing to advertise`, () => assert.throws(() => parseAdvertised(text), says));
+  test(`"${text}" is refused as a list of capabilities`, () =>
+    assert.throws(() => parseAdvertised(text), says));
 
-test('each set has a vendor version of its own, and the default has that of the release', () => {
+test("each set has its own vendor version, and the default set has the release's", () => {
   const versions = new Map(
     fc.sample(sets, 200).map(words => [formatAdvertised(words), toVendorVersion('1.2.3', words)]),
   );
@@ -59,12 +63,13 @@ test('each set has a vendor version of its own, and the default has that of the 
   assert.equal(toVendorVersion('1.2.3', []), '1.2.3+none');
 });
 
-test('the default does not advertise topology: clusters then expect every node to report its own', () => {
-  assert.deepEqual(parseAdvertised(advertisedSetting.default), ['group-snapshots', 'changed-blocks']);
+test('the default advertises neither group snapshots nor topology', () => {
+  assert.deepEqual(parseAdvertised(advertisedSetting.default), ['changed-blocks']);
 });
 
-const rows: readonly (readonly [advertised: Advertised, services: readonly string[]])[] = [
-  [advertisedByDefault, ['GROUP_CONTROLLER_SERVICE', 'SNAPSHOT_METADATA_SERVICE']],
+const rows: readonly (readonly [advertised: AdvertisedCapabilities, services: readonly string[]])[] = [
+  [advertisedByDefault, ['SNAPSHOT_METADATA_SERVICE']],
+  [['group-snapshots'], ['GROUP_CONTROLLER_SERVICE']],
   [[], []],
   [
     ['topology', 'snapshot-topology'],
@@ -72,7 +77,7 @@ const rows: readonly (readonly [advertised: Advertised, services: readonly strin
   ],
 ];
 for (const [advertised, services] of rows)
-  test(`every instance advertises "${formatAdvertised(advertised)}" where that is set, ready or not`, async () => {
+  test(`every instance advertises "${formatAdvertised(advertised)}" if that is set, ready or not`, async () => {
     const call = { deadlineMs: Infinity, requestId: 'r', signal: new AbortController().signal };
     for (const ready of [true, false]) {
       const identity = createIdentity({ driverName: 'csi.test', advertised, isReady: () => ready });

@@ -31,7 +31,7 @@ const bad: readonly Bad[] = [
   ['an id that is missing', () => readId('', 'volume_id'), /^volume_id is missing$/],
   ['an id of 129 bytes in fewer characters', () => readId(`${'é'.repeat(64)}x`, 'id'), /^id has 129 bytes/],
   ['a name that is missing', () => readName(''), /^name is missing$/],
-  ['a name with a NUL', () => readName('a\0b'), /^name has control characters$/],
+  ['a name with a NUL', () => readName('a\0b'), /^name has control characters; remove them$/],
   ['a name with a DEL', () => readName('a\x7F'), /control characters/],
   ['a name with a C1 control', () => readName('a\x85'), /control characters/],
   ['a node id of 257 bytes', () => readNodeId('n'.repeat(257)), /has 257 bytes, more than the 256 allowed$/],
@@ -43,11 +43,11 @@ const bad: readonly Bad[] = [
   ['no access mode', () => readCapability({ ...block, access_mode: null }), /has no access mode/],
   ['UNKNOWN', () => readCapability({ ...block, access_mode: mode('UNKNOWN') }), /has no access mode/],
   ['a later mode', () => readCapability({ ...block, access_mode: mode(99) }), /unknown access mode 99/],
-  ['neither block nor mount', () => readCapability({ access_mode }), /neither block nor mount/],
+  ['neither block nor mount', () => readCapability({ access_mode }), /no access type; set block or mount/],
   [
     'a mount group',
     () => readCapability(mount({ volume_mount_group: '1' })),
-    /group, which this driver does not/,
+    /group "1", which this driver does not support/,
   ],
   ['a long filesystem', () => readCapability(mount({ fs_type: long })), /mount\.fs_type has 4096 bytes/],
   ['mount flags of 4,097 bytes', () => readCapability(mount({ mount_flags: [long, 'y'] })), /4097 bytes/],
@@ -58,9 +58,13 @@ const bad: readonly Bad[] = [
     /^volume_capabilities\[1\] has/,
   ],
   ['a capacity range of nothing', () => range('0', '0'), /neither required_bytes nor limit_bytes/],
-  ['a negative requirement', () => range('-1', '0'), /required_bytes is -1, less than 0/],
-  ['a negative limit', () => range('1', '-1'), /limit_bytes is -1, less than 0/],
-  ['a limit below the requirement', () => range('2', '1'), /requires 2 bytes but limits them to 1/],
+  ['a negative requirement', () => range('-1', '0'), /required_bytes is -1; use 0 or more/],
+  ['a negative limit', () => range('1', '-1'), /limit_bytes is -1; use 0 or more/],
+  [
+    'a limit below the requirement',
+    () => range('2', '1'),
+    /requires 2 bytes but limits the size to 1; raise the limit/,
+  ],
 ];
 
 for (const [name, read, detail] of bad)

@@ -1,4 +1,7 @@
-/** When an alert fires: by these series of one sample a minute, not yet at `quietAt`, and at `firesAt` with these labels. */
+/**
+ * A case of an alert: series with one sample a minute, a time at which it does not fire yet, and a time at which it
+ * fires with these labels.
+ */
 export type AlertCase = {
   readonly series: Readonly<Record<string, string>>;
   readonly quietAt: string;
@@ -9,12 +12,12 @@ export type AlertCase = {
 const instance = 'one:7701';
 const at = `instance="${instance}"`;
 
-/** What is well for ten minutes and then is not. */
+/** Makes a series that is good for ten minutes and then bad. */
 function gauge(series: string, good: number, bad: number): AlertCase['series'] {
   return { [series]: `${good}x10 ${bad}x60` };
 }
 
-/** Ten calls a minute that succeed, and from the tenth minute on as many that fail. */
+/** Makes series of ten successful calls a minute, and from the tenth minute on as many failing ones. */
 function failing(name: string, labels: string): AlertCase['series'] {
   return {
     [`${name}{${labels},code="OK"}`]: '0+10x70',
@@ -22,7 +25,7 @@ function failing(name: string, labels: string): AlertCase['series'] {
   };
 }
 
-/** One case for each alert. */
+/** A case for each alert. */
 export const alertCases: Readonly<Record<string, AlertCase>> = {
   FairleadGatewayAbsent: {
     series: { [`fairlead_gateway_info{${at}}`]: '1x10' },
@@ -123,6 +126,12 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     quietAt: '15m',
     firesAt: '45m',
     labels: { rpc: 'CreateVolume' },
+  },
+  FairleadNodeRefused: {
+    series: gauge(`fairlead_controller_refused_nodes{${at},reason="second-key"}`, 0, 1),
+    quietAt: '11m',
+    firesAt: '15m',
+    labels: { reason: 'second-key' },
   },
   FairleadNodeUnregistered: {
     series: gauge(`fairlead_node_registered{${at}}`, 1, 0),

@@ -6,7 +6,7 @@ import { values } from '../../../deploy/values/values.ts';
 
 const given = values.parse(parse(readFileSync('deploy/values/examples.yaml', 'utf8')));
 
-test('the examples name classes that the chart makes with their values', () => {
+test('the examples use classes that the chart makes with their values', () => {
   const lists = Object.values(given).filter(value => Array.isArray(value));
   const classes = new Set(lists.flat().map(one => (one as { readonly name: string }).name));
   for (const file of globSync('deploy/examples/*.yaml')) {

@@ -7,17 +7,17 @@ import { controllerSettings } from '../../../src/controller/config.ts';
 import { startController } from '../../../src/controller/main.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { serve } from '../../fakes/vendors/far-gateway.ts';
+import { serve } from '../../fakes/storages/far-gateway.ts';
 import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
 
-/** The names of all metrics that the programs export, as a gateway and a controller that run say them. */
+/** Lists the metrics that running gateways and controllers export. */
 export async function exportedMetrics(t: TestContext): Promise<ReadonlySet<string>> {
   const { url, metrics } = await serve(t, {
     pools: { main: { backend: 'memory' } },
     flags: ['--metrics-listen', '127.0.0.1:0'],
   });
   const texts = [await readPage(metrics), await readPage(await startMetered(t, url))];
-  // The agent's own need a node to be read on.
+  // The agent's own metrics need a node to be read.
   const rows = readFileSync('node-agent/plugin/observability.ts', 'utf8').matchAll(/'(fairlead_node_\w+)'/g);
   const lines = [...texts, createMetrics().render([])].join('\n').matchAll(/^# TYPE (\w+) /gm);
   return new Set([...lines, ...rows].map(([, name = '']) => name));
@@ -29,14 +29,14 @@ async function readPage(address: string | undefined): Promise<string> {
   return answer.text();
 }
 
-/** A controller that serves its metrics; where. */
+/** Starts a controller that serves its metrics, and returns their URL. */
 async function startMetered(t: TestContext, gateway: string): Promise<string | undefined> {
   const directory = temporaryDirectory(t);
   const at = (name: string): string => join(directory, name);
   const { privateJwk, kid } = await createSigner('a');
   writeFileSync(at('key.json'), JSON.stringify({ ...privateJwk, kid }), { mode: 0o600 });
   const given = { endpoint: `unix://${at('csi.sock')}`, 'key-file': at('key.json'), cluster: 'a', gateway };
-  const argv = Object.entries({ ...given, 'health-listen': '127.0.0.1:0' }).map(one => `--${one.join('=')}`);
+  const argv = Object.entries({ ...given, 'metrics-listen': '127.0.0.1:0' }).map(one => `--${one.join('=')}`);
   const { values, faults } = readSettings(controllerSettings, { argv, env: {} });
   assert.ok(values, String(faults));
   const running = await startController(values, silentLog);

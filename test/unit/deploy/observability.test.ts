@@ -25,13 +25,13 @@ const fetched = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
 const promtool = [fetched, '/usr/bin/promtool'].find(path => existsSync(path)) ?? '';
 const skip = promtool === '' && 'promtool is not there: deploy/fetch-promtool.sh fetches it';
 
-/** The metrics that a file names, without what a histogram adds. */
+/** Lists the metrics that a file names, without a histogram's suffixes. */
 function metricsIn(path: string): readonly string[] {
   const names = readFileSync(path, 'utf8').match(/\b(fairlead_(gateway|controller|node)|process)_\w+/g) ?? [];
   return names.map(name => name.replace(/_(bucket|sum|count)$/, ''));
 }
 
-test('dashboards, alerts and docs name metrics that the programs export, and the docs name all of them', async t => {
+test('dashboards, alerts and docs name exported metrics, and the docs name all of them', async t => {
   const exported = await exportedMetrics(t);
   const documented = metricsIn('docs/observability.md');
   const asked = [...globSync(`${chart}/dashboards/*.json`), rulesFile].flatMap(metricsIn);
@@ -42,7 +42,7 @@ test('dashboards, alerts and docs name metrics that the programs export, and the
   assert.deepEqual(unsaid, []);
 });
 
-test('each alert leads to its own section of the runbook, and each section is of an alert', () => {
+test('each alert links to its own section of the runbook, and each section belongs to an alert', () => {
   const titles = readFileSync('docs/runbook.md', 'utf8').matchAll(/^## (\w+)$/gm);
   const anchors = [...titles].map(([, title = '']) => `docs/runbook.md#${title.toLowerCase()}`);
   const asked = rules.map(({ annotations }) => annotations['runbook_url']);
@@ -53,7 +53,7 @@ test('promtool finds nothing wrong with the alerts', { skip }, () => {
   execFileSync(promtool, ['check', 'rules', rulesFile], { stdio: ['ignore', 'ignore', 'inherit'] });
 });
 
-test('each alert fires when it is to fire, and not before', { skip }, t => {
+test('each alert fires when it should, and not before', { skip }, t => {
   const directory = mkdtempSync(join(tmpdir(), 'fairlead-alerts-'));
   t.after(() => rmSync(directory, { recursive: true }));
   assert.deepEqual(Object.keys(alertCases).toSorted(), rules.map(({ alert }) => alert).toSorted());
@@ -63,7 +63,7 @@ test('each alert fires when it is to fire, and not before', { skip }, t => {
   execFileSync(promtool, ['test', 'rules', path], { stdio: ['ignore', 'ignore', 'inherit'] });
 });
 
-/** The case as promtool takes it; what an alert says is what it has in git, with its labels filled in. */
+/** Converts a case to promtool's format; the expected annotations are those in git, with the labels filled in. */
 function toUnitTest({ alert, labels, annotations }: Rule, { series, quietAt, firesAt, ...found }: AlertCase) {
   const fill = (text: string): string =>
     text.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, name: string) => found.labels[name] ?? '');

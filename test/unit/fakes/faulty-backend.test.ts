@@ -23,12 +23,12 @@ async function lay(
 testBackend(async () => {
   const backend = await lay([
     { on: 'all', chance: 0, fault: 'hang' },
-    { on: 'all', chance: 0.5, fault: 'latency', leastMs: 0, mostMs: 2 },
+    { on: 'all', chance: 0.5, fault: 'latency', minMs: 0, maxMs: 2 },
   ]);
   return { backend, content: backend, mutableParameters: { tier: 'fast' } };
 });
 
-test('what the inner backend has is there, and what it has not is absent', async () => {
+test('the wrapped backend has the members of the inner one, and no others', async () => {
   const { expand: _expand, snapshots: _snapshots, list: _list, ...bare } = await openMemory();
   const wrapped = layFaults(bare as Backend, { rules: [], seed: 1 });
   assert.deepEqual(Object.keys(wrapped).sort(), Object.keys(bare).sort());
@@ -40,11 +40,11 @@ const faults = [
   { fault: 'locked', code: 'ABORTED', there: [] },
   { fault: 'busy', code: 'UNAVAILABLE', there: [] },
   { fault: 'fail-after', code: 'UNAVAILABLE', there: ['a.volume'] },
-  // What a connection throws that breaks off: nobody has named it.
+  // A broken connection throws an error that is no Problem.
   { fault: 'lost-answer', code: undefined, there: ['a.volume'] },
 ] as const;
 for (const { fault, code, there } of faults) {
-  test(`"${fault}" fails the first create and no other, with ${there.length} volumes made`, async () => {
+  test(`"${fault}" fails only the first create, and leaves ${there.length} volumes`, async () => {
     const backend = await lay([{ on: ['create'], call: 1, fault }]);
     const error: unknown = await backend.create(newVolume()).catch(reason => reason);
     assert.equal(error instanceof Problem ? error.code : undefined, code);
@@ -59,13 +59,13 @@ test('a call that hangs never ends and does nothing', async () => {
   assert.deepEqual(await idsOf(backend), []);
 });
 
-test('a wrong size is answered for what was made with the right one', async () => {
+test('a wrong size is answered for a volume with the right one', async () => {
   const backend = await lay([{ on: 'all', call: 1, fault: 'wrong-size' }]);
   assert.equal((await backend.create(newVolume())).sizeBytes, 2 ** 19);
   assert.equal((await backend.create(newVolume())).sizeBytes, 2 ** 20);
 });
 
-test('a partial page ends early, as if that were all', async () => {
+test('a partial page ends early, as if it were complete', async () => {
   const backend = await lay([{ on: 'all', every: 2, fault: 'partial-page' }]);
   for (const id of ['a.1', 'a.2', 'a.3']) await backend.create(newVolume({ id }));
   const lengths: number[] = [];
@@ -73,7 +73,7 @@ test('a partial page ends early, as if that were all', async () => {
   assert.deepEqual(lengths, [3, 1, 3]);
 });
 
-test('the same seed gives the same faults, another one others, and a chance is met', async () => {
+test('the same seed gives the same faults, another seed gives others, and chances are met', async () => {
   const first = await fateOf(7);
   assert.equal(await fateOf(7), first);
   assert.notEqual(await fateOf(8), first);
@@ -81,7 +81,7 @@ test('the same seed gives the same faults, another one others, and a chance is m
   assert.ok(failures > 240 && failures < 360, `${failures} of 1000`);
 });
 
-test('the journal has what was done and what was injected', async t => {
+test('the journal has the changes and the injected faults', async t => {
   const journal = join(temporaryDirectory(t), 'journal');
   const rules: readonly Rule[] = [
     { on: ['create'], call: 2, fault: 'lost-answer' },

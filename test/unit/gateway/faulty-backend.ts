@@ -1,20 +1,20 @@
 import type { Backend } from '../../../gateway/backend.ts';
 import { changing } from '../../fakes/faulty-backend/rules.ts';
-import { wrapBackend, type Called } from '../../fakes/faulty-backend/wrap.ts';
+import { wrapBackend, type BackendCall } from '../../fakes/faulty-backend/wrap.ts';
 
-/** A method that can be made to fail: one that changes something. */
+/** A method that can be made to fail: one that changes the storage. */
 export type Method = (typeof changing)[number];
 
-/** When a call goes wrong: before the storage changes, or after it has, when the answer is lost. */
+/** The moment of a failure: before the storage changes, or afterwards, when the answer is lost. */
 export type Moment = 'before' | 'after';
 
 /** A backend that fails, waits and counts as a test wants. */
 export interface FaultyBackend extends Backend {
   /** All calls since the start, as `method id`. */
   readonly calls: string[];
-  /** The next call of the method throws this once for each time this is called. */
+  /** Makes the next call of the method throw this error; repeated calls add up. */
   failNext(method: Method, moment: Moment, error: unknown): void;
-  /** Calls of the method wait, before the storage changes, until what is returned is called. */
+  /** Makes calls of the method wait, before the storage changes, until the returned function is called. */
   hold(method: Method): () => void;
   /** Resolves once the method is called while held. */
   entered(method: Method): Promise<void>;
@@ -34,7 +34,7 @@ export function createFaultyBackend(inner: Backend): FaultyBackend {
     throw fault?.error;
   }
 
-  async function call<T>({ target, id }: Called, run: () => Promise<T>): Promise<T> {
+  async function call<T>({ target, id }: BackendCall, run: () => Promise<T>): Promise<T> {
     const method = changing.find(one => one === target);
     if (!method) return run();
     calls.push(`${method} ${id}`);

@@ -11,11 +11,11 @@ import {
 } from '../../harness/gateway-harness.ts';
 
 type Options = {
-  /** Volumes of cluster `a` that there are, of 1 MiB. */
+  /** The existing volumes of cluster `a`, of 1 MiB each. */
   readonly names?: readonly string[];
   /** Volumes that only the storage knows. */
   readonly orphans?: readonly string[];
-  /** What the storage has, in bytes or in topologies. */
+  /** The storage's capacity, in bytes or in topologies. */
   readonly capacity?: Parameters<typeof openMemory>[0];
   readonly keepDeletedMs?: number;
 };
@@ -23,7 +23,10 @@ type Options = {
 /** An hour in milliseconds. */
 export const hour = 3_600_000;
 
-/** Makes one over a storage that fails as a test wants, with the volume `a.pvc-1` unless others are named; `calls` begin after that. */
+/**
+ * Makes a gateway over a storage that fails as a test wants, by default with the volume `a.pvc-1`; `calls` start after
+ * that.
+ */
 export async function makeFaultyGateway(
   t: TestContext,
   { names = ['pvc-1'], orphans = [], capacity, keepDeletedMs = 0 }: Options = {},
@@ -36,12 +39,12 @@ export async function makeFaultyGateway(
   return gateway;
 }
 
-/** A volume as a backend is asked to make it. */
+/** Makes a backend's request for a volume. */
 export function newVolume(id: string): NewVolume {
   return { id, nonce: id, requiredBytes: 2 ** 20, limitBytes: 0, parameters: {}, capabilities: [mounted] };
 }
 
-/** Creates a volume of cluster `a`, of so many MiB. */
+/** Creates a volume of cluster `a` with this many MiB. */
 export function create({ volumes }: Gateway, name: string, size = 1): Promise<unknown> {
   return volumes.create(clusters.a, `a.${name}`, volumeSpec(name, { requiredBytes: size * 2 ** 20 }));
 }
@@ -56,17 +59,17 @@ export function attach({ attachments }: Gateway, volumeId: string) {
   return attachments.attach(keyOf(volumeId), { capability: mounted, readonly: false });
 }
 
-/** A volume of cluster `a` at the node `n1`, which the cluster may name unreported. */
+/** Returns the key of a volume of cluster `a` at the node `n1`, which the cluster may name without a report. */
 export function keyOf(volumeId: string) {
   return { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId, nodeId: 'n1' };
 }
 
-/** The ids of the volumes that the storage has, in order. */
+/** Lists the ids of the storage's volumes, in order. */
 export async function volumesIn(backend: Backend): Promise<readonly string[]> {
   return (await Array.fromAsync(backend.list?.() ?? [])).toSorted();
 }
 
-/** The ids of the snapshots that the storage has. */
+/** Lists the ids of the storage's snapshots. */
 export async function snapshotsIn(backend: Backend): Promise<readonly string[]> {
   return Array.fromAsync(backend.snapshots?.list?.() ?? []);
 }

@@ -15,7 +15,7 @@ const rows: readonly (readonly [unknown, unknown, boolean])[] = [
   ['1', 1, false],
 ];
 for (const [one, other, same] of rows) {
-  test(`${JSON.stringify(one)} and ${JSON.stringify(other)} ${same ? 'say the same' : 'differ'}`, () => {
+  test(`${JSON.stringify(one)} and ${JSON.stringify(other)} are ${same ? 'equal' : 'different'}`, () => {
     assert.equal(sameJson(one, other), same);
     assert.equal(sameJson(other, one), same);
   });

@@ -13,7 +13,7 @@ import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import type { Call } from '../../../src/api/http.ts';
 import { maxBodyBytes } from '../../../src/api/operations.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { describeStartFault, type Running } from '../../../src/lib/lifecycle.ts';
+import { describeStartFault, type RunningProgram } from '../../../src/lib/lifecycle.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { createSigner, mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway-harness.ts';
@@ -21,7 +21,7 @@ import { isProblem } from '../../harness/gateway-problems.ts';
 
 const signer = await createSigner('a');
 
-test('the client and the gateway speak the same language, from the first create to the last delete', async t => {
+test('the client and the gateway understand each other, from the first create to the last delete', async t => {
   const { client } = await start(t, prepare(t));
   const id = 'a.pvc-1';
   const capabilities = await client.getCapabilities({}, call());
@@ -51,7 +51,7 @@ test('the client and the gateway speak the same language, from the first create 
   await assert.rejects(client.getVolume({ volumeId: id }, call()), isProblem('NOT_FOUND'));
 });
 
-test('gateways that nobody named have names of their own at a storage, and keep them', async t => {
+test('gateways without a configured name have unique names at a storage, and keep them', async t => {
   const names: string[] = [];
   const { memory } = backends;
   const open: typeof memory.open = (settings, pool) => {
@@ -70,19 +70,21 @@ test('gateways that nobody named have names of their own at a storage, and keep 
   assert.notEqual(own[1], own[0]);
 });
 
-test('a gateway whose store has volumes in a pool that is not configured does not start', async t => {
+test('a gateway whose store has volumes in an unconfigured pool does not start', async t => {
   const directory = prepare(t);
   const { client, running } = await start(t, directory);
   await client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
   await running.close();
   writePools(directory, { other: { backend: 'memory' } });
   await assert.rejects(startGateway(configOf(directory), silentLog), (error: AggregateError) => {
-    assert.deepEqual(error.errors, ['pool "images" is not configured, but the store has volumes in it (1)']);
+    assert.deepEqual(error.errors, [
+      'pool "images" is not configured, but the store has volumes in it (1); configure it again',
+    ]);
     return true;
   });
 });
 
-test('a store that knows nothing of its pool does not start, until the pool is adopted', async t => {
+test('a store that knows nothing of its pool does not start until the pool is adopted', async t => {
   const directory = prepare(t);
   const first = await start(t, directory);
   await first.client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
@@ -93,11 +95,7 @@ test('a store that knows nothing of its pool does not start, until the pool is a
   await assertNoStart(directory, other, /^pools\.images: it is marked as the pool of another store/);
   assert.equal(existsSync(other['--store']), false, 'a start that is refused leaves no store');
   rmSync(join(directory, 'images', own));
-  await assertNoStart(
-    directory,
-    other,
-    /^pools\.images: it holds "a\.one", and the store knows nothing in it/,
-  );
+  await assertNoStart(directory, other, /^pools\.images: it holds "a\.one", but the store has nothing in it/);
   assert.equal(existsSync(join(directory, 'images', own)), false);
 
   const agreed = await start(t, directory);
@@ -108,14 +106,18 @@ test('a store that knows nothing of its pool does not start, until the pool is a
   await assertNoStart(directory, {}, /is marked as the pool of another store/);
 });
 
-test('a pool of which the storage is not there, or is that of another pool, does not start', async t => {
+test('a pool whose storage is missing, or belongs to another pool, does not start', async t => {
   const directory = prepare(t);
   const first = await start(t, directory);
   await first.client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
   await first.running.close();
   renameSync(join(directory, 'images'), join(directory, 'unmounted'));
   mkdirSync(join(directory, 'images'));
-  await assertNoStart(directory, {}, /^pools\.images: it holds nothing of what the store has in it/);
+  await assertNoStart(
+    directory,
+    {},
+    /^pools\.images: it holds none of the volumes and snapshots that the store has in it/,
+  );
   const images = { backend: 'image', dir: join(directory, 'images') };
   writePools(directory, { images: { ...images, dir: join(directory, 'unmounted') }, other: images });
   await (await startGateway(configOf(directory), silentLog)).close();
@@ -127,7 +129,7 @@ test('a pool of which the storage is not there, or is that of another pool, does
   });
 });
 
-test('a pool may be renamed while nothing is in it', async t => {
+test('a pool may be renamed while it is empty', async t => {
   const directory = prepare(t);
   const first = await start(t, directory);
   await first.running.close();
@@ -140,7 +142,7 @@ test('a pool may be renamed while nothing is in it', async t => {
   await assertNoStart(directory, {}, /^pools\.again: it is marked as .* another pool/);
 });
 
-test('a caller that goes away in the middle of a request leaves nothing half done', async t => {
+test('a caller that disconnects in the middle of a request leaves nothing half done', async t => {
   const { running, client } = await start(t, prepare(t));
   const { port } = new URL(urlOf(running));
   const token = await signer.sign();
@@ -157,7 +159,7 @@ test('a caller that goes away in the middle of a request leaves nothing half don
   assert.equal((await client.listVolumes({}, call())).volumes.length, 1);
 });
 
-test('the gateway tells how it is on a port of its own, and names no volume', async t => {
+test('the gateway reports its state on a port of its own, and names no volume', async t => {
   const directory = prepare(t);
   const { running, client } = await start(t, directory, { '--metrics-listen': '127.0.0.1:0' });
   const page = async (path: string): Promise<{ status: number; text: string }> => {
@@ -195,12 +197,15 @@ test('the gateway tells how it is on a port of its own, and names no volume', as
   assert.ok(await poll(seesIt, { everyMs: 10, timeoutMs: 10_000 }));
   assert.equal((await page('/healthz')).status, 200);
   const { status, text: reason } = await page('/readyz');
-  assert.deepEqual([status, reason], [503, 'store: the file of the store was removed, moved or replaced\n']);
+  assert.deepEqual(
+    [status, reason],
+    [503, 'store: the file of the store was removed, moved or replaced; restart the gateway\n'],
+  );
   await assert.rejects(client.deleteVolume({ volumeId: 'a.secretive' }, call()), isProblem('UNAVAILABLE'));
   assert.equal(existsSync(join(directory, 'images', 'a.secretive.img')), true);
 });
 
-test('a request of which the host or the token is there twice is refused, and so is a path of raw bytes', async t => {
+test('a request with two hosts or tokens is refused, and so is a path of raw bytes', async t => {
   const { running } = await start(t, prepare(t));
   const { hostname, port, host } = new URL(urlOf(running));
   const authorization = `Authorization: Bearer ${await signer.sign()}`;
@@ -220,7 +225,7 @@ test('a request of which the host or the token is there twice is refused, and so
   }
 });
 
-test('a body that is not read, of a bad token or too long, holds up no other request', async t => {
+test('an unread body, with a wrong token or too long, delays no other request', async t => {
   const { running, client } = await start(t, prepare(t));
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
@@ -230,7 +235,7 @@ test('a body that is not read, of a bad token or too long, holds up no other req
       agent,
       headers: { authorization, ...(!chunked && { 'content-length': length }) },
     });
-    // Whoever closes the connection in the middle of a body has answered before.
+    // A peer that closes the connection in the middle of a body has answered before.
     sent.on('error', () => {});
     sent.end('x'.repeat(length));
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
@@ -248,7 +253,7 @@ test('a body that is not read, of a bad token or too long, holds up no other req
   assert.equal(volume.state, 'ready');
 });
 
-test('of a body that comes without a good token, or is too long, no more is read than came with the head', async t => {
+test('a body without a valid token, or too long, is read only as far as it came with the head', async t => {
   const { running } = await start(t, prepare(t));
   const { host, hostname, port } = new URL(urlOf(running));
   for (const [token, status] of [
@@ -269,7 +274,7 @@ test('of a body that comes without a good token, or is too long, no more is read
   }
 });
 
-test('the gateway ends though a connection is open', async t => {
+test('the gateway ends even if a connection is open', async t => {
   const { running, client } = await start(t, prepare(t));
   await client.getCapabilities({}, call());
   await running.close();
@@ -279,7 +284,7 @@ test('the gateway ends though a connection is open', async t => {
   );
 });
 
-test('a port that is taken is reported in one line, and nothing stays open', async t => {
+test('a port in use is reported in one line, and nothing stays open', async t => {
   const directory = prepare(t);
   const other = createServer();
   t.after(() => other.close());
@@ -291,7 +296,7 @@ test('a port that is taken is reported in one line, and nothing stays open', asy
   await client.createVolume({ volumeId: 'a.pvc-1', body: volumeSpec('pvc-1') }, call());
 });
 
-test('a store or a certificate that cannot be used is one line', async t => {
+test('an unusable store or certificate is reported in one line', async t => {
   const directory = prepare(t);
   const noStore = /^cannot use the store "\/no\/store.sqlite": unable to open database file$/;
   await assertNoStart(directory, { '--store': '/no/store.sqlite' }, noStore);
@@ -299,7 +304,7 @@ test('a store or a certificate that cannot be used is one line', async t => {
   await assertNoStart(directory, tls, /\/no\/cert/);
 });
 
-/** The next request for the path, as Node.js tells of it. */
+/** Returns the next request for the path, as Node.js reports it. */
 async function nextRequest(t: TestContext, path: string): Promise<IncomingMessage> {
   const { promise, resolve } = Promise.withResolvers<IncomingMessage>();
   const see = (message: unknown): void => {
@@ -321,7 +326,7 @@ async function assertNoStart(directory: string, flags: Flags, says: RegExp): Pro
   });
 }
 
-/** A directory with all that a gateway needs. */
+/** Makes a directory with all files of a gateway. */
 function prepare(t: TestContext): string {
   const directory = temporaryDirectory(t);
   mkdirSync(join(directory, 'images'));
@@ -350,7 +355,7 @@ async function start(
   t: TestContext,
   directory: string,
   flags: Flags = {},
-): Promise<{ running: Running; client: StorageClient }> {
+): Promise<{ running: RunningProgram; client: StorageClient }> {
   const running = await startGateway(configOf(directory, flags), silentLog);
   const client = createClient({ url: urlOf(running), token: () => signer.sign() });
   t.after(async () => {
@@ -360,7 +365,7 @@ async function start(
   return { running, client };
 }
 
-function urlOf({ ready }: Running): string {
+function urlOf({ ready }: RunningProgram): string {
   return ready['gateway'] ?? '';
 }
 

@@ -16,7 +16,7 @@ const text = String.raw`22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,d
 44 22 0:42 / /c rw shared:3 - 9p drvfs rw,path=C:\Program Files - x,mmap
 `;
 
-test('a line is read with its optional fields or without, and escapes are undone', () => {
+test('a line is read with or without optional fields, and escapes are decoded', () => {
   assert.deepEqual(parseMountinfo(text)[1], {
     id: 40,
     parentId: 22,
@@ -33,13 +33,13 @@ test('a line is read with its optional fields or without, and escapes are undone
   assert.equal(parseMountinfo(text)[4]?.source, '');
 });
 
-test('a space in the options of a filesystem, which not every one escapes, hides no mount', () => {
+test("a space in a filesystem's options, which not every filesystem escapes, hides no mount", () => {
   const { propagation, type, superOptions } = parseMountinfo(text)[5] ?? {};
   assert.deepEqual([propagation, type], [['shared:3'], '9p']);
   assert.deepEqual(superOptions, ['rw', String.raw`path=C:\Program Files - x`, 'mmap']);
 });
 
-test('a line that is none is an error', () => {
+test('an invalid line is an error', () => {
   assert.throws(() => parseMountinfo('22 1 254:0 / /\n'), {
     message: 'not a mountinfo line: "22 1 254:0 / /"',
   });
@@ -54,7 +54,7 @@ test('mounts are found at a path, the topmost last, and below it', () => {
   assert.deepEqual(mountsBelow(mounts, '/a'), []);
 });
 
-test('a reader that reads again has what is mounted now, in its order', () => {
+test('a reader sees the current mounts at each read, in order', () => {
   let now = text;
   const read = createMountReader(() => now);
   assert.deepEqual(read(), parseMountinfo(text));

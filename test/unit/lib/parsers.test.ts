@@ -16,7 +16,7 @@ import {
 type Parser = (value: string) => unknown;
 type Row = {
   readonly parse: Parser;
-  /** What is read, by its text. */
+  /** The parsed values by their text. */
   readonly good: Readonly<Record<string, unknown>>;
   readonly bad: readonly string[];
 };
@@ -108,7 +108,7 @@ const table: Readonly<Record<string, Row>> = {
 };
 
 for (const [name, { parse, good, bad }] of Object.entries(table))
-  test(`${name} reads what is one, and says of anything else what it is`, () => {
+  test(`${name} parses valid values, and its error for others names the expected form`, () => {
     for (const [value, expected] of Object.entries(good)) assert.deepEqual(parse(value), expected, value);
     for (const value of bad) assert.throws(() => parse(value), value === '' ? Error : /"/, value);
   });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { choice, durationMs, list, text } from '../../../src/lib/parsers.ts';
-import { describeSettings, readSettings } from '../../../src/lib/settings.ts';
+import { describeSettings, onOrOff, readSettings } from '../../../src/lib/settings.ts';
 
 const table = {
   endpoint: { doc: 'where', parse: text, variable: 'CSI_ENDPOINT' },
@@ -28,7 +28,7 @@ test('values come from flags, from variables and from defaults, and a flag wins'
   assert.equal(read([], { CSI_ENDPOINT: '/csi', FAIRLEAD_ENDPOINT: '/e' }).values?.endpoint, '/e');
 });
 
-test('all faults are reported together', () => {
+test('all errors are reported together', () => {
   const argv = ['--wait', 'soon', '--colour', '--note', 'a', '--note', 'b', 'stray'];
   const { faults } = read(argv, { FAIRLEAD_COLOUR: '1', FAIRLEAD_STORE_KEY: 'bad' });
   assert.deepEqual(faults, [
@@ -72,10 +72,10 @@ const single: readonly (readonly [argv: string, variables: NodeJS.ProcessEnv, fa
 ];
 
 for (const [argv, variables, fault] of single)
-  test(`"${argv}" and ${Object.keys(variables).join(' ')} is the one fault "${fault}"`, () =>
+  test(`"${argv}" and ${Object.keys(variables).join(' ')} is the one error "${fault}"`, () =>
     assert.deepEqual(read(argv.split(' ').filter(Boolean), variables).faults, [fault]));
 
-test('a value is read from a file where its row allows it, without the newline at its end, by flag and by variable', async t => {
+test('a value is read from a file if its row allows it, without the final newline, by flag and by variable', async t => {
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-settings-'));
   t.after(() => rm(dir, { recursive: true }));
   const file = join(dir, 'key');
@@ -85,7 +85,7 @@ test('a value is read from a file where its row allows it, without the newline a
   assert.deepEqual(read([], { ...env, FAIRLEAD_STORE_KEY_FILE: '' }), read([], env));
 });
 
-test('help has flag, variable, default and meaning of every setting, and never the value of one', () => {
+test('help has flag, variable, default and meaning of every setting, and no values', () => {
   const help = describeSettings(table);
   for (const [name, { doc }] of Object.entries(table)) {
     assert.ok(help.includes(`--${name}\n`), name);
@@ -100,19 +100,35 @@ test('help has flag, variable, default and meaning of every setting, and never t
 const withOperands = {
   kind: { doc: 'a kind', parse: text },
   names: { doc: 'names', parse: list(text), optional: true, isList: true },
-  long: { doc: 'more', parse: choice('true', 'false'), default: 'false', isSwitch: true, short: 'l' },
+  long: { doc: 'more', ...onOrOff, short: 'l' },
   output: { doc: 'how', parse: choice('json', 'yaml'), default: 'json', short: 'o' },
 } as const;
 
 const readLine = (line: string) =>
   readSettings(withOperands, { argv: line.split(' '), env: {}, operands: ['kind', 'names'] });
 
-test('operands stand for settings without their flags, in their order, and the last takes all that follow', () => {
-  const all = { kind: 'a', names: ['b', 'c,d'], long: 'true', output: 'yaml' };
+test('operands are settings without flags, in order, and the last one takes all further operands', () => {
+  const all = { kind: 'a', names: ['b', 'c,d'], long: true, output: 'yaml' };
   assert.deepEqual(readLine('a -l b -o yaml c,d').values, all);
   assert.deepEqual(readLine('-lo yaml a b c,d').values, all);
-  assert.deepEqual(readLine('a').values, { kind: 'a', long: 'false', output: 'json' });
+  assert.deepEqual(readLine('a').values, { kind: 'a', long: false, output: 'json' });
   assert.deepEqual(readLine('a --kind b').faults, ['--kind: is given twice']);
+});
+
+function readLong(argv: readonly string[], value?: string): unknown {
+  const variables = { FAIRLEAD_KIND: 'a', ...(value !== undefined && { FAIRLEAD_LONG: value }) };
+  const { values, faults } = readSettings(withOperands, { argv, env: variables });
+  return values?.long ?? faults;
+}
+
+test('a boolean setting accepts its flag alone, a value after =, and its variable', () => {
+  assert.equal(readLong([]), false);
+  assert.equal(readLong(['--long']), true);
+  assert.equal(readLong(['--long=false'], 'true'), false);
+  assert.equal(readLong([], 'true'), true);
+  const apart = readSettings({ long: withOperands.long }, { argv: ['--long', 'false'], env: {} });
+  assert.deepEqual(apart.faults, ['unexpected argument "false"; write --long=false']);
+  assert.deepEqual(readLong(['--long=yes']), ['--long: "yes" is not one of true, false']);
 });
 
 const fallback = (found: (name: string) => string | undefined) => ({
@@ -120,7 +136,7 @@ const fallback = (found: (name: string) => string | undefined) => ({
   output: 'yaml',
 });
 
-test('what else is set is taken after flags and variables, which it is told; then a strange variable is no fault', () => {
+test('other settings are read after flags and variables, and receive them; unknown variables are no error then', () => {
   const readAfter = (argv: readonly string[], variables: NodeJS.ProcessEnv = {}) =>
     readSettings(withOperands, { argv, env: variables, fallback });
   assert.partialDeepStrictEqual(readAfter([]).values, { kind: 'after undefined', output: 'yaml' });

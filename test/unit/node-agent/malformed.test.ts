@@ -9,7 +9,7 @@ import { openFakeBench, openService } from '../../harness/node-agent-bench.ts';
 import { testMalformedRequests } from '../../suites/malformed.ts';
 import { serveNodeAgent } from './serving.ts';
 
-/** No refusal of kubelet's is answered with another socket while a test runs. */
+/** Longer than a test, so that no refusal of kubelet leads to another socket. */
 const pauseMs = (): number => 2 ** 30;
 const { request } = await openService(openFakeBench());
 

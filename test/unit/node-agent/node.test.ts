@@ -27,7 +27,7 @@ test('a volume goes through all calls', async () => {
   assert.deepEqual(await ask('NodeUnstageVolume'), {});
 });
 
-test('the node says who it is and what it can do', async () => {
+test('the node reports its identity and its capabilities', async () => {
   const { ask, segments } = await open();
   const info = { node_id: 'n1', max_volumes_per_node: 7 };
   assert.deepEqual(await ask('NodeGetInfo'), info);
@@ -47,7 +47,7 @@ test('the node says who it is and what it can do', async () => {
   });
 });
 
-/** Requests, and what is named in their error. */
+/** Requests, and the field that their error names. */
 type Row = readonly [rpcs: readonly Rpc[], change: object, names: RegExp];
 
 const flagged = {
@@ -57,9 +57,18 @@ const flagged = {
   access_mode: { mode: 'SINGLE_NODE_WRITER' },
 };
 
+/** The calls that succeed for an id that no volume can have, because there is nothing to undo. */
+const undoing: readonly Rpc[] = ['NodeUnpublishVolume', 'NodeUnstageVolume'];
+const longId = 'x'.repeat(129);
+
 const malformed: readonly Row[] = [
   [all, { volume_id: '' }, /volume_id is missing/],
-  [all, { volume_id: 'x'.repeat(129) }, /volume_id has 129 bytes/],
+  [all.filter(rpc => !undoing.includes(rpc)), { volume_id: longId }, /volume_id has 129 bytes/],
+  [
+    ['NodeStageVolume'],
+    { volume_context: { encryption: 'luks' } },
+    /"encryption": "luks", and the volume is not encrypted/,
+  ],
   [staging, { staging_target_path: '' }, /staging_target_path is missing/],
   [staging, { staging_target_path: '/bench/../x' }, /is not normalized/],
   [staging, { staging_target_path: '/etc' }, /"\/etc" does not lie below/],
@@ -75,7 +84,11 @@ const malformed: readonly Row[] = [
   [['NodeStageVolume'], { volume_capability: flagged }, /mount flag "noatime,suid" is not allowed for ext4/],
   [['NodeStageVolume'], { secrets: { big: 'x'.repeat(4_096) } }, /secrets has 4099 bytes/],
   [asking, { volume_path: '' }, /volume_path is missing/],
-  [['NodeExpandVolume'], { capacity_range: { required_bytes: '2', limit_bytes: '1' } }, /limits them to 1/],
+  [
+    ['NodeExpandVolume'],
+    { capacity_range: { required_bytes: '2', limit_bytes: '1' } },
+    /limits the size to 1/,
+  ],
 ];
 
 const others: Readonly<Record<string, readonly Row[]>> = {
@@ -98,13 +111,21 @@ for (const [code, rows] of Object.entries(others))
         await assert.rejects(ask(rpc, change), { code, message: names });
       });
 
-test('a volume over a protocol that has no use for secrets is staged with any, and none is recorded', async () => {
+test('a volume with an id that is too long or malformed is unpublished and unstaged: it was never here', async () => {
+  for (const volume_id of [longId, 'é'.repeat(3_000), '../x', '.'])
+    for (const rpc of undoing) {
+      const { ask } = await open();
+      assert.deepEqual(await ask(rpc, { volume_id }), {});
+    }
+});
+
+test('a volume over a protocol without secrets is staged with any, and none is recorded', async () => {
   const { ask, texts } = await open();
   assert.deepEqual(await ask('NodeStageVolume', { secrets: { password: 'canary', other: 'canary' } }), {});
   assert.doesNotMatch(Array.from(texts.values()).join('\n'), /canary/);
 });
 
-test('a slash at the end of a path changes nothing, whatever call it is in', async () => {
+test('a slash at the end of a path changes nothing in any call', async () => {
   const { ask, request } = await open();
   const paths = {
     staging_target_path: `${request.staging_target_path}/`,

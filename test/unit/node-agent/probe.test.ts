@@ -5,7 +5,7 @@ import { clientOf } from '../../harness/csi-serving.ts';
 import { openFakeBench } from '../../harness/node-agent-bench.ts';
 import { serveNodeAgent } from './serving.ts';
 
-test('a probe is answered, and another volume used, before any of fifty mounts that hang', async t => {
+test('a probe is answered, and another volume used, during fifty hanging mounts', async t => {
   const bench = openFakeBench();
   const { run } = bench.host;
   const { promise: released, resolve: release } = Promise.withResolvers<void>();

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
 import * as fc from 'fast-check';
+import { CompactEncrypt } from 'jose';
 import { createNode } from '../../../node-agent/node.ts';
-import { openGatewayKeys } from '../../../node-agent/state/gateway-keys.ts';
+import { newAttachmentId } from '../../../gateway/attachments/record.ts';
+import { openGatewayKeys, type GatewayKeys } from '../../../node-agent/state/gateway-keys.ts';
 import { openNodeKey } from '../../../node-agent/state/node-key.ts';
 import { mapByteLength, maxMapBytes, toNodeId } from '../../../src/api/ids.ts';
 import { asProblem } from '../../../src/api/problem.ts';
@@ -20,14 +22,17 @@ const secrets = {
   'node.session.auth.password': 'canary-password',
 };
 
-const newestFile = '/bench/state/newest.jsonl';
+const newestDirectory = '/bench/state/newest';
 
 const otherKey = `${'B'.repeat(42)}A`;
 
 type Context = Readonly<Record<string, string>>;
 
-/** A node before an iSCSI target that demands the password, its gateway, and another gateway whose key has the same name. */
-async function open(t: TestContext, addresses = ['192.0.2.7:3260']) {
+/**
+ * Opens a node with an iSCSI target that demands the password, its gateway, and another gateway with a key of the same
+ * name.
+ */
+async function open(t: TestContext, { addresses = ['192.0.2.7:3260'], knowsGateway = true } = {}) {
   const world = openIscsi(addresses);
   const { host } = world;
   world.demands.text = 'password = canary-password';
@@ -39,8 +44,11 @@ async function open(t: TestContext, addresses = ['192.0.2.7:3260']) {
   const key = await openNodeKey('/bench/state/node-key.json', host, true);
   const nodeId = toNodeId({ name: 'n1', key: key?.publicKey ?? '' });
   const agent = await startAgent({ ...openFakeBench(), host });
+  let opened: GatewayKeys | undefined;
   const start = async () => {
-    const gatewayKeys = await openGatewayKeys({ path: keysFile, newestPath: newestFile }, host);
+    const files = { path: keysFile, newestPath: newestDirectory };
+    const gatewayKeys = knowsGateway ? await openGatewayKeys(files, host) : undefined;
+    opened = gatewayKeys;
     const trusting = { ...agent, trust: { ...agent.trust, gatewayKeys } };
     return createNode(trusting, { nodeId, key, maxVolumes: 0, topology: async () => ({}) });
   };
@@ -63,17 +71,18 @@ async function open(t: TestContext, addresses = ['192.0.2.7:3260']) {
     attachment,
     stage: (publish_context: Context, changed: object = {}) =>
       node['NodeStageVolume']?.({ ...base, publish_context, ...changed } as never, call),
-    /** What is used from here on is another agent, with what this one has left on the disk. */
+    /** From here on another agent runs, on the disk of this one. */
     restart: async (): Promise<void> => void (node = await start()),
     unstage: () => node['NodeUnstageVolume']?.(request as never, call),
     attach: (made: object = {}) => gateway.attach(attachment, { volumeId, nodeId, secrets, ...made }),
-    /** All that the agent has done to its machine so far. */
+    /** Everything that the agent has done to its machine so far. */
     traces: () => JSON.stringify([host.lines, [...host.state.texts.keys()], agent.records.all()]),
     records: agent.records,
+    gatewayKeys: () => opened,
   };
 }
 
-test('a sealed attachment is opened for the connector, and what was sealed is in no record, log or error', async t => {
+test('a sealed attachment is opened for the connector, and its secrets are in no record, log or error', async t => {
   const { host, stage, unstage, attach, records: kept } = await open(t);
   await stage(await attach());
   assert.match(host.get(`${records}/192.0.2.7,3260`) ?? '', /password = canary-password/);
@@ -84,7 +93,7 @@ test('a sealed attachment is opened for the connector, and what was sealed is in
   await unstage();
 });
 
-test('secrets that a target does not accept are in no error', async t => {
+test('secrets that a target refuses are in no error', async t => {
   const { stage, attach } = await open(t);
   const wrong = { ...secrets, 'node.session.auth.password': 'canary-wrong' };
   const error: unknown = await stage(await attach({ secrets: wrong }))?.catch((thrown: unknown) => thrown);
@@ -106,17 +115,17 @@ const rows: readonly Row[] = [
   [
     'has another portal than was signed',
     async ({ attach }) => ({ ...(await attach()), portals: '192.0.2.8:3260' }),
-    /is not what its gateway signed: it was changed, or signed with another key$/,
+    /is not the one that the gateway signed: it was changed, or signed with another key$/,
   ],
   [
     'has an attachment id that is newer than was signed',
     async ({ attach }) => ({ ...(await attach()), attachmentId: (await attach())['attachmentId'] ?? '' }),
-    /is not what its gateway signed/,
+    /is not the one that the gateway signed/,
   ],
   [
     'has no longer all fields that were signed',
     async ({ attach }) => without(await attach(), 'sealed'),
-    /is not what its gateway signed/,
+    /is not the one that the gateway signed/,
   ],
   [
     'is of another volume',
@@ -135,9 +144,110 @@ const rows: readonly Row[] = [
       const { sealed = '' } = await gateway.attach(attachment, { volumeId, nodeId: other, secrets });
       return gateway.attach({ ...attachment, sealed }, { volumeId, nodeId });
     },
-    /is sealed to another key than that of this node, or was changed$/,
+    /is sealed to another key than that of this node, or was changed; detach the volume and attach it again$/,
   ],
 ];
+
+/** Makes a context whose secrets come from the other one. */
+function withSealOf(context: Context, other: Context): Context {
+  return { ...without(context, 'signature'), sealed: other['sealed'] ?? '' };
+}
+
+const foreignSeals: readonly Row[] = [
+  [
+    'another volume',
+    async ({ attach }) => withSealOf(await attach(), await attach({ volumeId: 'a.pvc-2' })),
+    /is sealed for another volume; detach/,
+  ],
+  [
+    'another node with this key',
+    async ({ attach, nodeId }) =>
+      withSealOf(await attach(), await attach({ nodeId: nodeId.replace('n1', 'n2') })),
+    /is sealed for another node; detach/,
+  ],
+  [
+    'another attachment of the volume',
+    async ({ attach }) => withSealOf(await attach(), await attach()),
+    /is sealed for another attachment of the volume; detach/,
+  ],
+  [
+    'another portal',
+    async ({ attach }) => ({ ...without(await attach(), 'signature'), portals: '192.0.2.8:3260' }),
+    /is sealed for another way to the storage; detach/,
+  ],
+  [
+    'another target',
+    async ({ attach }) => ({
+      ...without(await attach(), 'signature'),
+      target: 'iqn.2003-01.org.example:other',
+    }),
+    /is sealed for another way to the storage; detach/,
+  ],
+  [
+    'a reader',
+    async ({ attach }) => ({ ...without(await attach(), 'signature'), readonly: 'true' }),
+    /is sealed for another use of the volume; detach/,
+  ],
+  [
+    'a volume that the node encrypts',
+    async ({ attach }) => ({ ...without(await attach(), 'signature'), encryption: 'luks' }),
+    /is sealed for another use of the volume; detach/,
+  ],
+  [
+    'no attachment, as an earlier release did it,',
+    async ({ attach, nodeId }) => ({
+      ...without(await attach(), 'signature'),
+      sealed: await sealUnbound(nodeId),
+    }),
+    /is sealed for another volume; detach/,
+  ],
+];
+
+/** Seals secrets as a gateway does that does not bind the seal to an attachment. */
+async function sealUnbound(nodeId: string): Promise<string> {
+  const plain = new CompactEncrypt(new TextEncoder().encode(JSON.stringify(secrets)));
+  const key = { kty: 'OKP', crv: 'X25519', x: nodeId.slice(-43) };
+  return plain.setProtectedHeader({ alg: 'ECDH-ES', enc: 'A256GCM' }).encrypt(key);
+}
+
+for (const [what, make, says] of foreignSeals)
+  test(`a seal for ${what} is FAILED_PRECONDITION at a node without gateway keys, and nothing is touched`, async t => {
+    const world = await open(t, { knowsGateway: false });
+    const context = await make(world, t);
+    const before = world.traces();
+    await assert.rejects(async () => world.stage(context), { code: 'FAILED_PRECONDITION', detail: says });
+    assert.equal(world.traces(), before);
+    await world.stage(without(await world.attach(), 'signature'));
+    await world.unstage();
+  });
+
+test('an unbound seal is opened if the gateway signed the attachment', async t => {
+  const { stage, unstage, gateway, attachment, nodeId } = await open(t);
+  const sealed = await sealUnbound(nodeId);
+  await stage(await gateway.attach({ ...attachment, sealed }, { volumeId, nodeId }));
+  await unstage();
+});
+
+test('a seal of one gateway that another one sealed again under its own names is opened', async t => {
+  const { stage, unstage, gateway, attachment, nodeId, attach } = await open(t, { knowsGateway: false });
+  const far = await openSigningGateway(t);
+  const farNames = { volumeId: 'far.main.a.pvc-1.n0', nodeId: `a.${nodeId}`, secrets };
+  const { sealed = '' } = await far.attach(attachment, farNames);
+  await stage(await gateway.attach(attachment, { volumeId, nodeId, farSealed: sealed }));
+  await unstage();
+  const { sealed: elsewhere = '' } = await far.attach(
+    { ...attachment, portals: ['192.0.2.8:3260'] },
+    farNames,
+  );
+  for (const context of [
+    withSealOf(await attach(), { sealed }),
+    await gateway.attach(attachment, { volumeId, nodeId, farSealed: elsewhere }),
+  ])
+    await assert.rejects(async () => stage(context), {
+      code: 'FAILED_PRECONDITION',
+      detail: /is sealed for another/,
+    });
+});
 
 function joined(...keySets: readonly string[]): string {
   return JSON.stringify({ keys: keySets.flatMap(text => (JSON.parse(text) as { keys: unknown[] }).keys) });
@@ -156,12 +266,12 @@ for (const [what, make, says] of rows)
     assert.equal(world.traces(), before);
   });
 
-test('an attachment that is older than one that was used is FAILED_PRECONDITION, staged or not', async t => {
+test('an attachment that is older than a used one is FAILED_PRECONDITION, staged or not', async t => {
   const { stage, unstage, attach, traces } = await open(t);
   const old = await attach({ atMs: Date.now() - 60_000 });
   const refused = {
     code: 'FAILED_PRECONDITION',
-    detail: /is an old one of volume "a.pvc-1", after which came/,
+    detail: /is outdated: volume "a.pvc-1" has since had attachment/,
   };
   await stage(old);
   await unstage();
@@ -177,7 +287,7 @@ test('an attachment that is older than one that was used is FAILED_PRECONDITION,
   await unstage();
 });
 
-test('an attachment that is older than one that was used is so for the next agent, too', async t => {
+test('the next agent also refuses an attachment that is older than a used one', async t => {
   const { stage, unstage, attach, restart } = await open(t);
   const [old, next] = [await attach({ atMs: Date.now() - 60_000 }), await attach()];
   for (const context of [old, next]) {
@@ -185,12 +295,29 @@ test('an attachment that is older than one that was used is so for the next agen
     await unstage();
   }
   await restart();
-  await assert.rejects(async () => stage(old), { code: 'FAILED_PRECONDITION', detail: /is an old one/ });
+  await assert.rejects(async () => stage(old), { code: 'FAILED_PRECONDITION', detail: /is outdated/ });
   await stage(next);
   await unstage();
 });
 
-test('of 1,000 changes of a bit in a publish context none is accepted', async t => {
+test('an old attachment is refused after 1,005 other volumes, and by the next agent', async t => {
+  const { stage, unstage, attach, restart, gatewayKeys } = await open(t);
+  const [old, next] = [await attach({ atMs: Date.now() - 60_000 }), await attach()];
+  for (const context of [old, next]) {
+    await stage(context);
+    await unstage();
+  }
+  for (let index = 0; index < 1_005; index++)
+    await gatewayKeys()?.requireNewest(`a.other-${index}`, newAttachmentId(Date.now()), undefined);
+  const refused = { code: 'FAILED_PRECONDITION', detail: /is outdated/ };
+  await assert.rejects(async () => stage(old), refused);
+  await restart();
+  await assert.rejects(async () => stage(old), refused);
+  await stage(next);
+  await unstage();
+});
+
+test('1,000 publish contexts with one changed bit each are all refused', async t => {
   const { stage, attach, traces } = await open(t);
   const context = await attach();
   const texts = Object.entries(context).flatMap(([key, value]) => [key, value]);
@@ -211,7 +338,7 @@ test('of 1,000 changes of a bit in a publish context none is accepted', async t 
   assert.equal(traces(), before);
 });
 
-test('keys that are added to the file, or taken out of it, count from the next attachment on', async t => {
+test('keys that are added to the file, or removed from it, count from the next attachment on', async t => {
   const { stage, unstage, attach, attachment, nodeId, trustIn, gateway } = await open(t);
   const next = await openSigningGateway(t);
   const [former, newer] = [await attach(), await next.attach(attachment, { volumeId, nodeId, secrets })];
@@ -231,7 +358,7 @@ test('an attachment with 16 portals, four secrets and the longest ids fits into 
     { length: 16 },
     (_, index) => `[2001:db8:1111:2222:3333:4444:5555:${6600 + index}]:3260`,
   );
-  const { gateway, attachment, nodeId } = await open(t, portals);
+  const { gateway, attachment, nodeId } = await open(t, { addresses: portals });
   const key = nodeId.slice(-43);
   const all = ['username', 'password', 'username_in', 'password_in'].map(name => [
     `node.session.auth.${name}`,

@@ -14,7 +14,7 @@ import { readProto } from '../../../proto/read.ts';
 const protoFile = join(import.meta.dirname, '../../../proto', 'csi.proto');
 const options = { keepCase: true, longs: String, enums: String, defaults: true, oneofs: true };
 const { root } = readProto('csi.proto');
-/** Another implementation of the same: it reads the .proto file now and knows nothing of the generated code. */
+/** Another implementation: it reads the .proto file at run time and shares no generated code. */
 const reference = loadSync(protoFile, options);
 const bundles: Readonly<Record<string, { readonly messages: Messages; readonly services: Services }>> = {
   csi: { messages: csiMessages, services },
@@ -33,7 +33,7 @@ describe('the generated code', () => {
     assert.equal(named.length, 22);
   });
 
-  test('serves all five services of csi, and Identity and Node alone to the node agent', () => {
+  test('serves all five services of csi, and only Identity and Node to the node agent', () => {
     const names = ['Controller', 'GroupController', 'Identity', 'Node', 'SnapshotMetadata'];
     const served = Object.keys(services).sort();
     assert.deepEqual(
@@ -61,7 +61,7 @@ describe('the generated code', () => {
   });
 
   for (const [name, bundle] of Object.entries(bundles)) {
-    test(`of ${name} brings every request and answer back as it was sent, with the bytes of the reference`, () => {
+    test(`of ${name} returns every request and answer unchanged, with the reference's bytes`, () => {
       const methods = Object.values(bundle.services).flat();
       for (const type of new Set(methods.flatMap(({ request, answer }) => [request, answer]))) {
         const { serialize, deserialize } = codecOf(bundle.messages, type);
@@ -91,7 +91,7 @@ describe('a message', () => {
     });
   });
 
-  test('of a newer caller brings an unknown enum value as its number, and loses an unknown field', () => {
+  test('of a newer caller returns an unknown enum value as its number, and drops an unknown field', () => {
     const wire = Buffer.from('08054801', 'hex');
     assert.deepStrictEqual(decode('BlockMetadata', wire), {
       byte_offset: '5',
@@ -101,7 +101,7 @@ describe('a message', () => {
     assert.equal((decode('VolumeUsage', unit) as { unit: unknown }).unit, 99);
   });
 
-  test('with an enum name that nobody knows is sent without it', () => {
+  test('with an unknown enum name is sent without it', () => {
     assert.equal(hex('VolumeUsage', { unit: 'PARSECS' }), '');
   });
 });
@@ -124,7 +124,7 @@ const referenceOf = (fullName: string) => {
   return found as MessageTypeDefinition<object, object>;
 };
 
-/** Any message of a type, in the complete form in which it is decoded: no field left out, one member of each oneof, or none. */
+/** Generates complete messages of a type as they are decoded: all fields, and at most one member of each oneof. */
 const messageOf = (type: protobuf.Type): fc.Arbitrary<object> => {
   const plain = type.fieldsArray.filter(field => !field.partOf);
   const fields = fc.record(Object.fromEntries(plain.map(field => [field.name, valueOf(field)])), {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 
-/** One span as it came, with the program that sent it. */
+/** A received span, with the program that sent it. */
 export type Span = {
   readonly service: string;
   readonly name: string;
@@ -22,15 +22,15 @@ type Sent = {
   }[];
 };
 
-/** What takes OTLP over HTTP, as JSON, as an OpenTelemetry collector does. */
+/** A receiver of OTLP over HTTP as JSON, like an OpenTelemetry collector. */
 export type Collector = {
   readonly url: string;
   readonly spans: readonly Span[];
-  /** All that was sent, as it came. */
+  /** The bodies of all requests. */
   readonly bodies: readonly string[];
 };
 
-/** Starts one that ends with its test; it answers with `status`. */
+/** Starts a collector that ends with its test and answers with `status`. */
 export async function startCollector(t: TestContext, status = 200): Promise<Collector> {
   const spans: Span[] = [];
   const bodies: string[] = [];

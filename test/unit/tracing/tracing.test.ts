@@ -11,7 +11,7 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import type { LogFields } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { createTracer } from '../../../src/lib/tracing/otlp.ts';
-import { makeIdentity, serve } from '../../fakes/vendors/far-gateway.ts';
+import { makeIdentity, serve } from '../../fakes/storages/far-gateway.ts';
 import { createMemoryLog, createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
 import { startCollector } from './collector.ts';
 
@@ -21,7 +21,7 @@ const create = {
   volume_capabilities: [{ block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } }],
 };
 
-/** A controller, its gateway, and the gateway behind that one's only pool, which has the storage. */
+/** Starts a controller, its gateway, and the gateway behind its only pool, which has the storage. */
 async function startChain(t: TestContext, flags: readonly string[]) {
   const directory = temporaryDirectory(t);
   const at = (name: string): string => join(directory, name);
@@ -75,7 +75,7 @@ async function createAsSidecar(endpoint: string): Promise<void> {
   }).finally(() => client.close());
 }
 
-/** The one line of what was asked, with its fields. */
+/** Finds the only log line of a request and returns its fields. */
 function lineOf(lines: readonly string[], what: string): LogFields {
   const found = lines.filter(line => line.startsWith('info answered') && line.includes(what));
   assert.equal(found.length, 1, lines.join('\n'));
@@ -116,7 +116,7 @@ test("a call is one trace from the sidecar to a pool's storage, and has the same
   assert.doesNotMatch(sent, /secretive|eyJ|Bearer/, 'a span carries a name, a code and times alone');
 });
 
-test('without a collector a trace goes on all the same, and begins where the caller has none', async t => {
+test('without a collector a trace continues all the same, and begins if the caller has none', async t => {
   const chain = await startChain(t, []);
   await createAsSidecar(chain.endpoint);
   const csi = connectCsi(chain.endpoint);
@@ -129,14 +129,14 @@ test('without a collector a trace goes on all the same, and begins where the cal
   assert.equal(lineOf(near, '"GET /v1/volumes"').traceId, begun);
 });
 
-test('spans that cannot be sent are lost, which is said once', async t => {
+test('spans that cannot be sent are dropped, which is logged once', async t => {
   const collector = await startCollector(t, 400);
   const { log, lines } = createMemoryLog();
   const tracer = createTracer('gateway', collector.url, log);
   tracer.start('server', 'createVolume', undefined).end('OK');
   await tracer.close();
   assert.equal(collector.bodies.length, 1);
-  assert.match(lines.join('\n'), /^warn spans cannot be sent [^\n]*$/);
+  assert.match(lines.join('\n'), /^warn cannot send spans [^\n]*$/);
 });
 
 test('a trace that its caller does not record is not recorded', async t => {

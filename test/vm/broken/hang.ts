@@ -1,3 +1,3 @@
 import { test } from 'node:test';
 
-test('the one that reports says nothing more', () => void process.kill(process.ppid, 'SIGSTOP'));
+test('the process that reports is stopped', () => void process.kill(process.ppid, 'SIGSTOP'));

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { serversLeft, targetsLeft } from '../targets/exported.ts';
+import { targetsLeft } from '../targets/exported.ts';
 import { loadTarget } from '../targets/configfs.ts';
 import { address, cableTo } from './cables.ts';
 import { openGateway } from './gateway.ts';
@@ -10,10 +10,9 @@ const root = '/run/box';
 const exported = {
   'nvme-tcp': { protocol: 'nvme-tcp', addresses: [`${address}:4420`], authentication: 'none' },
   iscsi: { protocol: 'iscsi', addresses: [`${address}:3260`] },
-  nbd: { protocol: 'nbd', address },
 };
 
-/** A storage server: a gateway over a disk of this machine, with a pool for each export, for the cluster "c". */
+/** Opens a storage server for the cluster "c": a gateway over a disk of this machine, with a pool for each export. */
 export async function openBox() {
   execFileSync('modprobe', ['-a', 'virtio_blk', 'virtio_net', 'xfs']);
   execFileSync('ip', ['address', 'add', `${address}/32`, 'dev', 'lo']);
@@ -28,12 +27,12 @@ export async function openBox() {
   });
   return {
     ...(await openGateway(root, Object.fromEntries(pools))),
-    /** Of all that the volume holds. */
+    /** Returns the hash of the volume's data. */
     hash: async (name: string, pool: string) => hashOf(pathOf(name, pool)),
-    /** How many bytes of its filesystem the volume has. */
+    /** Returns the bytes that the volume takes of its filesystem. */
     allocated: async (name: string, pool: string) => statSync(pathOf(name, pool)).blocks * 512,
-    /** What there is for attachments. */
-    left: async () => [...targetsLeft(), ...serversLeft(`${root}/nbd`)],
+    /** Lists the kernel objects of attachments. */
+    left: async () => targetsLeft(),
   };
 }
 

@@ -5,34 +5,37 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startMachine, type Machine } from '../machine.ts';
 
-/** What a machine is asked to do. */
+/** A request to a machine. */
 export type Order = { readonly id: number; readonly name: string; readonly args: readonly unknown[] };
 
-/** What came of it. */
+/** The outcome of an order. */
 export type Answer = {
   readonly id: number;
   readonly value?: unknown;
   readonly fault?: { readonly code: string; readonly detail: string };
 };
 
-/** What does what it is asked to. */
+/** A machine or process that executes orders. */
 export type Servant = {
-  /** Resolves with what the work gives; rejects with its code and detail, or when the servant has ended. */
+  /** Resolves with the result of the work; rejects with its code and detail, or when the servant has ended. */
   ask<T = unknown>(name: string, ...args: readonly unknown[]): Promise<T>;
-  /** Ends it at once, and waits until it is gone. */
+  /** Ends it at once and waits until it is gone. */
   end(): Promise<void>;
 };
 
-/** A machine that does what its role knows (`box.ts`, `peer.ts`). */
+/** A machine that executes the orders of its role (`box.ts`, `peer.ts`). */
 export type MachineServant = Servant & Pick<Machine, 'pause' | 'resume'>;
 
-/** The program of a machine that does what it is asked to, as the role says that is its argument. */
+/** The program of a machine that executes orders; its argument is the role. */
 export const servantOf: string = fileURLToPath(new URL('servant.ts', import.meta.url));
 
-/** What a machine's shell says of a Node.js that V8 ended at its start, which it does now and then on an emulated processor. */
+/**
+ * Messages of a machine's shell about a Node.js that V8 ended at its start, which happens now and then on an emulated
+ * processor.
+ */
 const crash = /^(Segmentation fault|Trace\/breakpoint trap|Illegal instruction)/m;
 
-/** Machines in a directory of theirs, cabled as a star around the box; all of them end with the test. */
+/** Opens machines in a directory of their own, cabled as a star around the box; all of them end with the test. */
 export function openFleet(t: TestContext, peers: number) {
   const directory = mkdtempSync(join(tmpdir(), 'fleet-'));
   const machines = new Set<Machine>();
@@ -62,25 +65,25 @@ export function openFleet(t: TestContext, peers: number) {
   };
   return {
     directory,
-    /** The machine in the middle, with a disk. */
+    /** Starts the machine in the middle, with a disk. */
     startBox: (disk: string): Promise<MachineServant> =>
       start('box', {
         disk,
         cables: all.map(peer => ({ own: end('box', peer), other: end('peer', peer) })),
       }),
-    /** A machine that is cabled to the box alone; its number begins at 1. */
+    /** Starts a machine that is cabled only to the box; its number is 1 or more. */
     startPeer: (peer: number): Promise<MachineServant> =>
       start(String(peer), { cables: [{ own: end('peer', peer), other: end('box', peer) }] }),
-    /** A machine that reaches a network, in which the rest is; by the beginning of a command that runs there. */
+    /** Starts a machine in a network that has the storage; `network` is the beginning of a command that runs there. */
     startNode: (number: number, network: readonly string[]): Promise<MachineServant> =>
       start(`network-n${number}`, { network }),
   };
 }
 
-/** How orders and answers go, line by line. */
+/** The transport of orders and answers, line by line. */
 type Port = Pick<Machine, 'lines' | 'say' | 'console' | 'end'>;
 
-/** Resolves once what serves orders (`orders.ts`), in a machine or as a process, does what it is asked to. */
+/** Resolves once the program that serves orders (`orders.ts`), in a machine or as a process, is ready. */
 export async function serveBy<One extends Port>(machine: One): Promise<One & Servant> {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   const ready = Promise.withResolvers<void>();

@@ -8,16 +8,16 @@ import { createLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { createSigner } from '../../harness/gateway-harness.ts';
 
-/** The pools of a gateway's configuration, by their names. */
+/** The pools of a gateway's configuration by name. */
 export type Pools = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** A gateway in this process, with all that it keeps in a directory, and what the cluster "c" asks of it. */
+/** Opens a gateway in this process, with all its files in a directory, and a client of the cluster "c". */
 export async function openGateway(root: string, pools: Pools) {
   const { client, url, startedMs } = await start(root, pools);
   return {
-    /** How long the gateway took until it served. */
+    /** Returns the time from the gateway's start until it served. */
     startedMs: async () => startedMs,
-    /** What the gateway's signatures are verified with. */
+    /** Returns the public keys that verify the gateway's signatures. */
     keys: async () => (await fetch(`${url}/.well-known/jwks.json`)).text(),
     putNode: (nodeId: string) => client.putNode({ nodeId, body: {} }, call()),
     create: (name: string, pool: string, spec: object) =>
@@ -28,7 +28,7 @@ export async function openGateway(root: string, pools: Pools) {
     snapshot: (name: string, volume: string) =>
       client.createSnapshot({ snapshotId: `c.${name}`, body: { name, volumeId: `c.${volume}` } }, call()),
     deleteSnapshot: (name: string) => client.deleteSnapshot({ snapshotId: `c.${name}` }, call()),
-    /** How the node is told of it. */
+    /** Attaches a volume and returns the attachment as its node receives it. */
     async attach(name: string, nodeId: string, use: Use) {
       const body = { capability: capabilityFor(use), readonly: use === 'share to read' };
       return (await client.attachVolume({ ...keyOf(name, nodeId), body }, call())).attachment;
@@ -60,7 +60,7 @@ async function start(root: string, pools: Pools) {
   return { client, url, startedMs: performance.now() - startMs };
 }
 
-/** A share is mounted, and a shared block volume used raw, by many nodes at once. */
+/** The use of a volume: many nodes at once mount a share, or use a shared block volume raw. */
 type Use = Capability['accessType'] | 'shared block' | 'share' | 'share to read';
 
 function capabilityFor(use: Use): Capability {

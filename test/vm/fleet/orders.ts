@@ -5,20 +5,20 @@ import { promisify } from 'node:util';
 import { asProblem } from '../../../src/api/problem.ts';
 import type { Answer, Order } from './fleet.ts';
 
-/** What a servant does, by name. */
+/** The works of a servant by name. */
 export type Works = Readonly<Record<string, (...args: readonly never[]) => Promise<unknown>>>;
 
 const runFile = promisify(execFile);
 
-/** The output of a command; it fails with what that wrote to standard error. */
+/** Runs a command and returns its output; rejects with its error output if it fails. */
 async function run(command: string, args: readonly string[]): Promise<string> {
   const { stdout } = await runFile(command, args, { maxBuffer: 2 ** 24 });
   return stdout;
 }
 
 /**
- * Says that it lives, that it is ready once its own works are there, and does what it is asked to at a descriptor, several things at
- * a time, until that is closed.
+ * Serves orders on a descriptor until it is closed, several at a time. Says "alive" at regular intervals, and "ready"
+ * once its own works are there.
  */
 export async function serveOrders(port: number, own: object | Promise<object>): Promise<void> {
   const say = (answer: Answer | 'alive' | 'ready'): void => {

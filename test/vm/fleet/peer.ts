@@ -18,8 +18,6 @@ import { startDaemons } from '../targets/scsi-target.ts';
 import { cableTo } from './cables.ts';
 import { filesWith, iscsiRecords, readEach, withPatience, writer } from '../guest/agent.ts';
 
-/** What the kernel shows of a device that is in use. */
-const signs = { nbd: 'pid', loop: 'loop' } as const;
 const share: VolumeCapability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' } };
 const capabilities: Readonly<Record<string, VolumeCapability>> = {
   mount: writer,
@@ -29,13 +27,13 @@ const capabilities: Readonly<Record<string, VolumeCapability>> = {
   'share to read': share,
 };
 
-/** A node that is cabled to the box. */
+/** Opens a node that is cabled to the box. */
 export async function openPeer(number: number) {
   await joinBox(number);
   return openNode(`n${number}`);
 }
 
-/** A node: an agent, and what pods do with volumes. */
+/** Opens a node: an agent, and the work of pods with volumes. */
 export function openNode(nodeId: string) {
   const directory = mkdtempSync(join(tmpdir(), 'node-'));
   for (const name of ['stage', 'pods']) mkdirSync(`${directory}/${name}`);
@@ -50,13 +48,13 @@ export function openNode(nodeId: string) {
     readonly: attachment.readonly,
   });
   return {
-    /** Starts the agent, which takes only what is signed with these keys where there are such; its node id. */
+    /** Starts the agent and returns its node id. With `keys` it accepts only attachments that are signed with them. */
     async start(keys?: string) {
       if (keys !== undefined) writeFileSync(`${directory}/keys`, keys);
       agent = await startAgent(directory, nodeId);
       return (await ask().NodeGetInfo({})).node_id;
     },
-    /** Stages and publishes a volume as kubelet does, which asks again: an nbd-server that has just begun may let it wait. */
+    /** Stages and publishes a volume as kubelet does, with retries. */
     async bringUp(name: string, attachment: Attachment, use = 'mount') {
       const fields = fieldsOf(name, attachment, use);
       await untilAvailable(() => ask().NodeStageVolume(fields));
@@ -79,19 +77,24 @@ export function openNode(nodeId: string) {
       } as never),
     pathOf: async (name: string) => `${directory}/pods/${name}`,
     ...createWriters(directory),
-    /** Has the kernel give up in seconds what it cannot reach; it would try for ten minutes, and I/O would wait. */
+    /**
+     * Makes the kernel give up an unreachable server within seconds; by default it tries for ten minutes while I/O
+     * waits.
+     */
     async giveUpSoon() {
       for (const name of namesBelow('/sys/class/nvme'))
         await writeFile(`/sys/class/nvme/${name}/ctrl_loss_tmo`, '4');
-      for (const name of usedBy('nbd')) execFileSync('nbd-client', ['-d', `/dev/${name}`]);
     },
-    /** How long I/O waits for an iSCSI target that is lost from then on; two minutes are few where processors are emulated. */
+    /**
+     * Sets how long I/O waits for an iSCSI target that is lost from then on; two minutes are too short for emulated
+     * processors.
+     */
     async waitForTargets(seconds: number) {
       for (const name of namesBelow('/sys/class/iscsi_session'))
         await writeFile(`/sys/class/iscsi_session/${name}/recovery_tmo`, String(seconds));
     },
     connectionsLeft: async () => connectionsLeft(),
-    /** The files of the node in which a word stands, and the processes that have it among their arguments. */
+    /** Lists the files of the node that contain a word, and the processes that have it in their arguments. */
     whereIs: async (word: string) => [
       ...execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
         .split('\n')
@@ -101,10 +104,10 @@ export function openNode(nodeId: string) {
   };
 }
 
-/** Has what it takes to use the box's exports. */
+/** Prepares this machine to use the box's exports. */
 async function joinBox(number: number): Promise<void> {
-  // Where no udev runs nothing else loads the module of SCSI disks.
-  execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'nbd', 'sd_mod']);
+  // Without udev nothing else loads the module of SCSI disks.
+  execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'sd_mod']);
   cableTo('eth0', number, 'peer');
   mkdirSync('/etc/nvme', { recursive: true });
   const uuid = `00000000-0000-4000-8000-00000000000${number}`;
@@ -113,7 +116,7 @@ async function joinBox(number: number): Promise<void> {
   await startDaemons();
 }
 
-/** Has this machine reach a network, which has the storage; it needs nothing else of that. */
+/** Connects this machine to the network of the storage. */
 export function joinNetwork(): void {
   execFileSync('modprobe', ['virtio_net']);
   execFileSync('ip', ['address', 'add', '10.0.2.15/24', 'dev', 'eth0']);
@@ -121,23 +124,23 @@ export function joinNetwork(): void {
   execFileSync('ip', ['route', 'add', 'default', 'via', '10.0.2.2']);
 }
 
-/** Pods that write. */
+/** Creates pods that write. */
 function createWriters(directory: string) {
   const raw = new Map<string, Promise<unknown>>();
-  const files = new Map<string, { readonly state: Writing; readonly ended: Promise<void> }>();
+  const files = new Map<string, { readonly state: WriteProgress; readonly ended: Promise<void> }>();
   return {
-    /** Writes numbered records of 4 KiB to a raw volume without pause, around the cache. */
+    /** Writes numbered records of 4 KiB to a raw volume without pause, past the cache. */
     async writeRaw(name: string) {
       raw.set(name, once(startRawWriter(`${directory}/pods/${name}`), 'exit'));
     },
-    /** How that ended: 7 is an error of the volume. */
+    /** Returns how the writer ended; status 7 is an error of the volume. */
     rawEnd: async (name: string) => raw.get(name),
     /** Appends numbered lines to a file, each durable before the next. */
     async writeFile(name: string) {
       const state = { written: 0, fault: '', isOver: false };
       files.set(name, { state, ended: appendLines(`${directory}/pods/${name}/lines`, state) });
     },
-    /** How many lines are durable, and what went wrong. */
+    /** Returns the number of durable lines, and the error if there was one. */
     written: async (name: string) => files.get(name)?.state,
     /** Resolves once the file is closed. */
     async stopWriting(name: string) {
@@ -150,9 +153,9 @@ function createWriters(directory: string) {
   };
 }
 
-type Writing = { written: number; fault: string; isOver: boolean };
+type WriteProgress = { written: number; fault: string; isOver: boolean };
 
-async function appendLines(path: string, state: Writing): Promise<void> {
+async function appendLines(path: string, state: WriteProgress): Promise<void> {
   try {
     await using file = await open(path, 'a');
     while (!state.isOver) {
@@ -181,7 +184,7 @@ async function startAgent(directory: string, nodeId: string) {
   return withPatience(connectCsi(settings.endpoint));
 }
 
-/** What this node has of volumes: controllers, sessions and their records, shares, loops, and disks. */
+/** Lists the node's resources of volumes: controllers, sessions and their records, shares, loop devices, and disks. */
 function connectionsLeft(): readonly string[] {
   const controllers = namesBelow('/sys/class/nvme');
   const sessions = readEach('/sys/class/iscsi_connection', 'persistent_address');
@@ -189,15 +192,9 @@ function connectionsLeft(): readonly string[] {
     .split('\n')
     .filter(line => line.includes(' - ceph '));
   const disks = readdirSync('/sys/block').filter(name => /^(sd|nvme|vd|rbd)/.test(name));
+  const loops = readdirSync('/sys/block').filter(name => existsSync(`/sys/block/${name}/loop`));
   const records = iscsiRecords();
-  return [...controllers, ...sessions, ...records, ...shares, ...disks, ...usedBy('nbd'), ...usedBy('loop')];
-}
-
-/** The devices that a kind of driver has connected: the others are always there. */
-function usedBy(kind: keyof typeof signs): readonly string[] {
-  return readdirSync('/sys/block').filter(
-    name => name.startsWith(kind) && existsSync(`/sys/block/${name}/${signs[kind]}`),
-  );
+  return [...controllers, ...sessions, ...records, ...shares, ...disks, ...loops];
 }
 
 function namesBelow(path: string): readonly string[] {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** In a virtual machine: the device of a port that the host gave this name. */
+/** Finds the device of the port that the host gave this name; runs in a virtual machine. */
 export function findPort(name: string): string {
   const ports = '/sys/class/virtio-ports';
   const found = readdirSync(ports).find(

@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream';
 import { serveBy, type Servant } from './fleet.ts';
 
 /**
- * Starts a file of ours that serves orders at its descriptor 3, behind the beginning of a command that runs it where it is to be;
- * resolves once it does what it is asked to. It ends with this process, too, however that ends.
+ * Starts a file that serves orders on its descriptor 3; `prefix` is the beginning of a command that runs it in its
+ * place. Resolves once it is ready. It ends with this process, even if this process is killed.
  */
 export function startServant(
   prefix: readonly string[],
@@ -20,7 +20,7 @@ export function startServant(
   });
   const ended = once(child, 'close');
   const port = child.stdio[3] as Duplex;
-  // Its end is told by the lines that end.
+  // The end of its lines tells that it has ended.
   port.on('error', () => {});
   return serveBy({
     lines: createInterface({ input: port }),

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { buildTools, whatIsMissing } from '../../conformance/go.ts';
+import { buildTools, whyNotBuildable } from '../../conformance/go.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
 import { testInMachine } from '../guests.ts';
 
 const tools = join(import.meta.dirname, '../../conformance');
-const missing = whatIsMissing(tools);
+const missing = whyNotBuildable(tools);
 const directory = makeTemporaryDirectory();
 before(() => {
   if (missing === undefined) buildTools(tools, directory);

@@ -3,11 +3,11 @@ import { openSync } from 'node:fs';
 import { serveOrders } from './orders.ts';
 import { findPort } from './port.ts';
 
-/** Runs in a virtual machine: does what the host says. */
+/** Runs in a virtual machine and executes the host's orders. */
 const [role = ''] = process.argv.slice(2);
 await serveOrders(openSync(findPort('outcomes'), 'r+'), open());
 
-/** Loads what the role needs alone: on emulated processors that takes half a minute. */
+/** Loads only the modules of the role; on emulated processors that takes half a minute. */
 async function open(): Promise<object> {
   if (role === 'box') return (await import('./box.ts')).openBox();
   const { joinNetwork, openNode, openPeer } = await import('./peer.ts');

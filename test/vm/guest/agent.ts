@@ -14,14 +14,14 @@ import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { untilAvailable } from '../../harness/csi-serving.ts';
 import { openRealBench } from '../../harness/node-agent-bench.ts';
-import type { Ending } from '../targets/undo.ts';
+import type { CleanupScope } from '../targets/undo.ts';
 
 export const MiB = 2 ** 20;
 
-/** The machine for what is asked of a connector itself. */
+/** The machine for tests of a connector itself. */
 export const host = createMachine({ timeoutMs: 60_000 });
 
-/** An ext4 for one writer. */
+/** The capability of an ext4 volume for one writer. */
 export const writer: VolumeCapability = {
   mount: { fs_type: 'ext4' },
   access_mode: { mode: 'SINGLE_NODE_WRITER' },
@@ -29,14 +29,14 @@ export const writer: VolumeCapability = {
 
 const patienceMs = 10 * 60_000;
 
-/** A node: its agent, which runs in this process, who speaks CSI with it, and what is done with volumes there. */
+/** A node: its agent, which runs in this process, a CSI client, and the operations on its volumes. */
 export type GuestNode = Awaited<ReturnType<typeof startGuestNode>>;
 
-/** For a node with volumes that are files beside its paths. */
+/** The settings of a node whose volumes are files beside its paths. */
 export const local = { 'kubelet-dir': '/', 'local-roots': tmpdir() } as const;
 
 /** Starts a node agent with directories of its own; it ends with the test. */
-export async function startGuestNode(t: Ending, settings: Readonly<Record<string, string>> = {}) {
+export async function startGuestNode(t: CleanupScope, settings: Readonly<Record<string, string>> = {}) {
   const bench = openRealBench(t);
   const { directory } = bench;
   const endpoint = `unix://${directory}/csi.sock`;
@@ -63,7 +63,7 @@ export async function startGuestNode(t: Ending, settings: Readonly<Record<string
 
 type Call = (request: object, timeoutMs: number) => Promise<unknown>;
 
-/** A client that waits for as long as an emulated processor on a busy machine may take. */
+/** Wraps a client with timeouts long enough for an emulated processor on a busy machine. */
 export function withPatience(client: CsiClient): CsiClient {
   const calls = Object.entries<unknown>(client.node).map(([rpc, call]) => [
     rpc,
@@ -72,7 +72,7 @@ export function withPatience(client: CsiClient): CsiClient {
   return { ...client, node: Object.fromEntries(calls) as CsiClient['node'] };
 }
 
-/** The fields of all Node calls about one volume, at its own paths on a node. */
+/** Makes the fields of all Node calls about one volume, with its own paths on a node. */
 function volumesBelow(directory: string) {
   return ({ name, attachment, capability = writer, readonly = false }: GuestVolume) => ({
     volume_id: `c.${name}`,
@@ -85,31 +85,31 @@ function volumesBelow(directory: string) {
   });
 }
 
-/** A volume, how it is reached, and how it is used. */
+/** A volume, its attachment, and its use. */
 export type GuestVolume = {
   readonly name: string;
   readonly attachment: Attachment;
-  /** An ext4 for one writer where it is left out. */
+  /** By default an ext4 for one writer. */
   readonly capability?: VolumeCapability;
   readonly readonly?: boolean;
 };
 
-/** What is asked of an agent about a volume, and the secrets of a stage. */
+/** The fields of the Node calls about a volume, and the secrets of a stage. */
 export type VolumeFields = Omit<ReturnType<ReturnType<typeof volumesBelow>>, 'volume_path' | 'readonly'> & {
   readonly secrets?: Readonly<Record<string, string>>;
 };
 
-/** What is looked at in a volume's life. */
+/** The functions that observe a volume's life. */
 export type Life = {
-  /** Gives the volume another size, where it grows while it is used. */
+  /** Expands the volume on the storage, if it can be expanded while in use. */
   readonly grow?: (sizeBytes: number) => void;
-  /** Looks at the machine while the volume is up. */
+  /** Examines the machine while the volume is up. */
   readonly look?: () => void;
-  /** What there is of the volume on the machine; nothing once it is taken down. */
+  /** Lists the volume's resources on the machine; none once it is taken down. */
   readonly left: () => readonly string[];
 };
 
-/** What is done with volumes over CSI. */
+/** Creates the operations on volumes over CSI. */
 export function volumesOver({ node }: CsiClient) {
   const volumes = {
     /** Stages and publishes a volume. */
@@ -122,27 +122,27 @@ export function volumesOver({ node }: CsiClient) {
       await node.NodeUnpublishVolume(volume);
       await node.NodeUnstageVolume(volume);
     },
-    /** Takes a volume down that hangs, which is asked again, as kubelet does, while what waits on it has not ended. */
+    /** Takes a hung volume down; repeats the calls, as kubelet does, until the processes that wait on it have ended. */
     async takeDownHung(volume: VolumeFields): Promise<void> {
       await untilAvailable(() => volumes.takeDown(volume));
     },
-    /** Expands a volume, and requires that it has the size then. */
+    /** Expands a volume and fails unless it then has the size. */
     async expand(volume: VolumeFields, sizeBytes: number): Promise<void> {
       const capacity_range = { required_bytes: sizeBytes };
       const request = { ...volume, volume_path: volume.target_path, capacity_range };
       assert.equal(Number((await node.NodeExpandVolume(request)).capacity_bytes), sizeBytes);
     },
-    /** What is used of a published volume; asked for again, as kubelet does, while it is not known in time. */
+    /** Returns the usage of a published volume; repeats the call, as kubelet does, until the usage is known. */
     async usage({ volume_id, target_path: volume_path }: VolumeFields) {
       const { usage } = await untilAvailable(() => node.NodeGetVolumeStats({ volume_id, volume_path }));
       return usage ?? assert.fail('it has no usage');
     },
-    /** Writes to a published volume. */
+    /** Writes a file to a published volume. */
     write: ({ target_path: path }: VolumeFields, text = 'data'): void =>
       writeFileSync(join(path, 'file'), text, { flush: true }),
-    /** What was written to a published volume. */
+    /** Reads the file from a published volume. */
     read: ({ target_path: path }: VolumeFields): string => readFileSync(join(path, 'file'), 'utf8'),
-    /** Requires of a volume that it can be written, grows, leaves nothing, and has its data when it is up again. */
+    /** Fails unless a volume can be written, grows, leaves nothing, and has its data when it is up again. */
     async requireLife(volume: VolumeFields, { grow, look, left }: Life): Promise<void> {
       await volumes.bringUp(volume);
       look?.();
@@ -158,7 +158,36 @@ export function volumesOver({ node }: CsiClient) {
       await volumes.takeDown(volume);
       assert.deepEqual(left(), []);
     },
-    /** Requires of two volumes that they share their connections until both are taken down, and no data. */
+    /**
+     * Fails unless a new attachment of a volume that is still staged reads the data on the storage, and none from
+     * memory.
+     */
+    async requireStagedAnew(volume: VolumeFields, left: Life['left']): Promise<void> {
+      const publish_context = { ...volume.publish_context, attachmentId: 'attachment-again' };
+      const again = { ...volume, publish_context };
+      await volumes.bringUp(volume);
+      volumes.write(volume);
+      await node.NodeUnpublishVolume(volume);
+      const writesBack = '/proc/sys/vm/dirty_writeback_centisecs';
+      const usual = readFileSync(writesBack, 'utf8');
+      writeFileSync(writesBack, '0');
+      try {
+        writeFileSync(join(volume.staging_target_path, 'file'), 'lost', { flag: 'r+' });
+        await node.NodeStageVolume(again);
+      } finally {
+        writeFileSync(writesBack, usual);
+      }
+      await assert.rejects(node.NodePublishVolume(volume), { code: 'FAILED_PRECONDITION' });
+      await node.NodePublishVolume(again);
+      assert.equal(volumes.read(again), 'data');
+      volumes.write(again, 'next');
+      await volumes.takeDown(again);
+      assert.deepEqual(left(), []);
+      await volumes.bringUp(again);
+      assert.equal(volumes.read(again), 'next');
+      await volumes.takeDown(again);
+    },
+    /** Fails unless two volumes share their connections until both are taken down, and share no data. */
     async requireSharing(
       both: readonly [VolumeFields, VolumeFields],
       connections: Life['left'],
@@ -184,13 +213,13 @@ export function volumesOver({ node }: CsiClient) {
   return volumes;
 }
 
-/** What the kernel shows in a file of each entry of a directory; nothing where there is no directory. */
+/** Reads a kernel file of each entry of a directory; none if the directory does not exist. */
 export function readEach(directory: string, file: string): readonly string[] {
   const names = existsSync(directory) ? readdirSync(directory) : [];
   return names.map(name => readFileSync(join(directory, name, file), 'utf8').trim()).toSorted();
 }
 
-/** The files of open-iscsi's records. */
+/** Lists the files of open-iscsi's records. */
 export function iscsiRecords(): readonly string[] {
   const directory = '/etc/iscsi/nodes';
   if (!existsSync(directory)) return [];
@@ -205,12 +234,12 @@ export function cutConnections(...filter: readonly string[]): void {
   execFileSync('ss', ['--kill', '--tcp', ...filter]);
 }
 
-/** Waits for a state for as long as it takes. */
+/** Waits for a state without a timeout. */
 export async function untilSeen(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(100);
 }
 
-/** The files below directories in which a word stands, but for devices and compiled code of the tests themselves. */
+/** Lists the files below directories that contain a word, except devices and the tests' own compiled code. */
 export function filesWith(word: string, ...directories: readonly string[]): readonly string[] {
   const [, bootSeconds] = /^btime (\d+)$/m.exec(readFileSync('/proc/stat', 'latin1')) ?? [];
   const there = directories.filter(path => existsSync(path));

@@ -6,16 +6,16 @@ import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/
 import { startTrio } from '../../harness/trio.ts';
 import { joinNetwork } from '../fleet/peer.ts';
 
-// The kernel gives these to the first program: they are none of its own parameters.
+// The kernel passes these to the first program, because they are no kernel parameters.
 const { CSI_SANITY: tool = '', GATEWAY_PORT: port = '', GATEWAY_DIRECTORY: dir = '' } = process.env;
 
 test('csi-sanity finds no failure with images of Ceph', async t => {
   joinNetwork();
   const base = makeTemporaryDirectory();
   t.after(() => removeTemporaryDirectory(base));
-  // What listens in the network that the machine is given is reached by the address of that network's gateway.
+  // The address of the network's gateway leads to servers in the network that the machine is given.
   const gateway = `http://10.0.2.2:${port}`;
-  // The gateway's directory, with the keys of its cluster, is seen here; what is written stays here.
+  // The machine sees the gateway's directory, with the keys of its cluster; its own writes stay in the machine.
   const trio = await startTrio(t, {
     dir,
     storage: async () => gateway,

@@ -6,14 +6,14 @@ import { device } from '../../../node-agent/connectors/device.ts';
 import { host, MiB, startGuestNode, untilSeen } from './agent.ts';
 import { attachmentTo, openBus, openStores, resizeStore } from '../targets/scsi-target.ts';
 
-/** The SCSI disks that say what they are. */
+/** Lists the SCSI disks with an identifier. */
 function disks(): readonly string[] {
   return readdirSync('/sys/block').filter(
     name => name.startsWith('sd') && existsSync(`/sys/block/${name}/device/vpd_pg80`),
   );
 }
 
-test('a disk that is plugged in is found by its serial, written, grown, and taken away', async t => {
+test('a plugged-in disk is found by its serial, written, expanded, and removed', async t => {
   const store = openStores(t)('vol1', 64 * MiB);
   const bus = openBus(t);
   const node = await startGuestNode(t);
@@ -31,7 +31,15 @@ test('a disk that is plugged in is found by its serial, written, grown, and take
   await node.takeDown(fields);
 });
 
-test('a disk is awaited that comes after it was asked for', async t => {
+test('a disk that is attached again while it is staged is cut off and staged anew', async t => {
+  const store = openStores(t)('vol1', 64 * MiB);
+  const bus = openBus(t);
+  const node = await startGuestNode(t);
+  bus.addUnit(0, store);
+  await node.requireStagedAnew(node.volumeAt({ name: 'one', attachment: attachmentTo(store) }), () => []);
+});
+
+test('stage waits for a disk that is plugged in later', async t => {
   const store = openStores(t)('vol1', 64 * MiB);
   const bus = openBus(t);
   const connecting = device.connect(attachmentTo(store), host);
@@ -39,7 +47,7 @@ test('a disk is awaited that comes after it was asked for', async t => {
   assert.equal((await connecting).sizeBytes, 64 * MiB);
 });
 
-test('vol1 is neither vol10, nor a partition of its own, nor one of two disks that say the same', async t => {
+test('vol1 is confused neither with vol10, nor with its own partition, nor with two disks of one serial', async t => {
   const makeStore = openStores(t);
   const [one, ten] = [makeStore('vol1', 64 * MiB), makeStore('vol10', 64 * MiB)];
   const bus = openBus(t);

@@ -21,30 +21,31 @@ const word = 'plain-canary';
 const xfs = { ...writer, mount: { fs_type: 'xfs' } };
 const block = { block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } } as const;
 
-/** A node with a disk on its bus, and a volume on that which is to be encrypted. */
+/** Opens a node with a disk on its bus, and a volume to encrypt on that disk. */
 async function open(t: TestContext, { name = 'vol1', sizeBytes = 64 * MiB, capability = writer } = {}) {
-  const store = openStores(t)(name, sizeBytes);
-  // Discards are taken.
+  const makeStore = openStores(t);
+  const store = makeStore(name, sizeBytes);
+  // Allows discards.
   writeFileSync(`${store.home}/attrib/emulate_tpu`, '1');
   const bus = openBus(t);
   const node = await startGuestNode(t);
   bus.addUnit(0, store);
   const attachment = { ...attachmentTo(store), ...luks };
   const fields = { ...node.volumeAt({ name, attachment, capability }), secrets };
-  return { store, bus, node, attachment, fields };
+  return { store, makeStore, bus, node, attachment, fields };
 }
 
-/** What there is of device-mapper on this machine. */
+/** Lists the device-mapper devices of this machine. */
 function mappings(): readonly string[] {
   return readdirSync('/sys/block').filter(name => name.startsWith('dm-'));
 }
 
-/** Copies bytes as `dd` does. */
+/** Copies bytes with `dd`. */
 function bytes(args: readonly string[], input?: string): Buffer {
   return execFileSync('dd', ['status=none', ...args], { input });
 }
 
-/** The header of a store, which holds its keys, as a hash. */
+/** Returns the hash of a store's header, which holds its keys. */
 function headerOf({ path }: Store): string {
   const data = Buffer.alloc(16 * MiB);
   const file = openSync(path, 'r');
@@ -53,11 +54,16 @@ function headerOf({ path }: Store): string {
   return createHash('sha256').update(data).digest('hex');
 }
 
+test('a volume that is attached again while it is staged is cut off below its decryption and staged anew', async t => {
+  const { node, fields } = await open(t);
+  await node.requireStagedAnew(fields, mappings);
+});
+
 for (const [capability, sizeBytes] of [
   [writer, 64 * MiB],
   [xfs, 384 * MiB],
 ] as const)
-  test(`an ${capability.mount?.fs_type} is encrypted, grows while it is used, and is found at another place`, async t => {
+  test(`an ${capability.mount?.fs_type} volume is encrypted, grows while it is used, and is found at another place`, async t => {
     const { store, bus, node, fields } = await open(t, { sizeBytes, capability });
     await node.bringUp(fields);
     node.write(fields, word);
@@ -79,7 +85,17 @@ for (const [capability, sizeBytes] of [
     assert.deepEqual(mappings(), []);
   });
 
-test('a block volume is encrypted, and has its bytes again', async t => {
+test('a pod that only reads an encrypted block volume cannot write to it', async t => {
+  const { node, fields } = await open(t, { capability: block });
+  const reading = { ...fields, readonly: true };
+  await node.bringUp(reading);
+  assert.throws(() => bytes([`of=${fields.target_path}`, 'conv=notrunc,fsync'], word));
+  assert.equal(bytes([`if=${fields.target_path}`, 'bs=4096', 'count=1', 'iflag=direct']).length, 4096);
+  await node.takeDown(fields);
+  assert.deepEqual(mappings(), []);
+});
+
+test('a block volume is encrypted and keeps its data', async t => {
   const { store, bus, node, fields } = await open(t, { capability: block });
   await node.bringUp(fields);
   bytes([`of=${fields.target_path}`, 'conv=notrunc,fsync', 'bs=4096', 'seek=7'], word.padEnd(4096));
@@ -98,7 +114,36 @@ test('a block volume is encrypted, and has its bytes again', async t => {
   assert.deepEqual(mappings(), []);
 });
 
-test('a wrong passphrase changes nothing, and the right one is replaced without a way back', async t => {
+test('a reader of an encrypted volume that was not unmounted cleanly sees the durable data', async t => {
+  const { store, makeStore, bus, node, fields } = await open(t);
+  await node.bringUp(fields);
+  node.write(fields, word);
+  const copy = makeStore('copy', 64 * MiB);
+  execFileSync('dd', [`if=${store.path}`, `of=${copy.path}`, 'bs=1M', 'conv=notrunc', 'status=none']);
+  bus.addUnit(1, copy);
+  const capability = { ...writer, access_mode: { mode: 'SINGLE_NODE_READER_ONLY' } } as const;
+  const attachment = { ...attachmentTo(copy), ...luks, readonly: true };
+  const asReader = (change: object) => ({
+    ...node.volumeAt({ name: 'copy', attachment: { ...attachment, ...change }, capability, readonly: true }),
+    secrets,
+  });
+  await assert.rejects(node.client.node.NodeStageVolume(asReader({ attachmentId: 'reader' })), {
+    code: 'FAILED_PRECONDITION',
+    detail: /was not unmounted cleanly; mount it once for writing/,
+  });
+  const replaying = asReader({ mayReplay: true });
+  await node.bringUp(replaying);
+  assert.equal(node.read(replaying), word);
+  const ofCopy = readdirSync('/sys/block').filter(
+    name => name.startsWith('dm-') && readFileSync(`/sys/block/${name}/ro`, 'utf8') === '1\n',
+  );
+  assert.equal(ofCopy.length, 1);
+  await node.takeDown(replaying);
+  await node.takeDown(fields);
+  assert.deepEqual(mappings(), []);
+});
+
+test('a wrong passphrase changes nothing, and a replaced passphrase no longer opens the volume', async t => {
   const { store, node, fields } = await open(t);
   await node.bringUp(fields);
   node.write(fields, word);
@@ -121,7 +166,7 @@ test('a wrong passphrase changes nothing, and the right one is replaced without 
   await assert.rejects(node.client.node.NodeStageVolume(fields), { code: 'UNAUTHENTICATED' });
 });
 
-test('what holds plain data is not encrypted, and what is encrypted is not mounted as it is', async t => {
+test('a volume with plain data is not encrypted, and encrypted data is not mounted as it is', async t => {
   const { store, node, attachment, fields } = await open(t);
   const { encryption: _, ...plain } = attachment;
   const asPlain = node.volumeAt({ name: 'vol1', attachment: { ...plain, attachmentId: 'plain' } });
@@ -143,11 +188,11 @@ test('what holds plain data is not encrypted, and what is encrypted is not mount
   await node.takeDown(fields);
   await assert.rejects(node.client.node.NodeStageVolume(asPlain), {
     code: 'FAILED_PRECONDITION',
-    detail: /holds crypto_LUKS, but ext4 was asked for$/,
+    detail: /holds crypto_LUKS, but ext4 was requested$/,
   });
 });
 
-test('what a crash left half open is closed, and what is open after the agent was lost is used', async t => {
+test("a half-open mapping is closed after a crash, and an open one is used after the agent's records are lost", async t => {
   const { node, attachment, fields } = await open(t);
   await node.bringUp(fields);
   node.write(fields, word);
@@ -165,7 +210,7 @@ test('what a crash left half open is closed, and what is open after the agent wa
   assert.deepEqual(mappings(), []);
 });
 
-test('a disk that goes while it is used is reported, taken down, and whole when it is back', async t => {
+test('a disk that disappears while in use is reported, taken down, and intact when it is back', async t => {
   const { store, bus, node, fields } = await open(t);
   await node.bringUp(fields);
   node.write(fields, word);
@@ -183,7 +228,7 @@ test('a disk that goes while it is used is reported, taken down, and whole when 
 
 type Death = { readonly command: RegExp; readonly when: 'after' | number };
 
-/** The machine of an agent that ends after a command, or after so many seconds of it, with the command itself. */
+/** Wraps the machine of an agent that ends after a command, or so many seconds into it, together with the command. */
 function mortal(machine: Host, { command: last, when }: Death): Host {
   let isDead = false;
   const alive = <A extends readonly unknown[], R>(work: (...args: A) => Promise<R>) => {
@@ -219,7 +264,7 @@ const deaths: readonly Death[] = [
   { command: /^mkfs/, when: 'after' },
 ];
 for (const death of deaths)
-  test(`a first stage that ends ${death.when} at ${death.command.source} is gone on from by the next`, async t => {
+  test(`the next stage continues after the first one ended ${death.when} at ${death.command.source}`, async t => {
     const bench = openRealBench(t);
     const plain = requestFor(bench, bench.makeImage('image', { sizeBytes: 64 * MiB }));
     const request = { ...plain, attachment: { ...plain.attachment, ...luks } };

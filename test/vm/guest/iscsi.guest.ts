@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { after, before, test, type TestContext } from 'node:test';
 import type { Problem } from '../../../src/api/problem.ts';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
@@ -42,7 +42,7 @@ function attachmentTo({ wwid, serial }: Store, portals = both, lun = 0): Attachm
   return { protocol: 'iscsi', portals, target: name, lun, wwid, serial, ...common, sizeBytes: 64 * MiB };
 }
 
-/** A target with one unit. */
+/** Opens a target with one unit. */
 function open(t: TestContext, sizeBytes = 64 * MiB) {
   const makeStore = openStores(t);
   const store = makeStore('a1', sizeBytes);
@@ -51,14 +51,14 @@ function open(t: TestContext, sizeBytes = 64 * MiB) {
   return { makeStore, store, target, attachment: attachmentTo(store) };
 }
 
-/** The portals that there are sessions with. */
+/** Lists the portals of the sessions. */
 const sessions = () => readEach('/sys/class/iscsi_connection', 'persistent_address');
 const areUp = () => readEach('/sys/class/iscsi_session', 'state').every(state => state === 'LOGGED_IN');
 const disks = () => readdirSync('/sys/block').filter(entry => /^(sd|dm-)/.test(entry));
 
 const left = () => [...sessions(), ...disks(), ...iscsiRecords()];
 
-/** Writes to a volume that is up while its second portal is lost, and reads it once both paths are up again. */
+/** Writes to a volume while its second portal is lost, and reads it once both paths are up again. */
 async function loseAPath(
   target: ReturnType<typeof open>['target'],
   node: GuestNode,
@@ -73,7 +73,7 @@ async function loseAPath(
   assert.equal(node.read(fields), 'data');
 }
 
-test('a node with these services says that it reaches volumes over iscsi', async () => {
+test('a node with these services reports that it reaches volumes over iscsi', async () => {
   const all = await surveyProtocols(host);
   assert.equal(all.find(({ protocol }) => protocol === 'iscsi')?.reason, undefined);
 });
@@ -91,7 +91,51 @@ test('a volume over two portals is one device, which is written, grows, and leav
   });
 });
 
-test('a portal that does not answer is left out, and added by the next connect; none is an error', async t => {
+for (const portals of [[first], both])
+  test(`a volume over ${portals.length} of two portals that is attached again while it is staged is cut off and staged anew`, async t => {
+    const { store } = open(t);
+    const node = await startGuestNode(t);
+    const attachment = attachmentTo(store, portals);
+    await node.requireStagedAnew(node.volumeAt({ name: 'one', attachment }), left);
+  });
+
+for (const portals of [[first], both]) {
+  const over = `${portals.length} portals`;
+  test(`a device that is not the volume is refused over ${over}, and leaves no session, record or disk`, async t => {
+    const { store } = open(t);
+    const attachment = attachmentTo(store, portals);
+    for (const change of [{ wwid: 'naa.6001405000000000' }, { serial: 'other' }, { sizeBytes: 128 * MiB }]) {
+      await assert.rejects(iscsi.connect({ ...attachment, ...change }, host), {
+        code: 'FAILED_PRECONDITION',
+      });
+      assert.deepEqual(left(), [], JSON.stringify(change));
+    }
+  });
+
+  test(`a pod that only reads a block volume over ${over} cannot write to it, and sees its growth`, async t => {
+    const { store } = open(t);
+    const node = await startGuestNode(t);
+    const capability = { block: {}, access_mode: { mode: 'SINGLE_NODE_MULTI_WRITER' as const } };
+    const volume = { name: 'one', attachment: attachmentTo(store, portals), capability };
+    const fields = { ...node.volumeAt(volume), readonly: true };
+    await node.bringUp(fields);
+    assert.throws(() => writeFileSync(fields.target_path, 'x', { flag: 'r+' }), { code: 'EPERM' });
+    const writing = { ...fields, target_path: `${fields.target_path}-w`, readonly: false };
+    await node.client.node.NodePublishVolume(writing);
+    writeFileSync(writing.target_path, 'written', { flag: 'r+', flush: true });
+    const args = [`if=${fields.target_path}`, 'bs=4096', 'count=1', 'iflag=direct', 'status=none'];
+    assert.equal(execFileSync('dd', args).toString('latin1').slice(0, 7), 'written');
+    resizeStore(store, 128 * MiB);
+    await node.expand(fields, 128 * MiB);
+    const size = execFileSync('blockdev', ['--getsize64', fields.target_path]).toString();
+    assert.equal(Number(size), 128 * MiB);
+    await node.client.node.NodeUnpublishVolume(writing);
+    await node.takeDown(fields);
+    assert.deepEqual(left(), []);
+  });
+}
+
+test('a portal that does not answer is left out and added by the next connect; without any portal connect fails', async t => {
   const { target, attachment } = open(t);
   for (const portal of both) target.stop(portal);
   await assert.rejects(iscsi.connect(attachment, host), { code: 'UNAVAILABLE' });
@@ -107,7 +151,7 @@ test('a portal that does not answer is left out, and added by the next connect; 
   assert.deepEqual(left(), []);
 });
 
-test('I/O goes on while one of two portals is lost, and on its path again when it is back', async t => {
+test('I/O continues while one of two portals is lost, and uses its path again when it is back', async t => {
   const { target, attachment } = open(t, 256 * MiB);
   const node = await startGuestNode(t);
   const capability = { ...writer, mount: { fs_type: 'btrfs' } };
@@ -118,7 +162,7 @@ test('I/O goes on while one of two portals is lost, and on its path again when i
   assert.deepEqual(left(), []);
 });
 
-test('a volume can be disconnected whose target is lost', async t => {
+test('a volume with a lost target can be disconnected', async t => {
   const { target, attachment } = open(t);
   const { number } = await iscsi.connect(attachment, host);
   for (const portal of both) target.stop(portal);
@@ -130,7 +174,7 @@ test('a volume can be disconnected whose target is lost', async t => {
   assert.deepEqual(left(), []);
 });
 
-test('over one portal a volume is a plain disk, and read-only in the kernel where it is to be', async t => {
+test('a volume over one portal is a plain disk, read-only in the kernel if its attachment is', async t => {
   const { store } = open(t);
   const attachment = attachmentTo(store, [first]);
   const { path, readonly } = await iscsi.connect({ ...attachment, readonly: true }, host);
@@ -154,7 +198,7 @@ test('two units of one target share its sessions until both are disconnected', a
   assert.deepEqual(left(), []);
 });
 
-test('a unit that says something else of itself is refused, and one that is put in its place is noticed', async t => {
+test('a unit with another identifier is refused, and a unit that replaces it is noticed', async t => {
   const { makeStore, store, target } = open(t);
   const other = makeStore('a10', 64 * MiB);
   const [one, ten] = [attachmentTo(store, [first]), attachmentTo(other, [first])];
@@ -182,7 +226,7 @@ const mutual = {
   'node.session.auth.password_in': 'canary-of-target',
 };
 
-/** A target with one unit that demands CHAP, and a node. */
+/** Opens a target with one unit that demands CHAP, and a node. */
 async function openChap(t: TestContext, known: ChapAccount) {
   const { target, attachment } = open(t);
   demandChap(t, target, known);
@@ -212,7 +256,7 @@ for (const [how, known, given] of [
   ['its node proves itself', account, secrets],
   ['both prove themselves', mutualAccount, mutual],
 ] as const)
-  test(`a volume whose target demands CHAP is staged where ${how}, written, and leaves nothing`, async t => {
+  test(`a volume whose target demands CHAP is staged if ${how}, written, and leaves nothing`, async t => {
     const chap = await openChap(t, known);
     await chap.node.requireLife(
       { ...chap.fields, secrets: given },
@@ -228,7 +272,7 @@ for (const [how, known, given] of [
     );
   });
 
-test('secrets that the target does not accept are UNAUTHENTICATED, leave nothing, and are right the next time', async t => {
+test('secrets that the target refuses are UNAUTHENTICATED and leave nothing, and the right ones succeed afterwards', async t => {
   const chap = await openChap(t, account);
   for (const given of [
     { ...secrets, 'node.session.auth.password': 'canary-wrong-one' },
@@ -243,15 +287,15 @@ test('secrets that the target does not accept are UNAUTHENTICATED, leave nothing
   assert.deepEqual(chap.left(), []);
 });
 
-test('a target that does not prove itself as it should is not used', async t => {
+test('a target that does not prove its own identity is not used', async t => {
   const chap = await openChap(t, mutualAccount);
   const wrong = { ...mutual, 'node.session.auth.password_in': 'canary-wrong-one' };
-  await chap.requireRefused(wrong, 'UNAVAILABLE', /may not have proved itself/);
+  await chap.requireRefused(wrong, 'UNAVAILABLE', /may have failed to authenticate itself/);
   await chap.node.client.node.NodeUnstageVolume(chap.fields);
   assert.deepEqual(chap.left(), []);
 });
 
-test('a portal that was lost, or did not answer at first, is logged in to with CHAP, by an iscsid that was started since', async t => {
+test('an iscsid that was started later logs in with CHAP to a portal that was lost or did not answer at first', async t => {
   const chap = await openChap(t, mutualAccount);
   const { node, target } = chap;
   const fields = { ...chap.fields, secrets: mutual };

@@ -13,7 +13,7 @@ import { startNfsServer } from '../targets/nfs-server.ts';
 const volume_capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
 const server = await startNfsServer({ after }, 2);
 
-test('a volume of the dir backend goes over a real NFS server to two nodes, from create to delete', async t => {
+test('two nodes use a volume of the dir backend over a real NFS server, from create to delete', async t => {
   const dir = realpathSync(makeTemporaryDirectory());
   t.after(() => removeTemporaryDirectory(dir));
   const root = join(server.root, 'volumes');

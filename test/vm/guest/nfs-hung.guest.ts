@@ -10,7 +10,7 @@ import { startNfsServer } from '../targets/nfs-server.ts';
 
 const server = await startNfsServer({ after });
 
-test('a server whose cable is cut stalls its own volume alone, which comes off by force', async t => {
+test('a server whose cable is cut stalls only its own volume, which is unmounted by force', async t => {
   const node = await startGuestNode(t, { ...local, 'command-timeout': '5s' });
   const { bench, client } = node;
   mkdirSync(join(server.root, 'hung'));

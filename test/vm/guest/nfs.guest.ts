@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -16,7 +16,7 @@ const capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' a
 
 const server = await startNfsServer({ after });
 
-/** Makes a directory on the server and says how nodes reach it as a volume. */
+/** Makes a directory on the server and returns it as a volume. */
 function makeVolume(name: string): GuestVolume {
   mkdirSync(join(server.root, name));
   return { name, attachment: toExport(`/${name}`, server.address), capability };
@@ -37,6 +37,23 @@ test('two nodes write one share of a real server at the same time, and each read
   requireData(join(server.root, 'shared', 'from-1'), data[1]);
 });
 
+test('a share that is attached again while it is staged is mounted anew', async t => {
+  const node = await startGuestNode(t);
+  const fields = node.volumeAt(makeVolume('again'));
+  const again = { ...fields, publish_context: { ...fields.publish_context, attachmentId: 'attachment-2' } };
+  const { client, bench } = node;
+  await node.bringUp(fields);
+  node.write(fields);
+  await assert.rejects(client.node.NodeStageVolume(again), { code: 'FAILED_PRECONDITION' });
+  await client.node.NodeUnpublishVolume(fields);
+  await client.node.NodeStageVolume(again);
+  await assert.rejects(client.node.NodePublishVolume(fields), { code: 'FAILED_PRECONDITION' });
+  await client.node.NodePublishVolume(again);
+  assert.equal(node.read(again), 'data');
+  await node.takeDown(again);
+  assert.deepEqual(mountsBelow(bench.directory), []);
+});
+
 test('a share that is read-only, by its attachment or for one pod, cannot be written', async t => {
   const node = await startGuestNode(t);
   const volume = makeVolume('read-only');
@@ -54,7 +71,7 @@ test('a share that is read-only, by its attachment or for one pod, cannot be wri
   }
 });
 
-test('the mount flags of a share are those that the kernel has, and its own come after them', async t => {
+test('a share is mounted with the required flags of the kernel, followed by its own', async t => {
   const node = await startGuestNode(t);
   const flags = ['vers=4.1', 'softerr', 'timeo=50', 'noac'];
   for (const [mount_flags, shows] of [
@@ -70,7 +87,7 @@ test('the mount flags of a share are those that the kernel has, and its own come
   }
 });
 
-test('a share reports its capacity, has nothing to grow, and is unhealthy once its directory was removed', async t => {
+test('a share reports its capacity, ignores expansion, and is unhealthy once its directory is removed', async t => {
   const node = await startGuestNode(t);
   const fields = node.volumeAt(makeVolume('measured'));
   await node.bringUp(fields);
@@ -90,7 +107,21 @@ test('a share reports its capacity, has nothing to grow, and is unhealthy once i
   assert.equal(existsSync(fields.target_path), false);
 });
 
-test('a share that cannot be mounted is refused at once, with what mount said, and staged once it can be', async t => {
+test('a share whose server maps root to nobody is unhealthy until the user nobody may use it', async t => {
+  const node = await startGuestNode(t);
+  const fields = node.volumeAt(makeVolume('squashed'));
+  server.squashRoot(true);
+  t.after(() => server.squashRoot(false));
+  await node.bringUp(fields);
+  assert.throws(() => writeFileSync(join(fields.target_path, 'file'), ''), { code: 'EACCES' });
+  await untilHealthIs(node, fields.volume_id, ['DEGRADED RootRefused']);
+  chownSync(join(server.root, 'squashed'), 65_534, 65_534);
+  await untilHealthIs(node, fields.volume_id, []);
+  writeFileSync(join(fields.target_path, 'file'), '');
+  await node.takeDown(fields);
+});
+
+test("a share that cannot be mounted is refused at once with mount's message, and staged once it can be mounted", async t => {
   const node = await startGuestNode(t);
   const fields = node.volumeAt({
     name: 'absent',
@@ -110,7 +141,7 @@ test('a share that cannot be mounted is refused at once, with what mount said, a
   await node.takeDown(fields);
 });
 
-test('a file stays open over a restart of the server, and keeps every byte', async t => {
+test('a file stays open across a restart of the server and keeps every byte', async t => {
   const node = await startGuestNode(t);
   const fields = node.volumeAt(makeVolume('restarted'));
   await node.bringUp(fields);
@@ -124,7 +155,7 @@ test('a file stays open over a restart of the server, and keeps every byte', asy
   requireData(join(server.root, 'restarted', 'file'), Buffer.concat([first, second]));
 });
 
-/** Whoever watches a volume asks again: on a busy machine a reading may be late, which is told as one that hangs. */
+/** Polls the health of a volume: on a busy machine a reading may be late, which is reported as hanging. */
 async function untilHealthIs(node: GuestNode, volumeId: string, expected: readonly string[]): Promise<void> {
   let health: readonly string[] = [];
   await poll(

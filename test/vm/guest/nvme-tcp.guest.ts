@@ -15,7 +15,7 @@ mkdirSync('/etc/nvme', { recursive: true });
 writeFileSync('/etc/nvme/hostnqn', 'nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555\n');
 writeFileSync('/etc/nvme/hostid', '11111111-2222-3333-4444-555555555555\n');
 
-/** The kernel's controllers, by their names. */
+/** Lists the kernel's controllers by name. */
 const controllers = () => (existsSync(directory) ? readdirSync(directory) : []);
 
 function open(t: TestContext) {
@@ -30,10 +30,10 @@ async function openNode(t: TestContext) {
   return { ...opened, node, fields: node.volumeAt({ name: 'one', attachment: opened.attachment }) };
 }
 
-test('a node with these tools says that it reaches volumes over nbd and nvme-tcp', async () => {
+test('a node with these tools reports that it reaches volumes over nvme-tcp', async () => {
   const all = await surveyProtocols(host);
   const working = new Set(all.filter(({ reason }) => reason === undefined).map(({ protocol }) => protocol));
-  for (const protocol of ['nbd', 'nvme-tcp', 'device', 'loop', 'nfs'] as const)
+  for (const protocol of ['nvme-tcp', 'device', 'loop', 'nfs'] as const)
     assert.ok(working.has(protocol), protocol);
 });
 
@@ -46,7 +46,12 @@ test('a volume over two addresses is one device, which is written, grows, and le
   });
 });
 
-test('an address that does not answer is left out, and added by the next connect; none is an error', async t => {
+test('a volume that is attached again while it is staged is cut off and staged anew', async t => {
+  const { node, fields } = await openNode(t);
+  await node.requireStagedAnew(fields, controllers);
+});
+
+test('an address that does not answer is left out and added by the next connect; without any address connect fails', async t => {
   const { target, attachment, first, second } = open(t);
   for (const address of target.addresses) target.stop(address);
   await assert.rejects(nvmeTcp.connect(attachment, host), { code: 'UNAVAILABLE' });
@@ -62,7 +67,7 @@ test('an address that does not answer is left out, and added by the next connect
   assert.deepEqual(controllers(), []);
 });
 
-test('I/O goes on while one of two addresses is lost', async t => {
+test('I/O continues while one of two addresses is lost', async t => {
   const { target, node, fields, first } = await openNode(t);
   await node.bringUp(fields);
   target.stop(first);
@@ -72,7 +77,7 @@ test('I/O goes on while one of two addresses is lost', async t => {
   assert.deepEqual(controllers(), []);
 });
 
-test('a volume can be disconnected whose target is lost', async t => {
+test('a volume with a lost target can be disconnected', async t => {
   const { target, attachment } = open(t);
   const { number } = await nvmeTcp.connect(attachment, host);
   for (const address of target.addresses) target.stop(address);
@@ -97,7 +102,7 @@ function makeKey(): string {
   return execFileSync('nvme', ['gen-dhchap-key', '--hmac=1'], { encoding: 'utf8' }).trim();
 }
 
-/** A node before a subsystem, which demands keys where some are given. */
+/** Opens a node and a subsystem, which demands keys if they are given. */
 async function openKeys(t: TestContext, keys?: NvmeKeys) {
   const opened = await openNode(t);
   if (keys) demandKeys(t, opened.target, keys);
@@ -120,7 +125,7 @@ async function openKeys(t: TestContext, keys?: NvmeKeys) {
 }
 
 test(
-  'a kernel that cannot authenticate is reported at stage, though the target would accept any node',
+  'stage reports a kernel that cannot authenticate, even if the target accepts any node',
   hasKeys ? { skip: 'this kernel can' } : {},
   async t => {
     const { requireRefused, left } = await openKeys(t);
@@ -142,7 +147,7 @@ for (const [how, keys, secrets] of [
   ],
 ] as const)
   test(
-    `a volume whose subsystem demands keys is staged where ${how}, written, and leaves nothing`,
+    `a volume whose subsystem demands keys is staged if ${how}, written, and leaves nothing`,
     withKeys,
     async t => {
       const { node, fields, left } = await openKeys(t, keys);
@@ -161,7 +166,7 @@ for (const [how, keys, secrets] of [
     },
   );
 
-test('keys that are wrong, on either side, connect nothing and are in no error', withKeys, async t => {
+test('wrong keys on either side connect nothing and appear in no error', withKeys, async t => {
   const { requireRefused, node, fields } = await openKeys(t, { host: own, controller: theirs });
   for (const secrets of [
     { 'dhchap-secret': other },
@@ -172,7 +177,7 @@ test('keys that are wrong, on either side, connect nothing and are in no error',
   await node.client.node.NodeUnstageVolume(fields);
 });
 
-test('a connection that was lost is made again by the kernel, with its key', withKeys, async t => {
+test('the kernel restores a lost connection with its key', withKeys, async t => {
   const { node, fields } = await openKeys(t, { host: own });
   await node.bringUp({ ...fields, secrets: { 'dhchap-secret': own } });
   cutConnections('dst', '127.0.0.1', 'dport', '=', ':4420');

@@ -9,7 +9,7 @@ import { startTrio } from '../../harness/trio.ts';
 import { loadTarget } from '../targets/configfs.ts';
 import { kernelExports, makePoolDirectory, targetsLeft } from '../targets/exported.ts';
 
-/** The kernel gives it to the first program with the parameters that are none of its own. */
+/** The kernel passes it to the first program, because it is no kernel parameter. */
 const tool = process.env['CSI_SANITY'] ?? '';
 
 test('csi-sanity finds no failure with images that are exported over nvme-tcp', async t => {
@@ -17,7 +17,7 @@ test('csi-sanity finds no failure with images that are exported over nvme-tcp', 
   t.after(() => removeTemporaryDirectory(base));
   const root = makePoolDirectory(t);
   loadTarget();
-  // The programs end before the disk of their pool is taken away.
+  // The programs end before the disk of their pool is removed.
   await t.test('no failure', inner => runSanity(inner, base, root));
   assert.deepEqual(targetsLeft(), []);
 });

@@ -15,7 +15,7 @@ const label = 'system_u:object_r:container_file_t:s0:c10,c20';
 const other = 'system_u:object_r:container_file_t:s0:c10,c30';
 const plain = 'system_u:object_r:file_t:s0';
 
-/** The options that kubelet gives, as it spells them. */
+/** The mount flags as kubelet writes them. */
 function flagsFor(context: string): readonly string[] {
   return [`context="${context}"`];
 }
@@ -36,14 +36,14 @@ function withFlags(fields: VolumeFields, mountFlags: readonly string[]): VolumeF
   return { ...fields, volume_capability: { ...capability, mount } };
 }
 
-/** What the kernel shows of the filesystem that is mounted at a path. */
+/** Reads the kernel's options of the filesystem that is mounted at a path. */
 function shownAt(path: string): string {
   const mount = topMount(parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')), path);
   return mount?.superOptions.join(',') ?? 'nothing';
 }
 
 for (const fsType of ['ext4', 'xfs', 'btrfs'])
-  test(`a ${fsType} has the context that was asked for, in all its files and wherever it is published`, async t => {
+  test(`an ${fsType} volume has the requested context, in all its files and wherever it is published`, async t => {
     const node = await startGuestNode(t, local);
     const fields = volumeOn(node, fsType, flagsFor(label));
     await node.bringUp(fields);
@@ -88,7 +88,7 @@ const spellings = [
 ] as const;
 
 for (const [what, level, shown] of spellings)
-  test(`a context is the one that was asked for when the kernel spells it otherwise: ${what}`, async t => {
+  test(`a context equals the requested one even if the kernel writes it differently: ${what}`, async t => {
     const node = await startGuestNode(t, local);
     const context = `system_u:object_r:container_file_t:${level}`;
     const fields = volumeOn(node, 'ext4', flagsFor(context));
@@ -98,7 +98,7 @@ for (const [what, level, shown] of spellings)
     await node.takeDown(fields);
   });
 
-test('a context that the policy does not know is refused, and nothing is left', async t => {
+test('a context that is unknown to the policy is refused, and nothing is left', async t => {
   const node = await startGuestNode(t, local);
   const fields = volumeOn(node, 'ext4', flagsFor('system_u:object_r:nobody_t:s0'));
   await assert.rejects(node.client.node.NodeStageVolume(fields), {
@@ -109,7 +109,7 @@ test('a context that the policy does not know is refused, and nothing is left', 
   await node.client.node.NodeUnstageVolume(fields);
 });
 
-test('two shares of one server have each the context that was asked for', async t => {
+test('two shares of one server each have their requested context', async t => {
   const server = await startNfsServer(t);
   const node = await startGuestNode(t, local);
   const volumes = [label, other].map((context, index) => {
@@ -139,7 +139,7 @@ const lacks = [
 ];
 
 for (const { lack, says } of lacks)
-  test(`where mount takes SELinux for off nothing is mounted, and the agent says why: ${says.source}`, async t => {
+  test(`the agent mounts nothing and says why if mount considers SELinux disabled: ${says.source}`, async t => {
     const node = await startGuestNode(t, local);
     const fields = volumeOn(node, 'ext4', flagsFor(label));
     const give = lack();

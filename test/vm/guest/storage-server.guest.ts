@@ -19,17 +19,17 @@ import { createTokenSource } from '../../../src/api/http/tokens.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { temporaryDirectory } from '../../harness/gateway-harness.ts';
 
-/** What the gateway's unit is started after, or by which it is seen. */
+/** The units that the gateway's unit needs, and the one that shows its log. */
 const kept = /^(sys-kernel-config\.mount|systemd-journald\.service)$/;
 const patience = { everyMs: 500, timeoutMs: 180_000 };
 
-test('the guide makes a storage server out of a machine with systemd', async t => {
+test('the guide turns a machine with systemd into a storage server', async t => {
   const dir = temporaryDirectory(t);
-  // Wherever the project is, such as below /tmp, of which a service has its own.
+  // The project may be below /tmp, which a service does not share.
   mkdirSync('/opt/fairlead');
   execFileSync('mount', ['--bind', process.cwd(), '/opt/fairlead']);
   const inside = await startSystemd(t, dir);
-  /** Runs commands there and returns what they write. */
+  /** Runs commands inside and returns their output. */
   const run = (script: string): string => {
     const { status, stdout } = spawnSync(
       'nsenter',
@@ -78,17 +78,17 @@ test('the guide makes a storage server out of a machine with systemd', async t =
   await client.detachVolume({ volumeId: 'east.v', nodeId: 'n1' }, call());
   assert.doesNotMatch(isExported(), /fairlead:/);
 
-  // What a start of the machine does beside this, there is no need for: no target has a file of the disk open.
+  // A real start of the machine does more, which is not needed here: no target has a file of the disk open.
   run(
     `systemctl stop fairlead-gateway; umount /srv/fast; mkfs.xfs -qf ${dir}/disk; mount -o loop ${dir}/disk /srv/fast`,
   );
   run('systemctl start fairlead-gateway || true');
-  // It ends by itself, and is started again. What it says may have left the journal, which the kernel's messages fill.
+  // The unit fails and systemd restarts it. Its message may be gone from the journal, which the kernel's messages fill.
   const restarts = 'systemctl show --property NRestarts --value fairlead-gateway';
   const isRefused = () => /^[1-9]\d*$/m.test(run(restarts)) || undefined;
   assert.ok(await poll(isRefused, patience), run('systemctl status --full fairlead-gateway || true'));
   walk('box-with-a-new-disk');
-  assert.match(run('fairlead admin audit || test $? = 2'), /east\.v\b.*missing|missing.*east\.v\b/);
+  assert.match(run('fairlead admin check || test $? = 2'), /east\.v\b.*missing|missing.*east\.v\b/);
   await client.deleteVolume({ volumeId: 'east.v' }, call());
   run('systemctl stop fairlead-gateway');
 });
@@ -97,7 +97,7 @@ const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as 
 const attachmentSpec = { capability, readonly: false } as const;
 const volumeSpec = { name: 'v', requiredBytes: 2 ** 24, capabilities: [capability] };
 
-/** A caller with the key that is in the Secret of the guide's cluster. */
+/** Makes a caller with the key from the Secret of the guide's cluster. */
 async function callAsCluster(t: TestContext) {
   const secret = parse(readFileSync('/etc/fairlead/east.secret.yaml', 'utf8')) as Secret;
   const keyFile = `${temporaryDirectory(t)}/key.json`;
@@ -111,10 +111,13 @@ async function callAsCluster(t: TestContext) {
 
 type Secret = { readonly stringData: { readonly 'key.jwk.json': string } };
 
-/** A systemd of this machine, in a process namespace of its own, and how that is entered; it ends with the test. */
+/**
+ * Starts a systemd in a process namespace of its own, which ends with the test; returns the beginning of a command
+ * inside.
+ */
 async function startSystemd(t: TestContext, dir: string): Promise<readonly string[]> {
   const log = `${dir}/systemd`;
-  // What boots a whole machine, such as udev, takes an emulated processor a minute.
+  // Units that boot a whole machine, such as udev, take an emulated processor a minute.
   const wanted = '/usr/lib/systemd/system/sysinit.target.wants';
   for (const unit of readdirSync(wanted).filter(name => !kept.test(name)))
     symlinkSync('/dev/null', `/etc/systemd/system/${unit}`);
@@ -139,7 +142,7 @@ async function startSystemd(t: TestContext, dir: string): Promise<readonly strin
   return found;
 }
 
-/** What `npm ci` installs is there. */
+/** Writes the files that `npm ci` would install. */
 function writeInstalled(directory: string): void {
   mkdirSync(directory);
   writeFileSync(`${directory}/npm`, '#!/bin/sh\ntest "$1" = ci\n');

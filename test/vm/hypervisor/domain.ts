@@ -12,22 +12,22 @@ import { findKernel, packages } from '../packages.ts';
 
 const start = fileURLToPath(new URL('../start.sh', import.meta.url));
 const project = fileURLToPath(new URL('../../..', import.meta.url));
-/** Each takes one disk while the machine runs. */
+/** The number of ports; each takes one disk while the machine runs. */
 const ports = 12;
 
-/** Runs virsh; what it printed. */
+/** Runs virsh and returns its output. */
 export function virsh(...args: readonly string[]): string {
   return execFileSync('virsh', ['--quiet', '--connect', 'qemu:///system', ...args], { encoding: 'utf8' });
 }
 
-/** The disks of the export's making that machines have now or at their next start. */
+/** Lists the disks that the export made and that machines have now or at their next start. */
 export function disksOf(names: readonly string[]): readonly string[] {
   const descriptions = names.flatMap(name => [virsh('dumpxml', name), virsh('dumpxml', '--inactive', name)]);
   const aliases = descriptions.flatMap(text => text.match(/<alias name='ua-fairlead[^']*'/g) ?? []);
   return [...new Set(aliases)];
 }
 
-/** Defines a virtual machine that is a node of its name; its disks and its state are libvirt's. */
+/** Defines a virtual machine as the node of this name; libvirt owns its disks and its state. */
 export function defineDomain(directory: string, name: string): void {
   const kernel = findKernel();
   if (!kernel) throw new Error('no kernel');
@@ -50,7 +50,7 @@ ${share('host', '/')}${share('packages', packages)}<serial type='file'><source p
   virsh('define', '--', file);
 }
 
-/** Defines a virtual machine with nothing to start: disks can be plugged into it, and it can be saved. */
+/** Defines a virtual machine without a system: disks can be plugged into it, and it can be saved. */
 export function defineEmptyDomain(directory: string, name: string): void {
   const description = `<domain type='qemu'><name>${name}</name><memory unit='MiB'>64</memory><os><type arch='x86_64' machine='q35'>hvm</type></os>
 <devices><emulator>/usr/bin/qemu-system-x86_64</emulator><controller type='pci' index='0' model='pcie-root'/>
@@ -61,7 +61,7 @@ export function defineEmptyDomain(directory: string, name: string): void {
   virsh('define', '--', file);
 }
 
-/** Starts a machine that was defined; resolves once it does what it is asked. */
+/** Starts a defined machine; resolves once it is ready for orders. */
 export async function startDomain(directory: string, name: string): Promise<MachineServant> {
   rmSync(`${directory}/${name}.socket`, { force: true });
   virsh('start', '--', name);

@@ -26,7 +26,7 @@ after(endMachines);
 
 const isRetried = (code: string | undefined): boolean => code === 'ABORTED' || code === 'UNAVAILABLE';
 
-/** Asks again while a gateway goes on with what the one before it had begun. */
+/** Repeats a request while a gateway finishes the operation of the one before it. */
 async function untilIdle(ask: () => Promise<unknown>): Promise<void> {
   for (;;)
     try {
@@ -39,7 +39,7 @@ async function untilIdle(ask: () => Promise<unknown>): Promise<void> {
 }
 
 describe('exported to the virtual machines of libvirt', () => {
-  test('what one machine wrote, the other reads after it grew, a snapshot taken meanwhile is restored, and what is trimmed is freed', async t => {
+  test("the second machine reads the first one's data after an expansion, a snapshot taken meanwhile is restored, and trimmed blocks are freed", async t => {
     const box = await createMortalGateway(`${directory}/moves`, newDirectory()).start();
     t.after(() => box.end());
     const [one, two] = [nodeOf('n1'), nodeOf('n2')];
@@ -49,7 +49,7 @@ describe('exported to the virtual machines of libvirt', () => {
     await freeBlocks(stage, 'libvirt');
   });
 
-  test('a machine that writes without pause sees an error, and nothing of it lands after the answer', async t => {
+  test('a machine that writes without pause sees an error, and none of its writes lands after the answer', async t => {
     const { pool, attach } = await open(t);
     const { servant, id, access } = nodeOf('n1');
     const volume = await pool.makeVolume('c.fenced', 32);
@@ -65,7 +65,7 @@ describe('exported to the virtual machines of libvirt', () => {
     await servant.ask('takeDown', 'fenced');
   });
 
-  test('a machine that stands still has not given its disk back until it goes on', async t => {
+  test('a paused machine keeps its disk until it continues', async t => {
     const { pool, attach } = await open(t);
     const { servant, id, access } = nodeOf('n1');
     const volume = await pool.makeVolume('c.paused', 1);
@@ -74,14 +74,14 @@ describe('exported to the virtual machines of libvirt', () => {
     const detaching = pool.backend.detach(volume, id, 'c');
     await assert.rejects(detaching, {
       code: 'UNAVAILABLE',
-      detail: /"n1" has not given the disk back: it is paused/,
+      detail: /"n1" has not released the disk: it is paused/,
     });
     await servant.resume();
     await pool.backend.detach(volume, id, 'c');
     assert.deepEqual(disksLeft(), []);
   });
 
-  test('what two machines write to one raw volume, each reads', async t => {
+  test("two machines with one raw volume read each other's data", async t => {
     const { pool, attach } = await open(t);
     const [one, two] = [nodeOf('n1'), nodeOf('n2')];
     const volume = await pool.makeVolume('c.shared', 1);
@@ -101,7 +101,7 @@ describe('exported to the virtual machines of libvirt', () => {
     assert.deepEqual(disksLeft(), []);
   });
 
-  test('a machine that was saved with a disk, or has a snapshot with it, keeps it until that is gone', async t => {
+  test('a machine that was saved with a disk, or has a snapshot with it, keeps the disk until that is deleted', async t => {
     const { pool, attach } = await open(t);
     const name = 'empty';
     const volume = await pool.makeVolume('c.kept', 1);
@@ -113,7 +113,7 @@ describe('exported to the virtual machines of libvirt', () => {
     virsh('start', '--', name);
     await attach(volume, accessOf(name));
     virsh('managedsave', '--', name);
-    await refused(/"empty" was saved with the disk: start it, or .*managedsave-remove empty/);
+    await refused(/"empty" has the disk in its saved state; start it, or .*managedsave-remove empty/);
     virsh('start', '--', name);
     assert.ok(isPlugged(), 'it goes on with its disk');
     const [, target = ''] = /<target dev='(vd\w+)'/.exec(virsh('dumpxml', '--', name)) ?? [];
@@ -127,7 +127,7 @@ describe('exported to the virtual machines of libvirt', () => {
     virsh('undefine', '--', name);
   });
 
-  test('a machine that may only read has a raw volume beside one that writes, whichever comes first', async t => {
+  test('a read-only machine has a raw volume beside a writing one, in either order', async t => {
     const { pool, attach } = await open(t);
     const volume = await pool.makeVolume('c.read', 1);
     const [writer, reader] = [nodeOf('n1'), nodeOf('n2')];
@@ -144,7 +144,7 @@ describe('exported to the virtual machines of libvirt', () => {
     assert.deepEqual(disksLeft(), []);
   });
 
-  test('a gateway that is killed at any command leaves nothing that the next does not find, and no pod sees it', async t => {
+  test('a gateway that is killed at any command leaves nothing that the next one does not find, and no pod sees it', async t => {
     const gateway = createMortalGateway(`${directory}/killed`, newDirectory());
     let box: Servant = await gateway.start();
     t.after(() => box.end());
@@ -201,7 +201,7 @@ describe('exported to the virtual machines of libvirt', () => {
     );
   });
 
-  test('a machine that does not give its disk back is powered off where the pool says so, and starts with its other disk alone', async t => {
+  test('a machine that does not release its disk is powered off if the pool says so, and starts with only its other disk', async t => {
     const [fenced, plain] = [await open(t, { fence: 'power' }), await open(t)];
     const { servant, id, access } = nodeOf('n2');
     const volume = await fenced.pool.makeVolume('c.powered', 1);

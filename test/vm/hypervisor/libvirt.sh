@@ -10,7 +10,7 @@ device=$(losetup --find --show "$dir/disk")
 mount -t tmpfs -o mode=755 tmpfs "$dir"
 mkdir "$dir/etc" "$dir/work" "$dir/pool" "$dir/machines"
 mount "$device" "$dir/pool"
-# It goes with what is mounted.
+# It goes away with its mount.
 losetup --detach "$device"
 mount -t overlay overlay -o "ro,lowerdir=$2/usr:/usr" /usr
 mount -t overlay overlay -o "lowerdir=/etc,upperdir=$dir/etc,workdir=$dir/work" /etc

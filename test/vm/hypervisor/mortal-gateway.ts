@@ -8,10 +8,7 @@ import { startServant } from '../fleet/process.ts';
 
 const box = fileURLToPath(new URL('box.ts', import.meta.url));
 
-/** The processes of libvirt's namespace are shown here, which are not the gateway's own. */
-const withOwnProcesses = ['unshare', '--mount', 'sh', '-c', 'mount -t proc proc /proc && exec "$@"', 'sh'];
-
-/** A gateway in a directory of its own over a pool, that can be killed at any command of libvirt's. */
+/** Creates a gateway in a directory of its own over a pool; it can be killed at any of its libvirt commands. */
 export function createMortalGateway(directory: string, pool: string) {
   mkdirSync(directory, { recursive: true });
   const [counter, plan, ended] = ['counter', 'plan', 'ended'].map(name => `${directory}/${name}`) as [
@@ -37,14 +34,14 @@ touch ${ended}
   chmodSync(`${directory}/virsh`, 0o755);
   const env = { PATH: `${directory}:${process.env['PATH']}` };
   return {
-    start: (): Promise<Servant> => startServant(withOwnProcesses, [box, `${directory}/gateway`, pool], env),
-    /** Has the gateway be killed at a command, of those that it runs from now on. */
+    start: (): Promise<Servant> => startServant([], [box, `${directory}/gateway`, pool], env),
+    /** Makes the gateway die at one of its next commands. */
     arm(step: number, moment: (typeof moments)[number]): void {
       rmSync(ended, { force: true });
       writeFileSync(counter, '0\n');
       writeFileSync(plan, `${step} ${moment}\n`);
     },
-    /** True when the gateway was killed, and the command that it ran is over; false when it had run fewer. */
+    /** Returns true once the gateway was killed and its command is over; false if it ran fewer commands. */
     async isKilled(): Promise<boolean> {
       if (existsSync(plan)) {
         rmSync(plan);

@@ -1,12 +1,12 @@
 import type { Backend, CreatedSnapshot, NewSnapshot, SnapshotRef } from '../../../gateway/backend.ts';
 import { Problem } from '../../../src/api/problem.ts';
 
-/** A backend that runs on another machine, and what it takes to look into its storage. */
+/** A backend on another machine, with access to its storage. */
 export type Broker = Required<Pick<Backend, 'create' | 'delete' | 'attach' | 'detach' | 'expand'>> & {
   snapshot(snapshot: NewSnapshot): Promise<CreatedSnapshot>;
   deleteSnapshot(snapshot: SnapshotRef): Promise<void>;
   watchers(volumeId: string): Promise<readonly string[]>;
-  /** Of all that the volume holds. */
+  /** Returns the hash of the volume's data. */
   hash(volumeId: string): Promise<string>;
   /** Fails unless the storage is empty. */
   nothingLeft(): Promise<void>;
@@ -14,7 +14,7 @@ export type Broker = Required<Pick<Backend, 'create' | 'delete' | 'attach' | 'de
 
 type Answer = { readonly value?: unknown } & Partial<Pick<Problem, 'code' | 'detail'>>;
 
-/** Asks the backend by its methods; what it throws is thrown here. */
+/** Creates a client of the backend's methods; it throws the backend's errors. */
 export function createClient(url: string): Broker {
   return new Proxy({} as Broker, {
     get:

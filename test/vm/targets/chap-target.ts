@@ -3,7 +3,9 @@ import type { TestContext } from 'node:test';
 import { nodeName, type IscsiTarget } from './scsi-target.ts';
 import { undoLast } from './undo.ts';
 
-/** Names and passwords that a target knows of a node; with those that end in `Mutual` it proves itself. */
+/**
+ * The names and passwords of a node at a target; with those that end in `Mutual` the target proves its own identity.
+ */
 export type ChapAccount = {
   readonly userid: string;
   readonly password: string;
@@ -11,7 +13,7 @@ export type ChapAccount = {
   readonly passwordMutual?: string;
 };
 
-/** Has a target accept this node alone, by CHAP, with its unit 0. */
+/** Makes a target accept only this node, with CHAP, at its unit 0. */
 export function demandChap(t: TestContext, { home }: IscsiTarget, account: ChapAccount): void {
   writeFileSync(`${home}/attrib/generate_node_acls`, '0');
   writeFileSync(`${home}/attrib/authentication`, '1');

@@ -17,12 +17,12 @@ import type { Attachment, Reach } from '../../../src/api/attachment.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { makeVolume, type Offered } from '../../suites/backend-fixtures.ts';
 import { config, loadTarget } from './configfs.ts';
-import { undoLast, type Ending } from './undo.ts';
+import { undoLast, type CleanupScope } from './undo.ts';
 
 /** A pool of images with an export. */
 export type ExportedPool = Awaited<ReturnType<typeof openExportedPool>>;
 
-/** The settings of each export of the kernel's, on this machine alone. */
+/** The settings of each kernel export, for use on this machine only. */
 export const kernelExports = {
   'nvme-tcp': {
     protocol: 'nvme-tcp' as const,
@@ -32,11 +32,11 @@ export const kernelExports = {
   iscsi: { protocol: 'iscsi' as const, addresses: ['127.0.0.1:3260'] },
 };
 
-/** The protocol of one of them. */
+/** The protocol of a kernel export. */
 export type KernelExport = keyof typeof kernelExports;
 
-/** A directory on an xfs of its own, which shares blocks; it ends with the test. */
-export function makePoolDirectory(t: Ending, sizeMiB = 1_024): string {
+/** Makes a directory on a separate xfs with reflinks; it is removed when the test ends. */
+export function makePoolDirectory(t: CleanupScope, sizeMiB = 1_024): string {
   const directory = mkdtempSync(join(tmpdir(), 'pool-'));
   const [disk, root] = [join(directory, 'disk'), join(directory, 'root')];
   writeFileSync(disk, '');
@@ -53,13 +53,13 @@ export function makePoolDirectory(t: Ending, sizeMiB = 1_024): string {
 }
 
 /** Opens a pool on this machine; it ends with the test. */
-export async function openExportedPool(t: Ending, protocol: KernelExport, root = makePoolDirectory(t)) {
+export async function openExportedPool(t: CleanupScope, protocol: KernelExport, root = makePoolDirectory(t)) {
   loadTarget();
   return openPoolWith(t, kernelExports[protocol], root);
 }
 
 /** Opens a pool in a directory with the settings of an export; it ends with the test. */
-export async function openPoolWith(t: Ending, exported: object, root: string) {
+export async function openPoolWith(t: CleanupScope, exported: object, root: string) {
   const settings = image.settings.parse({ dir: root, capacity: '100Gi', export: exported });
   const open = async (): Promise<Offered['backend']> =>
     (await image.open(settings, { name: 'pool', log: silentLog })) as Offered['backend'];
@@ -70,23 +70,23 @@ export async function openPoolWith(t: Ending, exported: object, root: string) {
     get backend() {
       return backend;
     },
-    /** As a gateway does that is started again. */
+    /** Reopens the backend, as a gateway does at its start. */
     async reopen(): Promise<void> {
       await backend.close?.();
       backend = await open();
     },
     makeVolume: (id: string, sizeMiB: number): Promise<KnownVolume> =>
       makeVolume(backend, { id, requiredBytes: sizeMiB * 2 ** 20 }),
-    /** Attaches a volume, and says how the node is told of it. */
+    /** Attaches a volume and returns the attachment as its node receives it. */
     async attach(volume: KnownVolume, access: NodeAccess) {
       return toAttachment(await backend.attach(volume, access), volume, access);
     },
-    /** What the volume's file holds. */
+    /** Returns the hash of the volume's file. */
     hashOf: (id: string): string => hashFile(join(root, `${id}.img`)),
   };
 }
 
-/** As the gateway does, but that nothing is sealed. */
+/** Makes an attachment as the gateway does, but without sealing. */
 function toAttachment({ secrets, ...reach }: Reach, { sizeBytes }: KnownVolume, access: NodeAccess) {
   const { attachmentId, readonly } = access;
   const attachment: Attachment = {
@@ -99,13 +99,13 @@ function toAttachment({ secrets, ...reach }: Reach, { sizeBytes }: KnownVolume, 
   return { attachment, secrets: secrets ?? {} };
 }
 
-/** A node's access to a volume under a new attachment. */
+/** Makes a node's access to a volume under a new attachment. */
 export function accessOf(nodeId: string, accessType: 'mount' | 'block' = 'mount'): NodeAccess {
   const capability = { accessType, accessMode: 'SINGLE_NODE_WRITER' } as const;
   return { nodeId, cluster: 'c', attachmentId: crypto.randomUUID(), capability, readonly: false };
 }
 
-/** All that exports made and that is still there. */
+/** Lists the remaining kernel objects of exports. */
 export function targetsLeft(): readonly string[] {
   const names = ['nvmet/subsystems', 'nvmet/hosts', 'target/iscsi']
     .map(kind => `${config}/${kind}`)
@@ -119,22 +119,12 @@ export function targetsLeft(): readonly string[] {
   return [...names, ...stores];
 }
 
-/** The nbd-servers of a pool that run, with their connections, and what is recorded of them. */
-export function serversLeft(root: string): readonly string[] {
-  const directory = join(root, '.nbd');
-  if (!existsSync(directory)) return [];
-  const running = readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name) && existsSync(`/proc/${name}/cmdline`))
-    .filter(name => readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(directory));
-  return [...running, ...readdirSync(directory)];
-}
-
-/** What a file holds, as it is read through the cache. */
-export function hashFile(path: string): string {
+/** Hashes a file, read through the cache. */
+function hashFile(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex');
 }
 
-/** The middle of some numbers. */
+/** Returns the median. */
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

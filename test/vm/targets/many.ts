@@ -8,15 +8,18 @@ import { exportNvme } from '../../../gateway/exports/nvme-tcp.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import type { Live } from '../../suites/exports/ended.ts';
 import { accessOf, kernelExports, makePoolDirectory, type KernelExport } from './exported.ts';
-import { undoLast, type Ending } from './undo.ts';
+import { undoLast, type CleanupScope } from './undo.ts';
 
-type Many = { readonly count?: number; readonly tree?: ConfigTree; readonly root?: string };
+type ExportOptions = { readonly count?: number; readonly tree?: ConfigTree; readonly root?: string };
 
-/** An export over a tree of the caller's, the next gateway's over the kernel's own, and volumes of 1 MiB for nodes of their own. */
+/**
+ * Opens an export over the caller's tree, another for the next gateway over the kernel's own tree, and volumes of 1
+ * MiB, each for its own node.
+ */
 export function openMany(
-  t: Ending,
+  t: CleanupScope,
   protocol: KernelExport,
-  { count = 1, tree = openConfigTree(), root = makePoolDirectory(t, 320) }: Many = {},
+  { count = 1, tree = openConfigTree(), root = makePoolDirectory(t, 320) }: ExportOptions = {},
 ) {
   const sizeBytes = 2 ** 20;
   const attached = Array.from({ length: count }, (_, index): ExportedAttachment => {
@@ -35,12 +38,12 @@ export function openMany(
   return { exported: openOver(tree), next, attached };
 }
 
-/** Attachments as a gateway reads them from its records. */
+/** Yields attachments as a gateway reads them from its records. */
 export async function* recorded(attached: readonly ExportedAttachment[]): AsyncGenerator<ExportedAttachment> {
   yield* attached;
 }
 
-/** A tree whose changes are made by another. */
+/** Wraps a tree so that `make` makes each of its changes. */
 export function changing(tree: ConfigTree, make: (change: () => unknown) => unknown): ConfigTree {
   const guarded = [
     'write',

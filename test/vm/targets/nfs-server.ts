@@ -5,21 +5,21 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
 
-/** The kernel's own NFS server, on a network of its own, that exports one ext4. */
+/** The kernel's own NFS server, on a network of its own, exporting one ext4. */
 export type NfsServer = Awaited<ReturnType<typeof startNfsServer>>;
 
-/** A test, or `after` itself of a file's tests. */
-export type Ends = { readonly after: (end: () => Promise<void>) => void };
+/** A test, or the `after` of a test file. */
+export type CleanupHook = { readonly after: (end: () => Promise<void>) => void };
 
-/** Y once no client of an earlier server is waited for. */
+/** The kernel's file with Y once no client of an earlier server is awaited. */
 const graceFile = '/proc/fs/nfsd/v4_end_grace';
 const diskBytes = 256 * 2 ** 20;
 
 /**
- * Starts server `number` of this machine, at 10.9.<number>.2; it ends with the test, after what was started
- * before it.
+ * Starts server `number` of this machine, at 10.9.<number>.2. It ends with the test, after the programs that were
+ * started before it.
  */
-export async function startNfsServer(t: Ends, number = 1) {
+export async function startNfsServer(t: CleanupHook, number = 1) {
   const name = `server${number}`;
   const directory = makeTemporaryDirectory();
   const root = join(directory, name);
@@ -43,10 +43,12 @@ export async function startNfsServer(t: Ends, number = 1) {
   makeDisk(root);
   makeState(state);
   run('modprobe', 'nfsd');
-  run(...inside('exportfs', '-i', '-o', 'rw,no_root_squash,no_subtree_check,fsid=0', `*:${root}`));
+  const share = (option: string): void =>
+    run(...inside('exportfs', '-i', '-o', `rw,${option},no_subtree_check,fsid=0`, `*:${root}`));
+  share('no_root_squash');
   daemons.push(
     startDaemon(inside('rpc.mountd', '-F', '-N', '2', '-N', '3', '--no-udp')),
-    // It knows that no client of an earlier server is left. A server that starts before it is up waits for some.
+    // nfsdcld knows that no client of an earlier server is left; without it the server waits for some.
     startDaemon(inside('nfsdcld', '-F', '-p', join(state, 'pipe'), '-s', state)),
   );
   await startAfresh({ start, stop, isReady: () => read(...inside('cat', graceFile)).trim() === 'Y' });
@@ -55,18 +57,20 @@ export async function startNfsServer(t: Ends, number = 1) {
     address: `10.9.${number}.2`,
     /** The exported directory, as the server sees it; nodes call it `/`. */
     root,
-    /** Cuts the cable: nothing arrives any more, and nothing says so. */
+    /** Cuts the cable: packets are lost without an error. */
     cut: () => link('down'),
     /** Plugs the cable in again. */
     mend: () => link('up'),
-    /** Ends the service: who asks is refused. */
+    /** CleanupHook the service: connections are refused. */
     stop,
-    /** Serves again; files that were open stay open. */
+    /** Maps root to nobody from now on, or no longer. */
+    squashRoot: (isSquashed: boolean) => share(isSquashed ? 'root_squash' : 'no_root_squash'),
+    /** Starts the service again; open files stay open. */
     start,
   };
 }
 
-/** Each server has a filesystem "nfsd" of its own, which belongs to its network, and a state of its own. */
+/** Each server has its own filesystem "nfsd", which belongs to its network, and its own state. */
 const enter = `mount -t nfsd nfsd /proc/fs/nfsd
 mount -t rpc_pipefs pipe "$0/pipe"
 mount --bind "$0" /var/lib/nfs
@@ -95,7 +99,7 @@ function makeDisk(root: string): void {
   run('mount', '-o', 'loop', '--', `${root}.img`, root);
 }
 
-/** Ends a daemon and waits for its end; this process does not wait for one that is not ended. */
+/** CleanupHook a daemon and waits for its end; a daemon that is not ended does not keep this process running. */
 type Daemon = () => Promise<void>;
 
 function startDaemon([command = '', ...args]: readonly string[]): Daemon {
@@ -111,7 +115,7 @@ function startDaemon([command = '', ...args]: readonly string[]): Daemon {
 
 type Service = Readonly<Record<'start' | 'stop', () => void>> & { readonly isReady: () => boolean };
 
-/** Starts the service anew until it waits for no client of an earlier one. */
+/** Restarts the service until it waits for no client of an earlier one. */
 async function startAfresh({ start, stop, isReady }: Service): Promise<void> {
   for (let tries = 1; ; tries++) {
     start();

@@ -51,7 +51,7 @@ export function startNvmeTarget(t: TestContext, subsystem: string) {
   return {
     subsystem,
     addresses: [...ports.keys()],
-    /** Makes a namespace and says how nodes reach it as a volume. */
+    /** Makes a namespace and returns its attachment. */
     makeVolume(name: string, sizeBytes: number): AttachmentOf<'nvme-tcp'> {
       const path = join(directory, name);
       writeFileSync(path, '');
@@ -62,29 +62,29 @@ export function startNvmeTarget(t: TestContext, subsystem: string) {
       mkdirSync(space);
       writeFileSync(`${space}/device_path`, path);
       writeFileSync(`${space}/device_uuid`, uuid);
-      // What lies in memory cannot be read around the cache.
+      // A file in memory cannot be read past the cache.
       writeFileSync(`${space}/buffered_io`, '1');
       writeFileSync(`${space}/enable`, '1');
       const common = { attachmentId: `attachment-${name}`, sizeBytes, readonly: false, mayFormat: true };
       const addresses = [...ports.keys()];
       return { protocol: 'nvme-tcp', addresses, subsystem, wwid: `uuid.${uuid}`, ...common };
     },
-    /** Gives a namespace another size. */
+    /** Changes a namespace's size. */
     resize({ wwid }: AttachmentOf<'nvme-tcp'>, sizeBytes: number): void {
       const id = Number(wwid.slice(-12));
       truncateSync(join(directory, spaces[id - 1] ?? ''), sizeBytes);
       writeFileSync(`${home}/namespaces/${id}/revalidate_size`, '1');
     },
-    /** Takes one address away, or gives it back. */
+    /** Removes one address, and adds it again. */
     stop,
     start,
   };
 }
 
-/** What a subsystem demands of this node, and what it proves itself with. */
+/** The key that a subsystem demands of this node, and its own key. */
 export type NvmeKeys = { readonly host: string; readonly controller?: string };
 
-/** True when the kernel's target can demand keys. */
+/** Returns true if the kernel's target can demand keys. */
 export function hasTargetKeys(): boolean {
   loadTarget('nvmet');
   const probe = `${nvmet}/hosts/nqn.2014-08.org.example:probe`;
@@ -94,7 +94,7 @@ export function hasTargetKeys(): boolean {
   return isThere;
 }
 
-/** Has a subsystem accept this node alone, and with its key. */
+/** Makes a subsystem accept only this node, with its key. */
 export function demandKeys(t: TestContext, { subsystem }: NvmeTarget, keys: NvmeKeys): void {
   const nqn = execFileSync('nvme', ['show-hostnqn'], { encoding: 'utf8' }).trim();
   const host = `${nvmet}/hosts/${nqn}`;

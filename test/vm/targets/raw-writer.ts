@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 
 /**
- * Writes numbered records of 4 KiB over the first 8 MiB of a raw volume, again and again without pause and around the cache.
- * No number comes twice, so that whatever is written late is seen. It exits with status 7 once the volume fails.
+ * Writes numbered records of 4 KiB over the first 8 MiB of a raw volume, without pause and past the cache. No number
+ * repeats, so that every late write shows. Exits with status 7 once the volume fails.
  */
 export function startRawWriter(path: string): ChildProcess {
   const pass = 'seq -f %4095.0f "$((first))" "$((first + 2047))"';

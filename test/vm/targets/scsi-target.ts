@@ -25,7 +25,7 @@ const scsi = `${config}/target`;
 /** The name of this node among iSCSI targets. */
 export const nodeName = 'iqn.2003-01.org.example:node';
 
-/** A store of the kernel's own SCSI target: a file, and what it says of itself. */
+/** A store of the kernel's own SCSI target: a file, and its identifiers. */
 export type Store = {
   readonly home: string;
   readonly path: string;
@@ -33,9 +33,9 @@ export type Store = {
   readonly serial: string;
 };
 
-/** Makes stores in a directory of their own; they end with the test, after what was made of them. */
+/** Makes stores in a directory of their own; they end with the test, after the units on them. */
 export function openStores(t: TestContext): (serial: string, sizeBytes: number) => Store {
-  // Nothing loads it by itself where no udev runs.
+  // Without udev nothing else loads the module.
   execFileSync('modprobe', ['sd_mod']);
   loadTarget('target_core_mod', 'target_core_file', 'iscsi_target_mod', 'tcm_loop');
   const directory = mkdtempSync(join(tmpdir(), 'stores-'));
@@ -61,7 +61,10 @@ export function openStores(t: TestContext): (serial: string, sizeBytes: number) 
   };
 }
 
-/** How the kernel makes an identifier of a serial number: an OUI, and its hexadecimal digits (target_core_spc.c). */
+/**
+ * Makes an identifier of a serial number as the kernel does: an OUI and the serial's hexadecimal digits
+ * (target_core_spc.c).
+ */
 function naaOf(serial: string): string {
   const digits = serial
     .toLowerCase()
@@ -70,16 +73,16 @@ function naaOf(serial: string): string {
   return `naa.6001405${digits.padEnd(25, '0')}`;
 }
 
-/** Gives a store another size. */
+/** Changes a store's size. */
 export function resizeStore({ home, path }: Store, sizeBytes: number): void {
   truncateSync(path, sizeBytes);
   writeFileSync(`${home}/control`, `fd_dev_size=${sizeBytes}`);
 }
 
-/** One portal group of a fabric, in which stores are units. */
+/** A portal group of a fabric; stores are its units. */
 export type Group = ReturnType<typeof makeGroup>;
 
-/** Makes a portal group; its units end with the test, and it after them. */
+/** Makes a portal group; its units end with the test, and then the group. */
 export function makeGroup(t: TestContext, home: string) {
   mkdirSync(home, { recursive: true });
   const dropUnit = (lun: number): void => {
@@ -103,7 +106,7 @@ export function makeGroup(t: TestContext, home: string) {
   };
 }
 
-/** A SCSI bus of this machine's own, on which disks are plugged in and out as a cloud does. */
+/** Opens a SCSI bus of this machine; disks are plugged in and out as in a cloud. */
 export function openBus(t: TestContext): Group {
   const address = `naa.${String(process.hrtime.bigint()).padStart(16, '5').slice(-16)}`;
   const home = `${scsi}/loopback/${address}/tpgt_1`;
@@ -112,7 +115,7 @@ export function openBus(t: TestContext): Group {
   return group;
 }
 
-/** How a store on such a bus is reached. */
+/** Makes the attachment of a store on such a bus. */
 export function attachmentTo({ serial }: Pick<Store, 'serial'>): AttachmentOf<'device'> {
   const common = { sizeBytes: 64 * 2 ** 20, readonly: false, mayFormat: true };
   return { protocol: 'device', serial, attachmentId: `attachment-${serial}`, ...common };
@@ -145,7 +148,7 @@ export function startIscsiTarget(t: TestContext, target: string) {
   return { ...group, target, portals, start, stop };
 }
 
-/** iscsid and multipathd. */
+/** The daemons iscsid and multipathd. */
 export type Daemons = Awaited<ReturnType<typeof startDaemons>>;
 
 /** Starts iscsid and multipathd, as a node has them, until the test file ends. */
@@ -153,7 +156,7 @@ export async function startDaemons() {
   mkdirSync('/etc/iscsi', { recursive: true });
   writeFileSync('/etc/iscsi/initiatorname.iscsi', `InitiatorName=${nodeName}\n`);
   mkdirSync('/run/multipath', { recursive: true });
-  // Without udev, which would report what a disk says of itself, multipathd looks in sysfs, and waits for nothing.
+  // Makes multipathd read identifiers from sysfs at once, because no udev reports them.
   writeFileSync(
     '/etc/multipath.conf',
     'defaults {\n  polling_interval 2\n  retrigger_tries 0\n  missing_uev_wait_timeout 1\n}\n',

@@ -1,12 +1,12 @@
 import type { TestContext } from 'node:test';
 
-/** What tells when it is over: a test, or what is like one. */
-export type Ending = Pick<TestContext, 'after'>;
+/** A test, or another scope that reports its end. */
+export type CleanupScope = Pick<TestContext, 'after'>;
 
-const works = new WeakMap<Ending, (() => unknown)[]>();
+const works = new WeakMap<CleanupScope, (() => unknown)[]>();
 
-/** Has work done at the end of a test: what was asked for last comes first. */
-export function undoLast(t: Ending, work: () => unknown): void {
+/** Runs work at the end of a test, the last added first. */
+export function undoLast(t: CleanupScope, work: () => unknown): void {
   const known = works.get(t);
   if (known) known.push(work);
   else {

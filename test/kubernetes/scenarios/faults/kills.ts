@@ -7,7 +7,7 @@ import { inWorkspace, type Scenarios, type Workspace } from '../workspace.ts';
 import { nodesOf } from './nodes.ts';
 import { startWriters } from './writers.ts';
 
-/** What is killed, and started again by whoever does that: nothing else may kill them meanwhile. */
+/** Scenarios that kill programs and wait for their restart; no other scenario may kill them meanwhile. */
 export const killScenarios: Scenarios = {
   'pods write on while kubelet, agent, controller and gateway are killed, and the next pod has its volume':
     async installation => {
@@ -27,7 +27,7 @@ export const killScenarios: Scenarios = {
           await at.untilReady(name);
           await writers.requireUnharmed();
         }
-        return writers.longestPauses();
+        return writers.maxPauses();
       });
     },
 
@@ -57,7 +57,10 @@ async function restartGateway({ process, start }: Installation['gateway']): Prom
   await start();
 }
 
-/** Other scenarios make and delete volumes meanwhile, which are at the gateway before and after they are in the cluster. */
+/**
+ * Fails unless each claim has exactly one volume. Other scenarios create and delete volumes meanwhile, which the
+ * gateway has longer than the cluster.
+ */
 async function requireOneVolumeEach(at: Workspace, gateway: Installation['gateway']): Promise<void> {
   const names = (await at.kubectl('get', 'pvc', '--output', 'jsonpath={.items[*].spec.volumeName}')).split(
     ' ',
@@ -67,7 +70,7 @@ async function requireOneVolumeEach(at: Workspace, gateway: Installation['gatewa
   await waitFor('as many volumes as the cluster has', async () => {
     const volumes = await at.kubectl('get', 'pv', '--output', 'jsonpath={.items[*].metadata.name}');
     assert.equal(gateway.count('volumes', 'cluster = ?', 'east'), volumes.split(' ').length);
-    await gateway.audit();
+    await gateway.check();
     return true;
   });
 }

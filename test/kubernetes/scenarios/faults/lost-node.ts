@@ -13,7 +13,7 @@ import { statefulSet } from './stateful-set.ts';
 
 const taint = 'node.kubernetes.io/out-of-service';
 
-/** A node that is lost and comes back: no other scenario may need it meanwhile. */
+/** Scenarios of a node that is lost and comes back; no other scenario may need it meanwhile. */
 export const lostNodeScenarios: Scenarios = {
   'pods of a lost node run on another once their volumes are detached, and nothing is left when it is back':
     async installation => {
@@ -41,11 +41,11 @@ export const lostNodeScenarios: Scenarios = {
     },
 };
 
-/** A StatefulSet of one pod, and its volume, by its names in the cluster and at the gateway. */
+/** A StatefulSet of one pod, with its volume's name in the cluster and id at the gateway. */
 type App = { readonly name: string; readonly volume: string; readonly volumeId: string };
 type AppPlan = { readonly name: string; readonly class: string };
 
-/** Its pod would rather be on that node, and notes where it was first. */
+/** Starts a StatefulSet whose pod prefers that node and records its first node. */
 async function startOn(at: Workspace, { name: node }: Node, plan: AppPlan): Promise<App> {
   const script = `[ -e /data/first ] || echo ${node} > /data/first; sync`;
   await at.apply(statefulSet(plan.name, { script, prefers: node }, { class: plan.class }));
@@ -56,7 +56,10 @@ async function startOn(at: Workspace, { name: node }: Node, plan: AppPlan): Prom
   return { name: plan.name, volume, volumeId: `east.${volume}` };
 }
 
-/** While the lost node can still write, the gateway detaches nothing, and says so where the cluster's administrator looks. */
+/**
+ * Fails unless the gateway keeps the volume attached while the lost node can still write, and reports that on the
+ * VolumeAttachment.
+ */
 async function requireHeld({ gateway }: Installation, at: Workspace, app: App): Promise<void> {
   const attachment = `{.items[?(@.spec.source.persistentVolumeName=="${app.volume}")]`;
   await at.untilReads('volumeattachments', `${attachment}.status.detachError.message}`, /still in use/);
@@ -73,7 +76,7 @@ async function requireMoved(at: Workspace, { name }: App, { from, to }: Move): P
   assert.equal(await at.exec(`${name}-0`, 'cat', '/data/first'), from.name);
 }
 
-/** Its containers end, and its volumes' devices are gone, as when its power is cut; directories stay mounted. */
+/** Ends a node's containers and removes its volumes' devices, as a power cut does; directories stay mounted. */
 async function turnOff(node: Node): Promise<void> {
   for (const file of globSync(`/sys/fs/cgroup/{,memory/}${node.namespace.cgroup}/**/cgroup.procs`))
     for (const pid of processesIn(dirname(file))) signalTo(pid, 'SIGKILL');
@@ -89,7 +92,7 @@ async function comeBack(at: Workspace, node: Node): Promise<void> {
   await at.kubectl('taint', 'node', node.name, `${taint}-`);
 }
 
-/** Looks at mounts, kubelet's directories and the agent's records. */
+/** Waits until a node has no mount, kubelet directory or agent record of the volume. */
 async function untilNothingIsOn(node: Node, { volume }: App): Promise<void> {
   const looks = [
     `grep -F ${volume} /proc/self/mountinfo`,

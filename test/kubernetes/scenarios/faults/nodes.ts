@@ -1,9 +1,11 @@
 import type { Node } from '../../cluster/node.ts';
 import { containersOf, controller } from '../../installation/containers.ts';
-import type { Served } from '../../installation/installation.ts';
+import type { InstalledCluster } from '../../installation/installation.ts';
 
-/** The node with the controller, which scenarios keep, and another, which one of them may lose. */
-export async function nodesOf(served: Served): Promise<{ readonly kept: Node; readonly lost: Node }> {
+/** Finds the node with the controller, which scenarios keep, and another node, which one scenario may lose. */
+export async function nodesOf(
+  served: InstalledCluster,
+): Promise<{ readonly kept: Node; readonly lost: Node }> {
   const [found] = await containersOf(served, controller);
   const kept = served.nodes.find(({ name }) => name === found?.node);
   const lost = served.nodes.find(node => node !== kept);

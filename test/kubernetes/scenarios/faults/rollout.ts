@@ -1,12 +1,12 @@
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { parseJson } from '../../../../src/lib/json.ts';
 import { agent, containersOf, processesOf, type Container } from '../../installation/containers.ts';
-import type { Served } from '../../installation/installation.ts';
+import type { InstalledCluster } from '../../installation/installation.ts';
 import { releaseNamespace } from '../../installation/release.ts';
 import { inWorkspace, type Figures, type Scenarios } from '../workspace.ts';
 import { startWriters } from './writers.ts';
 
-/** What an upgrade does to pods with volumes, on all nodes. */
+/** Scenarios of pods with volumes on all nodes during an upgrade. */
 export const rolloutScenarios: Scenarios = {
   'pods on all nodes write on while the release gets another image': ({ east }) =>
     inWorkspace(east.cluster, 'rollout', async at => {
@@ -25,12 +25,12 @@ export const rolloutScenarios: Scenarios = {
         east.release.install(`image.tag=${tag}`),
       ]);
       await writers.requireUnharmed();
-      return { ...times, ...(await writers.longestPauses()) };
+      return { ...times, ...(await writers.maxPauses()) };
     }),
 };
 
-/** From the end of each agent until kubelet has registered the next one on its node. */
-async function timeAgents(served: Served, agents: readonly Container[]): Promise<Figures> {
+/** Measures the time from the end of each agent until kubelet has registered its successor. */
+async function timeAgents(served: InstalledCluster, agents: readonly Container[]): Promise<Figures> {
   const times = agents.map(async before => {
     const endedAtMs = await whenEnded(before);
     const registeredAtMs = await whenRegistered(served, before);
@@ -45,8 +45,8 @@ async function whenEnded(container: Container): Promise<number> {
   return seen(await poll(look, { everyMs: 20, timeoutMs: 180_000 }), `the end of ${container.pod}`);
 }
 
-/** As the agent's own log tells it. */
-async function whenRegistered(served: Served, before: Container): Promise<number> {
+/** Reads the time of the registration from the agent's own log. */
+async function whenRegistered(served: InstalledCluster, before: Container): Promise<number> {
   const look = async () => {
     const after = (await containersOf(served, agent)).find(
       ({ node, id }) => node === before.node && id !== before.id,

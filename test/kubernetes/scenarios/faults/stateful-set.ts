@@ -5,11 +5,11 @@ import { inWorkspace, type Scenarios, type Workspace } from '../workspace.ts';
 const pods = 10;
 const rounds = 5;
 
-/** Whoever finds another's name in its volume ends, and is not ready. */
+/** A script that fails, so that the pod is not ready, if it finds another pod's name in its volume. */
 const script = `[ ! -e /data/name ] || [ "$(cat /data/name)" = "$(hostname)" ]
   hostname > /data/name; echo started >> /data/starts; sync`;
 
-/** A StatefulSet whose pods come and go. */
+/** Scenarios of a StatefulSet that is scaled up and down. */
 export const statefulSetScenarios: Scenarios = {
   'ten pods of a StatefulSet find their own bytes again each time that it is scaled up': ({ east }) =>
     inWorkspace(east.cluster, 'stateful', async at => {
@@ -26,7 +26,9 @@ export const statefulSetScenarios: Scenarios = {
     }),
 };
 
-/** The manifest of a StatefulSet of pods like those of `pod`, with a claim each, which starts without pods. */
+/**
+ * Makes the manifest of a StatefulSet with pods as `pod` makes them and a claim for each; it starts without pods.
+ */
 export function statefulSet(name: string, options: PodOptions, claims: ClaimOptions = {}): object {
   const labels = { app: name };
   const template = pod(name, options) as { readonly spec: { readonly volumes: readonly object[] } };

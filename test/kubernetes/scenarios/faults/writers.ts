@@ -2,22 +2,25 @@ import assert from 'node:assert/strict';
 import { claim, pod, type ClaimOptions } from '../manifests.ts';
 import type { Figures, Workspace } from '../workspace.ts';
 
-/** Pods that write to a volume each, again and again. */
+/** Pods that each write to a volume continuously. */
 export interface Writers {
-  /** Throws unless each pod has written on since it was called, has read all back as it wrote it, and has never ended. */
+  /** Fails unless each pod has written since the call, has read its data back unchanged, and has never ended. */
   requireUnharmed(): Promise<void>;
-  /** The longest time between two of a pod's writes. */
-  longestPauses(): Promise<Figures>;
+  /** Returns the longest time between two writes of each pod. */
+  maxPauses(): Promise<Figures>;
 }
 
-/** What they write to: filesystems on devices, and a directory. */
+/** The claims of the pods: filesystems on devices, and a directory. */
 const volumes: Readonly<Record<string, ClaimOptions>> = {
   ext4: { class: 'ext4' },
   xfs: { class: 'xfs', size: '320Mi' },
   files: { class: 'files' },
 };
 
-/** Each line has the number of the write and the seconds since the machine started. What is read differs: the pod ends. */
+/**
+ * A script that writes the number of each write and the seconds since the machine started. If it reads something else,
+ * the pod ends.
+ */
 const script = `n=0
   while true; do
     n=$((n + 1))
@@ -31,7 +34,7 @@ const script = `n=0
     sleep 0.1
   done`;
 
-/** Starts a pod for each kind of volume on each of the nodes; resolves once all write. */
+/** Starts a pod for each kind of volume on each of the nodes; resolves once all of them write. */
 export async function startWriters(at: Workspace, nodes: readonly string[]): Promise<Writers> {
   const names: string[] = [];
   for (const node of nodes)
@@ -43,8 +46,8 @@ export async function startWriters(at: Workspace, nodes: readonly string[]): Pro
   await at.untilReady(...names);
   return {
     requireUnharmed: async () => void (await Promise.all(names.map(name => requireUnharmed(at, name)))),
-    async longestPauses() {
-      const pauses = names.map(async name => [`longest pause of ${name}`, await longestPauseMs(at, name)]);
+    async maxPauses() {
+      const pauses = names.map(async name => [`longest pause of ${name}`, await maxPauseMs(at, name)]);
       return Object.fromEntries(await Promise.all(pauses)) as Figures;
     },
   };
@@ -59,7 +62,7 @@ async function requireUnharmed(at: Workspace, name: string): Promise<void> {
   assert.equal(await at.kubectl('get', 'pod', name, '--output', `jsonpath=${restarts}`), '0', name);
 }
 
-async function longestPauseMs(at: Workspace, name: string): Promise<number> {
+async function maxPauseMs(at: Workspace, name: string): Promise<number> {
   const program = 'NR > 1 && $2 - last > most { most = $2 - last } { last = $2 } END { print most * 1000 }';
   return Math.round(Number(await at.exec(name, 'awk', program, '/data/log')));
 }

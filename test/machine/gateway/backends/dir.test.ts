@@ -9,7 +9,7 @@ import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../
 import { openPlugin } from '../../../harness/open-plugin.ts';
 import { newVolume } from '../../../suites/backend-fixtures.ts';
 
-test('a volume that is mounted, in whole or in part, is not deleted; nor what is mounted in it', async t => {
+test('a volume that is mounted completely or in part, or that contains a mount, is not deleted', async t => {
   if (noRoot !== false) return t.skip(noRoot);
   const directory = realpathSync(makeTemporaryDirectory());
   t.after(() => removeTemporaryDirectory(directory));

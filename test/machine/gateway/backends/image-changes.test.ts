@@ -17,7 +17,7 @@ import { isFull, seed } from '../../../harness/sample.ts';
 import { makeVolume, newSnapshot, takeSnapshot } from '../../../suites/backend-fixtures.ts';
 import { MiB, sharing, testPool } from './image-pool.ts';
 
-/** Somewhat more than what is joined. */
+/** Slightly more than the gap across which extents are joined. */
 const sizeBytes = 66 * MiB;
 const write = record({
   offset: oneof(
@@ -78,7 +78,7 @@ testPool('shared blocks are not read for changes', { on: sharing, sizeBytes: 102
   assert.ok(readCharacters() - before < 16 * MiB);
 });
 
-/** What this process has read from files so far, in bytes. */
+/** Returns the bytes that this process has read from files so far. */
 function readCharacters(): number {
   return Number(/^rchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
 }
@@ -110,7 +110,7 @@ function assertApplies({ from, to, extents }: Patch): void {
   assert.ok(patched.equals(to));
 }
 
-/** Each block that is listed holds a byte that differs. */
+/** Fails unless each listed block has a byte that differs. */
 function assertTight(from: Buffer, to: Buffer, { offset, length }: Extent): void {
   for (let start = offset; start < offset + length; start += 4_096) {
     const end = Math.min(start + 4_096, offset + length);

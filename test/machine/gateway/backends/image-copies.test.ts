@@ -106,7 +106,7 @@ testPool('a volume that is written is refused, and copied once it is not', { on:
   const volume = await makeVolume(backend, { requiredBytes: 64 * MiB });
   await withGuest(pool, volume, async () => {
     const isRefused = isProblemThat('FAILED_PRECONDITION', /"a\.volume" is attached for writing/);
-    // What the gateway believes does not count against a loop device that is there.
+    // A loop device counts even if the gateway believes that the volume is not attached.
     for (const attachedForWriting of [true, false])
       await assert.rejects(
         takeSnapshot(backend, newSnapshot('a.snapshot', volume, attachedForWriting)),
@@ -131,25 +131,7 @@ testPool('an image that changes while it is copied is refused', { on: ['ext4'] }
   await take();
 });
 
-testPool('a group has at most one member that is written, or is refused by name', {}, async pool => {
-  const { snapshots } = pool.backend;
-  const [one, two] = [
-    await makeVolume(pool.backend, { id: 'a.one' }),
-    await makeVolume(pool.backend, { id: 'a.two' }),
-  ];
-  await assert.rejects(
-    snapshots.createGroup([newSnapshot('a.s1', one, true), newSnapshot('a.s2', two, true)]),
-    isProblemThat('FAILED_PRECONDITION', /"a\.one" and volume "a\.two" are both attached for writing/),
-  );
-  assert.deepEqual(await idsOf(snapshots), []);
-  const group = snapshots.createGroup([newSnapshot('a.s1', one), newSnapshot('a.s2', two, true)]);
-  if (!sharing.includes(pool.filesystem))
-    return assert.rejects(group, isProblemThat('FAILED_PRECONDITION', /"a\.two"/));
-  assert.equal(new Set((await group).map(({ createdAtMs }) => createdAtMs)).size, 1);
-  assert.deepEqual(await idsOf(snapshots), ['a.s1', 'a.s2']);
-});
-
-/** While a machine has the volume mounted and writes to it without a pause. */
+/** Runs work while a machine has the volume mounted and writes to it without pause. */
 async function withGuest(pool: Pool, { id }: KnownVolume, work: () => Promise<void>): Promise<void> {
   const path = join(pool.directory, `${id}.img`);
   execFileSync('mkfs.ext4', ['-q', path]);
@@ -175,7 +157,7 @@ async function withGuest(pool: Pool, { id }: KnownVolume, work: () => Promise<vo
   }
 }
 
-/** Each file is durable before the next one begins, so that a snapshot with file n has files 0 to n - 1 whole. */
+/** Each file is durable before the next one begins, so that a snapshot with file n has complete files 0 to n - 1. */
 const writing = `
 const { openSync, writeSync, fsyncSync, closeSync, unlinkSync } = require('node:fs');
 const [, directory] = process.argv;
@@ -187,7 +169,7 @@ for (let n = 0; ; n++) {
   if (n >= 200) unlinkSync(directory + '/' + (n - 200));
 }`;
 
-/** The copy is what a power cut would have left: its journal replays, and what was durable is whole. */
+/** Checks the copy like a disk after a power cut: its journal replays, and the durable data is complete. */
 function inspect({ directory }: Pool, id: string): void {
   const path = join(directory, `${id}.img`);
   const mounted = join(directory, 'inspected');

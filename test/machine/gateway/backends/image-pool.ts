@@ -19,18 +19,18 @@ import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../
 import { openPlugin } from '../../../harness/open-plugin.ts';
 import { contentOf, type Offered } from '../../../suites/backend-fixtures.ts';
 
-/** Filesystems that a pool of images is tested on. */
+/** The filesystems of the tested pools of images. */
 export const poolFilesystems = ['ext4', 'xfs', 'btrfs'] as const;
 
 /** One of `poolFilesystems`. */
 export type PoolFilesystem = (typeof poolFilesystems)[number];
 
-/** Those that copy by sharing blocks, at one instant. */
+/** The filesystems with reflinks, which copy at one instant. */
 export const sharing: readonly PoolFilesystem[] = ['xfs', 'btrfs'];
 
 export const MiB = 2 ** 20;
 
-/** Why a pool on a filesystem cannot be had here, or false when it can. */
+/** The reasons why a pool on a filesystem is not available here; false if it is. */
 export const whyNoPool = Object.fromEntries(
   poolFilesystems.map(filesystem => [filesystem, findReason(filesystem)]),
 ) as Readonly<Record<PoolFilesystem, string | false>>;
@@ -59,18 +59,18 @@ function mountPool(directory: string, filesystem: PoolFilesystem, sizeBytes: num
 }
 
 /** A pool on a filesystem of its own. */
-export type Pool = Offered & {
+export type Pool = Omit<Offered, 'unitBytes'> & {
   readonly filesystem: PoolFilesystem;
-  /** Where the images lie. */
+  /** The directory of the images. */
   readonly directory: string;
   /** Opens the same directory again, as a restarted gateway does. */
   reopen(): Promise<Backend>;
 };
 
-/** On which filesystems (all), and how large they are (512 MiB). */
+/** The filesystems (by default all) and their size (by default 512 MiB). */
 export type PoolOptions = { readonly on?: readonly PoolFilesystem[]; readonly sizeBytes?: number };
 
-/** Declares a test on each filesystem; it is skipped where that cannot be had. */
+/** Declares a test on each filesystem; it is skipped if the filesystem is not available. */
 export function testPool(
   title: string,
   { on = poolFilesystems, sizeBytes }: PoolOptions,
@@ -82,7 +82,7 @@ export function testPool(
     );
 }
 
-/** Makes a filesystem, mounts it and opens the image backend on it; all of it is removed when the test ends. */
+/** Makes a filesystem, mounts it and opens the image backend on it; everything is removed when the test ends. */
 export async function openPool(
   t: TestContext,
   filesystem: PoolFilesystem,
@@ -111,19 +111,19 @@ export async function openPool(
   };
 }
 
-/** The images of a pool. */
+/** Lists the images of a pool. */
 export function imagesIn(directory: string): readonly string[] {
   return readdirSync(directory)
     .filter(name => name.endsWith('.img'))
     .toSorted();
 }
 
-/** The hash of all bytes of a file. */
+/** Hashes a file. */
 export function hashOf(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex');
 }
 
-/** The bytes that a file has on disk. */
+/** Returns the bytes that a file has on disk. */
 export function allocatedOf(path: string): number {
   return statSync(path).blocks * 512;
 }
@@ -133,7 +133,7 @@ export function connectLoop(path: string): string {
   return execFileSync('losetup', ['--find', '--show', '--', path], { encoding: 'utf8' }).trim();
 }
 
-/** Disconnects a loop device, and waits until it is: whoever looks at it at this moment holds it a little longer. */
+/** Disconnects a loop device and waits; a process that looks at it at this moment delays the end. */
 export function disconnectLoop(device: string): void {
   const file = backingOf(device);
   execFileSync('losetup', ['--detach', device]);

@@ -5,7 +5,7 @@ import { mkdirSync, rmSync, truncateSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe } from 'node:test';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
-import { connectElsewhere } from '../../../harness/machine.ts';
+import { connectInOwnMounts } from '../../../harness/machine.ts';
 import { makeVolume } from '../../../suites/backend-fixtures.ts';
 import { testBackend } from '../../../suites/backend.ts';
 import {
@@ -47,7 +47,7 @@ testPool(
   async (pool, t) => {
     const { backend, directory } = pool;
     const [volume, other] = [await makeVolume(backend), await makeVolume(backend, { id: 'a.other' })];
-    const elsewhere = await connectElsewhere(t, {
+    const elsewhere = await connectInOwnMounts(t, {
       directory,
       at: dirname(dirname(directory)),
       name: 'a.volume.img',
@@ -70,7 +70,7 @@ testPool(
     const [volume, other] = [await makeVolume(backend), `${directory}/other`];
     mkdirSync(other);
     execFileSync('truncate', ['--size=1M', `${other}/a.volume.img`]);
-    const elsewhere = await connectElsewhere(t, { directory: other, at: directory, name: 'a.volume.img' });
+    const elsewhere = await connectInOwnMounts(t, { directory: other, at: directory, name: 'a.volume.img' });
     await backend.detach(volume, 'n1');
     await backend.delete(volume);
     disconnectLoop(elsewhere.device);
@@ -160,7 +160,7 @@ testPool('where blocks are shared nothing is preallocated', { on: ['btrfs'] }, a
   assert.equal(backend.modification, undefined);
 });
 
-/** Writes zeros to a file until all are written, or throws. */
+/** Writes zeros until the file is full; throws on an error. */
 function fill(file: string, ...more: readonly string[]): void {
   execFileSync('dd', ['if=/dev/zero', `of=${file}`, 'bs=1M', ...more], { stdio: 'pipe' });
 }

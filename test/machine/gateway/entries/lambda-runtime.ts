@@ -1,4 +1,5 @@
-// AWS Lambda's runtime, as it runs a handler on Node.js: one event after another from the runtime API, each answered by its id.
+// Runs a handler as AWS Lambda's Node.js runtime does: one event after another from the runtime API, each answered by
+// its id.
 const api = `http://${process.env['AWS_LAMBDA_RUNTIME_API']}/2018-06-01/runtime`;
 const { handler } = await import('../../../../gateway/entries/lambda.ts');
 for (;;) {

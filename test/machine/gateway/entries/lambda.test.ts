@@ -14,7 +14,7 @@ import { liveThrough, prepare, spec, type Ask } from './serverless.ts';
 
 const server = sharePostgres();
 
-test("on AWS Lambda's runtime volumes live, and a scheduled event sweeps", { skip }, async t => {
+test("on AWS Lambda's runtime volumes work, and a scheduled event sweeps", { skip }, async t => {
   const { env, signer, query } = await prepareInstance(t);
   const { invoke } = await startRuntime(t, env);
   const sweep = async (): Promise<void> => assert.deepEqual(await invoke(scheduled), {});
@@ -26,7 +26,7 @@ for (const [finisher, finish] of [
   ['a scheduled event', ({ invoke }) => invoke(scheduled)],
 ] satisfies [string, (instance: { ask: Ask; invoke: Invoke }) => Promise<unknown>][])
   test(
-    `what an instance was at that ended, ${finisher} finishes, and the storage has one volume`,
+    `${finisher} finishes the work of an instance that ended, and the storage has one volume`,
     { skip },
     async t => {
       const { env, signer, storage, query } = await prepareInstance(t);
@@ -51,7 +51,7 @@ for (const [finisher, finish] of [
     },
   );
 
-/** As `prepare` does, for instances whose directory of temporary files is the test's own. */
+/** Prepares as `prepare` does, for instances whose directory of temporary files is the test's own. */
 async function prepareInstance(t: TestContext) {
   const TMPDIR = temporaryDirectory(t);
   const setup = await prepare(t, await server(), join(TMPDIR, 'fairlead'));
@@ -60,10 +60,10 @@ async function prepareInstance(t: TestContext) {
 
 const scheduled = { source: 'aws.events', 'detail-type': 'Scheduled Event' };
 
-/** Gives an event to an instance, and what it answers. */
+/** Passes an event to an instance and returns its answer. */
 type Invoke = (event: object) => Promise<unknown>;
 
-/** Asks as a function URL does. */
+/** Sends requests as a function URL does. */
 function askBy(invoke: Invoke, signer: Signer): Ask {
   return async (method, path, body) => {
     const answer = await invoke({

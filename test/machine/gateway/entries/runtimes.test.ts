@@ -14,7 +14,7 @@ import { askAt, liveThrough, prepare } from './serverless.ts';
 const server = sharePostgres();
 const module = fileURLToPath(new URL('serve.ts', import.meta.url));
 
-/** The runtimes, with what of npm has each for Linux on x64 and where, and what they are started with. */
+/** The runtimes: the npm package and path of each for Linux on x64, and its arguments. */
 const runtimes = [
   ['deno', '@deno/linux-x64-glibc@2.9.6', 'deno', ['run', '--allow-all', module]],
   ['bun', '@oven/bun-linux-x64-baseline@1.4.5', 'bin/bun', [module]],
@@ -24,7 +24,7 @@ for (const [runtime, release, path, args] of runtimes) {
   const program = findProgram(runtime, release, path);
   const missing = `there is no ${runtime} on the PATH${isFull ? `, and ${release} does not run here` : ''}`;
   const skip = noPostgres || (program === undefined && missing);
-  test(`in ${runtime} volumes live, and a call sweeps`, { skip }, async t => {
+  test(`in ${runtime} volumes work, and a call sweeps`, { skip }, async t => {
     const directory = temporaryDirectory(t);
     const { env, signer, query } = await prepare(t, await server(), directory);
     const address = await serve(t, [program ?? runtime, ...args, directory], env);
@@ -34,7 +34,7 @@ for (const [runtime, release, path, args] of runtimes) {
   });
 }
 
-/** That of the PATH, or else, at full length, that of npm. */
+/** Finds the runtime on the PATH, or, at full length, in npm. */
 function findProgram(runtime: string, release: string, path: string): string | undefined {
   if (runs(runtime)) return runtime;
   const fetched = isFull ? fetchPackage(release, `fairlead-${runtime}`) : undefined;
@@ -46,7 +46,7 @@ function runs(program: string): boolean {
   return spawnSync(program, ['--version']).status === 0;
 }
 
-/** Starts the runtime, and gives the address that it says it serves. */
+/** Starts the runtime and returns the address that it prints. */
 async function serve(
   t: TestContext,
   [runtime = '', ...args]: readonly string[],

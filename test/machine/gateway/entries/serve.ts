@@ -1,11 +1,11 @@
-// What serves a handler of Fetch in Deno and in Bun; a request for /sweep sweeps.
+// Serves a Fetch handler in Deno and in Bun; a request for /sweep sweeps.
 import { createServerless } from '../../../../gateway/entries/serverless.ts';
 
 type Handler = (request: Request) => Promise<Response>;
 type Serve = (options: { port: number; hostname: string; handler: Handler; fetch: Handler }) => object;
 
 const directory = process.argv[2] ?? '';
-const serverless = createServerless({ mostWaitMs: 25_000, directory });
+const serverless = createServerless({ maxWaitMs: 25_000, directory });
 
 async function answer(request: Request): Promise<Response> {
   if (!request.url.endsWith('/sweep'))
@@ -16,5 +16,5 @@ async function answer(request: Request): Promise<Response> {
 
 const { Deno, Bun } = globalThis as unknown as Readonly<Record<string, { serve: Serve } | undefined>>;
 const server = (Deno ?? Bun)?.serve({ port: 0, hostname: '127.0.0.1', handler: answer, fetch: answer });
-// Deno says by itself where it listens.
+// Deno prints its address itself.
 if (Bun) process.stdout.write(`${String((server as { readonly url: URL }).url)}\n`);

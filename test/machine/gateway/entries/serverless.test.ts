@@ -9,12 +9,12 @@ import { prepare, spec } from './serverless.ts';
 const server = sharePostgres();
 
 test(
-  'a request that prefers to wait longer than its runtime does is answered, and its work goes on',
+  'a request that prefers a longer wait than its runtime allows is answered, and its work continues',
   { skip },
   async t => {
     const directory = temporaryDirectory(t);
     const { env, signer, storage } = await prepare(t, await server(), directory);
-    const { fetch } = createServerless({ mostWaitMs: 50, directory });
+    const { fetch } = createServerless({ maxWaitMs: 50, directory });
     const release = storage.hold();
     let rest: Promise<void> | undefined;
     const ask = async (method: string, body?: string): Promise<Response> => {
@@ -37,11 +37,11 @@ test(
   },
 );
 
-test('an instance serves no pool that holds what its store knows nothing of', { skip }, async t => {
+test('an instance serves no pool with volumes that its store does not know', { skip }, async t => {
   const directory = temporaryDirectory(t);
   const { env, signer, query } = await prepare(t, await server(), directory);
   const ask = async (method: string, body?: object): Promise<number> => {
-    const { fetch } = createServerless({ mostWaitMs: 25_000, directory });
+    const { fetch } = createServerless({ maxWaitMs: 25_000, directory });
     let rest: Promise<void> | undefined;
     const request = new Request('https://gateway.test/v1/volumes/east.one', {
       method,
@@ -54,20 +54,20 @@ test('an instance serves no pool that holds what its store knows nothing of', { 
   };
   assert.equal(await ask('PUT', spec('one')), 201);
   assert.equal(await ask('GET'), 200);
-  // As a store is that was made anew.
+  // The state of a store that was created anew.
   await query('delete from volumes');
   assert.equal(await ask('DELETE'), 503);
 });
 
 for (const [what, files] of [
   ['is cut off', '{"token": "canary"'],
-  ['begins with what is no JSON', 'canary'],
+  ['does not begin with JSON', 'canary'],
   ['holds something else than a text', '{"token": {"is": "canary"}}'],
   ['holds a number', '{"canary": 20261125}'],
   ['is a list', '["canary"]'],
 ] as const)
-  test(`of a variable with files that ${what} the log names the variable alone`, async t => {
-    const { fetch, sweep } = createServerless({ mostWaitMs: 50, directory: temporaryDirectory(t) });
+  test(`the log names only the variable if its files ${what}`, async t => {
+    const { fetch, sweep } = createServerless({ maxWaitMs: 50, directory: temporaryDirectory(t) });
     const env = { FAIRLEAD_FILES_TOKENS: files };
     const write = t.mock.method(process.stderr, 'write', () => true);
     const { status } = await fetch(new Request('https://gateway.test/v1/volumes'), env, () => undefined);

@@ -9,28 +9,29 @@ import { createSigner, type Signer } from '../../../harness/gateway-harness.ts';
 import type { PostgresServer } from '../../../harness/postgres.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { serveGateway, type ServedGateway } from '../../../harness/served-gateway.ts';
+import { inMemory } from '../../../fakes/storages/reference.ts';
 
-/** What a gateway without a process of its own is given, and what it works with. */
+/** The input and the surroundings of a gateway without a process of its own. */
 export type Setup = {
-  /** Its variables: the files, with the URL of a database of its own. */
+  /** Its variables: the files, and the URL of a database of its own. */
   readonly env: Readonly<Record<string, string>>;
   readonly signer: Signer;
   readonly storage: Storage;
-  /** Asks its database. */
+  /** Queries its database. */
   query(sql: string): ReturnType<PostgresServer['query']>;
 };
 
-/** The storage behind REST, as those see it who look after it. */
+/** The storage behind REST, from its administrator's point of view. */
 export type Storage = {
   readonly url: string;
-  /** From now on what is created is there, and the answer that says so waits until the returned function is called. */
+  /** From now on volumes are created, but their answers wait until the returned function is called. */
   hold(): () => void;
-  /** The ids of its volumes, once there are any. */
+  /** Returns the ids of its volumes, once there are any. */
   volumes(): Promise<readonly string[]>;
 };
 
 /**
- * Prepares a database that is reached over TCP, and a storage behind REST, which another gateway plays, for an entry that has
+ * Prepares a database that is reached over TCP, and a storage behind REST, which is another gateway, for an entry with
  * its files in this directory.
  */
 export async function prepare(t: TestContext, server: PostgresServer, directory: string): Promise<Setup> {
@@ -40,7 +41,7 @@ export async function prepare(t: TestContext, server: PostgresServer, directory:
   const vendor = await serveGateway(t);
   const storage = await watch(t, vendor);
   const signer = await createSigner('east');
-  const pool = { backend: 'rest', url: storage.url, allowHttp: true, token: 'vendor.token' };
+  const pool = { backend: 'rest', url: storage.url, allowHttp: true, token: 'vendor.token', ...inMemory };
   const files = {
     'gateway.yaml': JSON.stringify({
       pools: { acme: pool },
@@ -95,7 +96,7 @@ async function watch(t: TestContext, vendor: ServedGateway): Promise<Storage> {
   };
 }
 
-/** A TCP port that leads to a Unix socket: these runtimes know no others. */
+/** Forwards a TCP port to a Unix socket, because these runtimes support only TCP. */
 async function forward(t: TestContext, path: string): Promise<number> {
   const sockets = new Set<Socket>();
   const listener = createServer(socket => {
@@ -114,14 +115,14 @@ async function forward(t: TestContext, path: string): Promise<number> {
   return (listener.address() as AddressInfo).port;
 }
 
-/** Sends a request as the runtime's front does, and gives what comes back. */
+/** Sends a request as the runtime's front end does and returns the answer. */
 export type Ask = (
   method: string,
   path: string,
   body?: object,
 ) => Promise<{ status: number; body: Record<string, unknown> }>;
 
-/** Asks at an address. */
+/** Sends requests to an address. */
 export function askAt(address: string, signer: Signer): Ask {
   return async (method, path, body) => {
     const response = await fetch(address + path, {
@@ -139,10 +140,10 @@ export function askAt(address: string, signer: Signer): Ask {
 
 const capabilities = [{ accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' }];
 
-/** The body by which a volume of this name is created. */
+/** Makes the body that creates a volume of this name. */
 export const spec = (name: string) => ({ name, requiredBytes: 2 ** 20, capabilities });
 
-/** A volume's whole life over an entry, many requests at once, and what was left unfinished once it has swept. */
+/** Tests an entry: a volume's whole life, many concurrent requests, and unfinished work that a sweep completes. */
 export async function liveThrough({
   ask,
   query,
@@ -166,7 +167,7 @@ export async function liveThrough({
   );
   assert.equal((await ask('DELETE', volume)).body['code'], 'FAILED_PRECONDITION');
   assert.equal((await ask('DELETE', attachment)).status, 204);
-  // As an instance leaves it that ended before the storage had answered.
+  // The state after an instance that ended before the storage had answered.
   await query("update volumes set state = 'deleting' where id = 'east.m1'");
   await sweep();
   assert.equal((await ask('GET', '/v1/volumes/east.m1')).status, 404);

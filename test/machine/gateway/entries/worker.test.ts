@@ -12,18 +12,18 @@ import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts'
 import { askAt, liveThrough, prepare } from './serverless.ts';
 
 const server = sharePostgres();
-const mostBytes = 700_000;
-/** The program itself: what npm links is a script of another Node.js, and passes no descriptors on. */
+const maxBytes = 700_000;
+/** The program itself: npm links a script for another Node.js, which passes no descriptors on. */
 const { default: workerd } = createRequire(import.meta.url)('workerd') as { readonly default: string };
 
 test('the worker is one module of at most 700 kB', async t => {
   const bytes = await bundleWorker(join(temporaryDirectory(t), 'worker.js'));
   t.diagnostic(`${bytes} bytes`);
-  assert.ok(bytes <= mostBytes, String(bytes));
+  assert.ok(bytes <= maxBytes, String(bytes));
 });
 
 test(
-  'in workerd volumes live, requests that come together do not wait for ever, and a cron trigger sweeps',
+  'in workerd volumes work, concurrent requests do not wait forever, and a cron trigger sweeps',
   { skip },
   async t => {
     const { env, signer, query } = await prepare(t, await server(), '/tmp/fairlead');
@@ -37,7 +37,7 @@ test(
   },
 );
 
-/** Has the worker beside it called as a cron trigger does, for each request. */
+/** A worker that calls the tested one as a cron trigger does, for each request. */
 const trigger = `export default {
   async fetch(request, { main }) {
     const { outcome } = await main.scheduled({ cron: '* * * * *' });
@@ -45,7 +45,7 @@ const trigger = `export default {
   },
 };`;
 
-/** Serves the worker with these variables; gives its address, and that which sends it a scheduled event. */
+/** Serves the worker with these variables; returns its address, and the address that sends it a scheduled event. */
 async function serveWorker(
   t: TestContext,
   env: Readonly<Record<string, string>>,

@@ -10,7 +10,7 @@ import { withinTime } from '../../../../src/lib/concurrency.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { serveFuse } from '../../../harness/node-agent-fuse.ts';
 
-test('a kernel that does none of what it is asked for leaves this process its files and its keys', async t => {
+test('a kernel that fails every request leaves this process its files and its keys', async t => {
   const mount = join(temporaryDirectory(t), 'kernel');
   mkdirSync(mount);
   const fuse = await serveFuse(t, ['kernel', mount]);
@@ -18,7 +18,7 @@ test('a kernel that does none of what it is asked for leaves this process its fi
   cleaning.defer(() => void spawnSync('umount', ['--lazy', '--', mount]));
   cleaning.defer(() => fuse.end());
   await fuse.hang();
-  const tree = openConfigTree(boundCalls({ atOnce: 3, timeoutMs: 500 }));
+  const tree = openConfigTree(boundCalls({ maxCalls: 3, timeoutMs: 500 }));
   const paths = Array.from({ length: 8 }, (_, index) => join(mount, `${index}`));
   const outcomes = await Promise.allSettled([
     ...paths.map(path => tree.remove(path)),

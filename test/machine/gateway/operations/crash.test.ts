@@ -20,7 +20,7 @@ import {
 const mebibyte = 2 ** 20;
 const mutations = createMutations({ preallocate: 'true' });
 
-test('a gateway that is killed in any mutation, at any step, loses nothing and doubles nothing', async t => {
+test('a gateway that is killed in any mutation, at any step, loses and repeats nothing', async t => {
   const halves = [crashPoints.slice(0, 2), crashPoints.slice(2)];
   await Promise.all(
     halves.map(async (points, half) => {
@@ -53,7 +53,7 @@ async function crashInEach(t: TestContext, point: (typeof crashPoints)[number]):
   assertBytes(directory, hashes);
 }
 
-/** What the cluster gets, what is recorded and what is stored are the same. */
+/** Fails unless the answers, the records and the storage agree. */
 async function assertWhole(client: StorageClient, directory: string): Promise<void> {
   const { volumes } = await client.listVolumes({}, callWithin(10_000));
   const names = ['copy', 'grown', 'held', 'made', 'plain', 'source', 'tuned'];
@@ -89,7 +89,7 @@ async function assertWhole(client: StorageClient, directory: string): Promise<vo
   assert.deepEqual(readdirSync(join(directory, 'images/drafts')), []);
 }
 
-/** Every volume holds the bytes that it had, and every copy those of its source. */
+/** Fails unless every volume has its data, and every copy has its source's. */
 function assertBytes(directory: string, hashes: ReadonlyMap<string, string>): void {
   const images = join(directory, 'images');
   for (const [name, hash] of hashes) assert.equal(hashOf(join(images, `a.${name}.img`)), hash, name);

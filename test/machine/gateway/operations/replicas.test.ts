@@ -15,7 +15,7 @@ const tuned = { mutableParameters: { preallocate: 'true' } };
 const cut = { name: 'cut', volumeId: id };
 const both = { name: 'both', volumeIds: [id, 'a.copy'] };
 
-/** In the order of a volume's life: what the storage does, and what it is asked by. */
+/** The changes of the storage in the order of a volume's life, with the request of each. */
 const steps: Readonly<Record<string, Ask>> = {
   'create a.one': (client, call) =>
     client.createVolume({ volumeId: id, body: volumeSpec('one', { topology }) }, call),
@@ -30,9 +30,9 @@ const steps: Readonly<Record<string, Ask>> = {
   'delete a.one': (client, call) => client.deleteVolume({ volumeId: id }, call),
 };
 
-test('two gateways that are asked the same ten times at once, and ten times more, do each thing once', async t => {
+test('two gateways that get the same request ten times at once, and ten times more, make each change once', async t => {
   const directory = prepareDirectory(t);
-  const slow: readonly Rule[] = [{ on: 'all', every: 1, fault: 'latency', leastMs: 20, mostMs: 80 }];
+  const slow: readonly Rule[] = [{ on: 'all', every: 1, fault: 'latency', minMs: 20, maxMs: 80 }];
   const processes = [await startProcess(t, directory, slow), await startProcess(t, directory, slow)] as const;
   for (const [effect, ask] of Object.entries(steps)) {
     const callers = Array.from({ length: 10 }, (_, index) => processes[index % 2 === 0 ? 0 : 1]);

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type NetConnectOpts, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
-/** What hands connections out; `cut` ends those that there are. */
+/** A balancer of connections; `cut` ends the open ones. */
 export type Balancer = { readonly port: number; cut(): void };
 
 /**
- * A plain TCP balancer on loopback, which ends with the test: each connection goes to the next target in turn that takes
- * it, and ends when either side does.
+ * Starts a TCP balancer on loopback, which ends with the test: each connection goes to the next target that accepts it,
+ * and ends when either side does.
  */
 export async function startBalancer(
   t: TestContext,

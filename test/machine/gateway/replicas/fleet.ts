@@ -5,21 +5,29 @@ import { createClient, type StorageClient } from '../../../../src/api/client.ts'
 import { killProcess, prepareDirectory, signer, startRealProcess, type GatewayProcess } from '../process.ts';
 import { startBalancer } from './balancer.ts';
 import type { CountedVendor } from './vendor.ts';
+import { filesBelow } from '../../../fakes/storages/reference.ts';
 
 /** Gateways on one store behind a balancer. */
 export type Fleet = {
-  /** A client of the balancer, with connections of its own; it ends with the test. */
+  /** Opens a client of the balancer with connections of its own; it ends with the test. */
   connect(): { readonly client: StorageClient };
-  /** Each gateway by itself. */
+  /** The gateways themselves. */
   readonly members: readonly (GatewayProcess | undefined)[];
   kill(member: number): Promise<void>;
   start(member: number): Promise<void>;
 };
 
-/** Starts so many gateways, `fairlead gateway` itself, over the vendor; they end with the test. */
+/** Starts this number of gateways, `fairlead gateway` itself, over the vendor; they end with the test. */
 export async function startFleet(t: TestContext, count: number, vendor: CountedVendor): Promise<Fleet> {
   const directory = prepareDirectory(t, {
-    acme: { backend: 'rest', url: vendor.url, token: 'token', tries: 2, breakFor: '200ms' },
+    acme: {
+      backend: 'rest',
+      url: vendor.url,
+      token: 'token',
+      tries: 2,
+      breakFor: '200ms',
+      ...filesBelow(vendor.directory),
+    },
   });
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, 'token'), vendor.token);
@@ -33,7 +41,7 @@ export async function startFleet(t: TestContext, count: number, vendor: CountedV
     members[member] = await startRealProcess(t, directory);
   }
 
-  // The first makes the store's tables alone.
+  // The first gateway makes the store's tables alone.
   for (let member = 0; member < count; member++) await start(member);
   return {
     connect() {
@@ -48,7 +56,7 @@ export async function startFleet(t: TestContext, count: number, vendor: CountedV
     async kill(member) {
       const killed = members[member];
       if (!killed) return;
-      // The balancer learns it from the connections that are refused.
+      // The balancer notices it by refused connections.
       await killProcess(killed.child);
       await killed.client.close();
       members[member] = undefined;

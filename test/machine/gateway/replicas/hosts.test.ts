@@ -3,8 +3,9 @@ import { writeFileSync } from 'node:fs';
 import type { NetConnectOpts } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Client } from 'pg';
 import { openPostgres } from '../../../../gateway/stores/postgres.ts';
-import { urlsOf } from '../../../../gateway/stores/postgres/hosts.ts';
+import { requireEncrypted, urlsOf } from '../../../../gateway/stores/postgres/hosts.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
@@ -12,7 +13,7 @@ import { startBalancer } from './balancer.ts';
 
 const server = sharePostgres();
 
-test('a connection URL with several hosts is one URL for each of them', () => {
+test('a connection URL with several hosts becomes one URL for each of them', () => {
   assert.deepEqual(urlsOf('postgres://me:se%2Ccret@one:1,two,[::1]:3/db?sslmode=verify-full'), [
     'postgres://me:se%2Ccret@one:1/db?sslmode=verify-full',
     'postgres://me:se%2Ccret@two/db?sslmode=verify-full',
@@ -22,7 +23,7 @@ test('a connection URL with several hosts is one URL for each of them', () => {
     assert.deepEqual(urlsOf(url), [url]);
 });
 
-test('of several hosts the one that can be used is found, again whenever that changes', { skip }, async t => {
+test('of several hosts the usable one is found, and found again whenever that changes', { skip }, async t => {
   const { createDatabase, directory } = await server();
   await createDatabase('several');
   const socket = [{ path: join(directory, '.s.PGSQL.5432') }];
@@ -46,4 +47,31 @@ test('of several hosts the one that can be used is found, again whenever that ch
   assert.equal(await ask(), undefined);
   second = socket;
   assert.ok(await poll(ask, { everyMs: 20, timeoutMs: 10_000 }));
+});
+
+const isRefused = (url: string): boolean => {
+  const client = new Client({ connectionString: url });
+  try {
+    requireEncrypted(url, client);
+    return false;
+  } catch {
+    return true;
+  }
+};
+
+test('another machine is reached over TLS, or without TLS if the URL says so', () => {
+  const remote = 'postgres://me@db.example/db';
+  for (const how of [
+    '?sslmode=require',
+    '?sslmode=verify-full',
+    '?ssl=true',
+    '?sslmode=no-verify',
+    '?sslmode=disable',
+  ])
+    assert.equal(isRefused(`${remote}${how}`), false, how);
+  for (const how of ['', '?ssl=0', '?application_name=sslmode', '?sslmode='])
+    assert.equal(isRefused(`${remote}${how}`), true, how);
+  for (const local of ['localhost', '127.0.0.1:1', '[::1]', '%2Frun%2Fpostgresql', ''])
+    assert.equal(isRefused(`postgres://me@${local}/db`), false, local);
+  assert.equal(isRefused('postgres://me@/db?host=/run/postgresql'), false);
 });

@@ -13,15 +13,15 @@ import { startCountedVendor } from './vendor.ts';
 const server = sharePostgres();
 useStores(async () => `postgres:${await (await server()).createDatabase()}`);
 
-/** How long replicas work between two of them being killed, at most, in milliseconds. */
-const mostPauseMs = 400;
+/** The longest time, in milliseconds, that replicas work between two kills. */
+const maxPauseMs = 400;
 
-/** Each takes about two seconds, more on a busy machine; KILLS=200 is the length at which it was proved. */
+/** The number of kills. Each takes about two seconds, more on a busy machine; KILLS=200 was run once as proof. */
 const killCount = Number(process.env['KILLS'] ?? (isFull ? 20 : 3));
 const fleets = [2, 3];
 for (const count of sample('fleets', fleets, 1))
   test(
-    `${count} replicas of which one after the other is killed at any moment lose and double nothing`,
+    `${count} replicas, one after another killed at any moment, lose and repeat nothing`,
     { skip },
     async t => {
       const vendor = await startCountedVendor(t);
@@ -31,10 +31,10 @@ for (const count of sample('fleets', fleets, 1))
     },
   );
 
-/** One dies and comes back while the others work. */
+/** Kills one replica after another and restarts it while the other ones work. */
 async function killOften(fleet: Fleet, kills: number): Promise<void> {
   for (let kill = 0; kill < kills; kill++) {
-    await sleep(randomInt(mostPauseMs));
+    await sleep(randomInt(maxPauseMs));
     const member = randomInt(fleet.members.length);
     await fleet.kill(member);
     await fleet.start(member);
@@ -42,7 +42,7 @@ async function killOften(fleet: Fleet, kills: number): Promise<void> {
 }
 
 test(
-  "a replica does not start over a pool on its machine's disk that another has open",
+  "a replica does not start over a pool on its machine's disk that another replica has open",
   { skip },
   async t => {
     const directory = prepareDirectory(t);

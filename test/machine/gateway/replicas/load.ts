@@ -9,33 +9,33 @@ import { askPatiently, callWithin } from '../process.ts';
 
 type Caller = { readonly client: StorageClient };
 
-/** What a cluster was answered: the volumes that are there, with the hash of the bytes of each. */
-export type Known = Map<string, string>;
+/** The volumes that exist according to the answers, with the hash of each one's data. */
+export type KnownVolumes = Map<string, string>;
 
-/** What one worker does with volumes of its own, and with those that all want. */
+/** The work of one client: volumes of its own, and the volumes that all clients use. */
 export type Worker = {
   readonly name: string;
   readonly caller: Caller;
-  readonly known: Known;
-  /** Volumes that all workers attach, each to its own node. */
+  readonly known: KnownVolumes;
+  /** The volumes that all workers attach, each to its own node. */
   readonly shared: readonly string[];
 };
 
-/** What ids end with whose caller goes away before it is answered, and does not come back. */
+/** The suffix of ids whose caller leaves before the answer and does not return. */
 export const leftBehind = '-left';
-/** How long such a caller waits at most, in milliseconds. */
-const mostWaitMs = 60;
+/** The longest time that such a caller waits, in milliseconds. */
+const maxWaitMs = 60;
 
 const body = { capability: mounted, readonly: false };
 
-/** Plays volumes' lives, one after the other, until `isOver`; what is answered is known. Returns how many lives it were. */
+/** Runs volumes' lives, one after the other, until `isOver`, and records the answers. Returns the number of lives. */
 export async function work(worker: Worker, isOver: () => boolean): Promise<number> {
   let lives = 0;
   while (!isOver()) {
     const left = `${worker.name}-${lives}${leftBehind}`;
     const create = { volumeId: `a.${left}`, body: volumeSpec(left) };
     await worker.caller.client
-      .createVolume(create, callWithin(randomInt(1, mostWaitMs)))
+      .createVolume(create, callWithin(randomInt(1, maxWaitMs)))
       .catch(() => undefined);
     await playLife(worker, `${worker.name}-${lives}`);
     for (const volumeId of worker.shared) await tryShared(worker, volumeId);
@@ -44,7 +44,10 @@ export async function work(worker: Worker, isOver: () => boolean): Promise<numbe
   return lives;
 }
 
-/** Creates, writes, snapshots, restores and deletes; of each other life the restored volume stays, of the rest the first. */
+/**
+ * Creates, writes, snapshots, restores and deletes; every second life keeps the restored volume, the others keep the
+ * first one.
+ */
 async function playLife({ name, caller, known }: Worker, life: string): Promise<void> {
   const ask = <T>(asked: (client: StorageClient, call: Call) => Promise<T>): Promise<T> =>
     askPatiently(caller, asked);
@@ -67,7 +70,7 @@ async function playLife({ name, caller, known }: Worker, life: string): Promise<
   known.delete(gone);
 }
 
-/** Attaches what others attach, too: whoever gets it writes to it and gives it back. */
+/** Attaches a volume that others attach, too; if that succeeds, writes to it and detaches it. */
 async function tryShared({ name, caller, known }: Worker, volumeId: string): Promise<void> {
   const key = { volumeId, nodeId: `n-${name}` };
   const attached = await askPatiently(caller, (client, call) =>
@@ -75,7 +78,7 @@ async function tryShared({ name, caller, known }: Worker, volumeId: string): Pro
   ).catch((error: unknown) => {
     assert.ok(error instanceof Problem && error.code === 'FAILED_PRECONDITION', String(error));
   });
-  // Nobody else writes it now: what it holds in the end is what the last one has written.
+  // No other worker writes it now, so the last writer determines its final content.
   if (attached) known.set(volumeId, writeBytes(pathOf(attached.attachment)));
   await askPatiently(caller, (client, call) => client.detachVolume(key, call));
 }
@@ -93,7 +96,7 @@ function writeBytes(path: string): string {
   return hashOf(path);
 }
 
-/** Of all bytes of a file. */
+/** Hashes a file. */
 export function hashOf(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex');
 }

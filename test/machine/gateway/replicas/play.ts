@@ -6,27 +6,26 @@ import { poll } from '../../../../src/lib/concurrency.ts';
 import { volumeSpec } from '../../../harness/gateway-harness.ts';
 import { askPatiently, callWithin } from '../process.ts';
 import type { Fleet } from './fleet.ts';
-import { hashOf, leftBehind, work, type Known } from './load.ts';
+import { hashOf, leftBehind, work, type KnownVolumes } from './load.ts';
 import type { CountedVendor } from './vendor.ts';
 
 const workers = 5;
 const shared = ['a.shared-1', 'a.shared-2'];
-/** The hash of a new volume's bytes. */
+/** The hash of a new volume's data. */
 const ofZeros = createHash('sha256')
   .update(Buffer.alloc(2 ** 20))
   .digest('hex');
 
 /**
- * Lets workers live volumes' lives at the fleet while `disturb` goes on. In the end what each replica says, what is stored
- * and what was answered are the same, with all bytes, and no volume was ever asked to be attached twice. Returns how many
- * lives it were.
+ * Runs workers on the fleet while `disturb` goes on. Fails unless the replicas, the storage and the answers agree in
+ * the end, with all data, and the storage never got a second attach of a volume. Returns the number of lives.
  */
 export async function workWhile(
   fleet: Fleet,
   vendor: CountedVendor,
   disturb: () => Promise<void>,
 ): Promise<number> {
-  const known: Known = new Map();
+  const known: KnownVolumes = new Map();
   const operator = fleet.connect();
   for (const volumeId of shared) {
     const create = { volumeId, body: volumeSpec(volumeId.replace('a.', '')) };
@@ -44,7 +43,7 @@ export async function workWhile(
   return lives.reduce((sum, one) => sum + one, 0);
 }
 
-/** Waits until sweeps have finished what nobody asks for any more; the first is that of a gateway's start. */
+/** Waits until sweeps have finished abandoned work; the first sweep runs at a gateway's start. */
 export async function untilFinished(fleet: Fleet): Promise<void> {
   const { client } = fleet.connect();
   const isFinished = async (): Promise<true | undefined> => {
@@ -65,15 +64,15 @@ async function listAll(client: StorageClient): Promise<readonly Volume[]> {
   return all;
 }
 
-/** What each replica says, what is stored, and what the cluster was answered are the same; nothing is left of the rest. */
-async function assertSame(fleet: Fleet, vendor: CountedVendor, known: Known): Promise<void> {
+/** Fails unless each replica, the storage and the recorded answers agree, and nothing else is left. */
+async function assertSame(fleet: Fleet, vendor: CountedVendor, known: KnownVolumes): Promise<void> {
   assert.deepEqual(vendor.doubled, []);
   const stored = vendor.disk.list('volume').map(document => {
-    const { name } = document.asked as { readonly name: string };
+    const { name } = document.spec as { readonly name: string };
     assert.equal(document.attached, undefined);
     return [name, hashOf(vendor.disk.pathOf(document))] as const;
   });
-  // Of what was left behind nobody knows whether it was begun; what was is there, and once.
+  // A volume that was left behind may or may not exist; if it does, it exists once.
   const expected = [...known, ...stored.filter(([id, hash]) => id.endsWith(leftBehind) && hash === ofZeros)];
   assert.deepEqual(stored.toSorted(), expected.toSorted());
   const ids = expected.map(([id]) => id).sort();

@@ -17,13 +17,13 @@ const count = 6;
 const lost = new Problem('UNAVAILABLE', 'the storage lost it');
 
 test(
-  'what a dead replica began, restores too, others finish: each piece once, and nobody has to ask again',
+  'the work of a dead replica, including restores, is finished by others: each piece once, without another request',
   { skip },
   async t => {
     const held = Promise.withResolvers<void>();
     let isHolding = false;
     const vendor = await startCountedVendor(t, async () => {
-      // What the dead one has asked for comes to nothing.
+      // The dead replica's requests fail.
       if (isHolding) await held.promise.then(() => Promise.reject(lost));
     });
     const fleet = await startFleet(t, 3, vendor);
@@ -33,14 +33,14 @@ test(
     const names = Array.from({ length: count }, (_, index) => `v${index}`);
     const before = vendor.changes.length;
     const asked = names.map((name, index) => beginOne(first, name, index % 2 === 0));
-    // The vendor makes one change at a time: the first is begun, the others wait behind it.
+    // The vendor makes one change at a time: the first is under way, the others wait.
     const isBegun = async (): Promise<true | undefined> =>
       (vendor.changes.length > before && (await countClaims('true')) === count) || undefined;
     assert.ok(await poll(isBegun, { everyMs: 20, timeoutMs: 20_000 }));
     await fleet.kill(0);
     await Promise.all(asked);
     await Promise.all([fleet.kill(1), fleet.kill(2)]);
-    // Whatever of it was on its way to the storage has come to its end there.
+    // Requests that were on their way to the storage have ended there.
     held.resolve();
     assert.ok(await poll(isRunOut, { everyMs: 50, timeoutMs: 20 * leaseMs }));
     isHolding = false;
@@ -65,14 +65,14 @@ async function makeSource({ client }: GatewayProcess): Promise<void> {
   await client.createSnapshot(snapshot, callWithin(20_000));
 }
 
-/** Asks for a new volume, or for a restored one, and does not care what is answered. */
+/** Requests a new or restored volume and ignores the answer. */
 async function beginOne({ client }: GatewayProcess, name: string, isRestored: boolean): Promise<void> {
   const from = { source: { kind: 'snapshot', snapshotId: 'a.cut' } } as const;
   const create = { volumeId: `a.${name}`, body: volumeSpec(name, isRestored ? from : {}) };
   await client.createVolume(create, callWithin(20_000)).catch(() => undefined);
 }
 
-/** How many claims there are of which this is true. */
+/** Counts the claims that meet a condition. */
 async function countClaims(condition: string): Promise<number> {
   const [row] = await (await server()).query(`select count(*) from claims where ${condition}`, 'store_0');
   return Number(row?.['count']);

@@ -11,39 +11,41 @@ import {
   createVendor,
   type AnyAnswer,
   type VendorOperations,
-} from '../../../../gateway/vendor/vendor.ts';
+} from '../../../../src/sdk/server/vendor.ts';
 import { memoryDirectory } from '../../../unit/gateway/model/run.ts';
 
 /** A change that the storage was asked for and began. */
 export type Change = { readonly operation: string; readonly id: string; readonly nodeId?: string };
 
-/** The reference vendor in this process, with what it was asked for. */
+/** The reference vendor in this process, with a record of its requests. */
 export type CountedVendor = {
   readonly url: string;
   readonly token: string;
+  readonly directory: string;
   readonly disk: Disk;
   readonly changes: readonly Change[];
-  /** Attachments that were asked for while another node had the volume. */
+  /** Attach requests that came while another node had the volume. */
   readonly doubled: readonly Change[];
 };
 
-type Asked = { readonly volumeId?: string; readonly snapshotId?: string; readonly nodeId?: string };
+type RequestIds = { readonly volumeId?: string; readonly snapshotId?: string; readonly nodeId?: string };
 
 const changing = /^(?:create|delete|attach|detach|expand|modify)/;
 const token = 'a-token-for-replicas';
 
-/** Starts it in memory; it ends with the test. `before` is waited for before each change. */
+/** Starts the vendor in memory; it ends with the test. `before` is awaited before each change. */
 export async function startCountedVendor(
   t: TestContext,
   before: (change: Change) => Promise<void> = async () => undefined,
 ): Promise<CountedVendor> {
-  const disk = openDisk(memoryDirectory(t), 2 ** 40);
+  const directory = memoryDirectory(t);
+  const disk = openDisk(directory, 2 ** 40);
   const changes: Change[] = [];
   const doubled: Change[] = [];
 
   const counted =
     (operation: string, run: (asked: never) => AnyAnswer | Promise<AnyAnswer>) =>
-    async (asked: Asked): Promise<AnyAnswer> => {
+    async (asked: RequestIds): Promise<AnyAnswer> => {
       const { volumeId = '', snapshotId = volumeId, nodeId } = asked;
       const change = { operation, id: snapshotId, ...(nodeId !== undefined && { nodeId }) };
       if (changing.test(operation)) {
@@ -69,5 +71,5 @@ export async function startCountedVendor(
     if ('closeAllConnections' in server) server.closeAllConnections();
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, token, disk, changes, doubled };
+  return { url: `http://127.0.0.1:${port}`, token, directory, disk, changes, doubled };
 }

@@ -8,7 +8,7 @@ import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
 import { migrate } from '../../../../gateway/tables/schema.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 
-test('a store is copied while it is written to, to a file of one moment that only its owner reads', async t => {
+test('a store is copied during writes, to a file of one moment that only its owner can read', async t => {
   const dir = temporaryDirectory(t);
   const [path, copy] = [join(dir, 'store.sqlite'), join(dir, 'copy.sqlite')];
   const engine = openSqlite(path);
@@ -38,14 +38,14 @@ test('a store is copied while it is written to, to a file of one moment that onl
   assert.equal(statSync(copy).mode & 0o777, 0o600);
 });
 
-test('a copy that fails leaves the one before, and says why', async t => {
+test('a failed copy keeps the previous one and reports the reason', async t => {
   const dir = temporaryDirectory(t);
   const [path, copy] = [join(dir, 'store.sqlite'), join(dir, 'copy.sqlite')];
   writeFileSync(copy, 'before');
   await assert.rejects(backupStore(path, copy), /there is no store/);
   using other = new DatabaseSync(path);
   other.exec('create table something (id)');
-  await assert.rejects(backupStore(path, copy), /no store of a gateway/);
+  await assert.rejects(backupStore(path, copy), /not the store of a gateway/);
   assert.equal(statSync(copy).size, 'before'.length);
   assert.deepEqual(readdirSync(dir).sort(), ['copy.sqlite', 'store.sqlite']);
 });

@@ -19,7 +19,7 @@ import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts'
 const { any } = clusters;
 const server = sharePostgres();
 
-/** A SQLite store with something in most tables, which no gateway uses any more, and the storage that goes with it. */
+/** Prepares a SQLite store with rows in most tables, without a gateway, and its storage. */
 async function prepare(t: TestContext) {
   const path = join(temporaryDirectory(t), 'store.sqlite');
   const backend = await openMemory();
@@ -36,7 +36,7 @@ async function prepare(t: TestContext) {
   return { path, backend, seen, urlFile: await (await server()).createDatabase() };
 }
 
-test('a SQLite store is copied to PostgreSQL, where a gateway goes on with it', { skip }, async t => {
+test('a SQLite store is copied to PostgreSQL, and a gateway continues there', { skip }, async t => {
   const { path, backend, seen, urlFile } = await prepare(t);
   const { contents, isNew } = await migrateStore(path, urlFile);
   assert.equal(isNew, true);
@@ -51,70 +51,71 @@ test('a SQLite store is copied to PostgreSQL, where a gateway goes on with it', 
   await gateway.volumes.delete(any, 'any.one');
 });
 
-test(
-  'a gateway on a file that was copied is refused, unless it is told to take that up again',
-  { skip },
-  async t => {
-    const { path, urlFile } = await prepare(t);
-    await migrateStore(path, urlFile);
-    const engine = openSqlite(path);
-    t.after(() => engine.close());
-    await assert.rejects(
-      migrate(engine),
-      /was copied to another, .*--adopt-store true takes this one up again$/,
-    );
-    const id = await migrate(engine, { ifCopied: 'adopt' });
-    assert.equal(await migrate(engine), id);
-  },
-);
+test('a gateway on a copied file is refused, unless a flag says to use the file again', { skip }, async t => {
+  const { path, urlFile } = await prepare(t);
+  await migrateStore(path, urlFile);
+  const engine = openSqlite(path);
+  t.after(() => engine.close());
+  await assert.rejects(
+    migrate(engine),
+    /was copied to another by .* or use this one again with --adopt-store$/,
+  );
+  const id = await migrate(engine, { ifCopied: 'adopt' });
+  assert.equal(await migrate(engine), id);
+});
 
-test('a copy can be made again, until a gateway has worked on it', { skip }, async t => {
+test('a copy can be repeated until a gateway has worked on it', { skip }, async t => {
   const { path, backend, urlFile } = await prepare(t);
   const first = await migrateStore(path, urlFile);
   assert.deepEqual(await migrateStore(path, urlFile), { ...first, isNew: false });
   const gateway = await makeGateway(t, { store: `postgres:${urlFile}`, backend });
   await gateway.volumes.create(any, 'any.new', volumeSpec('new'));
-  await assert.rejects(migrateStore(path, urlFile), /has this store already, and it has changed since$/);
+  await assert.rejects(
+    migrateStore(path, urlFile),
+    /already holds a copy of this store, which has changed since; use an empty database$/,
+  );
 });
 
-test('a file that was not marked when it was copied is marked by the next try', { skip }, async t => {
+test('the next attempt marks a file that was not marked when it was copied', { skip }, async t => {
   const { path, backend, urlFile } = await prepare(t);
   await migrateStore(path, urlFile);
   const engine = openSqlite(path);
   t.after(() => engine.close());
-  // As the file is when the command died between its copy and its mark.
+  // The state of the file after the command died between its copy and its mark.
   await migrate(engine, { ifCopied: 'adopt' });
   await engine.close();
   const gateway = await makeGateway(t, { store: `postgres:${urlFile}`, backend });
   await gateway.volumes.create(any, 'any.new', volumeSpec('new'));
   await gateway.recovery.sweep();
-  await assert.rejects(migrateStore(path, urlFile), /has this store already, and it has changed since$/);
+  await assert.rejects(
+    migrateStore(path, urlFile),
+    /already holds a copy of this store, which has changed since; use an empty database$/,
+  );
   const again = openSqlite(path);
   t.after(() => again.close());
-  await assert.rejects(migrate(again), /was copied to another/);
+  await assert.rejects(migrate(again), /was copied to another by/);
 });
 
-test(
-  'a file that was adopted again, and worked on since, is not marked by another try',
-  { skip },
-  async t => {
-    const { path, backend, urlFile } = await prepare(t);
-    await migrateStore(path, urlFile);
-    const engine = openSqlite(path);
-    await migrate(engine, { ifCopied: 'adopt' });
-    await engine.close();
-    const gateway = await makeGateway(t, { store: path, backend });
-    await gateway.volumes.create(any, 'any.new', volumeSpec('new'));
-    await gateway.recovery.sweep();
-    await gateway.engine.close();
-    await assert.rejects(migrateStore(path, urlFile), /has this store already, and it has changed since$/);
-    const again = openSqlite(path);
-    t.after(() => again.close());
-    assert.equal(typeof (await migrate(again)), 'string');
-  },
-);
+test('another attempt does not mark a file that was adopted again and changed since', { skip }, async t => {
+  const { path, backend, urlFile } = await prepare(t);
+  await migrateStore(path, urlFile);
+  const engine = openSqlite(path);
+  await migrate(engine, { ifCopied: 'adopt' });
+  await engine.close();
+  const gateway = await makeGateway(t, { store: path, backend });
+  await gateway.volumes.create(any, 'any.new', volumeSpec('new'));
+  await gateway.recovery.sweep();
+  await gateway.engine.close();
+  await assert.rejects(
+    migrateStore(path, urlFile),
+    /already holds a copy of this store, which has changed since; use an empty database$/,
+  );
+  const again = openSqlite(path);
+  t.after(() => again.close());
+  assert.equal(typeof (await migrate(again)), 'string');
+});
 
-test('a copy that broke off is made as if it were the first', { skip }, async t => {
+test('an interrupted copy is repeated from the start', { skip }, async t => {
   const { path, urlFile } = await prepare(t);
   const { query } = await server();
   const database = /(\w+)\.url$/.exec(urlFile)?.[1];
@@ -126,21 +127,21 @@ test('a copy that broke off is made as if it were the first', { skip }, async t 
   assert.equal((await migrateStore(path, urlFile)).isNew, true);
 });
 
-test('a database that holds another store is refused', { skip }, async t => {
+test('a database with another store is refused', { skip }, async t => {
   const { path, urlFile } = await prepare(t);
   await makeGateway(t, { store: `postgres:${urlFile}` });
-  await assert.rejects(migrateStore(path, urlFile), /holds another store$/);
+  await assert.rejects(migrateStore(path, urlFile), /holds another store; use an empty database$/);
 });
 
-test('a store on which a gateway runs is refused', { skip }, async t => {
+test('a store of a running gateway is refused', { skip }, async t => {
   const { path, urlFile } = await prepare(t);
   const running = openSqlite(path);
   t.after(() => running.close());
   await migrate(running);
-  await assert.rejects(migrateStore(path, urlFile), /is in use: end its gateways first$/);
+  await assert.rejects(migrateStore(path, urlFile), /is in use: stop its gateways first$/);
 });
 
-test('fairlead admin migrate-store tells what it has copied', { skip }, async t => {
+test('fairlead admin migrate-store reports the copied rows', { skip }, async t => {
   const { path, urlFile } = await prepare(t);
   const argv = [cli, 'admin', 'migrate-store', '--from', path, '--to', `postgres:${urlFile}`];
   const { status, stdout } = await exec(process.execPath, argv, { timeoutMs: 60_000 });

@@ -1,6 +1,6 @@
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
 
-// Writes pairs of rows, each pair in a transaction, and reports which pair is durable, until it is killed.
+// Writes pairs of rows, each in a transaction, and prints each durable pair, until it is killed.
 const engine = openSqlite(process.argv[2] ?? '');
 const [last] = await engine.reader.all('select max(pair) as pair from halves');
 for (let pair = Number(last?.pair ?? 0) + 1; ; pair++) {

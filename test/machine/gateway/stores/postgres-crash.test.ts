@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import { noPostgres, sharePostgres } from '../../../harness/postgres.ts';
 import { useStores } from '../../../harness/stores/store-in.ts';
 
-/** The tests of gateways that are killed, and of replicas, with a database for each store that they make. */
+/** Runs the tests of killed gateways and of replicas, with a database for each store that they make. */
 if (noPostgres) test('gateways that are killed lose and double nothing on PostgreSQL', { skip: noPostgres });
 else {
   const server = sharePostgres();

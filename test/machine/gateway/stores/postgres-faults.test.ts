@@ -27,9 +27,19 @@ async function openEmpty(t: TestContext): Promise<Engine> {
 }
 
 const refusals = [
-  ['sorts by a language', "locale_provider icu icu_locale 'en'", '', /needs .*the collation C$/],
+  [
+    'sorts by a language',
+    "locale_provider icu icu_locale 'en'",
+    '',
+    /needs .*the collation C; create it with these$/,
+  ],
   ['may lose commits', '', 'synchronous_commit = off', /synchronous_commit is off/],
-  ['only reads', '', 'default_transaction_read_only = on', /the server only reads$/],
+  [
+    'only reads',
+    '',
+    'default_transaction_read_only = on',
+    /the server is read-only; use the address of the primary$/,
+  ],
 ] as const;
 for (const [what, making, setting, reason] of refusals)
   test(`a database that ${what} is refused with one line`, { skip }, async () => {
@@ -43,13 +53,38 @@ for (const [what, making, setting, reason] of refusals)
     });
   });
 
-test('a server that is not there is one line without the password', { skip }, async t => {
+test('an unreachable server is reported in one line without the password', { skip }, async t => {
   const urlFile = join(temporaryDirectory(t), 'url');
   writeFileSync(urlFile, 'postgres://me:canary@127.0.0.1:1/none');
   await assert.rejects(openPostgres(urlFile), {
     message: `cannot use the store of "${urlFile}": ECONNREFUSED`,
   });
 });
+
+for (const [url, host] of [
+  ['postgres://me:canary@db.example/none', 'db.example'],
+  ['postgres://me:canary@127.0.0.1:1,10.0.0.7/none', '10.0.0.7'],
+  ['postgres://me:canary@/none?host=db.example', 'db.example'],
+  ['postgres://me:canary@[2001:db8::7]/none', '2001:db8::7'],
+  ['postgres://me:canary@127.0.0.1.example/none?sslmode=', '127.0.0.1.example'],
+] as const)
+  test(`the store at ${host} of ${url.replace('canary', '…')} is not contacted without TLS, and the password is not sent`, async t => {
+    const urlFile = join(temporaryDirectory(t), 'url');
+    writeFileSync(urlFile, url);
+    const failure: unknown = await openPostgres(urlFile).catch((error: unknown) => error);
+    const { message } = failure as Error;
+    assert.ok(
+      message.startsWith(
+        `cannot use the store of "${urlFile}": the connection to "${host}" is not encrypted`,
+      ),
+      message,
+    );
+    assert.match(
+      message,
+      /add sslmode=verify-full to the URL, .* or sslmode=disable for a network that you trust$/,
+    );
+    assert.doesNotMatch(inspect(failure, { depth: 9, showHidden: true }), /canary/);
+  });
 
 const wrongUrls: readonly (readonly [what: string, url: (directory: string) => string, code: string])[] = [
   ['has another password', at => `postgres://locked:canary@/postgres?host=${at}`, '28P01'],
@@ -63,7 +98,7 @@ const wrongUrls: readonly (readonly [what: string, url: (directory: string) => s
   ],
 ];
 for (const [what, url, code] of wrongUrls)
-  test(`a URL that ${what} is one line without the password`, { skip }, async t => {
+  test(`a URL that ${what} is reported in one line without the password`, { skip }, async t => {
     const { directory, query } = await server();
     await query("drop role if exists locked; create role locked login password 'another'");
     const rules = join(directory, 'data/pg_hba.conf');
@@ -76,7 +111,7 @@ for (const [what, url, code] of wrongUrls)
     assert.doesNotMatch(inspect(failure, { depth: 9, showHidden: true }), /canary/);
   });
 
-test('a server that is killed is UNAVAILABLE, and all goes on once it is back', { skip }, async t => {
+test('a killed server is UNAVAILABLE, and all requests succeed once it is back', { skip }, async t => {
   const { createDatabase, kill, start } = await server();
   const { volumes, engine } = await makeGateway(t, { store: `postgres:${await createDatabase()}` });
   await volumes.create(a, 'a.before', volumeSpec('before'));
@@ -102,7 +137,7 @@ test('a server that is killed is UNAVAILABLE, and all goes on once it is back', 
 });
 
 test(
-  'transactions that lock in opposite orders both succeed: what the server ends is run again',
+  'transactions that lock in opposite orders both succeed: the one that the server aborts is repeated',
   { skip },
   async t => {
     const engine = await openEmpty(t);
@@ -120,12 +155,12 @@ test(
         return sql.run('insert into items (id) values (?)', `by-${order[0]}`);
       });
     assert.deepEqual(await Promise.all([lockBoth([0, 1]), lockBoth([1, 0])]), [1, 1]);
-    // The one that is run again may lock first what the other was about to have, and meet it once more.
+    // The repeated transaction may lock first a row that the other one needs next, and conflict once more.
     assert.ok(runs > 2);
   },
 );
 
-test('work that meets others is run again, but not for ever', { skip }, async t => {
+test('work that conflicts is repeated, but not forever', { skip }, async t => {
   const engine = await openEmpty(t);
   let runs = 0;
   const work = (failures: number): Promise<string> =>
@@ -140,7 +175,7 @@ test('work that meets others is run again, but not for ever', { skip }, async t 
   assert.ok(runs < 100);
 });
 
-test('a write that fails, for which nobody waited, fails the transaction', { skip }, async t => {
+test('a failed write that nobody awaited fails the transaction', { skip }, async t => {
   const engine = await openEmpty(t);
   await engine.transaction(sql => sql.run('create table items (id text primary key)'));
   const twice = engine.transaction(async sql => {
@@ -151,7 +186,9 @@ test('a write that fails, for which nobody waited, fails the transaction', { ski
   assert.deepEqual(await engine.reader.all('select * from items'), []);
 });
 
-/** Two replicas attach a volume for one writer to two nodes; the second stops once it has read who has it. */
+/**
+ * Attaches a volume for one writer to two nodes with two replicas; the second stops once it has read the attachments.
+ */
 async function race(t: TestContext, locks: boolean): Promise<number> {
   const store = `postgres:${await (await server()).createDatabase()}`;
   const backend = await openMemory();
@@ -189,7 +226,7 @@ async function race(t: TestContext, locks: boolean): Promise<number> {
 }
 
 test(
-  'of two replicas that attach a volume at once one does; without the lock both would',
+  'of two replicas that attach a volume at once one succeeds; without the lock both would',
   { skip },
   async t => {
     assert.equal(await race(t, true), 1);

@@ -21,13 +21,16 @@ const server = sharePostgres({ isDurable: true });
 const mebibyte = 2 ** 20;
 const attachment = { capability: mounted, readonly: false };
 
-/** Volumes, all of them for one writer, that are attached to several nodes, or may be. */
+/** Selects the volumes for one writer that are or may be attached to several nodes. */
 const doubles = 'select volume_id from attachments group by volume_id having count(*) > 1';
 
-/** Asks any replica, and another one after every failure that is not final, as sidecars behind a balancer do. */
+/**
+ * Sends a request to any replica, and after every failure that is not final to another one, as sidecars behind a
+ * balancer do.
+ */
 type Ask = <T>(work: (client: StorageClient, call: Call) => Promise<T>) => Promise<T>;
 
-test(`replicas that are killed ${kills} times under load lose and double nothing`, { skip }, async t => {
+test(`replicas that are killed ${kills} times under load lose and repeat nothing`, { skip }, async t => {
   const { createDatabase, query } = await server();
   const database = 'killed';
   useStores(async () => `postgres:${await createDatabase(database)}`);
@@ -91,13 +94,15 @@ function createAsk(slots: readonly GatewayProcess[]): Ask {
 
 type Life = {
   readonly directory: string;
-  /** What each volume that is there must hold. */
+  /** The data of each existing volume, as hashes. */
   readonly hashes: Map<string, string>;
   readonly name: string;
   readonly round: number;
 };
 
-/** Some of a volume's life: it is made, written, attached by two at once; every third time it grows and is deleted. */
+/**
+ * Runs a part of a volume's life: create, write, two concurrent attaches; every third volume is expanded and deleted.
+ */
 async function live(ask: Ask, { directory, hashes, name, round }: Life): Promise<void> {
   const volumeId = `a.${name}`;
   const imageOf = (id: string): string => join(directory, 'images', `${id}.img`);
@@ -126,7 +131,7 @@ async function live(ask: Ask, { directory, hashes, name, round }: Life): Promise
   hashes.delete(volumeId);
 }
 
-/** The volumes that are listed, those that are stored, and those that must be there are the same, with their bytes. */
+/** Fails unless the listed, the stored and the expected volumes are the same, with their data. */
 async function assertWhole(ask: Ask, directory: string, hashes: ReadonlyMap<string, string>): Promise<void> {
   const { volumes } = await ask((client, call) => client.listVolumes({}, call));
   const ids = [...hashes.keys()].sort();

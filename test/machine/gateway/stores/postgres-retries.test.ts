@@ -12,7 +12,10 @@ import { hinderStatements } from './strict-driver.ts';
 
 const chance = 0.02;
 
-/** The store's and the services' tests as an engine shows itself that only speaks PostgreSQL's protocol. */
+/**
+ * Runs the tests of the store and the services on an engine that only has PostgreSQL's protocol in common with
+ * PostgreSQL.
+ */
 if (skip) test('any statement may fail with 40001', { skip });
 else {
   const server = sharePostgres();

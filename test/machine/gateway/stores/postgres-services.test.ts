@@ -5,7 +5,7 @@ import { isFull, sample } from '../../../harness/sample.ts';
 import { useStores } from '../../../harness/stores/store-in.ts';
 import { faultTests, otherTests, servicesDirectory } from './services-tests.ts';
 
-/** The services' own tests, with a schema for each store that they make. */
+/** Runs the services' own tests, with a schema for each store that they make. */
 if (noPostgres) test('the services keep their promises on PostgreSQL', { skip: noPostgres });
 else {
   const server = sharePostgres();

@@ -7,7 +7,10 @@ import { countRoundTrips } from '../../../harness/stores/round-trips.ts';
 const server = sharePostgres();
 const any = { ...clusters.any, quota: { volumes: 9 } };
 
-/** How often each of an operation's two transactions waits for the server; the second goes there and back once, which is not counted. */
+/**
+ * The largest number of waits for the server in each of an operation's two transactions; the second one is a single
+ * round trip, which is not counted.
+ */
 const most = {
   create: [2],
   clone: [4],
@@ -18,7 +21,7 @@ const most = {
   delete: [3],
 };
 
-test('the transactions of an operation take few ways to the server and back', { skip }, async t => {
+test('the transactions of an operation take few round trips to the server', { skip }, async t => {
   const { createDatabase, directory } = await server();
   const { urlFile, take, close } = await countRoundTrips(directory, await createDatabase());
   t.after(close);

@@ -1,20 +1,25 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where the services' own tests are. */
+/** The directory of the services' own tests. */
 export const servicesDirectory = join(import.meta.dirname, '../../../unit/gateway');
 
-/** Of them this sets the clock of the process, which is SQLite's and not that of a server. */
+/** The test that sets the process's clock, which SQLite uses, but a server does not. */
 const ofSqlite = 'operations/clock.test.ts';
 
-/** Those that play what goes wrong, and all others that any store's services must pass. */
+/** The tests that inject faults, and all other tests that the services must pass on any store. */
 export const faultTests = [
   'model/model.test.ts',
-  'tenancy/model/model.test.ts',
-  'operations/recovery.test.ts',
+  'sharing/model/model.test.ts',
+  'recovery.test.ts',
   'operations/late-work.test.ts',
 ];
-const folders = '{admin,attachments,operations,snapshots,tenancy,volumes}';
-export const otherTests = globSync(`${folders}/*.test.ts`, { cwd: servicesDirectory })
+const others = [
+  '{admin,attachments,operations,sharing,snapshots,volumes}/*.test.ts',
+  'callers/isolation.test.ts',
+  'pools/{quotas,usable-pools}.test.ts',
+  'tables/limits.test.ts',
+];
+export const otherTests = globSync(others, { cwd: servicesDirectory })
   .filter(file => ![ofSqlite, ...faultTests].includes(file))
   .sort();

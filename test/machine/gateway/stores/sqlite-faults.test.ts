@@ -51,7 +51,7 @@ testAsRoot('on a full disk calls are UNAVAILABLE and nothing is half done or los
   );
 });
 
-test('a process that is killed in a transaction leaves the store whole, with all that was reported as durable', async t => {
+test('a process that is killed in a transaction leaves the store intact, with everything that was reported as durable', async t => {
   const path = join(temporaryDirectory(t), 'store.sqlite');
   const engine = openSqlite(path);
   t.after(() => engine.close());
@@ -75,7 +75,7 @@ test('a process that is killed in a transaction leaves the store whole, with all
   }
 });
 
-test('with 50000 volumes the event loop is never held up for long', async t => {
+test('with 50000 volumes the event loop is never blocked for long', async t => {
   const gateway = await makeGateway(t);
   await gateway.volumes.create(clusters.a, 'a.v', volumeSpec('v'));
   await gateway.engine.transaction(sql =>
@@ -97,11 +97,11 @@ test('with 50000 volumes the event loop is never held up for long', async t => {
   } while (query !== '');
   await gateway.recovery.sweep();
   assert.equal(seen, 50_001);
-  assert.ok(slice.longestMs() < 500, `a slice took ${slice.longestMs()} ms of a processor`);
+  assert.ok(slice.maxMs() < 500, `a slice took ${slice.maxMs()} ms of a processor`);
 });
 
-/** The most processor time that went by without a turn of the event loop, however busy the machine is. */
-function watchSlices(): { longestMs(): number } {
+/** Measures the longest CPU time of a time slice of the event loop, however busy the machine is. */
+function watchSlices(): { maxMs(): number } {
   let longest = 0;
   let last = process.cpuUsage();
   const timer = setInterval(() => {
@@ -110,7 +110,7 @@ function watchSlices(): { longestMs(): number } {
     last = process.cpuUsage();
   }, 5);
   return {
-    longestMs() {
+    maxMs() {
       clearInterval(timer);
       return longest / 1_000;
     },

@@ -2,27 +2,27 @@ import { Connection } from 'pg';
 import { createDice } from '../../../fakes/faulty-backend/dice.ts';
 import { seed } from '../../../harness/sample.ts';
 
-/** What other engines that speak PostgreSQL's protocol have not, or mean otherwise. */
+/** The syntax that other engines with PostgreSQL's protocol lack or interpret differently. */
 const foreign =
   /\bpg_\w*advisory|\bfor (?:no key )?(?:update|share)\b|\b(?:int|int2|int4|smallint|\w*serial)\b|\bisolation level (?!read committed)/i;
 const raise = "do $$ begin raise exception using errcode = '40001'; end $$";
 
-/** The longest transactions have hundreds of statements, and are run ten times at most. */
-const longestStreak = 4;
+/** The limit of failures in a row: the longest transactions have hundreds of statements, and run ten times at most. */
+const maxStreak = 4;
 
-/** What was seen of the statements of gateways. */
-export type Seen = { statements: number; failures: number; readonly foreign: Set<string> };
+/** The statistics of gateways' statements. */
+export type StatementCounts = { statements: number; failures: number; readonly foreign: Set<string> };
 
 /**
- * Lets any statement of a gateway, its begin and its commit too, fail with 40001 at the server with this chance, and makes
- * each integer one of 64 bits, for the rest of this process; notes what is not to be sent to other engines.
+ * Makes any statement of this process fail at the server with 40001 with this chance, including begin and commit, and
+ * turns each integer into one of 64 bits; records syntax that other engines would refuse.
  */
-export function hinderStatements(chance: number): Seen {
-  const seen: Seen = { statements: 0, failures: 0, foreign: new Set() };
+export function hinderStatements(chance: number): StatementCounts {
+  const seen: StatementCounts = { statements: 0, failures: 0, foreign: new Set() };
   const roll = createDice([{ on: 'all', chance, fault: 'fail' }], seed);
-  /** Failures since something was committed. */
+  /** The number of failures since the last commit. */
   let streak = 0;
-  /** Those whose transaction has failed. */
+  /** The connections whose transaction has failed. */
   const failed = new WeakSet<Connection>();
   const texts = new WeakMap<Connection, Map<string, string>>();
   const prototype = Connection.prototype as unknown as {
@@ -30,7 +30,7 @@ export function hinderStatements(chance: number): Seen {
   };
   const { connect } = prototype;
 
-  /** What is sent in place of a message: its type, its length, and what follows. */
+  /** Replaces a message: returns its type, its length, and its content. */
   function hinder(connection: Connection, message: Buffer): readonly Uint8Array[] {
     const named = texts.getOrInsertComputed(connection, () => new Map());
     const type = String.fromCharCode(message[0] ?? 0);
@@ -39,14 +39,14 @@ export function hinderStatements(chance: number): Seen {
       const [name = '', text = ''] = [strings[0], message.toString('utf8', 5).split('\0')[1]];
       named.set(name, text);
       if (foreign.test(text)) seen.foreign.add(text);
-      // Elsewhere it is the same as bigint.
+      // In other places it is the same as bigint.
       return [toParse(name, text.replaceAll(/\binteger\b/g, 'int8'))];
     }
     if (type !== 'B') return [message];
     seen.statements++;
     const text = named.get(strings[1] ?? '');
-    const fails = roll('create', () => true).length > 0 && streak < longestStreak;
-    // What has failed is undone in any case.
+    const fails = roll('create', () => true).length > 0 && streak < maxStreak;
+    // A failed transaction is rolled back in any case.
     if (!fails || text === 'rollback') {
       if (text === 'commit' && !failed.has(connection)) streak = 0;
       if (text === 'rollback') failed.delete(connection);

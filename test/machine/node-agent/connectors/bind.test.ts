@@ -28,7 +28,7 @@ testShareConnector({
 
 const real = whyNoMachine === undefined ? {} : { skip: whyNoMachine };
 
-test('bind refuses what is not there, what is no directory, and a link in the path', real, async t => {
+test('bind refuses a missing path, a path that is no directory, and a link in the path', real, async t => {
   const bench = openRealBench(t);
   const { host, directory } = bench;
   const { path } = makeDirectoryVolume(bench, 'v');
@@ -46,7 +46,7 @@ test('bind refuses what is not there, what is no directory, and a link in the pa
   assert.deepEqual(await bind.connect(toDirectory(path), host), { source: path, options: ['bind'] });
 });
 
-test('bind judges a mount whose directory was removed to be stale', real, async t => {
+test('bind considers a mount stale once its directory is removed', real, async t => {
   const bench = openRealBench(t);
   const { host, directory } = bench;
   const attachment = makeDirectoryVolume(bench, 'v');

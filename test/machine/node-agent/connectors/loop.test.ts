@@ -6,7 +6,7 @@ import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import { loop } from '../../../../node-agent/connectors/loop.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { testConnector } from '../../../suites/connector.ts';
-import { connectElsewhere } from '../../../harness/machine.ts';
+import { connectInOwnMounts } from '../../../harness/machine.ts';
 import {
   MiB,
   openFakeBench,
@@ -20,7 +20,7 @@ function attachmentTo(path: string, sizeBytes: number): AttachmentOf<'loop'> {
   return { protocol: 'loop', path, sizeBytes, attachmentId: 'a', readonly: false, mayFormat: true };
 }
 
-/** A bench whose volumes hold ext4, which is mounted to use one. */
+/** Makes a connector bench whose volumes hold ext4; a mount uses a volume. */
 function toConnectorBench({ host, directory, makeImage, resizeImage }: Bench) {
   return {
     host,
@@ -49,15 +49,15 @@ testConnector({
 
 const real = whyNoMachine === undefined ? {} : { skip: whyNoMachine };
 
-test('loop refuses a file that is not there, and names it', real, async t => {
+test('loop refuses a missing file and names it', real, async t => {
   const { host, directory } = openRealBench(t);
   await assert.rejects(loop.connect(attachmentTo(`${directory}/none`, 1), host), {
     code: 'FAILED_PRECONDITION',
-    detail: `loop file "${directory}/none" is not there`,
+    detail: `loop file "${directory}/none" does not exist`,
   });
 });
 
-test('loop is tried again when its device is detached before it is looked at', async () => {
+test('loop retries if its device is detached before it is examined', async () => {
   const { host, makeImage } = openFakeBench();
   const path = makeImage('image', { sizeBytes: 1024 * 1024 });
   host.state.extra.set('losetup', () => ({ stdout: '/dev/loop9\n' }));
@@ -69,6 +69,34 @@ test('loop is tried again when its device is detached before it is looked at', a
   await assert.rejects(loop.connect(attachmentTo(path, 1), { ...host, readText }), { code: 'UNAVAILABLE' });
 });
 
+test('loop provides a writable device even if somebody made it read-only for its file before', async () => {
+  const { host, makeImage } = openFakeBench();
+  const attachment = attachmentTo(makeImage('image', { sizeBytes: MiB }), 1);
+  let isReadonly = true;
+  host.state.extra.set('blockdev', ([flag]) => {
+    isReadonly = flag === '--setro';
+    return 0;
+  });
+  const readText = async (at: string) => (isReadonly && at.endsWith('/ro') ? '1' : host.readText(at));
+  assert.equal((await loop.connect(attachment, { ...host, readText })).readonly, false);
+});
+
+test(
+  'loop connects a file anew for a reader if its device is writable, and changes no device in use',
+  real,
+  async t => {
+    const { host, makeImage, directory } = openRealBench(t);
+    const attachment = attachmentTo(makeImage('image', { sizeBytes: 8 * MiB, content: 'ext4' }), 1);
+    const writable = await loop.connect(attachment, host);
+    const reader = { ...attachment, readonly: true };
+    await host.run('mount', ['-t', 'ext4', '--', writable.path, `${directory}/stage`]);
+    await assert.rejects(loop.connect(reader, host), { code: 'FAILED_PRECONDITION' });
+    await host.run('umount', ['--', `${directory}/stage`]);
+    assert.equal((await loop.connect(reader, host)).readonly, true);
+    await loop.disconnect(attachment, host);
+  },
+);
+
 test('loop refuses a path with a symbolic link and detaches its device', real, async t => {
   const { host, directory, makeImage } = openRealBench(t);
   const path = makeImage('image', { sizeBytes: 1024 * 1024 });
@@ -79,7 +107,7 @@ test('loop refuses a path with a symbolic link and detaches its device', real, a
   assert.equal((await host.run('losetup', ['--associated', path])).stdout, '');
 });
 
-test('loop does not take a device of a replaced file for the file', real, async t => {
+test("loop does not mistake a device of a replaced file for the file's", real, async t => {
   const { host, directory, makeImage } = openRealBench(t);
   const old = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024 }), 1);
   const { number } = await loop.connect(old, host);
@@ -91,7 +119,7 @@ test('loop does not take a device of a replaced file for the file', real, async 
   await loop.disconnect(old, host);
 });
 
-test('loop refuses a file that has two devices, and disconnect takes both', real, async t => {
+test('loop refuses a file with two devices, and disconnect removes both', real, async t => {
   const { host, makeImage } = openRealBench(t);
   const attachment = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024 }), 1);
   for (let i = 0; i < 2; i++) await host.run('losetup', ['--find', '--', attachment.path]);
@@ -100,7 +128,7 @@ test('loop refuses a file that has two devices, and disconnect takes both', real
   assert.equal((await host.run('losetup', ['--associated', attachment.path])).stdout, '');
 });
 
-test('loop takes a device that its file got beside its own, too', real, async t => {
+test('loop also removes a device that its file got beside its own', real, async t => {
   const { host, makeImage } = openRealBench(t);
   const attachment = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024 }), 1);
   await loop.connect(attachment, host);
@@ -109,7 +137,7 @@ test('loop takes a device that its file got beside its own, too', real, async t 
   assert.equal((await host.run('losetup', ['--associated', attachment.path])).stdout, '');
 });
 
-test('loop has losetup look for a device of the file only where one may have it', async () => {
+test('loop lets losetup search for a device of the file only where one is possible', async () => {
   const { host, makeImage } = openFakeBench();
   const found: boolean[] = [];
   const run: typeof host.run = (command, args, options) => {
@@ -131,7 +159,7 @@ test('loop refuses a file that gets a second device while it gets its first', as
   await assert.rejects(loop.connect(attachment, { ...host, run }), { code: 'FAILED_PRECONDITION' });
 });
 
-test('loop leaves a device that goes with its last user to that, since another file may have its name by then', async () => {
+test('loop leaves a device that detaches with its last user alone, since another file may have its name by then', async () => {
   const { host, makeImage, directory } = openFakeBench();
   const attachment = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024, content: 'ext4' }), 1);
   const device = await loop.connect(attachment, host);
@@ -147,7 +175,7 @@ test('loop leaves a device that goes with its last user to that, since another f
   assert.equal(host.state.loops.size, 0);
 });
 
-test('loop asks for no list of devices where all others are older, or proved to be others', async () => {
+test('loop lists no devices if all others are older or belong to other files', async () => {
   const { host, makeImage } = openFakeBench();
   const [first = '', own = '', younger = ''] = ['first', 'own', 'younger'].map(name =>
     makeImage(name, { sizeBytes: 1024 * 1024 }),
@@ -168,12 +196,12 @@ test('loop asks for no list of devices where all others are older, or proved to 
 });
 
 test(
-  'loop knows the device of its file after the mount namespace in which the file was opened is gone',
+  'loop knows the device of its file after the mount namespace that opened the file is gone',
   real,
   async t => {
     const { host, directory, makeImage } = openRealBench(t);
     const attachment = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024 }), 1);
-    const other = await connectElsewhere(t, { directory, at: `${directory}/stage`, name: 'image' });
+    const other = await connectInOwnMounts(t, { directory, at: `${directory}/stage`, name: 'image' });
     await other.end();
     assert.equal(backingOf(other.device), '/image');
     const device = await loop.connect(attachment, host);
@@ -184,14 +212,14 @@ test(
   },
 );
 
-test('loop does not take a file for its own that has its path in another mount namespace', real, async t => {
+test('loop does not mistake a file with its path in another mount namespace for its own', real, async t => {
   const { host, directory, makeImage } = openRealBench(t);
   for (const name of ['one', 'other']) mkdirSync(`${directory}/${name}`);
   const foreign = makeImage('other/image', { sizeBytes: 1024 * 1024 });
   for (const isThere of [false, true]) {
     const attachment = attachmentTo(`${directory}/one/image`, 1);
     if (isThere) makeImage('one/image', { sizeBytes: 1024 * 1024 });
-    const other = await connectElsewhere(t, {
+    const other = await connectInOwnMounts(t, {
       directory: `${directory}/other`,
       at: `${directory}/one`,
       name: 'image',
@@ -206,7 +234,7 @@ test('loop does not take a file for its own that has its path in another mount n
   }
 });
 
-test('loop takes away the device that was recorded, whatever became of its file', real, async t => {
+test('loop removes the recorded device, even if its file was moved', real, async t => {
   const { host, directory, makeImage } = openRealBench(t);
   const attachment = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024 }), 1);
   const { path, number } = await loop.connect(attachment, host);
@@ -216,7 +244,7 @@ test('loop takes away the device that was recorded, whatever became of its file'
   assert.equal((await host.run('losetup', ['--associated', `${directory}/moved`])).stdout, '');
 });
 
-test('the device of a file that has two names is refused to the second volume', real, async t => {
+test('the device of a file with two names is refused to the second volume', real, async t => {
   const bench = openRealBench(t);
   const { request, agent } = await openVolume(bench, { image: { sizeBytes: 32 * MiB, content: 'ext4' } });
   linkSync(request.attachment.path, `${bench.directory}/second`);

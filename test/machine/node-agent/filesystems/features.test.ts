@@ -11,8 +11,8 @@ import {
   whyNoMachine,
 } from '../../../harness/node-agent-bench.ts';
 
-/** How the features of a filesystem are shown, and all that one has by default: Linux 5.10 mounts it. */
-type Shown = {
+/** The command and format that show a filesystem's features, and the default features, which Linux 5.10 can mount. */
+type FeatureDisplay = {
   readonly name: FilesystemName;
   readonly command: string;
   readonly args: readonly string[];
@@ -20,7 +20,7 @@ type Shown = {
   readonly features: string;
 };
 
-const shown: readonly Shown[] = [
+const shown: readonly FeatureDisplay[] = [
   {
     name: 'ext4',
     command: 'dumpe2fs',
@@ -34,7 +34,7 @@ const shown: readonly Shown[] = [
     name: 'xfs',
     command: 'xfs_db',
     args: ['-r', '-c', 'version'],
-    // In version 5 ATTR2 goes without saying: mkfs.xfs 7 does not say it.
+    // Version 5 implies ATTR2, which mkfs.xfs 7 does not print.
     read: output =>
       (/= (V5\S+)$/m.exec(output)?.[1]?.split(',') ?? []).filter(feature => feature !== 'ATTR2'),
     features:
@@ -47,7 +47,7 @@ const shown: readonly Shown[] = [
     args: ['inspect-internal', 'dump-super'],
     read: output =>
       [...output.matchAll(/^(?:compat|compat_ro|incompat)_flags.*\n((?:\s+\(.*\n|\s+[A-Z].*\n)*)/gm)].flatMap(
-        // The kernel adds BIG_METADATA with what it writes first, which may be nothing.
+        // The kernel adds BIG_METADATA with its first write, which may not happen.
         ([, flags = '']) => flags.match(/(?!BIG_METADATA)\b[A-Z][A-Z0-9_]+/g) ?? [],
       ),
     features: 'FREE_SPACE_TREE FREE_SPACE_TREE_VALID MIXED_BACKREF EXTENDED_IREF SKINNY_METADATA NO_HOLES',
@@ -56,7 +56,7 @@ const shown: readonly Shown[] = [
 
 for (const { name, command, args, read, features } of shown) {
   const skip = whyNoMachine ?? findMissing([`mkfs.${name}`, command]);
-  test(`a ${name} has the features that Linux 5.10 knows, and no other`, skip ? { skip } : {}, async t => {
+  test(`a ${name} has only features that Linux 5.10 knows`, skip ? { skip } : {}, async t => {
     const bench = openRealBench(t);
     const image = bench.makeImage('image');
     const request = requestFor(bench, image);
@@ -126,6 +126,6 @@ const lines = [
 
 for (const { what, name, known, args } of lines)
   test(what, () => {
-    const line = findFilesystem(name)?.make('/dev/x', {}, known);
+    const line = findFilesystem(name)?.make({ path: '/dev/x', sizeBytes: 2 ** 30 }, {}, known);
     assert.equal(line?.args.join(' '), `-q -K ${args} -- /dev/x`);
   });

@@ -9,10 +9,14 @@ import { loop } from '../../../../node-agent/connectors/loop.ts';
 import { ensureFilesystem } from '../../../../node-agent/format/format.ts';
 import { MiB, openFakeBench, openRealBench, openVolume, real } from '../../../harness/node-agent-bench.ts';
 
-/** A device that must not be formatted: its size, and how it came to hold what it holds. */
-type Held = { readonly sizeBytes: number; readonly tool?: string; readonly fill: (path: string) => void };
+/** A device that must not be formatted: its size, and the way its content was made. */
+type UsedDevice = {
+  readonly sizeBytes: number;
+  readonly tool?: string;
+  readonly fill: (path: string) => void;
+};
 
-const held: Readonly<Record<string, Held>> = {
+const held: Readonly<Record<string, UsedDevice>> = {
   'an ext4 of 1 KiB blocks whose start is gone': wiped('mkfs.ext4', ['-q', '-b', '1024'], 64 * MiB),
   'an ext4 of 2 KiB blocks whose start is gone': wiped('mkfs.ext4', ['-q', '-b', '2048'], 128 * MiB),
   'an ext4 of 4 KiB blocks whose start is gone': wiped('mkfs.ext4', ['-q', '-b', '4096'], 256 * MiB),
@@ -27,11 +31,11 @@ const held: Readonly<Record<string, Held>> = {
   'an md superblock at the end': written('\u00fc\u004e\u002b\u00a9', 64 * MiB - 8 * 1024),
   'one byte in the first 4 MiB': written('x', 3 * MiB + 17),
   'one byte at the very end': written('x', 64 * MiB - 1),
-  // A sixteenth of the device, where no format that is known keeps anything.
+  // A sixteenth of the device, at a place where no known format keeps data.
   'data of no known format at 40 %': filled({ sizeBytes: 200 * MiB, offset: 80 * MiB, length: 12.5 * MiB }),
 };
 
-function filled({ sizeBytes, offset, length }: Range & { readonly sizeBytes: number }): Held {
+function filled({ sizeBytes, offset, length }: Range & { readonly sizeBytes: number }): UsedDevice {
   return {
     sizeBytes,
     fill: path => {
@@ -42,7 +46,7 @@ function filled({ sizeBytes, offset, length }: Range & { readonly sizeBytes: num
   };
 }
 
-function wiped(tool: string, args: readonly string[], sizeBytes: number): Held {
+function wiped(tool: string, args: readonly string[], sizeBytes: number): UsedDevice {
   return {
     sizeBytes,
     tool,
@@ -53,7 +57,7 @@ function wiped(tool: string, args: readonly string[], sizeBytes: number): Held {
   };
 }
 
-function written(text: string, offset: number): Held {
+function written(text: string, offset: number): UsedDevice {
   return {
     sizeBytes: 64 * MiB,
     fill: path => {
@@ -90,7 +94,7 @@ test('a device that cannot be read is not blank', async () => {
   await assert.rejects(proveBlank(device, host), { code: 'UNAVAILABLE' });
 });
 
-test('the ranges lie on the device, in order and apart, and hold its start and its end', () => {
+test('the ranges lie on the device, in order and disjoint, and include its start and its end', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 64 * 1024 ** 4 }), sizeBytes => {
       const ranges = superblockRanges(sizeBytes);
@@ -120,8 +124,8 @@ test('no sixteenth of a device, and no more than 1 MiB of rounding, is without a
 const [GiB, TiB] = [1024 * MiB, 1024 * 1024 * MiB];
 
 /**
- * Where a copy of a superblock lies that no sample meets, by format, size of device and in bytes. Of xfs the first group
- * boundary that mkfs.xfs 6.1 chose, alone and on stripes.
+ * The offset of a superblock copy that no sample meets, by format and device size in bytes. For xfs it is the first
+ * group boundary that mkfs.xfs 6.1 chose, alone and on stripes.
  */
 const copies: readonly (readonly [format: string, sizeBytes: number, offset: number])[] = [
   ['ext4 of 1 KiB blocks', 40 * GiB, 8 * MiB + 1024],
@@ -140,7 +144,7 @@ const copies: readonly (readonly [format: string, sizeBytes: number, offset: num
 ];
 
 for (const [format, sizeBytes, start] of copies)
-  test(`the ranges of a device of ${sizeBytes} bytes hold a copy of the superblock of ${format} at ${start}`, () => {
+  test(`the ranges of a device of ${sizeBytes} bytes include a copy of the superblock of ${format} at ${start}`, () => {
     const isHeld = superblockRanges(sizeBytes).some(
       ({ offset, length }) => offset <= start && start + 512 <= offset + length,
     );

@@ -5,13 +5,13 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import {
-  apartFromOthers,
+  inOwnMounts,
   makeTemporaryDirectory,
   removeTemporaryDirectory,
   testAsRoot,
 } from '../../../harness/machine.ts';
 
-/** As the machine is apart that a storage system of the tests has. */
+/** The namespaces that isolate the tests' storage systems from the machine. */
 const namespaces = ['--net', '--pid', '--fork', '--kill-child'];
 
 testAsRoot('what runs apart keeps no device of another test busy', async t => {
@@ -25,7 +25,7 @@ testAsRoot('what runs apart keeps no device of another test busy', async t => {
   mkdirSync(path);
   const device = execFileSync('losetup', ['--find', '--show', image], { encoding: 'utf8' }).trim();
   execFileSync('mount', [device, path]);
-  const [unshare = '', ...apart] = apartFromOthers(own, namespaces);
+  const [unshare = '', ...apart] = inOwnMounts(own, namespaces);
   const child = spawn(unshare, [...apart, 'sh', '-c', 'echo ready; exec cat'], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });

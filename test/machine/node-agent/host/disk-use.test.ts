@@ -5,12 +5,12 @@ import { mkdirSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { findUser, settleDisk } from '../../../../node-agent/host/disk-use.ts';
 import { readDisk } from '../../../../node-agent/host/disk.ts';
-import { apartFromOthers } from '../../../harness/machine.ts';
+import { inOwnMounts } from '../../../harness/machine.ts';
 import { findMissing, openRealBench, whyNoMachine } from '../../../harness/node-agent-bench.ts';
 
 const only = whyNoMachine === undefined ? {} : { skip: whyNoMachine };
 
-/** An image as a loop device, and the name of the disk that it is. */
+/** Makes an image into a loop device and returns the disk's name. */
 async function openDisk(t: TestContext, content: string) {
   const bench = openRealBench(t);
   const image = bench.makeImage('image', { content });
@@ -21,7 +21,7 @@ async function openDisk(t: TestContext, content: string) {
   return { ...bench, image, path, disk };
 }
 
-/** Runs a script until the returned function is called; it has said so when it is ready. */
+/** Runs a script, which prints a line once it is ready, until the returned function is called. */
 async function hold(t: TestContext, command: string, args: readonly string[]): Promise<() => Promise<void>> {
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
@@ -36,30 +36,41 @@ async function hold(t: TestContext, command: string, args: readonly string[]): P
 
 for (const type of ['ext4', 'xfs', 'btrfs']) {
   const skip = whyNoMachine ?? findMissing([`mkfs.${type}`]);
-  test(`a disk whose ${type} another mount namespace still has is in use`, skip ? { skip } : {}, async t => {
-    const { host, directory, disk, path } = await openDisk(t, type);
-    const target = `${directory}/stage/v`;
-    mkdirSync(target);
-    execFileSync('mount', ['-t', type, '--', path, target]);
-    const [unshare = '', ...apart] = apartFromOthers(directory);
-    const release = await hold(t, unshare, [
-      ...apart,
-      'sh',
-      '-c',
-      'mount --make-rprivate / && echo ready && read _',
-    ]);
-    execFileSync('umount', ['--', target]);
-    assert.equal(await findUser(disk, host), `${type}, mounted where the agent does not see it`);
-    await assert.rejects(settleDisk(disk, host), { code: 'UNAVAILABLE' });
-    await release();
-    await settleDisk(disk, host);
-  });
+  test(
+    `a disk is in use while another mount namespace still has its ${type}`,
+    skip ? { skip } : {},
+    async t => {
+      const { host, directory, disk, path } = await openDisk(t, type);
+      const target = `${directory}/stage/v`;
+      mkdirSync(target);
+      execFileSync('mount', ['-t', type, '--', path, target]);
+      const [unshare = '', ...apart] = inOwnMounts(directory);
+      const release = await hold(t, unshare, [
+        ...apart,
+        'sh',
+        '-c',
+        'mount --make-rprivate / && echo ready && read _',
+      ]);
+      execFileSync('umount', ['--', target]);
+      assert.equal(
+        await findUser(disk, host),
+        `${type}, mounted where the agent does not see it, or frozen when it was unmounted`,
+      );
+      await assert.rejects(settleDisk(disk, host), { code: 'UNAVAILABLE' });
+      await release();
+      await settleDisk(disk, host);
+    },
+  );
 }
 
-test('what a process that still has a disk open wrote to it lies on it once it is settled', only, async t => {
-  const { host, image, path, disk } = await openDisk(t, 'blank');
-  const script = 'exec 3<>"$0" && printf precious >&3 && echo ready && read _';
-  await hold(t, 'sh', ['-c', script, path]);
-  await settleDisk(disk, host);
-  assert.equal(execFileSync('head', ['--bytes=8', image], { encoding: 'utf8' }), 'precious');
-});
+test(
+  'the writes of a process that still has a disk open are on the disk once it is settled',
+  only,
+  async t => {
+    const { host, image, path, disk } = await openDisk(t, 'blank');
+    const script = 'exec 3<>"$0" && printf precious >&3 && echo ready && read _';
+    await hold(t, 'sh', ['-c', script, path]);
+    await settleDisk(disk, host);
+    assert.equal(execFileSync('head', ['--bytes=8', image], { encoding: 'utf8' }), 'precious');
+  },
+);

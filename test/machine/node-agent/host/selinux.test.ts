@@ -19,7 +19,10 @@ const plain = 'context="system_u:object_r:container_file_t:s0"';
 const context = 'context="system_u:object_r:container_file_t:s0:c10,c20"';
 const other = 'context="system_u:object_r:container_file_t:s0:c30,c40"';
 
-/** This machine's kernel has no SELinux: where one has, the fake machine shows contexts as that kernel would. */
+/**
+ * Opens a volume on the fake machine, which shows contexts as a kernel with SELinux does; this machine's kernel may
+ * have none.
+ */
 function open(mountFlags: readonly string[], fsType = 'ext4', bench: Bench = openSelinuxBench()) {
   return openVolume(bench, {
     image: { content: fsType },
@@ -47,7 +50,7 @@ for (const fsType of ['ext4', 'xfs', 'btrfs'])
     await takeDown(agent, request);
   });
 
-test('publish and stage with another context than the staged one are refused, until it is staged anew', async () => {
+test('publish and stage with another context than the staged one are refused until it is staged anew', async () => {
   const { agent, request } = await open([context]);
   const changedTo = (mountFlags: string[]) => ({
     ...request,
@@ -79,14 +82,14 @@ const selinuxfs = {
 };
 
 const droppers = [
-  { mounts: [selinuxfs], hasConfig: true, code: 'UNAVAILABLE', says: /the context that was asked for$/ },
+  { mounts: [selinuxfs], hasConfig: true, code: 'UNAVAILABLE', says: /the requested SELinux context$/ },
   { mounts: [selinuxfs], code: 'FAILED_PRECONDITION', says: /has no "\/etc\/selinux\/config"/ },
   { mounts: [], code: 'FAILED_PRECONDITION', says: /has no "\/sys\/fs\/selinux"/ },
   { mounts: [{ ...selinuxfs, options: ['ro'] }], code: 'FAILED_PRECONDITION', says: /that it may write to/ },
 ];
 
 for (const { mounts, hasConfig = false, code, says } of droppers)
-  test(`a mount that does not show the context that was asked for is taken off again: ${says}`, async () => {
+  test(`a mount that does not show the requested context is unmounted again: ${says}`, async () => {
     const bench = openSelinuxBench();
     const { state } = bench.host;
     state.mounts.push(...mounts);
@@ -111,7 +114,7 @@ const spellings = [
   ['s0-s0:c0.c3', 's0-s0:c0,c1,c2,c3'],
 ] as const;
 
-test('a context is the one that was asked for in whatever spelling the kernel shows it, and no other is', () => {
+test('a context equals the requested one in every spelling of the kernel, and no other context does', () => {
   const owner = 'system_u:object_r:container_file_t';
   const shows = (level: string, asked: string): boolean =>
     hasContext(
@@ -124,17 +127,18 @@ test('a context is the one that was asked for in whatever spelling the kernel sh
     for (const asked of levels) assert.equal(shows(shown, asked), shown === asked, `${shown} for ${asked}`);
 });
 
-test('a mount whose record was lost is not adopted with another context', async () => {
+test('a used mount whose record was lost is not adopted with another context', async () => {
   const { agent, request } = await open([context]);
   await stage(agent, request);
+  await publish(agent, request);
   await agent.records.remove(request.volumeId);
   const changed = { ...request, capability: { ...request.capability, mountFlags: [other] } };
-  const detail = /other options than asked/;
+  const detail = /other options than the request has/;
   await assert.rejects(stage(agent, changed), { code: 'FAILED_PRECONDITION', detail });
   await stage(agent, request);
 });
 
-test('a bind, which has the context of its own filesystem, takes none', async () => {
+test('a bind mount has the context of its own filesystem and accepts no other', async () => {
   const bench = openSelinuxBench();
   await bench.host.makeDirectory(`${bench.directory}/volume`);
   const { agent, request } = await open([context], 'ext4', bench);
@@ -151,12 +155,13 @@ const withIt = hasSelinux ? real() : { skip: 'the kernel has no SELinux' };
 
 test('a context on a kernel without SELinux is refused by name, and leaves nothing', without, async t => {
   const { agent, request } = await open([plain], 'ext4', openRealBench(t));
-  const detail = 'mount flag "context" cannot be used: the kernel of this node has no SELinux, or it is off';
+  const detail =
+    'mount flag "context" cannot be used: SELinux is missing or off in the kernel of this node; remove the flag or turn SELinux on';
   await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION', detail });
   assert.deepEqual(agent.records.all(), []);
 });
 
-test('a context on a kernel with SELinux is what the mount shows', withIt, async t => {
+test('the mount shows the context on a kernel with SELinux', withIt, async t => {
   const { agent, request } = await open([context, 'noexec'], 'ext4', openRealBench(t));
   await putUp(agent, request);
   await takeDown(agent, request);

@@ -7,7 +7,7 @@ import { openFakeBench, openRealBench, openService, real } from '../../../harnes
 const rpcs = ['NodeStageVolume', 'NodePublishVolume', 'NodeUnpublishVolume', 'NodeUnstageVolume'] as const;
 const ofExt4 = { image: { content: 'ext4' } };
 
-test('whatever step of a call the system refuses, the answer says which, and the retry succeeds', async () => {
+test('the answer names the step of a call that the system refuses, and the retry succeeds', async () => {
   const said = new Set<string>();
   for (let step = 1, isPast = false; !isPast; step++) {
     const bench = openFakeBench();
@@ -23,7 +23,7 @@ test('whatever step of a call the system refuses, the answer says which, and the
       const syscall =
         error instanceof Problem && /^"(\w+)" of "\/\S+" failed on this node: EIO$/.exec(error.detail);
       if (syscall) said.add(syscall[1] ?? '');
-      // What is mounted cannot be read: the fake error has no path then.
+      // A mounted path cannot be read: the fake error has no path then.
       assert.ok(error instanceof Problem || (error as NodeJS.ErrnoException).path === undefined);
       await ask(rpc);
     }
@@ -32,7 +32,7 @@ test('whatever step of a call the system refuses, the answer says which, and the
   for (const syscall of ['mkdir', 'rmdir', 'unlink', 'lstat', 'open']) assert.ok(said.has(syscall), syscall);
 });
 
-test('a directory that takes nothing is named in the answer, and so is what was tried', real(), async t => {
+test('an error on an immutable directory names the directory and the attempted action', real(), async t => {
   const bench = openRealBench(t);
   const { ask, request } = await openService(bench, ofExt4);
   await ask('NodeStageVolume');
@@ -52,7 +52,7 @@ test('a directory that takes nothing is named in the answer, and so is what was 
   await ask('NodeUnstageVolume');
 });
 
-test('records on what is read-only are named in the answers, and the retry succeeds', real(), async t => {
+test('errors on records in a read-only directory name it, and the retry succeeds', real(), async t => {
   const bench = openRealBench(t);
   const { ask } = await openService(bench, ofExt4);
   await ask('NodeStageVolume');

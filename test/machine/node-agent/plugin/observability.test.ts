@@ -18,7 +18,7 @@ import {
 import { testAsRoot } from '../../../harness/machine.ts';
 import { createFakeHost } from '../../../fakes/host.ts';
 
-test('healthz reports the CSI socket and the registration, and is 503 while kubelet refuses the driver; readyz is until it is registered', async t => {
+test('healthz reports the CSI socket and the registration, and is 503 while kubelet refuses the driver; readyz is 503 until it is registered', async t => {
   const node = openNode(t);
   const url = await startWithHttp(node);
   assert.deepEqual(await get(`${url}/healthz`), { status: 200, text: health('waiting') });
@@ -39,7 +39,7 @@ test('healthz reports the CSI socket and the registration, and is 503 while kube
   assert.match(text, /^fairlead_node_registration_refusals_total [1-9]/m);
 });
 
-test('healthz is 503 when the CSI socket is missing, or something else took its path', async t => {
+test('healthz is 503 when the CSI socket is missing or replaced', async t => {
   const node = openNode(t);
   const url = await startWithHttp(node, { 'registration-dir': '' });
   assert.deepEqual(await get(`${url}/healthz`), { status: 200, text: 'csi: ok\n' });
@@ -77,16 +77,16 @@ testAsRoot('metrics count RPCs, phases and commands, and of volumes say only how
   assert.doesNotMatch(after, /secretive/);
 });
 
-test('a damaged record is logged at the start and shows in the metrics, and the others are served', async t => {
+test('a damaged record is logged at the start and counted in the metrics, and the other volumes are served', async t => {
   const node = openNode(t);
   mkdirSync(`${node.state}/volumes/e`, { recursive: true });
   writeFileSync(`${node.state}/volumes/c_v-0123.json`, 'no JSON');
   const agent = node.startAgent(withHttp);
   await hasLines(await urlOf(agent), ['fairlead_node_damaged_records 1', 'fairlead_node_records 0']);
-  await agent.said(/"path":"[^"]*\/c_v-0123\.json".*"msg":"the record of a volume is damaged"/);
+  await agent.untilLogged(/"path":"[^"]*\/c_v-0123\.json".*"msg":"the record of a volume is damaged"/);
 });
 
-test('what is asked for beside the two pages is refused', async t => {
+test('other requests than the two pages are refused', async t => {
   const node = openNode(t);
   const url = await startWithHttp(node);
   for (const path of ['/', '/metrics/', '/../etc/passwd', '/constructor', '/__proto__', '/healthz%00'])
@@ -99,13 +99,13 @@ test('what is asked for beside the two pages is refused', async t => {
   assert.equal(await head.text(), '');
 });
 
-test('200 questions at once are one question to the CSI socket and are all answered', async t => {
+test('200 concurrent requests become one call on the CSI socket and are all answered', async t => {
   const node = openNode(t);
   const url = await startWithHttp(node, { 'registration-dir': '' });
   const answers = await Promise.all(Array.from({ length: 200 }, () => ask(`${url}/healthz`)));
   const answered = answers.filter(status => status === 200);
   assert.ok(answered.length >= 20, `only ${answered.length} answers`);
-  // The connections of the flood end one by one, and no further one is taken meanwhile.
+  // The flood's connections end one by one, and no further one is accepted meanwhile.
   while ((await ask(`${url}/metrics`)) !== 200) await new Promise(setImmediate);
   const { text } = await get(`${url}/metrics`);
   const probes = Number(/^fairlead_node_rpcs_total\{rpc="Probe",code="OK"\} (\d+)$/m.exec(text)?.[1]);
@@ -130,7 +130,7 @@ test('an address that cannot be listened on is one clear line at the start, and 
   }
 });
 
-test('a page that cannot be made is 500, and why is in the log alone', async t => {
+test('a page that fails is 500, and only the log has the reason', async t => {
   const faults: string[] = [];
   const error: Log['error'] = (_, fields) => faults.push(`${fields?.['path']}: ${fields?.detail}`);
   const pages = new Map([['/metrics', () => Promise.reject(new Error('no mountinfo'))]]);
@@ -141,7 +141,7 @@ test('a page that cannot be made is 500, and why is in the log alone', async t =
   assert.deepEqual(faults, ['/metrics: Error: no mountinfo']);
 });
 
-test('a command without an exit status counts by why it has none', async () => {
+test('a command without an exit status is counted by its reason', async () => {
   const metrics = createMetrics();
   const fake = createFakeHost([]);
   const { extra } = fake.state;
@@ -162,7 +162,7 @@ test('a command without an exit status counts by why it has none', async () => {
   );
 });
 
-test('durations are counted in the bucket that they belong to', t => {
+test('durations are counted in their bucket', t => {
   let nowMs = 0;
   t.mock.method(performance, 'now', () => nowMs);
   const { observeRpc, render } = createMetrics();
@@ -191,7 +191,7 @@ async function urlOf({ ready }: AgentProcess): Promise<string> {
   return `http://${(await ready)['metrics']}`;
 }
 
-/** What healthz shows while the socket answers. */
+/** Makes the answer of healthz while the socket answers. */
 function health(registration: string): string {
   return `csi: ok\nregistration: ${registration}\n`;
 }
@@ -200,10 +200,20 @@ function phaseLine(phase: string): string {
   return `fairlead_node_phase_duration_seconds_count{phase="${phase}",outcome="done"} 1`;
 }
 
-/** The metrics, which have these lines. */
+/** Returns the metrics once they have these lines: a page may be a second old. */
 async function hasLines(url: string, lines: readonly string[]): Promise<string> {
-  const { text } = await get(`${url}/metrics`);
-  const missing = lines.filter(line => !text.split('\n').includes(line));
+  const read = async () => {
+    const { text } = await get(`${url}/metrics`);
+    return { text, missing: lines.filter(line => !text.split('\n').includes(line)) };
+  };
+  const whole = await poll(
+    async () => {
+      const page = await read();
+      return page.missing.length === 0 ? page : undefined;
+    },
+    { everyMs: 100, timeoutMs: 5_000 },
+  );
+  const { text, missing } = whole ?? (await read());
   assert.deepEqual(missing, [], text);
   return text;
 }
@@ -213,7 +223,7 @@ async function get(url: string): Promise<{ readonly status: number; readonly tex
   return { status: response.status, text: await response.text() };
 }
 
-/** The status; undefined when the connection was not taken. */
+/** Returns the status; undefined if the connection was refused. */
 async function ask(url: string): Promise<number | undefined> {
   try {
     return (await get(url)).status;
@@ -228,7 +238,7 @@ async function untilText(url: string, expected: string): Promise<void> {
   assert.equal((await get(url)).text, expected);
 }
 
-/** Every line is a comment or a sample, every metric is described once and before its samples. */
+/** Fails unless every line is a comment or a sample, and every metric is described once and before its samples. */
 function assertWellFormed(text: string): void {
   const described = new Set<string>();
   for (const line of text.trimEnd().split('\n')) {

@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { requireShared } from '../../../../node-agent/plugin/mount-propagation.ts';
 import { parseMountinfo } from '../../../../src/lib/linux/mountinfo.ts';
 import { openNode, openRunningNode } from '../../../harness/agent.ts';
-import { apartFromOthers, mountsBelow, testAsRoot } from '../../../harness/machine.ts';
+import { inOwnMounts, mountsBelow, testAsRoot } from '../../../harness/machine.ts';
 
 const dir = '/var/lib/kubelet';
 const rows: readonly (readonly [title: string, verdict: 'fine' | 'refused', ...lines: string[]])[] = [
@@ -23,16 +23,16 @@ for (const [title, verdict, ...lines] of rows)
     const text = lines.map((line, index) => `${index + 2} 1 8:${index} / ${line} - ext4 /dev/sda rw\n`);
     const check = () => requireShared({ named: dir, real: dir }, parseMountinfo(text.join('')));
     if (verdict === 'refused')
-      assert.throws(check, { message: /would reach no pod.*mountPropagation: Bidirectional/ });
+      assert.throws(check, { message: /would not reach pods.*mountPropagation: Bidirectional/ });
     else check();
   });
 
-/** A node with kubelet's directory as a shared mount, and a command that gives its own child another view of it. */
+/** Opens a node with kubelet's directory as a shared mount, and a command that gives its child another view of it. */
 function openShared(t: TestContext) {
   const node = openNode(t);
   execFileSync('mount', ['--bind', node.root, node.root]);
   execFileSync('mount', ['--make-shared', node.root]);
-  const apart = apartFromOthers(node.root);
+  const apart = inOwnMounts(node.root);
   const inPod = (propagation: string) =>
     apart.concat('sh', '-c', `mount --make-${propagation} "$0" && exec "$@"`, node.root);
   return { node, inPod };
@@ -42,7 +42,7 @@ for (const propagation of ['private', 'slave'])
   testAsRoot(`the agent does not start where its mounts stay in its pod (${propagation})`, async t => {
     const { node, inPod } = openShared(t);
     const { ready } = node.startAgent({}, inPod(propagation));
-    await assert.rejects(ready, /would reach no pod.*set mountPropagation: Bidirectional for it/);
+    await assert.rejects(ready, /would not reach pods.*set mountPropagation: Bidirectional for it/);
   });
 
 testAsRoot('what an agent in a pod with Bidirectional mounts, the node sees', async t => {

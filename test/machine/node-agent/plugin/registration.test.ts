@@ -20,11 +20,11 @@ import { askInfo, notify } from '../../../fakes/kubelet/registration-client.ts';
 const driverName = 'csi.test';
 const socketName = 'csi.test-reg.sock';
 
-test('kubelet learns type, name, endpoint and version, and nothing but the socket is made', async t => {
+test('kubelet learns type, name, endpoint and version, and only the socket is made', async t => {
   const { registry, socket, registerDriver, endpoint } = await openRegistry(t);
   await registerDriver();
   const name = { type: 'CSIPlugin', name: driverName };
-  // The first answer takes longer than kubelet's second on a busy machine; kubelet asks again as well.
+  // On a busy machine the first answer takes longer than kubelet's timeout of a second; kubelet retries as well.
   const info = await askInfo(socket).catch(() => askInfo(socket));
   assert.deepEqual(info, { ...name, endpoint, supported_versions: ['1.0.0'] });
   assert.deepEqual(readdirSync(registry), [socketName]);
@@ -34,32 +34,32 @@ test('a kubelet that does not ask is logged once, and one that has asked is not'
   const { watch, registry, registerDriver, logged } = await openRegistry(t);
   const early = await registerDriver();
   await until(() => logged.length > 0);
-  // Long enough for a second warning, were there one.
+  // Long enough for a second warning.
   await pause(150);
-  const text = 'kubelet has not asked for the registration yet: is this the directory that it watches?';
+  const text = 'kubelet has not contacted the registration socket yet; check that it watches this directory';
   assert.deepEqual(logged, [`${text}: ${registry}`]);
   await early.close();
   const kubelet = watch();
   const late = await registerDriver();
   await kubelet.registered(driverName);
-  await until(() => late.standing.status === 'registered');
+  await until(() => late.state.status === 'registered');
   logged.length = 0;
   await pause(150);
   assert.deepEqual(logged, []);
 });
 
-test('a kubelet before 1.29, whose requests are not heard, leads to one line that names the way', async t => {
+test('a kubelet before 1.29, whose requests do not arrive, leads to one line that names the remedy', async t => {
   const { registerDriver, socket, logged } = await openRegistry(t);
   await registerDriver({ patienceMs: 60_000 });
   assert.equal(await isSocketAnswered(socket), true);
   for (let round = 0; round < 2; round++)
     assert.equal(await probe(socket, { ':authority': socket }), 'refused');
   await until(() => logged.length > 0);
-  assert.match(logged.join('\n'), /^kubelet connects and [^\n]*1\.29[^\n]*node-driver-registrar[^\n]*$/);
+  assert.match(logged.join('\n'), /^kubelet connects, but [^\n]*1\.29[^\n]*node-driver-registrar[^\n]*$/);
   await askInfo(socket);
 });
 
-test('who ends before a request, or a kubelet that ends once before it is heard, leads to no such line', async t => {
+test('an agent that ends before a request, or a kubelet that ends once before its request arrives, leads to no such line', async t => {
   const { registerDriver, socket, logged } = await openRegistry(t);
   await registerDriver({ patienceMs: 60_000 });
   const preface = `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${'\0'.repeat(3)}\u0004${'\0'.repeat(5)}`;
@@ -69,7 +69,7 @@ test('who ends before a request, or a kubelet that ends once before it is heard,
   assert.deepEqual(logged, []);
 });
 
-test('a kubelet that is heard leads to no such line', async t => {
+test('a kubelet whose request arrives leads to no such line', async t => {
   const { registerDriver, socket, logged } = await openRegistry(t);
   await registerDriver({ patienceMs: 60_000 });
   await askInfo(socket);
@@ -78,21 +78,21 @@ test('a kubelet that is heard leads to no such line', async t => {
   assert.deepEqual(logged, []);
 });
 
-test('a kubelet that runs finds a driver that starts, and forgets it with its end, which leaves nothing', async t => {
+test('a running kubelet finds a driver that starts, and forgets it when it ends, which leaves nothing', async t => {
   const { watch, registerDriver, endpoint, registry } = await openRegistry(t);
   const kubelet = watch();
   const registration = await registerDriver();
   assert.deepEqual(await kubelet.registered(driverName), { name: driverName, endpoint, nodeId: 'n1' });
-  await until(() => registration.standing.status === 'registered');
+  await until(() => registration.state.status === 'registered');
   await registration.close();
   await until(() => !kubelet.drivers.has(driverName));
   assert.deepEqual(readdirSync(registry), []);
 });
 
-test('a kubelet that starts, or starts again, finds a driver that runs', async t => {
+test('a kubelet that starts or restarts finds a running driver', async t => {
   const { watch, registerDriver } = await openRegistry(t);
   const registration = await registerDriver();
-  assert.equal(registration.standing.status, 'waiting');
+  assert.equal(registration.state.status, 'waiting');
   for (let round = 0; round < 3; round++) {
     const kubelet = watch();
     await kubelet.registered(driverName);
@@ -100,20 +100,20 @@ test('a kubelet that starts, or starts again, finds a driver that runs', async t
   }
 });
 
-test('a refusal is logged and shown, and the driver is offered again until kubelet takes it', async t => {
+test('a refusal is logged and shown, and the driver is offered again until kubelet accepts it', async t => {
   const { watch, registerDriver, logged } = await openRegistry(t);
   let refusals = 3;
   const kubelet = watch(() => (refusals-- > 0 ? 'no space' : undefined));
   const registration = await registerDriver({ patienceMs: 60_000 });
-  await until(() => registration.standing.status === 'refused');
-  assert.equal(registration.standing.reason, 'no space');
+  await until(() => registration.state.status === 'refused');
+  assert.equal(registration.state.reason, 'no space');
   await kubelet.registered(driverName);
-  await until(() => registration.standing.status === 'registered');
-  assert.equal(registration.standing.refusals, 3);
+  await until(() => registration.state.status === 'registered');
+  assert.equal(registration.state.refusals, 3);
   assert.deepEqual(logged, Array(3).fill('kubelet refused the registration: no space'));
 });
 
-test('the pauses after refusals grow to a minute and are spread', async t => {
+test('the pauses after refusals grow to a minute and have jitter', async t => {
   const { socket, registerDriver } = await openRegistry(t);
   t.mock.method(Math, 'random', () => 0.5);
   const waits: number[] = [];
@@ -125,12 +125,12 @@ test('the pauses after refusals grow to a minute and are spread', async t => {
   });
   const status = { plugin_registered: false, error: 'no' };
   for (let round = 0; round < 9; round++) await notify(socket, status);
-  assert.equal(registration.standing.refusals, 9);
+  assert.equal(registration.state.refusals, 9);
   const grown = waits.filter(ms => ms % 750 === 0 && ms <= 60_000);
   assert.deepEqual(grown, [750, 1_500, 3_000, 6_000, 12_000, 24_000, 45_000, 45_000, 45_000]);
 });
 
-test('a socket that is removed is made again, and kubelet registers the driver again', async t => {
+test('a removed socket is made again, and kubelet registers the driver again', async t => {
   const { watch, registerDriver, registry, socket } = await openRegistry(t);
   const kubelet = watch();
   await registerDriver();
@@ -142,10 +142,10 @@ test('a socket that is removed is made again, and kubelet registers the driver a
   assert.deepEqual(readdirSync(registry), [socketName]);
 });
 
-type Losing = (paths: { readonly socket: string; readonly dir: string }) => void | Promise<() => unknown>;
+type SocketLoss = (paths: { readonly socket: string; readonly dir: string }) => void | Promise<() => unknown>;
 
-/** How a socket is lost; where it stays lost, what is returned gives its path back. */
-const losses: readonly { readonly title: string; readonly fault?: RegExp; readonly lose: Losing }[] = [
+/** The ways to lose a socket; if it stays lost, the returned function frees its path. */
+const losses: readonly { readonly title: string; readonly fault?: RegExp; readonly lose: SocketLoss }[] = [
   {
     title: 'a socket that is moved away is made again',
     lose: ({ socket, dir }) => renameSync(socket, join(dir, 'moved.sock')),
@@ -165,7 +165,7 @@ const losses: readonly { readonly title: string; readonly fault?: RegExp; readon
   },
   {
     title: 'a directory that was removed and made again gets its socket again',
-    fault: /directory ".*" of socket ".*" does not exist$/,
+    fault: /directory ".*" of socket ".*" does not exist; create it$/,
     async lose({ socket, dir }) {
       rmSync(socket);
       rmdirSync(join(dir, 'registry'));
@@ -195,7 +195,7 @@ for (const { title, fault, lose } of losses)
     const giveBack = await lose({ socket, dir });
     if (fault) {
       await until(() => logged.some(line => fault.test(line)));
-      assert.match(logged[0] ?? '', /^socket is lost: /);
+      assert.match(logged[0] ?? '', /^cannot bind the socket again: /);
     }
     await giveBack?.();
     await until(() => existsSync(socket));
@@ -204,7 +204,7 @@ for (const { title, fault, lose } of losses)
     await until(() => existsSync(socket));
   });
 
-test('what took the path and is no socket is left as it is', async t => {
+test('a file that took the path and is no socket stays as it is', async t => {
   const { registerDriver, registry, socket, logged } = await openRegistry(t);
   const registration = await registerDriver({ patienceMs: 60_000 });
   rmSync(socket);
@@ -214,7 +214,7 @@ test('what took the path and is no socket is left as it is', async t => {
   assert.deepEqual(readdirSync(registry), [socketName]);
 });
 
-/** A registry directory, and a driver that answers on its CSI socket; `logged` has its warnings and errors. */
+/** Opens a registry directory and a driver that answers on its CSI socket; `logged` has its warnings and errors. */
 async function openRegistry(t: TestContext) {
   const dir = makeTemporaryDirectory();
   const closers = new AsyncDisposableStack();
@@ -255,7 +255,7 @@ async function openRegistry(t: TestContext) {
   };
 }
 
-/** Sends a text to a socket, and ends once it was answered. */
+/** Sends a text to a socket and ends after the answer. */
 async function say(socket: string, text: string): Promise<void> {
   const connection = connect(socket);
   connection.write(text);

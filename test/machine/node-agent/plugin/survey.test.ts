@@ -7,9 +7,9 @@ import { silentLog, type Log, type LogFields } from '../../../../src/lib/log.ts'
 import { openNode } from '../../../harness/agent.ts';
 import { createSysfsHost, type SysfsHost } from '../../../fakes/sysfs.ts';
 
-const baseTools = ['mount', 'umount', 'blkid', 'blockdev', 'losetup', 'cmp', 'dd', 'stat'];
+const baseTools = 'mount umount blkid blockdev losetup fsfreeze unshare cmp dd stat'.split(' ');
 
-/** A node that takes every protocol that works. */
+/** A node that accepts every working protocol. */
 const takesAll = () => undefined;
 
 function openMachine(capabilities: string, tools: readonly string[] = baseTools): SysfsHost {
@@ -19,7 +19,7 @@ function openMachine(capabilities: string, tools: readonly string[] = baseTools)
   return host;
 }
 
-/** What is logged of a machine, line by line. */
+/** Collects the log of a machine's survey, line by line. */
 async function logOf(host: SysfsHost): Promise<readonly string[]> {
   const lines: string[] = [];
   const line =
@@ -33,38 +33,41 @@ async function logOf(host: SysfsHost): Promise<readonly string[]> {
 
 const all = '000001ffffffffff';
 
-test('what a node can attach, and why it cannot the rest, is one line', async () => {
+test('one line lists the protocols that a node can attach, and the reasons why not for the others', async () => {
   const host = openMachine(all);
   host.put('/sys/module/loop/parameters/max_loop', '0');
   const lines = await logOf(host);
   assert.equal(lines.length, 1);
   assert.match(
     lines[0] ?? '',
-    /^info: looked at what attach protocols need: usable: loop, bind, device; nfs is not: "mount\.nfs" is not installed on this node; /,
+    /^info: checked the requirements of attach protocols: usable: loop, bind, device; nfs is not: "mount\.nfs" is not installed on this node; /,
   );
   assert.deepEqual(host.lines, []);
 });
 
-test('tools that every volume needs, and the capability to mount, are missed aloud', async () => {
+test('missing tools that every volume needs, and a missing capability to mount, are reported loudly', async () => {
   const host = openMachine('0000010000000000', ['mount', 'losetup', 'cmp', 'dd', 'stat']);
   const [tools, capability] = await logOf(host);
-  assert.equal(tools, 'warn: tools are not installed that volumes need: umount, blkid, blockdev');
+  assert.equal(
+    tools,
+    'warn: tools that volumes need are not installed; install them: umount, blkid, blockdev, fsfreeze, unshare',
+  );
   assert.match(capability ?? '', /^warn: the agent lacks CAP_SYS_ADMIN/);
 });
 
-/** The reason why a protocol does not work; undefined when it does. */
+/** Returns the reason why a protocol does not work; undefined if it does. */
 async function reasonFor(protocol: string, host: SysfsHost): Promise<string | undefined> {
   const states = await createSurvey(host, takesAll).ask();
   return states.find(state => state.protocol === protocol)?.reason;
 }
 
-test('every protocol is looked at, and on this machine too, with no command run', async () => {
+test('every protocol is examined, on this machine too, without a command', async () => {
   const states = await createSurvey(createMachine({ timeoutMs: 1 }), takesAll).ask();
   const protocols = states.map(({ protocol }) => protocol);
   assert.deepEqual(protocols, Object.keys(attachmentFields));
 });
 
-test('a protocol that works and that the node does not take has that for its reason', async () => {
+test('a working protocol that the node does not accept has that as its reason', async () => {
   const host = openMachine('000001ffffffffff');
   const survey = createSurvey(host, protocol => (protocol === 'bind' ? 'it is not taken' : undefined));
   const reasons = Object.fromEntries((await survey.ask()).map(({ protocol, reason }) => [protocol, reason]));
@@ -84,7 +87,7 @@ test('a protocol does not work without its tool, its module, or its service, and
   assert.deepEqual(host.lines, []);
 });
 
-test('a module counts that is loaded, built in, or there to be loaded, and none of a like name', async () => {
+test('a module counts if it is loaded, built in, or loadable, and no module of a similar name does', async () => {
   const lists = '/lib/modules/6.1.0-1-amd64';
   const rows = [
     ['/sys/module/nvme_tcp/initstate', 'live', true],
@@ -105,7 +108,7 @@ test('a module counts that is loaded, built in, or there to be loaded, and none 
   }
 });
 
-test('the lists of modules are read once for all protocols and all who ask, and again after a failure', async () => {
+test('the lists of modules are read once for all protocols and all callers, and again after a failure', async () => {
   const host = openMachine(all, [...baseTools, 'nvme', 'iscsiadm', 'mount.nfs', 'tee']);
   host.put('/proc/sys/kernel/osrelease', '6.1.0');
   const { readText } = host;
@@ -125,15 +128,15 @@ test('the lists of modules are read once for all protocols and all who ask, and 
   assert.equal(reads, 2);
 });
 
-test('an agent reports soon after its start what it can attach, in its log and in its metrics', async t => {
+test('soon after its start an agent reports its protocols in its log and in its metrics', async t => {
   const agent = openNode(t).startAgent({ 'metrics-listen': '127.0.0.1:0' });
   const url = `http://${(await agent.ready)['metrics']}/metrics`;
-  await agent.said(/looked at what attach protocols need/);
+  await agent.untilLogged(/checked the requirements of attach protocols/);
   const texts = agent
     .stderr()
     .split('\n')
     .map(line => /"msg":"([^"]*)"/.exec(line)?.[1]);
-  assert.ok(texts.indexOf('ready') < texts.indexOf('looked at what attach protocols need'));
+  assert.ok(texts.indexOf('ready') < texts.indexOf('checked the requirements of attach protocols'));
   const text = await (await fetch(url)).text();
   assert.match(text, /^fairlead_node_protocol_usable\{protocol="bind"\} 1$/m);
   assert.match(text, /^fairlead_node_protocol_usable\{protocol="iscsi"\} [01]$/m);

@@ -16,9 +16,9 @@ import {
   withCommands,
 } from '../../../harness/node-agent-bench.ts';
 
-test('a volume that hangs shows in the metrics with its command, and recovers', realFuse, async t => {
+test('a hanging volume shows in the metrics with its command, and recovers', realFuse, async t => {
   const covers: HangingFuse[] = [];
-  // Before anything else at the end: to unmount what hangs would wait for ever.
+  // The first clean-up, because unmounting a hanging filesystem would wait forever.
   t.after(() => covers.forEach(cover => cover.end()));
   const { node, agent, kubelet, drain } = await openRunningNode(t, { 'metrics-listen': '127.0.0.1:0' });
   const url = `http://${(await agent.ready)['metrics']}/metrics`;
@@ -71,7 +71,7 @@ async function openPublished() {
   return { bench, request, agent };
 }
 
-test('how volumes are is found out without a command, which a volume that hangs would hold, by mounts, devices and the last reading', async () => {
+test('the state of volumes is found without a command, which a hanging volume would block: from mounts, devices and the last reading', async () => {
   const { bench, request, agent } = await openPublished();
   const { volumeId } = request;
   const look = () => examineAll(withCommands(agent, () => assert.fail('a command was run')));
@@ -93,7 +93,7 @@ test('how volumes are is found out without a command, which a volume that hangs 
   assert.deepEqual(await look(), [{ volumeId, faults: ['NotMounted'] }]);
 });
 
-test('a volume that is not here any more has no standing, nor has one that never came', async () => {
+test('a volume that is gone, or never came, has no state', async () => {
   const { request, agent } = await openPublished();
   await takeDown(agent, request);
   assert.deepEqual(await examineAll(agent), []);
@@ -108,7 +108,7 @@ test('a volume that is not here any more has no standing, nor has one that never
   assert.deepEqual(await examineAll(agent), []);
 });
 
-test('a volume whose device cannot be looked at shows as such, and hides no other', async () => {
+test('a volume whose device cannot be examined is reported, and hides no other', async () => {
   const { request, agent } = await openPublished();
   const readText: typeof agent.host.readText = async path => {
     if (path.startsWith('/sys/dev/block/')) throw Object.assign(new Error('i/o error'), { code: 'EIO' });

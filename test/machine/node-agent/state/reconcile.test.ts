@@ -7,7 +7,7 @@ import { detachLoopDevices, loopDevicesOf, mountsBelow, noRoot } from '../../../
 
 for (const home of homes)
   test(
-    `an agent whose volumes were taken away while it was down works as ever (${home})`,
+    `an agent works as usual after its volumes were removed while it was down (${home})`,
     { skip: noRoot },
     async t => {
       const node = openNode(t, home);
@@ -26,7 +26,7 @@ for (const home of homes)
       const text = await (await fetch(`http://${(await idle.ready)['metrics']}/metrics`)).text();
       assert.match(text, /^fairlead_node_records 0$/m);
       assert.doesNotMatch(text, /^fairlead_node_volume_healthy\{/m);
-      await idle.said(/"count":4,"msg":"volumes are recorded that are not here any more/);
+      await idle.untilLogged(/"count":4,"msg":"recorded volumes are no longer on this node/);
       await idle.end('SIGTERM');
 
       node.startAgent(settings);
@@ -40,9 +40,9 @@ for (const home of homes)
   );
 
 /**
- * As a reboot does: mounts and devices go, directories stay. A device that anything else has open, such as udev or
- * another test's losetup, goes with that. Mounts go first: what is bound of a device that is free already would be taken for
- * a use of it by the agent of another test, whose device it is next.
+ * Acts as a reboot: mounts and devices go, directories stay. A device that another process has open, such as udev or
+ * another test's losetup, detaches with that. Mounts go first: if a freed device were still bound, the agent of the
+ * test that gets it next would take it for in use.
  */
 async function takeAway({ dir }: TestNode): Promise<void> {
   const isAway = await poll(

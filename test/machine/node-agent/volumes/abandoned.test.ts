@@ -1,27 +1,39 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { test, type TestContext } from 'node:test';
-import { unpublish } from '../../../../node-agent/volumes/publish.ts';
+import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import {
-  connectElsewhere,
+  connectInOwnMounts,
+  loopDevicesOf,
   makeTemporaryDirectory,
   mountsBelow,
   removeTemporaryDirectory,
 } from '../../../harness/machine.ts';
 import {
+  block,
   openRealBench,
   openVolume,
   putUp,
   real,
   startAgent,
+  startWithoutRecords,
   takeDown,
 } from '../../../harness/node-agent-bench.ts';
 
 const refused = { code: 'FAILED_PRECONDITION' };
 
-/** A volume on a node whose root is the bench's directory, and a directory outside of that. */
+/** Opens a volume on a node whose root is the bench's directory, and a directory outside of it. */
 async function open(t: TestContext) {
   const elsewhere = makeTemporaryDirectory();
   t.after(() => removeTemporaryDirectory(elsewhere));
@@ -41,10 +53,10 @@ test("unpublish of an unknown volume leaves another application's loop mount", r
   assert.deepEqual(mountsBelow(request.targetPath), [request.targetPath]);
 });
 
-test('unpublish of an unknown volume leaves the mount of a volume that is on record', real(), async t => {
+test('unpublish of an unknown volume leaves the mount of a recorded volume', real(), async t => {
   const { agent, request } = await open(t);
   await stage(agent, request);
-  // As kubelet mounts a part of a volume: no record has this path.
+  // Mounts a part of the volume, as kubelet does: no record has this path.
   mkdirSync(request.targetPath);
   execFileSync('mount', ['--bind', '--', request.stagingPath, request.targetPath]);
   await assert.rejects(unpublish(agent, { ...request, volumeId: 'c.unknown' }), refused);
@@ -52,7 +64,7 @@ test('unpublish of an unknown volume leaves the mount of a volume that is on rec
   await unstage(agent, request);
 });
 
-test('unpublish without a record takes down what is below a root, and nothing else', real(), async t => {
+test('unpublish without a record removes mounts from below a root, and nothing else', real(), async t => {
   const { agent, bench, request } = await open(t);
   await putUp(agent, request);
   await agent.records.remove(request.volumeId);
@@ -74,7 +86,7 @@ test(
     mkdirSync(at);
     mkdirSync(request.targetPath);
     copyFileSync(path, `${elsewhere}/image`);
-    const other = await connectElsewhere(t, { directory: elsewhere, at, name: 'image' });
+    const other = await connectInOwnMounts(t, { directory: elsewhere, at, name: 'image' });
     execFileSync('mount', ['--', other.device, request.targetPath]);
     await assert.rejects(unpublish(agent, request), refused);
     copyFileSync(path, `${at}/image`);
@@ -87,7 +99,7 @@ test(
 );
 
 test(
-  'unpublish without a record takes nothing down while a record is damaged, for it may be in that',
+  'unpublish without a record removes nothing while a record is damaged, because that may be the missing one',
   real(),
   async t => {
     const { agent, bench, request } = await open(t);
@@ -106,3 +118,73 @@ test(
     await takeDown(await startAgent(bench), request);
   },
 );
+
+test(
+  'a block volume whose record was lost is unpublished and unstaged, and no device is left',
+  real(),
+  async t => {
+    for (const isReader of [false, true])
+      for (const isPublished of [false, true]) {
+        const { agent, bench, request: opened } = await openVolume(openRealBench(t), { capability: block });
+        const request = { ...opened, readonly: isReader };
+        mkdirSync(request.stagingPath);
+        await stage(agent, request);
+        if (isPublished) await publish(agent, request);
+        const forgetful = await startWithoutRecords(bench);
+        if (isPublished) {
+          await assert.rejects(unstage(forgetful, request), { ...refused, detail: /still published at/ });
+          await unpublish(forgetful, request);
+        }
+        await unstage(forgetful, request);
+        assert.deepEqual(loopDevicesOf(bench.directory), []);
+        assert.deepEqual(readdirSync(request.stagingPath), []);
+        await unstage(forgetful, request);
+      }
+  },
+);
+
+test('a block volume whose record was lost keeps its device while that is in use', real(), async t => {
+  const { agent, bench, request } = await openVolume(openRealBench(t), { capability: block });
+  await stage(agent, request);
+  const user = openSync(agent.records.get(request.volumeId)?.device?.path ?? '', 'r');
+  const forgetful = await startWithoutRecords(bench);
+  await assert.rejects(unstage(forgetful, request), { code: 'UNAVAILABLE', detail: /is held by process/ });
+  closeSync(user);
+  await unstage(forgetful, request);
+  assert.deepEqual(loopDevicesOf(bench.directory), []);
+});
+
+test(
+  "a staging directory's file of another volume, or a damaged one, is no block volume's record",
+  real(),
+  async t => {
+    const { agent, bench, request } = await openVolume(openRealBench(t), { capability: block });
+    mkdirSync(request.stagingPath);
+    await stage(agent, request);
+    const [name = ''] = readdirSync(request.stagingPath);
+    const copy = `${request.stagingPath}/${name}`;
+    const sound = readFileSync(copy, 'utf8');
+    const forgetful = await startWithoutRecords(bench);
+    await unstage(forgetful, { ...request, volumeId: 'c.other' });
+    for (const odd of [sound.slice(1), '', sound.replaceAll('c.v', 'c.w')]) {
+      writeFileSync(copy, odd);
+      await unstage(forgetful, request);
+      assert.equal(loopDevicesOf(bench.directory).length, 1);
+    }
+    writeFileSync(copy, sound);
+    await unstage(forgetful, request);
+    assert.deepEqual(loopDevicesOf(bench.directory), []);
+  },
+);
+
+test('an unrecorded mount is reported as unknown, and not as another volume', real(), async t => {
+  const { agent, bench, request } = await openVolume(openRealBench(t), { image: { content: 'ext4' } });
+  await putUp(agent, request);
+  const forgetful = await startWithoutRecords(bench);
+  const unknown = { ...refused, detail: /has no record of volume "c\.v" to compare it with/ };
+  await assert.rejects(unstage(forgetful, request), unknown);
+  const rootless = { ...forgetful, trust: { ...forgetful.trust, roots: [] } };
+  await assert.rejects(unpublish(rootless, request), unknown);
+  await stage(forgetful, request);
+  await takeDown(forgetful, request);
+});

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { publish } from '../../../../node-agent/volumes/publish.ts';
+import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { loopDevicesOf } from '../../../harness/machine.ts';
+import { createVolumeLock } from '../../../../node-agent/volumes/volume-lock.ts';
+import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
 import {
   block,
   measure,
@@ -47,24 +48,20 @@ for (const fsType of ['ext4', 'xfs', 'btrfs']) {
   });
 }
 
-test(
-  'a volume whose unmount is refused stays in use, and is unstaged when it is not used',
-  real(),
-  async t => {
-    const { bench, agent, request } = await openVolume(openRealBench(t), { image: { content: 'ext4' } });
-    await stage(agent, request);
-    const user = openSync(`${request.stagingPath}/file`, 'w');
-    await assert.rejects(unstage(agent, request), { code: 'UNAVAILABLE' });
-    await publish(agent, request);
-    writeFileSync(user, 'data');
-    closeSync(user);
-    assert.equal(readFileSync(`${request.targetPath}/file`, 'utf8'), 'data');
-    await takeDown(agent, request);
-    assert.deepEqual(loopDevicesOf(bench.directory), []);
-  },
-);
+test('a volume whose unmount is refused stays in use, and is unstaged once it is unused', real(), async t => {
+  const { bench, agent, request } = await openVolume(openRealBench(t), { image: { content: 'ext4' } });
+  await stage(agent, request);
+  const user = openSync(`${request.stagingPath}/file`, 'w');
+  await assert.rejects(unstage(agent, request), { code: 'UNAVAILABLE' });
+  await publish(agent, request);
+  writeFileSync(user, 'data');
+  closeSync(user);
+  assert.equal(readFileSync(`${request.targetPath}/file`, 'utf8'), 'data');
+  await takeDown(agent, request);
+  assert.deepEqual(loopDevicesOf(bench.directory), []);
+});
 
-test('a block volume is its own device, and keeps what is written', real(), async t => {
+test('a block volume is its own device and keeps its data', real(), async t => {
   const { bench, agent, request } = await openVolume(openRealBench(t), { capability: block });
   await putUp(agent, request);
   await publish(agent, request);
@@ -78,7 +75,7 @@ test('a block volume is its own device, and keeps what is written', real(), asyn
   assert.equal(readFileSync(request.attachment.path).subarray(0, 4).toString(), 'data');
 });
 
-test('a read-only block volume is kept from writing by the kernel', real(), async t => {
+test('the kernel prevents writes to a read-only block volume', real(), async t => {
   const readonly = { readonly: true };
   const opened = await openVolume(openRealBench(t), { capability: block, attachment: readonly });
   const request = { ...opened.request, ...readonly };
@@ -95,3 +92,31 @@ test('a volume in use by a process is not reported as unstaged', real(), async t
   closeSync(file);
   await unstage(agent, request);
 });
+
+for (const [kind, capability] of Object.entries({
+  'an ext4': { accessMode: 'SINGLE_NODE_MULTI_WRITER' },
+  'a block volume': { ...block, accessMode: 'SINGLE_NODE_MULTI_WRITER' },
+} as const))
+  test(`fifty pods that get and lose ${kind} at the same time do not refuse each other`, real(), async t => {
+    const { bench, agent, request } = await openVolume(openRealBench(t), { capability });
+    // A busy machine takes long for a hundred mounts.
+    const inTurn = createVolumeLock(agent, 300_000);
+    await stage(agent, request);
+    const targets = Array.from({ length: 50 }, (_, index) => ({
+      ...request,
+      targetPath: `${request.targetPath}-${index}`,
+    }));
+    const forAll = (operation: string, work: typeof publish) =>
+      Promise.all(
+        targets.map(target => {
+          const at = { volumeId: 'c.v', path: target.targetPath, isShared: true };
+          return inTurn(operation, at, own => work(own, target));
+        }),
+      );
+    await forAll('NodePublishVolume', publish);
+    assert.equal(mountsBelow(`${bench.directory}/pods`).length, 50);
+    await forAll('NodeUnpublishVolume', unpublish);
+    assert.deepEqual(mountsBelow(`${bench.directory}/pods`), []);
+    await unstage(agent, request);
+    assert.deepEqual(loopDevicesOf(bench.directory), []);
+  });

@@ -14,14 +14,14 @@ import {
 } from '../../../harness/node-agent-bench.ts';
 import { mountFuse } from '../../../harness/node-agent-fuse.ts';
 
-/** Two staged volumes, one of them published. */
+/** Opens two staged volumes, one of them published. */
 async function open(t: TestContext) {
   const image = { content: 'ext4' };
   const { bench, agent, request } = await openVolume(openRealBench(t), { image });
   const other = otherVolume(bench, request, image);
   for (const each of [request, other]) await stage(agent, each);
   await publish(agent, request);
-  /** Covers a path with a filesystem that passes for one of the two volumes, and kills what serves it. */
+  /** Covers a path with a filesystem that passes for one of the two volumes, and kills its server. */
   const cover = async (target: string, { attachment } = request): Promise<void> => {
     const fuse = await mountFuse(t, [{ image: attachment.path, target }]);
     await fuse.end();
@@ -40,7 +40,7 @@ test('a target whose filesystem died is unpublished, and then unstaged', realFus
   assert.deepEqual(mountsBelow(bench.directory), []);
 });
 
-test('a staging path whose filesystem died is staged as it is, and unstaged', realFuse, async t => {
+test('a staging path whose filesystem died is staged without a change, and unstaged', realFuse, async t => {
   const { bench, agent, request, other, cover } = await open(t);
   await unpublish(agent, request);
   await cover(request.stagingPath);
@@ -51,7 +51,7 @@ test('a staging path whose filesystem died is staged as it is, and unstaged', re
   await unstage(agent, request);
 });
 
-test('a target that died is unpublished by an agent that has no record of it', realFuse, async t => {
+test('an agent without a record of a dead target unpublishes it', realFuse, async t => {
   const { agent, bench, request, other, cover } = await open(t);
   await cover(request.targetPath);
   await agent.records.remove(request.volumeId);
@@ -62,7 +62,7 @@ test('a target that died is unpublished by an agent that has no record of it', r
   for (const each of [request, other]) await unstage(next, each);
 });
 
-test("what died and is another volume's is refused by every call and left alone", realFuse, async t => {
+test('every call refuses a dead mount of another volume and leaves it alone', realFuse, async t => {
   const { bench, agent, request, other, cover } = await open(t);
   await cover(request.targetPath, other);
   await cover(request.stagingPath, other);

@@ -35,24 +35,28 @@ async function openPublished<B extends Bench>(bench: B, change: VolumeChange = {
   };
 }
 
-test('a btrfs too small to grow a little is staged, and grows once it can', real('mkfs.btrfs'), async t => {
-  const sizeBytes = 128 * MiB;
-  const { agent, at, resize, end } = await openPublished(openRealBench(t), {
-    image: { content: 'btrfs', sizeBytes },
-    attachment: { sizeBytes },
-    capability: { fsType: 'btrfs' },
-  });
-  resize(200 * MiB);
-  await assert.rejects(expand(agent, { ...at, requiredBytes: 200 * MiB, limitBytes: 0 }), {
-    code: 'FAILED_PRECONDITION',
-    detail: /cannot be grown to less than 268435456 bytes/,
-  });
-  resize(grownBytes);
-  assert.equal(await expand(agent, { ...at, ...grown }), grownBytes);
-  await end();
-});
+test(
+  'a small btrfs that cannot grow a little is staged, and grows once it can',
+  real('mkfs.btrfs'),
+  async t => {
+    const sizeBytes = 128 * MiB;
+    const { agent, at, resize, end } = await openPublished(openRealBench(t), {
+      image: { content: 'btrfs', sizeBytes },
+      attachment: { sizeBytes },
+      capability: { fsType: 'btrfs' },
+    });
+    resize(200 * MiB);
+    await assert.rejects(expand(agent, { ...at, requiredBytes: 200 * MiB, limitBytes: 0 }), {
+      code: 'FAILED_PRECONDITION',
+      detail: /cannot grow to less than 268435456 bytes/,
+    });
+    resize(grownBytes);
+    assert.equal(await expand(agent, { ...at, ...grown }), grownBytes);
+    await end();
+  },
+);
 
-test('a block volume is measured and grown at its staging path, and grown after the agent started anew', async () => {
+test('a block volume is measured and grown at its staging path, and grown after the agent restarted', async () => {
   const { agent, bench, request } = await openVolume(openFakeBench(), { capability: block });
   await stage(agent, request);
   const staged = { volumeId: request.volumeId, path: request.stagingPath };
@@ -62,7 +66,7 @@ test('a block volume is measured and grown at its staging path, and grown after 
   assert.equal(await expand(restarted, { ...staged, ...all }), defaultImageBytes);
 });
 
-test('to measure a block volume while it is unstaged does not connect it again', async () => {
+test('measuring an unstaged block volume does not connect it again', async () => {
   const { agent, bench, request } = await openVolume(openFakeBench(), { capability: block });
   await stage(agent, request);
   const asked: Promise<unknown>[] = [];
@@ -82,7 +86,7 @@ const refusals = [
     what: 'that has not grown yet is UNAVAILABLE',
     asked: grown,
     code: 'UNAVAILABLE',
-    detail: `the device of volume "c.v" has ${defaultImageBytes} bytes and not yet the ${grownBytes} asked for`,
+    detail: `the device of volume "c.v" has ${defaultImageBytes} bytes and not yet the required ${grownBytes}; try again once the storage has grown it`,
   },
   {
     what: 'above the limit is OUT_OF_RANGE, since nothing shrinks',
@@ -97,7 +101,7 @@ for (const { what, asked, ...error } of refusals)
     await assert.rejects(expand(agent, { ...at, ...asked }), error);
   });
 
-test('a size that is there already is fine, and the device is not looked at anew', async () => {
+test('a size that is reached already succeeds without another look at the device', async () => {
   const { agent, at, resize } = await openPublished(openFakeBench(), { capability: { fsType: 'xfs' } });
   resize(grownBytes);
   assert.equal(await expand(agent, { ...at, requiredBytes: MiB, limitBytes: 0 }), defaultImageBytes);

@@ -7,7 +7,7 @@ import { MiB, openRealBench, until, realFuse } from '../../../harness/node-agent
 import { untilDone } from '../mortal-agent.ts';
 import { coverTargets, putUp, serveBench, takeDown, volumeOf, type ServedVolume } from '../served.ts';
 
-test('fifty hung volumes stall themselves alone, and come off once unpublished', realFuse, async t => {
+test('fifty hung volumes stall only themselves, and are unmounted once unpublished', realFuse, async t => {
   const bench = openRealBench(t);
   const client = await serveBench(t, bench);
   const path = bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' });
@@ -31,7 +31,7 @@ test('fifty hung volumes stall themselves alone, and come off once unpublished',
   const first = volumes[0] ?? assert.fail();
   await assert.rejects(client.node.NodePublishVolume({ ...first, target_path: `${first.target_path}-2` }), {
     code: 'UNAVAILABLE',
-    message: /volume "c\.v0" hangs: NodeGetVolumeStats waits since \d{4}-\S+ on "stat /,
+    message: /volume "c\.v0" hangs: NodeGetVolumeStats has been waiting since \d{4}-\S+ on "stat /,
   });
   assert.equal(countAbandoned(), 50);
 

@@ -31,7 +31,7 @@ async function open(bench: Bench, change: Partial<Capability> = {}) {
   return { agent, request, look };
 }
 
-test('nothing is wrong with a volume that works, at each of its paths', async () => {
+test('a working volume has no problem at any of its paths', async () => {
   for (const accessType of ['mount', 'block'] as const) {
     const { look, request, agent } = await open(openFakeBench(), { accessType });
     assert.deepEqual(await look(), []);
@@ -40,13 +40,13 @@ test('nothing is wrong with a volume that works, at each of its paths', async ()
   }
 });
 
-test('a volume that is not on this node, or elsewhere on it, is NOT_FOUND', async () => {
+test('a volume that is not on this node, or at another path of it, is NOT_FOUND', async () => {
   const { look } = await open(openFakeBench());
   for (const at of [{ volumeId: 'c.none' }, { publishPath: '/other' }, { stagingPath: '/other' }])
     await assert.rejects(look(at), { code: 'NOT_FOUND' });
 });
 
-test("a mount that is missing is seen, and another volume's in its place", async () => {
+test("a missing mount is reported, and so is another volume's in its place", async () => {
   const bench = openFakeBench();
   const { agent, look, request } = await open(bench);
   await bench.host.run('umount', ['--', request.targetPath]);
@@ -59,7 +59,7 @@ test("a mount that is missing is seen, and another volume's in its place", async
   assert.deepEqual(await look({ publishPath }), ['INACCESSIBLE ForeignMount']);
 });
 
-test('a device that is missing is seen', async () => {
+test('a missing device is reported', async () => {
   for (const accessType of ['mount', 'block'] as const) {
     const bench = openFakeBench();
     const { look } = await open(bench, { accessType });
@@ -68,28 +68,32 @@ test('a device that is missing is seen', async () => {
   }
 });
 
-test('an ext4 that turned read-only takes no writer, and is mended when next staged', real(), async t => {
-  const bench = openRealBench(t);
-  const { agent, look, request } = await open(bench, { fsType: 'ext4' });
-  const device = agent.records.get(request.volumeId)?.device?.path ?? '';
-  execFileSync('tee', [`/sys/fs/ext4/${device.slice('/dev/'.length)}/trigger_fs_error`], {
-    input: 'error of a test',
-    stdio: ['pipe', 'ignore', 'inherit'],
-  });
-  assert.deepEqual(await look(), ['DEGRADED TurnedReadOnly']);
-  const second = { ...request, targetPath: `${request.targetPath}-2` };
-  await assert.rejects(publish(agent, second), {
-    code: 'FAILED_PRECONDITION',
-    detail: /the ext4 of volume "c\.v" turned read-only after an error/,
-  });
-  await takeDown(agent, request);
-  await stage(agent, request);
-  assert.deepEqual(await look(), []);
-  const { stdout } = await bench.host.run('dumpe2fs', ['-h', '--', device]);
-  assert.doesNotMatch(stdout, /with errors/);
-  await publish(agent, request);
-  await takeDown(agent, request);
-});
+test(
+  'an ext4 that turned read-only accepts no writer, and is repaired at the next stage',
+  real(),
+  async t => {
+    const bench = openRealBench(t);
+    const { agent, look, request } = await open(bench, { fsType: 'ext4' });
+    const device = agent.records.get(request.volumeId)?.device?.path ?? '';
+    execFileSync('tee', [`/sys/fs/ext4/${device.slice('/dev/'.length)}/trigger_fs_error`], {
+      input: 'error of a test',
+      stdio: ['pipe', 'ignore', 'inherit'],
+    });
+    assert.deepEqual(await look(), ['DEGRADED TurnedReadOnly']);
+    const second = { ...request, targetPath: `${request.targetPath}-2` };
+    await assert.rejects(publish(agent, second), {
+      code: 'FAILED_PRECONDITION',
+      detail: /the ext4 of volume "c\.v" turned read-only after an error/,
+    });
+    await takeDown(agent, request);
+    await stage(agent, request);
+    assert.deepEqual(await look(), []);
+    const { stdout } = await bench.host.run('dumpe2fs', ['-h', '--', device]);
+    assert.doesNotMatch(stdout, /with errors/);
+    await publish(agent, request);
+    await takeDown(agent, request);
+  },
+);
 
 test('an xfs that was shut down is inaccessible', real('mkfs.xfs', 'xfs_io'), async t => {
   const bench = openRealBench(t);
@@ -102,7 +106,7 @@ test('an xfs that was shut down is inaccessible', real('mkfs.xfs', 'xfs_io'), as
   await unstage(agent, request);
 });
 
-test('a command that does not die makes the volume inaccessible until it is gone', async () => {
+test('a command that cannot be killed makes the volume inaccessible until the command is gone', async () => {
   const bench = openFakeBench();
   const opened = await open(bench);
   const { promise: gone, resolve: die } = Promise.withResolvers<void>();

@@ -9,7 +9,9 @@ import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
 import { MiB, openRealBench, until, realFuse } from '../../../harness/node-agent-bench.ts';
 import { coverTargets, putUp, serveBench, takeDown, volumeOf } from '../served.ts';
 
-/** A published volume that a process uses, with a filesystem over it that hangs and has hung the agent's question. */
+/**
+ * Opens a published volume that a process uses, covered by a filesystem that hangs, as does the agent's request to it.
+ */
 async function openHung(t: TestContext, settings: Readonly<Record<string, string>>) {
   const bench = openRealBench(t);
   const client = await serveBench(t, bench, settings);
@@ -34,7 +36,7 @@ async function openHung(t: TestContext, settings: Readonly<Record<string, string
   return { ...bench, client, volume, endUse };
 }
 
-test('what hangs and is in use stays mounted where no lazy unmount is allowed', realFuse, async t => {
+test('a hanging filesystem in use stays mounted if lazy unmounts are not allowed', realFuse, async t => {
   const { client, volume, endUse } = await openHung(t, {});
   await assert.rejects(client.node.NodeUnpublishVolume(volume), { code: 'UNAVAILABLE' });
   assert.deepEqual(mountsBelow(volume.target_path), [volume.target_path]);
@@ -42,7 +44,7 @@ test('what hangs and is in use stays mounted where no lazy unmount is allowed', 
   await takeDown(client, volume);
 });
 
-test('what is unmounted lazily keeps its device until its last user is gone', realFuse, async t => {
+test('a lazily unmounted volume keeps its device until its last user is gone', realFuse, async t => {
   const { client, volume, directory, host, endUse } = await openHung(t, { 'lazy-unmount': 'true' });
   await client.node.NodeUnpublishVolume(volume);
   assert.deepEqual(mountsBelow(volume.target_path), []);
@@ -52,7 +54,10 @@ test('what is unmounted lazily keeps its device until its last user is gone', re
   for (let tries = 1; tries <= 2; tries++)
     await assert.rejects(client.node.NodeUnstageVolume(volume), { code: 'UNAVAILABLE' });
   assert.deepEqual(mountsBelow(directory), []);
-  assert.equal(await findUser(disk, host), 'ext4, mounted where the agent does not see it');
+  assert.equal(
+    await findUser(disk, host),
+    'ext4, mounted where the agent does not see it, or frozen when it was unmounted',
+  );
   await endUse();
   await client.node.NodeUnstageVolume(volume);
   assert.deepEqual(loopDevicesOf(directory), []);

@@ -21,7 +21,7 @@ type Setting = Awaited<ReturnType<typeof openVolume<Bench>>>;
 
 const refused = { code: 'FAILED_PRECONDITION' };
 
-/** Runs on the fake machine and on this one. */
+/** Runs the test on the fake machine and on this one. */
 function check(title: string, work: (setting: Setting) => Promise<void>): void {
   test(`${title} (the fake machine)`, async () => work(await openVolume(openFakeBench())));
   test(`${title} (this machine)`, real(), async t => work(await openVolume(openRealBench(t))));
@@ -55,7 +55,7 @@ check('unpublish keeps a directory that is not mounted and not empty', async ({ 
   await bench.host.makeFile(`${request.targetPath}/file`);
   await assert.rejects(unpublish(agent, request), {
     ...refused,
-    detail: `target_path "${request.targetPath}" is not mounted and not empty`,
+    detail: `target_path "${request.targetPath}" is not mounted and not empty; move its files away by hand`,
   });
   assert.equal(await bench.host.kindOf(`${request.targetPath}/file`), 'file');
 });

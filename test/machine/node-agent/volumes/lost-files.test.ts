@@ -16,7 +16,7 @@ import {
   type Bench,
 } from '../../../harness/node-agent-bench.ts';
 
-/** What becomes of a file while its volume is in use. */
+/** The fates of a file while its volume is in use. */
 const fates: Readonly<Record<string, (path: string, bench: Bench) => void>> = {
   deleted: path => rmSync(path),
   'replaced by another': (path, bench) => renameSync(bench.makeImage('new', { sizeBytes: 32 * MiB }), path),
@@ -53,7 +53,7 @@ for (const [fate, befall] of Object.entries(fates))
         },
       );
 
-/** A bench as on a kernel before Linux 5.15, which does not count the uses of a device. */
+/** Makes a bench like a kernel before Linux 5.15, which does not count the uses of a device. */
 function openOldBench(bench: Bench): Bench {
   const readText: Bench['host']['readText'] = async path =>
     path.endsWith('/diskseq') ? undefined : bench.host.readText(path);
@@ -62,7 +62,7 @@ function openOldBench(bench: Bench): Bench {
 
 for (const [fate, befall] of Object.entries(fates))
   test(
-    `before Linux 5.15 a volume whose file was ${fate} is not used further, and is taken down once nothing else can be meant`,
+    `before Linux 5.15 a volume whose file was ${fate} is not used further, and is taken down once it is unambiguous`,
     real('losetup', 'mkfs.ext4'),
     async t => {
       const image = { sizeBytes: 32 * MiB, content: 'ext4' };

@@ -36,7 +36,7 @@ test('two nodes write one volume at the same time, and each keeps what the other
 });
 
 for (const what of ['publish', 'attachment'])
-  test(`a read-only ${what} keeps a bound directory from being written`, real(), async t => {
+  test(`a read-only ${what} prevents writes to a bound directory`, real(), async t => {
     const { agent, request } = await open(t);
     const { attachment } = request;
     const change =
@@ -51,7 +51,7 @@ for (const what of ['publish', 'attachment'])
     assert.equal(existsSync(request.targetPath), false);
   });
 
-test('a read-only publish keeps what the mount of its volume forbids', real(), async t => {
+test("a read-only publish keeps the restrictions of its volume's mount", real(), async t => {
   const { bench, agent, request } = await open(t);
   const capability = { ...request.capability, mountFlags: ['noexec', 'nosuid', 'nodev'] };
   await putUp(agent, { ...request, capability, readonly: true });
@@ -60,7 +60,7 @@ test('a read-only publish keeps what the mount of its volume forbids', real(), a
   await takeDown(agent, request);
 });
 
-test('a volume is bound with its flags, and goes on after the agent started anew', real(), async t => {
+test('a volume is bound with its flags, and continues after the agent restarted', real(), async t => {
   const { bench, agent, request } = await open(t);
   const flagged = { ...request, capability: { ...request.capability, mountFlags: ['noexec', 'nosuid'] } };
   await stage(agent, flagged);
@@ -72,11 +72,15 @@ test('a volume is bound with its flags, and goes on after the agent started anew
   await takeDown(next, flagged);
 });
 
-test('two volumes of one directory, and one within them, come and go each by itself', real(), async t => {
-  const { bench, agent, request } = await open(t);
-  const inner = shareRequest(bench, makeDirectoryVolume(bench, 'v/within'));
-  const all = [asVolume(request, 'a'), asVolume(request, 'b'), asVolume(inner, 'c')];
-  for (const operation of [stage, publish, unpublish, unstage])
-    for (const each of all) await operation(agent, each);
-  assert.deepEqual(agent.records.all(), []);
-});
+test(
+  'two volumes of one directory, and one within them, are mounted and unmounted independently',
+  real(),
+  async t => {
+    const { bench, agent, request } = await open(t);
+    const inner = shareRequest(bench, makeDirectoryVolume(bench, 'v/within'));
+    const all = [asVolume(request, 'a'), asVolume(request, 'b'), asVolume(inner, 'c')];
+    for (const operation of [stage, publish, unpublish, unstage])
+      for (const each of all) await operation(agent, each);
+    assert.deepEqual(agent.records.all(), []);
+  },
+);

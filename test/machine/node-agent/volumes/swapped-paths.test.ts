@@ -26,7 +26,9 @@ import {
 import { makeDirectoryVolume, shareRequest } from '../../../harness/node-agent-share-bench.ts';
 import { isFull } from '../../../harness/sample.ts';
 
-/** A volume whose paths lie in directories of their own, and a directory elsewhere with a mount and a file in it. */
+/**
+ * Opens a volume whose paths are in directories of their own, and a directory elsewhere with a mount and a file in it.
+ */
 async function open(t: TestContext) {
   const { bench, agent, request: made } = await openVolume(openRealBench(t));
   const outside = makeTemporaryDirectory();
@@ -48,7 +50,7 @@ async function open(t: TestContext) {
 
 type Setting = Awaited<ReturnType<typeof open>>;
 
-/** The agent on a machine where something is done right before a command, or a change, happens for the n-th time. */
+/** Returns the agent on a machine that runs `work` right before the n-th run of a command or change. */
 function disturb(agent: Agent, { before, time }: Pick<Case, 'before' | 'time'>, work: () => void): Agent {
   let seen = 0;
   const noticed = (what: string): void => {
@@ -99,35 +101,39 @@ const operations = { stage, publish, unpublish, unstage };
 const order = ['stage', 'publish', 'unpublish', 'unstage'] as const;
 
 for (const one of cases)
-  test(`${JSON.stringify(one)}: a link in place of a directory leads nothing elsewhere`, real(), async t => {
-    const { bench, agent, request, outside, paths, requireOutsideUntouched } = await open(t);
-    const asked = { ...request, readonly: one.readonly ?? false };
-    for (const earlier of order.slice(0, order.indexOf(one.operation)))
-      await operations[earlier](agent, asked);
-    const before = mountsBelow(bench.directory);
-    const path = paths[one.swapped];
-    let isSwapped = false;
-    const disturbed = disturb(agent, one, () => {
-      renameSync(path, `${path}.away`);
-      // Where what lies there is mounted, it could not be removed.
-      symlinkSync(one.before === 'rmdir' ? `${outside}/s` : outside, path);
-      isSwapped = true;
-    });
-    const problem = await operations[one.operation](disturbed, asked).then(() => undefined, String);
-    assert.ok(isSwapped);
-    requireOutsideUntouched();
-    unlinkSync(path);
-    renameSync(`${path}.away`, path);
-    const after = mountsBelow(bench.directory);
-    if (problem !== undefined && ['stage', 'publish'].includes(one.operation))
-      assert.deepEqual(after, before);
-    if (problem === undefined && one.operation === 'publish') assert.ok(after.includes(paths.target));
-    for (const next of order.slice(order.indexOf(one.operation))) await operations[next](agent, asked);
-    assert.deepEqual(mountsBelow(bench.directory), []);
-    requireOutsideUntouched();
-  });
+  test(
+    `${JSON.stringify(one)}: a link in place of a directory changes nothing elsewhere`,
+    real(),
+    async t => {
+      const { bench, agent, request, outside, paths, requireOutsideUntouched } = await open(t);
+      const asked = { ...request, readonly: one.readonly ?? false };
+      for (const earlier of order.slice(0, order.indexOf(one.operation)))
+        await operations[earlier](agent, asked);
+      const before = mountsBelow(bench.directory);
+      const path = paths[one.swapped];
+      let isSwapped = false;
+      const disturbed = disturb(agent, one, () => {
+        renameSync(path, `${path}.away`);
+        // A link to a mount point could not be removed.
+        symlinkSync(one.before === 'rmdir' ? `${outside}/s` : outside, path);
+        isSwapped = true;
+      });
+      const problem = await operations[one.operation](disturbed, asked).then(() => undefined, String);
+      assert.ok(isSwapped);
+      requireOutsideUntouched();
+      unlinkSync(path);
+      renameSync(`${path}.away`, path);
+      const after = mountsBelow(bench.directory);
+      if (problem !== undefined && ['stage', 'publish'].includes(one.operation))
+        assert.deepEqual(after, before);
+      if (problem === undefined && one.operation === 'publish') assert.ok(after.includes(paths.target));
+      for (const next of order.slice(order.indexOf(one.operation))) await operations[next](agent, asked);
+      assert.deepEqual(mountsBelow(bench.directory), []);
+      requireOutsideUntouched();
+    },
+  );
 
-test('a directory that is swapped for a link all the time leads nothing elsewhere', real(), async t => {
+test('a directory that alternates with a link changes nothing elsewhere', real(), async t => {
   const { bench, agent, request, outside, paths, requireOutsideUntouched } = await open(t);
   await stage(agent, request);
   const source = `const fs = require('node:fs'); const [path, outside] = process.argv.slice(1);
@@ -155,7 +161,7 @@ test('a directory that is swapped for a link all the time leads nothing elsewher
   assert.equal(existsSync(paths.target), false);
 });
 
-test('what a helper mounted elsewhere is unmounted there', real(), async t => {
+test('a mount that a helper made elsewhere is unmounted there', real(), async t => {
   const { bench, agent, outside, requireOutsideUntouched } = await open(t);
   const request = shareRequest(bench, makeDirectoryVolume(bench, 'share'));
   const misled = withCommands(agent, (command, args) => {
@@ -167,7 +173,7 @@ test('what a helper mounted elsewhere is unmounted there', real(), async t => {
   requireOutsideUntouched();
 });
 
-test('a mount that fails takes nobody down who mounted the same meanwhile', real(), async t => {
+test('a failed mount does not unmount the same mount of another call', real(), async t => {
   const { bench, agent, outside } = await open(t);
   const request = shareRequest(bench, makeDirectoryVolume(bench, 'share'));
   const failing = withCommands(agent, (command, args) => {

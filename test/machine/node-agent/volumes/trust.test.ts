@@ -6,7 +6,12 @@ import type { Attachment } from '../../../../src/api/attachment.ts';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { publish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { isBelowRoot, openTrust, whyRefused } from '../../../../node-agent/volumes/trust.ts';
+import {
+  isBelowRoot,
+  openTrust,
+  requireTrusted,
+  refusalReason,
+} from '../../../../node-agent/volumes/trust.ts';
 import { openNode } from '../../../harness/agent.ts';
 import { mountsBelow } from '../../../harness/machine.ts';
 import {
@@ -23,7 +28,7 @@ import { shareRequest, toDirectory, toExport } from '../../../harness/node-agent
 
 const refused = { code: 'FAILED_PRECONDITION' };
 
-/** A node with one root, which holds directories of the agent and of kubelet as well, and links that lead out of it. */
+/** Opens a node with one root, which also contains directories of the agent and of kubelet, and links out of it. */
 async function open(t: TestContext, settings: { readonly roots?: readonly string[] } = {}) {
   const volume = await openVolume(openRealBench(t), { image: { content: 'ext4' } });
   const { bench, request } = volume;
@@ -67,7 +72,7 @@ const directories = [
 ];
 const files = ['/etc/hostname', '/state/image', '/files/../state/image', '/files/link-to-image', '/dev/zero'];
 
-/** Paths of the machine's own as they are, and others on the bench. */
+/** Returns the machine's own paths unchanged, and other paths on the bench. */
 function pathOf(directory: string, path: string): string {
   return path === '/' || /^\/(etc|var|dev)/.test(path) ? path : `${directory}${path}`;
 }
@@ -100,7 +105,7 @@ test('a file is used only below a root, and none of the system or the agent', re
   await takeDown(agent, request);
 });
 
-test('a node without roots takes neither, nor a protocol that it does not name', real(), async t => {
+test('a node without roots accepts neither, nor a protocol that it does not name', real(), async t => {
   const { agent, request, directory, requestOf, assertNothingDone } = await open(t, { roots: [] });
   for (const attachment of [request.attachment, toDirectory(`${directory}/files/v`), toExport('/export/v')]) {
     await assert.rejects(stage(agent, requestOf(attachment)), {
@@ -109,10 +114,61 @@ test('a node without roots takes neither, nor a protocol that it does not name',
     });
     assertNothingDone();
   }
-  assert.notEqual(whyRefused(agent.trust, 'loop'), undefined);
+  assert.notEqual(refusalReason(agent.trust, 'loop'), undefined);
 });
 
-test('a volume whose root was taken away is not published anew, but taken down', real(), async t => {
+test("a pool's attachment reaches no file or directory of another pool's root", real(), async t => {
+  const { directory, host } = openRealBench(t);
+  for (const path of ['a', 'b', 'b/deep', 'any']) mkdirSync(`${directory}/${path}`);
+  const poolRoots = [
+    { pool: 'a', path: `${directory}/a` },
+    { pool: 'b', path: `${directory}/b` },
+    { pool: 'a', path: `${directory}/b/deep` },
+  ];
+  const trust = await openTrust(
+    { protocols: ['loop', 'bind'], roots: [`${directory}/any`, directory], poolRoots, own: [] },
+    host,
+  );
+  const isTaken = (path: string, pool?: string): boolean =>
+    (['loop', 'bind'] as const).every(protocol => {
+      try {
+        const rest = { attachmentId: 'x', sizeBytes: 1, readonly: false, mayFormat: false };
+        requireTrusted(trust, { protocol, path: `${directory}/${path}`, pool, ...rest });
+        return true;
+      } catch {
+        return false;
+      }
+    });
+  const own = { a: ['a/v', 'b/deep/v', 'any/v', 'v'], b: ['b/v', 'any/v', 'v'], c: ['any/v', 'v'] };
+  const others = {
+    a: ['b/v', 'b'],
+    b: ['a/v', 'b/deep/v', 'b/deep', 'a'],
+    c: ['a/v', 'b/v', 'b/deep/v', 'a'],
+  };
+  for (const [pool, paths] of Object.entries(own))
+    assert.deepEqual(
+      paths.filter(path => !isTaken(path, pool)),
+      [],
+      pool,
+    );
+  for (const [pool, paths] of Object.entries(others))
+    assert.deepEqual(
+      paths.filter(path => isTaken(path, pool)),
+      [],
+      pool,
+    );
+  // A gateway of an earlier release names no pool.
+  assert.deepEqual(
+    ['a/v', 'b/v', 'b/deep/v', 'a', 'b', '../v', 'any/v', 'v'].filter(path => isTaken(path)),
+    ['any/v', 'v'],
+  );
+  const narrow = { protocols: ['loop'], roots: [], poolRoots: poolRoots.slice(0, 1), own: [] } as const;
+  assert.equal(refusalReason(await openTrust(narrow, host), 'loop'), undefined);
+  const wrong = { ...narrow, poolRoots: [{ pool: 'a', path: '/etc' }] };
+  await assert.rejects(openTrust(wrong, host), /^Error: local root "\/etc"/);
+});
+
+test('a volume whose root was removed is not published anew, but taken down', real(), async t => {
   const { agent, bench, request } = await open(t);
   await stage(agent, request);
   const narrowed = { ...(await startAgent(bench)), trust: { ...agent.trust, roots: [] } };
@@ -121,7 +177,7 @@ test('a volume whose root was taken away is not published anew, but taken down',
 });
 
 test(
-  'below a root is not the root, nor what holds a directory of the agent, also one behind a link',
+  "a root itself is not below it, nor is a parent of an agent's directory, even behind a link",
   real(),
   async t => {
     const { directory, host } = openRealBench(t);
@@ -149,7 +205,7 @@ test(
   },
 );
 
-test('a root of the system, of kubelet or of the agent is refused, also behind a link', real(), async t => {
+test('a root of the system, of kubelet or of the agent is refused, even behind a link', real(), async t => {
   const { directory, host } = openRealBench(t);
   symlinkSync('/etc', `${directory}/link`);
   const own = [`${directory}/state`, '/'];
@@ -164,43 +220,37 @@ test('a root of the system, of kubelet or of the agent is refused, also behind a
     await assert.rejects(openTrust({ protocols: [], roots: [root], own }, host), /^Error: local root/, root);
 });
 
-test(
-  'where a directory of the system is a link, what it leads to is no volume, nor a root',
-  real(),
-  async t => {
-    const { host } = openRealBench(t);
-    const links = new Map([
-      ['/var/lib/docker', '/data/docker'],
-      ['/var/spool', '/'],
-    ]);
-    const missing = Object.assign(new Error('missing'), { code: 'ENOENT' });
-    const linked = {
-      ...host,
-      realPath: async (path: string): Promise<string> => {
-        if (path === '/lib32') throw missing;
-        return links.get(path) ?? path;
-      },
-    };
-    const settings = { protocols: ['bind'], own: [] } as const;
-    const trust = await openTrust({ ...settings, roots: ['/data'] }, linked);
-    assert.deepEqual(
-      ['/data/docker', '/data/docker/volumes', '/data/v', '/lib32/v'].filter(path =>
-        isBelowRoot(trust, path),
-      ),
-      ['/data/v'],
-    );
-    await assert.rejects(openTrust({ ...settings, roots: ['/data/docker/v'] }, linked), /^Error: local root/);
-  },
-);
+test('the target of a link in a system directory is neither a volume nor a root', real(), async t => {
+  const { host } = openRealBench(t);
+  const links = new Map([
+    ['/var/lib/docker', '/data/docker'],
+    ['/var/spool', '/'],
+  ]);
+  const missing = Object.assign(new Error('missing'), { code: 'ENOENT' });
+  const linked = {
+    ...host,
+    realPath: async (path: string): Promise<string> => {
+      if (path === '/lib32') throw missing;
+      return links.get(path) ?? path;
+    },
+  };
+  const settings = { protocols: ['bind'], own: [] } as const;
+  const trust = await openTrust({ ...settings, roots: ['/data'] }, linked);
+  assert.deepEqual(
+    ['/data/docker', '/data/docker/volumes', '/data/v', '/lib32/v'].filter(path => isBelowRoot(trust, path)),
+    ['/data/v'],
+  );
+  await assert.rejects(openTrust({ ...settings, roots: ['/data/docker/v'] }, linked), /^Error: local root/);
+});
 
-test('an agent that gets such a root does not start', async t => {
+test('an agent with such a root does not start', async t => {
   const node = openNode(t);
   const wrong = node.startAgent({ 'local-roots': `/srv,${node.state}/inner` });
   await assert.rejects(wrong.ready);
   assert.match(wrong.stderr(), /local root "[^"]*\/state\/inner" is a directory of the system/);
 });
 
-test('a directory that becomes a link after it was looked at is not bound', real(), async t => {
+test('a directory that becomes a link after its check is not bound', real(), async t => {
   const { agent, directory, requestOf } = await open(t);
   const path = `${directory}/files/v`;
   const swapping = withCommands(agent, command => {
@@ -217,7 +267,7 @@ test('a directory that becomes a link after it was looked at is not bound', real
 });
 
 test(
-  "a file that becomes a link to another one is not used, and that one's device stays",
+  "a file that becomes a link to another one is not used, and the other file's device stays",
   real(),
   async t => {
     const { agent, bench, request, directory } = await open(t);

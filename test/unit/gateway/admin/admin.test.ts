@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { preconditionProblem, unavailableProblem } from '../../../../src/api/problem.ts';
 import {
   assertProblem,
   clusters,
@@ -7,15 +8,15 @@ import {
   type AskOptions,
   type Gateway,
 } from '../../../harness/gateway-harness.ts';
-import { hour, newVolume, makeFaultyGateway, volumesIn } from '../faulty-gateway.ts';
+import { attach, hour, newVolume, makeFaultyGateway, volumesIn } from '../faulty-gateway.ts';
 
 function askAsOperator({ ask }: Gateway, route: string, options: AskOptions = {}): Promise<Answer> {
   return ask(route, { ...options, as: 'operator' });
 }
 
-test('an audit shows what does not agree, and a repair mends it only when it is asked to', async t => {
+test('a check shows the differences, and a repair removes them only with an explicit flag', async t => {
   const gateway = await makeFaultyGateway(t, { names: ['one'] });
-  const look = (query = ''): Promise<Answer> => askAsOperator(gateway, `GET /v1/admin/audit${query}`);
+  const look = (query = ''): Promise<Answer> => askAsOperator(gateway, `GET /v1/admin/check${query}`);
   assert.deepEqual((await look()).body, { findings: [], total: 0 });
   await gateway.backend.create(newVolume('a.orphan'));
   const { status, body: found } = await look('?stuckAfterMs=0');
@@ -36,7 +37,28 @@ test('an audit shows what does not agree, and a repair mends it only when it is 
   assert.deepEqual(await volumesIn(gateway.backend), ['a.one']);
 });
 
-test('soft-deleted volumes are listed in pages and revolumesIn, again and again', async t => {
+test('the answer about a node with undetachable volumes has their number, and the first ones with their reasons', async t => {
+  const names = ['v1', 'v2', 'v3', 'v4', 'v5', 'v6', 'v7'];
+  const gateway = await makeFaultyGateway(t, { names });
+  await gateway.nodes.put(clusters.a, 'n1', {});
+  for (const name of names) await attach(gateway, `a.${name}`);
+  const route = 'DELETE /v1/admin/nodes/a/n1/attachments';
+  const inUse = preconditionProblem('in use');
+  for (const problem of [inUse, unavailableProblem('too slow'), ...Array.from({ length: 4 }, () => inUse)])
+    gateway.backend.failNext('detach', 'before', problem);
+  const mixed = await askAsOperator(gateway, route);
+  assertProblem(mixed, 503, 'UNAVAILABLE');
+  assert.equal(
+    mixed.body['detail'],
+    'could not detach 6 volumes from node "n1": volume "a.v1": in use; volume "a.v2": too slow; ' +
+      'volume "a.v3": in use; volume "a.v4": in use; volume "a.v5": in use; and 1 more',
+  );
+  for (let left = 0; left < 2; left++) gateway.backend.failNext('detach', 'before', inUse);
+  assertProblem(await askAsOperator(gateway, route), 409, 'FAILED_PRECONDITION');
+  assert.equal((await askAsOperator(gateway, route)).status, 204);
+});
+
+test('soft-deleted volumes are listed in pages and restored repeatedly', async t => {
   const names = ['one', 'two', 'three'];
   const gateway = await makeFaultyGateway(t, { names, keepDeletedMs: hour });
   for (const name of names) await gateway.volumes.delete(clusters.a, `a.${name}`);

@@ -14,7 +14,7 @@ import {
 
 type Entry = Readonly<Record<string, unknown>> & { readonly id: string };
 
-/** All entries of a list, page by page. */
+/** Reads all entries of a list, page by page. */
 async function listAll({ ask }: Gateway, kind: string, query = ''): Promise<readonly Entry[]> {
   const found: Entry[] = [];
   for (let pageToken: unknown = ''; pageToken !== undefined;) {
@@ -29,7 +29,7 @@ async function listAll({ ask }: Gateway, kind: string, query = ''): Promise<read
 
 const idsOf = (entries: readonly Entry[]): readonly string[] => entries.map(({ id }) => id);
 
-/** Two clusters with a volume, a snapshot, a node and an attachment each. */
+/** Makes two clusters with a volume, a snapshot, a node and an attachment each. */
 async function fill({ ask }: Gateway): Promise<void> {
   for (const as of ['a', 'b']) {
     const volumeId = `${as}.pvc-1`;
@@ -51,7 +51,7 @@ const rows: readonly (readonly [kind: string, ids: readonly string[], more: obje
   ['clusters', ['a', 'any', 'b'], { isEnrolled: true, volumes: 1, snapshots: 1, nodes: 1, attachments: 1 }],
 ];
 
-test('operators list what all clusters have, in pages of any size, of one cluster, or by an id', async t => {
+test('operators list the resources of all clusters, in pages of any size, of one cluster, or by an id', async t => {
   const gateway = await makeGateway(t, { backend: await openMemory() });
   await fill(gateway);
   for (const [kind, ids, more] of rows) {
@@ -71,12 +71,12 @@ test('operators list what all clusters have, in pages of any size, of one cluste
   assert.deepEqual(idsOf(await listAll(gateway, 'attachments', 'nodeId=n/1&cluster=a')), ['a.pvc-1/a/n/1']);
   await gateway.ask('PUT /v1/volumes/b.pvc-1/grants/a', { as: 'b', body: { access: 'read-only' } });
   const grants = (await listAll(gateway, 'volumes')).map(volume => volume['grants']);
-  assert.deepEqual(grants, [undefined, [{ cluster: 'a', access: 'read-only' }]]);
+  assert.deepEqual(grants, [undefined, [{ cluster: 'a', access: 'read-only', isAccepted: false }]]);
   const stray = await gateway.ask('GET /v1/admin/nodes?pageToken=any-volumes:a.x', { as: 'operator' });
   assertProblem(stray, 409, 'ABORTED');
 });
 
-test('a volume in any state is listed, and what runs on it, with since when', async t => {
+test('a volume in any state is listed with its running operation and the time of its start', async t => {
   const gateway = await makeGateway(t, { keepDeletedMs: 60_000 });
   const { ask, backend } = gateway;
   for (const name of ['one', 'two']) await ask(`PUT /v1/volumes/a.${name}`, { body: volumeSpec(name) });
@@ -102,7 +102,7 @@ test('a volume in any state is listed, and what runs on it, with since when', as
   assert.deepEqual(await listAll(gateway, 'operations'), []);
 });
 
-test('operators ask for the health of any volume; one that is nowhere is NOT_FOUND', async t => {
+test('operators read the health of any volume, and a missing one is NOT_FOUND', async t => {
   const gateway = await makeGateway(t);
   await gateway.ask('PUT /v1/volumes/a.one', { body: volumeSpec('one') });
   const well = await gateway.ask('GET /v1/admin/volumes/a.one/health', { as: 'operator' });
@@ -111,7 +111,7 @@ test('operators ask for the health of any volume; one that is nowhere is NOT_FOU
   assertProblem(nowhere, 404, 'NOT_FOUND');
 });
 
-test('a pool that waits says why, one that does not answer is listed with that, and one that was removed is said to be', async t => {
+test('a waiting pool shows its reason, and a pool without an answer or a removed one is listed as such', async t => {
   const gateway = await makeGateway(t);
   const full = await openMemory();
   const broken = { ...full, capacity: () => Promise.reject(unavailableProblem('no answer')) };

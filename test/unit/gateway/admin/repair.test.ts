@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { audit } from '../../../../gateway/admin/audit.ts';
+import { check } from '../../../../gateway/admin/check.ts';
 import { plan, reclaim, repair } from '../../../../gateway/admin/repair.ts';
 import type { RepairStep } from '../../../../src/api/admin.ts';
 import { Problem } from '../../../../src/api/problem.ts';
@@ -23,7 +23,7 @@ import {
 } from '../faulty-gateway.ts';
 
 async function planned(gateway: Gateway, safetyAgeMs = 0): Promise<readonly RepairStep[]> {
-  return plan(await audit({ ...gateway, stuckAfterMs: 0 }), safetyAgeMs);
+  return plan(await check({ ...gateway, stuckAfterMs: 0 }), safetyAgeMs);
 }
 
 async function mend(gateway: Gateway): Promise<readonly RepairStep[]> {
@@ -47,7 +47,7 @@ test('a plan changes nothing', async t => {
   assert.deepEqual(await rows(gateway), before);
 });
 
-test('a repair removes what carries an id of ours and is unknown, and nothing else', async t => {
+test('a repair removes only unknown objects with an id of ours', async t => {
   const unknown = ['a.orphan', 'other-system'];
   const gateway = await makeFaultyGateway(t, {
     names: ['known', 'kept'],
@@ -68,19 +68,19 @@ test('a repair removes what carries an id of ours and is unknown, and nothing el
   assert.deepEqual(await outcomes(gateway), ['left other-system']);
 });
 
-test('what is not known for long enough is left', async t => {
+test('an object that is unknown for too short a time is left', async t => {
   const gateway = await makeFaultyGateway(t, { names: ['known'], orphans: ['a.orphan'] });
   const [step] = await planned(gateway, hour);
-  assert.deepEqual([step?.action, step?.note], ['none', 'not known for long enough']);
+  assert.deepEqual([step?.action, step?.note], ['none', 'it was first found less than the safety age ago']);
 });
 
-test('a store that knows nothing of what the storage has is taken for the wrong one', async t => {
+test("a store that knows nothing of the storage's objects counts as the wrong store", async t => {
   const [step] = await planned(await makeFaultyGateway(t, { names: [], orphans: ['a.orphan'] }));
   assert.equal(step?.action, 'none');
-  assert.match(step?.note ?? '', /is it the right store\?$/);
+  assert.match(step?.note ?? '', /check that it is the right store$/);
 });
 
-test('a pool of which the store knows nothing is left alone, whatever it knows of another', async t => {
+test('a pool that the store does not know is left alone, even if the store knows other pools', async t => {
   const [main, other] = [await openMemory(), await openMemory()];
   const gateway = await makeGateway(t, { pools: { main, other } });
   await gateway.volumes.create(clusters.a, 'a.known', volumeSpec('known', { parameters: { pool: 'main' } }));
@@ -90,7 +90,7 @@ test('a pool of which the store knows nothing is left alone, whatever it knows o
   assert.deepEqual(await volumesIn(other), ['a.others']);
 });
 
-test('what is missing is reported and left as it is', async t => {
+test('a missing volume is reported and left as it is', async t => {
   const gateway = await makeFaultyGateway(t, { names: ['one', 'two'] });
   await gateway.backend.delete({ id: 'a.one' });
   const before = await rows(gateway);
@@ -98,7 +98,7 @@ test('what is missing is reported and left as it is', async t => {
   assert.deepEqual(await rows(gateway), before);
 });
 
-test('a repair finishes what is stuck, and reports what it could not finish', async t => {
+test('a repair finishes stuck operations, and reports those that it could not finish', async t => {
   const gateway = await makeFaultyGateway(t, { names: ['one', 'two'] });
   const lose = (): void => gateway.backend.failNext('delete', 'before', new Error('lost'));
   for (const id of ['a.one', 'a.two']) {
@@ -112,7 +112,7 @@ test('a repair finishes what is stuck, and reports what it could not finish', as
   assert.deepEqual(await volumesIn(gateway.backend), []);
 });
 
-test('what the storage says is in use is left, and leaves no row behind', async t => {
+test('an object that the storage reports as in use is left, without a row', async t => {
   const gateway = await makeFaultyGateway(t, { names: ['known'], orphans: ['a.orphan'] });
   const inUse = new Problem('FAILED_PRECONDITION', 'it is in use by "/dev/loop0"');
   gateway.backend.failNext('delete', 'before', inUse);
@@ -122,7 +122,7 @@ test('what the storage says is in use is left, and leaves no row behind', async 
   assert.equal((await rows(gateway)).length, 1);
 });
 
-test('a removal whose answer is lost is finished by any gateway', async t => {
+test('any gateway finishes a removal whose answer is lost', async t => {
   const gateway = await makeFaultyGateway(t, { names: ['known'], orphans: ['a.orphan'] });
   gateway.backend.failNext('delete', 'after', new Error('lost'));
   assert.deepEqual(await outcomes(gateway), ['failed a.orphan']);
@@ -142,7 +142,7 @@ const kinds = [
 for (const { kind, making, removing, make } of kinds) {
   const orphan = { pool: 'main', kind, id: 'a.new' };
 
-  test(`a ${kind} that another process is just creating is never removed`, async t => {
+  test(`a ${kind} that another process is creating is never removed`, async t => {
     const maker = await makeFaultyGateway(t, { names: ['known'] });
     const [mender, { backend }] = [await maker.replica(), maker];
     const release = backend.hold(making);
@@ -155,7 +155,7 @@ for (const { kind, making, removing, make } of kinds) {
     assert.ok(!backend.calls.some(call => call.startsWith(`${removing} `)));
   });
 
-  test(`while a ${kind} that no gateway knows is removed, none creates it`, async t => {
+  test(`a ${kind} is not created by any gateway during the removal of an unknown one`, async t => {
     const maker = await makeFaultyGateway(t, { names: ['known'] });
     const [mender, { backend }] = [await maker.replica(), maker];
     const release = backend.hold(removing);

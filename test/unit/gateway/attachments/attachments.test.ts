@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Problem } from '../../../../src/api/problem.ts';
-import type { AccessMode } from '../../../../src/api/storage.ts';
+import { accessModes, type AccessMode } from '../../../../src/api/storage.ts';
+import type { NodeAccess } from '../../../../gateway/backend.ts';
+import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import type { AttachmentSpec } from '../../../../src/api/node.ts';
 import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
@@ -12,7 +14,7 @@ const volumeId = 'a.pvc-1';
 const writing: AttachmentSpec = { capability: mounted, readonly: false };
 const block: AttachmentSpec = { ...writing, capability: { ...mounted, accessType: 'block' } };
 
-/** With the volume a.pvc-1 and the nodes n1 and n2. */
+/** Opens a gateway with the volume a.pvc-1 and the nodes n1 and n2. */
 async function open(t: TestContext) {
   const gateway = await makeFaultyGateway(t);
   const { attachments, nodes, volumes } = gateway;
@@ -25,7 +27,7 @@ async function open(t: TestContext) {
   };
 }
 
-test('attachVolume reports how the node reaches the volume, and the same again, each time under another id', async t => {
+test("attachVolume returns the volume's attachment, and the same again, with a new id for each attachment", async t => {
   const { attach, detach } = await open(t);
   const { attachment, created } = await attach('n1');
   assert.equal(created, true);
@@ -55,7 +57,7 @@ for (const [name, spec, says] of [
     await assert.rejects(attach('n1', spec), isProblemThat('ALREADY_EXISTS', says));
   });
 
-test('while a volume is attached, a second node and a deletion learn where, and nothing changes', async t => {
+test('a second node and a deletion learn where a volume is attached, and change nothing', async t => {
   const { attach, attached, volumes, backend } = await open(t);
   await attach('n1');
   const held = isProblemThat('FAILED_PRECONDITION', /^volume "a.pvc-1" is attached to node "n1"$/);
@@ -63,6 +65,81 @@ test('while a volume is attached, a second node and a deletion learn where, and 
   await assert.rejects(volumes.delete(cluster, volumeId), held);
   assert.deepEqual(await attached(), [{ nodeId: 'n1', state: 'attached', readonly: false }]);
   assert.deepEqual(backend.calls, ['attach a.pvc-1']);
+});
+
+/**
+ * Opens a gateway whose storage accepts the writes of readers that may replay a journal, with the volume a.one for
+ * clusters a and b.
+ */
+async function openReplaying(t: TestContext) {
+  const memory = await openMemory();
+  const backend = {
+    ...memory,
+    accessModes,
+    async attach(volume: Parameters<typeof memory.attach>[0], access: NodeAccess) {
+      return {
+        ...(await memory.attach(volume, access)),
+        ...(access.mayReplay && { mayReplay: true as const }),
+      };
+    },
+  };
+  const gateway = await makeGateway(t, { backend });
+  const { volumes, nodes, attachments } = gateway;
+  await volumes.create(cluster, 'a.one', volumeSpec('one'));
+  for (const one of [clusters.a, clusters.b])
+    for (const nodeId of ['n1', 'n2']) await nodes.put(one, nodeId, {});
+  const ask = async (nodeId: string, spec: AttachmentSpec, by: Cluster = cluster) => {
+    const found = await attachments.attach({ cluster: by, volumeId: 'a.one', nodeId }, spec);
+    return found.attachment.attachment?.mayReplay;
+  };
+  return { ...gateway, ask };
+}
+
+const ofMode = (accessMode: AccessMode, readonly = true): AttachmentSpec => ({
+  capability: { ...mounted, accessMode },
+  readonly,
+});
+
+for (const [accessMode, isAlone] of [
+  ['SINGLE_NODE_READER_ONLY', true],
+  ['SINGLE_NODE_WRITER', true],
+  ['SINGLE_NODE_SINGLE_WRITER', true],
+  ['MULTI_NODE_READER_ONLY', true],
+  // A writer may join it.
+  ['MULTI_NODE_SINGLE_WRITER', undefined],
+] as const)
+  test(`a reader in mode ${accessMode} ${isAlone ? 'may' : 'may not'} replay the journal of a volume that no other node has`, async t => {
+    const { ask, attachments } = await openReplaying(t);
+    assert.equal(await ask('n1', ofMode(accessMode)), isAlone);
+    assert.equal(await ask('n1', ofMode(accessMode)), isAlone);
+    await attachments.detach({ cluster, volumeId: 'a.one', nodeId: 'n1' });
+  });
+
+test('a writer, a raw device and a read-only grant never replay a journal', async t => {
+  const { ask, attachments, sharing: grants } = await openReplaying(t);
+  const detach = (by: Cluster = cluster) =>
+    attachments.detach({ cluster: by, volumeId: 'a.one', nodeId: 'n1' });
+  for (const spec of [writing, { ...block, readonly: true }]) {
+    assert.equal(await ask('n1', spec), undefined);
+    await detach();
+  }
+  await grants.grant({ volumeId: 'a.one', grantee: 'b' }, { access: 'read-only' });
+  assert.equal(await ask('n1', ofMode('SINGLE_NODE_READER_ONLY'), clusters.b), undefined);
+  await detach(clusters.b);
+  await grants.grant({ volumeId: 'a.one', grantee: 'b' }, { access: 'read-write' });
+  assert.equal(await ask('n1', ofMode('SINGLE_NODE_READER_ONLY'), clusters.b), true);
+});
+
+test('only the first of several readers may replay a journal, and no writer joins it', async t => {
+  const { ask, attachments } = await openReplaying(t);
+  const reader = ofMode('MULTI_NODE_READER_ONLY');
+  assert.deepEqual([await ask('n1', reader), await ask('n2', reader)], [true, undefined]);
+  await attachments.detach({ cluster, volumeId: 'a.one', nodeId: 'n2' });
+  const raw = { ...ofMode('MULTI_NODE_MULTI_WRITER', false).capability, accessType: 'block' as const };
+  await assert.rejects(ask('n2', { capability: raw, readonly: false }), isProblem('FAILED_PRECONDITION'));
+  assert.equal(await ask('n2', reader), undefined);
+  await attachments.detach({ cluster, volumeId: 'a.one', nodeId: 'n1' });
+  assert.equal(await ask('n1', reader), undefined);
 });
 
 type Side = readonly [mode: AccessMode, readonly: boolean];
@@ -78,7 +155,7 @@ const pairs: readonly (readonly [first: Side, second: Side, together: boolean])[
   [['SINGLE_NODE_MULTI_WRITER', false], ['MULTI_NODE_MULTI_WRITER', false], false],
 ];
 for (const [first, second, together] of pairs)
-  test(`${first.join(' readonly:')} and ${second.join(' readonly:')} ${together ? 'go' : 'do not go'} together`, async t => {
+  test(`${first.join(' readonly:')} and ${second.join(' readonly:')} ${together ? 'are' : 'are not'} compatible`, async t => {
     const { attach } = await open(t);
     await attach('n1', sharing(first));
     const attaching = attach('n2', sharing(second));
@@ -87,7 +164,7 @@ for (const [first, second, together] of pairs)
   });
 
 for (const areShares of [undefined, true] as const)
-  test(`several nodes ${areShares ? 'write to a share' : 'do not write to a filesystem of their own making'}`, async t => {
+  test(`several nodes ${areShares ? 'may write to a share' : 'may not write to a filesystem of a device'}`, async t => {
     const capability = { ...mounted, accessMode: 'MULTI_NODE_MULTI_WRITER' as const };
     const backend = { ...(await openMemory()), ...(areShares && { areShares }) };
     const { volumes, attachments, nodes } = await makeGateway(t, { backend });
@@ -104,7 +181,7 @@ for (const areShares of [undefined, true] as const)
     else for (const one of asked) await assert.rejects(one, isProblemThat('INVALID_ARGUMENT', /type mount$/));
   });
 
-test('attachVolume requires a ready volume, then a node that the cluster has or may name', async t => {
+test('attachVolume requires a ready volume, and a node that the cluster has or may name', async t => {
   const { attach, attachments, volumes, backend } = await open(t);
   const unknown = { cluster, volumeId: 'a.never', nodeId: 'nowhere' };
   await assert.rejects(attachments.attach(unknown, writing), isProblemThat('NOT_FOUND', /"a.never"/));
@@ -120,7 +197,7 @@ test('attachVolume requires a ready volume, then a node that the cluster has or 
     await assert.rejects(attach(nodeId), isProblem('INVALID_ARGUMENT'), JSON.stringify(nodeId));
 });
 
-test('detachVolume is fine with what is unknown, foreign, or not attached', async t => {
+test('detachVolume succeeds for an unknown, foreign or detached volume', async t => {
   const { attachments, detach, backend } = await open(t);
   for (const nodeId of ['n1', 'nowhere', undefined]) await detach(nodeId);
   for (const id of ['a.never', 'b.pvc-1', 'malformed', ''])
@@ -128,7 +205,7 @@ test('detachVolume is fine with what is unknown, foreign, or not attached', asyn
   assert.deepEqual(backend.calls, []);
 });
 
-test('detachVolume without a node detaches from all', async t => {
+test('detachVolume without a node detaches from all nodes', async t => {
   const { attach, detach, attached, backend } = await open(t);
   for (const nodeId of ['n1', 'n2']) await attach(nodeId, sharing(['MULTI_NODE_MULTI_WRITER', false]));
   await detach();
@@ -159,7 +236,7 @@ test('a volume that was attached as a writable raw device is never formatted fro
   assert.deepEqual([await mayFormat(), await mayFormat(block), await mayFormat()], [true, false, false]);
 });
 
-test('an attach that did not end goes on with the same attachment id, or is detached', async t => {
+test('an unfinished attach continues with the same attachment id, or is detached', async t => {
   const { attach, detach, attached, backend } = await open(t);
   const ids: string[] = [];
   const inner = backend.attach.bind(backend);
@@ -179,14 +256,14 @@ test('an attach that did not end goes on with the same attachment id, or is deta
   assert.deepEqual(await attached(), []);
 });
 
-test('an attach that the storage refused for good leaves nothing', async t => {
+test('an attach that the storage refused finally leaves nothing', async t => {
   const { attach, attached, backend } = await open(t);
   backend.failNext('attach', 'before', new Problem('RESOURCE_EXHAUSTED', 'no more targets'));
   await assert.rejects(attach('n1'), isProblem('RESOURCE_EXHAUSTED'));
   assert.deepEqual(await attached(), []);
 });
 
-test('an attach that may have been done is not forgotten when a retry is refused for good', async t => {
+test('an attach that may have succeeded is not forgotten when a retry is refused finally', async t => {
   const { attach, detach, backend } = await open(t);
   backend.failNext('attach', 'after', new Error('the answer was lost'));
   await assert.rejects(attach('n1'), isProblem('UNAVAILABLE'));
@@ -197,7 +274,7 @@ test('an attach that may have been done is not forgotten when a retry is refused
   await attach('n2');
 });
 
-test('of a delete and an attach at once one wins and the other gets a clean error', async t => {
+test('of a concurrent delete and attach one wins and the other one gets a clear error', async t => {
   const { volumes, attachments } = await open(t);
   for (let i = 0; i < 10; i++) {
     const id = `a.race-${i}`;

@@ -5,18 +5,18 @@ import { pause, poll } from '../../../../src/lib/concurrency.ts';
 import { wrapBackend } from '../../../fakes/faulty-backend/wrap.ts';
 import { makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
 
-/** The second of Retry-After is so long here, in milliseconds. */
+/** The length of a second of Retry-After in this test, in milliseconds. */
 const secondMs = 10;
 const perSecond = 20;
 const herd = Array.from({ length: 500 }, (_, index) => index);
 
-test('500 attaches and then 500 detaches all finish on a storage that takes 20 a second, and another cluster is not refused', async t => {
+test('500 attaches and then 500 detaches finish on a storage that accepts 20 a second, and another cluster is not refused', async t => {
   const { inner, refused } = await openLimited();
   const { ask } = await makeGateway(t, { backend: inner });
   const told = { to: 0 };
   for (const index of herd)
     await ask(`PUT /v1/volumes/any.v${index}`, { as: 'any', body: volumeSpec(`v${index}`) });
-  // As sidecars do: again after each failure that is not final, and not before the gateway says.
+  // Repeats the request as sidecars do: after each failure that is not final, and not before the gateway's Retry-After.
   const insist = async (route: string, body?: object): Promise<void> => {
     for (let seconds = 1; ; seconds = Math.min(2 * seconds, 32)) {
       const { status, headers, body: answer } = await ask(route, { as: 'any', body });
@@ -45,7 +45,7 @@ test('500 attaches and then 500 detaches all finish on a storage that takes 20 a
   assert.ok(told.to > 0 && refused() > 0, 'both the gateway and the storage said when it was too much');
 });
 
-test('while 500 creates of one cluster are in flight, and none of them ends, those of another begin at once', async t => {
+test('creates of one cluster begin at once while 500 endless creates of another one are under way', async t => {
   const { ask, backend, operations } = await makeGateway(t);
   const release = backend.hold('create');
   const headers = { prefer: 'wait=0' };
@@ -62,7 +62,7 @@ test('while 500 creates of one cluster are in flight, and none of them ends, tho
   assert.deepEqual([begun('a'), begun('b')], [herd.length, 4]);
 });
 
-/** A storage in memory that takes so many, and refuses as many that come next: its second is over then. */
+/** Opens a storage in memory that accepts a number of calls and then refuses the same number, which ends its second. */
 async function openLimited() {
   const count = { calls: 0, refused: 0 };
   const inner = wrapBackend(await openMemory(), {

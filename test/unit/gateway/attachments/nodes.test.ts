@@ -9,7 +9,7 @@ import { makeFaultyGateway } from '../faulty-gateway.ts';
 const cluster = clusters.a;
 const [here, away] = [{ zone: 'a' }, { zone: 'b' }];
 
-/** With the volumes a.one and a.two, and the node n1, all in one zone. */
+/** Opens a gateway with the volumes a.one and a.two, and the node n1, all in one zone. */
 async function open(t: TestContext) {
   const capacity = [{ totalBytes: 2 ** 30, segments: here }];
   const gateway = await makeFaultyGateway(t, { names: ['one', 'two'], capacity });
@@ -29,7 +29,7 @@ async function open(t: TestContext) {
   };
 }
 
-test('a node is as it was reported last, for its cluster alone', async t => {
+test('a node is as it was last reported, for its own cluster only', async t => {
   const { nodes } = await open(t);
   const first = { maxVolumes: 3, topology: { zone: 'z1' } };
   const { created } = await nodes.put(cluster, 'n2', first);
@@ -58,14 +58,14 @@ test('a full node is RESOURCE_EXHAUSTED, and has space again after a detach', as
   const { nodes, attach, detach } = await open(t);
   await nodes.put(cluster, 'n1', { topology: here, maxVolumes: 1 });
   await attach('one');
-  const full = /node "n1" has 1 volumes attached, and takes no more than 1/;
+  const full = /node "n1" has 1 volumes attached, and its maximum is 1/;
   await assert.rejects(attach('two'), isProblemThat('RESOURCE_EXHAUSTED', full));
   assert.equal((await attach('one')).created, false);
   await detach('one');
   assert.equal((await attach('two')).created, true);
 });
 
-test('after a detach that did not end, a node that is full by now does not get the volume back', async t => {
+test('after an unfinished detach, a node that is full by now does not get the volume back', async t => {
   const { attach, detach, beginDetach, nodes, volumes } = await open(t);
   await attach('one');
   await attach('two');
@@ -79,7 +79,7 @@ test('after a detach that did not end, a node that is full by now does not get t
   assert.equal((await attach('one')).attachment.state, 'attached');
 });
 
-test('after a detach that did not end, a node that is elsewhere by now does not get the volume back', async t => {
+test('after an unfinished detach, a node that is elsewhere by now does not get the volume back', async t => {
   const { attach, detach, beginDetach, nodes } = await open(t);
   await attach('one');
   await beginDetach('one');
@@ -88,7 +88,7 @@ test('after a detach that did not end, a node that is elsewhere by now does not 
   await detach('one');
 });
 
-test('an attach that did not end goes on, whatever becomes of the node', async t => {
+test('an unfinished attach continues even if the node changes or leaves', async t => {
   const { attach, nodes, backend } = await open(t);
   await attach('two');
   backend.failNext('attach', 'after', new Error('the answer was lost'));
@@ -97,7 +97,7 @@ test('an attach that did not end goes on, whatever becomes of the node', async t
   assert.equal((await attach('one')).attachment.state, 'attached');
 });
 
-test('a node stays until each storage that must know its nodes has forgotten it', async t => {
+test('a node stays until each storage that tracks nodes has forgotten it', async t => {
   const gateway = await open(t);
   const told: string[] = [];
   let isDown = true;
@@ -116,7 +116,7 @@ test('a node stays until each storage that must know its nodes has forgotten it'
   await assert.rejects(gateway.nodes.get(cluster, 'n1'), isProblem('NOT_FOUND'));
 });
 
-test('a storage that the cluster has volumes in forgets a node, though its pool is no longer for the cluster', async t => {
+test("a storage with the cluster's volumes forgets a node even if its pool no longer serves the cluster", async t => {
   const { nodes, backend } = await open(t);
   const told: string[] = [];
   backend.forgetNode = async ({ nodeId }) => void told.push(nodeId);
@@ -124,7 +124,7 @@ test('a storage that the cluster has volumes in forgets a node, though its pool 
   assert.deepEqual(told, ['n1']);
 });
 
-test('a cluster has so many nodes at most, and another is not counted with it', async t => {
+test("a cluster has a maximum of nodes, counted without other clusters'", async t => {
   const { nodes, engine } = await open(t);
   await engine.transaction(async sql => {
     for (let index = 1; index < 10_000; index++)

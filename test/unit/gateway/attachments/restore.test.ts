@@ -1,14 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openImages } from '../../../../gateway/backends/image.ts';
+import { openLoop } from '../../../../gateway/exports/loop.ts';
+import { attachmentTable } from '../../../../gateway/tables/attachments.ts';
+import { anyAttachmentPageSchema } from '../../../../src/api/admin/listings.ts';
+import { silentLog } from '../../../../src/lib/log.ts';
 import { restoreAttachments } from '../../../../gateway/attachments/restore.ts';
 import type { AttachedVolume } from '../../../../gateway/backend.ts';
-import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
+import {
+  clusters,
+  makeGateway,
+  mounted,
+  openMemory,
+  temporaryDirectory,
+  volumeSpec,
+} from '../../../harness/gateway-harness.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 import { createFaultyBackend } from '../faulty-backend.ts';
 
 const cluster = clusters.a;
 
-test('a pool is told of what is attached or being attached, not of what is being detached or is elsewhere', async t => {
+test('a pool learns at the start which volumes are attached or being attached, not those being detached or elsewhere', async t => {
   const [main, other] = [createFaultyBackend(await openMemory()), createFaultyBackend(await openMemory())];
   const { engine, volumes, nodes, attachments } = await makeGateway(t, { pools: { main, other } });
   const topology = { zone: 'one' };
@@ -40,4 +52,36 @@ test('a pool is told of what is attached or being attached, not of what is being
     },
   ]);
   assert.equal(told.length, 2);
+});
+
+test("an attachment over an earlier release's protocol is logged at the start, and can be detached", async t => {
+  const lines: unknown[] = [];
+  const log = { ...silentLog, error: (...line: readonly unknown[]) => void lines.push(line) };
+  const main = await openImages(temporaryDirectory(t), undefined, { exported: openLoop(), log });
+  t.after(() => main.close());
+  const { engine, volumes, nodes, attachments, ask } = await makeGateway(t, { pools: { main } });
+  const key = { cluster, volumeId: 'a.old', nodeId: 'n1' };
+  const attach = () => attachments.attach(key, { capability: mounted, readonly: false });
+  await nodes.put(cluster, 'n1', {});
+  await volumes.create(cluster, 'a.old', volumeSpec('old'));
+  await attach();
+  const reach = { protocol: 'nbd', server: '192.0.2.10', port: 10_810, export: 'x' } as never;
+  await engine.transaction(async sql => {
+    const record = await attachmentTable.find(sql, { ...key, cluster: 'a' });
+    await attachmentTable.update(sql, record ?? assert.fail('it is not recorded'), { reach });
+  });
+
+  await restoreAttachments(engine.reader, { name: 'main', backend: main });
+  const detail = 'nbd is no longer offered: detach it and attach it again';
+  const fields = { volumeId: 'a.old', nodeId: 'n1', detail };
+  assert.deepEqual(lines, [['cannot export an attached volume', fields]]);
+  const says =
+    /^volume "a\.old" is attached to node "n1" over nbd, which is no longer offered; detach it and/;
+  for (const call of [attach, () => attachments.get(key)])
+    await assert.rejects(call(), isProblemThat('FAILED_PRECONDITION', says));
+  const { body } = await ask('GET /v1/admin/attachments', { as: 'operator' });
+  assert.partialDeepStrictEqual(anyAttachmentPageSchema.parse(body), { attachments: [{ protocol: 'nbd' }] });
+
+  await attachments.detach(key);
+  assert.partialDeepStrictEqual(await attach(), { attachment: { attachment: { protocol: 'loop' } } });
 });

@@ -6,19 +6,22 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
 
-/** A key that is to be found nowhere. */
+/** A key that must appear nowhere. */
 export const key = 'AQCanaryCanaryCanaryCanaryCanaryCanaryA==';
 const [v1, v2] = [
   { type: 'v1', addr: '192.0.2.7:6789', nonce: 0 },
   { type: 'v2', addr: '192.0.2.7:3300', nonce: 0 },
 ];
-/** What `mon dump` prints. */
+/** The output of `mon dump`. */
 export const monitors = { fsid: 'f', mons: [{ public_addrs: { addrvec: [v1, v2] } }] };
 
-/** What commands print, or the status that they end with, by the words that their arguments begin with after the login. */
+/** The outputs of commands, or their exit statuses, by the beginning of their arguments after the login. */
 export type Answers = Readonly<Record<string, object | number>>;
 
-/** Puts commands that answer so before the machine's own, for what `work` opens; the directory in which `lines` has the arguments. */
+/**
+ * Puts commands with these answers before the machine's own, for the objects that `work` opens, in a directory whose
+ * `lines` records the arguments.
+ */
 export async function withCommands<T>(
   t: TestContext,
   answers: Answers,
@@ -52,7 +55,7 @@ export async function withCommands<T>(
 
 type Settings = { readonly filesystem?: string; readonly mode?: 'legacy' | 'crc' | 'secure' };
 
-/** A backend with commands that answer so, and the arguments of each that was run; on the pool `rbd` when nothing else is said. */
+/** Opens a backend with commands that give these answers, and records their arguments; by default on the pool `rbd`. */
 export async function openWithCommands(t: TestContext, answers: Answers, settings: Settings = {}) {
   const wanted = settings.filesystem === undefined ? { pool: 'rbd', ...settings } : settings;
   const { directory, outcome } = await withCommands(t, answers, () => openPlugin(backends.ceph, wanted));

@@ -28,7 +28,7 @@ const capability = { accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' 
 const access = { nodeId: 'n1', attachmentId: 'x1', capability, readonly: false };
 const settings = { filesystem: 'files' };
 
-test('an attachment has a user for its directory alone, whose key is in no argument', async t => {
+test('an attachment has a user for only its directory, whose key is in no argument', async t => {
   const { backend, readLines } = await openWithCommands(t, usual, settings);
   const reach = await backend.attach(volume, access);
   const user = reach.protocol === 'cephfs' ? reach.user : '';
@@ -49,13 +49,13 @@ test('an attachment has a user for its directory alone, whose key is in no argum
   assert.ok(last.endsWith(`auth get-or-create-key client.${user} ${caps} --format json`), last);
 });
 
-test('who may only read has no right to write', async t => {
+test('a read-only user has no right to write', async t => {
   const { backend, readLines } = await openWithCommands(t, usual, settings);
   await backend.attach(volume, { ...access, readonly: true });
   assert.doesNotMatch(readLines().at(-1) ?? '', /allow rw/);
 });
 
-test('what is missing, smaller than the volume, or still being copied is not attached', async t => {
+test('a share that is missing, smaller than the volume, or still being copied is not attached', async t => {
   for (const answer of [2, 11, { ...info, bytes_quota: 1 }, { ...info, bytes_quota: 'infinite' }]) {
     const { backend } = await openWithCommands(
       t,
@@ -90,7 +90,7 @@ test('detaching evicts the user by every server, and the user goes last', async 
   );
 });
 
-test('a client that only says that it is the user keeps nobody from being detached, and is let be', async t => {
+test('a client that only claims to be the user does not block a detach, and is left alone', async t => {
   const entity = { addr: { addr: '192.0.2.9:0', nonce: 7 } };
   const sessions = {
     'tell mds.files:0 client ls auth_name=': [],
@@ -101,20 +101,20 @@ test('a client that only says that it is the user keeps nobody from being detach
   assert.doesNotMatch(readLines().join('\n'), /blocklist/);
 });
 
-test('while a server does not serve, nobody is detached', async t => {
+test('nobody is detached while a server does not serve', async t => {
   const replaying = { mdsmap: { in: [0], info: { gid_1: { rank: 0, state: 'up:replay' } } } };
   const { backend, readLines } = await openWithCommands(t, { ...usual, 'fs get files': replaying }, settings);
   await assert.rejects(backend.detach(volume, 'n1'), isProblem('UNAVAILABLE'));
   assert.doesNotMatch(readLines().join('\n'), /auth rm/);
 });
 
-test('detaching a node that has no user runs nothing more', async t => {
+test('detaching a node without a user runs no further command', async t => {
   const { backend, readLines } = await openWithCommands(t, { ...usual, 'auth caps': 2 }, settings);
   await backend.detach(volume, 'n1');
   assert.equal(readLines().length, 3);
 });
 
-test('a pool is images or shares, and a filesystem that is missing is tried again', async t => {
+test('a pool has either images or shares, and a missing filesystem is retried', async t => {
   for (const bad of [{}, { pool: 'rbd', filesystem: 'files' }, { filesystem: 'a b' }])
     assert.equal(backends.ceph.settings.safeParse(bad).success, false);
   const opening = openWithCommands(t, usual, { filesystem: 'other' });

@@ -20,7 +20,7 @@ const usual: Answers = { 'mon dump': monitors, info, 'auth get-or-create-key': {
 const mayShutOut = (list: string): string =>
   `allow command "osd ${list}" with ${list}op=add addr regex "^[^/]+:0/[1-9][0-9]*$"`;
 
-test('an attachment has a user for its image alone, whose key is in no argument', async t => {
+test('an attachment has a user for only its image, whose key is in no argument', async t => {
   const { backend, readLines } = await open(t, usual);
   const reach = await backend.attach(volume, access);
   const user = reach.protocol === 'rbd' ? reach.user : '';
@@ -51,7 +51,7 @@ test('an attachment has a user for its image alone, whose key is in no argument'
   assert.ok(last.endsWith(`get-or-create-key client.${user} ${rights} --format json`), last);
 });
 
-test('who may only read has no right to write data, and other nodes have other users', async t => {
+test('a read-only user has no right to write data, and other nodes have other users', async t => {
   const { backend, readLines } = await open(t, usual);
   await backend.attach(volume, { ...access, readonly: true });
   assert.match(
@@ -66,13 +66,13 @@ test('who may only read has no right to write data, and other nodes have other u
   assert.equal(users.size, 3);
 });
 
-test('a mode of the second messenger takes the addresses of that', async t => {
+test("a mode of the second messenger uses that messenger's addresses", async t => {
   const { backend } = await open(t, usual, { mode: 'secure' });
   const reach = await backend.attach(volume, access);
   assert.deepEqual(reach.protocol === 'rbd' && [reach.mode, reach.monitors], ['secure', ['192.0.2.7:3300']]);
 });
 
-test('a cluster that cannot be reached is tried again, and so is a machine without its commands', async t => {
+test("an unreachable cluster is retried, and so is a machine without Ceph's commands", async t => {
   await assert.rejects(open(t, { 'mon dump': 110 }), isProblem('UNAVAILABLE'));
   await assert.rejects(
     openPlugin(backends.ceph, { pool: 'rbd', conf: '/nonexistent' }),
@@ -80,7 +80,7 @@ test('a cluster that cannot be reached is tried again, and so is a machine witho
   );
 });
 
-test('a full cluster is full, and any other end of a command may come from work that goes on', async t => {
+test('a full cluster is reported as full, and any other failure may come from work that continues', async t => {
   for (const [status, code] of [
     [28, 'RESOURCE_EXHAUSTED'],
     [122, 'RESOURCE_EXHAUSTED'],
@@ -93,13 +93,13 @@ test('a full cluster is full, and any other end of a command may come from work 
   }
 });
 
-test('detaching a node that has no user runs nothing more, whoever has the volume open', async t => {
+test('detaching a node without a user runs no further command', async t => {
   const { backend, readLines } = await open(t, { ...usual, 'auth caps': 2 });
   await backend.detach(volume, 'n1');
   assert.equal(readLines().length, 2);
 });
 
-test('detaching shuts out all that have or had the image open, and the user goes last', async t => {
+test('detaching shuts out all clients that have or had the image open, and the user goes last', async t => {
   const { backend, readLines } = await open(t, {
     ...usual,
     'image-meta list': { 'clients.v.own/192.0.2.9:0/9': 'open' },
@@ -120,7 +120,7 @@ test('detaching shuts out all that have or had the image open, and the user goes
   );
 });
 
-test('deleting a snapshot first notes each of its clients by itself, so that no other note is lost', async t => {
+test('deleting a snapshot first notes each of its clients separately, so that no other note is lost', async t => {
   const watchers = [{ address: '192.0.2.9:0/9' }, { address: '192.0.2.8:0/8' }];
   const image = { namespace: 'fairlead.a', name: 'v.own' };
   const { backend, readLines } = await open(t, {
@@ -140,7 +140,7 @@ test('deleting a snapshot first notes each of its clients by itself, so that no 
   ]);
 });
 
-test('deleting a volume drops what was noted of its clients, also when the image is gone already', async t => {
+test('deleting a volume removes the notes about its clients, even if the image is gone already', async t => {
   const noted = { 'clients.v.own/192.0.2.9:0/9': 'open', 'clients.other.own/192.0.2.8:0/8': 'open' };
   for (const answers of [usual, { ...usual, info: 2, rm: 2, 'snap ls': 2, status: 2 }]) {
     const { backend, readLines } = await open(t, { ...answers, 'lock ls': [], 'image-meta list': noted });
@@ -152,7 +152,7 @@ test('deleting a volume drops what was noted of its clients, also when the image
   }
 });
 
-test('a clone whose removal was interrupted still takes with it the deleted image that it was made from', async t => {
+test('the repeated removal of a clone also removes its deleted source image', async t => {
   const parent = { pool: 'rbd', pool_namespace: 'fairlead.b' };
   const origin = JSON.stringify({ namespace: 'fairlead.b', name: '_source.own' });
   const notes = 'rbd/fairlead.a/notes';
@@ -177,7 +177,7 @@ test('a clone whose removal was interrupted still takes with it the deleted imag
   assert.deepEqual(await changes(2), steps);
 });
 
-test('what cannot stand in a command is no setting', () => {
+test('a text that cannot be part of a command is refused as a setting', () => {
   for (const bad of ['a b', '-a', 'a/b', 'a@b', '', 'a,b'])
     for (const name of ['pool', 'user'])
       assert.equal(backends.ceph.settings.safeParse({ pool: 'rbd', [name]: bad }).success, false);
@@ -185,7 +185,7 @@ test('what cannot stand in a command is no setting', () => {
 
 const [asked, listed] = ['--connect-timeout 10 mon dump', '--client-mount-timeout 10 namespace ls rbd'];
 for (const [name, answers, expected] of [
-  ['what is well', { 'mon dump': monitors }, []],
+  ['a good pool', { 'mon dump': monitors }, []],
   [
     'a cluster that is not reached',
     { [asked]: 1, [listed]: 110 },
@@ -194,10 +194,10 @@ for (const [name, answers, expected] of [
   [
     'a key that it does not take',
     { [asked]: 13, [listed]: 13 },
-    [/does not take the key of user "fairlead" in ".*keyring"/],
+    [/rejects the key of user "fairlead" in ".*keyring"/],
   ],
   ['a configuration that says nothing', { [asked]: 1, [listed]: 2 }, [/".*conf" names no monitors/]],
-  ['a keyring of others', { [asked]: 1, [listed]: 1 }, [/".*keyring" holds no key of user "fairlead"/]],
+  ['a keyring of others', { [asked]: 1, [listed]: 1 }, [/".*keyring" has no key of user "fairlead"/]],
   ['a pool that is missing', { 'mon dump': monitors, [listed]: 2 }, [/the cluster has no pool "rbd"/]],
   ['a pool of others', { 'mon dump': monitors, [listed]: 1 }, [/user "fairlead" may not use pool "rbd"/]],
 ] as const)
@@ -211,14 +211,14 @@ for (const [name, answers, expected] of [
     for (const [index, pattern] of expected.entries()) assert.match(lines[index] ?? '', pattern);
   });
 
-test('a check tells of all that is missing on the machine, and asks the cluster nothing then', async t => {
+test('a check reports everything that the machine lacks, and then does not contact the cluster', async t => {
   const { outcome, directory } = await withCommands(t, {}, own => {
     for (const program of ['rbd', 'ceph']) rmSync(join(own, program));
     return checkPlugin({ conf: '/missing/conf', keyring: '/missing/keyring' });
   });
   assert.deepEqual(outcome, [
-    '"ceph" is not installed (package ceph-common)',
-    '"rbd" is not installed (package ceph-common)',
+    '"ceph" is not installed; install the package ceph-common',
+    '"rbd" is not installed; install the package ceph-common',
     'the configuration of the cluster, "/missing/conf", cannot be read (ENOENT)',
     'the user\'s keyring, "/missing/keyring", cannot be read (ENOENT)',
   ]);
@@ -231,7 +231,7 @@ async function checkPlugin(settings: object): Promise<readonly string[]> {
   return (await ceph.check?.(ceph.settings.parse({ pool: 'rbd', ...settings }), context)) ?? assert.fail();
 }
 
-test('what a command says of a keyring that it cannot read is repeated without the key', async t => {
+test("a command's error about an unreadable keyring is repeated without the key", async t => {
   const says = `>&2 echo "parsing file: [client.fairlead] type=key val=${key}: Malformed input"; exit 1`;
   const { outcome } = await withCommands(t, {}, async directory => {
     writeFileSync(join(directory, 'ceph'), `#!/bin/sh\n${says}\n`);

@@ -21,7 +21,7 @@ import { createLocal } from './local.ts';
 
 const { open } = createLocal(backends.dir);
 
-test('a volume is a directory that only its owner and group come into, whatever is masked', async t => {
+test('a volume is a directory that only its owner and group can enter, with any umask', async t => {
   const { backend, root } = await open(t);
   const mask = process.umask(0o077);
   t.after(() => process.umask(mask));
@@ -33,7 +33,7 @@ test('a volume is a directory that only its owner and group come into, whatever 
   }
 });
 
-test('links in a volume are removed with it, and what they point at stays', async t => {
+test('links in a volume are removed with it, and their targets stay', async t => {
   const { backend, root } = await open(t);
   const target = temporaryDirectory(t);
   writeFileSync(join(target, 'file'), 'data');
@@ -45,7 +45,7 @@ test('links in a volume are removed with it, and what they point at stays', asyn
   assert.deepEqual(readdirSync(join(root, '.trash')), []);
 });
 
-test('a link instead of the trash is not followed', async t => {
+test('a link in place of the trash is not followed', async t => {
   const { backend, root } = await open(t);
   const target = temporaryDirectory(t);
   const volume = await makeVolume(backend);
@@ -55,7 +55,7 @@ test('a link instead of the trash is not followed', async t => {
   assert.deepEqual(readdirSync(target), []);
 });
 
-test('a delete that was interrupted is finished by the next call, or by the next start', async t => {
+test('an interrupted delete is finished by the next call, or by the next start', async t => {
   const { backend, root } = await open(t);
   const trash = join(root, '.trash');
   for (const id of ['a.one', 'a.two', 'a.two.more']) {
@@ -75,7 +75,7 @@ test('a delete that was interrupted is finished by the next call, or by the next
   assert.equal(readFileSync(join(root, 'a.two.more', 'file'), 'utf8'), 'data');
 });
 
-test('a directory on a server has several gateways, and its volumes are reached there', async t => {
+test('a directory on a server may have several gateways, and its volumes are reached there', async t => {
   const nfs = { server: 'nfs.test', path: '/export/' };
   const { backend, root, access } = await open(t, { nfs });
   const other = await openPlugin(backends.dir, { dir: root, nfs });
@@ -83,14 +83,14 @@ test('a directory on a server has several gateways, and its volumes are reached 
   assert.deepEqual(reach, { protocol: 'nfs', server: 'nfs.test', path: '/export/a.volume' });
 });
 
-test('a volume has the filesystem of the directory and no other', async t => {
+test('a volume has only the filesystem of the directory', async t => {
   const { backend, access } = await open(t);
   const withType = (fsType: string) => newVolume({ capabilities: [{ ...access.capability, fsType }] });
   await assert.rejects(backend.create(withType('ext4')), isProblem('INVALID_ARGUMENT'));
   await backend.create(withType('bind'));
 });
 
-test('growing needs nothing of the node', async t => {
+test('expanding needs no work on the node', async t => {
   const { backend } = await open(t);
   const grown = await backend.expand(await makeVolume(backend), { requiredBytes: 2 ** 22, limitBytes: 0 });
   assert.deepEqual(grown, { sizeBytes: 2 ** 22, nodeExpansionRequired: false });

@@ -8,14 +8,13 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openImages } from '../../../../gateway/backends/image.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
-import { copyTogether, fromVolume } from '../../../../gateway/backends/image/copies.ts';
+import { copyImage, fromVolume } from '../../../../gateway/backends/image/copies.ts';
 import type { MappedExtent } from '../../../../gateway/backends/image/extents.ts';
 import { openPool } from '../../../../gateway/backends/image/pool.ts';
 import { unsharedRanges } from '../../../../gateway/backends/image/changes.ts';
@@ -45,10 +44,26 @@ function imagesIn(directory: string): readonly string[] {
   return readdirSync(directory).filter(name => name.endsWith('.img'));
 }
 
-test('a volume is one sparse file that only its owner can read, and so is a clone', async t => {
+test('a pool is not opened while nbd-servers of an earlier release may write to its images', async t => {
+  const { backend, root } = await open(t);
+  await backend.close?.();
+  const config = join(root, '.nbd', 'a.volume');
+  mkdirSync(join(root, '.nbd'));
+  writeFileSync(config, '');
+  const says = `nbd is no longer offered, and "${root}/.nbd" names servers of it: end them, then remove the directory`;
+  await assert.rejects(openPlugin(backends.image, { dir: root }), { message: `export: ${says}` });
+  const settings = backends.image.settings.parse({ dir: root });
+  assert.deepEqual(await backends.image.check?.(settings, { name: 'test', log: silentLog }), [
+    `export: ${says}`,
+  ]);
+  rmSync(config);
+  await (await openPlugin(backends.image, { dir: root })).close?.();
+});
+
+test('a volume is a sparse file that only its owner can read, and so is a clone', async t => {
   const { backend, root } = await open(t);
   const volume = await makeVolume(backend, { requiredBytes: 100 * mebibyte });
-  // What an unfinished create of an empty volume left gives way to a clone.
+  // The remains of an unfinished create of an empty volume give way to a clone.
   writeFileSync(join(root, 'a.clone.img'), '');
   await makeVolume(backend, { id: 'a.clone', source: await sourceOf(backend, 'volume', volume) });
   assert.deepEqual(imagesIn(root).toSorted(), ['a.clone.img', 'a.volume.img']);
@@ -59,7 +74,7 @@ test('a volume is one sparse file that only its owner can read, and so is a clon
   }
 });
 
-test('a snapshot takes what its volume has allocated, which the backend reports before', async t => {
+test('a snapshot takes as much as its volume has allocated, which the backend reports before', async t => {
   const { backend, root } = await open(t);
   const volume = await makeVolume(backend, { requiredBytes: 100 * mebibyte });
   writeFileSync(join(root, 'a.volume.img'), Buffer.alloc(4 * mebibyte, 1), { flag: 'r+' });
@@ -71,18 +86,9 @@ test('a snapshot takes what its volume has allocated, which the backend reports 
   assert.equal((await backend.snapshots.create(snapshot)).reservedBytes, reservedBytes);
 });
 
-test('a group that a crash left half taken is taken again as a whole', async t => {
-  const { backend, root } = await open(t);
-  const [one, two] = [await makeVolume(backend, { id: 'a.one' }), await makeVolume(backend, { id: 'a.two' })];
-  const members = [newSnapshot('a.one-snapshot', one), newSnapshot('a.two-snapshot', two)];
-  const before = await takeSnapshot(backend, newSnapshot('a.one-snapshot', one));
-  utimesSync(join(root, 'snapshots', 'a.one-snapshot.snap'), 1, 1);
-  const content = contentOf(id => join(root, `${id}.img`));
-  content.write(one.id, 0, Buffer.from('later'));
-  const taken = await backend.snapshots.createGroup(members);
-  assert.equal(taken[0]?.createdAtMs, taken[1]?.createdAtMs);
-  await makeVolume(backend, { id: 'a.copy', source: { kind: 'snapshot', snapshot: before } });
-  assert.equal(String(content.read('a.copy', 0, 5)), 'later');
+test('group snapshots are not offered', async t => {
+  const { backend } = await open(t);
+  assert.ok(!('createGroup' in backend.snapshots));
 });
 
 test('a size that the filesystem cannot hold is OUT_OF_RANGE, and a delete leaves nothing', async t => {
@@ -98,13 +104,13 @@ test('a size that the filesystem cannot hold is OUT_OF_RANGE, and a delete leave
   assert.equal(statSync(join(root, 'a.volume.img')).size, mebibyte);
 });
 
-test('images that were there at the start are listed, and other files are not', async t => {
+test('existing images are listed after the start, and other files are not', async t => {
   const { backend, root } = await open(t);
   for (const name of ['a.old.img', 'notes.txt', 'old.img']) writeFileSync(join(root, name), 'x');
   assert.deepEqual(await idsOf(backend), ['a.old']);
 });
 
-test('a volume that grew and was not recorded yet is attached, and not cloned to less', async t => {
+test('an expanded volume that is not recorded yet is attached, and not cloned to a smaller size', async t => {
   const { backend, root, access } = await open(t);
   await makeVolume(backend);
   await backend.expand(known, { requiredBytes: 2 * mebibyte, limitBytes: 0 });
@@ -116,7 +122,7 @@ test('a volume that grew and was not recorded yet is attached, and not cloned to
   assert.deepEqual(imagesIn(root), ['a.volume.img']);
 });
 
-test('what is missing neither grows nor is copied nor read, and nothing is left', async t => {
+test('a missing volume is neither expanded nor copied nor read, and nothing is left', async t => {
   const { backend, root } = await open(t);
   const isMissing = isProblem('NOT_FOUND');
   await assert.rejects(backend.expand(known, { requiredBytes: mebibyte, limitBytes: 0 }), isMissing);
@@ -127,7 +133,7 @@ test('what is missing neither grows nor is copied nor read, and nothing is left'
   assert.deepEqual([imagesIn(root), readdirSync(join(root, 'drafts'))], [[], []]);
 });
 
-test('an image that is truncated or missing is DATA_LOSS, and one that is no file INACCESSIBLE', async t => {
+test('a truncated or missing image is DATA_LOSS, and one that is no file is INACCESSIBLE', async t => {
   const { backend, root } = await open(t);
   const volume = await makeVolume(backend, { requiredBytes: 4 * mebibyte });
   const path = join(root, 'a.volume.img');
@@ -141,16 +147,16 @@ test('an image that is truncated or missing is DATA_LOSS, and one that is no fil
   assert.deepEqual(await found(), ['INACCESSIBLE ImageUnreadable']);
 });
 
-test('a copy never replaces a file that has its name, and leaves no draft', async t => {
+test('a copy never replaces a file with its name, and leaves no draft', async t => {
   const { backend, root } = await open(t);
   await makeVolume(backend);
   const [pool, target] = [openPool(root), join(root, 'a.clone.img')];
   writeFileSync(target, 'in use');
-  const copies = [{ ...fromVolume(pool, source), target, nonce: 'own' }];
-  await assert.rejects(copyTogether(pool, copies), isProblem('ALREADY_EXISTS'));
+  const copy = { ...fromVolume(pool, source), target, nonce: 'own' };
+  await assert.rejects(copyImage(pool, copy), isProblem('ALREADY_EXISTS'));
   assert.equal(readFileSync(target, 'utf8'), 'in use');
   assert.deepEqual(readdirSync(join(root, 'drafts')), []);
-  writeFileSync(join(root, 'drafts', 'interrupted'), 'half');
+  writeFileSync(join(root, 'drafts', 'a.two.img.1'), 'half');
   openPool(root);
   assert.deepEqual(readdirSync(join(root, 'drafts')), []);
 });
@@ -167,7 +173,7 @@ test('a link to the directory is resolved, as the kernel shows the files of loop
   assert.deepEqual(reach, { protocol: 'loop', path: join(directory, 'real', 'a.volume.img') });
 });
 
-test('an export is told at the start how nodes were told to reach what they have', async t => {
+test('an export learns at the start how nodes reach their volumes', async t => {
   const told: ExportedAttachment[] = [];
   const restore = async (recorded: AsyncIterable<ExportedAttachment>): Promise<void> =>
     void told.push(...(await Array.fromAsync(recorded)));
@@ -185,7 +191,7 @@ test('an export is told at the start how nodes were told to reach what they have
   assert.partialDeepStrictEqual(told, [{ volume: { id: volume.id }, access, reach }]);
 });
 
-test('without maps of a filesystem every byte is looked at', async t => {
+test('every byte is compared if the filesystem has no extent maps', async t => {
   const dir = mkdtempSync('/dev/shm/fairlead-test-');
   t.after(() => rmSync(dir, { recursive: true }));
   const backend = await openPlugin(backends.image, { dir, capacity: 2 ** 30 });
@@ -215,3 +221,22 @@ for (const [name, base, target, differ] of maps)
     const ranges = unsharedRanges(base, target, 16).map(({ offset, length }) => [offset, length]);
     assert.deepEqual([...ranges], differ);
   });
+
+test('a link in place of the drafts is refused, and nothing behind it is removed', t => {
+  const root = temporaryDirectory(t);
+  const [drafts, elsewhere] = [join(root, 'drafts'), join(root, 'elsewhere')];
+  mkdirSync(elsewhere);
+  writeFileSync(join(elsewhere, 'a.one.img.1'), 'precious');
+  symlinkSync(elsewhere, drafts);
+  const message = `"${drafts}" is a link or a file and must be a directory of the pool; move it away`;
+  assert.throws(() => openPool(root), { message });
+  assert.deepEqual(readdirSync(elsewhere), ['a.one.img.1']);
+});
+
+test('a start removes only drafts and leaves other files among them', t => {
+  const root = temporaryDirectory(t);
+  mkdirSync(join(root, 'drafts'));
+  for (const name of ['notes.txt', 'a.one.img.1']) writeFileSync(join(root, 'drafts', name), 'some');
+  openPool(root);
+  assert.deepEqual(readdirSync(join(root, 'drafts')), ['notes.txt']);
+});

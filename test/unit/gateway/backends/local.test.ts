@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { backends } from '../../../../gateway/backends/index.ts';
+import { commandProblem } from '../../../../gateway/local/files.ts';
 import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
@@ -44,7 +45,7 @@ const hostileIds = [
   `a.${'x'.repeat(200)}`,
 ];
 
-/** The backends whose volumes lie in a directory, and how a volume looks there. */
+/** The backends with volumes in a directory, and the form of a volume there. */
 const kinds = [
   {
     ...createLocal(backends.dir),
@@ -66,7 +67,7 @@ const kinds = [
 
 for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
   describe(`the backend ${name}`, () => {
-    test('what is missing where the pool was moved away or mounted over is not reported as deleted or lost', async t => {
+    test('volumes of a pool that was moved away or mounted over are not reported as deleted or lost', async t => {
       const { root, backend } = await open(t);
       const volume = await makeVolume(backend);
       renameSync(root, `${root}.moved`);
@@ -93,7 +94,7 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
       };
     });
 
-    test('the capacity is what is set, or else what the filesystem has', async t => {
+    test('the capacity is the setting, or else that of the filesystem', async t => {
       const { backend } = await open(t, { capacity: '10Gi' });
       assert.deepEqual(await backend.capacity(), { totalBytes: 10 * 2 ** 30 });
       const whole = await open(t);
@@ -107,7 +108,7 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
       await (await openPlugin(plugin, { dir: root })).close?.();
     });
 
-    test('a directory that is missing is reported in one line', async t => {
+    test('a missing directory is reported in one line', async t => {
       const dir = join(temporaryDirectory(t), 'none');
       const message = /^cannot use the .*directory "[^"]*\/none": there is no such directory$/;
       await assert.rejects(openPlugin(plugin, { dir }), { message });
@@ -127,7 +128,7 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
       assert.deepEqual(readdirSync(join(root, '..'), { recursive: true }), before);
     });
 
-    test('a link instead of a volume is neither used nor followed nor removed with its target', async t => {
+    test('a link in place of a volume is neither used nor followed nor removed with its target', async t => {
       const { backend, root, access } = await open(t);
       const target = temporaryDirectory(t);
       writeFileSync(join(target, 'content'), 'data');
@@ -141,7 +142,7 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
       assert.equal(readFileSync(join(target, 'content'), 'utf8'), 'data');
     });
 
-    test('what an unfinished create left is completed, and what holds data is left alone', async t => {
+    test('the remains of an unfinished create are completed, and data is left alone', async t => {
       const { backend, root } = await open(t);
       begin(join(root, `a.volume${suffix}`));
       assert.deepEqual(await backend.create(newVolume()), { sizeBytes: mebibyte });
@@ -155,7 +156,7 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
       assert.deepEqual([left.length, String(left.subarray(0, 4))], [4 * mebibyte, 'data']);
     });
 
-    test('a volume is reached by its path, unless it is missing', async t => {
+    test('a volume is reached by its path unless it is missing', async t => {
       const { backend, root, access } = await open(t);
       const volume = await makeVolume(backend);
       const path = join(root, `a.volume${suffix}`);
@@ -164,3 +165,13 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
       await assert.rejects(backend.attach(volume, access), isProblem('FAILED_PRECONDITION'));
     });
   });
+
+test('a failed command is reported with its last lines of output', () => {
+  const stderr = "rm: odd\nrm: cannot remove '/a/b': Operation not permitted\n";
+  const ended = { status: 1, stdout: '', stderr, timedOut: false };
+  assert.equal(
+    commandProblem('rm', 'remove "/a"', ended).detail,
+    `cannot remove "/a": "rm" ended with status 1: rm: odd; rm: cannot remove '/a/b': Operation not permitted`,
+  );
+  assert.ok(commandProblem('rm', 'remove "/a"', { ...ended, stderr: 'x'.repeat(9_000) }).detail.length < 600);
+});

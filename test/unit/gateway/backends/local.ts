@@ -8,10 +8,10 @@ import { openPlugin } from '../../../harness/open-plugin.ts';
 import type { Offered } from '../../../suites/backend-fixtures.ts';
 
 const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
-/** A node that uses a volume. */
+/** A node's use of a volume. */
 const access = { nodeId: 'n1', attachmentId: 'x', capability, readonly: false };
 
-/** Opens a backend in a new directory, closed when the test ends. */
+/** Opens a backend in a new directory; it closes when the test ends. */
 export function createLocal<Settings extends z.ZodType>(plugin: BackendPlugin<Settings>) {
   return {
     plugin: plugin as BackendPlugin,

@@ -1,4 +1,4 @@
-import { openOverGateway } from '../../../fakes/vendors/far-gateway.ts';
+import { openOverGateway } from '../../../fakes/storages/far-gateway.ts';
 import { testBackend } from '../../../suites/backend.ts';
 
 testBackend(async t => ({

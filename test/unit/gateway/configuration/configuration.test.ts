@@ -8,14 +8,14 @@ import {
   openConfiguration,
   type ServedConfiguration,
 } from '../../../../gateway/configuration/configuration.ts';
-import type { Plugins } from '../../../../gateway/configuration/plugins.ts';
-import { usualBounds } from '../../../../gateway/pools/limit.ts';
+import type { Plugins } from '../../../../gateway/pools/plugins.ts';
+import { defaultBounds } from '../../../../gateway/scheduling/limit.ts';
 import { createMemoryLog, createSigner, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 
 const [a, other] = [await createSigner('a'), await createSigner('other')];
 const memory = { backend: 'memory' };
 
-test('a key file or a cluster that changes takes effect, and unchanged files are the same enrolment', async t => {
+test('a changed key file or cluster takes effect, and unchanged files give the same enrolment', async t => {
   const { served, write, kids } = await open(t);
   const first = served.enrolment();
   await served.readAgain();
@@ -25,18 +25,19 @@ test('a key file or a cluster that changes takes effect, and unchanged files are
   assert.deepEqual(kids(), [a.kid, other.kid]);
   write('gateway.yaml', {
     pools: { one: memory },
-    clusters: { a: { ...clusters.a, quota: { bytes: '1Gi' } } },
+    clusters: { a: { ...clusters.a, quota: { bytes: '1Gi' }, sharesFrom: ['b'] } },
   });
   await served.readAgain();
   assert.partialDeepStrictEqual(served.enrolment().owners.get(a.kid)?.caller, {
-    cluster: { quota: { bytes: 2 ** 30 } },
+    cluster: { quota: { bytes: 2 ** 30 }, sharesFrom: ['b'] },
   });
+  assert.deepEqual(served.clusters()['a']?.sharesFrom, ['b']);
   write('gateway.yaml', { pools: { one: memory } });
   await served.readAgain();
   assert.deepEqual(kids(), []);
 });
 
-test('a bad file is reported once, what it says is as it was, and it is read when it is well again', async t => {
+test('a broken file is reported once, its last content stays in force, and it is read again once repaired', async t => {
   const { served, write, kids, errors } = await open(t);
   write('gateway.yaml', 'pools: [');
   for (let look = 0; look < 3; look++) await served.readAgain();
@@ -55,10 +56,18 @@ const faulty: readonly (readonly [name: string, content: unknown])[] = [
   ['is no JSON', '{'],
   ['holds a private key', { keys: [other.privateJwk] }],
   ["claims a's key id", clash],
+  [
+    'holds a key of small order',
+    { keys: [{ kty: 'OKP', crv: 'Ed25519', kid: 'mine', x: `AQ${'A'.repeat(41)}` }] },
+  ],
+  [
+    'holds a P-256 key that is not on the curve',
+    { keys: [{ kty: 'EC', crv: 'P-256', kid: 'mine', x: 'AQ', y: 'AQ' }] },
+  ],
   ["holds a's key under another id", { keys: [{ ...a.publicJwk, kid: 'mine' }] }],
 ];
 for (const [name, content] of faulty)
-  test(`a key file that ${name} costs its own cluster alone, when it changes and at a start`, async t => {
+  test(`a key file that ${name} affects only its own cluster, after a change and at a start`, async t => {
     const { served, write, kids, errors, directory } = await open(t, { one: memory }, { callers: clusters });
     write('b.jwks.json', { keys: [other.publicJwk] });
     await served.readAgain();
@@ -83,7 +92,7 @@ for (const [name, content] of faulty)
     assert.ok(![...served.enrolment().owners.values()].some(({ issuer }) => issuer === 'a'), 'it is revoked');
   });
 
-test('of two that claim a key id the newcomer has none, wherever it stands in the file', async t => {
+test('the newer of two claimants of a key id does not get it, wherever it is in the file', async t => {
   const { served, write, kids } = await open(
     t,
     { one: memory },
@@ -100,7 +109,7 @@ for (const [name, clashing] of [
   ['key id', clash],
   ['key', { keys: [{ ...a.publicJwk, kid: 'mine' }] }],
 ] as const)
-  test(`a ${name} stays its cluster's while the file of that is at fault, and not when it is removed`, async t => {
+  test(`a ${name} stays its cluster's while that cluster's file is broken, and not after its removal`, async t => {
     const callers = { b: clusters.b, a: clusters.a };
     const { served, write, kids } = await open(t, { one: memory }, { callers });
     for (let look = 0; look < 3; look++) {
@@ -120,7 +129,7 @@ for (const [name, clashing] of [
     );
   });
 
-test('a key stays its cluster’s when that gives it another key id, whoever else has a copy', async t => {
+test("a key stays its cluster's when that cluster changes its key id, even if another cluster has a copy", async t => {
   const callers = { b: clusters.b, a: clusters.a };
   const { served, write } = await open(t, { one: memory }, { callers });
   write('b.jwks.json', { keys: [{ ...a.publicJwk, kid: 'copy' }] });
@@ -133,7 +142,7 @@ test('a key stays its cluster’s when that gives it another key id, whoever els
   );
 });
 
-test("a key of another cluster's is not had by putting it under a key id of one's own", async t => {
+test("another cluster's key cannot be taken by using it under an own key id", async t => {
   const { served, write } = await open(t, { one: memory }, { callers: clusters });
   write('b.jwks.json', { keys: [other.publicJwk] });
   await served.readAgain();
@@ -147,7 +156,7 @@ test("a key of another cluster's is not had by putting it under a key id of one'
 
 const badEdits: readonly (readonly [name: string, file: object])[] = [
   ['the pools', { pools: { one: { backend: 'floppy' } } }],
-  ['what is not known', { pools: { one: memory }, colour: 'red', size: 1 }],
+  ['unknown members', { pools: { one: memory }, colour: 'red', size: 1 }],
   [
     'another cluster',
     { pools: { one: memory }, clusters: { b: { keys: 1, pools: ['gone'], colour: 'red' } } },
@@ -157,7 +166,7 @@ const badEdits: readonly (readonly [name: string, file: object])[] = [
   ['both', { pools: {}, clusters: { b: { keys: 'b.jwks.json', pools: ['two'] } } }],
 ];
 for (const [name, file] of badEdits)
-  test(`a cluster that is removed is refused at once, though the same edit spoils ${name}`, async t => {
+  test(`a removed cluster is refused at once, even if the same edit breaks ${name}`, async t => {
     const { served, write, kids, errors } = await open(t, { one: memory }, { callers: clusters });
     write('b.jwks.json', { keys: [other.publicJwk] });
     await served.readAgain();
@@ -168,7 +177,7 @@ for (const [name, file] of badEdits)
     assert.ok(errors().length > told);
   });
 
-test('a new pool is opened, with its topology; one that was removed or changed stays, and that is reported', async t => {
+test('a new pool is opened with its topology; a removed or changed one stays, and that is reported', async t => {
   const { served, write, lines } = await open(t, { one: memory, two: memory });
   const topology = { zone: 'a' };
   const two = served.pools.get('two').backend;
@@ -184,16 +193,16 @@ test('a new pool is opened, with its topology; one that was removed or changed s
   assert.match(warnings.join('\n'), /pools\.one: its settings have changed[^]*pools\.two: it was removed/);
 });
 
-test('how much a pool is given changes while it is open', async t => {
+test("a pool's share changes while it is open", async t => {
   const { served, write, lines } = await open(t, { one: memory });
-  assert.deepEqual(served.boundsOf('one'), usualBounds);
+  assert.deepEqual(served.boundsOf('one'), defaultBounds);
   write('gateway.yaml', { pools: { one: { ...memory, concurrency: { max: 2 } } } });
   await served.readAgain();
   assert.deepEqual(served.boundsOf('one'), { min: 2, max: 2 });
   assert.ok(!lines.some(line => line.startsWith('warn')), lines.join('\n'));
 });
 
-test('a new pool that cannot be opened is opened once it can be, and who may call does not wait for it', async t => {
+test('a new pool that cannot be opened is opened as soon as possible, and authentication does not wait for it', async t => {
   const { served, write, kids, errors, directory } = await open(t);
   const late = { backend: 'dir', dir: join(directory, 'late') };
   write('gateway.yaml', { pools: { one: memory, late }, clusters: {} });
@@ -215,7 +224,7 @@ test('a pool that can neither be opened nor closed again is reported, too', asyn
   assert.match(errors().join('\n'), /cannot be closed/);
 });
 
-test('at a start a key id that two claim is that of the first in the file, however new its own file is', async t => {
+test('at a start a key id with two claimants belongs to the first in the file, however new its own file is', async t => {
   const callers = { b: clusters.b, a: clusters.a };
   const { directory, write } = await open(t, { one: memory }, { callers });
   write('b.jwks.json', clash);
@@ -229,7 +238,7 @@ test('at a start a key id that two claim is that of the first in the file, howev
   );
 });
 
-test('pools that cannot be opened are reported together, and those that could are closed', async t => {
+test('pools that cannot be opened are reported together, and the opened ones are closed', async t => {
   let closed = 0;
   const close = async (): Promise<void> => void closed++;
   const openMine = async () => ({ ...openMemory({ capacity: 1 }), close });
@@ -248,7 +257,7 @@ function poolNames({ pools }: ServedConfiguration): readonly string[] {
   return pools.all().map(({ name }) => name);
 }
 
-type Opened = {
+type OpenedGateway = {
   readonly directory: string;
   readonly served: ServedConfiguration;
   readonly lines: readonly string[];
@@ -257,19 +266,19 @@ type Opened = {
   readonly write: (file: string, content: unknown) => void;
 };
 
-/** A configuration with these pools and one cluster that ends with the test. */
+/** Opens a configuration with these pools and one cluster; it ends with the test. */
 async function open(
   t: TestContext,
   pools: object = { one: memory },
   { plugins = backends, callers = { a: clusters.a } }: { plugins?: Plugins; callers?: object } = {},
-): Promise<Opened> {
+): Promise<OpenedGateway> {
   const directory = temporaryDirectory(t);
   const { log, lines } = createMemoryLog();
   let writes = 0;
   const write = (file: string, content: unknown): void => {
     const path = join(directory, file);
     writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
-    // Each write shows in the time of change, however coarse the clock of the filesystem is.
+    // Each write changes the modification time, however coarse the filesystem's clock is.
     utimesSync(path, new Date(), new Date(Date.now() + ++writes * 1_000));
   };
   write('a.jwks.json', { keys: [a.publicJwk] });

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { backends } from '../../../../gateway/backends/index.ts';
-import { usualBounds } from '../../../../gateway/pools/limit.ts';
+import { defaultBounds } from '../../../../gateway/scheduling/limit.ts';
 import { readConfiguration, type ConfigurationResult } from '../../../../gateway/configuration/read.ts';
 import { createSigner, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 
@@ -27,7 +27,7 @@ test('a file lists pools, clusters and operators', async t => {
     fast: {
       backend: 'image',
       topology,
-      concurrency: usualBounds,
+      concurrency: defaultBounds,
       settings: { dir: '/srv/fast', capacity: 10 * 2 ** 30 },
     },
     files: {
@@ -54,9 +54,15 @@ const concurrencies: readonly (readonly [entry: string, bounds: object | RegExp]
   [`${far}, connections: 5`, { min: 5, max: 5 }],
   [`${far}, connections: 200`, { min: 8, max: 64 }],
   [`${far}, connections: 200, concurrency: { min: 100 }`, { min: 100, max: 100 }],
-  [`${far}, connections: 5, concurrency: { max: 6 }`, /pools\.one\.concurrency: max is more than the 5 /],
+  [
+    `${far}, connections: 5, concurrency: { max: 6 }`,
+    /pools\.one\.concurrency: max is 6, but the pool's settings allow at most 5/,
+  ],
   ['backend: memory, concurrency: { max: 500 }', { min: 8, max: 500 }],
-  ['backend: memory, concurrency: { min: 9, max: 7 }', /pools\.one\.concurrency: min is more than max/],
+  [
+    'backend: memory, concurrency: { min: 9, max: 7 }',
+    /pools\.one\.concurrency: min is 9, which is more than max, 7/,
+  ],
   ['backend: memory, concurrency: { min: 0 }', /pools\.one\.concurrency\.min: too small/],
 ];
 for (const [entry, expected] of concurrencies)
@@ -85,12 +91,12 @@ extra: 1
     /^4: pools\.fast\.dir: "srv" is not an absolute path$/,
     /^5: pools\.fast\.capacity: "lots" is not a number of bytes/,
     /^6: pools\.fast\.colour: is not known$/,
-    /^7: pools\.old\.backend: "floppy" is none of ceph, dir, image, memory.*: none is installed at/,
+    /^7: pools\.old\.backend: "floppy" is neither a built-in backend \(ceph, dir, image, memory.*: no such package is installed at/,
     /^8: pools\.Bad_Name: must have lower-case letters/,
     /^10: clusters\.east\.pools\.1: there is no pool "slow"$/,
     /^10: clusters\.east\.quota\.pools\.slow: there is no pool "slow"$/,
     /^10: clusters\.east\.quota\.volumes: too small/,
-    /^11: operators: has none of "keys", "readers" and "oidc"$/,
+    /^11: operators: needs "keys", "readers" or "oidc"$/,
     /^12: extra: is not known$/,
   ];
   const found = faults.map(fault => fault.replace(`${join(directory, 'gateway.yaml')}:`, '')).sort(byLine);
@@ -105,7 +111,7 @@ const bad: readonly (readonly [name: string, files: Files, says: RegExp])[] = [
   [
     'a cluster that has no keys',
     change('keys: a.jwks.json, ', ''),
-    /:6: clusters\.east: has neither "keys" nor/,
+    /:6: clusters\.east: needs "keys" or "serviceAccount"/,
   ],
   ['no YAML', config('pools: ['), /gateway\.yaml:\d+: /],
   ['two documents', config(`${sound}---\n{}\n`), /gateway\.yaml:\d+: /],
@@ -114,7 +120,17 @@ const bad: readonly (readonly [name: string, files: Files, says: RegExp])[] = [
   ['an unknown alias', config('pools: *x\n'), /alias/],
   ['an empty file', config(''), /gateway\.yaml: pools: /],
   ['a list', config('[1]'), /gateway\.yaml: /],
-  ['no pool', config('pools: {}'), /:1: pools: at least one pool is needed$/],
+  [
+    'an export that is none',
+    change('capacity: 10Gi', 'export: { protocol: floppy }'),
+    /:3: pools\.fast\.export\.protocol: is none of loop, nvme-tcp, iscsi, libvirt$/,
+  ],
+  [
+    'an export of earlier releases',
+    change('capacity: 10Gi', 'export: { protocol: nbd, address: 192.0.2.10 }'),
+    /:3: pools\.fast\.export\.protocol: nbd is no longer offered: choose one of loop, nvme-tcp, iscsi, libvirt$/,
+  ],
+  ['no pool', config('pools: {}'), /:1: pools: at least one pool is required$/],
   ['a prototype', change('files:', '__proto__:'), /"__proto__" is not known$/],
   ...(
     [
@@ -160,14 +176,28 @@ const badKeys: readonly (readonly [name: string, files: Files, says: RegExp, clu
   ['a key without kid', keys({ ...a.publicJwk, kid: undefined }), /keys\.0\.kid: /],
   ['an RSA key', keys({ kty: 'RSA', n: 'AQAB', e: 'AQAB', kid: 'x' }), /keys\.0: is neither/],
   ['another curve', keys({ ...b.publicJwk, crv: 'P-384' }), /keys\.0: is neither/],
-  ['another alg', keys({ ...a.publicJwk, alg: 'HS256' }), /keys\.0: must have the alg "EdDSA"/],
+  [
+    'another alg',
+    keys({ ...a.publicJwk, alg: 'HS256' }),
+    /keys\.0: has the alg "HS256", which must be "EdDSA"/,
+  ],
   ['a key for encryption', keys({ ...a.publicJwk, use: 'enc' }), /keys\.0\.use: /],
   ['a malformed key', keys({ ...a.publicJwk, x: '!' }), /is malformed$/],
-  ['a kid in two clusters', keys({ ...a.publicJwk, kid: b.kid }), /twice$/, 'west'],
-  ['one key in two clusters', keys({ ...b.publicJwk, kid: 'x' }), /under another kid too$/, 'west'],
+  [
+    'a kid in two clusters',
+    keys({ ...a.publicJwk, kid: b.kid }),
+    /is enrolled twice; give each key its own kid$/,
+    'west',
+  ],
+  [
+    'one key in two clusters',
+    keys({ ...b.publicJwk, kid: 'x' }),
+    /is also enrolled under another kid; enrol it once$/,
+    'west',
+  ],
 ];
 for (const [name, files, says, cluster = 'east'] of badKeys)
-  test(`${name} costs one cluster its tokens and nobody else, and is told without a key`, async t => {
+  test(`${name} affects one cluster's tokens only, and is reported without a key`, async t => {
     const { faults, keyFaults, configuration } = await read(t, { 'gateway.yaml': sound, ...files });
     assert.deepEqual(faults, []);
     assert.deepEqual(

@@ -6,10 +6,10 @@ import { drain } from '../../../../gateway/exports/kernel/drain.ts';
 import { pause, poll } from '../../../../src/lib/concurrency.ts';
 
 const unavailable = { code: 'UNAVAILABLE' };
-/** So long that no call here is late. */
+/** A time after which no call here is late. */
 const longMs = 600_000;
 
-/** Calls that end when they are told to, by name. */
+/** Makes calls by name that end on command. */
 function openCalls() {
   const begun = new Map<string, PromiseWithResolvers<void>>();
   return {
@@ -23,9 +23,9 @@ function openCalls() {
   };
 }
 
-test('so many calls are under way at once, and the others begin in the order in which they came', async () => {
+test('a bounded number of calls run at once, and the others begin in order of arrival', async () => {
   const { begun, end, call } = openCalls();
-  const { run } = boundCalls({ atOnce: 2, timeoutMs: longMs });
+  const { run } = boundCalls({ maxCalls: 2, timeoutMs: longMs });
   const names = ['a', 'b', 'c', 'd', 'e'];
   const all = Promise.all(names.map(name => run(name, call(name))));
   for (const [index, name] of names.entries()) {
@@ -40,8 +40,8 @@ test('so many calls are under way at once, and the others begin in the order in 
 
 test('a call that does not end is UNAVAILABLE and keeps its place until it ends', async () => {
   const { begun, end, call } = openCalls();
-  const { run, requireFree } = boundCalls({ atOnce: 2, timeoutMs: 20 });
-  const hung = { ...unavailable, detail: 'the kernel has not finished with "/kernel/one"' };
+  const { run, requireFree } = boundCalls({ maxCalls: 2, timeoutMs: 20 });
+  const hung = { ...unavailable, detail: 'the kernel has not finished its work on "/kernel/one"' };
   await assert.rejects(run('/kernel/one', call('/kernel/one')), hung);
   await run('/kernel/two', async () => {});
   await assert.rejects(run('/kernel/three', call('/kernel/three')), unavailable);
@@ -56,22 +56,22 @@ test('a call that does not end is UNAVAILABLE and keeps its place until it ends'
   await run('/kernel/five', async () => {});
 });
 
-test('who waits is not late for as long as those before it end', async () => {
-  const { run } = boundCalls({ atOnce: 1, timeoutMs: 1_000 });
+test('a waiting call is not late as long as calls before it end', async () => {
+  const { run } = boundCalls({ maxCalls: 1, timeoutMs: 1_000 });
   await Promise.all(Array.from({ length: 15 }, (_, index) => run(`/kernel/${index}`, () => pause(100))));
 });
 
-test('who waits is UNAVAILABLE once nothing before it ends', async () => {
+test('a waiting call is UNAVAILABLE once nothing before it ends', async () => {
   const { begun, call } = openCalls();
-  const { run } = boundCalls({ atOnce: 1, timeoutMs: 20 });
+  const { run } = boundCalls({ maxCalls: 1, timeoutMs: 20 });
   const outcomes = await Promise.allSettled(['one', 'two', 'three'].map(name => run(name, call(name))));
   for (const outcome of outcomes)
     assert.equal(outcome.status === 'rejected' && outcome.reason.code, 'UNAVAILABLE');
   assert.deepEqual(begun(), ['one']);
 });
 
-test('a call that fails gives its place back, and its error is the caller’s', async () => {
-  const { run, requireFree } = boundCalls({ atOnce: 1, timeoutMs: longMs });
+test('a failed call releases its place, and its error goes to the caller', async () => {
+  const { run, requireFree } = boundCalls({ maxCalls: 1, timeoutMs: longMs });
   const busy = Object.assign(new Error('busy'), { code: 'EBUSY' });
   for (let count = 0; count < 2; count++)
     await assert.rejects(
@@ -81,7 +81,7 @@ test('a call that fails gives its place back, and its error is the caller’s', 
   requireFree('/kernel/one');
 });
 
-test('a node that stands still is cut off, and then the way to its data is closed', async () => {
+test('a paused node is cut off, and then the path to its data is closed', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const done: string[] = [];
   const cut = async (): Promise<void> => {
@@ -92,8 +92,8 @@ test('a node that stands still is cut off, and then the way to its data is close
   assert.deepEqual(done, ['cut', 'closed']);
 });
 
-test('a node whose turn comes late learns of it before its connection is cut, as any that lives', async () => {
-  const drains = boundCalls({ atOnce: 1, timeoutMs: longMs });
+test('a node whose call runs late learns of it before its connection is cut, like any running one', async () => {
+  const drains = boundCalls({ maxCalls: 1, timeoutMs: longMs });
   const { promise, resolve } = Promise.withResolvers<void>();
   const done: string[] = [];
   const note = (event: string) => async (): Promise<void> => void done.push(event);
@@ -103,9 +103,9 @@ test('a node whose turn comes late learns of it before its connection is cut, as
   assert.deepEqual(done, ['closed', 'cut']);
 });
 
-test('over a disk that hangs closing is UNAVAILABLE, whether that or the cut does not end', async () => {
-  const tree = boundCalls({ atOnce: 3, timeoutMs: 20 });
-  const drains = boundCalls({ atOnce: 2, timeoutMs: 20 });
+test('closing over a hanging disk is UNAVAILABLE, whether it or the cut does not end', async () => {
+  const tree = boundCalls({ maxCalls: 3, timeoutMs: 20 });
+  const drains = boundCalls({ maxCalls: 2, timeoutMs: 20 });
   const { call } = openCalls();
   const closing = { what: 'I/O of target one', work: call('work'), cut: async () => {} };
   await assert.rejects(drain(closing, drains), { ...unavailable, detail: /"I\/O of target one"$/ });

@@ -1,6 +1,6 @@
 import type { ConfigTree } from '../../../../gateway/exports/kernel/configfs.ts';
 
-/** What a new directory holds by itself: attributes with their values, and directories that end with a slash. */
+/** The content of a new directory: attributes with their values, and directories, which end with a slash. */
 type Defaults = Readonly<Record<string, string>>;
 
 const rows: readonly (readonly [RegExp, Defaults])[] = [
@@ -50,7 +50,10 @@ type Entry =
   | { readonly kind: 'attribute'; value: string; isSecret: boolean }
   | { readonly kind: 'link'; readonly target: string };
 
-/** How the kernel's targets behave as a tree, as far as exports depend on it; `step` is called before each change. */
+/**
+ * Creates a tree that behaves like the kernel's targets, as far as exports depend on it; calls `step` before each
+ * change.
+ */
 export function createConfigTree({ hasKeys = false, step = (): void => {} } = {}) {
   const entries = new Map<string, Entry>();
   const root = '/sys/kernel/config';
@@ -86,7 +89,7 @@ export function createConfigTree({ hasKeys = false, step = (): void => {} } = {}
     if (entry?.kind !== 'attribute') return fail('ENOENT', path);
     const isOn = tree.read(`${parentOf(path)}/enable`) === '1';
     if (isOn && /device_(path|uuid)$|buffered_io$/.test(path)) fail('EBUSY', path);
-    // Writing it is a request, and not a value.
+    // A write to it is a command, and not a value.
     entry.value = path.endsWith('/revalidate_size') ? 'a new size' : value;
     entry.isSecret ||= isSecret;
   }
@@ -133,7 +136,10 @@ export function createConfigTree({ hasKeys = false, step = (): void => {} } = {}
   };
   return {
     tree,
-    /** The paths of what was made and still is there, but for what is no target's own: ports, the fabric, and where a pool's stores lie. */
+    /**
+     * Lists the existing paths that exports made, except shared ones: ports, the fabric, and the directory of a pool's
+     * stores.
+     */
     made: (): readonly string[] =>
       [...entries].flatMap(([path, entry]) =>
         entry.kind === 'attribute' ||
@@ -142,11 +148,16 @@ export function createConfigTree({ hasKeys = false, step = (): void => {} } = {}
           ? []
           : path.slice(root.length),
       ),
-    /** Attributes that have a value beside those that only root may read. */
+    /** Lists the attributes with a value that users other than root may read. */
     open: (): string =>
       [...entries.values()]
         .flatMap(entry => (entry.kind === 'attribute' && !entry.isSecret ? entry.value : []))
         .join('\n'),
+    /** Returns the values of all attributes of that name. */
+    valuesOf: (name: string): readonly string[] =>
+      [...entries].flatMap(([path, entry]) =>
+        entry.kind === 'attribute' && path.endsWith(`/${name}`) ? entry.value : [],
+      ),
     secrets: (): readonly string[] =>
       [...entries.values()].flatMap(entry =>
         entry.kind === 'attribute' && entry.isSecret ? entry.value : [],

@@ -47,7 +47,7 @@ async function* recorded(...attached: readonly ExportedAttachment[]): AsyncGener
 const descriptionOf = (disks: readonly string[]): string => disks[0] ?? assert.fail('it has no disk');
 
 describe('the export libvirt', () => {
-  test('a disk is in its machine and in what that has at its next start, the same however often it is published', async () => {
+  test("a disk is in its machine and in the machine's next start, the same however often it is published", async () => {
     const { fake, exported } = open();
     const [domain, stranger] = [fake.add('n1'), fake.add('n2')];
     const access = accessOf('n1');
@@ -65,7 +65,7 @@ describe('the export libvirt', () => {
     for (const { live, next } of [domain, stranger]) assert.deepEqual([live, next], [[], []]);
   });
 
-  test('a machine is found by the name of its node, without its key, or as the settings say', async () => {
+  test("a machine is found by the name of its node, without the node's key, or by the settings", async () => {
     const key = 'k'.repeat(43);
     const topology = { 'example.com/vm': 'five' };
     const rows = [
@@ -92,7 +92,7 @@ describe('the export libvirt', () => {
     fake.add('n1', { isRunning: false });
     await assert.rejects(exported.publish(volume, accessOf('n1')), {
       code: 'UNAVAILABLE',
-      detail: /does not run/,
+      detail: /is not running; start it/,
     });
     fake.add('n2');
     const missing = { ...volume, path: '/missing' };
@@ -102,7 +102,7 @@ describe('the export libvirt', () => {
     });
   });
 
-  test('a reader cannot write, and those who write together go past their caches', async () => {
+  test('a reader cannot write, and concurrent writers bypass their caches', async () => {
     const { fake, exported } = open();
     const publish = async (name: string, access: Partial<NodeAccess>): Promise<string> => {
       const domain = fake.add(name);
@@ -110,13 +110,14 @@ describe('the export libvirt', () => {
       return descriptionOf(domain.live);
     };
     assert.match(await publish('n1', { readonly: true }), /<readonly\/>/);
+    assert.doesNotMatch(await publish('n5', { readonly: true, mayReplay: true }), /<readonly\/>/);
     const reader = { readonly: true, ...modeOf('MULTI_NODE_READER_ONLY') };
     assert.match(await publish('n2', reader), /discard='unmap'\/>.*<readonly\/><shareable\/>/);
     assert.match(await publish('n3', modeOf('MULTI_NODE_MULTI_WRITER')), /cache='none'.*<shareable\/>/);
     assert.doesNotMatch(await publish('n4', {}), /readonly|shareable|cache/);
   });
 
-  test('a machine that was saved with a disk keeps it until it goes on or that is dropped, which is for its owner', async () => {
+  test('a machine that was saved with a disk keeps it until it continues or the save is dropped, which is up to its owner', async () => {
     const { fake, exported } = open({ settings: { fence: 'power' } });
     const domain = fake.add('n1');
     await exported.publish(volume, accessOf('n1'));
@@ -126,14 +127,14 @@ describe('the export libvirt', () => {
       await assert.rejects(exported.withdraw(volume, 'n1', 'a'), { code: 'UNAVAILABLE', detail });
       assert.deepEqual(domain.next, disks);
     };
-    await refused(/"n1" was saved with the disk: start it, or .*"virsh managedsave-remove n1"/);
+    await refused(/"n1" has the disk in its saved state; start it, or .*"virsh managedsave-remove n1"/);
     domain.saved = 'unreadable';
-    await refused(/"n1" was saved with cannot be read/);
-    // Others are not kept from theirs.
+    await refused(/the saved state of the virtual machine "n1" cannot be read/);
+    // Other machines get their disks.
     fake.add('n2');
     await exported.publish(other, accessOf('n2'));
     await exported.withdraw(other, 'n2', 'a');
-    // What was saved with the disk counts, though the description has it no more.
+    // A save with the disk counts, even if the description no longer has it.
     Object.assign(domain, { saved: disks, next: [] });
     assert.equal((await exported.users(volume)).length, 1);
     await assert.rejects(exported.withdraw(volume, 'n1', 'a'), { code: 'UNAVAILABLE' });
@@ -151,14 +152,14 @@ describe('the export libvirt', () => {
     assert.deepEqual(domain.next, []);
   });
 
-  test('a snapshot to which a machine could be reverted with the disk is named', async () => {
+  test('a snapshot that could restore the disk is named', async () => {
     const { fake, exported } = open();
     const domain = fake.add('n1');
     await exported.publish(volume, accessOf('n1'));
     domain.snapshots = { before: [], 'with it': [...domain.live] };
     await assert.rejects(exported.withdraw(volume, 'n1', 'a'), {
       code: 'UNAVAILABLE',
-      detail: /"n1" has the disk in its snapshots "with it": delete/,
+      detail: /"n1" has the disk in its snapshots "with it"; delete/,
     });
     assert.deepEqual([domain.live.length, domain.next.length], [1, 1]);
     domain.snapshots = {};
@@ -176,7 +177,7 @@ describe('the export libvirt', () => {
     assert.deepEqual(domain.live, []);
   });
 
-  test('what is withdrawn is that node of that cluster, that volume, in that pool', async () => {
+  test('withdraw removes exactly that node of that cluster, that volume, in that pool', async () => {
     const { fake, exported } = open();
     const { exported: neighbour } = open({ fake, poolKey: 'two' });
     const domain = fake.add('n1');
@@ -190,13 +191,13 @@ describe('the export libvirt', () => {
     assert.deepEqual(domain.next, before);
   });
 
-  test('a machine that stands still keeps its disk: that is no detach, and its next start is without it', async () => {
+  test('a paused machine keeps its disk: that is no detach, and its next start is without it', async () => {
     const { fake, exported } = open();
     const domain = fake.add('n1', { isStill: true });
     await exported.publish(volume, accessOf('n1'));
     await assert.rejects(exported.withdraw(volume, 'n1', 'a'), {
       code: 'UNAVAILABLE',
-      detail: 'the virtual machine "n1" has not given the disk back: it is paused (user)',
+      detail: 'the virtual machine "n1" has not released the disk: it is paused (user)',
     });
     assert.deepEqual([domain.live.length, domain.next.length], [1, 0]);
     assert.ok(!fake.ran.some(line => line.startsWith('destroy')));
@@ -205,7 +206,7 @@ describe('the export libvirt', () => {
     assert.deepEqual(domain.live, []);
   });
 
-  test('a disk that a machine is still to give back is no disk that it has: it is plugged in anew', async () => {
+  test('a disk that a machine has yet to release does not count as its disk: it is plugged in anew', async () => {
     const { fake, exported } = open();
     const domain = fake.add('n1');
     const access = accessOf('n1');
@@ -223,7 +224,7 @@ describe('the export libvirt', () => {
     assert.deepEqual([domain.live.length, domain.next.length], [1, 1]);
   });
 
-  test('it is powered off only where the pool says so, and only then', async () => {
+  test('a machine is powered off only if the pool says so, and only then', async () => {
     const { fake, exported, lines } = open({ settings: { fence: 'power' } });
     const domain = fake.add('n1');
     await exported.publish(volume, accessOf('n1'));
@@ -233,10 +234,10 @@ describe('the export libvirt', () => {
     await exported.publish(volume, accessOf('n1'));
     await exported.withdraw(volume, 'n1', 'a');
     assert.equal(domain.isRunning, false);
-    assert.ok(lines.some(line => line.includes('powered off')));
+    assert.ok(lines.some(line => line.includes('powering off a virtual machine')));
   });
 
-  test('a start plugs in what is recorded, and takes out what is not, but for another pool', async () => {
+  test('a start plugs in recorded disks and removes others, except those of other pools', async () => {
     const { fake, exported, lines } = open();
     const { exported: neighbour } = open({ fake, poolKey: 'two' });
     const domain = fake.add('n1');
@@ -252,14 +253,14 @@ describe('the export libvirt', () => {
     assert.equal((await exported.users(other)).length, 0);
     assert.equal((await neighbour.users(volume)).length, 1);
     assert.deepEqual(domain.live.toSorted(), domain.next.toSorted());
-    assert.ok(lines.some(line => line.includes('cannot be exported') && line.includes('n9')));
-    // One that is off has its disks once it starts.
+    assert.ok(lines.some(line => line.includes('cannot export an attached volume') && line.includes('n9')));
+    // A machine that is off has its disks once it starts.
     [domain.isRunning, domain.live] = [false, []];
     await exported.restore(recorded({ volume, access }));
     assert.equal(domain.next.filter(disk => wanted.has(disk)).length, 1);
   });
 
-  test('a machine that keeps at a start what nobody recorded keeps no other from its disks', async () => {
+  test("a machine that keeps an unrecorded disk at a start does not block others' disks", async () => {
     const { fake, exported, lines } = open();
     fake.add('n1', { isStill: true });
     const domain = fake.add('n2');
@@ -268,10 +269,10 @@ describe('the export libvirt', () => {
     await exported.restore(recorded({ volume, access: accessOf('n2') }));
     assert.deepEqual([domain.live.length, domain.next.length], [1, 1]);
     assert.equal((await exported.users(volume)).length, 1);
-    assert.ok(lines.some(line => line.includes('cannot be removed') && line.includes('n1')));
+    assert.ok(lines.some(line => line.includes('cannot remove a target') && line.includes('n1')));
   });
 
-  test('two hundred disks in twenty machines are found in place by a few readings', async () => {
+  test('two hundred disks in twenty machines are found in place with a few reads', async () => {
     let commands = 0;
     const { fake, exported } = open({ fake: createVirsh({ step: () => commands++ }) });
     const attached = Array.from({ length: 200 }, (_, index) => ({
@@ -286,7 +287,7 @@ describe('the export libvirt', () => {
     assert.ok(commands < 60, `${commands} commands`);
   });
 
-  test('a volume that grows is shown with its size to its machine', async () => {
+  test('an expanded volume is shown with its size to its machine', async () => {
     const { fake, exported } = open();
     fake.add('n1');
     await exported.publish(volume, accessOf('n1'));
@@ -298,7 +299,7 @@ describe('the export libvirt', () => {
     );
   });
 
-  test('what cannot be read whole says nothing of what is gone', async () => {
+  test('an incomplete reading proves no disk gone', async () => {
     const { fake, exported } = open();
     fake.add('n1');
     await exported.publish(volume, accessOf('n1'));
@@ -323,7 +324,7 @@ describe('the export libvirt', () => {
     assert.equal(fake.domains[0]?.live.length, 1);
   });
 
-  test('a gateway that ends at any command of publishing and withdrawing leaves nothing that the next does not find', async () => {
+  test('a gateway that ends at any command of publish and withdraw leaves nothing that the next one does not find', async () => {
     const access = accessOf('n1');
     let steps = 0;
     for (let isDone = false; !isDone; steps++) {
@@ -348,7 +349,7 @@ test('disks are counted as the kernel counts them', () => {
   assert.equal(freeTarget(disks), 'vdaaa');
 });
 
-test('a machine without a hypervisor that answers is told so', async () => {
+test('a machine without a reachable hypervisor is reported as such', async () => {
   const context = { root: '/srv', log: createMemoryLog().log, poolKey: async () => new Uint8Array(32) };
   const settings = libvirt.settings.parse({
     protocol: 'libvirt',

@@ -4,6 +4,7 @@ import type { NodeAccess } from '../../../../gateway/backend.ts';
 import type { Export, ExportedAttachment } from '../../../../gateway/export.ts';
 import { exportIscsi } from '../../../../gateway/exports/iscsi.ts';
 import type { ConfigTree } from '../../../../gateway/exports/kernel/configfs.ts';
+import { portals } from '../../../../gateway/exports/kernel/machine.ts';
 import { createNames } from '../../../../gateway/exports/targets/names.ts';
 import { exportNvme } from '../../../../gateway/exports/nvme-tcp.ts';
 import { toPublishContext } from '../../../../src/api/attachment.ts';
@@ -28,7 +29,7 @@ const accessOf = (nodeId: string, access: Partial<NodeAccess> = {}): NodeAccess 
 type Kernel = ReturnType<typeof createConfigTree>;
 type Opening = { readonly kernel?: Kernel; readonly poolKey?: string; readonly tree?: ConfigTree };
 
-/** Each export, over a kernel whose targets are a tree. */
+/** The exports, over a kernel whose targets are a tree. */
 const kinds = [
   { name: 'nvme-tcp', export: exportNvme, hasKeys: false },
   { name: 'nvme-tcp with keys', export: exportNvme, hasKeys: true },
@@ -64,6 +65,19 @@ for (const { name, hasKeys, open } of kinds)
       assert.deepEqual(await exported.users(volume), []);
     });
 
+    test('a target accepts the writes of a reader that may replay a journal, and says so, also after a start', async () => {
+      const { kernel, exported } = open();
+      const isProtected = () => [...kernel.valuesOf('demo_mode_write_protect')].join();
+      const reader = accessOf('n1', { readonly: true });
+      assert.equal((await exported.publish(volume, reader)).mayReplay, undefined);
+      assert.equal(isProtected(), name === 'iscsi' ? '1' : '');
+      const access = accessOf('n1', { readonly: true, mayReplay: true });
+      const reach = await exported.publish(volume, access);
+      assert.equal(reach.mayReplay, true);
+      await exported.restore(recorded({ volume, access, reach }));
+      assert.equal(isProtected(), name === 'iscsi' ? '0' : '');
+    });
+
     test('the volume is the same from every node, and nothing else is', async () => {
       const { exported } = open();
       const fields = ['subsystem', 'target', 'hostNqn', 'hostId', 'secrets'] as const;
@@ -79,7 +93,7 @@ for (const { name, hasKeys, open } of kinds)
       assert.notEqual(further['wwid'], one?.['wwid']);
     });
 
-    test('what is withdrawn is that node of that cluster, that volume, of that record, in that pool', async () => {
+    test('withdraw removes exactly that node of that cluster, that volume, of that record, in that pool', async () => {
       const { kernel, exported } = open();
       const { exported: neighbour } = open({ kernel, poolKey: 'two' });
       const attached = [
@@ -96,7 +110,7 @@ for (const { name, hasKeys, open } of kinds)
       assert.deepEqual(kernel.made(), before);
     });
 
-    test('of a node and a volume there is the newest attachment alone', async () => {
+    test('only the newest attachment of a node and a volume exists', async () => {
       const { kernel, exported } = open();
       await exported.publish(volume, accessOf('n1'));
       await exported.publish(volume, accessOf('n1'));
@@ -105,7 +119,7 @@ for (const { name, hasKeys, open } of kinds)
       assert.deepEqual(kernel.made(), []);
     });
 
-    test('a start publishes what is recorded and removes what is not, but for another pool', async () => {
+    test('a start publishes recorded attachments and removes others, except those of other pools', async () => {
       const { kernel, exported } = open();
       const { exported: neighbour } = open({ kernel, poolKey: 'two' });
       const access = accessOf('n1');
@@ -117,13 +131,13 @@ for (const { name, hasKeys, open } of kinds)
       assert.equal((await neighbour.users(volume)).length, 1);
       await neighbour.withdraw(volume, 'n1', 'a');
       assert.deepEqual(kernel.made(), wanted);
-      // After a reboot nothing is there.
+      // After a reboot the tree is empty.
       const rebooted = createConfigTree({ hasKeys });
       await open({ kernel: rebooted }).exported.restore(recorded({ volume, access }));
       assert.deepEqual(rebooted.made(), wanted);
     });
 
-    test('a gateway that ends at any step of publishing and withdrawing leaves nothing that the next does not find', async () => {
+    test('a gateway that ends at any step of publish and withdraw leaves nothing that the next one does not find', async () => {
       const access = accessOf('n1');
       let steps = 0;
       for (let last = 1; ; last++) {
@@ -138,7 +152,7 @@ for (const { name, hasKeys, open } of kinds)
       assert.ok(steps > 15, `${steps} steps`);
     });
 
-    test('a volume that grows is shown with its size to all its nodes', async () => {
+    test('an expanded volume is shown with its size to all its nodes', async () => {
       const { exported, kernel } = open();
       for (const node of ['n1', 'n2']) await exported.publish(volume, accessOf(node));
       await exported.resize({ ...other, sizeBytes: 2 ** 22 });
@@ -153,7 +167,7 @@ for (const { name, hasKeys, open } of kinds)
       assert.equal(sizes().length, 2);
     });
 
-    test('credentials are the attachment’s own, the same after a restart, and only root can read them', async () => {
+    test('each attachment has its own credentials, the same after a restart, and only root can read them', async () => {
       const access = accessOf('n1');
       const { exported, kernel } = open();
       const { secrets, ...reach } = await exported.publish(volume, access);
@@ -170,7 +184,7 @@ for (const { name, hasKeys, open } of kinds)
       assert.ok(Object.keys(toPublishContext({ ...reach, ...common })).length > 5);
     });
 
-    test('what the kernel has not finished with is UNAVAILABLE, and not looked at, which could wait for it', async () => {
+    test('a target that the kernel is still removing is UNAVAILABLE, and not examined, which could hang', async () => {
       const kernel = createConfigTree({ hasKeys });
       const access = accessOf('n1');
       await open({ kernel }).exported.publish(volume, access);
@@ -196,7 +210,7 @@ for (const { name, hasKeys, open } of kinds)
       );
     });
 
-    test('a volume that cannot be published at the start keeps no other from its nodes', async () => {
+    test('a volume that cannot be published at the start does not block others', async () => {
       const kernel = createConfigTree({ hasKeys });
       const tree: ConfigTree = {
         ...kernel.tree,
@@ -208,12 +222,14 @@ for (const { name, hasKeys, open } of kinds)
       const { exported, lines } = open({ kernel, tree });
       const attached = [volume, other].map(one => ({ volume: one, access: accessOf('n1') }));
       await exported.restore(recorded(...attached));
-      assert.ok(lines.some(line => line.includes('cannot be exported') && line.includes('a.one')));
+      assert.ok(
+        lines.some(line => line.includes('cannot export an attached volume') && line.includes('a.one')),
+      );
       assert.equal((await exported.users(other)).length, 1);
     });
   });
 
-test('an nvme-tcp pool says at its start that nobody can prove himself, unless that is what its settings ask for', async () => {
+test('an nvme-tcp pool reports at its start that nodes cannot authenticate, unless its settings ask for that', async () => {
   const { exported, lines } = kinds[0]?.open() ?? assert.fail();
   await exported.restore(recorded());
   assert.ok(lines.some(line => line.includes('CONFIG_NVME_TARGET_AUTH')));
@@ -225,14 +241,14 @@ test('an nvme-tcp pool says at its start that nobody can prove himself, unless t
     return { said, opened: exportNvme({ ...settings, authentication }, parts) };
   };
   await assert.rejects(async () => strict('dhchap', false).opened.restore?.(recorded()), {
-    message: /cannot demand keys/,
+    message: /does not support authentication of nodes/,
   });
   const { said, opened } = strict('none', true);
   assert.equal((await opened.publish(volume, accessOf('n1'))).secrets, undefined);
   assert.deepEqual(said, []);
 });
 
-test('after the kernel learnt to demand keys a node goes on as it was told, and new attachments have keys', async () => {
+test('after the kernel learnt to demand keys a node continues unchanged, and new attachments have keys', async () => {
   const nvme = kinds[0] ?? assert.fail();
   const access = accessOf('n1');
   const reach = await nvme.open().exported.publish(volume, access);
@@ -242,7 +258,7 @@ test('after the kernel learnt to demand keys a node goes on as it was told, and 
   await exported.restore(recorded({ volume, access, reach }));
   assert.deepEqual(kernel.secrets(), []);
   assert.equal((await exported.users(volume)).length, 1);
-  // As what was done too late is put right.
+  // As after the correction of a late change.
   await exported.publish(volume, access);
   assert.deepEqual(kernel.secrets(), []);
   const { secrets: keys, ...told } = await exported.publish(other, access);
@@ -253,7 +269,7 @@ test('after the kernel learnt to demand keys a node goes on as it was told, and 
   assert.deepEqual(rebooted.secrets(), Object.values(keys ?? {}));
 });
 
-test('an iscsi portal that no target has is made by a process that outlives the gateway', async () => {
+test('a process that outlives the gateway makes an iscsi portal that no target has', async () => {
   const kernel = createConfigTree();
   const apart: string[] = [];
   const tree: ConfigTree = {
@@ -269,4 +285,10 @@ test('an iscsi portal that no target has is made by a process that outlives the 
   for (const node of ['n1', 'n2']) await exported.withdraw(volume, node, 'a');
   await exported.publish(volume, accessOf('n1'));
   assert.deepEqual(apart, [...settings.addresses, ...settings.addresses]);
+});
+
+test('an address of a target has one spelling, and may be given only once', () => {
+  const spelled = portals.addresses.parse(['[FD00:0:0::1]:3260', '[::ffff:192.0.2.1]:3260']);
+  assert.deepEqual(spelled, ['[fd00::1]:3260', '192.0.2.1:3260']);
+  assert.throws(() => portals.addresses.parse(['[fd00::1]:3260', '[fd00:0::1]:3260']), /different addresses/);
 });

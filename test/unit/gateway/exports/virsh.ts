@@ -1,28 +1,28 @@
 import { readFileSync } from 'node:fs';
 import type { Virsh } from '../../../../gateway/exports/libvirt/virsh.ts';
 
-/** A virtual machine; what it has of disks are their descriptions. */
+/** A virtual machine; its disks are represented by their descriptions. */
 export type FakeDomain = {
   readonly uuid: string;
   readonly name: string;
   isRunning: boolean;
   readonly isPersistent: boolean;
-  /** It answers nobody who asks for a disk. */
+  /** True if it never answers a request for a disk. */
   isStill: boolean;
   live: string[];
   next: string[];
-  /** As it was saved; without a word of what is in it where that cannot be read. */
+  /** The disks of its saved state, or `unreadable`. */
   saved?: readonly string[] | 'unreadable';
   snapshots: Readonly<Record<string, readonly string[]>>;
 };
 
-/** How virsh answers, as far as the export depends on it; `step` is called before each command. */
+/** Creates a virsh as far as the export depends on it; calls `step` before each command. */
 export function createVirsh({ step = (): void => {} } = {}) {
   const domains: FakeDomain[] = [];
   const ran: string[] = [];
   const find = (uuid = ''): FakeDomain | undefined => domains.find(domain => domain.uuid === uuid);
 
-  /** What a command of reading prints; undefined when it fails. */
+  /** Returns the output of a reading command; undefined if it fails. */
   function print(line: string): string | undefined {
     const [command = '', ...words] = line.split(' ');
     if (command === 'list') return `${domains.map(({ uuid, name }) => `${uuid} ${name}`).join('\n')}\n\n`;
@@ -61,7 +61,7 @@ export function createVirsh({ step = (): void => {} } = {}) {
     step();
     const lines = args[0]?.startsWith('list') ? args[0]?.split('; ') : undefined;
     const outputs = lines ? lines.map(print) : [change(args)];
-    // A batch goes on after what failed.
+    // A batch continues after a failed command.
     const isDone = outputs.at(-1) !== undefined;
     return {
       status: isDone ? 0 : 1,
@@ -73,7 +73,7 @@ export function createVirsh({ step = (): void => {} } = {}) {
   return {
     virsh,
     domains,
-    /** What was changed or asked, as `COMMAND FLAGS DOMAIN`, and what is behind those of resizing. */
+    /** The changes and requests, as `COMMAND FLAGS DOMAIN`, with the arguments of resizing. */
     ran,
     add(name: string, domain: Partial<FakeDomain> = {}): FakeDomain {
       const uuid = crypto.randomUUID();
@@ -118,7 +118,7 @@ function unplug(domain: FakeDomain, scopes: Scopes, alias: string): string | und
   return '';
 }
 
-/** In the form of libvirt, which a machine of a kind of its own has in its description, too. */
+/** Describes a machine in libvirt's format; a machine's own elements stay in its description. */
 function describe(
   {
     uuid,

@@ -21,7 +21,7 @@ const unknownRoutes = [
 ];
 const knownRoutes = allOperations.map(({ route }) => route);
 
-test('what is no operation is NOT_FOUND, and without a good token everything is 401', async t => {
+test('an unknown operation is NOT_FOUND, and without a valid token everything is 401', async t => {
   const { ask } = await makeGateway(t);
   for (const route of unknownRoutes) assertProblem(await ask(route), 404, 'NOT_FOUND');
   for (const route of [...knownRoutes, ...unknownRoutes])
@@ -32,7 +32,7 @@ test('what is no operation is NOT_FOUND, and without a good token everything is 
     }
 });
 
-test("no list shows another cluster's volumes, nor does a page token open them", async t => {
+test("no list shows another cluster's volumes, and no page token reveals them", async t => {
   const gateway = await makeGateway(t);
   await prepareForeign(gateway);
   assert.deepEqual((await gateway.ask('GET /v1/volumes')).body, { volumes: [] });
@@ -42,7 +42,7 @@ test("no list shows another cluster's volumes, nor does a page token open them",
   assertProblem(await gateway.ask(`GET /v1/volumes?pageToken=${token}`), 409, 'ABORTED');
 });
 
-test("a node of another cluster is not there for this one, and this one's does not change it", async t => {
+test('a node of another cluster is invisible to this one, whose own does not change it', async t => {
   const gateway = await makeGateway(t);
   await gateway.ask('PUT /v1/nodes/n1', { as: 'b', body: { maxVolumes: 3 } });
   assertProblem(await gateway.ask('GET /v1/nodes/n1'), 404, 'NOT_FOUND');

@@ -62,7 +62,7 @@ test('the capabilities are those of the backend', async t => {
   assert.partialDeepStrictEqual(body, { parameters: { volume: schema, snapshot: schema } });
 });
 
-test('the capacity is reported, and is 0 for what is not offered', async t => {
+test('the capacity is reported, and is 0 for unsupported requests', async t => {
   const inner = await openMemory(1_000);
   const { ask } = await makeGateway(t, { backend: { ...inner, accessTypes: ['mount'] } });
   assert.equal((await ask('POST /v1/capacity', { body: {} })).body['availableBytes'], 1_000);
@@ -72,7 +72,7 @@ test('the capacity is reported, and is 0 for what is not offered', async t => {
   assert.deepEqual((await ask('POST /v1/capacity', { body: strange })).body, { availableBytes: 0 });
 });
 
-/** What is UNIMPLEMENTED with a backend that lacks this. */
+/** The operations that are UNIMPLEMENTED with a backend that lacks this member. */
 const lacking = {
   capacity: ['POST /v1/capacity'],
   volumeHealth: ['GET /v1/volumes/a.x/health', 'GET /v1/health/volumes'],
@@ -96,7 +96,7 @@ for (const [member, routes] of Object.entries(lacking))
     }
   });
 
-test('nodes are listed a page at a time, whatever their ids', async t => {
+test('nodes are listed a page at a time, with any ids', async t => {
   const { ask } = await makeGateway(t);
   const ids = ['a', 'b:1', 'c.d/e', 'ü'];
   for (const id of ids) await ask(`PUT /v1/nodes/${encodeURIComponent(id)}`, { body: { maxVolumes: 3 } });
@@ -115,7 +115,7 @@ test('nodes are listed a page at a time, whatever their ids', async t => {
   assertProblem(await ask('GET /v1/nodes?pageToken=volumes:a.x'), 409, 'ABORTED');
 });
 
-test('work that takes longer than the caller waits is 202 with what there is, and the same call joins it', async t => {
+test("work beyond the caller's waiting time is 202 with the current state, and the same call joins it", async t => {
   const { ask, backend } = await makeGateway(t);
   await ask('PUT /v1/nodes/n1', { body: {} });
   const volume = '/v1/volumes/a.pvc-1';
@@ -155,7 +155,7 @@ test('a failure after 202 is logged, and the same call tries again', async t => 
   assert.equal((await ask('PUT /v1/volumes/a.pvc-1', { body: volumeSpec('pvc-1') })).status, 201);
 });
 
-test('each request is one line of the log, with the ids by which the caller knows it', async t => {
+test('each request is one line of the log, with the ids that the caller knows', async t => {
   const { ask, logLines } = await makeGateway(t);
   const trace = 'c'.repeat(32);
   const headers = { 'x-request-id': 'r-1', traceparent: `00-${trace}-${'d'.repeat(16)}-01` };
@@ -178,7 +178,7 @@ test('each request is one line of the log, with the ids by which the caller know
   assert.notEqual(lines[2]?.traceId, trace);
 });
 
-test('Prefer says how long to wait, within bounds', () => {
+test('Prefer sets the waiting time, within bounds', () => {
   const waits = {
     'wait=5': 5_000,
     'wait=0': 0,
@@ -194,7 +194,7 @@ test('Prefer says how long to wait, within bounds', () => {
   for (const [prefer, waitMs] of Object.entries(waits)) assert.equal(readWaitMs(prefer), waitMs, prefer);
 });
 
-test('a sane request id stays, another one is replaced', async t => {
+test('a valid request id is kept, and another one is replaced', async t => {
   const { ask } = await makeGateway(t);
   const idOf = async (id: string): Promise<string | null> =>
     (await ask('GET /v1/volumes/a.x', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
@@ -203,7 +203,7 @@ test('a sane request id stays, another one is replaced', async t => {
     assert.match((await idOf(id)) ?? '', /^[0-9a-f-]{36}$/, id);
 });
 
-test('no secret that a request carries comes out in the log or an answer', async t => {
+test('no secret of a request appears in the log or an answer', async t => {
   const canary = 'canary-7f3a';
   const { ask, backend, logLines } = await makeGateway(t);
   backend.failNext('create', 'before', new Error(`password ${canary}`));
@@ -213,6 +213,7 @@ test('no secret that a request carries comes out in the log or an answer', async
     await ask('GET /v1/volumes', { headers: { authorization: `Bearer ${canary}` } }),
     await ask('GET /v1/volumes', { headers: { authorization: `Basic ${canary}` } }),
     await ask('PUT /v1/volumes/a.pvc-1', { body }),
+    await ask('PUT /v1/volumes/a.pvc-1', { body: volumeSpec('pvc-1') }),
     await ask('PUT /v1/volumes/a.pvc-1', { body: `{"${canary}` }),
     await ask('PUT /v1/volumes/a.pvc-1', {
       body: { ...body, capabilities: [{ ...mounted, mountFlags: canary }] },
@@ -221,7 +222,7 @@ test('no secret that a request carries comes out in the log or an answer', async
     await ask(`GET /v1/volumes/a.none?token=${canary}`),
   ];
   const statuses = answers.map(({ status }) => status);
-  assert.deepEqual(statuses, [401, 401, 503, 400, 400, 409, 404]);
+  assert.deepEqual(statuses, [401, 401, 400, 503, 400, 400, 409, 404]);
   for (const answer of answers) assert.ok(!JSON.stringify(answer.body).includes(canary));
   assert.equal(logLines.length, answers.length);
   for (const line of logLines) assert.ok(!line.includes(canary), line);

@@ -11,7 +11,7 @@ import { makeGateway, volumeSpec } from '../../../harness/gateway-harness.ts';
 const any = z.unknown();
 const terms = Array.from({ length: 8_192 }, (_, index) => ({ zone: `zone-${index}` }));
 
-test('a long body says what JSON says, in many steps', () => {
+test('a long body is parsed as JSON in many steps', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 8 }), text => {
       if (text.includes('__proto__')) return;
@@ -23,7 +23,7 @@ test('a long body says what JSON says, in many steps', () => {
   assert.ok(read(any, JSON.stringify(terms)).steps > 2 * terms.length);
 });
 
-test('a long body in pieces is read as a whole one, and is bounded as that', () => {
+test('a long body in pieces is parsed like a whole one, with the same limits', () => {
   const long = 'x'.repeat(32_766);
   const text = JSON.stringify({ lists: [terms, [long, '\\"'.repeat(5_000)], terms] });
   for (const size of [1_000, 65_536]) {
@@ -34,7 +34,7 @@ test('a long body in pieces is read as a whole one, and is bounded as that', () 
   }
 });
 
-test('a long body that is not JSON, or is what no schema has, is INVALID_ARGUMENT', () => {
+test('a long body that is no JSON, or matches no schema, is INVALID_ARGUMENT', () => {
   const bad = [
     '',
     '{',
@@ -68,7 +68,7 @@ test('each of thousands of terms is a step, and the schema still decides', () =>
   });
 });
 
-test('each capability is a step, and the schema still decides on each and on how many there are', () => {
+test('each capability is a step, and the schema still checks each one and their number', () => {
   const flags = Array.from({ length: 64 }, (_, index) => `flag-${index}`);
   const [one] = volumeSpec('v').capabilities;
   const capabilities = Array.from({ length: 64 }, () => ({ ...one, mountFlags: flags }));
@@ -84,7 +84,7 @@ test('each capability is a step, and the schema still decides on each and on how
     assert.throws(() => read(volumeSpecSchema, JSON.stringify({ ...body, capabilities: list })), { detail });
 });
 
-test('of what is wrong with a body no more is said than somebody reads', () => {
+test('the errors of a body are limited to a readable number', () => {
   const parameters = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`key-${index}`, 0]));
   assert.throws(
     () => read(volumeSpecSchema, JSON.stringify({ ...volumeSpec('v'), parameters })),
@@ -111,7 +111,7 @@ test('while the gateway reads a long body, another cluster is answered', async t
   assert.deepEqual(order, ['short', 'long']);
 });
 
-test('of a long body only so much is read in a turn of the event loop, however quickly it comes', async t => {
+test('only a bounded part of a long body is read in a time slice, however quickly it arrives', async t => {
   const { ask } = await makeGateway(t);
   const piece = new TextEncoder().encode(' '.repeat(65_536));
   const readIn = new Map<number, number>();
@@ -134,9 +134,9 @@ test('of a long body only so much is read in a turn of the event loop, however q
   assert.ok(Math.max(...readIn.values()) <= 2, JSON.stringify([...readIn]));
 });
 
-test('who has too much in flight is told when to come again', async t => {
-  const { ask, turns } = await makeGateway(t);
-  const held = turns.enter(
+test('a caller with too much in flight learns when to come again', async t => {
+  const { ask, slices } = await makeGateway(t);
+  const held = slices.enter(
     { name: 'a', acceptAnyNode: false, pools: undefined },
     { requests: 256, bytes: 0 },
   );
@@ -147,19 +147,19 @@ test('who has too much in flight is told when to come again', async t => {
   assert.equal((await ask('GET /v1/volumes')).status, 200);
 });
 
-/** What runs of one cluster at a pool whose storage has not answered yet, and what waits. */
-const [mostRunning, mostWaiting] = [12, 512];
+/** The limits of a cluster's running and waiting operations at a pool whose storage has not answered yet. */
+const [maxRunning, maxWaiting] = [12, 512];
 
-test('what goes on after its answer is bounded too, and holds up nothing but more of it', async t => {
+test('work after its answer is bounded too, and delays only further such work', async t => {
   const { ask, backend } = await makeGateway(t);
   const release = backend.hold('create');
-  // What is held would keep the process.
+  // A held call would keep the process running.
   t.after(release);
   const create = (name: string, as: 'a' | 'b' = 'a', prefer = 'wait=0') =>
     ask(`PUT /v1/volumes/${as}.${name}`, { as, body: volumeSpec(name), headers: { prefer } });
-  const names = Array.from({ length: mostRunning + mostWaiting }, (_, index) => `v${index}`);
+  const names = Array.from({ length: maxRunning + maxWaiting }, (_, index) => `v${index}`);
   for (const name of names) assert.equal((await create(name)).status, 202);
-  // Who does not wait may be answered before it is refused.
+  // A caller that does not wait may be answered before the refusal.
   const { status, headers, body } = await create('more', 'a', 'wait=30');
   assert.deepEqual([status, body['code'], headers.get('retry-after')], [429, 'UNAVAILABLE', '1']);
   assert.equal((await create('v0')).status, 202);

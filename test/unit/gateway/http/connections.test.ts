@@ -7,12 +7,12 @@ import { test, type TestContext } from 'node:test';
 import {
   leaveUnread,
   limitConnections,
-  mostConnections,
+  maxConnections,
   whileOpen,
 } from '../../../../gateway/http/connections.ts';
 import { serveGateway } from '../../../harness/served-gateway.ts';
 
-test('of too many connections the one is closed that has been idle longest, never one with a request', async t => {
+test('of too many connections the longest idle one is closed, never one with a request', async t => {
   const { open, answers } = await serve(t, 3);
   const busy = await open();
   busy.write('GET /busy HTTP/1.1\r\nhost: x\r\n\r\n');
@@ -31,7 +31,7 @@ test('of too many connections the one is closed that has been idle longest, neve
   );
 });
 
-test('where no connection is idle the new one is closed', async t => {
+test('the new connection is closed if no connection is idle', async t => {
   const { open, answers } = await serve(t, 1);
   const busy = await open();
   busy.write('GET /busy HTTP/1.1\r\nhost: x\r\n\r\n');
@@ -41,7 +41,7 @@ test('where no connection is idle the new one is closed', async t => {
   assert.match(String((await once(busy, 'data'))[0]), /200 OK/);
 });
 
-test('of many refusals few are given at once, and who waits for one gives way to others', async t => {
+test('few of many refusals are answered at a time, and those that wait give way to other requests', async t => {
   const { open, answers, connections } = await serve(t, 2);
   const refused = await open();
   refused.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
@@ -60,7 +60,7 @@ test('of many refusals few are given at once, and who waits for one gives way to
   await Promise.all(refusals);
 });
 
-test('a connection that asks on and on before it is answered is closed, and little of that is served', async t => {
+test('a connection that sends requests without waiting for answers is closed, and few of them are served', async t => {
   const { open, asked } = await serve(t, 3);
   const caller = await open();
   caller.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2_000));
@@ -68,7 +68,7 @@ test('a connection that asks on and on before it is answered is closed, and litt
   assert.ok(asked.length > 0 && asked.length <= 8, `${asked.length} were served`);
 });
 
-test('a gateway gives a head ten seconds and a request a minute', async t => {
+test('a gateway allows ten seconds for a head and a minute for a request', async t => {
   const { url } = await serveGateway(t);
   const asked = Promise.withResolvers<Server>();
   const note = (message: unknown): void => asked.resolve((message as { readonly server: Server }).server);
@@ -79,13 +79,13 @@ test('a gateway gives a head ten seconds and a request a minute', async t => {
   assert.deepEqual({ headersTimeout, requestTimeout }, { headersTimeout: 10_000, requestTimeout: 60_000 });
 });
 
-test('connections get half of the descriptors, and no more than are ever needed', () => {
-  assert.equal(mostConnections(limits('128')), 64);
-  assert.ok(mostConnections(limits('1000000')) <= 1_024);
-  assert.ok(mostConnections() > 0);
+test('connections get half of the descriptors, up to a maximum', () => {
+  assert.equal(maxConnections(limits('128')), 64);
+  assert.ok(maxConnections(limits('1000000')) <= 1_024);
+  assert.ok(maxConnections() > 0);
 });
 
-test('what a caller still sends after its answer is not read, and the answer is not lost by that', async t => {
+test('data that a caller sends after its answer is not read, and does not cost it the answer', async t => {
   const { open, answers } = await serve(t, 3);
   const caller = await open();
   caller.write(`PUT / HTTP/1.1\r\nhost: x\r\ncontent-length: ${2 ** 30}\r\n\r\n`);
@@ -99,7 +99,7 @@ test('what a caller still sends after its answer is not read, and the answer is 
   assert.ok(socket.bytesRead < 2 ** 18, `${socket.bytesRead} bytes were read`);
 });
 
-test('an answer to a request that came whole ends no connection', async t => {
+test('an answer to a complete request ends no connection', async t => {
   const { open, answers } = await serve(t, 3);
   const caller = await open();
   for (const status of [401, 200]) {
@@ -112,12 +112,12 @@ test('an answer to a request that came whole ends no connection', async t => {
   }
 });
 
-/** What Linux tells of the limits of a process. */
+/** Makes Linux's description of a process's limits. */
 function limits(soft: string): string {
   return `Max open files            ${soft}      524288      files`;
 }
 
-/** A server on which each request waits for its answer. */
+/** Serves requests that wait for their answer. */
 async function serve(t: TestContext, most: number) {
   const asked: ServerResponse[] = [];
   const server = createServer(

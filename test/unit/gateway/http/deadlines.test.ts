@@ -8,7 +8,7 @@ import { openRest } from '../rest/open-rest.ts';
 
 const names = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `v${n}`);
 
-/** What the storage has and what the store says of cluster a's volumes are the same. */
+/** Fails unless the storage and the store agree on cluster a's volumes. */
 async function assertConsistent({ ask, backend }: Awaited<ReturnType<typeof makeGateway>>): Promise<number> {
   const { body } = await ask('GET /v1/volumes');
   const listed = body['volumes'] as readonly { readonly id: string; readonly state: string }[];
@@ -18,7 +18,7 @@ async function assertConsistent({ ask, backend }: Awaited<ReturnType<typeof make
   return listed.length;
 }
 
-test('what waits at a pool and has no caller any more does not begin; what has begun is finished', async t => {
+test('work that waits at a pool without a caller does not begin, and work that has begun is finished', async t => {
   const gateway = await makeGateway(t);
   const { ask, backend, operations } = gateway;
   const release = backend.hold('create');
@@ -35,7 +35,7 @@ test('what waits at a pool and has no caller any more does not begin; what has b
   assert.ok(count > 0 && count < 100, `${count}`);
 });
 
-test('what waits at a pool past its deadline does not begin, unless somebody else asks for it', async t => {
+test('work that waits at a pool past its deadline does not begin, unless another caller requests it', async t => {
   const gateway = await makeGateway(t);
   const { ask, backend, operations } = gateway;
   const release = backend.hold('create');
@@ -57,7 +57,7 @@ test('what waits at a pool past its deadline does not begin, unless somebody els
 
 const points: readonly Step['point'][] = ['before-intent', 'after-intent', 'after-commit', 'before-answer'];
 for (const point of points)
-  test(`a caller that goes away ${point.replace('-', ' ')} leaves one volume once it asks again, or none`, async t => {
+  test(`a caller that disconnects ${point.replace('-', ' ')} leaves one volume after its next request, or none`, async t => {
     const leaves = new AbortController();
     const checkpoint = (step: Step): void => {
       if (step.point === point) leaves.abort();
@@ -73,7 +73,7 @@ for (const point of points)
     assert.equal(await gateway.recovery.sweep(), 0);
   });
 
-/** What a storage is told of the time when a volume is asked for with these headers. */
+/** Returns the deadline that a storage receives for a volume that is requested with these headers. */
 async function askVendor(t: TestContext, headers: Readonly<Record<string, string>>): Promise<unknown> {
   const { backend, api } = await openRest(t, [problem('RESOURCE_EXHAUSTED', 'full')]);
   const { ask } = await makeGateway(t, { backend });
@@ -81,7 +81,7 @@ async function askVendor(t: TestContext, headers: Readonly<Record<string, string
   return api.received.find(({ method }) => method === 'PUT')?.headers['x-timeout-ms'];
 }
 
-test('the storage behind a pool over REST is told when the caller gives up, and what is begun goes on after that', async t => {
+test("the storage behind a pool over REST gets the caller's deadline, and work that has begun continues after it", async t => {
   const seen = await askVendor(t, { 'x-timeout-ms': '20000' });
   assert.ok(Number(seen) > 0 && Number(seen) <= 20_000, String(seen));
   assert.equal(await askVendor(t, {}), undefined);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createApp, type AppDeps } from '../../../../gateway/http/app.ts';
 import { docsRoutes } from '../../../../gateway/http/docs.ts';
-import { openApiDocument } from '../../../../src/api/openapi.ts';
+import { openApiDocument } from '../../../../src/api/http/openapi.ts';
 import { allOperations } from '../../../../src/api/operations.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { createMemoryLog, makeGateway } from '../../../harness/gateway-harness.ts';
@@ -14,7 +14,7 @@ for (const path of Object.values(docsRoutes))
     assert.equal((await createDocsApp(true).request(path)).status, 200);
   });
 
-test('where the description is public, everything else needs a token all the same', async () => {
+test('with a public description, everything else still needs a token', async () => {
   const app = createDocsApp(true);
   const others = [
     ...allOperations.map(({ method, path }) => [method, path]),
@@ -54,6 +54,6 @@ function createDocsApp(isPublic: boolean) {
     log: createMemoryLog().log,
     publicDocs: isPublic,
   };
-  // Nothing here comes as far as the services.
+  // No request here reaches the services.
   return createApp(deps as unknown as AppDeps);
 }

@@ -8,7 +8,7 @@ import { allOperations, maxBodyBytes, type OperationId } from '../../../../src/a
 import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
 import { serveGateway, type ServedGateway } from '../../../harness/served-gateway.ts';
 
-/** Bodies that would do something, were they the caller's to send. */
+/** Bodies that would take effect if the caller were allowed to send them. */
 const valid: Readonly<Partial<Record<OperationId, object>>> = {
   getCapacity: {},
   createVolume: volumeSpec('x'),
@@ -25,7 +25,7 @@ const valid: Readonly<Partial<Record<OperationId, object>>> = {
 
 type Sent = { readonly hosts: number; readonly body: Buffer; readonly withheld: number };
 
-/** What a body may be; of a long one little more than the head is sent where nobody should read it. */
+/** The forms of a body; of a long one little more than the head is sent if nobody should read it. */
 const kinds: Readonly<Record<string, (body: string) => Sent>> = {
   'a valid body': body => ({ hosts: 1, body: Buffer.from(body), withheld: 0 }),
   'a body of 4 MiB': body => ({
@@ -41,7 +41,7 @@ const kinds: Readonly<Record<string, (body: string) => Sent>> = {
   'two hosts': body => ({ hosts: 2, body: Buffer.from(body), withheld: 0 }),
 };
 
-/** Who asks, and what he is told, whatever the body. A good token's body is read whole before its ids are looked at. */
+/** The callers, and their answer for every body. A valid token's body is read completely before its ids are checked. */
 const callers: Readonly<
   Record<
     string,
@@ -57,7 +57,7 @@ const callers: Readonly<
     as: 'b',
     sees: (id, path) => {
       if (path.startsWith('/v1/admin')) return [404];
-      // What has no owner in its path is the caller's own.
+      // A path without an owner belongs to the caller.
       if (!/\{(volume|snapshot|group)Id\}/.test(path)) return undefined;
       return /^(delete|detach)/.test(id) ? [204] : [404];
     },
@@ -104,7 +104,7 @@ async function fill(t: TestContext, { url, signers }: ServedGateway): Promise<vo
   await client.attachVolume({ volumeId, nodeId: 'n1', body: { capability: mounted, readonly: false } }, call);
 }
 
-/** All rows of the store but those of its clock. */
+/** Reads all rows of the store except those of its clock. */
 function contentOf({ store }: ServedGateway): unknown {
   using sql = new DatabaseSync(store, { readOnly: true });
   const names = sql.prepare("select name from sqlite_schema where type = 'table'").all();
@@ -112,14 +112,14 @@ function contentOf({ store }: ServedGateway): unknown {
   return tables.map(name => [name, sql.prepare(`select * from "${name}"`).all()]);
 }
 
-/** Sends a request but for what is withheld of its body, and gives the status that it is answered with all the same. */
+/** Sends a request without the withheld part of its body, and returns the status of the answer. */
 async function ask(
   { url }: ServedGateway,
   [route, headers]: readonly [string, readonly string[]],
   { hosts, body, withheld }: Sent,
 ): Promise<number> {
   const socket = connect(Number(url.port), url.hostname);
-  // Whoever is refused may be cut off in the middle of a body, after the answer.
+  // A refused caller may be disconnected in the middle of a body, after the answer.
   socket.on('error', () => {});
   const head = [
     `${route} HTTP/1.1`,

@@ -8,13 +8,13 @@ import { openMemoryStorage } from './storage.ts';
 
 const usualRuns = isFull ? 70 : 20;
 
-test('whatever is asked and whatever goes wrong, what must be there is there in the end, once, with its bytes', async t => {
+test('after any requests and failures, every required object exists once, with its data', async t => {
   let count = 0;
   const command = event.map(found => toCommand(found, () => count++));
   const isUsual = await assertPlays(t, {
     openStorage: openMemoryStorage,
     command,
-    mostCommands: 100,
+    maxCommands: 100,
     usualRuns,
   });
   t.diagnostic(`${count} commands`);

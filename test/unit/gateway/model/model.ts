@@ -1,10 +1,10 @@
 import type { ProblemCode } from '../../../../src/api/problem.ts';
 import type { Operation, Zone } from './operations.ts';
 
-/** What a volume or snapshot holds: a value for each slot that was written. */
+/** The content of a volume or snapshot: a value for each written slot. */
 export type Content = ReadonlyMap<number, number>;
 
-/** A volume that must be there. */
+/** A volume that must exist. */
 export type ModelVolume = {
   readonly size: number;
   readonly from: string | undefined;
@@ -14,7 +14,7 @@ export type ModelVolume = {
   readonly zone: Zone;
 };
 
-/** A snapshot that must be there. */
+/** A snapshot that must exist. */
 export type ModelSnapshot = {
   readonly of: string;
   readonly size: number;
@@ -22,37 +22,37 @@ export type ModelSnapshot = {
   readonly zone: Zone;
 };
 
-/** Where there is storage, the first being taken when nothing is asked. */
+/** The zones with storage; the first one is the default. */
 export const zones: readonly Zone[] = ['a', 'b'];
 
-/** Where nodes say that they are; others say nothing. */
+/** The zones that nodes report; other nodes report none. */
 export const nodeZones: Readonly<Record<string, Zone>> = { n0: 'a' };
 
-/** A group that must be there: what each member holds. */
+/** A group that must exist: the content of each member. */
 export type ModelGroup = readonly ModelSnapshot[];
 
 /**
- * What must be there, and what was asked and may or may not be done. Of each resource one thing at a time is open, and
- * nothing on which that depends changes before it is done: a cluster's sidecars ask the same again, too.
+ * The objects that must exist, and the open requests that may or may not be done. Each resource has at most one open
+ * request, and nothing that it depends on changes before it is done: a cluster's sidecars repeat the same request, too.
  */
 export interface Model {
   readonly volumes: Map<string, ModelVolume>;
   readonly snapshots: Map<string, ModelSnapshot>;
   readonly groups: Map<string, ModelGroup>;
   readonly open: Map<string, Operation>;
-  /** The operation that has to be asked before this one can be: itself, when nothing that it needs is open. */
+  /** Returns the operation to request before this one: the operation itself if nothing that it needs is open. */
   next(operation: Operation): Operation;
-  /** What comes of it when nothing goes wrong; only for what `next` gave. */
+  /** Returns the expected outcome without faults; only for a result of `next`. */
   expect(operation: Operation): 'ok' | ProblemCode;
-  /** It was done. */
+  /** Records that the operation is done. */
   finish(operation: Operation): void;
-  /** It may have been done. */
+  /** Records that the operation may be done. */
   leaveOpen(operation: Operation): void;
-  /** Whether a node may write to the volume now, so that its content stays known. */
+  /** Returns true if a node may write to the volume now, so that its content stays known. */
   isWritable(id: string): boolean;
 }
 
-/** A model in which nothing is there. */
+/** Creates an empty model. */
 export function createModel(): Model {
   const volumes = new Map<string, ModelVolume>();
   const snapshots = new Map<string, ModelSnapshot>();
@@ -62,7 +62,7 @@ export function createModel(): Model {
   const copying = (id: string): Operation | undefined =>
     [...open.values()].find(operation => sourcesOf(operation).includes(id));
 
-  /** What is open of all that the operation needs. */
+  /** Finds an open request among those that the operation needs. */
   function blocking(operation: Operation): Operation | undefined {
     const { id, kind } = operation;
     const needed = sourcesOf(operation).flatMap(source => [`life ${source}`, `size ${source}`]);
@@ -103,12 +103,12 @@ export function createModel(): Model {
     groups,
     open,
     next(operation) {
-      // A deletion overtakes what is open of its volume, and may be done: only asking it again shows.
+      // A deletion overtakes an open request of its volume, and may be done: only repeating it shows.
       const life = open.get(`life ${operation.id}`);
       if (life?.kind === 'delete' && aspectOf(operation) !== aspectOf(life)) return life;
       const own = open.get(aspectOf(operation));
       if (own && !supersedes(operation, own)) return own;
-      // A volume whose making is asked again may have been there all along, with all that is open of it.
+      // A volume whose creation is repeated may have existed all along, with its open requests.
       const free = own && operation.kind !== 'delete';
       return (free ? undefined : blocking(operation)) ?? operation;
     },
@@ -134,41 +134,41 @@ export function createModel(): Model {
   };
 }
 
-/** One of the zones is the one that is asked for; nothing asked is fine. */
+/** Returns true if the requested zone, if any, is among the known ones. */
 function fits(zone: Zone | undefined, known: readonly Zone[]): boolean {
   return zone === undefined || known.includes(zone);
 }
 
-/** It is attached to this node, or to none and reached from there. */
+/** Returns true if the volume is attached to this node, or is detached and reachable from it. */
 function canAttach(volume: ModelVolume, node: string): boolean {
   if (volume.node !== undefined) return volume.node === node;
   return fits(nodeZones[node], [volume.zone]);
 }
 
-/** What of a resource an operation changes. */
+/** Names the aspect of a resource that an operation changes. */
 function aspectOf({ kind, id }: Operation): string {
   if (kind === 'attach' || kind === 'detach') return `nodes ${id}`;
   if (kind === 'expand') return `size ${id}`;
   return kind === 'modify' ? `tier ${id}` : `life ${id}`;
 }
 
-/** What an operation copies. */
+/** Lists the sources that an operation copies. */
 function sourcesOf(operation: Operation): readonly string[] {
   if (operation.kind === 'group') return operation.of;
   if (operation.kind === 'snapshot') return [operation.of];
   return operation.kind === 'create' && operation.from !== undefined ? [operation.from] : [];
 }
 
-/** True when neither has to do with anything that the other is about. */
+/** Returns true if the operations concern no common resource. */
 export function areApart(one: Operation, other: Operation): boolean {
   const about = new Set([one.id, ...sourcesOf(one)]);
   return ![other.id, ...sourcesOf(other)].some(id => about.has(id));
 }
 
-/** What always succeeds: nothing there to undo is fine. */
+/** The operations that always succeed, because undoing nothing succeeds. */
 const undoes: ReadonlySet<Operation['kind']> = new Set(['uncut', 'ungroup', 'detach']);
 
-/** Whoever asked for something may stop asking, and have it undone; the same may be asked again. */
+/** Returns true if the operation replaces an open one: a caller may stop, undo, or repeat its request. */
 function supersedes(operation: Operation, own: Operation): boolean {
   if (JSON.stringify(operation) === JSON.stringify(own)) return true;
   if (operation.kind === 'delete') return own.kind === 'create';
@@ -194,7 +194,7 @@ function apply(things: Things, operation: Operation): void {
   if (volume) volumes.set(id, change(volume, operation));
 }
 
-/** What is cut already stays as it was. */
+/** Records the content of a snapshot; an existing one stays as it was. */
 function cut({ volumes, snapshots, groups }: Things, operation: Operation): void {
   const { kind, id } = operation;
   const made = sourcesOf(operation).flatMap((of): ModelSnapshot[] => {

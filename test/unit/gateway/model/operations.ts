@@ -14,8 +14,8 @@ import { crashPoints } from '../../../fakes/faulty-backend/rules.ts';
 type Kind<K, F = object> = K extends string ? Readonly<{ kind: K; id: string } & F> : never;
 
 /**
- * What a cluster can ask; sizes in MiB. `from` is the id of what a volume is filled from, `zone` the one in which it must
- * be; there is no zone c.
+ * The requests of a cluster; sizes in MiB. `from` is the id of a volume's source, `zone` the required zone; there is no
+ * zone c.
  */
 export type Operation =
   | Kind<'create', { size: number; from: string | undefined; zone: Zone | undefined }>
@@ -26,9 +26,9 @@ export type Operation =
   | Kind<'expand', { size: number }>
   | Kind<'modify', { tier: string }>;
 
-/** Something that happens to two gateways on one store: what is asked of one of them, and what else may come. */
+/** An event at two gateways on one store: a request to one of them, or something else. */
 export type Event = {
-  /** Which of the gateways. */
+  /** The index of the gateway. */
   readonly at: number;
 } & (
   | { readonly kind: 'ask'; readonly operation: Operation; readonly crash?: Point | undefined }
@@ -37,7 +37,7 @@ export type Event = {
   | { readonly kind: 'list' | 'sweep' }
 );
 
-/** Where something can be asked to be. */
+/** The zones that a request can name. */
 export type Zone = 'a' | 'b' | 'c';
 
 type Point = (typeof crashPoints)[number];
@@ -67,13 +67,13 @@ const operation: Arbitrary<Operation> = oneof(
 
 const at = constantFrom(0, 1);
 
-/** Two things asked at once: very often the same one. */
+/** Two concurrent requests, very often equal ones. */
 const pair: Arbitrary<readonly [Operation, Operation]> = oneof(
   tuple(operation, operation),
   operation.map(asked => [asked, asked] as const),
 );
 
-/** Any event, crashes among them. */
+/** Generates events, crashes among them. */
 export const event: Arbitrary<Event> = oneof(
   some(20, 'ask', { at, operation }),
   some(4, 'ask', { at, operation, crash: constantFrom(...crashPoints) }),
@@ -83,7 +83,7 @@ export const event: Arbitrary<Event> = oneof(
   some(1, 'sweep', { at }),
 );
 
-/** As often as its weight, something of this kind. */
+/** Makes events of this kind with this weight. */
 function some<const K extends string, T extends object>(
   weight: number,
   kind: K,

@@ -8,14 +8,14 @@ import type { Event, Operation, Zone } from './operations.ts';
 import type { ModelStorage } from './storage.ts';
 import { crash, type World } from './world.ts';
 
-/** Bytes of a size unit, and from one slot to the next. */
+/** The bytes of a size unit, and the distance of slots. */
 export const mebibyte = 2 ** 20;
 export const slotBytes = 16_384;
 
-/** What is done to a world, and to the model of it. */
+/** A change of a world and of its model. */
 export type Command = AsyncCommand<Model, World>;
 
-/** The event as a command; `count` is called when it runs. */
+/** Makes an event into a command; calls `count` when it runs. */
 export function toCommand(event: Event, count: () => void): Command {
   return {
     check: () => true,
@@ -38,7 +38,7 @@ async function play(event: Event, model: Model, world: World): Promise<void> {
   if (event.kind === 'ask' && event.crash) world.crashAt(at, event.crash);
   if (event.kind === 'ask') await askOnce(event.operation, model, { world, at });
   if (event.kind === 'ask' && event.crash) await world.restart(at);
-  // A gateway in which something hangs is ended and another started.
+  // A hanging gateway is ended and replaced.
   for (const hung of [0, 1].filter(world.isHung)) await world.restart(hung);
 }
 
@@ -51,17 +51,14 @@ async function sweep(world: World, at: number): Promise<void> {
   });
 }
 
-/** Asks, or asks first for what is open of what it needs; what comes of it is what the model allows. */
+/** Makes a request, or first an open request that it needs; fails unless the model allows the outcome. */
 export async function askOnce(wanted: Operation, model: Model, target: Target): Promise<void> {
   const operation = model.next(wanted);
   const expected = model.expect(operation);
   settle(model, { operation, expected, ended: [await endOf(operation, target)] });
 }
 
-/**
- * Asks both gateways at once: for the same, or for two things that have nothing to do with each other. Anything else is
- * asked one after the other.
- */
+/** Sends requests to both gateways at once if they are equal or independent; otherwise one after the other. */
 async function askBoth(
   [one, other]: readonly [Operation, Operation],
   model: Model,
@@ -84,13 +81,13 @@ async function askBoth(
   settle(model, { operation: second, expected: expected[1], ended: [b] });
 }
 
-/** A code of a failure that is final; anything else may be done or not. */
+/** The outcome of a request: the code of a final failure, or `open` if it may or may not be done. */
 type Ended = 'ok' | 'open' | ProblemCode;
 
 type Answered = {
   readonly operation: Operation;
   readonly expected: 'ok' | ProblemCode;
-  /** What came of it, from each gateway that was asked. */
+  /** The outcome from each requested gateway. */
   readonly ended: readonly Ended[];
 };
 
@@ -159,7 +156,7 @@ function write({ id, slot, value }: Event & { kind: 'write' }, model: Model, wor
   model.volumes.set(id, { ...volume, content: new Map(volume.content).set(slot, value) });
 }
 
-/** All pages of the list, joined: each volume once, in order. */
+/** Reads all pages of the list: each volume once, in order. */
 export async function listAll({ volumes }: Gateway): Promise<readonly Volume[]> {
   const all: Volume[] = [];
   let pageToken: string | undefined;
@@ -173,7 +170,7 @@ export async function listAll({ volumes }: Gateway): Promise<readonly Volume[]> 
   return all;
 }
 
-/** What must be there is listed as such, what must not be is not. */
+/** Fails unless the list has exactly the volumes that must exist. */
 async function checkList(model: Model, gateway: Gateway): Promise<void> {
   const listed = new Map((await listAll(gateway)).map(volume => [volume.id, volume]));
   for (const id of new Set([...listed.keys(), ...model.volumes.keys()])) {

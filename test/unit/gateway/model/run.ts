@@ -25,26 +25,29 @@ import { openWorld, type World } from './world.ts';
 
 const { MODEL_RUNS: runs, MODEL_PATH: path, MODEL_REPLAY: replay } = process.env;
 const slots = 8;
-/** How long what is open may take once nothing goes wrong any more. */
+/** The time that open requests may take once no more faults happen. */
 const patienceMs = 10_000;
 const contentBytes = slots * slotBytes;
 
 type Play = {
-  /** A storage in which nothing is there, for each run. */
+  /** Opens an empty storage for each run. */
   openStorage(): Promise<ModelStorage>;
   readonly command: Arbitrary<Command>;
-  readonly mostCommands: number;
+  readonly maxCommands: number;
   readonly usualRuns: number;
-  /** A failure depends on the moment, and is not made smaller. */
+  /** True if a failure depends on timing, so that shrinking it makes no sense. */
   readonly endOnFailure?: boolean;
 };
 
-/** Runs commands on worlds; what must be there is there in the end. False when the environment chose other runs than usual. */
+/**
+ * Runs commands on worlds and fails unless every required object exists in the end. Returns false if the environment
+ * chose other runs than usual.
+ */
 export async function assertPlays(t: TestContext, play: Play): Promise<boolean> {
   const directory = memoryDirectory(t);
   let stores = 0;
   const script = commands([play.command], {
-    maxCommands: play.mostCommands,
+    maxCommands: play.maxCommands,
     size: 'max',
     ...(replay !== undefined && { replayPath: replay }),
   });
@@ -70,7 +73,7 @@ export async function assertPlays(t: TestContext, play: Play): Promise<boolean> 
   return runs === undefined && path === undefined;
 }
 
-/** A directory in memory where there is such a thing: what the disk loses is not looked at here. */
+/** Makes a directory, in memory if possible, because losses of the disk are not tested here. */
 export function memoryDirectory(t: TestContext): string {
   const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
   const directory = mkdtempSync(join(parent, 'fairlead-model-'));
@@ -78,19 +81,19 @@ export function memoryDirectory(t: TestContext): string {
   return directory;
 }
 
-/** Nothing goes wrong any more: what is open is asked again, and then nothing is left unfinished. */
+/** Ends all faults and repeats the open requests; afterwards nothing is unfinished. */
 async function finish(model: Model, world: World): Promise<void> {
   await world.calm();
   const gateway = world.gateway(0);
   await gateway.recovery.sweep();
-  // On a busy machine a gateway may stand still for as long as its claims hold, and then leaves the storage alone.
+  // On a busy machine a gateway may pause longer than its claims hold, and then leaves the storage alone.
   for (const endMs = Date.now() + patienceMs; model.open.size > 0 && Date.now() < endMs; await pause(5))
     for (const operation of model.open.values()) await askOnce(operation, model, { world, at: 0 });
   assert.deepEqual([...model.open.values()], []);
   assert.equal(await gateway.recovery.sweep(), 0);
 }
 
-/** The model, the rows and the storage hold the same. */
+/** Fails unless the model, the rows and the storage agree. */
 async function assertSame(model: Model, world: World): Promise<void> {
   const { storage } = world;
   const { mutable, topologyOf } = storage;
@@ -150,7 +153,7 @@ async function assertHolds(
   assert.equal(hashOf(bytes), hashOfContent(known.content), id);
 }
 
-/** What the storage says when it is asked to grow a volume to no size. */
+/** Returns the storage's size of a volume: the answer to an expansion to no size. */
 async function sizeOf(backend: Backend, id: string): Promise<number | undefined> {
   const nothing = { requiredBytes: 0, limitBytes: 0 };
   return (await backend.expand?.({ id, sizeBytes: 0, parameters: {} }, nothing))?.sizeBytes;

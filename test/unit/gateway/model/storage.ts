@@ -5,30 +5,30 @@ import { openMemory } from '../../../harness/gateway-harness.ts';
 import { zones } from './model.ts';
 import type { Zone } from './operations.ts';
 
-/** What the gateways of a world stand on, and what a test sees of it and does to it. */
+/** The storage of a world's gateways, with the views and controls of a test. */
 export type ModelStorage = Pick<MemoryBackend, 'read' | 'write'> & {
-  /** As it is, without faults: a gateway's from its start to its end. */
+  /** Opens it without faults, for one life of a gateway. */
   open(): Promise<Backend>;
-  /** Which nodes can reach which volume now. */
+  /** Returns the nodes that can reach each volume now. */
   attached(): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
-  /** The first bytes that a snapshot holds. */
+  /** Reads the first bytes of a snapshot. */
   readSnapshot(
     snapshot: Pick<Snapshot, 'id' | 'volumeId' | 'sizeBytes'>,
     length: number,
   ): Promise<Uint8Array>;
-  /** Where volumes of a zone are; absent: zones are nothing to it, and nothing is asked to be in one. */
+  /** Returns the topology of volumes in a zone; absent if the storage has no zones. */
   readonly topologyOf?: (zone: Zone) => readonly object[];
   /** The mutable parameter that is modified. */
   readonly mutable: string;
-  /** Nodes only read: what may be written while it is copied cannot be copied. */
+  /** True if nodes only read, because the storage cannot copy volumes during writes. */
   readonly readonly: boolean;
-  /** How long claims hold: longer than a call, when nothing goes wrong. */
+  /** The lifetime of claims: longer than a call without faults. */
   readonly leaseMs: number;
-  /** What goes wrong in it by itself is over. */
+  /** Ends the storage's own faults. */
   calm?(): Promise<void>;
 };
 
-/** Memory with a zone a and a zone b. */
+/** Opens a memory backend with a zone a and a zone b. */
 export async function openMemoryStorage(): Promise<ModelStorage> {
   const attached = new Map<string, Set<string>>();
   const spaces = zones.map(zone => ({ totalBytes: 2 ** 39, segments: { zone } }));

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import type { Backend } from '../../../../gateway/backend.ts';
 import type { Step } from '../../../../gateway/operations/operation.ts';
 import { layFaults } from '../../../fakes/faulty-backend.ts';
-import { wrapBackend, type Around } from '../../../fakes/faulty-backend/wrap.ts';
+import { wrapBackend, type CallWrapper } from '../../../fakes/faulty-backend/wrap.ts';
 import { changing, type Rule } from '../../../fakes/faulty-backend/rules.ts';
 import { clusters, makeGateway, type Gateway } from '../../../harness/gateway-harness.ts';
 import { nodeZones } from './model.ts';
@@ -13,10 +13,10 @@ import type { ModelStorage } from './storage.ts';
 /** Thrown where the gateway dies: nothing is recorded after that. */
 export const crash = new Error('the gateway died');
 
-/** Longer than any other fault keeps a call from the storage, in milliseconds. */
+/** Longer than any other fault delays a call to the storage, in milliseconds. */
 const patienceMs = 60;
 
-/** Everything goes wrong now and then. */
+/** Rules under which everything fails occasionally. */
 const everyRule: readonly Rule[] = [
   { on: 'all', chance: 0.08, fault: 'fail' },
   { on: 'all', chance: 0.08, fault: 'lost-answer' },
@@ -26,10 +26,10 @@ const everyRule: readonly Rule[] = [
   { on: changing, chance: 0.01, fault: 'hang' },
   { on: 'all', chance: 0.08, fault: 'wrong-size' },
   { on: 'all', chance: 0.2, fault: 'partial-page' },
-  { on: 'all', chance: 0.05, fault: 'latency', leastMs: 0, mostMs: 2 },
+  { on: 'all', chance: 0.05, fault: 'latency', minMs: 0, maxMs: 2 },
 ];
 
-/** One gateway without its listener, its storage, and what watches over that. */
+/** A gateway without its listener, with its storage and the watch over it. */
 type Life = {
   readonly gateway: Gateway;
   readonly backend: Backend;
@@ -37,19 +37,19 @@ type Life = {
 };
 
 type WorldOptions = {
-  /** The gateways' store, as `--store` has it. */
+  /** The gateways' store, as a value of `--store`. */
   readonly store: string;
   readonly storage: ModelStorage;
-  /** Of the faults. */
+  /** The seed of the faults. */
   readonly seed: number;
-  /** The faults; absent: everything goes wrong now and then. */
+  /** The rules of the faults; by default everything fails occasionally. */
   readonly rules?: readonly Rule[];
 };
 
-/** Two gateways on one store, over one storage that goes wrong. */
+/** Two gateways on one store, over one faulty storage. */
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** Makes a world in which nothing is there. */
+/** Opens an empty world. */
 export async function openWorld(t: TestContext, { store, storage, seed, rules = everyRule }: WorldOptions) {
   const { leaseMs } = storage;
   const armed = new Map<number, Step['point']>();
@@ -58,7 +58,7 @@ export async function openWorld(t: TestContext, { store, storage, seed, rules = 
 
   async function start(at: number): Promise<Life> {
     armed.delete(at);
-    // Each life has faults of its own.
+    // Each life has its own faults.
     const fate = { rules: faults, seed: seed + started++ };
     const backend = await storage.open();
     const watch = watchHangs(backend, inner => layFaults(inner, fate));
@@ -72,11 +72,11 @@ export async function openWorld(t: TestContext, { store, storage, seed, rules = 
   const lives: [Life, Life] = [await start(0), await start(1)];
   const life = (at: number): Life => lives[at === 0 ? 0 : 1];
 
-  /** Drops the gateway, lets its claims run out, and starts another. */
+  /** Drops the gateway, expires its claims, and starts another one. */
   async function restart(at: number): Promise<void> {
     const { gateway, backend, watch } = life(at);
     await gateway.engine.close();
-    // It can record nothing any more.
+    // The old gateway can no longer record anything.
     watch.end();
     await backend.close?.();
     await sleep(leaseMs + 5);
@@ -88,15 +88,15 @@ export async function openWorld(t: TestContext, { store, storage, seed, rules = 
   return {
     storage,
     gateway: (at: number): Gateway => life(at).gateway,
-    /** What that gateway stands on, without faults. */
+    /** Returns a gateway's backend without faults. */
     backend: (at: number): Backend => life(at).backend,
     restart,
-    /** What becomes of it; when a call of this gateway's to the storage never ends, throws `crash` instead. */
+    /** Returns the outcome of the work, or throws `crash` if a call of this gateway to the storage hangs forever. */
     unlessHung: <T>(at: number, work: Promise<T>): Promise<T> => Promise.race([work, life(at).watch.hung]),
     isHung: (at: number): boolean => life(at).watch.isHung(),
-    /** The gateway dies when its work gets there next. */
+    /** Makes the gateway die when its work reaches this point next. */
     crashAt: (at: number, point: Step['point']): void => void armed.set(at, point),
-    /** From here on nothing goes wrong. */
+    /** Ends all faults. */
     async calm(): Promise<void> {
       faults = [];
       await storage.calm?.();
@@ -113,7 +113,7 @@ export async function openWorld(t: TestContext, { store, storage, seed, rules = 
 
 type Call = { reached: boolean; dead: boolean };
 
-/** Lays faults around a storage, and notices the calls that never end. One that does can no longer do anything. */
+/** Adds faults to a storage and watches for calls that never end; such a call has no further effect. */
 function watchHangs(storage: Backend, faulty: (inner: Backend) => Backend) {
   const current = new AsyncLocalStorage<Call>();
   const ended = Promise.withResolvers<never>();
@@ -121,7 +121,7 @@ function watchHangs(storage: Backend, faulty: (inner: Backend) => Backend) {
   for (const { promise } of [ended, hung]) promise.catch(() => {});
   let isHung = false;
 
-  const inside: Around = {
+  const inside: CallWrapper = {
     async call(_called, run) {
       const call = current.getStore();
       if (call?.dead) throw crash;
@@ -130,7 +130,7 @@ function watchHangs(storage: Backend, faulty: (inner: Backend) => Backend) {
     },
     stream: (_called, run) => run(),
   };
-  const outside: Around = {
+  const outside: CallWrapper = {
     async call(_called, run) {
       const call: Call = { reached: false, dead: false };
       const timer = setTimeout(() => {
@@ -149,10 +149,10 @@ function watchHangs(storage: Backend, faulty: (inner: Backend) => Backend) {
   };
   return {
     backend: wrapBackend(faulty(wrapBackend(storage, inside)), outside),
-    /** Fails with `crash` as soon as a call does not get to the storage. */
+    /** Rejects with `crash` as soon as a call does not reach the storage. */
     hung: hung.promise,
     isHung: () => isHung,
-    /** Ends the calls that hang, so that nothing of the life goes on. */
+    /** Ends the hanging calls, so that nothing of this life continues. */
     end: () => ended.reject(crash),
   };
 }

@@ -4,19 +4,19 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import { createMetrics } from '../../../../gateway/observability/metrics.ts';
 import { observeBackend, observeQueues } from '../../../../gateway/observability/observe.ts';
 import { readQueues } from '../../../../gateway/observability/state.ts';
-import { createQueues } from '../../../../gateway/pools/queues.ts';
+import { createQueues } from '../../../../gateway/scheduling/queues.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { readRows, renderMetrics } from '../../../../src/lib/metrics.ts';
 import { openMemory } from '../../../harness/gateway-harness.ts';
 
 const canary = 'canary-5ecret';
 
-/** The samples of the metrics whose names begin so. */
+/** Returns the samples of the metrics with this prefix. */
 function samplesOf(text: string, name: string): readonly string[] {
   return text.split('\n').filter(line => line.startsWith(name));
 }
 
-test('calls of a backend are counted by method and code, those of its parts too, and nothing else of them is told', async () => {
+test('calls of a backend and of its parts are counted by method and code, and nothing else of them is exported', async () => {
   const metrics = createMetrics();
   const inner = await openMemory();
   const failing: Backend = {
@@ -39,7 +39,7 @@ test('calls of a backend are counted by method and code, those of its parts too,
   assert.ok(!text.includes(canary));
 });
 
-test('an observed backend offers what it offers now, though that changes', async () => {
+test('an observed backend offers its current members, even if they change', async () => {
   const inner: { -readonly [K in keyof Backend]: Backend[K] } = { ...(await openMemory()) };
   const backend = observeBackend(inner, createMetrics().observeBackend('fast'));
   assert.equal(backend.expand, backend.expand);
@@ -51,7 +51,7 @@ test('an observed backend offers what it offers now, though that changes', async
   assert.deepEqual(Object.keys(backend), Object.keys(inner));
 });
 
-test('who waits for a turn at a pool is shown, and how long it waited is counted', async () => {
+test('callers that wait for a slot at a pool are shown, and their waiting time is counted', async () => {
   const metrics = createMetrics();
   const bounds = { min: 1, max: 1 };
   const queues = observeQueues(

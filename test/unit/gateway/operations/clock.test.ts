@@ -18,14 +18,14 @@ const id = 'a.pvc-1';
 const day = 86_400_000;
 const startMs = Date.UTC(2030, 0, 1);
 
-/** A gateway with a volume that was deleted and can be restored for 90 seconds, at `startMs`. */
+/** Opens a gateway with a deleted volume that can be restored for 90 seconds, at `startMs`. */
 async function openDeleted(t: TestContext) {
   t.mock.timers.enable({ apis: ['Date'], now: startMs });
   const gateway = await makeGateway(t, { backend: await openMemory(), keepDeletedMs: 90_000 });
   await gateway.recovery.sweep();
   await gateway.volumes.create(a, id, volumeSpec('pvc-1'));
   await gateway.volumes.delete(a, id);
-  /** What the storage has once a gateway has looked around at this time. */
+  /** Returns the storage's volumes after a gateway's sweep at this time. */
   const volumesAt = async (ms: number, { recovery, backend }: Gateway = gateway) => {
     t.mock.timers.setTime(startMs + ms);
     await recovery.sweep();
@@ -34,28 +34,31 @@ async function openDeleted(t: TestContext) {
   return { gateway, volumesAt };
 }
 
-test('a clock that goes ahead deletes nothing: what was deleted is kept as long as was said', async t => {
+test('a clock that jumps ahead deletes nothing: a deleted volume is kept for the full time', async t => {
   const { gateway, volumesAt } = await openDeleted(t);
   assert.deepEqual(await volumesAt(30 * day), [id]);
   assert.match(gateway.logLines.join('\n'), /^warn .*the clock went ahead/m);
   assert.ok(Math.abs(gateway.recovery.skewMs() - 30 * day) < 60_000);
+  const { body } = await gateway.ask('GET /v1/admin/deleted-volumes', { as: 'operator' });
+  const [deleted] = body['volumes'] as readonly { readonly restorableUntilMs: number }[];
+  assert.ok((deleted?.restorableUntilMs ?? 0) >= startMs + 30 * day + 80_000, JSON.stringify(body));
   assert.deepEqual(await volumesAt(30 * day + 50_000), [id]);
   assert.deepEqual(await volumesAt(30 * day + 100_000), []);
 });
 
-test('time in which no gateway ran is none in which a volume could be restored', async t => {
+test('time without a running gateway does not count towards the restore time', async t => {
   const { gateway, volumesAt } = await openDeleted(t);
   assert.deepEqual(await volumesAt(30 * day, await gateway.replica()), [id]);
 });
 
-test('a clock that goes back is told, and what was deleted is kept', async t => {
+test('a clock that goes back is reported, and deleted volumes are kept', async t => {
   const { gateway, volumesAt } = await openDeleted(t);
   assert.deepEqual(await volumesAt(-day), [id]);
   assert.match(gateway.logLines.join('\n'), /^warn the clock is behind/m);
   assert.equal(gateway.recovery.skewMs(), -day);
 });
 
-test('a claim that a clock ahead has made ends within one lease of the next sweep', async t => {
+test('a claim by a clock that was ahead ends within one lease of the next sweep', async t => {
   const { backend, engine, volumes, recovery } = await makeFaultyGateway(t, { names: [] });
   const release = backend.hold('create');
   const creating = volumes.create(a, id, volumeSpec('pvc-1'));
@@ -69,7 +72,7 @@ test('a claim that a clock ahead has made ends within one lease of the next swee
 });
 
 for (const jump of [30 * day, -30 * day])
-  test(`a clock that goes ${jump > 0 ? 'ahead' : 'back'} takes no claim from who holds it`, async t => {
+  test(`a clock that goes ${jump > 0 ? 'ahead' : 'back'} takes no claim from its holder`, async t => {
     t.mock.timers.enable({ apis: ['Date'], now: startMs });
     const { backend, engine, volumes } = await makeFaultyGateway(t, { names: [] });
     const { look } = createClock({ engine, log: silentLog, leaseMs: 15_000 });
@@ -92,17 +95,17 @@ test('a repair right after a clock went ahead removes nothing that was found a m
   await recovery.sweep();
   await volumes.create(a, id, volumeSpec('pvc-1'));
   await backend.create(newVolume('a.orphan'));
-  await admin.audit({ stuckAfterMs: 0 });
+  await admin.check({ stuckAfterMs: 0 });
   t.mock.timers.setTime(startMs + 30 * day);
   await admin.repair({ body: { dryRun: false, stuckAfterMs: 0, safetyAgeMs: 3_600_000 } });
   assert.deepEqual(await Array.fromAsync(backend.list?.() ?? []), [id, 'a.orphan']);
 });
 
-test('a clock that goes ahead takes nothing out of the log of changes: what was not seen does not count', async t => {
+test('a clock that jumps ahead removes nothing from the audit log: unobserved time does not count', async t => {
   t.mock.timers.enable({ apis: ['Date'], now: startMs });
   const gateway = await makeGateway(t, { backend: await openMemory(), keepAuditMs: 90_000 });
   const { engine, recovery, volumes } = gateway;
-  /** What the log has of these volumes once a gateway has looked around at this time. */
+  /** Returns the audit log of these volumes after a gateway's sweep at this time. */
   const loggedAt = async (ms: number): Promise<readonly unknown[]> => {
     t.mock.timers.setTime(startMs + ms);
     await recovery.sweep();
@@ -118,10 +121,10 @@ test('a clock that goes ahead takes nothing out of the log of changes: what was 
   assert.deepEqual(await loggedAt(60 * day + 100_000), ['a.pvc-2']);
   assert.deepEqual(await loggedAt(60 * day + 150_000), [], 'what came after is kept no longer for it');
   const unseen = await engine.reader.all("select name from clock where name like 'unseen%'");
-  assert.deepEqual(unseen, [], 'what is over is forgotten');
+  assert.deepEqual(unseen, [], 'the clock forgets a gap that it has made up for');
 });
 
-test('of a clock that goes back nodes see nothing: each attachment has a later id than those before it', async t => {
+test('nodes do not notice a clock that goes back: each attachment has a later id than earlier ones', async t => {
   t.mock.timers.enable({ apis: ['Date'], now: startMs });
   const gateway = await makeFaultyGateway(t);
   await gateway.nodes.put(a, 'n1', {});

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { preconditionProblem } from '../../../../src/api/problem.ts';
+import type { NodeAccess } from '../../../../gateway/backend.ts';
 import type { MemoryBackend } from '../../../../gateway/backends/memory.ts';
-import { findAttachments } from '../../../../gateway/tables/attachments.ts';
+import { findSomeAttachments } from '../../../../gateway/tables/attachments.ts';
 import { volumeTable } from '../../../../gateway/tables/volumes.ts';
-import { findRecorded } from '../../../../gateway/snapshots/record.ts';
+import { findSnapshotSet } from '../../../../gateway/snapshots/record.ts';
 import type { Step } from '../../../../gateway/operations/operation.ts';
 import { createFaultyBackend, type Method } from '../faulty-backend.ts';
 import {
@@ -25,14 +26,16 @@ const key = { cluster: { ...a, acceptAnyNode: true }, volumeId: 'a.source', node
 const writing = { capability: mounted, readonly: false };
 const refused = preconditionProblem('refused (injected)');
 
-/** Two gateways on one store and one storage with a source that holds "old"; the first is the one that stops. */
+/**
+ * Opens two gateways on one store and one storage with a source that contains "old"; the first one is paused in tests.
+ */
 async function openPair(t: TestContext, storage?: MemoryBackend) {
   const memory = storage ?? (await openMemory());
   const stopping = await makeGateway(t, { backend: createFaultyBackend(memory), leaseMs: 600_000 });
   const other = await stopping.replica({ backend: createFaultyBackend(memory) });
   await stopping.volumes.create(a, 'a.source', volumeSpec('source'));
   memory.write('a.source', 0, Buffer.from('old'));
-  /** Begins work that stands still in the storage past its claim's end, and ends in ABORTED once it may go on. */
+  /** Begins work that pauses in the storage past its claim's end, and is ABORTED once it may continue. */
   const stop = async (method: Method, begin: () => Promise<unknown>) => {
     const resume = stopping.backend.hold(method);
     const ended = assert.rejects(begin(), isProblem('ABORTED'));
@@ -50,7 +53,7 @@ const holds = (memory: MemoryBackend) => Buffer.from(memory.read(id, 0, 3)).toSt
 const listed = (memory: MemoryBackend) => Array.fromAsync(memory.list?.() ?? []);
 const taken = (memory: MemoryBackend) => Array.fromAsync(memory.snapshots?.list?.() ?? []);
 
-test('a create that others took over and ended for good leaves nothing when it goes on', async t => {
+test('a create that others took over and finally failed leaves nothing when it continues', async t => {
   const { memory, stopping, other, stop } = await openPair(t);
   const resume = await stop('create', () => stopping.volumes.create(a, id, spec));
   other.backend.failNext('create', 'before', refused);
@@ -63,7 +66,7 @@ test('a create that others took over and ended for good leaves nothing when it g
   assert.equal(holds(memory), 'new');
 });
 
-test('what late work left and could not remove is not given to the next volume of its name', async t => {
+test('the remains of late work that could not be removed are not given to the next volume of its name', async t => {
   const { memory, stopping, other, stop } = await openPair(t);
   const resume = await stop('create', () => stopping.volumes.create(a, id, spec));
   other.backend.failNext('create', 'before', refused);
@@ -75,7 +78,7 @@ test('what late work left and could not remove is not given to the next volume o
   await assert.rejects(other.volumes.get(a, id), isProblem('NOT_FOUND'));
 });
 
-test('a create that others took over and finished changes nothing when it goes on', async t => {
+test('a create that others took over and finished changes nothing when it continues', async t => {
   const { memory, stopping, other, stop } = await openPair(t);
   const resume = await stop('create', () => stopping.volumes.create(a, id, spec));
   await other.volumes.create(a, id, spec);
@@ -96,7 +99,7 @@ test('a delete that others took over and finished leaves the next volume of its 
   assert.equal(holds(memory), 'own');
 });
 
-test('a snapshot that others took over and ended for good leaves nothing when it goes on', async t => {
+test('a snapshot that others took over and finally failed leaves nothing when it continues', async t => {
   const { memory, stopping, other, stop } = await openPair(t);
   const resume = await stop('snapshot', () => stopping.snapshots.create(a, 'a.cut', cut));
   other.backend.failNext('snapshot', 'before', refused);
@@ -116,7 +119,7 @@ test('a final failure is reported once nothing is left, and is not final before'
   await other.volumes.create(a, id, spec);
 });
 
-test('what its caller finished meanwhile is not undone', async t => {
+test('work that its caller finished meanwhile is not undone', async t => {
   const { memory, other } = await openPair(t);
   const { backend, engine, volumes, snapshots, attachments } = other;
   for (const method of ['create', 'snapshot', 'attach'] as const)
@@ -125,8 +128,8 @@ test('what its caller finished meanwhile is not undone', async t => {
   await assert.rejects(snapshots.create(a, 'a.cut', cut));
   await assert.rejects(attachments.attach(key, writing));
   const volume = await volumeTable.find(engine.reader, { id });
-  const recorded = await findRecorded(engine.reader, { kind: 'snapshot', id: 'a.cut' });
-  const [attachment] = await findAttachments(engine.reader, 'a.source');
+  const recorded = await findSnapshotSet(engine.reader, { kind: 'snapshot', id: 'a.cut' });
+  const [attachment] = await findSomeAttachments(engine.reader, 'a.source', 1);
   assert.ok(volume && recorded && attachment);
   await attachments.attach(key, writing);
   await attachments.undo(key, attachment);
@@ -140,22 +143,24 @@ test('what its caller finished meanwhile is not undone', async t => {
   assert.deepEqual([await listed(memory), await taken(memory)], [['a.source', id], ['a.cut']]);
 });
 
-/** A storage that lets nodes in and shuts them out one by one, as one that is reached over a network does. */
+/** Opens a storage that grants and revokes access node by node, like one in a network. */
 async function openRemotePair(t: TestContext) {
   const memory = await openMemory();
   const nodes = new Set<string>();
+  const accesses: NodeAccess[] = [];
   const remote: MemoryBackend = {
     ...memory,
     async attach(volume, access) {
       nodes.add(access.nodeId);
+      accesses.push(access);
       return memory.attach(volume, access);
     },
     detach: async (_volume, nodeId) => void nodes.delete(nodeId),
   };
-  return { nodes, ...(await openPair(t, remote)) };
+  return { nodes, accesses, ...(await openPair(t, remote)) };
 }
 
-test('an attach that others took over and undid lets nobody in when it goes on', async t => {
+test('an attach that others took over and undid admits no node when it continues', async t => {
   const { nodes, stopping, other, stop } = await openRemotePair(t);
   const resume = await stop('attach', () => stopping.attachments.attach(key, writing));
   await other.attachments.detach(key);
@@ -165,8 +170,9 @@ test('an attach that others took over and undid lets nobody in when it goes on',
   await assert.rejects(other.attachments.get(key), isProblem('NOT_FOUND'));
 });
 
-test('a detach that others took over does not shut out the node that is attached again', async t => {
-  const { nodes, stopping, other, stop } = await openRemotePair(t);
+test('a detach that others took over does not shut out a node that is attached again', async t => {
+  const { nodes, accesses, stopping, other, stop } = await openRemotePair(t);
+  await other.nodes.put(a, 'n1', { topology: { zone: 'one' } });
   await other.attachments.attach(key, writing);
   const resume = await stop('detach', () => stopping.attachments.detach(key));
   await other.attachments.detach(key);
@@ -174,9 +180,12 @@ test('a detach that others took over does not shut out the node that is attached
   await resume();
   assert.deepEqual([...nodes], ['n1']);
   assert.deepEqual(await other.attachments.get(key), attachment);
+  const [, again, settled, ...more] = accesses;
+  assert.deepEqual([settled, more], [again, []], 'the node is let in as it was attached');
+  assert.deepEqual(settled?.topology, { zone: 'one' });
 });
 
-test('what others are at work on is settled when they are done', async t => {
+test('late work is settled after other work on the same volume is done', async t => {
   const { nodes, stopping, other, stop } = await openRemotePair(t);
   const resume = await stop('attach', () => stopping.attachments.attach(key, writing));
   await other.attachments.detach(key);
@@ -191,7 +200,7 @@ test('what others are at work on is settled when they are done', async t => {
   assert.deepEqual([...nodes], []);
 });
 
-test('what could not be settled at once is settled by a sweep', async t => {
+test('late work that could not be settled at once is settled by a sweep', async t => {
   const { nodes, stopping, other, stop } = await openRemotePair(t);
   const resume = await stop('attach', () => stopping.attachments.attach(key, writing));
   await other.attachments.detach(key);
@@ -202,7 +211,7 @@ test('what could not be settled at once is settled by a sweep', async t => {
   assert.deepEqual([...nodes], []);
 });
 
-test('a modification that goes on late is followed by the one that is recorded', async t => {
+test('a modification that continues late is followed by the recorded one', async t => {
   const { stopping, other, stop } = await openPair(t);
   const resume = await stop('modify', () => stopping.changes.modify(a, 'a.source', { tier: 'fast' }));
   await other.recovery.sweep();
@@ -215,7 +224,7 @@ test('a modification that goes on late is followed by the one that is recorded',
   assert.deepEqual([mutableParameters, pending], [{ tier: 'standard' }, undefined]);
 });
 
-test('an expansion that goes on late leaves the next volume of its name as it is', async t => {
+test('an expansion that continues late leaves the next volume of its name as it is', async t => {
   const { memory, stopping, other, stop } = await openPair(t);
   await other.volumes.create(a, id, spec);
   const resume = await stop('expand', () => stopping.changes.expand(a, id, { requiredBytes: 2 ** 30 }));
@@ -232,7 +241,7 @@ for (const [name, wallMs, elapsedMs] of [
   ['', 600_000, 0],
   [', while the clock went back', -600_000, 600_000],
 ] as const)
-  test(`who stood still past the end of its claim before the storage was asked leaves that alone${name}`, async t => {
+  test(`a gateway that was paused past the end of its claim before its storage call leaves the storage alone${name}`, async t => {
     t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
     const { now } = performance;
     const backend = createFaultyBackend(await openMemory());

@@ -7,9 +7,9 @@ import { createIdentity } from '../../../../gateway/pools/identity.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { createSigner, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { isProblem } from '../../../harness/gateway-problems.ts';
-import { serve } from '../../../fakes/vendors/far-gateway.ts';
+import { serve } from '../../../fakes/storages/far-gateway.ts';
 
-test('the first token makes a key for nobody else to read, which others know by the public set', async t => {
+test('the first token makes a key that nobody else can read, and that others verify by the public set', async t => {
   const directory = temporaryDirectory(t);
   const file = join(directory, 'keys.json');
   const identity = createIdentity('hq', file);
@@ -30,7 +30,7 @@ test('the first token makes a key for nobody else to read, which others know by 
   assert.notEqual(await identity.token('other', false), token);
 });
 
-test('the first key signs, and all are published, so that keys can be exchanged', async t => {
+test('the first key signs and all keys are published, so that they can be rotated', async t => {
   const file = join(temporaryDirectory(t), 'keys.json');
   const [old, next] = [await createSigner('old'), await createSigner('next', 'ES256')];
   const signs = async (...signers: readonly (typeof old)[]): Promise<unknown> => {
@@ -48,7 +48,7 @@ test('the first key signs, and all are published, so that keys can be exchanged'
   assert.equal(await signs(next), next.kid);
 });
 
-test('a clock that goes back does not keep an exchanged key in use', async t => {
+test('a clock that goes back does not keep a replaced key in use', async t => {
   const file = join(temporaryDirectory(t), 'keys.json');
   const [old, next] = [await createSigner('old'), await createSigner('next')];
   const write = ({ privateJwk }: typeof old): void =>
@@ -66,7 +66,7 @@ test('a clock that goes back does not keep an exchanged key in use', async t => 
   assert.deepEqual([await signedBy(), await published()], [next.kid, [next.kid]]);
 });
 
-test('a key file that cannot be used says so, and nothing of what it holds', async t => {
+test('the error of an unusable key file shows none of its content', async t => {
   const file = join(temporaryDirectory(t), 'keys.json');
   const { privateJwk } = await createSigner('hq');
   const { kid: _, ...nameless } = privateJwk;
@@ -83,7 +83,7 @@ test('a key file that cannot be used says so, and nothing of what it holds', asy
   }
 });
 
-test('a gateway publishes its keys to anybody from its start, and makes none for who asks', async t => {
+test('a gateway publishes its keys to everybody from its start, and makes none on request', async t => {
   const pools = { main: { backend: 'memory' } };
   const { url, directory } = await serve(t, {
     pools,
@@ -101,7 +101,7 @@ test('a gateway publishes its keys to anybody from its start, and makes none for
   const { keys } = (await (await fetch(`${other.url}/.well-known/jwks.json`)).json()) as { keys: object[] };
   assert.deepEqual(keys, [{ ...publicJwk, alg: 'EdDSA', use: 'sig' }]);
   writeFileSync(file, JSON.stringify({ keys: [publicJwk] }));
-  // What was read is shown for a moment.
+  // The content is shown for a moment longer.
   const refused = await poll(
     async () => {
       const { status, body } = await fetch(`${other.url}/.well-known/jwks.json`).then(read);

@@ -29,7 +29,7 @@ const asked = {
 const made = sampleVolume({ id: vendorId, name: volume.id });
 const moment = { everyMs: 5, timeoutMs: 10_000 };
 
-test('a volume is created under a name that carries its nonce, without what nodes make a filesystem with', async t => {
+test('a volume is created under a name with its nonce, without the parameters of its filesystem', async t => {
   const { backend, api } = await openRest(t, [json(201, made)]);
   assert.deepEqual(await backend.create(asked), { sizeBytes: made.sizeBytes, context: {} });
   const [, , put] = api.received;
@@ -39,7 +39,7 @@ test('a volume is created under a name that carries its nonce, without what node
   assert.deepEqual([name, parameters], [volume.id, {}]);
 });
 
-test('work that is under way is asked for again after the pause that the storage names', async t => {
+test('a running request is repeated after the pause that the storage names', async t => {
   const underWay = json(202, { ...made, state: 'creating' }, { 'retry-after': '1' });
   const { backend, api } = await openRest(t, [underWay, json(200, made)]);
   const startMs = performance.now();
@@ -51,13 +51,13 @@ test('work that is under way is asked for again after the pause that the storage
   );
 });
 
-test('work that does not end in time is left, and is not said to have failed', async t => {
+test('work that does not end in time is left, and does not count as failed', async t => {
   const underWay = json(202, undefined, { 'retry-after': '1' });
   const { backend } = await openRest(t, [underWay], { workTimeout: '1s' });
   await assert.rejects(backend.create(asked), isProblem('ABORTED'));
 });
 
-/** What a storage must not answer to a create, and what is said of it. */
+/** Wrong answers of a storage to a create, with the error that each causes. */
 const wrong: Readonly<Record<string, readonly [Step, RegExp]>> = {
   'another volume': [json(200, { ...made, id: 'x' }), /pool "acme".*\(id is "x"/],
   'another name': [json(200, { ...made, name: 'x' }), /name is "x"/],
@@ -81,25 +81,25 @@ for (const [what, [step, sentence]] of Object.entries(wrong))
   });
 
 for (const code of ['OUT_OF_RANGE', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION'] as const)
-  test(`a create that the storage refuses with ${code} is refused so`, async t => {
+  test(`a create that the storage refuses with ${code} is refused with ${code}`, async t => {
     const { backend } = await openRest(t, [problem(code, 'no')]);
     await assert.rejects(backend.create(asked), isProblem(code));
   });
 
-test('whoever asked is told when to come again, as the storage says', async t => {
+test('the caller learns when to come again, as the storage says', async t => {
   const full = json(503, { code: 'UNAVAILABLE', detail: 'full' }, { 'retry-after': '7' });
   const { backend } = await openRest(t, [full], { workTimeout: '1s' });
   await assert.rejects(backend.create(asked), { code: 'UNAVAILABLE', retryAfterS: 7 });
 });
 
-test('a storage that does not know what is to be deleted is not believed', async t => {
+test('a storage that does not know a volume to delete is not believed', async t => {
   const { backend } = await openRest(t, [problem('NOT_FOUND', 'no such volume')]);
   await assert.rejects(backend.delete(volume), isProblem('UNAVAILABLE'));
 });
 
-test('a storage that does not answer is left alone for a while, and is asked again then', async t => {
+test('a storage that does not answer is left alone for a while, and called again then', async t => {
   const steps = [reset, reset, json(200, made)];
-  const { backend, api, logLines } = await openRest(t, steps, { breakAfter: 2, breakFor: '300ms' });
+  const { backend, api, logLines } = await openRest(t, steps, { breakAfter: 2, breakFor: '3s' });
   for (let count = 0; count < 20; count++)
     await assert.rejects(backend.create(asked), isProblem('UNAVAILABLE'));
   assert.equal(api.received.length, 4);
@@ -123,7 +123,7 @@ test('a refusal of the storage itself is an answer, however many come in a row',
   assert.equal(api.received.length, 8);
 });
 
-test('a storage that takes requests and never answers is left alone as well', async t => {
+test('a storage that accepts requests and never answers is left alone as well', async t => {
   const settings = { breakAfter: 1, requestTimeout: '1s', workTimeout: '2s' };
   const { backend, api } = await openRest(t, [hang], settings);
   await assert.rejects(backend.create(asked), isProblem('UNAVAILABLE', 'DEADLINE_EXCEEDED'));
@@ -131,7 +131,7 @@ test('a storage that takes requests and never answers is left alone as well', as
   assert.equal(api.received.length, 3);
 });
 
-test('the pool is what the storage says that it can do, now', async t => {
+test("the pool offers the storage's current capabilities", async t => {
   const limits = { minimumVolumeBytes: 10, maximumVolumeBytes: 1_000, stepBytes: 10 };
   const more = { ...offer, features: ['expand', 'clone', 'capacity'], limits };
   const { backend } = await openRest(t, [json(200, more)], { lookEvery: '20ms' });
@@ -142,14 +142,14 @@ test('the pool is what the storage says that it can do, now', async t => {
   assert.deepEqual(backend.sizes, sizes);
 });
 
-test('a storage that stops saying what it can do can do what it could, and that is logged once', async t => {
+test('a storage that stops reporting its capabilities keeps the last ones, which is logged once', async t => {
   const { backend, api, logLines } = await openRest(t, [json(200, { version: '2' })], { lookEvery: '20ms' });
   await api.until(6);
   assert.ok(backend.expand);
-  assert.equal(logLines.filter(line => line.includes('does not say what it can do')).length, 1);
+  assert.equal(logLines.filter(line => line.includes('did not report its capabilities')).length, 1);
 });
 
-test('volumes that hold bytes of others when they are new get no filesystem', async t => {
+test("new volumes that may contain others' data get no filesystem", async t => {
   const { zeroed: _, ...unsaid } = offer;
   const rows = [
     [unsaid, ['block']],
@@ -162,7 +162,7 @@ test('volumes that hold bytes of others when they are new get no filesystem', as
   }
 });
 
-test('parameters are checked by the JSON Schema of the storage, which is passed on', async t => {
+test("parameters are checked by the storage's JSON Schema, which is passed on", async t => {
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     type: 'object',
@@ -178,15 +178,23 @@ test('parameters are checked by the JSON Schema of the storage, which is passed 
   assert.deepEqual(backend.parameters.toJSONSchema()['properties'], schema.properties);
 });
 
-/** What a storage says of itself with which no pool can be opened. */
+/** Capabilities with which no pool can be opened. */
 const unusable: Readonly<Record<string, readonly [Step, Readonly<Record<string, unknown>>]>> = {
   'nothing that is known': [json(200, {}), {}],
   'another pool than is meant': [json(200, offer), { pool: 'gold' }],
   'a JSON Schema that is none': [json(200, { ...offer, parameters: { volume: { type: 'objekt' } } }), {}],
+  'a JSON Schema of 3 MB': [
+    json(200, { ...offer, parameters: { volume: { description: 'x'.repeat(3_000_000) } } }),
+    {},
+  ],
+  'the same a hundred thousand times': [
+    json(200, { ...offer, accessModes: Array.from({ length: 100_000 }, () => 'SINGLE_NODE_WRITER') }),
+    {},
+  ],
   nothing: [reset, {}],
 };
 for (const [what, [step, more]] of Object.entries(unusable))
-  test(`a pool whose storage says ${what} is opened later`, async t => {
+  test(`a pool whose storage reports ${what} is opened later`, async t => {
     const api = await startStorageApi(t, [step]);
     const directory = temporaryDirectory(t);
     writeFileSync(join(directory, 'token'), 'secret');
@@ -197,7 +205,7 @@ for (const [what, [step, more]] of Object.entries(unusable))
     assert.equal(api.connections.size, 0);
   });
 
-test('settings that cannot be meant are refused', () => {
+test('contradictory settings are refused', () => {
   const good = { url: 'https://storage.acme.example/fairlead' };
   const oauth = { url: 'https://id.acme.example/token', clientId: 'a', clientSecret: 'secret' };
   const bad = [
@@ -217,7 +225,7 @@ test('settings that cannot be meant are refused', () => {
   for (const one of bad) assert.ok(!rest.settings.safeParse(one).success, JSON.stringify(one));
 });
 
-test('a volume that the storage made elsewhere than was asked is not taken', async t => {
+test('a volume that the storage made outside the requested topology is refused', async t => {
   const [here, there] = [{ zone: 'a' }, { zone: 'b' }];
   const answer = json(201, { ...made, topology: [there] });
   const { backend } = await openRest(t, [answer, answer]);

@@ -14,18 +14,41 @@ const attachment = { ...reach, sizeBytes: made.sizeBytes, readonly: false, mayFo
 const attached = { volumeId: vendorId, nodeId: 'a.n1', state: 'attached', readonly: false, attachment };
 const access = { nodeId: 'n1', attachmentId: 'y', capability: mounted, readonly: false };
 
-test('a volume that grew after it was attached is attached with the size that it had then', async t => {
+test('a volume that grew after its attach is attached with its size of that time', async t => {
   const now = json(200, { ...made, sizeBytes: grown.sizeBytes });
   const { backend } = await openRest(t, [json(200, attached), now]);
   assert.deepEqual(await backend.attach(grown, access), { protocol: 'loop', path: reach.path });
 });
 
-test('a volume that is smaller than it was said to be is not attached', async t => {
+test("the storage's answer about journals counts if the gateway lets the node replay them", async t => {
+  for (const [mayReplay, said] of [
+    [true, true],
+    [true, false],
+    [undefined, true],
+  ] as const) {
+    const resource = {
+      ...attached,
+      readonly: true,
+      attachment: { ...attachment, readonly: true, mayReplay: said },
+    };
+    const { backend } = await openRest(t, [json(201, resource)]);
+    const known = { ...grown, sizeBytes: made.sizeBytes };
+    const found = await backend.attach(known, { ...access, readonly: true, mayReplay });
+    assert.equal(found.mayReplay, mayReplay && said ? true : undefined);
+  }
+});
+
+test('a volume that is smaller than reported is not attached', async t => {
   const { backend } = await openRest(t, [json(201, attached), json(200, made)]);
   await assert.rejects(backend.attach(grown, access), isProblem('UNAVAILABLE'));
 });
 
-test('a storage that must know its nodes is told of one that left, and another is not', async t => {
+test("a storage's host is that of its URL", async t => {
+  const { backend } = await openRest(t, []);
+  assert.equal(backend.storageHost, '127.0.0.1');
+});
+
+test('only a storage that tracks its nodes is told of one that left', async t => {
   const nodes = { ...offer, features: ['nodes'] } as unknown as typeof offer;
   const { backend, api } = await openRest(t, [{ status: 204 }], { offered: nodes });
   await backend.forgetNode?.({ cluster: 'a', nodeId: 'n1' });
@@ -34,7 +57,7 @@ test('a storage that must know its nodes is told of one that left, and another i
   assert.equal((await openRest(t, [])).backend.forgetNode, undefined);
 });
 
-test('a node of another cluster is called by that at the storage', async t => {
+test("a node of another cluster has that cluster's name at the storage", async t => {
   const guest = { ...attached, nodeId: 'b.n1' };
   const { backend, api } = await openRest(t, [json(201, guest), { status: 204 }]);
   await backend.attach({ ...grown, sizeBytes: made.sizeBytes }, { ...access, cluster: 'b' });
@@ -66,7 +89,7 @@ test('each operation on a volume is one request to its storage', async t => {
   );
 });
 
-test('what the storage gives as secrets, or sealed to the node already, is handed up, and its signature is not', async t => {
+test("the storage's secrets, or its seal to the node, are passed on, and its signature is not", async t => {
   const { backend } = await openRest(
     t,
     [{ secrets: { 'dhchap-secret': 's' } }, { sealed: 'j.w.e', signature: 'j..s' }].map(more =>

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { json, sampleGroup, sampleSnapshot, sampleVolume } from '../../../fakes/storage-api.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
+import { json, sampleGroup, sampleSnapshot, sampleVolume, type Step } from '../../../fakes/storage-api.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 import { offer, openRest } from './open-rest.ts';
 
-test('only what has the id is listed and deleted, whatever somebody called it at the storage', async t => {
+test('only volumes with the id are listed and deleted, under any name at the storage', async t => {
   const entries = [
     ['gateway.acme.a.pvc-1.n1', 'a.pvc-1'],
     ['gateway.acme.a.pvc-2.n2', 'a.pvc-3'],
@@ -23,14 +23,27 @@ test('only what has the id is listed and deleted, whatever somebody called it at
   );
 });
 
-test('a list whose pages lead back to one another is not read for ever', async t => {
+test('reading a list whose pages lead back to one another ends', async t => {
   const pages = ['b', 'a', 'b'].map(nextPageToken => json(200, { volumes: [], nextPageToken }));
   const { backend, api } = await openRest(t, pages);
   await assert.rejects(Array.fromAsync(backend.list?.() ?? []), isProblem('UNAVAILABLE'));
   assert.equal(api.received.length, 5);
 });
 
-test('snapshots and groups are listed by the ids that they have here', async t => {
+test('reading a list stops once the caller has no time left', async t => {
+  let page = 0;
+  const endless: Step = (_, response) => {
+    const volumes = [sampleVolume({ id: `x${page}`, name: `x${page}` })];
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ volumes, nextPageToken: String(page++) }));
+  };
+  const { backend } = await openRest(t, [endless]);
+  const read = Array.fromAsync(backend.list?.(AbortSignal.timeout(300)) ?? []);
+  await assert.rejects(read, isProblemThat('UNAVAILABLE', /did not end in time/));
+  assert.ok(page > 1);
+});
+
+test('snapshots and groups are listed by their ids here', async t => {
   const offered = { ...offer, features: ['snapshots', 'groups'] };
   const groupId = 'gateway.acme.a.group.n1';
   const group = sampleGroup({ id: groupId, name: 'a.group' });

@@ -7,7 +7,7 @@ import type { Capabilities } from '../../../../src/api/storage.ts';
 import { json, startStorageApi, type Step, type StorageApi } from '../../../fakes/storage-api.ts';
 import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 
-/** What the storage can do unless a test says otherwise. */
+/** The default capabilities of the storage. */
 export const offer: Capabilities = {
   version: '1',
   accessModes: ['SINGLE_NODE_WRITER'],
@@ -17,19 +17,23 @@ export const offer: Capabilities = {
   pools: [],
 };
 
-type Opened = { readonly backend: Backend; readonly api: StorageApi; readonly logLines: readonly string[] };
+type OpenedPool = {
+  readonly backend: Backend;
+  readonly api: StorageApi;
+  readonly logLines: readonly string[];
+};
 
 type Settings = Readonly<Record<string, unknown>> & { readonly offered?: Capabilities };
 
-/** Opens the pool `acme` over a storage that answers so, after it has said what it can do. */
+/** Opens the pool `acme` over a storage with these answers, after it has reported its capabilities. */
 export async function openRest(
   t: TestContext,
   steps: readonly Step[],
   { offered = offer, ...settings }: Settings = {},
-): Promise<Opened> {
+): Promise<OpenedPool> {
   const directory = temporaryDirectory(t);
   writeFileSync(join(directory, 'token'), 'secret\n');
-  // What it can do is asked when the pool is opened, and at once again.
+  // The capabilities are requested when the pool is opened, and again at once.
   const api = await startStorageApi(t, [json(200, offered), json(200, offered), ...steps]);
   const { log, lines } = createMemoryLog();
   const values = rest.settings.parse({ url: api.url, token: 'token', tries: 1, ...settings });

@@ -12,7 +12,7 @@ import { decodeJwt } from 'jose';
 import type { Backend } from '../../../../gateway/backend.ts';
 import { rest } from '../../../../gateway/backends/rest.ts';
 import { json, problem, startStorageApi, type Step, type StorageApi } from '../../../fakes/storage-api.ts';
-import { makeIdentity } from '../../../fakes/vendors/far-gateway.ts';
+import { makeIdentity } from '../../../fakes/storages/far-gateway.ts';
 import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway-harness.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
 
@@ -20,7 +20,7 @@ const offer = { version: '1', accessModes: [], accessTypes: [], features: [], vo
 const refused = problem('UNAUTHENTICATED', 'the token has expired');
 
 const grant = (token: string) => json(200, { access_token: token, token_type: 'bearer', expires_in: 3_600 });
-/** What the pools of all tests have logged. */
+/** The log of the pools of all tests. */
 const { log, lines } = createMemoryLog();
 
 async function open(
@@ -39,7 +39,7 @@ function tokensOf({ received }: StorageApi): readonly (string | undefined)[] {
   return received.map(({ headers }) => headers.authorization?.replace('Bearer ', ''));
 }
 
-test('without anything else the gateway signs who it is, for the audience or the address', async t => {
+test('without other settings the gateway signs its identity, for the audience or the address', async t => {
   const api = await startStorageApi(t, [json(200, offer)]);
   for (const [given, aud] of [
     [{}, api.url],
@@ -51,7 +51,7 @@ test('without anything else the gateway signs who it is, for the audience or the
   }
 });
 
-test('a token that is refused is asked for anew, once, from its file', async t => {
+test('a refused token is read again from its file, once', async t => {
   const directory = temporaryDirectory(t);
   const api = await startStorageApi(t, [json(200, offer), json(200, offer), refused]);
   writeFileSync(join(directory, 'token'), 'one\n');
@@ -62,7 +62,7 @@ test('a token that is refused is asked for anew, once, from its file', async t =
   assert.deepEqual(tokensOf(api), ['one', 'one', 'two', 'two']);
 });
 
-test('an authorization server gives tokens, each of which serves until it is refused', async t => {
+test('an authorization server issues tokens, each of which serves until it is refused', async t => {
   const directory = temporaryDirectory(t);
   const server = await startStorageApi(t, [grant('one'), grant('two')]);
   const api = await startStorageApi(t, [json(200, offer), json(200, offer), refused, json(200, offer)]);
@@ -91,7 +91,7 @@ test('without a token of the authorization server nothing is sent', async t => {
   assert.equal(api.received.length, 0);
 });
 
-test('whatever an authorization server answers, the secret and the token are in no error and no log line', async t => {
+test('for every answer of an authorization server, the secret and the token are in no error and no log line', async t => {
   const directory = temporaryDirectory(t);
   const secret = 'canary/secret';
   writeFileSync(join(directory, 'secret'), secret);
@@ -125,7 +125,7 @@ test('whatever an authorization server answers, the secret and the token are in 
       assert.ok(!line.includes(kept), line);
 });
 
-test('a certificate proves who asks, is read for each new connection, and needs no token', async t => {
+test("a certificate proves the caller's identity, is read for each new connection, and needs no token", async t => {
   const directory = temporaryDirectory(t);
   for (const name of ['server', 'hq', 'stranger']) makeCertificate(directory, name);
   const at = (name: string): string => join(directory, name);
@@ -172,7 +172,7 @@ function makeCertificate(directory: string, name: string): void {
   execFileSync('openssl', ['req', ...kind, ...names, ...files], { stdio: 'ignore' });
 }
 
-test('a certificate that cannot be read is named', async t => {
+test('an unreadable certificate is named', async t => {
   const directory = temporaryDirectory(t);
   const opening = open(t, directory, { url: 'https://127.0.0.1:1', token: 'x', tls: { ca: 'no-such.pem' } });
   writeFileSync(join(directory, 'x'), 'token');

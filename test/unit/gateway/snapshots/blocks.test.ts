@@ -15,7 +15,9 @@ const mebibyte = 2 ** 20;
 const block = 4_096;
 const whole = { base: undefined, offset: 0, limit: 1_000 };
 
-/** A volume whose every other block is written, cut; then some blocks written again, and cut again. */
+/**
+ * Makes a volume with every second block written and a snapshot of it, and then further writes and a second snapshot.
+ */
 async function makeCuts(t: TestContext): Promise<Gateway> {
   const backend = await openMemory();
   const gateway = await makeGateway(t, { backend });
@@ -42,7 +44,7 @@ test('allocated blocks and changed blocks are listed, with the size of the snaps
   assert.deepEqual((await blocks.list(clusters.a, 'a.base', { ...whole, base: 'a.base' })).blocks, []);
 });
 
-test('pages joined by their next offset give all blocks once, whatever their limit', async t => {
+test('pages joined by their next offset have all blocks once, with any limit', async t => {
   const { ask } = await makeCuts(t);
   for (const limit of [1, 3, 10, 11]) {
     const seen: Extent[] = [];
@@ -62,7 +64,7 @@ test('pages joined by their next offset give all blocks once, whatever their lim
   }
 });
 
-test('what ends at or before the offset is left out, what spans it begins there', async t => {
+test('an extent that ends at or before the offset is omitted, and one that spans it begins there', async t => {
   const { blocks } = await makeCuts(t);
   const from = async (offset: number): Promise<Extent | undefined> =>
     (await blocks.list(clusters.a, 'a.base', { ...whole, offset })).blocks[0];
@@ -83,7 +85,7 @@ for (const [query, status, code] of [
     assertProblem(await ask(`GET /v1/snapshots/a.base/blocks?${query}`), status, code);
   });
 
-/** A gateway with the snapshot a.base, of which the storage lists these extents, and may fail after them. */
+/** Makes a gateway with the snapshot a.base, whose storage lists these extents and may then fail. */
 async function makeListing(t: TestContext, extents: readonly Extent[], error?: Error): Promise<Gateway> {
   async function* allocated(): AsyncGenerator<Extent> {
     yield* extents;
@@ -114,7 +116,7 @@ for (const extents of disordered)
     await assert.rejects(blocks.list(clusters.a, 'a.base', whole), isProblem('UNAVAILABLE'));
   });
 
-test('a storage that breaks off is an error, never a short list', async t => {
+test('a list that breaks off is an error, never a short list', async t => {
   const { ask } = await makeListing(t, [{ offset: 0, length: block }], new Error('the connection was lost'));
   assertProblem(await ask('GET /v1/snapshots/a.base/blocks'), 503, 'UNAVAILABLE');
 });

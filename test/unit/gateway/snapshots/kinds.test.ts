@@ -18,7 +18,7 @@ const { a } = clusters;
 const names = ['one', 'two', 'three'];
 const moments = ['before', 'after'] as const;
 
-/** What holds for a snapshot and for a group alike, with how each is asked for. */
+/** The tests that apply to snapshots and groups alike, with the request of each. */
 const kinds = [
   {
     kind: 'snapshot',
@@ -67,7 +67,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
     assert.deepEqual(await snapshotsIn(gateway.backend), []);
   });
 
-  test(`a known ${kind} that differs is ALREADY_EXISTS, and what cannot be created is not recorded`, async t => {
+  test(`a known ${kind} that differs is ALREADY_EXISTS, and an impossible one is not recorded`, async t => {
     const gateway = await open(t);
     await gateway.volumes.create(clusters.b, 'b.one', volumeSpec('one'));
     for (const [change, status, code] of [
@@ -84,7 +84,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
   });
 
   for (const moment of moments) {
-    test(`a ${kind} whose answer was lost ${moment} the storage commits is finished by the sweep`, async t => {
+    test(`the sweep finishes a ${kind} whose answer was lost ${moment} the storage commits`, async t => {
       const gateway = await open(t);
       const { backend, recovery, volumes } = gateway;
       backend.failNext(method, moment, new Error('the answer was lost'));
@@ -100,7 +100,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
       assert.equal(await recovery.sweep(), 0);
     });
 
-    test(`a ${kind} that is deleted after an answer that was lost ${moment} the storage commits leaves nothing`, async t => {
+    test(`deleting a ${kind} after an answer that was lost ${moment} the storage commits leaves nothing`, async t => {
       const gateway = await open(t);
       gateway.backend.failNext(method, moment, new Error('the answer was lost'));
       await put(gateway);
@@ -108,7 +108,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
       await assertNothing(gateway);
     });
 
-    test(`a deletion of a ${kind} whose answer was lost ${moment} the storage commits is finished by the sweep`, async t => {
+    test(`the sweep finishes a deletion of a ${kind} whose answer was lost ${moment} the storage commits`, async t => {
       const gateway = await open(t);
       await put(gateway);
       gateway.backend.failNext('snapshot-delete', moment, new Error('the answer was lost'));
@@ -122,7 +122,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
   }
 
   for (const code of ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'INTERNAL'] satisfies ProblemCode[])
-    test(`a ${kind} that ends with ${code} leaves nothing, also of an earlier try`, async t => {
+    test(`a ${kind} that ends with ${code} leaves nothing, also of an earlier attempt`, async t => {
       const gateway = await open(t);
       gateway.backend.failNext(method, 'after', new Error('the answer was lost'));
       await put(gateway);
@@ -132,7 +132,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
       await assertNothing(gateway);
     });
 
-  test(`while a ${kind} is created its volumes are left alone, and the same call joins`, async t => {
+  test(`the volumes of a ${kind} are left alone during its creation, and the same call joins`, async t => {
     const gateway = await open(t);
     const { backend, ask } = gateway;
     const release = backend.hold(method);
@@ -141,18 +141,19 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
     assert.equal(first.status, 202);
     await backend.entered(method);
     assert.equal((await get(gateway)).body['state'], 'creating');
-    const same = Array.from({ length: 5 }, () => put(gateway));
     assertProblem(await remove(gateway), 409, 'ABORTED');
     assertProblem(await ask('DELETE /v1/volumes/a.one'), 409, 'ABORTED');
     const overlapping = { body: { name: 'other', volumeId: 'a.one' } };
     assertProblem(await ask('PUT /v1/snapshots/a.other', overlapping), 409, 'ABORTED');
     await assert.rejects(attach(gateway, 'a.one'), isProblem('ABORTED'));
+    // Behind a deletion that waits, the same call would not join.
+    const same = Array.from({ length: 5 }, () => put(gateway));
     release();
     for (const { body } of await Promise.all(same)) assert.equal(body['state'], 'ready');
     assert.equal(backend.calls.filter(call => call.startsWith(method)).length, 1);
   });
 
-  test(`a ${kind} that is not ready is shown, holds its volume, and gets ready by a retry or the sweep`, async t => {
+  test(`a ${kind} that is not ready is shown, holds its volume, and becomes ready by a retry or the sweep`, async t => {
     const { gateway, backend, finish } = await openSlow(t);
     const { body } = await put(gateway);
     assert.equal(body['state'], 'processing');
@@ -173,7 +174,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
   });
 }
 
-test('the order of the volumes of a group makes no difference, and its members are snapshots of it', async t => {
+test("the order of a group's volumes makes no difference, and its members are snapshots of it", async t => {
   const { groups } = await open(t);
   const { group } = await groups.create(a, 'a.it', { name: 'it', volumeIds: ['a.one', 'a.two'] });
   const reversed = await groups.create(a, 'a.it', { name: 'it', volumeIds: ['a.two', 'a.one'] });
@@ -183,19 +184,19 @@ test('the order of the volumes of a group makes no difference, and its members a
     assert.partialDeepStrictEqual(group.snapshots[index], { volumeId, groupId: 'a.it', state: 'ready' });
 });
 
-/** The ids of the snapshot, or of the members of the group. */
+/** Lists the id of the snapshot, or the ids of the group's members. */
 function idsOf({ id, snapshots }: Readonly<Record<string, unknown>>): readonly string[] {
   return snapshots ? (snapshots as { id: string }[]).map(member => member.id) : [String(id)];
 }
 
-/** No snapshot is left, and nothing holds the volumes. */
+/** Fails if a snapshot is left, or anything holds the volumes. */
 async function assertNothing(gateway: Gateway): Promise<void> {
   assert.deepEqual(await snapshotsIn(gateway.backend), []);
   assert.equal(await gateway.recovery.sweep(), 0);
   for (const name of names) await gateway.volumes.delete(a, `a.${name}`);
 }
 
-/** A gateway whose snapshots are not ready until `finish`, in groups the first member only. */
+/** Opens a gateway whose snapshots are not ready until `finish`; of groups only the first member is not. */
 async function openSlow(t: TestContext) {
   const inner = createFaultyBackend(await openMemory());
   const { create, createGroup } = inner.snapshots ?? {};

@@ -31,7 +31,7 @@ test('a snapshot has the size of its volume at that time, and outlives it', asyn
   assert.deepEqual((await snapshots.create(a, id, spec)).snapshot, snapshot);
 });
 
-test('the storage learns whether some node may write meanwhile', async t => {
+test('the storage learns whether a node may write meanwhile', async t => {
   const inner = await openMemory();
   assert.ok(inner.snapshots);
   const { create } = inner.snapshots;
@@ -65,7 +65,7 @@ test('a snapshot of a volume that is not ready is ABORTED', async t => {
   await assert.rejects(snapshots.get(a, id), isProblem('NOT_FOUND'));
 });
 
-test('a list comes in pages, of all snapshots or those of one volume', async t => {
+test('a list has pages, of all snapshots or those of one volume', async t => {
   const { ask, snapshots } = await makeFaultyGateway(t, { names: ['pvc-1', 'pvc-2'] });
   for (let i = 0; i < 6; i++) {
     const source = i % 2 === 0 ? volumeId : 'a.pvc-2';
@@ -89,7 +89,7 @@ test('a list comes in pages, of all snapshots or those of one volume', async t =
   assertProblem(await ask(`GET /v1/snapshots?pageToken=${token}`), 409, 'ABORTED');
 });
 
-test('what failed for good and cannot be undone is not final, and is finished by a sweep', async t => {
+test('a final failure that cannot be undone is not reported as final, and is finished by a sweep', async t => {
   const { snapshots, backend, recovery } = await makeFaultyGateway(t);
   backend.failNext('snapshot', 'after', new Problem('INTERNAL', 'broken'));
   backend.failNext('snapshot-delete', 'before', new Problem('FAILED_PRECONDITION', 'it is in use'));
@@ -108,7 +108,7 @@ test('a deletion that the storage refuses changes nothing', async t => {
   assert.deepEqual(await snapshots.get(a, id), snapshot);
 });
 
-test('a member cannot be deleted alone, but a volume can be made from it, for which it stays', async t => {
+test('a member cannot be deleted alone, but can become a volume, which it then stays for', async t => {
   const { groups, snapshots, volumes, backend } = await makeFaultyGateway(t);
   const { group } = await groups.create(a, 'a.group', { name: 'group', volumeIds: [volumeId] });
   const member = group.snapshots[0]?.id ?? '';
@@ -124,7 +124,7 @@ test('a member cannot be deleted alone, but a volume can be made from it, for wh
   await groups.delete(a, 'a.group');
 });
 
-test('a backend without groups answers UNIMPLEMENTED, and has snapshots all the same', async t => {
+test('a backend without groups answers UNIMPLEMENTED, and still has snapshots', async t => {
   const inner = await openMemory();
   assert.ok(inner.snapshots);
   const { createGroup: _, ...snapshots } = inner.snapshots;

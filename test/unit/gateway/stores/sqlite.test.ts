@@ -19,7 +19,7 @@ testStore(async t => {
   };
 });
 
-test('a transaction is part of what asked for it, whoever began the commit that it shares', async t => {
+test('a transaction belongs to its caller, even if another began the shared commit', async t => {
   const engine = openSqlite(join(temporaryDirectory(t), 'store.sqlite'));
   t.after(() => engine.close());
   const asker = new AsyncLocalStorage<string>();
@@ -29,7 +29,7 @@ test('a transaction is part of what asked for it, whoever began the commit that 
   assert.deepEqual(await Promise.all(seen), ['a', 'b', 'c']);
 });
 
-test('a full disk is UNAVAILABLE, leaves no half rows, and the store goes on once there is space', async t => {
+test('a full disk is UNAVAILABLE, leaves no partial rows, and the store continues once there is space', async t => {
   const engine = openSqlite(join(temporaryDirectory(t), 'store.sqlite'));
   t.after(() => engine.close());
   await engine.transaction(sql => sql.run('create table items (id integer primary key, text text)'));
@@ -51,7 +51,7 @@ test('a full disk is UNAVAILABLE, leaves no half rows, and the store goes on onc
 });
 
 for (const what of ['transactions', 'reads'] as const)
-  test(`loops that await nothing but ${what} leave timers their turn`, async t => {
+  test(`loops that await only ${what} let timers run`, async t => {
     const engine = openSqlite(join(temporaryDirectory(t), 'store.sqlite'));
     t.after(() => engine.close());
     const ask = (): Promise<unknown> =>
@@ -59,7 +59,7 @@ for (const what of ['transactions', 'reads'] as const)
     const ticks: true[] = [];
     const loop = async (): Promise<void> => {
       for (let round = 0; round < 20_000 && ticks.length === 0; round++) {
-        // Before, the event loop may have had its turn.
+        // Before that, the event loop may have run already.
         if (round === 10) setTimeout(() => ticks.push(true), 1);
         await ask();
       }
@@ -68,7 +68,7 @@ for (const what of ['transactions', 'reads'] as const)
     assert.ok(ticks.length > 0);
   });
 
-test('the files of a store are for their owner alone, also where they were not', async t => {
+test('only the owner may read the files of a store, even if others could before', async t => {
   const path = join(temporaryDirectory(t), 'store.sqlite');
   const files = ['', '-wal', '-shm'].map(suffix => path + suffix);
   const modes = (): readonly number[] => files.map(file => statSync(file).mode & 0o777);
@@ -97,7 +97,7 @@ for (const { how, lose } of [
     await assert.rejects(engine.reader.all('select * from items'), isGone);
   });
 
-test('what is committed while the store is moved away is not reported as durable', async t => {
+test('a commit while the store is moved away is not reported as durable', async t => {
   const path = join(temporaryDirectory(t), 'store.sqlite');
   const engine = openSqlite(path);
   t.after(() => engine.close());

@@ -30,7 +30,7 @@ function expand({ changes }: Gateway, mebibytes: number): Promise<unknown> {
   return changes.expand(a, 'a.one', { requiredBytes: mebibytes * mebibyte });
 }
 
-/** What is summed up agrees with the records. */
+/** Fails unless the totals agree with the records. */
 async function assertCounted(engine: Engine): Promise<void> {
   const sums = () => engine.reader.all('select * from reservations where bytes <> 0 order by pool, segments');
   const counted = await sums();
@@ -38,13 +38,13 @@ async function assertCounted(engine: Engine): Promise<void> {
   assert.deepEqual(counted, await sums());
 }
 
-test('what volumes and snapshots take is not left, until they are deleted', async t => {
+test('the space of volumes and snapshots is used until they are deleted', async t => {
   const gateway = await open(t);
   await create(gateway, 'one', 4);
   assert.equal(await left(gateway), 6);
   await expand(gateway, 5);
   await snapshot(gateway, 'cut', 'one');
-  // Nothing was written to the volume, so that the snapshot takes nothing.
+  // The volume is empty, so the snapshot takes nothing.
   assert.equal(await left(gateway), 5);
   await group(gateway, 'both');
   await assertCounted(gateway.engine);
@@ -55,7 +55,7 @@ test('what volumes and snapshots take is not left, until they are deleted', asyn
   await assertCounted(gateway.engine);
 });
 
-test('of volumes that are asked for at once only as many are made as fit, over all clusters', async t => {
+test('only as many of concurrently requested volumes are made as fit, over all clusters', async t => {
   const gateway = await open(t);
   const outcomes = await Promise.allSettled(
     Array.from({ length: 20 }, (_, at) => {
@@ -77,7 +77,7 @@ const tooLarge: readonly (readonly [what: string, ask: (gateway: Gateway) => Pro
   ['a group', gateway => group(gateway, 'both')],
 ];
 for (const [what, ask] of tooLarge)
-  test(`${what} that does not fit is RESOURCE_EXHAUSTED, and the backend is not asked`, async t => {
+  test(`${what} that does not fit is RESOURCE_EXHAUSTED, and the backend is not called`, async t => {
     const gateway = await open(t);
     await create(gateway, 'one', 6);
     if (what === 'an expansion') await create(gateway, 'other', 1);
@@ -88,7 +88,7 @@ for (const [what, ask] of tooLarge)
     await assertCounted(gateway.engine);
   });
 
-test('a snapshot reserves what the storage reports that it takes, if it does', async t => {
+test('a snapshot reserves the size that the storage reports, if it does', async t => {
   const inner = await openMemory(15 * mebibyte);
   const { snapshots } = inner;
   assert.ok(snapshots);
@@ -115,7 +115,7 @@ test('a volume that is larger than the pool is OUT_OF_RANGE, a snapshot RESOURCE
 });
 
 for (const moment of ['before', 'after'] as const)
-  test(`what fails for good ${moment} the storage acts takes nothing, and what may be running does`, async t => {
+  test(`a final failure ${moment} the storage acts takes no space, and possibly running work does`, async t => {
     const gateway = await open(t);
     const { backend, engine } = gateway;
     await create(gateway, 'one', 2);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { pause } from '../../../../src/lib/concurrency.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import {
   clusters,
@@ -22,7 +23,7 @@ const expand = ({ changes }: Gateway, requiredBytes = 3 * mebibyte, limitBytes =
 const modify = ({ changes }: Gateway, parameters: Record<string, string> = { tier: 'fast' }) =>
   changes.modify(a, id, parameters);
 
-/** What holds for both changes, with what is asked of a volume that has neither. */
+/** The tests that apply to expansions and modifications alike, with the request of each for a fresh volume. */
 const kinds = [
   {
     kind: 'expansion',
@@ -74,7 +75,7 @@ for (const { kind, method, route, body, change, another, done } of kinds) {
     assert.equal(await gateway.recovery.sweep(), 0);
   });
 
-  test(`the same ${kind} joins the one that runs, also over the route; anything else is ABORTED`, async t => {
+  test(`an equal ${kind} joins the running one, also over the route; any other is ABORTED`, async t => {
     const gateway = await makeFaultyGateway(t);
     const { volumes, backend, ask } = gateway;
     const release = backend.hold(method);
@@ -83,11 +84,15 @@ for (const { kind, method, route, body, change, another, done } of kinds) {
     await backend.entered(method);
     const early = await ask(route, { body, headers });
     assert.deepEqual([early.status, early.body['pending']], [202, [kind]]);
-    const same = Array.from({ length: 5 }, () => ask(route, { body }));
-    const busy = isProblemThat('ABORTED', new RegExp(`volume "a.pvc-1" is busy: ${method} runs since`));
+    const busy = isProblemThat(
+      'ABORTED',
+      new RegExp(`volume "a.pvc-1" is busy: ${method} has been running since`),
+    );
     await assert.rejects(another(gateway), busy);
     await assert.rejects(volumes.delete(a, id), busy);
     await assert.rejects(attach(gateway, id), busy);
+    const same = Array.from({ length: 5 }, () => ask(route, { body }));
+    await pause(20);
     release();
     for (const { status } of await Promise.all(same)) assert.equal(status, 200);
     assert.deepEqual(await show(gateway), { is: done, pending: undefined });
@@ -103,7 +108,7 @@ for (const { kind, method, route, body, change, another, done } of kinds) {
   });
 }
 
-test('a volume grows once, never shrinks, and asking again or for less changes nothing', async t => {
+test('a volume is expanded once, never shrinks, and repeating or requesting less changes nothing', async t => {
   const gateway = await makeFaultyGateway(t);
   const grown = await expand(gateway);
   assert.deepEqual([grown.sizeBytes, grown.nodeExpansionRequired], [3 * mebibyte, true]);
@@ -115,7 +120,7 @@ test('a volume grows once, never shrinks, and asking again or for less changes n
   assert.deepEqual(gateway.backend.calls, [`expand ${id}`]);
 });
 
-test('a volume that is attached grows; what is attached stays the same, what comes later has the new size', async t => {
+test('an attached volume is expanded; its attachments stay the same, and later ones have the new size', async t => {
   const gateway = await makeFaultyGateway(t);
   const { attachment: before } = await attach(gateway, id);
   await expand(gateway);
@@ -125,7 +130,7 @@ test('a volume that is attached grows; what is attached stays the same, what com
   assert.deepEqual([before.attachment?.sizeBytes, after.attachment?.sizeBytes], [mebibyte, 3 * mebibyte]);
 });
 
-test('an expansion that may have been done is not forgotten when a larger one is refused', async t => {
+test('an expansion that may have succeeded is not forgotten when a larger one is refused', async t => {
   const gateway = await makeFaultyGateway(t);
   gateway.backend.failNext('expand', 'after', new Error('the answer was lost'));
   await assert.rejects(expand(gateway));
@@ -136,7 +141,7 @@ test('an expansion that may have been done is not forgotten when a larger one is
   assert.equal((await gateway.volumes.get(a, id)).sizeBytes, 3 * mebibyte);
 });
 
-test('a storage that reports less than was asked for is not believed', async t => {
+test('a storage that reports less than requested is not believed', async t => {
   const expanding = async () => ({ sizeBytes: mebibyte, nodeExpansionRequired: false });
   const gateway = await makeGateway(t, { backend: { ...(await openMemory()), expand: expanding } });
   await gateway.volumes.create(a, id, volumeSpec('pvc-1'));
@@ -144,7 +149,7 @@ test('a storage that reports less than was asked for is not believed', async t =
   assert.equal((await gateway.volumes.get(a, id)).sizeBytes, mebibyte);
 });
 
-test('what newer settings refuse of what is pending is undone by the sweep, with what it reserves', async t => {
+test('pending work that newer settings refuse is undone by the sweep, with its reservation', async t => {
   const before = await makeFaultyGateway(t, { capacity: 10 * mebibyte });
   for (const { method, change } of kinds) {
     before.backend.failNext(method, 'before', new Error('unreachable'));
@@ -158,7 +163,7 @@ test('what newer settings refuse of what is pending is undone by the sweep, with
   assert.equal((await after.capacities.find(a, {})).availableBytes, 9 * mebibyte);
 });
 
-/** With a volume that was made with a label. */
+/** Opens a gateway with a volume that was created with a label. */
 async function openLabelled(t: TestContext) {
   const gateway = await makeFaultyGateway(t, { names: [] });
   const create = (label: string) =>
@@ -167,7 +172,7 @@ async function openLabelled(t: TestContext) {
   return { ...gateway, create };
 }
 
-test('what is named changes, what is not named stays, and asking again does nothing', async t => {
+test('named parameters change, the others stay, and repeating does nothing', async t => {
   const gateway = await openLabelled(t);
   const modified = await modify(gateway);
   assert.deepEqual(modified.mutableParameters, { label: 'first', tier: 'fast' });
@@ -179,14 +184,14 @@ test('what is named changes, what is not named stays, and asking again does noth
   assert.deepEqual(await gateway.volumes.get(a, id), modified);
 });
 
-test('a volume that was modified is still the one that was asked for at first', async t => {
+test('a modified volume is still the one of its first request', async t => {
   const gateway = await openLabelled(t);
   await modify(gateway, { label: 'second' });
   assert.equal((await gateway.create('first')).created, false);
   await assert.rejects(gateway.create('other'), isProblem('ALREADY_EXISTS'));
 });
 
-test('a modification that may have been done is finished together with the next', async t => {
+test('a modification that may have succeeded is finished together with the next one', async t => {
   const gateway = await openLabelled(t);
   gateway.backend.failNext('modify', 'after', new Error('the answer was lost'));
   await assert.rejects(modify(gateway));
@@ -194,7 +199,7 @@ test('a modification that may have been done is finished together with the next'
   assert.deepEqual(mutableParameters, { tier: 'fast', label: 'second' });
 });
 
-test('mutable parameters that cannot be had are refused at once, and validated so', async t => {
+test('impossible mutable parameters are refused at once, and in a validation too', async t => {
   const { volumes } = await openLabelled(t);
   const colour = { mutableParameters: { colour: 'red' } };
   await assert.rejects(

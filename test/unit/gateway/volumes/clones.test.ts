@@ -21,7 +21,7 @@ async function makeSource({ volumes, snapshots }: Gateway): Promise<void> {
   await snapshots.create(a, 'a.snap-1', { name: 'snap-1', volumeId: 'a.pvc-1' });
 }
 
-/** With the volume a.pvc-1 of 2 MiB, and a.snap-1 of it. */
+/** Opens a gateway with the volume a.pvc-1 of 2 MiB, and its snapshot a.snap-1. */
 async function open(t: TestContext) {
   const gateway = await makeFaultyGateway(t, { names: [] });
   await makeSource(gateway);
@@ -42,7 +42,7 @@ function removeSource({ volumes, snapshots }: Gateway, source: VolumeSource): Pr
 for (const source of [fromSnapshot, fromVolume]) {
   const { kind } = source;
 
-  test(`a volume made from a ${kind} says so, nodes may not format it, and it outlives that`, async t => {
+  test(`a volume made from a ${kind} says so, nodes may not format it, and it outlives its source`, async t => {
     const gateway = await open(t);
     const { volume } = await copy(gateway, source);
     assert.deepEqual([volume.source, volume.sizeBytes], [source, 2 * mebibyte]);
@@ -53,7 +53,7 @@ for (const source of [fromSnapshot, fromVolume]) {
     assert.deepEqual(await copy(gateway, source), { volume, created: false });
   });
 
-  test(`a volume made from a ${kind} may be larger, has its size when none is asked, and is never smaller`, async t => {
+  test(`a volume made from a ${kind} may be larger, has its size by default, and is never smaller`, async t => {
     const gateway = await open(t);
     const larger = await copy(gateway, source, { name: 'larger', requiredBytes: 5 * mebibyte });
     assert.equal(larger.volume.sizeBytes, 5 * mebibyte);
@@ -66,12 +66,12 @@ for (const source of [fromSnapshot, fromVolume]) {
     ])
       await assert.rejects(
         copy(gateway, source, change),
-        isProblemThat('OUT_OF_RANGE', new RegExp(`the ${kind} to make it from has 2097152 bytes`)),
+        isProblemThat('OUT_OF_RANGE', new RegExp(`the source ${kind} has 2097152 bytes`)),
       );
     await assert.rejects(gateway.volumes.get(a, 'a.copy'), isProblem('NOT_FOUND'));
   });
 
-  test(`the ${kind} stays while a volume is being made from it, and until one that failed is made`, async t => {
+  test(`the ${kind} stays while a volume is being made from it, and until a failed one is made`, async t => {
     const gateway = await open(t);
     const { backend, recovery, volumes } = gateway;
     const release = backend.hold('create');
@@ -81,7 +81,7 @@ for (const source of [fromSnapshot, fromVolume]) {
     await assert.rejects(removeSource(gateway, source), isProblem('ABORTED', 'FAILED_PRECONDITION'));
     release();
     await making;
-    const needed = isProblemThat('FAILED_PRECONDITION', /volume "a.copy" is being made from it/);
+    const needed = isProblemThat('FAILED_PRECONDITION', /volume "a.copy" is being created from it/);
     await assert.rejects(removeSource(gateway, source), needed);
     assert.equal(await recovery.sweep(), 1);
     assert.equal((await volumes.get(a, 'a.copy')).state, 'ready');
@@ -99,7 +99,7 @@ for (const source of [fromSnapshot, fromVolume]) {
     await assert.rejects(gateway.volumes.get(a, 'a.copy'), isProblem('NOT_FOUND'));
   });
 
-  test(`a backend that takes no ${kind} as a source refuses it`, async t => {
+  test(`a backend that accepts no ${kind} as a source refuses it`, async t => {
     const inner = await openMemory();
     const sources = (inner.sources ?? []).filter(other => other !== kind);
     const gateway = await makeGateway(t, { backend: { ...inner, sources } });
@@ -119,13 +119,13 @@ test('a known volume with another source is ALREADY_EXISTS', async t => {
   await assert.rejects(copy(gateway, fromSnapshot, { name: 'pvc-1' }), isProblem('ALREADY_EXISTS'));
 });
 
-test('a volume that is copied is not attached meanwhile, and many volumes can be made from a snapshot at once', async t => {
+test('a volume is not attached while it is copied, and many volumes can be made from a snapshot at once', async t => {
   const gateway = await open(t);
   const { backend } = gateway;
   const release = backend.hold('create');
   const copying = copy(gateway, fromVolume);
   await backend.entered('create');
-  const busy = isProblemThat('ABORTED', /volume "a.pvc-1" is busy: create runs/);
+  const busy = isProblemThat('ABORTED', /volume "a.pvc-1" is busy: create has been running/);
   await assert.rejects(attach(gateway, 'a.pvc-1'), busy);
   const many = Array.from({ length: 8 }, (_, index) => copy(gateway, fromSnapshot, { name: `r-${index}` }));
   release();

@@ -15,7 +15,7 @@ const sources = [
   { kind: 'snapshot', snapshotId: 'a.snap-1' },
 ] as const;
 
-/** A gateway with a volume, and what attaches it to a node and takes it from there. */
+/** Opens a gateway with a volume, and functions that attach it to a node and detach it. */
 async function open(
   t: TestContext,
   spec: Partial<VolumeSpec> = { parameters, capabilities: [mounted, block] },
@@ -29,7 +29,7 @@ async function open(
   return { ...gateway, volume, attach, detach: () => gateway.attachments.detach(key) };
 }
 
-test('a volume that is to be encrypted says so, to whoever looks at it and to its nodes', async t => {
+test('an encrypted volume says so to every reader and to its nodes', async t => {
   const { volumes, volume, attach, detach } = await open(t);
   assert.deepEqual([volume.parameters, volume.context], [parameters, {}]);
   assert.equal((await attach(mounted))?.encryption, 'luks');
@@ -38,7 +38,7 @@ test('a volume that is to be encrypted says so, to whoever looks at it and to it
   await assert.rejects(other, isProblemThat('ALREADY_EXISTS', /other parameters/));
 });
 
-test('as a raw device it is encrypted by the node, too, and counts as empty until its header says otherwise', async t => {
+test('a node encrypts a raw device, too, and it counts as empty until its header says otherwise', async t => {
   const { attach, detach } = await open(t);
   for (const capability of [block, mounted, block]) {
     const { mayFormat, encryption } = (await attach(capability)) ?? {};
@@ -47,24 +47,24 @@ test('as a raw device it is encrypted by the node, too, and counts as empty unti
   }
 });
 
-test('a volume that is not encrypted says nothing of it', async t => {
+test('an unencrypted volume does not mention encryption', async t => {
   const { attach } = await open(t, {});
   assert.equal((await attach(mounted))?.encryption, undefined);
 });
 
-test('its nodes must grow what they decrypt', async t => {
+test('its nodes must grow the decrypted device', async t => {
   const { changes } = await open(t);
-  const grown = await changes.expand(a, volumeId, { requiredBytes: 3 * 2 ** 20 });
+  const grown = await changes.expand(a, volumeId, { requiredBytes: 64 * 2 ** 20 });
   assert.equal(grown.nodeExpansionRequired, true);
 });
 
-test('unknown ways to encrypt, shares and what several nodes write to are refused', async t => {
+test('unknown encryptions, shares and volumes that several nodes write are refused', async t => {
   const { volumes, attach } = await open(t);
   const create = (spec: Partial<VolumeSpec>) => volumes.create(a, 'a.pvc-2', volumeSpec('pvc-2', spec));
   await assert.rejects(create({ parameters: { encryption: 'none' } }), isProblem('INVALID_ARGUMENT'));
   await assert.rejects(
     create({ parameters, capabilities: [shared] }),
-    isProblemThat('INVALID_ARGUMENT', /what several nodes write to/),
+    isProblemThat('INVALID_ARGUMENT', /a volume that several nodes write to/),
   );
   await assert.rejects(attach(shared), isProblem('INVALID_ARGUMENT'));
   assert.equal((await volumes.validate(a, volumeId, { capabilities: [shared] })).confirmed, false);
@@ -76,7 +76,7 @@ test('unknown ways to encrypt, shares and what several nodes write to are refuse
 });
 
 for (const source of sources)
-  test(`what is made from a ${source.kind} is encrypted as that is, or is not made`, async t => {
+  test(`a copy of a ${source.kind} is encrypted like it, or is refused`, async t => {
     for (const [ofSource, others] of [
       [parameters, {}],
       [{}, parameters],
@@ -86,7 +86,7 @@ for (const source of sources)
       if (source.kind === 'snapshot') await volumes.delete(a, volumeId);
       const copy = (given: Record<string, string>) =>
         volumes.create(a, 'a.copy', volumeSpec('copy', { parameters: given, source }));
-      await assert.rejects(copy(others), isProblemThat('INVALID_ARGUMENT', /a copy is as its source is/));
+      await assert.rejects(copy(others), isProblemThat('INVALID_ARGUMENT', /request the same for the copy/));
       const { volume } = await copy(ofSource);
       assert.deepEqual(volume.parameters, ofSource);
       if (source.kind === 'volume') assert.equal((await attach(mounted))?.mayFormat, true);

@@ -13,7 +13,7 @@ import { isProblem } from '../../../harness/gateway-problems.ts';
 const slow: HealthEntry = { status: 'DEGRADED', reason: 'DiskSlow', message: 'reads take long' };
 const lost: HealthEntry = { status: 'DATA_LOSS', reason: 'DiskLost', message: 'a disk is gone' };
 
-/** Volumes of which every third is ill. */
+/** Makes volumes; every third is ill. */
 async function makeIll(t: TestContext, count: number): Promise<Gateway> {
   const inner = await openMemory();
   const ill = new Map<string, readonly HealthEntry[]>();
@@ -28,13 +28,13 @@ async function makeIll(t: TestContext, count: number): Promise<Gateway> {
   return gateway;
 }
 
-test('a volume that is well has no entries, and one that is ill has each status and reason once', async t => {
+test('a healthy volume has no entries, and an ill one has each status and reason once', async t => {
   const { ask } = await makeIll(t, 2);
   for (const [volumeId, entries] of Object.entries({ 'a.pvc-001': [], 'a.pvc-000': [slow, lost] }))
     assert.deepEqual((await ask(`GET /v1/volumes/${volumeId}/health`)).body, { volumeId, entries });
 });
 
-test('the list has the volumes that are ill, page after page', async t => {
+test('the list has the ill volumes, page after page', async t => {
   const { ask, health } = await makeIll(t, 40);
   const all = await health.list(clusters.a, { limit: 1_000 });
   assert.equal(all.volumes.length, 14);
@@ -51,7 +51,7 @@ test('the list has the volumes that are ill, page after page', async t => {
   assert.deepEqual(seen, all.volumes);
 });
 
-test('what comes after a page of volumes in a pool that does not answer is reached', async t => {
+test('the list reaches volumes after a page of those in a pool that does not answer', async t => {
   const pools = {
     dead: { ...(await openMemory()), volumeHealth: () => Promise.reject(new Error('unreachable')) },
     ill: { ...(await openMemory()), volumeHealth: async () => [slow] },
@@ -68,7 +68,7 @@ test('what comes after a page of volumes in a pool that does not answer is reach
   assert.deepEqual(ill, [{ volumeId: 'a.ill', entries: [slow] }]);
 });
 
-test('while one pool does not answer, the volumes of others are listed', async t => {
+test('volumes of other pools are listed while one pool does not answer', async t => {
   const inner = await openMemory();
   const pools = {
     dead: { ...inner, volumeHealth: () => Promise.reject(new Error('unreachable')) },

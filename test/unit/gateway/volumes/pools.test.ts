@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { Cluster } from '../../../../gateway/tenancy/cluster.ts';
+import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import { createFaultyBackend, type FaultyBackend } from '../faulty-backend.ts';
 import {
   clusters,
@@ -19,7 +19,9 @@ const inPool = (name: string, pool?: string) =>
 
 type Open = Gateway & { readonly fast: FaultyBackend; readonly slow: FaultyBackend };
 
-/** Pools fast, which can do everything, and slow, which has no snapshots and reports no health. */
+/**
+ * Opens a gateway with the pools fast, which can do everything, and slow, which has no snapshots and reports no health.
+ */
 async function open(t: TestContext): Promise<Open> {
   const fast = createFaultyBackend(await openMemory(100 * mebibyte));
   const { snapshots: _, volumeHealth: __, ...rest } = await openMemory(50 * mebibyte);
@@ -27,7 +29,7 @@ async function open(t: TestContext): Promise<Open> {
   return { ...(await makeGateway(t, { pools: { fast, slow } })), fast, slow };
 }
 
-test('a volume lies in the pool that its parameters name, which its backend never sees', async t => {
+test('a volume is in the pool that its parameters name, which its backend never sees', async t => {
   const { volumes, fast, slow } = await open(t);
   const { volume } = await volumes.create(a, 'a.one', inPool('one', 'slow'));
   assert.equal(volume.pool, 'slow');
@@ -58,7 +60,7 @@ for (const [what, pools, asked, outcome] of choices)
     else await assert.rejects(created, isProblemThat('INVALID_ARGUMENT', outcome));
   });
 
-test('a volume that is there is found in its pool, whatever pools there are now, and in no other', async t => {
+test('an existing volume is found in its pool, even if other pools exist now, and in no other', async t => {
   const { volumes } = await open(t);
   await volumes.create({ ...a, pools: ['slow'] }, 'a.one', inPool('one'));
   assert.equal((await volumes.create(a, 'a.one', inPool('one'))).volume.pool, 'slow');
@@ -70,14 +72,14 @@ test('a volume that is there is found in its pool, whatever pools there are now,
   }
 });
 
-test('a volume in the only pool is found by a cluster that may use none any more', async t => {
+test('a cluster without a usable pool still finds a volume in the only pool', async t => {
   const { volumes } = await makeGateway(t);
   await volumes.create(a, 'a.one', inPool('one'));
   assert.equal((await volumes.create({ ...a, pools: [] }, 'a.one', inPool('one'))).created, false);
 });
 
 for (const how of ['sweep', undefined, 'slow'])
-  test(`what is half made is finished in its pool by ${how === 'sweep' ? 'the sweep' : `the same create with ${how ? 'its' : 'no'} pool`}, though the cluster may not use that any more`, async t => {
+  test(`an unfinished volume is completed in its pool by ${how === 'sweep' ? 'the sweep' : `the same create with ${how ? 'its' : 'no'} pool`}, even if the cluster may not use the pool any more`, async t => {
     const { volumes, recovery, slow, fast } = await open(t);
     const spec = inPool('one', how === 'sweep' ? undefined : how);
     slow.failNext('create', 'after', new Error('the answer was lost'));
@@ -90,7 +92,7 @@ for (const how of ['sweep', undefined, 'slow'])
     assert.deepEqual([pool, state, fast.calls], ['slow', 'ready', []]);
   });
 
-test('a copy, a snapshot and a group lie in the pool of their source', async t => {
+test('a copy, a snapshot and a group are in the pool of their source', async t => {
   const { volumes, snapshots, groups } = await open(t);
   await volumes.create(a, 'a.one', inPool('one', 'fast'));
   await volumes.create(a, 'a.far', inPool('far', 'slow'));
@@ -106,7 +108,7 @@ test('a copy, a snapshot and a group lie in the pool of their source', async t =
     const elsewhere = volumeSpec('other', { source, parameters: { pool: 'slow' } });
     await assert.rejects(
       volumes.create(a, 'a.other', elsewhere),
-      isProblemThat('INVALID_ARGUMENT', /in pool "fast".* not in pool "slow"/),
+      isProblemThat('INVALID_ARGUMENT', /in pool "fast".*(not in|cannot be in) pool "slow"/),
     );
   }
   await assert.rejects(
@@ -118,7 +120,7 @@ test('a copy, a snapshot and a group lie in the pool of their source', async t =
   for (const { pool } of group.snapshots) assert.equal(pool, 'fast');
 });
 
-test('what lies in a pool that the cluster may not use any more can be read and deleted', async t => {
+test('volumes in a pool that the cluster may not use any more can be read and deleted', async t => {
   const { volumes, snapshots, groups } = await open(t);
   await volumes.create(a, 'a.one', inPool('one', 'fast'));
   await snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
@@ -130,7 +132,7 @@ test('what lies in a pool that the cluster may not use any more can be read and 
   assert.deepEqual((await snapshots.list(moved, { limit: 10 })).snapshots, []);
 });
 
-test('the capabilities are the union over the pools of the cluster, and each alone', async t => {
+test('the capabilities are the union over the pools of the cluster, and those of each pool separately', async t => {
   const { ask, volumes, snapshots, health } = await open(t);
   const { body } = await ask('GET /v1/capabilities');
   const pools = body['pools'] as readonly { name: string; features: readonly string[] }[];
@@ -145,7 +147,7 @@ test('the capabilities are the union over the pools of the cluster, and each alo
   assert.deepEqual(await health.list(a, { limit: 10 }), { volumes: [] });
 });
 
-test('the capacity is that of the pool, and space in one is no space in another', async t => {
+test('the capacity is that of the pool, and space in one pool is no space in another', async t => {
   const { capacities, volumes } = await open(t);
   await volumes.create(
     a,
@@ -161,7 +163,7 @@ test('the capacity is that of the pool, and space in one is no space in another'
   await volumes.create(a, 'a.two', large('fast'));
 });
 
-test('while a pool is not configured, its volumes are UNAVAILABLE, and are there when it is back', async t => {
+test('volumes of an unconfigured pool are UNAVAILABLE, and there again once it is back', async t => {
   const [fast, slow] = [await openMemory(), await openMemory()];
   const both = await makeGateway(t, { pools: { fast, slow } });
   await both.volumes.create(a, 'a.one', inPool('one', 'slow'));

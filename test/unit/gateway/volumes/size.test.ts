@@ -22,7 +22,7 @@ for (const { requiredBytes, limitBytes, size } of rows) {
   });
 }
 
-test('a size that is chosen is always within what was asked and what can be', () => {
+test('a chosen size is always within the request and the possible sizes', () => {
   check(
     property(nat(1_200), nat(1_200), (requiredBytes, limitBytes) => {
       const size = choose({ requiredBytes, limitBytes });
@@ -36,7 +36,7 @@ test('a size that is chosen is always within what was asked and what can be', ()
   );
 });
 
-test('what a storage says that it made lies within what was asked, and is no number of 0 bytes', () => {
+test('a size that a storage reports is within the request, and is not 0 bytes', () => {
   const asked = { requiredBytes: 4, limitBytes: 8 };
   const sizes = [0, 3, 4, 8, 9, Number.NaN, 4.5, Infinity];
   assert.deepEqual(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { type GrantRecord, grantTable } from '../../../../gateway/tables/tenancy/grants.ts';
+import { type GrantRecord, grantTable } from '../../../../gateway/tables/grants.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import {
   clusters,
@@ -15,7 +15,9 @@ import { attach, hour, volumesIn } from '../faulty-gateway.ts';
 
 const volume = '/v1/volumes/a.pvc-1';
 
-/** A gateway with the volume a.pvc-1, which can be restored for so long (an hour) once it is deleted. */
+/**
+ * Opens a gateway with the volume a.pvc-1, which can be restored for this time (by default an hour) after its deletion.
+ */
 async function open(t: TestContext, keepDeletedMs = hour) {
   const backend = await openMemory();
   const gateway = await makeGateway(t, { backend, keepDeletedMs });
@@ -29,7 +31,7 @@ async function open(t: TestContext, keepDeletedMs = hour) {
   return { ...gateway, create, remove: () => ask(`DELETE ${volume}`), restore, made };
 }
 
-test('a soft-deleted volume is shown to nobody, its name and its space are not free, and a sweep leaves it', async t => {
+test('a soft-deleted volume is hidden, its name and its space are not free, and a sweep leaves it', async t => {
   const { ask, create, remove, capacities, recovery, backend } = await open(t);
   const left = await capacities.find(clusters.a, {});
   for (let i = 0; i < 2; i++) assert.equal((await remove()).status, 204);
@@ -48,7 +50,7 @@ test('a soft-deleted volume is shown to nobody, its name and its space are not f
   assert.deepEqual(await volumesIn(backend), ['a.pvc-1']);
 });
 
-test('a restored volume has its bytes, and can be deleted and restored again', async t => {
+test('a restored volume has its data, and can be deleted and restored again', async t => {
   const { ask, remove, restore, recovery, backend, made } = await open(t);
   const bytes = crypto.getRandomValues(new Uint8Array(65_536));
   backend.write('a.pvc-1', 4_096, bytes);
@@ -61,7 +63,7 @@ test('a restored volume has its bytes, and can be deleted and restored again', a
   }
 });
 
-test('after its time a soft-deleted volume is deleted for good, and its name is free', async t => {
+test('after its time a soft-deleted volume is deleted finally, and its name is free', async t => {
   const { create, remove, restore, recovery, backend } = await open(t, 50);
   await remove();
   const sweep = async () => (await recovery.sweep()) || undefined;
@@ -80,9 +82,15 @@ test('an attached volume is not soft-deleted', async t => {
 });
 
 const { a, b } = clusters;
-const grant: GrantRecord = { volumeId: 'a.pvc-1', cluster: 'b', access: 'read-only', revoking: false };
+const grant: GrantRecord = {
+  volumeId: 'a.pvc-1',
+  cluster: 'b',
+  access: 'read-only',
+  revoking: false,
+  byOperator: true,
+};
 
-test('a volume that is shared while it is being soft-deleted stays, and its owner is told who shares it', async t => {
+test('a volume that is shared during its soft deletion stays, and its owner learns who shares it', async t => {
   let granted: Promise<unknown> = Promise.resolve();
   const gateway = await makeGateway(t, {
     keepDeletedMs: hour,
@@ -100,10 +108,10 @@ test('a volume that is shared while it is being soft-deleted stays, and its owne
   assert.equal((await volumes.get(b, 'a.pvc-1')).state, 'ready');
 });
 
-test('nobody sees the next volume of an id by what was granted of the one before', async t => {
+test('no grant of an earlier volume shows the next volume of its id', async t => {
   const { create, remove, recovery, engine, volumes } = await open(t, 50);
   await remove();
-  // As a store has it in which a volume was shared while it was being deleted.
+  // The state of a store in which a volume was shared while it was being deleted.
   await engine.transaction(sql => grantTable.add(sql, grant));
   const sweep = async () => (await recovery.sweep()) || undefined;
   assert.equal(await poll(sweep, { everyMs: 10, timeoutMs: 60_000 }), 1);

@@ -26,7 +26,7 @@ const any = clusters.any;
 const fromSnapshot = { kind: 'snapshot', snapshotId: 'a.cut' } as const;
 const fromVolume = { kind: 'volume', volumeId: 'a.one' } as const;
 
-/** With the volumes `a.one` and `any.one` in zone b. */
+/** Opens a gateway with the volumes `a.one` and `any.one` in zone b. */
 async function open(t: TestContext) {
   const gateway = await makeGateway(t, { backend: await openMemory(spaces) });
   const spec = volumeSpec('one', { topology: { requisite: [b] } });
@@ -37,10 +37,10 @@ async function open(t: TestContext) {
 const nodes: readonly (readonly [name: string, node: NodeSpec, says: RegExp | undefined])[] = [
   ['in the same zone', { topology: b }, undefined],
   ['in the same zone, with more to report', { topology: { ...b, rack: 'r1' } }, undefined],
-  ['in another zone', { topology: a }, /"a.one" is in "zone=b", and node "n1" is in "zone=a"$/],
-  ['that reports other things', { topology: { rack: 'r1' } }, /and node "n1" is in "rack=r1"$/],
-  ['with an empty zone', { topology: { zone: '' } }, /and node "n1"/],
-  ['that reports nothing', {}, /"a.one" is in "zone=b", and node "n1" has reported no topology$/],
+  ['in another zone', { topology: a }, /"a.one" is in "zone=b", but node "n1" is in "zone=a"$/],
+  ['that reports other things', { topology: { rack: 'r1' } }, /but node "n1" is in "rack=r1"$/],
+  ['with an empty zone', { topology: { zone: '' } }, /but node "n1"/],
+  ['that reports nothing', {}, /"a.one" is in "zone=b", but node "n1" has reported no topology$/],
 ];
 for (const [name, node, says] of nodes) {
   test(`a volume is ${says ? 'not ' : ''}attached to a node ${name}`, async t => {
@@ -54,7 +54,7 @@ for (const [name, node, says] of nodes) {
   });
 }
 
-test('a cluster that is trusted with any node is trusted with one that reported no topology, and with no other', async t => {
+test('a cluster that may name any node may use one without a topology, and no other cluster may', async t => {
   const { attachments, nodes: known } = await open(t);
   const key = { cluster: any, volumeId: 'any.one', nodeId: 'n1' };
   assert.equal((await attachments.attach(key, use)).created, true);
@@ -62,13 +62,13 @@ test('a cluster that is trusted with any node is trusted with one that reported 
   await known.put(clusters.any, 'n1', { maxVolumes: 1 });
   assert.equal((await attachments.attach(key, use)).created, true);
   await known.put(clusters.any, 'n1', { topology: a });
-  // What is attached stays so, whatever becomes of the node's labels.
+  // An attachment stays when the node's labels change.
   assert.equal((await attachments.attach(key, use)).created, false);
   await attachments.detach(key);
   await assert.rejects(attachments.attach(key, use), isProblem('FAILED_PRECONDITION'));
 });
 
-test('a snapshot is where its volume is, and can be had nowhere else', async t => {
+test('a snapshot has the topology of its volume, and is impossible elsewhere', async t => {
   const { snapshots } = await open(t);
   const spec = { name: 'cut', volumeId: 'a.one' };
   await assert.rejects(
@@ -82,11 +82,11 @@ test('a snapshot is where its volume is, and can be had nowhere else', async t =
   assert.deepEqual(await snapshots.create(clusters.a, 'a.cut', asked), { snapshot, created: false });
   assert.deepEqual((await snapshots.create(clusters.a, 'a.cut', spec)).snapshot, snapshot);
   const elsewhere = snapshots.create(clusters.a, 'a.cut', { ...spec, topology: { requisite: [a] } });
-  await assert.rejects(elsewhere, isProblemThat('ALREADY_EXISTS', /"a.cut" is there, in "zone=b"/));
+  await assert.rejects(elsewhere, isProblemThat('ALREADY_EXISTS', /"a.cut" already exists in "zone=b"/));
   assert.deepEqual((await snapshots.list(clusters.a, { limit: 9 })).snapshots, [snapshot]);
 });
 
-test('the members of a group are where their volumes are', async t => {
+test('the members of a group have the topologies of their volumes', async t => {
   const { volumes, groups } = await open(t);
   await volumes.create(clusters.a, 'a.two', volumeSpec('two', { topology: { requisite: [a] } }));
   const spec = { name: 'both', volumeIds: ['a.one', 'a.two'] };
@@ -97,7 +97,7 @@ test('the members of a group are where their volumes are', async t => {
 });
 
 for (const source of [fromSnapshot, fromVolume])
-  test(`what is made from a ${source.kind} is where that is, also when nothing is asked`, async t => {
+  test(`a copy of a ${source.kind} has its topology, also without a requirement`, async t => {
     const { volumes, snapshots } = await open(t);
     await snapshots.create(strict, 'a.cut', { name: 'cut', volumeId: 'a.one' });
     const copy = (name: string, topology?: object) =>
@@ -109,7 +109,7 @@ for (const source of [fromSnapshot, fromVolume])
     await assert.rejects(volumes.get(strict, 'a.far'), isProblem('NOT_FOUND'));
   });
 
-test('what was made before topologies were known is reached from everywhere, and copied to any of them', async t => {
+test('a volume from before topologies is reachable from everywhere, and can be copied to any of them', async t => {
   const before = await makeGateway(t);
   await before.volumes.create(strict, 'a.one', volumeSpec('one'));
   await before.snapshots.create(strict, 'a.cut', { name: 'cut', volumeId: 'a.one' });
@@ -123,7 +123,7 @@ test('what was made before topologies were known is reached from everywhere, and
   }
 });
 
-test('the capacity is that of the topologies that are meant: all, one, or none', async t => {
+test('the capacity is that of the requested topologies: all, one, or none', async t => {
   const { ask } = await open(t);
   const capacity = async (body: object) => (await ask('POST /v1/capacity', { body })).body;
   const [inA, inB] = [10 * mebibyte, 18 * mebibyte];
@@ -138,7 +138,7 @@ test('the capacity is that of the topologies that are meant: all, one, or none',
   assertProblem(answer, 400, 'INVALID_ARGUMENT');
 });
 
-test('the capacity of all topologies together is never more than a client can read', async t => {
+test('the total capacity of all topologies is never more than a client can read', async t => {
   const space = { totalBytes: 2 ** 52 };
   const { sizes: _, ...inner } = await openMemory(spaces);
   const backend = { ...inner, capacity: () => Promise.resolve(space) };

@@ -13,7 +13,7 @@ const mebibyte = 2 ** 20;
 const a = { zone: 'a' };
 const b = { zone: 'b' };
 const c = { zone: 'c' };
-/** Ten in a, twenty in b, and no topology in c. */
+/** Capacities: ten in a, twenty in b, and no topology in c. */
 const capacity = [
   { totalBytes: 10 * mebibyte, segments: a },
   { totalBytes: 20 * mebibyte, segments: b },
@@ -39,7 +39,7 @@ const chosen: readonly (readonly [
   ['other keys as well', { requisite: [{ ...b, 'x/protocol-nfs': 'true' }] }, b],
 ];
 for (const [name, asked, segments] of chosen) {
-  test(`a volume is put where it is asked for: ${name}`, async t => {
+  test(`a volume is placed by its requirement: ${name}`, async t => {
     const { volumes } = await open(t);
     const { volume } = await volumes.create(clusters.a, 'a.one', spec(asked));
     assert.deepEqual(volume.topology, [segments]);
@@ -57,7 +57,7 @@ const refused: readonly Refusal[] = [
   ['preferred and not requisite', { requisite: [a], preferred: [b] }, {}, 'INVALID_ARGUMENT'],
 ];
 for (const [name, asked, more, code] of refused) {
-  test(`a volume that is asked for ${name} is ${code}, and nothing is left`, async t => {
+  test(`a volume that is requested ${name} is ${code}, and nothing is left`, async t => {
     const { volumes, backend } = await open(t);
     await assert.rejects(volumes.create(clusters.a, 'a.one', spec(asked, more)), isProblem(code));
     assert.deepEqual((await volumes.list(clusters.a, { limit: 9 })).volumes, []);
@@ -86,7 +86,7 @@ for (const moment of [undefined, 'before', 'after'] as const)
     assert.equal((await volumesIn(backend)).length, 2);
   });
 
-test('a known name is found when it is reached from where it is asked for, else it is ALREADY_EXISTS', async t => {
+test('a known name is found if it is reachable from the required topology, and is ALREADY_EXISTS otherwise', async t => {
   const { volumes } = await open(t);
   const { volume } = await volumes.create(clusters.a, 'a.one', spec({ requisite: [b] }));
   for (const asked of [
@@ -99,12 +99,12 @@ test('a known name is found when it is reached from where it is asked for, else 
   for (const asked of [{ requisite: [a] }, { requisite: [c] }, { requisite: [a, c], preferred: [a] }])
     await assert.rejects(
       volumes.create(clusters.a, 'a.one', spec(asked)),
-      isProblemThat('ALREADY_EXISTS', /"a.one" is there in "zone=b"/),
+      isProblemThat('ALREADY_EXISTS', /"a.one" already exists in "zone=b"/),
     );
   assert.deepEqual(await volumes.get(clusters.a, 'a.one'), volume);
 });
 
-test('a volume that is half made where the storage is not any more goes', async t => {
+test('an unfinished volume in a topology that is gone is removed', async t => {
   const before = await open(t);
   const { backend } = before;
   backend.failNext('create', 'after', new Error('the answer was lost'));
@@ -115,7 +115,7 @@ test('a volume that is half made where the storage is not any more goes', async 
   assert.deepEqual(await volumesIn(backend), []);
 });
 
-test('a topology that was not asked for is never reported as created', async t => {
+test('a topology that was not requested is never reported as created', async t => {
   const inner = await openMemory(capacity);
   const { volumes } = await makeGateway<Backend>(t, {
     backend: { ...inner, create: async volume => ({ ...(await inner.create(volume)), segments: c }) },
@@ -124,12 +124,12 @@ test('a topology that was not asked for is never reported as created', async t =
     volumes.create(clusters.a, 'a.one', spec({ requisite: [b] })),
     isProblemThat(
       'UNAVAILABLE',
-      /created volume "a.one" with 1048576 bytes in "zone=c", which was not asked for/,
+      /created volume "a.one" with 1048576 bytes in "zone=c", which does not match the request/,
     ),
   );
 });
 
-test('a storage with one topology need not say where it put the volume', async t => {
+test("a storage with one topology need not report a volume's topology", async t => {
   const { volumes } = await makeGateway(t, { backend: { ...(await openMemory()), topologies: [b] } });
   assert.deepEqual((await volumes.create(clusters.a, 'a.one', spec())).volume.topology, [b]);
   await assert.rejects(
@@ -138,7 +138,7 @@ test('a storage with one topology need not say where it put the volume', async t
   );
 });
 
-test('a storage that is reached from everywhere takes any requirement', async t => {
+test('a storage that is reachable from everywhere accepts any requirement', async t => {
   const { volumes, ask } = await makeGateway(t);
   const { volume } = await volumes.create(clusters.a, 'a.one', spec({ requisite: [c] }));
   assert.equal(volume.topology, undefined);

@@ -14,7 +14,7 @@ const terms = fc.uniqueArray(
   { selector: term => JSON.stringify(term), maxLength: 5 },
 );
 const topologies = fc.uniqueArray(zone, { minLength: 1 }).map(zones => zones.map(name => ({ zone: name })));
-/** What is preferred is part of what is requisite, or stands alone. */
+/** Preferred topologies are some of the requisite ones, or stand alone. */
 const requirements = fc
   .tuple(terms, terms, fc.boolean())
   .chain(([requisite, other, alone]) =>
@@ -23,7 +23,7 @@ const requirements = fc
       .map(preferred => (alone ? { preferred } : { requisite, preferred })),
   );
 
-test('every topology that is chosen meets the requirement, is there once, and none is left out', () => {
+test('every chosen topology meets the requirement, each occurs once, and none is omitted', () => {
   fc.assert(
     fc.property(topologies, requirements, (there, asked) => {
       const requirement = readRequirement(asked);
@@ -48,7 +48,7 @@ test('preferred topologies come first, in the order of the terms', () => {
   );
 });
 
-test('what says nothing is dropped: empty values, and terms without any other', () => {
+test('empty values, and terms without any other values, are dropped', () => {
   const asked = {
     requisite: [{ zone: '' }, { zone: 'a', rack: '' }],
     preferred: [{ zone: 'a', rack: '' }, {}],
@@ -59,19 +59,19 @@ test('what says nothing is dropped: empty values, and terms without any other', 
     assert.deepEqual(readRequirement(asNothing), nothing);
 });
 
-test('what is preferred must be requisite, when something is', () => {
+test('preferred topologies must be requisite, if there are requisite ones', () => {
   const asked = { requisite: [{ zone: 'a' }], preferred: [{ zone: 'b' }] };
   assert.throws(
     () => readRequirement(asked),
-    isProblemThat('INVALID_ARGUMENT', /"zone=b" is none of the requisite terms/),
+    isProblemThat('INVALID_ARGUMENT', /"zone=b" is not one of the requisite terms/),
   );
 });
 
-test('what is reached from everywhere meets every requirement', () => {
+test('a volume that is reachable from everywhere meets every requirement', () => {
   fc.assert(fc.property(requirements, asked => assert.ok(meets(undefined, readRequirement(asked)))));
 });
 
-test('as many terms as there may be are read', () => {
+test('the maximum of terms is read', () => {
   const requisite = Array.from({ length: 8_192 }, (_, at) => ({ node: `n${at}` }));
   assert.equal(readRequirement({ requisite, preferred: requisite.toReversed() }).preferred.length, 8_192);
 });

@@ -11,7 +11,7 @@ const { a } = clusters;
 const block: Capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' };
 const ext4: Capability = { ...mounted, fsType: 'ext4' };
 
-test('options for a new filesystem are given to nodes in the context of the volume', async t => {
+test('options for a new filesystem are passed to nodes in the context of the volume', async t => {
   const { volumes } = await makeGateway(t);
   const parameters = { 'fs.blockSize': '4096', 'fs.label': 'data' };
   const spec = volumeSpec('pvc-1', { parameters, capabilities: [ext4] });
@@ -27,7 +27,7 @@ const refused: readonly (readonly [parameters: Record<string, string>, uses: Cap
   [{ 'fs.blockSize': '3' }, ext4, /"fs\.blockSize" for ext4/],
   [{ 'fs.nodeSize': '4096' }, ext4, /"fs\.nodeSize" is not known for ext4/],
   [{ 'fs.colour': 'red' }, mounted, /"fs\.colour" is not known/],
-  [{ 'fs.label': 'x' }, block, /"fs\.label".*a block volume gets none/],
+  [{ 'fs.label': 'x' }, block, /"fs\.label".*a block volume has none/],
   [{ colour: 'red' }, ext4, /parameters\.colour: is not known/],
   [{}, { ...mounted, fsType: 'ntfs' }, /"ntfs" is not one of ext4, xfs, btrfs/],
   [{}, { ...mounted, fsType: 'constructor' }, /"constructor" is not one of/],
@@ -40,7 +40,7 @@ for (const [parameters, capability, says] of refused)
     await assert.rejects(volumes.get(a, 'a.pvc-1'), isProblem('NOT_FOUND'));
   });
 
-test('all that is wrong in a class is told at once, at a creation and at a validation', async t => {
+test('all faults of a class are reported at once, at a creation and at a validation', async t => {
   const { volumes } = await makeGateway(t);
   const wrong = {
     parameters: { colour: 'red', 'fs.blockSize': '3', 'fs.nodeSize': '4096', tier: 'x' },
@@ -65,7 +65,7 @@ test('all that is wrong in a class is told at once, at a creation and at a valid
   for (const one of ofUses) assert.ok(message.includes(one), `${one}: ${message}`);
 });
 
-test('all options for a new filesystem that cannot be had are told at once', async t => {
+test('all impossible options for a new filesystem are reported at once', async t => {
   const { volumes } = await makeGateway(t);
   const parameters = { 'fs.blockSize': '3', 'fs.checksum': 'none' };
   const uses: readonly (readonly [Capability[], readonly RegExp[]])[] = [
@@ -82,7 +82,7 @@ test('all options for a new filesystem that cannot be had are told at once', asy
     );
 });
 
-test('createVolume refuses what the pool does not offer of several uses, and a limit below what is required', async t => {
+test('createVolume refuses uses that the pool does not offer together, and a limit below the required size', async t => {
   const offered = { accessModes: [mounted.accessMode], accessTypes: ['mount'] } as const;
   const { volumes } = await makeGateway(t, { backend: { ...(await openMemory()), ...offered } });
   const readers: Capability = { ...mounted, accessMode: 'MULTI_NODE_READER_ONLY' };
@@ -97,13 +97,13 @@ test('createVolume refuses what the pool does not offer of several uses, and a l
   assert.deepEqual(await volumes.list(a, { limit: 1 }), { volumes: [] });
 });
 
-test('a volume that may be mounted or used raw takes options for a filesystem, one of a share takes none', async () => {
+test('a volume that may be mounted or used raw accepts options for a filesystem, and a share none', async () => {
   const pool = { name: 'main', backend: await openMemory() };
   const parameters = { 'fs.label': 'x' };
   assert.deepEqual(readVolumeParameters(pool, parameters, [block, ext4]), parameters);
   const shares = { name: 'main', backend: { ...pool.backend, areShares: true } } as const;
   assert.throws(
     () => readVolumeParameters(shares, parameters, [mounted]),
-    isProblemThat('INVALID_ARGUMENT', /no volume of pool "main" gets one/),
+    isProblemThat('INVALID_ARGUMENT', /volumes of pool "main" have none/),
   );
 });

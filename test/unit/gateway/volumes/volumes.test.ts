@@ -10,7 +10,7 @@ const mebibyte = 2 ** 20;
 const { a } = clusters;
 const id = 'a.pvc-1';
 
-/** A gateway without volumes, and what creates a.pvc-1 of 2 MiB. */
+/** Opens a gateway without volumes, and a function that creates a.pvc-1 of 2 MiB. */
 async function open(t: TestContext) {
   const gateway = await makeFaultyGateway(t, { names: [] });
   const create = (change: Partial<VolumeSpec> = {}) =>
@@ -18,23 +18,42 @@ async function open(t: TestContext) {
   return { ...gateway, create };
 }
 
-test('createVolume makes a volume once, and finds it within other bounds, but nothing else under its id', async t => {
+test('createVolume makes a volume once, finds it within other bounds, and finds nothing else under its id', async t => {
   const { create, volumes, backend } = await open(t);
   const { volume, created } = await create();
   assert.deepEqual([created, volume.state, volume.sizeBytes], [true, 'ready', 2 * mebibyte]);
   for (const change of [{}, { requiredBytes: mebibyte, limitBytes: 3 * mebibyte }])
     assert.deepEqual(await create(change), { volume, created: false });
   for (const [change, says] of [
-    [{ requiredBytes: 3 * mebibyte }, /is there with 2097152 bytes/],
-    [{ requiredBytes: 0, limitBytes: mebibyte }, /is there with 2097152 bytes/],
-    [{ name: 'pvc-2' }, /is there with the name "pvc-1"/],
+    [{ requiredBytes: 3 * mebibyte }, /already exists with 2097152 bytes/],
+    [{ requiredBytes: 0, limitBytes: mebibyte }, /already exists with 2097152 bytes/],
+    [{ name: 'pvc-2' }, /already exists with the name "pvc-1"/],
   ] as const)
     await assert.rejects(create(change), isProblemThat('ALREADY_EXISTS', says));
   assert.deepEqual(await volumes.get(a, id), volume);
   assert.deepEqual(backend.calls, [`create ${id}`]);
 });
 
-test('createVolume forgets the volume when the storage is full, so that another try is a new one', async t => {
+test("the storage's context reaches the cluster without the members for nodes and Kubernetes' own", async t => {
+  const memory = await openMemory(4 * mebibyte);
+  const context = {
+    server: 'x',
+    'csi.storage.k8s.io/ephemeral': 'true',
+    'csi.storage.k8s.io/pod.name': 'x',
+    'storage.kubernetes.io/csiProvisionerIdentity': 'x',
+    'fs.blockSize': '1024',
+    encryption: 'luks',
+  };
+  const backend: typeof memory = {
+    ...memory,
+    create: async volume => ({ ...(await memory.create(volume)), context }),
+  };
+  const { volumes } = await makeGateway(t, { backend });
+  const { volume } = await volumes.create(a, id, volumeSpec('pvc-1'));
+  assert.deepEqual(volume.context, { server: 'x' });
+});
+
+test('createVolume forgets the volume when the storage is full, so that another attempt is a new one', async t => {
   const { volumes } = await makeGateway(t, { backend: await openMemory(4 * mebibyte) });
   await volumes.create(a, 'a.first', volumeSpec('first', { requiredBytes: 3 * mebibyte }));
   const second = volumeSpec('second', { requiredBytes: 2 * mebibyte });
@@ -45,7 +64,7 @@ test('createVolume forgets the volume when the storage is full, so that another 
 });
 
 for (const moment of ['before', 'after'] as const)
-  test(`ten failures ${moment} the storage commits, and retries, lead to exactly one volume, as it was first asked for`, async t => {
+  test(`ten failures ${moment} the storage commits, and retries, lead to exactly one volume, as first requested`, async t => {
     const { create, volumes, backend } = await open(t);
     for (let i = 0; i < 10; i++) {
       backend.failNext('create', moment, new Error('the answer was lost'));
@@ -59,7 +78,7 @@ for (const moment of ['before', 'after'] as const)
     assert.deepEqual((await volumes.list(a, { limit: 10 })).volumes, [volume]);
   });
 
-test('a volume that the storage made with another size is never reported as made', async t => {
+test('a volume that the storage made with a wrong size is never reported as made', async t => {
   const backend = { ...(await openMemory()), create: async () => ({ sizeBytes: 1 }) };
   const { volumes } = await makeGateway(t, { backend });
   const work = volumes.create(a, id, volumeSpec('pvc-1'));
@@ -67,12 +86,12 @@ test('a volume that the storage made with another size is never reported as made
   assert.equal((await volumes.get(a, id)).state, 'creating');
 });
 
-test('the same create joins the one that runs; another one is ABORTED and learns what runs', async t => {
+test('an equal create joins the running one; another one is ABORTED and learns what runs', async t => {
   const { create, volumes, backend } = await open(t);
   const release = backend.hold('create');
   const same = Array.from({ length: 10 }, () => create());
   await backend.entered('create');
-  const busy = isProblemThat('ABORTED', /volume "a.pvc-1" is busy: create runs since \d{4}-/);
+  const busy = isProblemThat('ABORTED', /volume "a.pvc-1" is busy: create has been running since \d{4}-/);
   await assert.rejects(create({ requiredBytes: 5 }), busy);
   await assert.rejects(volumes.delete(a, id), busy);
   release();
@@ -96,7 +115,7 @@ test('two gateways on one store that create the same volume at once have one eff
   }
 });
 
-test('deleteVolume removes the volume and is fine when there is none', async t => {
+test('deleteVolume removes the volume and succeeds if there is none', async t => {
   const { create, volumes, backend } = await open(t);
   await create();
   for (const any of [id, id, 'a.never', 'malformed', '', 'a.', '../x', 'a.x/../y'])
@@ -105,7 +124,7 @@ test('deleteVolume removes the volume and is fine when there is none', async t =
   assert.deepEqual(backend.calls, [`create ${id}`, `delete ${id}`]);
 });
 
-test('a deletion that failed leaves a tombstone: no create until it is done', async t => {
+test('a failed deletion leaves a tombstone: no create until it is done', async t => {
   const { create, volumes, backend } = await open(t);
   await create();
   backend.failNext('delete', 'after', new Error('the answer was lost'));
@@ -124,14 +143,14 @@ test('a deletion that the storage refuses changes nothing', async t => {
   assert.deepEqual(await volumes.get(a, id), volume);
 });
 
-test('createVolume refuses what can be no id', async t => {
+test('createVolume refuses an invalid id', async t => {
   const { volumes } = await open(t);
   const ids = ['pvc-1', '.pvc', 'a.', 'A.x', 'a.x/y', 'a.../y', 'a.-x', `a.${'x'.repeat(127)}`, 'a.x\0'];
   for (const malformed of ids)
     await assert.rejects(volumes.create(a, malformed, volumeSpec('x')), isProblem('INVALID_ARGUMENT'));
 });
 
-test('validateVolume confirms what can be had and says why not', async t => {
+test('validateVolume confirms possible requests and gives the reasons otherwise', async t => {
   const { create, volumes } = await open(t);
   await create();
   const validate = (spec: object) => volumes.validate(a, id, { capabilities: [mounted], ...spec });
@@ -147,7 +166,7 @@ test('validateVolume confirms what can be had and says why not', async t => {
   }
 });
 
-test('a list comes in pages ordered by id, and shows each volume once while others come and go', async t => {
+test('a list has pages ordered by id, and shows each volume once while others are made and deleted', async t => {
   const { volumes } = await makeGateway(t);
   const names = Array.from({ length: 25 }, (_, index) => `pvc-${String(index).padStart(2, '0')}`);
   for (const name of names) await volumes.create(a, `a.${name}`, volumeSpec(name));

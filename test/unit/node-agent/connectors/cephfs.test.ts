@@ -48,7 +48,7 @@ test('a share is mounted with its own user, whose key is in no argument and no o
   assert.deepEqual(host.lines, []);
 });
 
-test('nothing that could be an option is taken for a name, a path or a key', async () => {
+test('a text that could be an option is refused as a name, a path or a key', async () => {
   const host = openHost();
   for (const bad of ['a,b', 'a b', '', 'a/b', '-a', 'a\nb'])
     for (const field of ['filesystem', 'user', 'mode', 'path'])

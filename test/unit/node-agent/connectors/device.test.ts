@@ -38,7 +38,7 @@ const kinds: readonly (readonly [kind: string, facts: Record<string, string>, na
 ];
 
 for (const [kind, facts, names] of kinds)
-  test(`a ${kind} disk is found by what it says of itself in ${Object.keys(facts).join()}`, async () => {
+  test(`a ${kind} disk is found by its ${Object.keys(facts).join()}`, async () => {
     const { host } = openWorld();
     show(host, 'sda', { dev: '8:0', ...facts });
     const { path, number } = await device.connect(attachmentTo(names), host);
@@ -52,7 +52,7 @@ for (const [kind, facts, names] of kinds)
     assert.equal(await device.owns(attachmentTo(names), '8:0', host), false);
   });
 
-test('two disks that say the same are refused, and a path of an NVMe disk is none', async () => {
+test('two disks with the same identifier are refused, and a path of an NVMe disk is not a disk', async () => {
   const { host } = openWorld();
   show(host, 'nvme0n1', { 'device/serial': 'v', nsid: '1' });
   show(host, 'nvme0c0n1', { 'device/serial': 'v', hidden: '1' });
@@ -60,11 +60,11 @@ test('two disks that say the same are refused, and a path of an NVMe disk is non
   show(host, 'nvme1n1', { 'device/serial': 'v', nsid: '1' });
   await assert.rejects(device.connect(attachmentTo({ serial: 'v' }), host), {
     code: 'FAILED_PRECONDITION',
-    detail: 'more than one disk says that it is "serial v": nvme0n1, nvme1n1',
+    detail: 'more than one disk reports "serial v": nvme0n1, nvme1n1; unplug those that are not the volume',
   });
 });
 
-test("an NVMe serial is its controller's, and names its first disk, where that is the only one", async () => {
+test('an NVMe serial belongs to the controller, and names its first disk only if there is no other', async () => {
   const { host } = openWorld();
   const facts = { 'device/serial': 'v', ro: '1' };
   const showNamespace = (nsid: string): void =>
@@ -73,7 +73,7 @@ test("an NVMe serial is its controller's, and names its first disk, where that i
   const assertRefused = async (): Promise<void> => {
     await assert.rejects(device.connect(bySerial, host), {
       code: 'FAILED_PRECONDITION',
-      detail: /NVMe controller with several disks.*needs a wwid/,
+      detail: /NVMe controller with several disks.*give the attachment a wwid/,
     });
     await device.disconnect(bySerial, host);
     assert.deepEqual(host.lines, []);
@@ -91,14 +91,14 @@ test("an NVMe serial is its controller's, and names its first disk, where that i
   assert.equal(await device.owns(bySerial, '259:1', host), true);
 });
 
-test('a disk that a twin has joined stays as it is when it is disconnected, and so does the twin', async () => {
+test('disconnect changes neither a disk that a twin has joined nor the twin', async () => {
   const { host } = openWorld();
   for (const name of ['vdb', 'vdc']) show(host, name, { serial: 'v', ro: '1' });
   await device.disconnect({ ...attachmentTo({ serial: 'v' }), readonly: true }, host);
   assert.deepEqual([host.get('/sys/block/vdb/ro'), host.get('/sys/block/vdc/ro')], ['1', '1']);
 });
 
-test('a disk is made read-only for as long as the volume is, and one in use is not disconnected', async () => {
+test('a disk is read-only as long as its volume is, and one in use is not disconnected', async () => {
   const { host } = openWorld();
   show(host, 'vdb', { serial: 'v' });
   const closed = { ...attachmentTo({ serial: 'v' }), readonly: true };
@@ -119,7 +119,7 @@ test('a disk is made read-only for as long as the volume is, and one in use is n
   ]);
 });
 
-test('a disk that has grown is looked at anew, and one that is too small is refused', async () => {
+test('a disk that has grown is read again, and one that is too small is refused', async () => {
   const { host } = openWorld();
   show(host, 'sda', { 'device/vpd_pg80': '....v', 'device/rescan': '' });
   host.writes.set(/\/sda\/device\/rescan$/, () => host.put('/sys/block/sda/size', (2 * MiB) / 512));
@@ -131,10 +131,43 @@ test('a disk that has grown is looked at anew, and one that is too small is refu
   });
 });
 
-test('a disk that is not there, or says nothing that could be looked for, is an error', async () => {
+test('a missing disk, or one without the searched identifiers, is an error', async () => {
   const { host } = openWorld();
   await assert.rejects(device.connect(attachmentTo({ serial: 'no such disk' }), host), {
     code: 'UNAVAILABLE',
   });
   await assert.rejects(device.connect(attachmentTo({}), host), { code: 'INVALID_ARGUMENT' });
 });
+
+test('a SCSI disk in use is cut off by setting it offline, and is online once it is connected anew', async () => {
+  const { host } = openWorld();
+  const state = '/sys/block/sda/device/state';
+  show(host, 'sda', { dev: '8:0', 'device/wwid': 'naa.1', 'device/state': 'running' });
+  host.writes.set(/\/device\/state$/, (_, text) => {
+    if (text.endsWith('\n')) host.put(state, text.trim());
+  });
+  const attachment = attachmentTo({ wwid: 'naa.1' });
+  const { path } = await device.connect(attachment, host);
+  const release = mountFake(host, path);
+  for (let i = 0; i < 2; i++) await device.cutOff(attachment, host);
+  assert.equal(host.get(state), 'offline');
+  release();
+  await device.disconnect(attachment, host);
+  await device.connect(attachment, host);
+  assert.equal(host.get(state), 'running');
+});
+
+for (const [name, facts] of [
+  ['vdb', { serial: 'vol1' }],
+  ['nvme0n1', { 'device/serial': 'vol1', 'device/state': 'live', nsid: '1' }],
+] as const)
+  test(`the disk ${name}, which cannot be cut off while in use, stays as it is`, async () => {
+    const { host } = openWorld();
+    show(host, name, facts);
+    const attachment = attachmentTo({ serial: 'vol1' });
+    await device.connect(attachment, host);
+    await assert.rejects(device.cutOff(attachment, host), {
+      code: 'FAILED_PRECONDITION',
+      detail: new RegExp(`^disk "/dev/${name}" cannot be cut off`),
+    });
+  });

@@ -32,9 +32,9 @@ testConnectorSecrets({
   canary: /canary|é/,
   refusal: { code: 'UNAUTHENTICATED', asking: /--login$/ },
   refused: [
-    [{ ...oneWay, 'node.session.auth.user': 'canary' }, 'node.session.auth.user', /not known/],
-    [{ ...oneWay, toString: 'canary' }, 'toString', /not known/],
-    [{ 'dhchap-secret': 'canary' }, 'dhchap-secret', /not known/],
+    [{ ...oneWay, 'node.session.auth.user': 'canary' }, 'node.session.auth.user', /is unknown/],
+    [{ ...oneWay, toString: 'canary' }, 'toString', /is unknown/],
+    [{ 'dhchap-secret': 'canary' }, 'dhchap-secret', /is unknown/],
     [{ [user]: 'canary' }, user, /without "node\.session\.auth\.password"/],
     [{ [password]: 'canary' }, password, /without "node\.session\.auth\.username"/],
     [{ ...oneWay, [userIn]: 'canary' }, userIn, /without ".*password_in"/],
@@ -50,7 +50,7 @@ testConnectorSecrets({
   ],
 });
 
-test('secrets go into the record of each portal right before the login, and leave with it', async () => {
+test('secrets enter the record of each portal right before the login, and leave with it', async () => {
   for (const secrets of [oneWay, mutual]) {
     const { host, attachment, left } = open();
     await iscsi.connect(attachment, host, secrets);
@@ -66,9 +66,9 @@ test('secrets go into the record of each portal right before the login, and leav
   }
 });
 
-test('a target that may not have proved itself is reported as such, since iscsiadm cannot tell', async () => {
+test('a target that may not have proved its identity is reported as such, since iscsiadm cannot tell', async () => {
   for (const [secrets, detail] of [
-    [mutual, /^target "iqn\.2003-01\.org\.example:t" may not have proved itself: "iscsiadm /],
+    [mutual, /^target "iqn\.2003-01\.org\.example:t" may have failed to authenticate itself: "iscsiadm /],
     [oneWay, /^"iscsiadm .* ended with status 19$/],
   ] as const) {
     const { host, attachment } = openOne();
@@ -81,7 +81,7 @@ test('a target that may not have proved itself is reported as such, since iscsia
   }
 });
 
-test('a target that wants secrets and gets none says so', async () => {
+test('the error says that a target requires secrets if there are none', async () => {
   const { host, attachment, demands } = open();
   demands.text = proof;
   await assert.rejects(iscsi.connect(attachment, host), {
@@ -90,7 +90,7 @@ test('a target that wants secrets and gets none says so', async () => {
   });
 });
 
-test('a portal that does not answer hides nothing of what the other says, and has no record of secrets', async () => {
+test('a portal that does not answer hides no error of the other one, and has no record of secrets', async () => {
   const { host, attachment, demands, silent } = open();
   demands.text = 'another password';
   silent.add(portals[0]);
@@ -100,7 +100,7 @@ test('a portal that does not answer hides nothing of what the other says, and ha
   assert.deepEqual(host.names(records), []);
 });
 
-test('a session that stands keeps the secrets of its record', async () => {
+test('an open session keeps the secrets of its record', async () => {
   const { host, attachment } = openOne();
   await iscsi.connect(attachment, host, oneWay);
   const record = host.get(`${records}/192.0.2.7,3260`);
@@ -108,7 +108,7 @@ test('a session that stands keeps the secrets of its record', async () => {
   assert.equal(host.get(`${records}/192.0.2.7,3260`), record);
 });
 
-test('records are found where open-iscsi keeps them by portal group, and where it is newer', async () => {
+test('records are found at the paths of older and newer releases of open-iscsi', async () => {
   const { host, attachment } = openOne();
   const written: string[] = [];
   host.tools.set('dd', ([path = '']) => {
@@ -125,7 +125,7 @@ test('records are found where open-iscsi keeps them by portal group, and where i
   assert.deepEqual(written, files);
 });
 
-test('secrets that cannot be put anywhere are no login without them', async () => {
+test('login fails if the secrets cannot be written', async () => {
   const { host, attachment } = openOne();
   host.tools.set('iscsiadm', () => 0);
   await assert.rejects(iscsi.connect(attachment, host, oneWay), {
@@ -135,7 +135,7 @@ test('secrets that cannot be put anywhere are no login without them', async () =
   assert.ok(!host.lines.some(line => line.endsWith('--login')));
 });
 
-test('what is for discovery is known and not used, and a value may have 255 bytes', async () => {
+test('secrets for discovery are accepted and not used, and a value may have 255 bytes', async () => {
   const { host, attachment } = openOne();
   const long = { ...oneWay, [password]: 'p'.repeat(255) };
   await iscsi.connect(attachment, host, { ...long, 'discovery.sendtargets.auth.username': 'd' });

@@ -11,7 +11,7 @@ testConnector({ name: 'iscsi over one portal', connector: iscsi, open: openOne }
 testConnector({ name: 'iscsi over two portals', connector: iscsi, open: () => openIscsi() });
 testConnectorFaults({ name: 'iscsi', connector: iscsi, open: () => openIscsi() });
 
-test('iscsi logs in to a portal, has the kernel look for one unit, and disconnects both', async () => {
+test('iscsi logs in to a portal, makes the kernel scan for one unit, and disconnects both', async () => {
   const { host, attach } = openOne();
   const attachment = attach('v');
   await iscsi.connect(attachment, host);
@@ -36,7 +36,22 @@ test('iscsi logs in to a portal, has the kernel look for one unit, and disconnec
   assert.match(settings ?? '', / --name node.session.timeo.replacement_timeout --value 120 /);
 });
 
-test('iscsi tries again where the record of another target went while iscsiadm read them all', async () => {
+test('iscsi sets every disk in use offline to cut it off, and no request waits for a path', async () => {
+  const { host, attach, use } = openIscsi();
+  const attachment = attach('v');
+  await use((await iscsi.connect(attachment, host)).path);
+  host.lines.length = 0;
+  await iscsi.cutOff(attachment, host);
+  const name = host.get('/sys/block/dm-0/dm/name');
+  assert.deepEqual(host.lines, [
+    `multipathd disablequeueing map ${name}`,
+    'tee -- /sys/block/sda/device/state',
+    'tee -- /sys/block/sdb/device/state',
+  ]);
+  for (const disk of ['sda', 'sdb']) assert.equal(host.get(`/sys/block/${disk}/device/state`), 'offline');
+});
+
+test("iscsi tries again if another target's record disappeared while iscsiadm read them all", async () => {
   const { host, attach } = openOne();
   const attachment = attach('v');
   const iscsiadm = host.tools.get('iscsiadm');
@@ -54,7 +69,7 @@ test('iscsi tries again where the record of another target went while iscsiadm r
   assert.deepEqual(host.names('/sys/class/iscsi_session'), []);
 });
 
-test('iscsi tries ten times before it tells that the records stay unreadable', async () => {
+test('iscsi tries ten times before it reports that the records are unreadable', async () => {
   const { host, attach } = openOne();
   let runs = 0;
   host.tools.set('iscsiadm', () => {
@@ -65,7 +80,7 @@ test('iscsi tries ten times before it tells that the records stay unreadable', a
   assert.equal(runs, 10);
 });
 
-test('iscsi waits for a disk to say what it is, and for no longer than it takes', async () => {
+test('iscsi waits until a disk has its identifiers, and no longer', async () => {
   const { host, attach } = openOne();
   const attachment = attach('v');
   const [[pattern, scan] = []] = host.writes;
@@ -78,7 +93,7 @@ test('iscsi waits for a disk to say what it is, and for no longer than it takes'
   assert.equal((await iscsi.connect(attachment, host)).path, '/dev/sda');
 });
 
-test('iscsi leaves no disk where its session was lost and is back while it is disconnected', async () => {
+test('iscsi leaves no disk if its session is lost and restored during disconnect', async () => {
   const { host, attach } = openOne();
   const attachment = attach('v');
   await iscsi.connect(attachment, host);
@@ -90,7 +105,7 @@ test('iscsi leaves no disk where its session was lost and is back while it is di
   assert.deepEqual(host.names('/sys/class/iscsi_session'), []);
 });
 
-test('iscsi is disconnected once the disk is gone that goes after its lost session', async () => {
+test('iscsi is disconnected once the disk of its lost session is gone', async () => {
   const { host, attach } = openOne();
   const attachment = attach('v');
   await iscsi.connect(attachment, host);
@@ -107,7 +122,7 @@ test('iscsi is disconnected once the disk is gone that goes after its lost sessi
   assert.deepEqual(host.names('/sys/block'), []);
 });
 
-test('iscsi keeps the session that another volume may need, or another unit of it', async () => {
+test('iscsi keeps a session that another volume, or another unit of it, may need', async () => {
   const { host, attach, volumes } = openOne();
   const one = attach('one');
   const two: Attachment = attach('two');
@@ -141,12 +156,12 @@ test('iscsi leaves sessions with other targets and over other portals alone', as
   assert.deepEqual(host.names('/sys/class/iscsi_session'), ['session8', 'session9']);
 });
 
-test('iscsi refuses a unit that says something else of itself, and a disk elsewhere that says the same', async () => {
+test('iscsi refuses a unit with another identifier, and a disk elsewhere with the same one', async () => {
   const { host, attach } = openOne();
   const attachment = attach('v');
   await assert.rejects(iscsi.connect({ ...attachment, wwid: 'naa.6001405a00' }, host), {
     code: 'FAILED_PRECONDITION',
-    detail: /says that it is "naa.6001405a0" and not "naa.6001405a00"/,
+    detail: /reports "naa.6001405a0" and not "naa.6001405a00"/,
   });
   show(host, 'sdx', { 'device/wwid': attachment.wwid ?? '' });
   await assert.rejects(iscsi.connect(attachment, host), {
@@ -155,7 +170,70 @@ test('iscsi refuses a unit that says something else of itself, and a disk elsewh
   });
 });
 
-test('iscsi leaves the map of a twin over another way alone, at connect and at disconnect', async () => {
+for (const addresses of [portals.slice(0, 1), portals]) {
+  const over = `${addresses.length} portals`;
+  test(`iscsi over ${over} refuses a unit that is another volume, and leaves no session, record or disk`, async () => {
+    const { host, attach, left } = openIscsi(addresses);
+    const attachment = attach('v');
+    for (const change of [{ wwid: 'naa.600' }, { serial: 'other' }, { sizeBytes: 2 * MiB }]) {
+      await assert.rejects(iscsi.connect({ ...attachment, ...change }, host), {
+        code: 'FAILED_PRECONDITION',
+      });
+      assert.deepEqual(left(), [], JSON.stringify(change));
+    }
+    await iscsi.connect(attachment, host);
+    await iscsi.disconnect(attachment, host);
+    assert.deepEqual(left(), []);
+  });
+
+  test(`iscsi over ${over} keeps another volume's session and disk when it is refused`, async () => {
+    const { host, attach, left } = openIscsi(addresses);
+    const one = attach('one');
+    const two = attach('two');
+    await iscsi.connect(one, host);
+    const before = left();
+    await assert.rejects(iscsi.connect({ ...two, wwid: 'naa.600' }, host), { code: 'FAILED_PRECONDITION' });
+    assert.deepEqual(left(), before);
+    await iscsi.disconnect(one, host);
+    assert.deepEqual(left(), []);
+  });
+}
+
+test('iscsi leaves a disk that is not the volume and that is in use by then', async () => {
+  const { host, attach, use } = openOne();
+  const attachment = attach('v');
+  const [[pattern, scan] = []] = host.writes;
+  assert.ok(pattern && scan);
+  host.writes.set(pattern, (match, text) => {
+    scan(match, text);
+    void use('/dev/sda');
+  });
+  await assert.rejects(iscsi.connect({ ...attachment, wwid: 'naa.600' }, host), {
+    code: 'FAILED_PRECONDITION',
+  });
+  assert.deepEqual(host.names('/sys/block'), ['sda']);
+  assert.equal(host.names('/sys/class/iscsi_session').length, 1);
+});
+
+const spellings = ['[2001:db8::7]:3260', '[2001:DB8:0:0::0007]:3260', '[2001:0db8:0:0:0:0:0:7]:3260'];
+for (const first of spellings)
+  test(`iscsi knows the portal that it logged in to as ${first} in every spelling`, async () => {
+    for (const other of spellings) {
+      const { host, attach, left } = openIscsi([first]);
+      const attachment = attach('v');
+      const device = await iscsi.connect(attachment, host);
+      const respelled = { ...attachment, portals: [other] };
+      assert.deepEqual(await iscsi.connect(respelled, host), device);
+      assert.equal(host.names('/sys/class/iscsi_session').length, 1);
+      const needed: Attachment = attach('w');
+      await iscsi.disconnect(attachment, host, () => [{ ...needed, portals: [other] } as Attachment]);
+      assert.equal(host.names('/sys/class/iscsi_session').length, 1, 'another volume needs it');
+      await iscsi.disconnect(respelled, host);
+      assert.deepEqual(left(), [], other);
+    }
+  });
+
+test('iscsi leaves the map of a twin over another transport alone, at connect and at disconnect', async () => {
   const { host, attach } = openOne();
   const attachment = { ...attach('v'), wwid: 'naa.6001405a0' };
   show(host, 'sdx', { 'device/wwid': attachment.wwid });
@@ -163,7 +241,7 @@ test('iscsi leaves the map of a twin over another way alone, at connect and at d
   assert.deepEqual(host.names('/sys/block/dm-0/slaves'), ['sdx']);
   await assert.rejects(iscsi.connect(attachment, host), { code: 'FAILED_PRECONDITION' });
   await iscsi.rescan?.(attachment, host);
-  // multipathd takes in by itself what says the same.
+  // multipathd adds disks with the same identifier itself.
   await host.run('multipathd', ['add', 'path', 'sda']);
   await iscsi.disconnect(attachment, host);
   assert.deepEqual(host.names('/sys/block'), ['sdx', 'dm-0']);
@@ -173,7 +251,7 @@ test('iscsi leaves the map of a twin over another way alone, at connect and at d
   assert.ok(!host.lines.some(line => touching.test(line)));
 });
 
-test('iscsi owns a map of its disks alone, and one that has lost them all by its name', async () => {
+test('iscsi owns only a map of its own disks, and one without disks by its name', async () => {
   const { host, attach } = openIscsi();
   const attachment = attach('v');
   const { number } = await iscsi.connect(attachment, host);
@@ -187,7 +265,7 @@ test('iscsi owns a map of its disks alone, and one that has lost them all by its
   assert.equal(await iscsi.owns({ ...attachment, wwid: 'naa.6001405a00' }, number, host), false);
 });
 
-test('iscsi names what is missing for two portals', async () => {
+test('iscsi names the missing requirements of two portals', async () => {
   const { host, attach } = openIscsi();
   host.state.missing.add('multipath');
   await assert.rejects(iscsi.connect(attach('v'), host), {
@@ -196,7 +274,7 @@ test('iscsi names what is missing for two portals', async () => {
   });
 });
 
-test('iscsi refuses names that are none, and a volume that says nothing of itself', async () => {
+test('iscsi refuses invalid names, and a volume without identifiers', async () => {
   const { host, attach } = openIscsi();
   const { wwid: _, ...nameless } = attach('v');
   await assert.rejects(iscsi.connect(nameless, host), { code: 'INVALID_ARGUMENT' });

@@ -29,14 +29,14 @@ test('nfs mounts the path of the server over NFS 4.2', async () => {
     });
 });
 
-test('nfs refuses a server or a path that is none', async () => {
+test('nfs refuses an invalid server or path', async () => {
   for (const server of ['a b', '-o', 'a:/x', 'a,b', '', 'a/b', 'a\nb'])
     await assert.rejects(nfs.connect(toExport('/v', server), host), { code: 'INVALID_ARGUMENT' }, server);
   for (const path of ['v', '', '/', '/a/../b', '/a//b', '/a/.', '/a\nb', '/a\n', '/a\0b'])
     await assert.rejects(nfs.connect(toExport(path), host), { code: 'INVALID_ARGUMENT' }, path);
 });
 
-test('nfs names the command, or the kernel module, that is missing', async () => {
+test('nfs names the missing command or kernel module', async () => {
   const { host: bare, nfs: attach } = openFakeShares();
   const { state } = bare;
   state.paths.delete('/sys/module/nfs');
@@ -45,7 +45,7 @@ test('nfs names the command, or the kernel module, that is missing', async () =>
   state.extra.set('modprobe', () => 1);
   await assert.rejects(nfs.connect(attach('v'), bare), {
     code: 'FAILED_PRECONDITION',
-    detail: /kernel of this node has no "nfs"/,
+    detail: /kernel of this node has no module "nfs"/,
   });
   state.missing.add('mount.nfs');
   await assert.rejects(nfs.connect(attach('v'), bare), {
@@ -54,7 +54,7 @@ test('nfs names the command, or the kernel module, that is missing', async () =>
   });
 });
 
-test('nfs takes a mount for the volume by the name of its server and its path alone', async () => {
+test("nfs identifies a volume's mount only by the server's name and the path", async () => {
   const own = { id: 1, parentId: 0, device: '0:60', root: '/', path: '/x', options: [], superOptions: [] };
   for (const [type, source, judgement] of [
     ['nfs4', 'nfs.test:/export/v', 'own'],

@@ -5,7 +5,7 @@ import { nvmeTcp } from '../../../../node-agent/connectors/nvme-tcp.ts';
 import { testConnectorSecrets } from '../../../suites/connector-secrets.ts';
 import { addresses, openNvme, subsystem } from './worlds.ts';
 
-/** A key as nvme-cli makes one. */
+/** Makes a key as nvme-cli does. */
 function keyOf(data: Buffer, sum = crc32(data)): string {
   const check = Buffer.alloc(4);
   check.writeUInt32LE(sum);
@@ -16,7 +16,7 @@ const [hostKey, controllerKey] = ['dhchap-secret', 'dhchap-ctrl-secret'] as cons
 const [own, theirs] = [keyOf(Buffer.alloc(32, 7)), keyOf(Buffer.alloc(48, 8))];
 const both = { [hostKey]: own, [controllerKey]: theirs };
 
-/** A machine that can authenticate, and what the kernel is given when it connects. */
+/** Opens a machine that can authenticate, and records the kernel's connect options. */
 function open() {
   const world = openNvme();
   const { host } = world;
@@ -50,14 +50,14 @@ testConnectorSecrets({
   canary: /DHHC/,
   refusal: { code: 'UNAVAILABLE', asking: /^dd / },
   refused: [
-    [{ 'node.session.auth.username': 'x' }, 'node.session.auth.username', /not known/],
+    [{ 'node.session.auth.username': 'x' }, 'node.session.auth.username', /is unknown/],
     [{ [controllerKey]: theirs }, controllerKey, /without "dhchap-secret"/],
     [{ [hostKey]: '' }, hostKey, /empty/],
-    ...noKeys.map(text => [{ [hostKey]: text }, hostKey, /no DH-HMAC-CHAP key/] as const),
+    ...noKeys.map(text => [{ [hostKey]: text }, hostKey, /not a DH-HMAC-CHAP key/] as const),
   ],
 });
 
-test('with keys the kernel gets each address on standard input, as nvme-cli would give it', async () => {
+test("with keys the kernel gets each address on standard input, in nvme-cli's format", async () => {
   const { host, attachment, inputs } = open();
   host.put('/etc/nvme/hostid', '99999999-2222-3333-4444-555555555555');
   await nvmeTcp.connect(attachment, host, both);
@@ -76,7 +76,7 @@ test('with keys the kernel gets each address on standard input, as nvme-cli woul
   assert.deepEqual(lines, [line, line]);
 });
 
-test('a node that the attachment gives a name proves itself under that', async () => {
+test('a node authenticates under the name that the attachment gives it', async () => {
   const { host, attachment, inputs } = open();
   const names = { hostNqn: 'nqn.a:b', hostId: '11111111-2222-4333-8444-555555555555' };
   await nvmeTcp.connect({ ...attachment, ...names }, host, both);
@@ -87,14 +87,14 @@ test('a node that the attachment gives a name proves itself under that', async (
   assert.equal(inputs[0]?.match(/hostnqn/g)?.length, 1);
 });
 
-test('a node without a host id of its own has that of its NQN', async () => {
+test('a node without a host id of its own uses that of its NQN', async () => {
   const { host, attachment, inputs } = open();
   await nvmeTcp.connect(attachment, host, { [hostKey]: own });
   assert.match(inputs[0] ?? '', /,hostid=11111111-2222-3333-4444-555555555555$/);
   assert.doesNotMatch(inputs[0] ?? '', /dhchap_ctrl_secret/);
 });
 
-test('what the kernel shows of a key is for root alone, of one that a crash left open too', async () => {
+test("only root can read the kernel's view of a key, even of one that a crash left open", async () => {
   const { host, attachment } = open();
   for (const _ of ['the first time', 'again']) {
     await nvmeTcp.connect(attachment, host, both);
@@ -118,7 +118,7 @@ test('a kernel that cannot authenticate connects nothing with keys', async () =>
   assert.equal(left().length, 2);
 });
 
-test('a node that has no name says so', async () => {
+test('a node without a name says so', async () => {
   const { host, attachment } = open();
   host.tools.set('nvme', () => ({ stdout: 'nqn.a,dhchap_secret=x' }));
   await assert.rejects(nvmeTcp.connect(attachment, host, both), {

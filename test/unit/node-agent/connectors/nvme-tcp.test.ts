@@ -8,7 +8,7 @@ import { openNvme, show, subsystem } from './worlds.ts';
 testConnector({ name: 'nvme-tcp', connector: nvmeTcp, open: openNvme });
 testConnectorFaults({ name: 'nvme-tcp', connector: nvmeTcp, open: openNvme });
 
-test('nvme-tcp connects to each address, with what holds for its connections', async () => {
+test('nvme-tcp connects to each address with the options of its connections', async () => {
   const { host, attach } = openNvme();
   await nvmeTcp.connect(attach('v'), host);
   const rest = `--nqn=${subsystem} --ctrl-loss-tmo=600 --reconnect-delay=2 --keep-alive-tmo=5`;
@@ -19,7 +19,7 @@ test('nvme-tcp connects to each address, with what holds for its connections', a
   ]);
 });
 
-test('nvme-tcp calls the node as the attachment says, and refuses a name or an id that is none', async () => {
+test("nvme-tcp uses the attachment's host name, and refuses an invalid name or id", async () => {
   const { host, attach } = openNvme();
   const hostId = '11111111-2222-4333-8444-555555555555';
   await nvmeTcp.connect({ ...attach('v'), hostNqn: 'nqn.2014-08.org.example:n1', hostId }, host);
@@ -35,7 +35,7 @@ test('nvme-tcp calls the node as the attachment says, and refuses a name or an i
     await assert.rejects(nvmeTcp.connect({ ...attach('w'), ...names }, host), { code: 'INVALID_ARGUMENT' });
 });
 
-test('nvme-tcp keeps the controllers that another volume may need, or that are in use', async () => {
+test('nvme-tcp keeps controllers that another volume may need, or that are in use', async () => {
   const { host, attach, use, left } = openNvme();
   const one = attach('one');
   const two: Attachment = attach('two');
@@ -54,7 +54,48 @@ test('nvme-tcp keeps the controllers that another volume may need, or that are i
   assert.deepEqual(left(), ['nvme9']);
 });
 
-test('nvme-tcp leaves a controller that the kernel gives up at that moment to the kernel', async () => {
+test('nvme-tcp cuts off no namespace whose controllers somebody else needs', async () => {
+  const { host, attach, use, left } = openNvme();
+  const one = attach('one');
+  const two: Attachment = attach('two');
+  await use((await nvmeTcp.connect(one, host)).path);
+  const refused = { code: 'FAILED_PRECONDITION', detail: /cannot be cut off alone/ };
+  await assert.rejects(
+    nvmeTcp.cutOff(one, host, () => [two]),
+    refused,
+  );
+  await use((await nvmeTcp.connect(two, host)).path);
+  await assert.rejects(nvmeTcp.cutOff(one, host), refused);
+  assert.equal(left().length, 2);
+});
+
+test('nvme-tcp refuses a subsystem with only another namespace, and leaves no controller', async () => {
+  const { host, attach, left } = openNvme();
+  const [one, two] = [attach('one'), attach('two')];
+  const wwid = two.wwid.replace(/.$/, '9');
+  const refused = { code: 'FAILED_PRECONDITION', detail: /but not "uuid\.0.*9"/ };
+  await assert.rejects(nvmeTcp.connect({ ...two, wwid }, host), refused);
+  await assert.rejects(nvmeTcp.connect({ ...two, sizeBytes: 9 * two.sizeBytes }, host), {
+    code: 'FAILED_PRECONDITION',
+  });
+  assert.deepEqual(left(), []);
+  await nvmeTcp.connect(one, host);
+  await assert.rejects(nvmeTcp.connect({ ...two, wwid }, host), refused);
+  assert.equal(left().length, 2, "the other volume's stay");
+});
+
+test('nvme-tcp knows a controller by its address in every spelling', async () => {
+  const { host, attach, left } = openNvme();
+  const attachment = attach('v');
+  const spelled = { ...attachment, addresses: ['192.0.2.7:4420', '[2001:0DB8:0:0::7]:4421'] };
+  const device = await nvmeTcp.connect(attachment, host);
+  assert.deepEqual(await nvmeTcp.connect(spelled, host), device);
+  assert.equal(left().length, 2);
+  await nvmeTcp.disconnect(spelled, host);
+  assert.deepEqual(left(), []);
+});
+
+test('nvme-tcp leaves a controller that the kernel is giving up to the kernel', async () => {
   const { host, attach, left } = openNvme();
   const attachment = attach('v');
   await nvmeTcp.connect(attachment, host);
@@ -83,7 +124,7 @@ test('nvme-tcp knows a namespace by any of its identifiers, and no partition of 
     assert.equal(await nvmeTcp.owns({ ...attach('v'), wwid }, number, host), isOwn, `${wwid} ${number}`);
 });
 
-test('nvme-tcp refuses two disks that say the same, and names that are none', async () => {
+test('nvme-tcp refuses two disks with the same identifier, and invalid names', async () => {
   const { host, attach } = openNvme();
   const attachment = attach('v');
   const facts = { wwid: attachment.wwid, 'device/subsysnqn': subsystem };
@@ -100,7 +141,7 @@ test('nvme-tcp refuses two disks that say the same, and names that are none', as
     });
 });
 
-test('nvme-tcp refuses several addresses where the kernel makes a device of each', async () => {
+test('nvme-tcp refuses several addresses if the kernel makes a device of each', async () => {
   const { host, attach } = openNvme();
   host.put('/sys/module/nvme_core/parameters/multipath', 'N');
   const attachment = attach('v');

@@ -14,7 +14,7 @@ testConnector({
 });
 testConnectorFaults({ name: 'rbd', connector: rbd, open: openRbd, secrets, canary: /Canary/ });
 
-/** A machine, and what the kernel is given to map. */
+/** Opens a machine and records the kernel's map options. */
 function open() {
   const world = openRbd();
   const given: string[] = [];
@@ -26,7 +26,7 @@ function open() {
   return { ...world, given };
 }
 
-test('an image is mapped with its own user and key, and by whoever may write with its lock', async () => {
+test('an image is mapped with its own user and key, and by writers with its lock', async () => {
   const { host, attach, given } = open();
   await rbd.connect(attach('v'), host, secrets);
   await rbd.connect({ ...attach('w'), readonly: true, mode: 'secure' }, host, secrets);
@@ -44,18 +44,18 @@ test('an image is mapped with its own user and key, and by whoever may write wit
   ]);
 });
 
-test('what is mapped already needs no key, and what is not is not mapped without', async () => {
+test('a mapped image needs no key, and an unmapped one is not mapped without one', async () => {
   const { host, attach } = open();
   const attachment = attach('v');
   await assert.rejects(rbd.connect(attachment, host), {
     code: 'INVALID_ARGUMENT',
-    detail: 'secret "rbd-key" is missing',
+    detail: 'secret "rbd-key" is missing; add it',
   });
   const device = await rbd.connect(attachment, host, secrets);
   assert.deepEqual(await rbd.connect(attachment, host), device);
 });
 
-test('a device is known by its cluster, its pool and its image, and is no snapshot nor partition', async () => {
+test('a device is identified by its cluster, its pool and its image, and is no snapshot or partition', async () => {
   const { host, attach } = open();
   const attachment = attach('v');
   const { number } = await rbd.connect(attachment, host, secrets);
@@ -77,7 +77,32 @@ test('a device is known by its cluster, its pool and its image, and is no snapsh
   }
 });
 
-test('nothing that could be an option is taken for a name or a key', async () => {
+test('an image that was replaced under its name is refused and unmapped', async () => {
+  const { host, attach, left, ids, volumes } = openRbd();
+  const attachment = attach('v');
+  ids.set('v', 'id-new');
+  volumes.set('id-new', { name: 'id-new', sizeBytes: 2 ** 20 });
+  for (let i = 0; i < 2; i++)
+    await assert.rejects(rbd.connect(attachment, host, secrets), {
+      code: 'FAILED_PRECONDITION',
+      detail: 'image "v" of pool "rbd" has the id "id-new" and not "id-v"',
+    });
+  assert.deepEqual(left(), []);
+});
+
+test('disconnect returns at once when the device disappears before it is unmapped', async () => {
+  const { host, attach, given } = open();
+  await rbd.connect(attach('v'), host, secrets);
+  host.tools.set('blockdev', () => {
+    host.drop('/sys/block/rbd0');
+    return 0;
+  });
+  const { length } = given;
+  await rbd.disconnect(attach('v'), host);
+  assert.equal(given.length, length, 'nothing was unmapped: another device may have the number by now');
+});
+
+test('a text that could be an option is refused as a name or a key', async () => {
   const { host, attach } = open();
   const attachment = attach('v');
   for (const bad of ['a,b', 'a b', '', 'a/b', '-a', 'a@b', 'a\nb'])
@@ -88,7 +113,7 @@ test('nothing that could be an option is taken for a name or a key', async () =>
   for (const bad of [`${key},ro`, `${key}\n`, 'short', `${key} rbd other -`])
     await assert.rejects(rbd.connect(attachment, host, { 'rbd-key': bad }), {
       code: 'INVALID_ARGUMENT',
-      detail: 'secret "rbd-key" is no key of CephX',
+      detail: 'secret "rbd-key" is not a CephX key; copy the one that "ceph auth get-key" prints',
     });
   assert.deepEqual(host.lines, []);
 });

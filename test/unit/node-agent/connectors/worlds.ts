@@ -1,18 +1,18 @@
 import type { AttachmentOf } from '../../../../src/api/attachment.ts';
-import { openIscsiWorld, openNbdWorld, openNvmeWorld, openRbdWorld } from '../../../fakes/disks.ts';
+import { openIscsiWorld, openNvmeWorld, openRbdWorld } from '../../../fakes/disks.ts';
 import { showDisk } from '../../../fakes/show-disk.ts';
 import { mountFake, type SysfsHost } from '../../../fakes/sysfs.ts';
 
 export const MiB = 2 ** 20;
 
-/** What every attachment carries, for one that may be written and formatted. */
+/** The common fields of an attachment that may be written and formatted. */
 export const common = { attachmentId: 'a', sizeBytes: MiB, readonly: false, mayFormat: true };
 
 export const target = 'iqn.2003-01.org.example:t';
 export const portals = ['192.0.2.7:3260', '[2001:db8::7]:3260'] as const;
 export const records = `/etc/iscsi/nodes/${target}`;
 
-/** A fake machine before an iSCSI target, and what makes volumes of it. */
+/** Opens a fake machine with an iSCSI target, and a function that makes volumes on it. */
 export function openIscsi(addresses: readonly string[] = portals) {
   const world = openIscsiWorld(target);
   const { host, volumes } = world;
@@ -37,7 +37,7 @@ export function openIscsi(addresses: readonly string[] = portals) {
 export const subsystem = 'nqn.2014-08.org.example:s';
 export const addresses = ['192.0.2.7:4420', '[2001:db8::7]:4421'] as const;
 
-/** A fake machine before an NVMe subsystem, and what makes volumes of it. */
+/** Opens a fake machine with an NVMe subsystem, and a function that makes volumes on it. */
 export function openNvme() {
   const world = openNvmeWorld(subsystem);
   const { host, volumes } = world;
@@ -60,27 +60,9 @@ export function openNvme() {
   };
 }
 
-/** A fake machine before an NBD server, and what makes exports of it. */
-export function openNbd() {
-  const { host, volumes } = openNbdWorld();
-  const resize = ({ export: name }: AttachmentOf<'nbd'>, sizeBytes: number): void =>
-    void volumes.set(name, { name, sizeBytes });
-  return {
-    host,
-    use: usesOf(host),
-    resize,
-    attach(name: string, sizeBytes = MiB): AttachmentOf<'nbd'> {
-      const attachment = toExport(name);
-      resize(attachment, sizeBytes);
-      return { ...attachment, sizeBytes };
-    },
-    left: () => host.names('/sys/block').filter(name => host.get(`/sys/block/${name}/pid`) !== undefined),
-  };
-}
-
 export const fsid = '11111111-2222-3333-4444-555555555555';
 
-/** A fake machine before a Ceph cluster, and what makes images of it. */
+/** Opens a fake machine with a Ceph cluster, and a function that makes images in it. */
 export function openRbd() {
   const world = openRbdWorld(fsid);
   const { host, volumes } = world;
@@ -101,12 +83,7 @@ export function openRbd() {
   };
 }
 
-/** How to reach an export, whether there is one or not. */
-export function toExport(name: string, port = 10_809): AttachmentOf<'nbd'> {
-  return { protocol: 'nbd', server: 'nbd.test', port, export: name, ...common };
-}
-
-/** Shows a disk of 1 MiB, and what it says of itself. */
+/** Shows a disk of 1 MiB with its identifiers. */
 export function show(host: SysfsHost, name: string, facts: Readonly<Record<string, string>>): void {
   showDisk(host, { name, sizeBytes: MiB }, facts);
 }

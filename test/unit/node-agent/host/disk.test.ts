@@ -9,7 +9,7 @@ import { mountFake } from '../../../fakes/sysfs.ts';
 const vdb = '/sys/block/vdb';
 const disk = { name: 'vdb', number: '254:16' };
 
-/** A machine that shows the disk, and what it says of itself. */
+/** Opens a machine that shows the disk with these identifiers. */
 function openDisk(facts: Readonly<Record<string, string>> = {}) {
   const { host } = openWorld();
   const show = (name: string, more: Readonly<Record<string, string>>): void =>
@@ -18,7 +18,7 @@ function openDisk(facts: Readonly<Record<string, string>> = {}) {
   return { host, show };
 }
 
-test('a disk is used when one of its partitions is mounted or lies below another device', async () => {
+test('a disk is in use if one of its partitions is mounted or is below another device', async () => {
   const { host, show } = openDisk();
   assert.equal(await findUser(disk, host), undefined);
   host.put(`${vdb}/vdb1/dev`, '254:17');
@@ -32,7 +32,7 @@ test('a disk is used when one of its partitions is mounted or lies below another
   assert.equal(await findUser(disk, host), 'device "/dev/dm-0"');
 });
 
-test('a disk is used while a filesystem on it or on a partition lives, wherever it is mounted', async () => {
+test('a disk is in use while a filesystem on it or on a partition exists, wherever it is mounted', async () => {
   const { host } = openDisk();
   host.put(`${vdb}/vdb1/dev`, '254:17');
   for (const [file, type] of [
@@ -41,7 +41,10 @@ test('a disk is used while a filesystem on it or on a partition lives, wherever 
     ['/sys/fs/btrfs/9c26/devices/vdb1', 'btrfs'],
   ] as const) {
     host.put(`${file}/x`, '');
-    assert.equal(await findUser(disk, host), `${type}, mounted where the agent does not see it`);
+    assert.equal(
+      await findUser(disk, host),
+      `${type}, mounted where the agent does not see it, or frozen when it was unmounted`,
+    );
     await assert.rejects(settleDisk(disk, host), { code: 'UNAVAILABLE' });
     host.drop(file);
   }
@@ -51,7 +54,7 @@ test('a disk is used while a filesystem on it or on a partition lives, wherever 
   assert.deepEqual(host.lines, []);
 });
 
-test('what the kernel holds for a disk is written before the disk goes, that of its partitions too', async () => {
+test("the kernel's cached data of a disk is written before the disk is removed, and that of its partitions too", async () => {
   const { host } = openDisk();
   host.put(`${vdb}/vdb1/dev`, '254:17');
   await settleDisk(disk, host);
@@ -63,7 +66,7 @@ test('what the kernel holds for a disk is written before the disk goes, that of 
   await assert.rejects(settleDisk(disk, host), { code: 'DEADLINE_EXCEEDED' });
 });
 
-test('a disk that is gone or offline needs nothing written to it any more', async () => {
+test('nothing is written to a disk that is gone or offline', async () => {
   const { host, show } = openDisk({ dev: '254:99' });
   host.tools.set('blockdev', () => 1);
   await settleDisk(disk, host);
@@ -79,7 +82,7 @@ test('a disk that is gone or offline needs nothing written to it any more', asyn
   }
 });
 
-test('a blank identity is no disk, and never the one that says nothing of itself', async () => {
+test('a blank identity matches no disk, not even one without identifiers', async () => {
   const { host } = openDisk({ serial: '', 'device/wwid': '' });
   const blanks = [
     { serial: ' ' },
@@ -94,7 +97,7 @@ test('a blank identity is no disk, and never the one that says nothing of itself
   requireIdentity({ serial: 'v' });
 });
 
-test('the serial number of a virtio disk, which the disk itself is asked for, is read by a command, and once', async () => {
+test('the serial number of a virtio disk, which the disk itself answers, is read by a command, once', async () => {
   const { host } = openDisk({ serial: 'v', diskseq: 'once' });
   const readText: typeof host.readText = async path => {
     assert.notEqual(path, `${vdb}/serial`, 'read by the agent itself');
@@ -108,7 +111,7 @@ test('the serial number of a virtio disk, which the disk itself is asked for, is
   assert.equal(await isDisk(vdb, { serial: 'v' }, own), false);
 });
 
-test('a virtio disk that does not answer ends the search at its deadline, and has one command wait on it', async () => {
+test('a virtio disk that does not answer ends the search at its deadline, with only one command waiting', async () => {
   const { host } = openDisk({ serial: 'v' });
   const { promise: gone, resolve: go } = Promise.withResolvers<void>();
   host.tools.set('cat', () => ({ status: undefined, timedOut: true, gone }));

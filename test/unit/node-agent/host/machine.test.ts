@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createMachine } from '../../../../node-agent/host/linux.ts';
 
-test('of many commands at once each lets others have their turn before the next one starts', async () => {
+test('each of many concurrent commands yields to others before the next one starts', async () => {
   const host = createMachine({ timeoutMs: 30_000 });
   await host.run('true', []);
   const running = Array.from({ length: 20 }, () => host.run('sleep', ['0.5']));
@@ -22,7 +22,7 @@ test('of many commands at once each lets others have their turn before the next 
   assert.ok(results.every(({ status }) => status === 0));
 });
 
-test('a command is given what it is found by, no locale, and nothing else of the environment', async () => {
+test('a command gets its search path, no locale, and nothing else of the environment', async () => {
   const { stdout } = await createMachine({ timeoutMs: 30_000 }).run('/usr/bin/env', []);
   const names = stdout.split('\n').flatMap(line => /^[^=]+(?==)/.exec(line) ?? []);
   const expected = ['LC_ALL', 'LIBMOUNT_FORCE_MOUNT2', 'PATH'];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deviceNumberOf, unmountAll, type Unmounting } from '../../../../node-agent/host/mount.ts';
+import { deviceNumberOf, unmountAll, type UnmountPolicy } from '../../../../node-agent/host/mount.ts';
 import type { ExecResult } from '../../../../src/lib/exec.ts';
 import type { Mount } from '../../../../src/lib/linux/mountinfo.ts';
 import { createSysfsHost } from '../../../fakes/sysfs.ts';
@@ -13,12 +13,12 @@ const outcomes: Readonly<Record<string, ExecResult>> = {
   hangs: { ...ended, status: undefined, timedOut: true },
 };
 
-/** How umount ends each time, with the option of its force, and the code of the failure that comes of it all. */
+/** The outcomes of umount's runs, with the option of its force, and the code of the final failure. */
 type Row = readonly [title: string, tries: readonly string[], code?: string];
 
 const rows: readonly Row[] = [
   ['what comes off is not forced', [' works']],
-  ['what is refused is never forced', [' refused'], 'UNAVAILABLE'],
+  ['a refused unmount is never forced', [' refused'], 'UNAVAILABLE'],
   ['what hangs is forced', [' hangs', '--force works']],
   [
     'what hangs is forced until the force has freed its users',
@@ -31,15 +31,16 @@ const rows: readonly Row[] = [
   ],
 ];
 const lazy: Row = ['what hangs on by force is detached lazily', [' hangs', '--force hangs', '--lazy works']];
-const known: Row = ['what is known to hang is forced at once', ['--force works']];
+const known: Row = ['a mount that is known to hang is forced at once', ['--force works']];
 
-function check([title, tries, code]: Row, unmounting: Partial<Unmounting> = {}): void {
+function check([title, tries, code]: Row, unmounting: Partial<UnmountPolicy> = {}): void {
   test(title, async () => {
     const { host, directory } = openFakeBench();
     const path = `${directory}/pods`;
     host.state.mounts.push(mountAt(path, '0:9'));
     const tried: string[] = [];
-    const run = async (_: string, args: readonly string[]): Promise<ExecResult> => {
+    const run = async (command: string, args: readonly string[]): Promise<ExecResult> => {
+      if (command !== 'umount') return ended;
       const outcome = tries[tried.length]?.split(' ')[1] ?? 'refused';
       tried.push(`${args.find(arg => ['--force', '--lazy'].includes(arg)) ?? ''} ${outcome}`);
       if (outcome === 'works') host.state.mounts.pop();
@@ -61,7 +62,31 @@ function mountAt(path: string, device: string, source = 'none'): Mount {
   return { id: 1, parentId: 0, device, root: '/', path, type: 'fuse', source, ...options };
 }
 
-test('an umount that hangs after it took the mount off is not repeated', async () => {
+test('only a failure of umount itself searches for the users of the path', async () => {
+  for (const [isBelow, detail, commands] of [
+    [
+      false,
+      /^"umount .*" ended with status 32; no process that the agent sees holds on to it$/,
+      ['umount', 'find'],
+    ],
+    [true, /^"\S+" has fuse of "none" \(0:10\) below it, at "\S+\/below"$/, []],
+  ] as const) {
+    const { host, directory } = openFakeBench();
+    const path = `${directory}/pods`;
+    host.state.mounts.push(mountAt(path, '0:9'));
+    if (isBelow) host.state.mounts.push(mountAt(`${path}/below`, '0:10'));
+    const run: string[] = [];
+    const observed = async (command: string): Promise<ExecResult> => {
+      run.push(command);
+      return command === 'umount' ? { ...ended, status: 32 } : ended;
+    };
+    const agent = { host: { ...host, run: observed }, unmounting: { isHung: false, allowsLazy: false } };
+    await assert.rejects(unmountAll(agent, path), { detail });
+    assert.deepEqual(run, commands);
+  }
+});
+
+test('an umount that hangs after it has unmounted is not repeated', async () => {
   const { host, directory } = openFakeBench();
   const path = `${directory}/pods`;
   host.state.mounts.push(mountAt(path, '7:9'));
@@ -75,7 +100,7 @@ test('an umount that hangs after it took the mount off is not repeated', async (
   assert.equal(runs, 1);
 });
 
-test('a filesystem on an anonymous device has the number of the device that it is mounted from, mapped ones too', async () => {
+test('a filesystem on an anonymous device gets the number of its source device, even of a mapped one', async () => {
   const host = createSysfsHost();
   host.put('/sys/class/block/sda/dev', '8:0');
   host.put('/sys/class/block/dm-0/dev', '254:0');
@@ -89,7 +114,7 @@ test('a filesystem on an anonymous device has the number of the device that it i
     assert.equal(await deviceNumberOf(mountAt('/x', '0:60', source), host), number);
 });
 
-test('a device node that was removed with its device shows no device, though another has its name by now', async () => {
+test('a device node that was removed with its device shows no device, even if another one has its name by now', async () => {
   const host = createSysfsHost();
   host.put('/sys/class/block/nvme0n1/dev', '259:1');
   const node = { ...mountAt('/x', '0:5', 'none'), type: 'devtmpfs' };

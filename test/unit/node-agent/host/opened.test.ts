@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openWithoutLinks, throughOpened } from '../../../../node-agent/host/opened.ts';
 
-test('what is opened stays the same when its path leads elsewhere, and a link on the way is refused', t => {
+test('an opened file stays the same when its path changes, and a link on the way is refused', t => {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'fairlead-test-')));
   t.after(() => rmSync(directory, { recursive: true }));
   mkdirSync(`${directory}/a/b`, { recursive: true });
@@ -24,7 +24,7 @@ test('what is opened stays the same when its path leads elsewhere, and a link on
   assert.equal(readdirSync('/proc/self/fd').length, before);
 });
 
-test('of the arguments of a command those reach what was opened that lie at it or in it', () => {
+test("only a command's arguments at or below the opened path are redirected to it", () => {
   const opened = ['/k/pods/v', '/k/stage'].map(path => Object.assign(openWithoutLinks('/'), { path }));
   const args = ['--', '/k/stage/v', '/k/pods/v', '/k/stages', '/dev/loop0'];
   assert.deepEqual(

@@ -7,7 +7,7 @@ import { openFakeBench, openVolume, putUp, startAgent } from '../../../harness/n
 
 const ended = { status: 0, stdout: '', stderr: '', timedOut: false };
 
-test('who waits for another reading of the volume first still has an answer within a second', async t => {
+test('a caller that waits for another reading of the volume first gets an answer within a second', async t => {
   const bench = openFakeBench();
   const [slow, hung] = [Promise.withResolvers<typeof ended>(), Promise.withResolvers<typeof ended>()];
   const run = (command: string) => (command === 'slow' ? slow : hung).promise;
@@ -35,7 +35,7 @@ test('who waits for another reading of the volume first still has an answer with
   hung.resolve(ended);
 });
 
-test('a volume without an earlier answer is measured by a command that takes its time; one that has one answers in time', async t => {
+test('a volume without an earlier answer is measured by a slow command; one with an earlier answer answers in time', async t => {
   const { agent, request } = await openVolume(openFakeBench(), { image: { content: 'ext4' } });
   await putUp(agent, request);
   let slow = Promise.withResolvers<typeof ended>();
@@ -58,7 +58,7 @@ test('a volume without an earlier answer is measured by a command that takes its
   slow.resolve(ended);
 });
 
-test('three who read a volume in different ways at once wait for each other, and none is told that it hangs', async () => {
+test('three concurrent readers of different kinds wait for each other, and none is told that the volume hangs', async () => {
   const bench = openFakeBench();
   let running = 0;
   const run = async (command: string) => {

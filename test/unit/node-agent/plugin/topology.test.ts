@@ -9,18 +9,18 @@ const rows = [
   { text: 'zone=', segments: {} },
   { text: '', segments: {} },
   { text: `Z.o_n-e=${'x'.repeat(63)}`, segments: { 'Z.o_n-e': 'x'.repeat(63) } },
-  { text: '__proto__=a', fault: /key "__proto__" is not of/ },
+  { text: '__proto__=a', fault: /key "__proto__" is invalid/ },
   { text: 'zone', fault: /"zone" is not key=value/ },
-  { text: '=a', fault: /key "" is not of at most 63/ },
-  { text: 'zone=a=b', fault: /value "a=b" of key "zone" is not of/ },
+  { text: '=a', fault: /key "" is invalid: use at most 63/ },
+  { text: 'zone=a=b', fault: /value "a=b" of key "zone" is invalid/ },
   { text: 'zone=a b', fault: /value "a b"/ },
   { text: 'zone=-a', fault: /value "-a"/ },
   { text: `zone=${'x'.repeat(64)}`, fault: /value "x{64}" of key "zone"/ },
-  { text: `${'x'.repeat(64)}=a`, fault: /key "x{64}" is not of/ },
+  { text: `${'x'.repeat(64)}=a`, fault: /key "x{64}" is invalid/ },
   { text: 'zone=a,Zone=b', fault: /key "Zone" is given twice/ },
   { text: 'zone=,zone=b', fault: /key "zone" is given twice/ },
-  { text: 'topology.kubernetes.io/zone=a', fault: /has a prefix of its own/ },
-  { text: 'protocol-nbd=true', fault: /is reserved for attach protocols/ },
+  { text: 'topology.kubernetes.io/zone=a', fault: /has a prefix; remove it/ },
+  { text: 'protocol-iscsi=true', fault: /is reserved for attach protocols/ },
 ];
 
 for (const { text, segments, fault } of rows) {
@@ -30,13 +30,13 @@ for (const { text, segments, fault } of rows) {
   });
 }
 
-test("all keys have the driver's name as their one prefix, and a protocol that works has one", async () => {
-  const states = [{ protocol: 'loop' }, { protocol: 'nbd', reason: 'no module' }] as const;
+test("all keys have the driver's name as their only prefix, and each working protocol has a key", async () => {
+  const states = [{ protocol: 'loop' }, { protocol: 'iscsi', reason: 'no module' }] as const;
   const topology = createTopology({ zone: 'a' }, 'CSI.Example', { ask: async () => states });
   assert.deepEqual(await topology(), { 'csi.example/zone': 'a', 'csi.example/protocol-loop': 'true' });
 });
 
-test('a driver name that is no domain name is refused before anything is asked', () => {
+test('a driver name that is no domain name is refused before any call', () => {
   for (const driverName of ['csi..example', 'csi.-example'])
-    assert.throws(() => createTopology({}, driverName, { ask: async () => [] }), /is no domain name/);
+    assert.throws(() => createTopology({}, driverName, { ask: async () => [] }), /is not a domain name/);
 });

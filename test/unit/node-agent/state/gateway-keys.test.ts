@@ -10,7 +10,7 @@ const expected = { volumeId: 'a.pvc-1', nodeId: 'n1' };
 const header = { alg: 'ES256', kid: 'k', volume: 'a.pvc-1', node: 'n1' };
 const context = { protocol: 'nfs', attachmentId: 'at1' };
 
-/** A P-256 key, and what proves signatures by the keys of a file. */
+/** Makes a P-256 key, and a function that verifies signatures with the keys of a file. */
 function open() {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const host = createFakeHost();
@@ -19,7 +19,7 @@ function open() {
     prove: async (keys: readonly unknown[], changed: object = {}) => {
       host.state.paths.set(path, 'file');
       host.state.texts.set(path, JSON.stringify({ keys }));
-      const proved = await openGatewayKeys({ path, newestPath: '/state/newest.jsonl' }, host);
+      const proved = await openGatewayKeys({ path, newestPath: '/state/newest' }, host);
       await proved.requireSigned(signedBy(privateKey, { ...header, ...changed }), expected);
     },
   };
@@ -36,7 +36,7 @@ function encode(text: string): string {
   return Buffer.from(text).toString('base64url');
 }
 
-test('a P-256 key proves an ES256 signature, whatever else is in the file', async () => {
+test('a P-256 key verifies an ES256 signature, even beside other keys in the file', async () => {
   const { jwk, prove } = open();
   const other = open().jwk;
   await prove([{ kty: 'RSA', kid: 'k' }, null, other, jwk]);
@@ -53,13 +53,13 @@ for (const changed of [
   { kid: undefined },
   { crit: ['b64'] },
 ])
-  test(`a signature whose header says ${JSON.stringify(changed)} proves nothing`, async () => {
+  test(`a signature with the header ${JSON.stringify(changed)} is refused`, async () => {
     const { jwk, prove } = open();
     await assert.rejects(prove([jwk], changed), refused);
   });
 
 for (const changed of [{ alg: 'ES512' }, { use: 'enc' }, { x: 'AAAA' }, { crv: 'Ed25519' }, { kty: 'oct' }])
-  test(`a key of which the file says ${JSON.stringify(changed)} proves nothing`, async () => {
+  test(`a key with ${JSON.stringify(changed)} in the file verifies nothing`, async () => {
     const { jwk, prove } = open();
     await assert.rejects(prove([{ ...jwk, ...changed }]), refused);
   });

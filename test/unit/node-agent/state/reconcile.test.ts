@@ -25,7 +25,7 @@ type Fake = Bench & { readonly host: FakeHost };
 
 const refused = { code: 'FAILED_PRECONDITION' };
 
-/** The agent after a reboot, which takes every mount and device but those of the machine itself. */
+/** Returns the agent after a reboot, which removes every mount and device except the machine's own. */
 async function reboot(bench: Fake): Promise<Agent> {
   const { state } = bench.host;
   state.mounts = state.mounts.filter(({ path }) => !path.startsWith(`${bench.directory}/`));
@@ -49,7 +49,7 @@ for (const [kind, change] of Object.entries({
     return opened;
   };
 
-  test(`${kind} that did not outlive a reboot is not here, and nobody waits for it or is refused for it`, async () => {
+  test(`${kind} that did not survive a reboot is not here, and nothing waits for it or is refused because of it`, async () => {
     const { bench, request } = await openPublished();
     const agent = await reboot(bench);
     const { records } = agent;
@@ -60,7 +60,7 @@ for (const [kind, change] of Object.entries({
     await unpublish(agent, { ...request, volumeId: 'c.other' });
   });
 
-  test(`${kind} is staged and published anew after a reboot, and taken away then`, async () => {
+  test(`${kind} is staged and published anew after a reboot, and removed afterwards`, async () => {
     const { bench, request } = await openPublished();
     const agent = await reboot(bench);
     await stage(agent, request);
@@ -74,7 +74,7 @@ for (const [kind, change] of Object.entries({
   });
 
   for (const name of ['v', 'another'])
-    test(`${kind} of before a reboot is unpublished, and unstaged at ${name}, as often as asked for`, async () => {
+    test(`${kind} from before a reboot is unpublished, and unstaged at ${name}, as often as requested`, async () => {
       const { bench, request } = await openPublished();
       const agent = await reboot(bench);
       const stagingPath = `${bench.directory}/stage/${name}`;
@@ -83,7 +83,7 @@ for (const [kind, change] of Object.entries({
       assert.deepEqual((await startAgent(bench)).records.all(), []);
     });
 
-  test(`the device of ${kind} of before a reboot is free, and the new owner keeps it`, async () => {
+  test(`the device of ${kind} from before a reboot is free, and the new owner keeps it`, async () => {
     const { bench, request } = await openPublished();
     const agent = await reboot(bench);
     const other = { ...request, volumeId: 'c.w', stagingPath: `${bench.directory}/stage/w` };
@@ -95,7 +95,7 @@ for (const [kind, change] of Object.entries({
   });
 }
 
-test('what is mounted or connected at the start stays as it is recorded', async () => {
+test('mounts and connections at the start stay as they are recorded', async () => {
   const { bench, agent: before, request } = await openVolume(openFakeBench());
   const raw = { ...otherVolume(bench, request), capability: block };
   for (const one of [request, raw]) await stage(before, one);
@@ -117,7 +117,7 @@ test('a filesystem that is mounted elsewhere keeps its device to itself', async 
 });
 
 for (const protocol of ['bind', 'nfs'] as const)
-  test(`a volume over ${protocol} is here when it is mounted, and else is not`, async () => {
+  test(`a volume over ${protocol} is here only if it is mounted`, async () => {
     const bench = openFakeShares();
     const request = shareRequest(bench, bench[protocol]('v'));
     await putUp(await startAgent(bench), request);
@@ -131,7 +131,7 @@ for (const protocol of ['bind', 'nfs'] as const)
     assert.deepEqual(again.records.all(), []);
   });
 
-test('a volume whose mkfs failed and that was unstaged is not here, and holds on to its device', async () => {
+test('an unstaged volume whose mkfs failed is not here, and keeps its device', async () => {
   const { bench, agent, request } = await openVolume(openFakeBench());
   bench.host.state.extra.set('mkfs.ext4', () => 1);
   await assert.rejects(stage(agent, request), { code: 'UNAVAILABLE' });
@@ -145,7 +145,7 @@ test('a volume whose mkfs failed and that was unstaged is not here, and holds on
   }
 });
 
-/** A machine with a virtio disk, and the records of two volumes that are that disk, one with a filesystem. */
+/** Opens a machine with a virtio disk, and the records of two volumes on that disk, one with a filesystem. */
 async function openDisk() {
   const { bench, agent, request } = await openVolume(openFakeBench());
   const { stagingPath, capability } = request;
@@ -154,14 +154,14 @@ async function openDisk() {
   await agent.records.put({ volumeId: 'c.v', attachment, stagingPath, capability, targets: [] });
   await agent.records.put({ volumeId: 'c.raw', attachment, stagingPath, capability: block, targets: [] });
   const { state } = bench.host;
-  // A sequence number of its own: what virtio disks answered is remembered by it.
+  // A separate sequence number, because the answers of virtio disks are cached by it.
   state.loops.set(0, { backing: '/x', readonly: false, sizeBytes: 1024, diskseq: 4_711 });
   state.paths.set('/sys/dev/block/7:0/serial', 'file');
   const here = () => agent.records.here().map(({ volumeId }) => volumeId);
   return { agent, here };
 }
 
-test('a disk that does not answer does not hold up the start, and its volumes stay recorded', async () => {
+test('a disk that does not answer does not delay the start, and its volumes stay recorded', async () => {
   const { agent, here } = await openDisk();
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   const run: FakeHost['run'] = async () => {
@@ -174,7 +174,7 @@ test('a disk that does not answer does not hold up the start, and its volumes st
   await answered;
 });
 
-test("a filesystem on a cloud's disk is not here after a reboot, though the disk is back by itself", async () => {
+test("a filesystem on a cloud's disk is not here after a reboot, though the disk reappears", async () => {
   const { agent, here } = await openDisk();
   const answering = withCommands(agent, command =>
     command === 'cat' ? { status: 0, stdout: 'S' } : undefined,
@@ -183,7 +183,7 @@ test("a filesystem on a cloud's disk is not here after a reboot, though the disk
   assert.deepEqual(here(), ['c.raw']);
 });
 
-test('how many volumes are recorded and not here is one line, and none when all are', async () => {
+test('one line has the number of recorded volumes that are not here, and there is none if all are', async () => {
   const { bench, agent, request } = await openVolume(openFakeBench());
   const lines: (readonly [string, LogFields | undefined])[] = [];
   const log = { ...silentLog, info: (text: string, fields?: LogFields) => void lines.push([text, fields]) };
@@ -193,6 +193,6 @@ test('how many volumes are recorded and not here is one line, and none when all 
   bench.host.state.mounts = [];
   bench.host.state.loops.clear();
   await reconcile(await startAgent(bench), log);
-  const text = 'volumes are recorded that are not here any more, as after a reboot';
+  const text = 'recorded volumes are no longer on this node, as after a reboot';
   assert.deepEqual(lines, [[text, { count: 1 }]]);
 });

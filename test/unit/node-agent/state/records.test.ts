@@ -9,7 +9,7 @@ import { toExport } from '../../../harness/node-agent-share-bench.ts';
 
 const directory = '/bench/state/volumes';
 
-/** Records on a machine of their own, and what is logged as they are opened again. */
+/** Opens records on a machine of their own, and the log of opening them again. */
 async function open() {
   const bench = openFakeBench();
   const { host } = bench;
@@ -35,7 +35,7 @@ test('a record is read back as it was written', async () => {
   assert.deepEqual((await reopen()).get('c.v'), recordOf('c.v'));
 });
 
-test('what a crash of the machine tore off a record is what was noted last, and is noted again', async () => {
+test('a machine crash cuts off only the last note of a record, and it is written again', async () => {
   const { host, records, recordOf, reopen, lines } = await open();
   const connection = { path: '/dev/loop0', number: '7:0', use: 'boot 7' };
   await records.put(recordOf('c.v'));
@@ -50,7 +50,7 @@ test('what a crash of the machine tore off a record is what was noted last, and 
   assert.deepEqual(lines, []);
 });
 
-test('a note that failed leaves what is noted next whole', async () => {
+test('a failed note leaves the next one complete', async () => {
   const { host, records, recordOf, reopen } = await open();
   await records.put(recordOf('c.v'));
   const path = `${directory}/${(await host.list(directory))[0]}`;
@@ -62,7 +62,7 @@ test('a note that failed leaves what is noted next whole', async () => {
   assert.deepEqual((await reopen()).get('c.v')?.targets, []);
 });
 
-test('a record does not grow with what is noted of it', async () => {
+test('a record does not grow with its notes', async () => {
   const { host, records, recordOf, reopen } = await open();
   await records.put(recordOf('c.v'));
   const last = [{ path: '/pods/last', readonly: true }];
@@ -73,7 +73,7 @@ test('a record does not grow with what is noted of it', async () => {
   assert.ok((host.state.texts.get(path) ?? '').split('\n').length < 20);
 });
 
-test('ids that look alike, climb, or are long have records of their own', async () => {
+test('ids that look alike, climb, or are long have separate records', async () => {
   const { host, records, recordOf, reopen } = await open();
   const long = 'v'.repeat(127);
   const ids = ['c.v', 'c_v', 'c/v', '../../etc/passwd', '..', 'c.V', `${long}v`, `${long}w`, 'é'];
@@ -88,13 +88,13 @@ const damages: readonly (readonly [damage: (text: string) => string, fault: stri
   [text => text.slice(0, -9), 'it is not JSON'],
   [() => '[]', 'it has version undefined'],
   [text => text.replace('"version":2', '"version":1'), 'it has version 1'],
-  [text => text.replace('"path":"/pods/v"', '"path":"/pods/w"'), 'it does not have its digest'],
-  [() => '{"version":2}', 'it does not have its digest'],
+  [text => text.replace('"path":"/pods/v"', '"path":"/pods/w"'), 'it does not match its digest'],
+  [() => '{"version":2}', 'it does not match its digest'],
   [() => 'null', 'it has version undefined'],
 ];
 
 for (const [damage, fault] of damages)
-  test(`a damaged record is a problem, counted and logged, that says: ${fault} (${damage})`, async () => {
+  test(`a damaged record is a problem, counted and logged as: ${fault} (${damage})`, async () => {
     const { host, records, recordOf, reopen, lines } = await open();
     await records.put(recordOf('c.v'));
     const path = `${directory}/${(await host.list(directory))[0]}`;
@@ -112,41 +112,42 @@ for (const [damage, fault] of damages)
 const mounted = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' };
 const disk = { path: '/dev/sda', number: '8:0', sizeBytes: 1, readonly: false, identity: 'x' };
 
-/** What a file with a digest of its own may hold, and what is said of it. */
+/** Invalid contents of a file with a correct digest, with their errors. */
 const wrongRecords: readonly (readonly [change: object, fault: string])[] = [
-  [{ volumeId: 'c.other' }, 'it is that of another volume'],
-  [{ volumeId: 7 }, 'its volumeId cannot be right'],
-  [{ stagingPath: '/' }, 'its stagingPath cannot be right'],
-  [{ stagingPath: 'stage/v' }, 'its stagingPath cannot be right'],
-  [{ stagingPath: '/stage/../../etc' }, 'its stagingPath cannot be right'],
-  [{ targets: [{ path: '/', readonly: true }] }, 'its targets cannot be right'],
-  [{ targets: [{ path: '/pods/v' }] }, 'its targets cannot be right'],
-  [{ targets: undefined }, 'its targets cannot be right'],
-  [
-    { capability: { accessType: 'tape', accessMode: 'SINGLE_NODE_WRITER' } },
-    'its capability cannot be right',
-  ],
-  [{ capability: { accessType: 'mount', accessMode: 'ANY' } }, 'its capability cannot be right'],
-  [{ capability: { ...mounted, fsType: 7 } }, 'its capability cannot be right'],
-  [{ capability: { ...mounted, mountFlags: 'ro' } }, 'its capability cannot be right'],
-  [{ attachment: null }, 'its attachment cannot be right'],
+  [{ volumeId: 'c.other' }, 'it belongs to another volume'],
+  [{ volumeId: 7 }, 'its volumeId is invalid'],
+  [{ stagingPath: '/' }, 'its stagingPath is invalid'],
+  [{ stagingPath: 'stage/v' }, 'its stagingPath is invalid'],
+  [{ stagingPath: '/stage/../../etc' }, 'its stagingPath is invalid'],
+  [{ targets: [{ path: '/', readonly: true }] }, 'its targets is invalid'],
+  [{ targets: [{ path: '/pods/v' }] }, 'its targets is invalid'],
+  [{ targets: undefined }, 'its targets is invalid'],
+  [{ capability: { accessType: 'tape', accessMode: 'SINGLE_NODE_WRITER' } }, 'its capability is invalid'],
+  [{ capability: { accessType: 'mount', accessMode: 'ANY' } }, 'its capability is invalid'],
+  [{ capability: { ...mounted, fsType: 7 } }, 'its capability is invalid'],
+  [{ capability: { ...mounted, mountFlags: 'ro' } }, 'its capability is invalid'],
+  [{ attachment: null }, 'its attachment is invalid'],
   [{ attachment: { ...toExport('/v'), protocol: 'tape' } }, 'has the unknown protocol "tape"'],
+  [
+    { attachment: { ...toExport('/v'), protocol: 'nbd' } },
+    'nbd is no longer offered: drain and reboot the node, then delete the file',
+  ],
   [{ attachment: { ...toExport('/v'), port: 7 } }, 'has the unknown fields "port"'],
   [{ attachment: { ...toExport('/v'), path: undefined } }, 'has no path'],
-  [{ attachment: { ...toExport('/v'), sizeBytes: '1' } }, 'its attachment cannot be right'],
+  [{ attachment: { ...toExport('/v'), sizeBytes: '1' } }, 'its attachment is invalid'],
   [{ attachment: toExport('/v'), capability: block }, 'is a share, which has no block device'],
-  [{ device: { path: '/dev/sda' } }, 'its device cannot be right'],
-  [{ device: { ...disk, sizeBytes: -1 } }, 'its device cannot be right'],
-  [{ device: { ...disk, number: '7' } }, 'its device cannot be right'],
-  [{ connection: { path: '/dev/sda', number: '8:0' } }, 'its connection cannot be right'],
-  [{ formatting: {} }, 'its formatting cannot be right'],
-  [{ formatOptions: { 'fs.label': 7 } }, 'its formatOptions cannot be right'],
-  [{ isDown: false }, 'its isDown cannot be right'],
-  [{ type: 'tape' }, 'its type cannot be right'],
+  [{ device: { path: '/dev/sda' } }, 'its device is invalid'],
+  [{ device: { ...disk, sizeBytes: -1 } }, 'its device is invalid'],
+  [{ device: { ...disk, number: '7' } }, 'its device is invalid'],
+  [{ connection: { path: '/dev/sda', number: '8:0' } }, 'its connection is invalid'],
+  [{ formatting: {} }, 'its formatting is invalid'],
+  [{ formatOptions: { 'fs.label': 7 } }, 'its formatOptions is invalid'],
+  [{ isDown: false }, 'its isDown is invalid'],
+  [{ type: 'tape' }, 'its type is invalid'],
 ];
 
 for (const [change, fault] of wrongRecords)
-  test(`a record of what no volume can be is damaged: ${JSON.stringify(change)}`, async () => {
+  test(`a record with impossible values is damaged: ${JSON.stringify(change)}`, async () => {
     const { host, records, recordOf, reopen, lines } = await open();
     await records.put(recordOf('c.v'));
     const path = `${directory}/${(await host.list(directory))[0]}`;
@@ -169,7 +170,7 @@ test('a draft that a crash left is removed', async () => {
   assert.deepEqual(await host.list(directory), []);
 });
 
-test('what is neither a record nor a draft of one is logged and left as it is, a directory too', async () => {
+test('a file or directory that is neither a record nor a draft is logged and left alone', async () => {
   const { host, records, recordOf, reopen, lines } = await open();
   await records.put(recordOf('c.v'));
   for (const name of ['notes.txt', 'c_v-0123.json.bak', '.tmp']) await host.makeFile(`${directory}/${name}`);
@@ -180,10 +181,10 @@ test('what is neither a record nor a draft of one is logged and left as it is, a
   assert.deepEqual(await host.list(directory), names);
   assert.equal(again.damagedCount, 0);
   assert.equal(lines.length, 6);
-  assert.deepEqual(lines[0], ['this is no record of a volume', { path: `${directory}/notes.txt` }]);
+  assert.deepEqual(lines[0], ['this is not a record of a volume', { path: `${directory}/notes.txt` }]);
 });
 
-test('a record that cannot be written says so, and is not taken for written', async () => {
+test('a record that cannot be written is an error, and does not count as written', async () => {
   const { host, records, recordOf } = await open();
   host.failAt({ step: 1, when: 'before', how: 'error' });
   await assert.rejects(records.put(recordOf('c.v')), {
@@ -193,7 +194,7 @@ test('a record that cannot be written says so, and is not taken for written', as
   assert.equal(records.get('c.v'), undefined);
 });
 
-test('the others are all volumes that hold on to their device', async () => {
+test('the other records are all volumes that have a device', async () => {
   const { records, recordOf } = await open();
   const { formatting: _, ...plain } = recordOf('c.down');
   records.keep(recordOf('c.one'));

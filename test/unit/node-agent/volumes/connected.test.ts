@@ -5,7 +5,7 @@ import type { Host } from '../../../../node-agent/host.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { openFakeBench, openVolume, otherVolume, startAgent } from '../../../harness/node-agent-bench.ts';
 
-/** The agent on a machine where something else is done right before or after one command. */
+/** Returns the agent on a machine that does other work right before or after one command. */
 function withMischief(agent: Agent, mischief: { before?: string; after?: string; work: () => void }): Agent {
   const run: Host['run'] = async (command, args, options) => {
     if (command === mischief.before) mischief.work();
@@ -28,18 +28,18 @@ async function openTwo(content = 'ext4') {
   return { bench, request, foreign, replace, agent };
 }
 
-test('a device number that another file took right before the mount is refused, and the mount taken off', async () => {
+test('a device number that another file took right before the mount is refused, and the mount removed', async () => {
   const { bench, request, foreign, replace, agent } = await openTwo();
   const disturbed = withMischief(agent, { before: 'mount', work: () => replace(foreign) });
   await assert.rejects(stage(disturbed, request), {
     code: 'UNAVAILABLE',
-    detail: 'device "/dev/loop0" is no longer volume "c.v"',
+    detail: 'device "/dev/loop0" is no longer volume "c.v"; try again',
   });
   assert.deepEqual(bench.host.state.mounts, []);
   assert.equal(bench.host.state.loops.get(0)?.backing, foreign);
 });
 
-test('a device that was away and came back with the same file is connected anew, and not trusted meanwhile', async () => {
+test('a device that was gone and came back with the same file is connected anew, and not trusted meanwhile', async () => {
   const { bench, request, replace, agent } = await openTwo();
   const work = () => replace(request.attachment.path);
   await assert.rejects(stage(withMischief(agent, { before: 'mount', work }), request), {
@@ -51,7 +51,7 @@ test('a device that was away and came back with the same file is connected anew,
   await unstage(agent, request);
 });
 
-test('a file that holds data by the time it is connected is never formatted, though it was seen to hold nothing', async () => {
+test('a file with data at the time of its connection is never formatted, even if it looked empty before', async () => {
   const { bench, request, agent } = await openTwo('blank');
   const { images, formatted } = bench.host.state;
   const image = images.get(request.attachment.path) ?? assert.fail();
@@ -62,7 +62,7 @@ test('a file that holds data by the time it is connected is never formatted, tho
   assert.deepEqual(formatted, []);
 });
 
-test('what took the device after all was prepared for the mount is never mounted, and not even looked at', async () => {
+test('a file that took the device after the preparation of the mount is neither mounted nor examined', async () => {
   for (const isForeign of [true, false]) {
     const { bench, request, foreign, replace, agent } = await openTwo();
     let isPrepared = false;
@@ -78,20 +78,20 @@ test('what took the device after all was prepared for the mount is never mounted
     };
     await assert.rejects(stage({ ...agent, host }, request), {
       code: 'UNAVAILABLE',
-      detail: 'device "/dev/loop0" is no longer volume "c.v"',
+      detail: 'device "/dev/loop0" is no longer volume "c.v"; try again',
     });
     assert.deepEqual(bench.host.state.mounts, []);
   }
 });
 
-test('nothing is formatted on a device that was away since it was proved blank', async () => {
+test('a device that was gone since it was proved blank is not formatted', async () => {
   const { bench, request, replace, agent } = await openTwo('blank');
   const disturbed = withMischief(agent, { after: 'cmp', work: () => replace(request.attachment.path) });
   await assert.rejects(stage(disturbed, request), { code: 'UNAVAILABLE', detail: /no longer volume/ });
   assert.deepEqual(bench.host.state.formatted, []);
 });
 
-test('the sequence number is recorded with the device, and a record without one is fine', async () => {
+test('the sequence number is recorded with the device, and a record without one is valid', async () => {
   const { bench, request, agent } = await openTwo();
   await stage(agent, request);
   const record = agent.records.get('c.v');

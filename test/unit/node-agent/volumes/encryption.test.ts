@@ -12,6 +12,7 @@ import {
   openVolume,
   otherVolume,
   startAgent,
+  withCommands,
   type VolumeChange,
 } from '../../../harness/node-agent-bench.ts';
 import { openFakeShares, shareRequest } from '../../../harness/node-agent-share-bench.ts';
@@ -20,7 +21,7 @@ const luks = { encryption: 'luks' } as const;
 const secrets = { 'encryption-passphrase': 'canary' };
 const rotating = { 'encryption-passphrase': 'canary-new', 'encryption-passphrase-previous': 'canary' };
 
-/** A node, a volume that is to be encrypted, and every command that is run there. */
+/** Opens a node with a volume to encrypt, and records every command. */
 async function open({ attachment, ...change }: VolumeChange = {}) {
   const bench = openFakeBench();
   const opened = await openVolume(bench, { ...change, attachment: { ...luks, ...attachment } });
@@ -43,7 +44,7 @@ async function open({ attachment, ...change }: VolumeChange = {}) {
   return { ...opened, agent, state, image, lines, assertClean };
 }
 
-/** One that was staged with a passphrase and holds data. */
+/** Opens a volume that was staged with a passphrase and has data. */
 async function openStaged(change: VolumeChange = {}) {
   const world = await open(change);
   const { agent, request, image } = world;
@@ -55,7 +56,7 @@ async function openStaged(change: VolumeChange = {}) {
   return world;
 }
 
-test('a blank device is encrypted, and the filesystem made on what it decrypts', async () => {
+test('a blank device is encrypted, and the filesystem is made on the decrypted device', async () => {
   const { agent, request, image, state, assertClean } = await open();
   await stage(agent, request, secrets);
   assert.deepEqual([image.content, image.inside?.content], ['crypto_LUKS', 'ext4']);
@@ -68,6 +69,24 @@ test('a blank device is encrypted, and the filesystem made on what it decrypts',
   await unpublish(agent, request);
   await unstage(agent, request);
   assertClean();
+});
+
+test('a stage that failed after the device was decrypted continues, unless the machine uses the decrypted device', async () => {
+  for (const isUsed of [false, true]) {
+    const { agent, request, bench, state } = await open();
+    const failing = withCommands(agent, command =>
+      command === 'mkfs.ext4' ? { fault: 'EMFILE' } : undefined,
+    );
+    await assert.rejects(stage(failing, request, secrets), { code: 'UNAVAILABLE' });
+    assert.equal(state.mappings.size, 1);
+    const restarted = await startAgent(bench);
+    const readText: typeof bench.host.readText = async path =>
+      isUsed && path === '/proc/swaps' ? 'Filename\n/dev/dm-0 partition\n' : bench.host.readText(path);
+    const stageAgain = () => stage({ ...restarted, host: { ...restarted.host, readText } }, request, secrets);
+    if (isUsed)
+      await assert.rejects(stageAgain, { code: 'FAILED_PRECONDITION', detail: /is in use by swap/ });
+    else await stageAgain();
+  }
 });
 
 test('the passphrase is in no argument, no record and no error', async () => {
@@ -101,7 +120,7 @@ test('a wrong passphrase is UNAUTHENTICATED, a missing one INVALID_ARGUMENT, and
 });
 
 for (const content of ['ext4', 'xfs', 'garbage', 'swap', 'gpt'])
-  test(`a device with ${content} is not encrypted, and not used as it is`, async () => {
+  test(`a device with ${content} is neither encrypted nor used as it is`, async () => {
     for (const capability of [{}, block]) {
       const { agent, request, state, assertClean } = await open({ image: { content }, capability });
       await assert.rejects(stage(agent, request, secrets), { code: 'FAILED_PRECONDITION' });
@@ -110,7 +129,7 @@ for (const content of ['ext4', 'xfs', 'garbage', 'swap', 'gpt'])
     }
   });
 
-test('what was encrypted is not mounted as it is, and no filesystem is made over it', async () => {
+test('an encrypted device is not mounted as it is, and no filesystem is made over it', async () => {
   const { agent, request, state, assertClean } = await openStaged();
   const { encryption: _, ...attachment } = request.attachment;
   const plain = { ...request, attachment };
@@ -119,11 +138,12 @@ test('what was encrypted is not mounted as it is, and no filesystem is made over
   assertClean();
   await assert.rejects(stage(agent, plain, secrets), {
     code: 'INVALID_ARGUMENT',
-    detail: 'secret "encryption-passphrase" is given, and the volume is not encrypted',
+    detail:
+      'secret "encryption-passphrase" is given, but the volume is not encrypted; remove the secret, or encrypt the volume',
   });
 });
 
-test('an encrypted device without a filesystem, whoever left it so, is not taken for blank', async () => {
+test('an encrypted device without a filesystem never counts as blank', async () => {
   const { agent, request, image, state, assertClean } = await openStaged();
   assert.ok(image.inside);
   image.inside.content = 'noise';
@@ -143,7 +163,7 @@ test('a copy is opened with the passphrase of its source, and never encrypted an
   blank.assertClean();
 });
 
-test('the previous passphrase is replaced, at whatever step the agent ends', async () => {
+test('the previous passphrase is replaced, even if the agent ends at any step', async () => {
   for (let step = 1; ; step++) {
     const { bench, request, image } = await openStaged();
     const before = await startAgent(bench);
@@ -163,7 +183,7 @@ test('the previous passphrase is replaced, at whatever step the agent ends', asy
   }
 });
 
-test('what can only be read keeps its passphrase, and either one unlocks it', async () => {
+test('a read-only device keeps its passphrase, and either one unlocks it', async () => {
   const { agent, request, image, state } = await openStaged();
   const attachment = { ...request.attachment, readonly: true };
   await stage(agent, { ...request, attachment }, rotating);
@@ -171,7 +191,7 @@ test('what can only be read keeps its passphrase, and either one unlocks it', as
   assert.deepEqual([...(image.keys ?? [])], ['canary']);
 });
 
-test('an expansion reaches what is decrypted, also one of a volume that was not staged', async () => {
+test('an expansion reaches the decrypted device, even of a volume that was not staged', async () => {
   for (const capability of [{ fsType: 'xfs' }, block]) {
     const { bench, agent, request, image } = await open({ capability });
     await stage(agent, request, secrets);
@@ -190,7 +210,7 @@ test('an expansion reaches what is decrypted, also one of a volume that was not 
   }
 });
 
-test('a volume that is open needs no secrets, also of an agent that was started anew', async () => {
+test('an open volume needs no secrets, even after the agent restarted', async () => {
   const { bench, agent, request } = await open({ capability: block });
   await stage(agent, request, secrets);
   const next = await startAgent(bench);
@@ -201,7 +221,7 @@ test('a volume that is open needs no secrets, also of an agent that was started 
   await unstage(next, request);
 });
 
-test('after a reboot the volume is opened anew, and taken down where only its record is left', async () => {
+test('after a reboot the volume is opened anew, and taken down if only its record is left', async () => {
   const { bench, agent, request, state } = await open();
   await stage(agent, request, secrets);
   state.mounts.length = 0;
@@ -227,7 +247,7 @@ test('a device of that name that cryptsetup did not make is left alone', async (
   assert.equal(lines.filter(line => line.startsWith('dmsetup remove')).length, 1);
 });
 
-test('two volumes that are one device under two names are told apart below what decrypts it', async () => {
+test("one device under two names is recognized below its decryption as two volumes' device", async () => {
   const { bench, agent, request } = await open();
   await stage(agent, request, secrets);
   const other = otherVolume(bench, request);
@@ -238,7 +258,7 @@ test('two volumes that are one device under two names are told apart below what 
   await unstage(agent, request);
 });
 
-test('what several nodes write to, and a share, is not encrypted', async () => {
+test('shares, and volumes that several nodes write, are not encrypted', async () => {
   const accessMode = 'MULTI_NODE_MULTI_WRITER';
   const { agent, request, assertClean } = await open({ capability: { ...block, accessMode } });
   await assert.rejects(stage(agent, request, secrets), { code: 'INVALID_ARGUMENT' });

@@ -62,11 +62,11 @@ test('a symbolic link in any component is INVALID_ARGUMENT and is named', async 
   }
 });
 
-test('a mountpoint is not looked at, and what lies below one is refused', async () => {
+test('a mountpoint itself is not examined, and paths below it are refused', async () => {
   const { agent, request } = await openVolume(openFakeBench());
   await stage(agent, request);
   const mounts = await agent.host.mounts();
-  // The fake machine refuses to look at what is mounted.
+  // The fake machine refuses calls on mounted paths.
   const look = (path: string) => inspectPath(agent, { field: 'target_path', path }, mounts);
   assert.equal((await look(request.stagingPath)).kind, 'mountpoint');
   await assert.rejects(look(`${request.stagingPath}/x`), { code: 'FAILED_PRECONDITION' });

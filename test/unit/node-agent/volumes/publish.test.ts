@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { unavailableProblem } from '../../../../src/api/problem.ts';
 import type { AccessMode } from '../../../../src/api/storage.ts';
 import { publish, unpublish, type PublishRequest } from '../../../../node-agent/volumes/publish.ts';
-import { stage } from '../../../../node-agent/volumes/stage.ts';
+import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { openFakeBench, openVolume, otherVolume, startAgent } from '../../../harness/node-agent-bench.ts';
 
 type AccessType = 'mount' | 'block';
@@ -17,7 +18,7 @@ async function openStaged(accessMode: AccessMode = 'SINGLE_NODE_WRITER', accessT
   return { ...opened, second };
 }
 
-test('publish of a volume that is not staged, or at another path, is FAILED_PRECONDITION', async () => {
+test('publish of a volume that is not staged, or is staged at another path, is FAILED_PRECONDITION', async () => {
   const { request, agent } = await openStaged();
   const elsewhere = { ...request, stagingPath: `${request.stagingPath}-other` };
   await assert.rejects(publish(agent, elsewhere), {
@@ -27,7 +28,7 @@ test('publish of a volume that is not staged, or at another path, is FAILED_PREC
   await assert.rejects(publish(agent, { ...request, volumeId: 'c.unknown' }), refused);
 });
 
-test('publish again with the same arguments is fine and mounts nothing more', async () => {
+test('publish again with the same arguments succeeds and mounts nothing more', async () => {
   for (const accessType of accessTypes) {
     const { bench, request, agent } = await openStaged('SINGLE_NODE_WRITER', accessType);
     await publish(agent, request);
@@ -87,7 +88,7 @@ for (const [mode, outcome] of Object.entries(modes)) {
 
 for (const accessType of accessTypes)
   for (const mode of ['SINGLE_NODE_WRITER', 'SINGLE_NODE_SINGLE_WRITER', 'SINGLE_NODE_MULTI_WRITER'] as const)
-    test(`a lost record gives a ${accessType} volume in mode ${mode} no path more than it may have`, async () => {
+    test(`a lost record gives a ${accessType} volume in mode ${mode} no additional path`, async () => {
       const { bench, request, agent, second } = await openStaged(mode, accessType);
       await publish(agent, request);
       await agent.records.remove(request.volumeId);
@@ -101,7 +102,7 @@ for (const accessType of accessTypes)
       await publish(next, second);
     });
 
-test('what a pod has from its path, such as a subPath, is no second path, but keeps the volume from another pod', async () => {
+test("a pod's mounts from its path, such as a subPath, are no second path, but exclude another pod", async () => {
   const { bench, request, agent, second } = await openStaged('SINGLE_NODE_SINGLE_WRITER');
   await publish(agent, request);
   const subPath = `${bench.directory}/pods/subpath`;
@@ -109,11 +110,11 @@ test('what a pod has from its path, such as a subPath, is no second path, but ke
   await bench.host.run('mount', ['--bind', '--', request.targetPath, subPath]);
   await publish(agent, request);
   await unpublish(agent, request);
-  const detail = `volume "c.v" is published at "${subPath}" already, and SINGLE_NODE_SINGLE_WRITER allows one path`;
+  const detail = `volume "c.v" is already published at "${subPath}", and SINGLE_NODE_SINGLE_WRITER allows one path`;
   await assert.rejects(publish(agent, second), { ...refused, detail });
 });
 
-test('a volume for readers alone is read-only in the kernel, however it is published', async () => {
+test('a volume for readers only is read-only in the kernel, however it is published', async () => {
   for (const accessType of accessTypes) {
     for (const mode of ['SINGLE_NODE_READER_ONLY', 'MULTI_NODE_READER_ONLY'] as const) {
       const { bench, request, agent } = await openStaged(mode, accessType);
@@ -124,7 +125,7 @@ test('a volume for readers alone is read-only in the kernel, however it is publi
   }
 });
 
-test('a read-only publish that was interrupted is finished, and never taken for done', async () => {
+test('an interrupted read-only publish is finished, and does not count as done', async () => {
   const { bench, request, agent } = await openStaged();
   const readonly = { ...request, readonly: true };
   await publish(agent, readonly);
@@ -136,12 +137,25 @@ test('a read-only publish that was interrupted is finished, and never taken for 
   assert.deepEqual(shown, [['ro']]);
 });
 
-test('a read-only publish of a writable block volume is refused, since nothing would enforce it', async () => {
-  const { request, agent } = await openStaged('SINGLE_NODE_WRITER', 'block');
-  await assert.rejects(publish(agent, { ...request, readonly: true }), refused);
+test('a writable block volume is published read-only through a device that refuses writes', async () => {
+  const { bench, request, agent } = await openStaged('SINGLE_NODE_WRITER', 'block');
+  const reading = { ...request, readonly: true };
+  await publish(agent, reading);
+  await publish(agent, reading);
+  const loops = [...bench.host.state.loops.values()].map(({ backing, readonly }) => ({ backing, readonly }));
+  assert.deepEqual(loops, [
+    { backing: request.attachment.path, readonly: false },
+    { backing: '/dev/loop0', readonly: true },
+  ]);
+  await assert.rejects(publish(agent, request), { code: 'ALREADY_EXISTS' });
+  await assert.rejects(unstage(agent, request), { ...refused, detail: /still published/ });
+  await unpublish(agent, reading);
+  assert.deepEqual([...bench.host.state.loops.keys()], [0]);
+  await unstage(agent, request);
+  assert.deepEqual([...bench.host.state.loops.keys()], []);
 });
 
-test('a target that is a file is refused for a filesystem, and a directory for a block volume', async () => {
+test('a file as the target is refused for a filesystem, and a directory for a block volume', async () => {
   for (const accessType of accessTypes) {
     const { bench, request, agent } = await openStaged('SINGLE_NODE_WRITER', accessType);
     await (accessType === 'mount'
@@ -157,4 +171,21 @@ test("publish does not cover another volume's mount", async () => {
   await stage(agent, other);
   await publish(agent, other);
   await assert.rejects(publish(agent, request), { ...refused, detail: /is not volume "c.v"/ });
+});
+
+test("a reader's view of a block volume that cannot be recorded is removed again", async () => {
+  const { agent, bench, request } = await openStaged('SINGLE_NODE_WRITER', 'block');
+  const { loops } = bench.host.state;
+  const noteTarget: typeof agent.records.noteTarget = async (volumeId, target) => {
+    if (target.view) throw unavailableProblem('the disk is full');
+    await agent.records.noteTarget(volumeId, target);
+  };
+  const full = { ...agent, records: { ...agent.records, noteTarget } };
+  const reader = { ...request, readonly: true };
+  for (let tries = 0; tries < 5; tries++) {
+    await assert.rejects(publish(full, reader), { code: 'UNAVAILABLE', detail: 'the disk is full' });
+    assert.equal(loops.size, 1);
+  }
+  await publish(agent, reader);
+  assert.equal(loops.size, 2);
 });

@@ -13,7 +13,7 @@ const secrets: Secrets = {
   'node.session.auth.password': 'canary-password',
 };
 
-/** A node with a block volume on an iSCSI target that demands the password. */
+/** Opens a node with a block volume on an iSCSI target that demands the password. */
 function open() {
   const world = openIscsi(['192.0.2.7:3260']);
   const { host } = world;
@@ -41,7 +41,7 @@ test('secrets reach the connector, are in no record of the agent, and are gone a
   assert.deepEqual(host.names('/sys/class/iscsi_session'), []);
 });
 
-test('an agent that was started anew stages over again, and after a reboot with the secrets of the call', async () => {
+test("a restarted agent stages a volume anew, and after a reboot with the call's secrets", async () => {
   const { host, request, start } = open();
   await stage(await start(), request, secrets);
   await stage(await start(), request, secrets);
@@ -55,7 +55,7 @@ test('an agent that was started anew stages over again, and after a reboot with 
   assert.equal(host.get(record), undefined);
 });
 
-test('whichever step of a stage fails, the next one comes to the same end, and no secret is anywhere else', async () => {
+test('after a failure of any step of a stage the next one reaches the same end, and no secret is anywhere else', async () => {
   for (let step = 1; ; step++) {
     const { host, request, start } = open();
     const agent = await start();
@@ -72,7 +72,7 @@ test('whichever step of a stage fails, the next one comes to the same end, and n
   }
 });
 
-test('secrets that are refused leave nothing of the volume, and nothing of themselves', async () => {
+test('refused secrets leave nothing of the volume or of themselves', async () => {
   for (const [given, code] of [
     [{ ...secrets, 'node.session.auth.password': 'canary-wrong' }, 'UNAUTHENTICATED'],
     [{ ...secrets, password: 'canary' }, 'INVALID_ARGUMENT'],

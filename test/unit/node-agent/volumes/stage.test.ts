@@ -7,6 +7,7 @@ import {
   openFakeBench,
   openVolume,
   startAgent,
+  startWithoutRecords,
   withCommands,
 } from '../../../harness/node-agent-bench.ts';
 
@@ -19,7 +20,7 @@ function assertClean({ state }: FakeHost): void {
   );
 }
 
-test('stage again with the same arguments is fine and changes nothing', async () => {
+test('stage again with the same arguments succeeds and changes nothing', async () => {
   const { bench, request, agent } = await open();
   await stage(agent, request);
   const { mounts } = bench.host.state;
@@ -36,7 +37,6 @@ const changes: Readonly<Record<string, (request: StageRequest) => Partial<StageR
   'other mount flags': ({ capability }) => ({ capability: { ...capability, mountFlags: ['noatime'] } }),
   'block access': () => ({ capability: block }),
   'another path': ({ stagingPath }) => ({ stagingPath: `${stagingPath}-other` }),
-  'another attachment': ({ attachment }) => ({ attachment: { ...attachment, attachmentId: 'attachment-2' } }),
   'a read-only attachment': ({ attachment }) => ({ attachment: { ...attachment, readonly: true } }),
 };
 
@@ -50,14 +50,14 @@ for (const [name, change] of Object.entries(changes)) {
 }
 
 for (const content of ['garbage', 'xfs', 'swap', 'gpt'])
-  test(`a stage that fails for good, on ${content}, leaves nothing behind`, async () => {
+  test(`a stage that fails finally, on ${content}, leaves nothing behind`, async () => {
     const { bench, request, agent } = await open(content);
     await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION' });
     assertClean(bench.host);
     assert.deepEqual(bench.host.state.formatted, []);
   });
 
-test('a filesystem on a device is not staged for several nodes that write, but for readers and as a block volume', async () => {
+test('a filesystem on a device is refused for several writing nodes, but staged for readers and as a block volume', async () => {
   const accessMode = 'MULTI_NODE_MULTI_WRITER';
   const { bench, request, agent } = await open();
   for (const fsType of ['ext4', 'xfs', 'btrfs', undefined]) {
@@ -90,7 +90,7 @@ const failing = [
   },
 ] as const;
 for (const { answer, ...error } of failing)
-  test(`a command that does not run is named: ${error.detail}`, async () => {
+  test(`the error names a command that cannot run: ${error.detail}`, async () => {
     const { request, agent } = await open();
     const broken = withCommands(agent, command => (command === 'mkfs.ext4' ? answer : undefined));
     await assert.rejects(stage(broken, request), error);
@@ -101,19 +101,19 @@ const refusals: Readonly<Record<string, readonly [code: string, Partial<StageReq
     'INVALID_ARGUMENT',
     { capability: { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER', fsType: 'ntfs' } },
   ],
-  'staging_target_path "/bench/stage/none/v": "/bench/stage/none" is not there': [
+  'staging_target_path "/bench/stage/none/v": the directory "/bench/stage/none" does not exist': [
     'FAILED_PRECONDITION',
     { stagingPath: '/bench/stage/none/v' },
   ],
 };
 for (const [detail, [code, change]] of Object.entries(refusals))
-  test(`stage is ${code}, and leaves nothing, where ${detail}`, async () => {
+  test(`stage is ${code} and leaves nothing if ${detail}`, async () => {
     const { bench, request, agent } = await open();
     await assert.rejects(stage(agent, { ...request, ...change }), { code, detail });
     assertClean(bench.host);
   });
 
-test('a record that is lost is made again from what is mounted', async () => {
+test('a lost record is made again from the mount', async () => {
   const { bench, request, agent } = await open();
   await stage(agent, request);
   bench.host.state.texts.clear();
@@ -126,7 +126,7 @@ test('a record that is lost is made again from what is mounted', async () => {
   assertClean(bench.host);
 });
 
-test('a stage that fails for good after the records were lost leaves the device that is in use alone', async () => {
+test('a stage that fails finally after the records were lost leaves the device in use alone', async () => {
   const { request, agent } = await open();
   await stage(agent, request);
   await agent.records.remove(request.volumeId);
@@ -141,7 +141,7 @@ test('a stage that fails for good after the records were lost leaves the device 
   assert.equal(isDetached, false);
 });
 
-test('what was mounted with other options is mounted anew, and never formatted for a mark that was left', async () => {
+test('a filesystem that is mounted with other options is mounted anew, and never formatted because of an old mark', async () => {
   const { bench, request, agent } = await open();
   const { state } = bench.host;
   await stage(agent, request);
@@ -150,7 +150,7 @@ test('what was mounted with other options is mounted anew, and never formatted f
   assert.ok(record);
   await agent.records.put({ ...record, formatting: { attachmentId: 'attachment-1', identity, sizeBytes } });
   state.mounts = state.mounts.map(mount => ({ ...mount, options: ['ro'] }));
-  // It cannot be read.
+  // The device cannot be read.
   state.extra.set('blkid', () => 2);
   await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION', detail: /is not blank/ });
   assert.deepEqual(state.formatted, ['blank']);
@@ -159,7 +159,7 @@ test('what was mounted with other options is mounted anew, and never formatted f
   assert.deepEqual(state.formatted, ['blank']);
 });
 
-test('a block volume that was mounted by hand at its staging path is left as it is', async () => {
+test('a block volume that was mounted by hand at its staging path is left alone', async () => {
   const { bench, request, agent } = await open('ext4');
   const asked = { ...request, capability: block };
   await stage(agent, asked);
@@ -171,7 +171,37 @@ test('a block volume that was mounted by hand at its staging path is left as it 
   assert.deepEqual(bench.host.state.mounts, [mount]);
 });
 
-test('a volume that is mounted anew after its unmount was refused keeps its device until it is unstaged', async () => {
+test('the next stage writes the copy of a block volume that could not be written, and finds the volume by it', async () => {
+  const { bench, request, agent } = await open();
+  const asked = { ...request, capability: block };
+  const writeDurably: FakeHost['writeDurably'] = async (path, text) => {
+    await bench.host.writeDurably(path.startsWith(request.stagingPath) ? `${path}.tmp` : path, text);
+    if (path.startsWith(request.stagingPath)) throw Object.assign(new Error('full'), { code: 'ENOSPC' });
+  };
+  const full = { ...agent, host: { ...agent.host, writeDurably } };
+  await assert.rejects(stage(full, asked), { code: 'UNAVAILABLE', detail: /ENOSPC/ });
+  await stage(agent, asked);
+  await unstage(await startWithoutRecords(bench), asked);
+  assertClean(bench.host);
+  assert.deepEqual(await bench.host.list(request.stagingPath), []);
+});
+
+test('the copy of a block volume does not restore the mark of an interrupted mkfs', async () => {
+  const { bench, request, agent } = await open();
+  const crashing = withCommands(agent, command => {
+    if (command === 'mkfs.ext4') throw new Crash('the agent ended here');
+    return undefined;
+  });
+  await assert.rejects(stage(crashing, request), Crash);
+  await stage(await startAgent(bench), { ...request, capability: block });
+  Object.assign(bench.host.state.images.get(request.attachment.path) ?? {}, { content: 'garbage' });
+  const forgetful = await startWithoutRecords(bench);
+  await unstage(forgetful, request);
+  await assert.rejects(stage(forgetful, request), { code: 'FAILED_PRECONDITION', detail: /is not blank/ });
+  assert.deepEqual(bench.host.state.formatted, []);
+});
+
+test('a volume that is mounted anew after a refused unmount keeps its device until it is unstaged', async () => {
   const { bench, request, agent } = await open('ext4');
   const { state } = bench.host;
   await stage(agent, request);
@@ -185,7 +215,7 @@ test('a volume that is mounted anew after its unmount was refused keeps its devi
   assertClean(bench.host);
 });
 
-test('a device that cannot be released beside the unmount is released after it', async () => {
+test('a device that cannot be released during the unmount is released afterwards', async () => {
   const { bench, request, agent } = await open('ext4');
   await stage(agent, request);
   const refusing = withCommands(agent, (command, args) => {
@@ -196,7 +226,7 @@ test('a device that cannot be released beside the unmount is released after it',
   assertClean(bench.host);
 });
 
-test('unstage at another path names the path at which the volume is staged', async () => {
+test('unstage at another path names the path where the volume is staged', async () => {
   const { request, agent } = await open();
   await stage(agent, request);
   await assert.rejects(unstage(agent, { ...request, stagingPath: `${request.stagingPath}-other` }), {
@@ -205,7 +235,7 @@ test('unstage at another path names the path at which the volume is staged', asy
   });
 });
 
-test('a filesystem that an interrupted mkfs left unfinished is explained, and made again once it is wiped', async () => {
+test('the error explains a filesystem that an interrupted mkfs left unfinished, and it is made again once wiped', async () => {
   const { bench, request, agent } = await open();
   const image = bench.host.state.images.get(request.attachment.path) ?? assert.fail();
   const crashing = withCommands(agent, command => {
@@ -226,7 +256,7 @@ test('a filesystem that an interrupted mkfs left unfinished is explained, and ma
   assertClean(bench.host);
 });
 
-test('what a pod wrote to a block volume is never formatted for an interrupted mkfs, by another agent neither', async () => {
+test("a pod's data on a block volume is never formatted because of an interrupted mkfs, by another agent neither", async () => {
   const { bench, request, agent } = await open();
   const image = bench.host.state.images.get(request.attachment.path) ?? assert.fail();
   const crashing = withCommands(agent, command => {

@@ -25,15 +25,16 @@ writeFileSync('/etc/nvme/hostid', '11111111-2222-3333-4444-555555555555\n');
 
 let daemons: Daemons | undefined;
 before(async () => {
-  // Nothing loads it by itself where no udev runs.
+  // Without udev nothing else loads the module.
   execFileSync('modprobe', ['sd_mod']);
   daemons = await startDaemons();
 });
 after(() => daemons?.stop());
 
 const block = { block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } } as const;
+const reader = { mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_READER_ONLY' } } as const;
 
-/** What this machine has as a node: controllers, sessions, and the disks that they bring. */
+/** Lists the controllers, sessions and disks that this machine has as a node. */
 function connectionsLeft(): readonly string[] {
   const controllers = existsSync('/sys/class/nvme') ? readdirSync('/sys/class/nvme') : [];
   const sessions = readEach('/sys/class/iscsi_connection', 'persistent_address');
@@ -41,9 +42,10 @@ function connectionsLeft(): readonly string[] {
 }
 
 /**
- * When a gateway is killed that attaches and detaches. One that is killed in the middle of a change has mostly made it, as one
- * that is killed before the next: so every other change is enough, or every fourth. The run's seed says with which it begins, so that
- * over the runs a gateway is killed at each. Five volumes at once are more than it works on.
+ * The moments at which a gateway is killed while it attaches and detaches. A gateway killed in the middle of a change
+ * has usually made it, like one killed before the next; so every second or fourth change is enough. The run's seed
+ * chooses the first one, so that over many runs each change is hit. Five volumes at once are more than the gateway
+ * works on concurrently.
  */
 const killed = {
   'at any change of a volume': { count: 1, every: 2 },
@@ -55,18 +57,18 @@ const killed = {
   },
 } as const;
 
-/** The loop devices that have a file. */
+/** Lists the loop devices that have a file. */
 function loopDevices(): readonly string[] {
   return readdirSync('/sys/block').filter(name => existsSync(`/sys/block/${name}/loop`));
 }
 
-/** Waits for programs that a killed gateway had started: they are over long before a gateway is started again. */
+/** Waits for programs that a killed gateway had started; in reality they end long before a gateway starts again. */
 function untilOver(...programs: readonly string[]): void {
   const query = ['-C', programs.join(), '-o', 'stat='];
   while (/^[^Z]/m.test(spawnSync('ps', query, { encoding: 'utf8' }).stdout)) spawnSync('sleep', ['0.05']);
 }
 
-/** Removes what targets have in common, and what stays without them, so that the next gateway makes it. */
+/** Removes the objects that targets share, and those that outlast targets, so that the next gateway makes them. */
 function dropCommon(): void {
   for (const kind of ['nvmet/ports', 'target/core'])
     for (const name of readdirSync(`${config}/${kind}`).filter(one => /^(fileio_)?\d+$/.test(one)))
@@ -80,7 +82,7 @@ async function open(t: TestContext, protocol: KernelExport) {
   return {
     pool,
     node,
-    /** A volume that is attached, as the node is told of it. */
+    /** Attaches a volume and returns the attachment as its node receives it. */
     async attach(volume: Parameters<typeof pool.attach>[0], accessType: 'mount' | 'block' = 'mount') {
       const { attachment, secrets } = await pool.attach(volume, accessOf('n1', accessType));
       const name = volume.id.slice('c.'.length);
@@ -92,7 +94,7 @@ async function open(t: TestContext, protocol: KernelExport) {
 
 for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
   describe(`exported over ${protocol}`, () => {
-    test('a volume is written, grows while it is used, and leaves nothing on the node or the box', async t => {
+    test('a volume is written, expanded while in use, and leaves nothing on the node or the box', async t => {
       const { pool, node, attach } = await open(t, protocol);
       const volume = await pool.makeVolume('c.one', 64);
       const fields = await attach(volume);
@@ -107,7 +109,7 @@ for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
       await pool.backend.delete(volume);
     });
 
-    test('a snapshot of a volume that is written restores what was durable, and a volume in use is not deleted', async t => {
+    test('a snapshot of a volume during writes restores the durable data, and a volume in use is not deleted', async t => {
       const { pool, node, attach } = await open(t, protocol);
       const volume = await pool.makeVolume('c.two', 64);
       const fields = await attach(volume);
@@ -129,7 +131,48 @@ for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
       assert.deepEqual(targetsLeft(), []);
     });
 
-    test('a node that writes without pause is cut off: it sees an error, and nothing of it lands after the answer', async t => {
+    test('a reader of the restored snapshot of a volume in use sees the durable data, once it may replay the journal', async t => {
+      const { pool, node, attach } = await open(t, protocol);
+      const volume = await pool.makeVolume('c.two', 64);
+      const fields = await attach(volume);
+      await node.bringUp(fields);
+      node.write(fields);
+      const snapshot = await takeSnapshot(pool.backend, newSnapshot('c.snapshot', volume, true));
+      await node.takeDown(fields);
+      await pool.backend.detach(volume, 'n1', 'c');
+      const restored = { ...volume, id: 'c.restored', nonce: 'own' };
+      const source = { kind: 'snapshot', snapshot } as const;
+      const capabilities = [accessOf('n1').capability];
+      const size = { requiredBytes: volume.sizeBytes, limitBytes: 0 };
+      await pool.backend.create({ ...restored, ...size, capabilities, source });
+      const attachReader = async (mayReplay?: true) => {
+        const access = { ...accessOf('n1'), readonly: true, mayReplay };
+        const { attachment, secrets } = await pool.attach(restored, access);
+        return {
+          ...node.volumeAt({ name: 'restored', attachment, capability: reader, readonly: true }),
+          secrets,
+        };
+      };
+      const asReader = await attachReader();
+      await assert.rejects(node.client.node.NodeStageVolume(asReader), {
+        code: 'FAILED_PRECONDITION',
+        detail: /was not unmounted cleanly; mount it once for writing/,
+      });
+      await pool.backend.detach(restored, 'n1', 'c');
+      const replaying = await attachReader(true);
+      await node.bringUp(replaying);
+      assert.equal(node.read(replaying), 'data');
+      const device = execFileSync('findmnt', ['-n', '-o', 'SOURCE', replaying.staging_target_path], {
+        encoding: 'utf8',
+      });
+      assert.equal(execFileSync('blockdev', ['--getro', device.trim()], { encoding: 'utf8' }), '1\n');
+      await node.takeDown(replaying);
+      assert.deepEqual(connectionsLeft(), []);
+      await pool.backend.detach(restored, 'n1', 'c');
+      assert.deepEqual(targetsLeft(), []);
+    });
+
+    test('a node that writes without pause is cut off: it sees an error, and none of its writes lands after the answer', async t => {
       const { pool, node, attach } = await open(t, protocol);
       const volume = await pool.makeVolume('c.three', 32);
       const fields = await attach(volume, 'block');
@@ -147,7 +190,7 @@ for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
       assert.deepEqual(connectionsLeft(), []);
     });
 
-    test('two hundred attachments are published again, and what nobody recorded is removed', async t => {
+    test('restore publishes two hundred attachments again and removes unrecorded ones', async t => {
       const { exported, attached } = openMany(t, protocol, { count: 200 });
       await exported.restore?.(recorded(attached));
       const made = targetsLeft();
@@ -159,7 +202,7 @@ for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
     });
 
     for (const [what, { count, ...chosen }] of Object.entries(killed))
-      test(`a gateway that is killed ${what} leaves nothing that the next does not find`, async t => {
+      test(`a gateway that is killed ${what} leaves nothing that the next one does not find`, async t => {
         loadTarget('nvmet', 'nvmet_tcp', 'target_core_mod', 'target_core_file', 'iscsi_target_mod');
         const root = makePoolDirectory(t, 320);
         const { next, attached } = openMany(t, protocol, { root, count });

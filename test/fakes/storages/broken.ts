@@ -1,0 +1,15 @@
+import { attachments } from './broken/attachments.ts';
+import type { Breakage } from './broken/breakage.ts';
+import { lists } from './broken/lists.ts';
+import { tokens } from './broken/tokens.ts';
+import { transport } from './broken/transport.ts';
+import { volumes } from './broken/volumes.ts';
+
+/** The faulty vendors by name; each has one fault. */
+export const brokenVendors: Readonly<Record<string, Breakage>> = {
+  ...transport,
+  ...tokens,
+  ...volumes,
+  ...attachments,
+  ...lists,
+};

@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { copyFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+import { snapshotNamed, volumeNamed, type Document } from '../../../../examples/vendor-hono/disk.ts';
+import { changeAnswer, type Breakage, type Members } from './breakage.ts';
+
+/** Faults of attachments, and of their copies. */
+export const attachments = {
+  'attach-twice': {
+    wrong: 'a volume of one node is attached to a second one',
+    caughtBy: 'FL-4.2-1',
+    operations: (right, disk) => ({
+      attachVolume(asked) {
+        const volume = disk.find(volumeNamed(asked.volumeId));
+        if (volume?.attached && volume.attached.resource.nodeId !== asked.nodeId)
+          disk.put({ ...volume, attached: undefined });
+        return right.attachVolume(asked);
+      },
+    }),
+  },
+  'attach-race': {
+    wrong: 'two nodes that attach the volume at the same time both get it',
+    caughtBy: 'FL-4.2-2',
+    isHasty: true,
+    operations: (right, disk) => ({
+      async attachVolume(asked) {
+        const before = disk.find(volumeNamed(asked.volumeId));
+        await setTimeout(20);
+        if (before && !before.attached) disk.put(before);
+        return right.attachVolume(asked);
+      },
+    }),
+  },
+  'attachment-renamed': {
+    wrong: 'attaching again returns another attachment',
+    caughtBy: 'FL-4.1-2',
+    operations: right => ({
+      attachVolume: asked =>
+        changeAnswer(right.attachVolume(asked), ofAttachment({ attachmentId: randomUUID })),
+    }),
+  },
+  'attachment-forever': {
+    wrong: 'attaching after a detach returns the old attachment',
+    caughtBy: 'FL-4.3-3',
+    operations: right => {
+      const same = ofAttachment({ attachmentId: () => 'always' });
+      return {
+        attachVolume: asked => changeAnswer(right.attachVolume(asked), same),
+        getAttachment: asked => changeAnswer(right.getAttachment(asked), same),
+      };
+    },
+  },
+  'attach-reused': {
+    wrong: 'the same URL with another capability returns the existing attachment',
+    caughtBy: 'FL-4.1-3',
+    operations: (right, disk) => ({
+      attachVolume(asked) {
+        const attached = disk.find(volumeNamed(asked.volumeId))?.attached;
+        return attached?.resource.nodeId === asked.nodeId
+          ? right.getAttachment(asked)
+          : right.attachVolume(asked);
+      },
+    }),
+  },
+  'detach-too-early': {
+    wrong: 'detaching succeeds and does nothing',
+    caughtBy: 'FL-4.3-1',
+    operations: () => ({ detachVolume: () => [204] }),
+  },
+  'copy-formatted': {
+    wrong: 'a volume with content from a source may be formatted',
+    caughtBy: 'FL-4.1-5',
+    operations: right => {
+      const wrong = ofAttachment({ mayFormat: () => true });
+      return {
+        attachVolume: asked => changeAnswer(right.attachVolume(asked), wrong),
+        getAttachment: asked => changeAnswer(right.getAttachment(asked), wrong),
+      };
+    },
+  },
+  'copy-cut-off': {
+    wrong: 'a volume may be smaller than its source',
+    caughtBy: 'FL-5.3-2',
+    operations: (right, disk) => ({
+      createVolume(asked) {
+        const { source, requiredBytes = 0, ...body } = asked.body;
+        const id = source?.kind === 'snapshot' && source.snapshotId;
+        const origin = id ? disk.find(snapshotNamed(id)) : undefined;
+        if (!origin || requiredBytes === 0 || requiredBytes >= origin.sizeBytes)
+          return right.createVolume(asked);
+        const made = right.createVolume({ ...asked, body: { ...body, requiredBytes } });
+        return changeAnswer(made, () => ({ source }));
+      },
+    }),
+  },
+  'snapshot-torn': {
+    wrong: 'a snapshot has the data of its first read',
+    caughtBy: 'FL-9.2-1',
+    needs: 'data',
+    operations: (right, disk) => ({
+      createVolume(asked) {
+        const { source } = asked.body;
+        const snapshot = source?.kind === 'snapshot' && disk.find(snapshotNamed(source.snapshotId));
+        const volume = snapshot && disk.find(volumeNamed(volumeIdOf(snapshot)));
+        if (volume) copyFileSync(disk.pathOf(volume), disk.pathOf(snapshot));
+        return right.createVolume(asked);
+      },
+    }),
+  },
+  'snapshot-dated-again': {
+    wrong: 'the time of a snapshot changes with each request',
+    caughtBy: 'FL-5.1-2',
+    operations: right => ({
+      createSnapshot: asked =>
+        changeAnswer(right.createSnapshot(asked), () => ({ createdAt: new Date().toISOString() })),
+    }),
+  },
+  'snapshot-goes-along': {
+    wrong: 'deleting a volume deletes its snapshots',
+    caughtBy: 'FL-5.2-2',
+    operations: (right, disk) => ({
+      deleteVolume(asked) {
+        const answer = right.deleteVolume(asked);
+        for (const snapshot of disk.list('snapshot'))
+          if (volumeIdOf(snapshot) === asked.volumeId) disk.remove(snapshot);
+        return answer;
+      },
+    }),
+  },
+} as const satisfies Readonly<Record<string, Breakage>>;
+
+const volumeIdOf = ({ spec }: Document): string => (spec as { readonly volumeId: string }).volumeId;
+
+/** Makes an operation that changes members of the attachment in its answer. */
+function ofAttachment(change: Readonly<Record<string, () => unknown>>) {
+  return ({ attachment }: Members) => {
+    const entries = Object.entries(change).map(([name, make]) => [name, make()]);
+    return { attachment: { ...(attachment as object), ...Object.fromEntries(entries) } };
+  };
+}

@@ -1,0 +1,65 @@
+import type { createAttachments } from '../../../../examples/vendor-hono/attachments.ts';
+import type { Disk } from '../../../../examples/vendor-hono/disk.ts';
+import type { createSnapshots } from '../../../../examples/vendor-hono/snapshots.ts';
+import type { createVolumes } from '../../../../examples/vendor-hono/volumes.ts';
+import type { Answer, AnyAnswer, Authenticate, Offer } from '../../../../src/sdk/server/vendor.ts';
+import type { RequirementId } from '../../../../src/kit/requirements.ts';
+
+/** The reference vendor's correct operations. */
+export type CorrectOperations = ReturnType<typeof createVolumes> &
+  ReturnType<typeof createAttachments> &
+  ReturnType<typeof createSnapshots> & { readonly getCapabilities: () => Answer<'getCapabilities'> };
+
+/** An operation that may replace a correct one; its request is typed as the reference vendor reads it. */
+export type Operation<Id extends keyof CorrectOperations> = (
+  asked: Parameters<CorrectOperations[Id]>[0] & object,
+) => AnyAnswer | Promise<AnyAnswer>;
+
+/** Answers requests, with the signature of runtimes that speak Fetch. */
+export type Fetch = (request: Request) => Promise<Response>;
+
+/** A faulty vendor: the reference vendor with one change. */
+export type Breakage = {
+  /** The fault, in one sentence. */
+  readonly wrong: string;
+  /** The requirement that detects the fault. */
+  readonly caughtBy: RequirementId;
+  /** Operations in place of the correct ones. */
+  readonly operations?: (
+    right: CorrectOperations,
+    disk: Disk,
+  ) => { readonly [Id in keyof CorrectOperations]?: Operation<Id> };
+  /** Changes requests and answers. */
+  readonly fetch?: (right: Fetch) => Fetch;
+  readonly authenticate?: (right: Authenticate) => Authenticate;
+  /** Changes the offer against which requests are checked. */
+  readonly offer?: (right: Offer) => Offer;
+  /** True if the vendor does not serialize changes of one volume. */
+  readonly isHasty?: true;
+  /** The kit's timeout of one operation in milliseconds, for a fault that makes one hang. */
+  readonly timeoutMs?: number;
+  /** The prerequisite to see the fault: a restart, tokens that a key has signed, or data that is read and written. */
+  readonly needs?: 'restart' | 'key' | 'data';
+};
+
+/** Changes members of an answer; an answer that is no document stays as it is. */
+export async function changeAnswer(
+  answer: AnyAnswer | Promise<AnyAnswer>,
+  change: (document: Members) => object,
+): Promise<AnyAnswer> {
+  const [status, document] = await answer;
+  return document ? [status, { ...document, ...change(document as Members) }] : [status];
+}
+
+/** Accepts parameters of any name. */
+export function withoutSchemas(right: Offer): Offer {
+  return { ...right, parameters: {} };
+}
+
+/** A document in an answer. */
+export type Members = Record<string, unknown> & { readonly id: string; readonly sizeBytes: number };
+
+/** True for requests of this method on a path that matches. */
+export function isFor(request: Request, method: string, path: RegExp): boolean {
+  return request.method === method && path.test(new URL(request.url).pathname);
+}

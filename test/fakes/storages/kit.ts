@@ -1,0 +1,65 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { keyCredentials, tokenCredentials } from '../../../src/kit/http/credentials.ts';
+import type { Report } from '../../../src/kit/report.ts';
+import { verify } from '../../../src/kit/run.ts';
+import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { startVendor, type VendorOptions } from './reference.ts';
+
+/** The options of a run of the kit on a vendor. */
+export type KitRun = {
+  readonly command: VendorOptions['command'] & object;
+  readonly seed: number;
+  /** Requirements, sections or chapters; absent: all. */
+  readonly only?: readonly string[];
+  /** True to sign tokens with a key, which only the vendor in TypeScript can verify. */
+  readonly hasKey?: boolean;
+  readonly hasData?: boolean;
+  readonly timeoutMs?: number;
+  /** Environment variables of the vendor. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The certificates of calls, which then carry no token. */
+  readonly tls?: Readonly<Record<'ca' | 'cert' | 'key', string>>;
+};
+
+const audience = 'https://vendor.example';
+
+/** Starts the vendor, runs the kit on it with restarts, and ends it. */
+export async function runKit(t: TestContext, run: KitRun): Promise<Report> {
+  const { command, seed, only = [], hasKey = false, hasData = false, timeoutMs = 30_000, tls } = run;
+  const key = hasKey ? await makeKey(t) : undefined;
+  const vendor = await startVendor(t, { command, env: { ...key?.env, ...run.env } });
+  const url = new URL(vendor.url);
+  const fixed = tls ? { header: () => undefined } : tokenCredentials(vendor.token);
+  const report = await verify({
+    target: tls ? { url, tls } : { url },
+    credentials: key?.credentials ?? fixed,
+    prefix: 'verify.verify-',
+    timeoutMs,
+    isThorough: false,
+    hasData,
+    allowForeign: false,
+    parameters: {},
+    mutable: {},
+    async restart() {
+      await vendor.kill();
+      await vendor.start();
+    },
+    seed,
+    only,
+    signal: new AbortController().signal,
+  });
+  await vendor.kill();
+  return report;
+}
+
+async function makeKey(t: TestContext) {
+  const { publicJwk, privateJwk } = await createSigner('gateway');
+  const directory = temporaryDirectory(t);
+  const [keyFile, JWKS] = [join(directory, 'key'), join(directory, 'jwks')];
+  writeFileSync(keyFile, JSON.stringify(privateJwk), { mode: 0o600 });
+  writeFileSync(JWKS, JSON.stringify({ keys: [publicJwk] }));
+  const credentials = await keyCredentials({ keyFile, issuer: 'gateway', audience });
+  return { credentials, env: { JWKS, AUDIENCE: audience } };
+}

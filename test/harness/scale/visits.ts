@@ -1,0 +1,300 @@
+import type { OperationId } from '../../../src/api/operations.ts';
+import type { AskOptions } from '../gateway-harness.ts';
+import { mounted, volumeSpec } from '../gateway-harness.ts';
+import { beforeCrowded, templates } from './full-store.ts';
+
+/** A request to a gateway, as arguments of `ask`. */
+export type GatewayRequest = readonly [route: string, options?: AskOptions];
+
+/** A request for an operation, and the requests before it; each round has ids of its own. */
+export type Visit = {
+  readonly before?: (round: number) => readonly GatewayRequest[];
+  readonly request: (round: number) => GatewayRequest;
+};
+
+const operator = { as: 'operator' } as const;
+const several = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
+const create = (id: string, spec: object = {}): GatewayRequest => [
+  `PUT /v1/volumes/${id}`,
+  { as: id.slice(0, id.indexOf('.')), body: { ...volumeSpec(id), ...spec } },
+];
+const snapshot = (id: string, volumeId: string): GatewayRequest => [
+  `PUT /v1/snapshots/${id}`,
+  { body: { name: id, volumeId } },
+];
+const attach = (volumeId: string, nodeId = 'own', capability: object = mounted): GatewayRequest => [
+  `PUT /v1/volumes/${volumeId}/attachments/${nodeId}`,
+  { body: { capability, readonly: false } },
+];
+const grant = (volumeId: string, access = 'read-write'): GatewayRequest => [
+  `PUT /v1/volumes/${volumeId}/grants/b`,
+  { body: { access } },
+];
+
+/** The requests that make the rows that a fill copies, and the rows that a walk needs. */
+export const preparations: readonly GatewayRequest[] = [
+  ['PUT /v1/nodes/own', { body: { maxVolumes: 100_000 } }],
+  [`PUT /v1/nodes/${templates.node}`, { body: {} }],
+  create(templates.volume, { capabilities: [several] }),
+  create('b.own'),
+  ...[templates.snapshot, 'a.cut0', 'a.cut1'].map(id => snapshot(id, templates.volume)),
+  attach(templates.volume, templates.node, several),
+  grant(templates.volume),
+];
+
+/** The visits of each operation: one, or one for each course that the operation can take. */
+export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
+  getCapabilities: [{ request: () => ['GET /v1/capabilities'] }],
+  getCapacity: [{ request: () => ['POST /v1/capacity', { body: {} }] }],
+  listVolumes: [
+    { request: () => ['GET /v1/volumes'] },
+    { request: () => ['GET /v1/volumes', { as: 'b' }] },
+    { request: () => ['GET /v1/volumes?limit=100&pageToken=volumes/a:a.m1000500'] },
+    { request: () => [`GET /v1/volumes?limit=100&pageToken=volumes/a:${beforeCrowded}`] },
+  ],
+  createVolume: [
+    { request: round => create(`a.s${round}`) },
+    { request: round => create(`b.s${round}`) },
+    {
+      request: round =>
+        create(`a.clone${round}`, { source: { kind: 'snapshot', snapshotId: templates.snapshot } }),
+    },
+  ],
+  getVolume: [
+    { request: () => [`GET /v1/volumes/${templates.volume}`] },
+    { request: () => ['GET /v1/volumes/b.own', { as: 'b' }] },
+    { request: () => ['GET /v1/volumes/a.m1000005', { as: 'b' }] },
+  ],
+  deleteVolume: [
+    {
+      before: round => [create(`a.gone${round}`)],
+      request: round => [`DELETE /v1/volumes/a.gone${round}`],
+    },
+  ],
+  validateVolume: [
+    {
+      request: () => ['POST /v1/volumes/b.own/validate', { as: 'b', body: { capabilities: [mounted] } }],
+    },
+  ],
+  expandVolume: [
+    {
+      before: round => [create(`a.grown${round}`)],
+      request: round => [`PUT /v1/volumes/a.grown${round}/size`, { body: { requiredBytes: 2 ** 21 } }],
+    },
+  ],
+  modifyVolume: [
+    {
+      before: round => [create(`a.modified${round}`)],
+      request: round => [
+        `PUT /v1/volumes/a.modified${round}/parameters`,
+        { body: { mutableParameters: { tier: 'fast' } } },
+      ],
+    },
+  ],
+  getVolumeHealth: [{ request: () => ['GET /v1/volumes/b.own/health', { as: 'b' }] }],
+  listVolumeHealth: [{ request: () => ['GET /v1/health/volumes'] }],
+  grantVolume: [
+    { before: round => [create(`a.shared${round}`)], request: round => grant(`a.shared${round}`) },
+    {
+      before: () => [grant('a.m1000005')],
+      request: round => grant('a.m1000005', round % 2 === 0 ? 'read-only' : 'read-write'),
+    },
+  ],
+  revokeGrant: [
+    {
+      before: round => [create(`a.unshared${round}`), grant(`a.unshared${round}`)],
+      request: round => [`DELETE /v1/volumes/a.unshared${round}/grants/b`],
+    },
+  ],
+  attachVolume: [
+    { before: round => [create(`a.attached${round}`)], request: round => attach(`a.attached${round}`) },
+    {
+      before: round => [[`PUT /v1/nodes/more${round}`, { body: {} }]],
+      request: round => attach(templates.volume, `more${round}`, several),
+    },
+  ],
+  getAttachment: [{ request: () => [`GET /v1/volumes/${templates.volume}/attachments/${templates.node}`] }],
+  detachVolume: [
+    {
+      before: round => [create(`a.detached${round}`), attach(`a.detached${round}`)],
+      request: round => [`DELETE /v1/volumes/a.detached${round}/attachments/own`],
+    },
+  ],
+  detachVolumeFromAllNodes: [
+    {
+      before: round => [create(`a.freed${round}`), attach(`a.freed${round}`)],
+      request: round => [`DELETE /v1/volumes/a.freed${round}/attachments`],
+    },
+  ],
+  listSnapshots: [
+    { request: () => ['GET /v1/snapshots'] },
+    { request: () => [`GET /v1/snapshots?volumeId=${templates.volume}`] },
+    { request: () => ['GET /v1/snapshots', { as: 'b' }] },
+  ],
+  createSnapshot: [{ request: round => snapshot(`a.s${round}`, templates.volume) }],
+  getSnapshot: [{ request: () => [`GET /v1/snapshots/${templates.snapshot}`] }],
+  deleteSnapshot: [
+    {
+      before: round => [snapshot(`a.gone${round}`, templates.volume)],
+      request: round => [`DELETE /v1/snapshots/a.gone${round}`],
+    },
+    // A fill makes all its volumes from these snapshots.
+    { request: round => [`DELETE /v1/snapshots/a.cut${round}`] },
+  ],
+  listBlocks: [{ request: () => [`GET /v1/snapshots/${templates.snapshot}/blocks`] }],
+  createGroup: [
+    {
+      request: round => [
+        `PUT /v1/groups/a.s${round}`,
+        { body: { name: 's', volumeIds: [templates.volume] } },
+      ],
+    },
+  ],
+  getGroup: [
+    {
+      before: round => [
+        [`PUT /v1/groups/a.got${round}`, { body: { name: 'got', volumeIds: [templates.volume] } }],
+      ],
+      request: round => [`GET /v1/groups/a.got${round}`],
+    },
+  ],
+  deleteGroup: [
+    {
+      before: round => [
+        [`PUT /v1/groups/a.gone${round}`, { body: { name: 'gone', volumeIds: [templates.volume] } }],
+      ],
+      request: round => [`DELETE /v1/groups/a.gone${round}`],
+    },
+  ],
+  listNodes: [
+    { request: () => ['GET /v1/nodes'] },
+    { request: () => ['GET /v1/nodes?limit=100&pageToken=nodes:m1000500'] },
+  ],
+  putNode: [{ request: round => [`PUT /v1/nodes/new${round}`, { as: 'b', body: {} }] }],
+  getNode: [{ request: () => ['GET /v1/nodes/own'] }],
+  deleteNode: [
+    {
+      before: round => [[`PUT /v1/nodes/gone${round}`, { body: {} }]],
+      request: round => [`DELETE /v1/nodes/gone${round}`],
+    },
+    {
+      before: round => [[`PUT /v1/nodes/gone${round}`, { as: 'b', body: {} }]],
+      request: round => [`DELETE /v1/nodes/gone${round}`, { as: 'b' }],
+    },
+  ],
+  check: [],
+  repair: [],
+  listDeletedVolumes: [{ request: () => ['GET /v1/admin/deleted-volumes', operator] }],
+  restoreVolume: [
+    {
+      before: round => [create(`a.restored${round}`), [`DELETE /v1/volumes/a.restored${round}`]],
+      request: round => [`PUT /v1/admin/deleted-volumes/a.restored${round}/restore`, operator],
+    },
+  ],
+  listAnyVolumes: [
+    { request: () => ['GET /v1/admin/volumes', operator] },
+    { request: () => ['GET /v1/admin/volumes?cluster=b', operator] },
+    { request: () => [`GET /v1/admin/volumes?limit=100&pageToken=any-volumes:${beforeCrowded}`, operator] },
+    {
+      request: () => ['GET /v1/admin/volumes?cluster=a&limit=100&pageToken=any-volumes:a.m1000500', operator],
+    },
+    { request: () => ['GET /v1/admin/volumes?id=b.own', operator] },
+  ],
+  getAnyVolumeHealth: [{ request: () => ['GET /v1/admin/volumes/b.own/health', operator] }],
+  listAnySnapshots: [
+    { request: () => ['GET /v1/admin/snapshots', operator] },
+    { request: () => ['GET /v1/admin/snapshots?cluster=b', operator] },
+    { request: () => [`GET /v1/admin/snapshots?cluster=a&volumeId=${templates.volume}`, operator] },
+    { request: () => [`GET /v1/admin/snapshots?id=${templates.snapshot}`, operator] },
+  ],
+  listAnyAttachments: [
+    { request: () => ['GET /v1/admin/attachments', operator] },
+    { request: () => ['GET /v1/admin/attachments?cluster=b', operator] },
+    { request: () => ['GET /v1/admin/attachments?cluster=a&limit=100', operator] },
+    { request: () => ['GET /v1/admin/attachments?nodeId=own', operator] },
+    { request: () => ['GET /v1/admin/attachments?nodeId=own&cluster=a', operator] },
+    { request: () => [`GET /v1/admin/attachments?volumeId=${templates.volume}`, operator] },
+    {
+      request: () => [
+        'GET /v1/admin/attachments?limit=100&pageToken=any-attachments:a.m1000300/a/m1000001',
+        operator,
+      ],
+    },
+  ],
+  listAnyNodes: [
+    { request: () => ['GET /v1/admin/nodes', operator] },
+    { request: () => ['GET /v1/admin/nodes?cluster=b', operator] },
+    { request: () => ['GET /v1/admin/nodes?cluster=a&limit=100&pageToken=any-nodes:a/m1000500', operator] },
+    { request: () => ['GET /v1/admin/nodes?id=a/none', operator] },
+  ],
+  detachNode: [
+    {
+      before: round => [
+        [`PUT /v1/nodes/off${round}`, { body: {} }],
+        create(`a.off${round}`),
+        attach(`a.off${round}`, `off${round}`),
+      ],
+      request: round => [`DELETE /v1/admin/nodes/a/off${round}/attachments`, operator],
+    },
+  ],
+  listPools: [{ request: () => ['GET /v1/admin/pools', operator] }],
+  listClusters: [
+    { request: () => ['GET /v1/admin/clusters?id=a', operator] },
+    { request: () => ['GET /v1/admin/clusters?limit=3', operator] },
+  ],
+  listOperations: [
+    { request: () => ['GET /v1/admin/operations?limit=100', operator] },
+    { request: () => ['GET /v1/admin/operations?cluster=b', operator] },
+    { request: () => ['GET /v1/admin/operations?id=volume/b.own', operator] },
+  ],
+  listQueues: [{ request: () => ['GET /v1/admin/queues', operator] }],
+  grantAnyVolume: [
+    {
+      before: round => [create(`a.given${round}`)],
+      request: round => [
+        `PUT /v1/admin/volumes/a.given${round}/grants/b`,
+        { ...operator, body: { access: 'read-only' } },
+      ],
+    },
+  ],
+  revokeAnyGrant: [
+    {
+      before: round => [create(`a.taken${round}`), grant(`a.taken${round}`)],
+      request: round => [`DELETE /v1/admin/volumes/a.taken${round}/grants/b?force=true`, operator],
+    },
+  ],
+  transferVolume: [
+    {
+      before: round => [create(`a.moved${round}`)],
+      request: round => [
+        `PUT /v1/admin/volumes/a.moved${round}/owner`,
+        { ...operator, body: { cluster: 'b' } },
+      ],
+    },
+    {
+      before: round => [
+        create(`a.again${round}`),
+        [`PUT /v1/admin/volumes/a.again${round}/owner`, { ...operator, body: { cluster: 'b' } }],
+      ],
+      request: round => [
+        `PUT /v1/admin/volumes/a.again${round}/owner`,
+        { ...operator, body: { cluster: 'b' } },
+      ],
+    },
+  ],
+  importVolume: [
+    {
+      request: round => [
+        `PUT /v1/admin/imports/a.imported${round}`,
+        { ...operator, body: { pool: 'main', storageId: `orphan${round}`, sizeBytes: 2 ** 20 } },
+      ],
+    },
+  ],
+  listAuditLog: [
+    { request: () => ['GET /v1/admin/audit-log', operator] },
+    { request: () => ['GET /v1/admin/audit-log?cluster=b', operator] },
+    { request: () => ['GET /v1/admin/audit-log?resource=b.own', operator] },
+    { request: () => ['GET /v1/admin/audit-log?resource=b.own&cluster=b', operator] },
+    { request: () => ['GET /v1/admin/audit-log?resource=a.m1000001&cluster=a', operator] },
+  ],
+};

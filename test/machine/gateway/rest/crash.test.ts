@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { closeSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test, type TestContext } from 'node:test';
+import { createClient } from '../../../../src/api/client.ts';
+import { crashPoints } from '../../../fakes/faulty-backend/rules.ts';
+import {
+  filesBelow,
+  referenceVendors,
+  startVendor,
+  type RunningVendor,
+} from '../../../fakes/storages/reference.ts';
+import { mounted } from '../../../harness/gateway-harness.ts';
+import { sample } from '../../../harness/sample.ts';
+import { createMutations, fixtures } from '../mutations.ts';
+import {
+  askAndLose,
+  askPatiently,
+  callWithin,
+  killProcess,
+  prepareDirectory,
+  startProcess,
+  type Ask,
+  type GatewayProcess,
+} from '../process.ts';
+
+const [, python] = referenceVendors;
+const { skip } = python;
+const mutations = createMutations({ label: 'tuned' });
+const text = 'what was written before anything went wrong';
+const mebibyte = 2 ** 20;
+
+for (const point of sample('points', crashPoints, 1))
+  test(
+    `a gateway killed ${point} in each mutation, together with its storage, loses and repeats nothing`,
+    { skip },
+    async t => {
+      const { vendor, directory } = await prepare(t);
+      let unfinished: Ask | undefined;
+      for (const [method, ask] of mutations) {
+        const running = await startProcess(t, directory, [{ on: [method], call: 1, fault: 'crash', point }]);
+        if (unfinished) await askPatiently(running, unfinished);
+        await askAndLose(running, ask);
+        await vendor.kill();
+        await vendor.start();
+        unfinished = ask;
+      }
+      await assertWhole(t, await startProcess(t, directory), vendor);
+    },
+  );
+
+test('a storage that is killed in each mutation loses and repeats nothing', { skip }, async t => {
+  const { vendor, directory } = await prepare(t);
+  const gateway = await startProcess(t, directory);
+  for (const [index, [, ask]] of mutations.entries()) {
+    const asked = askPatiently(gateway, ask);
+    // Before, during and after its work.
+    await sleep(index * 3);
+    await vendor.kill();
+    await vendor.start();
+    await asked;
+  }
+  await assertWhole(t, gateway, vendor);
+});
+
+/** Starts a vendor with all features, and makes the objects that exist before any fault. */
+async function prepare(
+  t: TestContext,
+): Promise<{ readonly vendor: RunningVendor; readonly directory: string }> {
+  const vendor = await startVendor(t, { command: python.command });
+  const rest = { backend: 'rest', url: vendor.url, token: 'token', tries: 2, breakFor: '200ms' };
+  const pool = { ...rest, ...filesBelow(vendor.directory) };
+  const directory = prepareDirectory(t, { acme: pool });
+  writeFileSync(join(directory, 'token'), vendor.token);
+  const first = await startProcess(t, directory);
+  for (const ask of fixtures) await ask(first.client, callWithin(10_000));
+  const source = openSync(await attach(first, 'a.source'), 'r+');
+  writeSync(source, text, mebibyte / 2);
+  closeSync(source);
+  await first.client.detachVolume({ volumeId: 'a.source', nodeId: 'n2' }, callWithin(10_000));
+  await killProcess(first.child);
+  return { vendor, directory };
+}
+
+/** Fails unless repeated requests get the same answers, and the storage agrees with the gateway. */
+async function assertWhole(t: TestContext, gateway: GatewayProcess, vendor: RunningVendor): Promise<void> {
+  for (const [, ask] of mutations) {
+    const answer = await askPatiently(gateway, ask);
+    assert.deepEqual(await askPatiently(gateway, ask), answer);
+  }
+  const { client } = gateway;
+  const far = createClient({ url: vendor.url, token: () => vendor.token });
+  t.after(() => far.close());
+  const [near, there] = await Promise.all(
+    [client, far].map(async one => ({
+      volumes: (await one.listVolumes({}, callWithin(10_000))).volumes,
+      snapshots: (await one.listSnapshots({}, callWithin(10_000))).snapshots,
+    })),
+  );
+  assert.ok(near && there);
+  const names = ['copy', 'grown', 'held', 'made', 'plain', 'source', 'tuned'];
+  const ids = names.map(name => `a.${name}`);
+  assert.deepEqual(
+    near.volumes.map(({ id, state, pending }) => ({ id, state, pending })),
+    ids.map(id => ({ id, state: 'ready', pending: undefined })),
+  );
+  assert.deepEqual(there.volumes.map(({ name }) => name).toSorted(), ids);
+  const sizes = (volumes: typeof near.volumes) =>
+    Object.fromEntries(
+      volumes.map(({ id, name, sizeBytes }) => [volumes === near.volumes ? id : name, sizeBytes]),
+    );
+  assert.deepEqual(sizes(there.volumes), sizes(near.volumes));
+  const attached = (volumes: typeof near.volumes) =>
+    volumes.flatMap(({ name, attachments }) => attachments.map(() => name.replace(/^a\./, '')));
+  assert.deepEqual([attached(near.volumes), attached(there.volumes)], [['plain'], ['plain']]);
+  const of = (snapshots: typeof near.snapshots) =>
+    snapshots.filter(({ groupId }) => groupId !== undefined).length;
+  assert.deepEqual([near.snapshots.length, there.snapshots.length], [3, 3]);
+  assert.deepEqual([of(near.snapshots), of(there.snapshots)], [2, 2]);
+  assert.equal(readText(await attach(gateway, 'a.copy')), text);
+}
+
+async function attach(gateway: GatewayProcess, volumeId: string): Promise<string> {
+  const body = { capability: mounted, readonly: false };
+  const ask: Ask = (client, call) => client.attachVolume({ volumeId, nodeId: 'n2', body }, call);
+  const { attachment } = (await askPatiently(gateway, ask)) as { attachment?: { path?: string } };
+  return attachment?.path ?? assert.fail(`${volumeId} is attached without a path`);
+}
+
+function readText(path: string): string {
+  const file = openSync(path, 'r');
+  const bytes = Buffer.alloc(text.length);
+  readSync(file, bytes, 0, bytes.length, mebibyte / 2);
+  closeSync(file);
+  return bytes.toString();
+}

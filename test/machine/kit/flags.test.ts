@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { AddressInfo } from 'node:net';
+import { poll } from '../../../src/lib/concurrency.ts';
+import { json, startStorageApi, type Step } from '../../fakes/storage-api.ts';
+import { makeCertificate } from '../../fakes/storages/certificate.ts';
+import { referenceVendors, startVendor } from '../../fakes/storages/reference.ts';
+import { cli } from '../../harness/dev.ts';
+import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
+
+const [typescript, python] = referenceVendors;
+const audience = 'https://vendor.example';
+const openApi = join(import.meta.dirname, '../../../docs/reference/vendor-openapi.json');
+
+/** Runs `fairlead verify` and returns its outcomes, such as `FL-1.1-1 PASS`, and its status. */
+async function verify(...argv: readonly string[]) {
+  const child = execFile(process.execPath, [cli, 'verify', ...argv]);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: string) => (output += text));
+  const [status] = (await once(child, 'close')) as [number];
+  const results = [...output.matchAll(/^(PASS|FAIL|WARN|SKIP) +(FL-[\d.-]+)/gm)];
+  return { status, output, results: results.map(([, outcome, id]) => `${id} ${outcome}`) };
+}
+
+for (const { language, command, skip } of referenceVendors)
+  test(`--start runs the vendor in ${language}, and --thorough tests every change`, { skip }, async t => {
+    const [program, ...args] = command.map(part => `'${part}'`);
+    const set = `env TOKEN=first DIR='${temporaryDirectory(t)}' OPENAPI='${openApi}'`;
+    const only = ['--only', 'FL-3.2,FL-8.1,FL-8.3', '--token', 'first', '--thorough'];
+    const { status, output, results } = await verify('--start', [set, program, ...args].join(' '), ...only);
+    assert.equal(status, 0, output);
+    assert.ok(
+      ['FL-3.2-4', 'FL-8.1-1', 'FL-8.3-2'].every(id => results.includes(`${id} PASS`)),
+      output,
+    );
+    // The start command may contain secrets.
+    assert.doesNotMatch(output, /TOKEN=first/);
+  });
+
+test('a failed --start reports the reason and leaves nothing running', async t => {
+  const pid = join(temporaryDirectory(t), 'pid');
+  for (const start of [
+    'echo no disks >&2; exit 3',
+    `sleep 60 >/dev/null 2>&1 & echo $! >'${pid}'; echo no disks; exit 3`,
+  ]) {
+    const { status, output } = await verify('--start', start);
+    assert.equal(status, 1, output);
+    assert.match(output, /the command of --start ended with status 3 before .*: no disks$/m);
+  }
+  const process = `/proc/${readFileSync(pid, 'utf8').trim()}`;
+  const isGone = () => !existsSync(process) || undefined;
+  assert.ok(await poll(isGone, { everyMs: 20, timeoutMs: 30_000 }));
+});
+
+for (const { language, command, skip } of referenceVendors)
+  test(`--restart restarts the vendor in ${language} with a command`, { skip }, async t => {
+    const directory = temporaryDirectory(t);
+    const port = await findPort();
+    const pid = join(directory, 'pid');
+    const set = `env PORT=${port} TOKEN=first DIR='${directory}' OPENAPI='${openApi}'`;
+    const start = `${set} ${command.map(part => `'${part}'`).join(' ')} >'${directory}/log' 2>&1 & echo $! >'${pid}'`;
+    const end = `kill -9 $(cat '${pid}')`;
+    spawnSync('sh', ['-c', start]);
+    // Before the directory is removed, which has the file with the process id.
+    using _ = { [Symbol.dispose]: () => void spawnSync('sh', ['-c', end]) };
+    const url = `http://127.0.0.1:${port}`;
+    const isUp = await poll(
+      () =>
+        fetch(url).then(
+          () => true,
+          () => undefined,
+        ),
+      { everyMs: 50, timeoutMs: 30_000 },
+    );
+    assert.ok(isUp, readFileSync(join(directory, 'log'), 'utf8'));
+    const first = readFileSync(pid, 'utf8');
+    const { status, output, results } = await verify(
+      url,
+      '--token',
+      'first',
+      '--only',
+      'FL-8.3',
+      '--restart',
+      `${end}; ${start}`,
+    );
+    assert.equal(status, 0, output);
+    assert.deepEqual(results, ['FL-8.3-1 PASS', 'FL-8.3-2 PASS', 'FL-8.3-3 PASS']);
+    assert.notEqual(readFileSync(pid, 'utf8'), first);
+  });
+
+test('a failed --restart reports the reason, and nothing is left behind', async t => {
+  const { url, token } = await startVendor(t);
+  const given = ['--token', token, '--only', 'FL-8.3-1', '--restart', 'echo no such unit >&2; exit 5'];
+  const { status, output } = await verify(url, ...given);
+  assert.equal(status, 1);
+  assert.match(output, /FAIL +FL-8\.3-1[^]*the command of --restart failed with status 5: no such unit/);
+  assert.doesNotMatch(output, /left behind/);
+});
+
+test('tokens are requested from an authorization server and accepted', async t => {
+  const directory = temporaryDirectory(t);
+  const { publicJwk, sign } = await createSigner('id');
+  const JWKS = join(directory, 'jwks');
+  writeFileSync(JWKS, JSON.stringify({ keys: [publicJwk] }));
+  const { url } = await startVendor(t, {
+    command: typescript.command,
+    env: { TOKEN: '', JWKS, AUDIENCE: audience },
+  });
+  const grant: Step = (_, response) =>
+    void sign({ aud: audience }).then(token =>
+      response
+        .setHeader('content-type', 'application/json')
+        .end(JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: 60 })),
+    );
+  const server = await startStorageApi(t, [grant]);
+  const secret = join(directory, 'secret');
+  writeFileSync(secret, 'p&ss\n', { mode: 0o600 });
+  const client = ['--oauth-url', `${server.url}/token`, '--oauth-client', 'kit', '--oauth-scope', 'storage'];
+  const only = ['--only', 'FL-2.1-1,FL-2.1-2,FL-3.1-1,FL-8.1-1', '--oauth-secret-file', secret];
+  const { status, output, results } = await verify(url, ...client, ...only);
+  assert.equal(status, 0, output);
+  assert.deepEqual(results, ['FL-2.1-1 PASS', 'FL-2.1-2 PASS', 'FL-3.1-1 PASS', 'FL-8.1-1 PASS']);
+  const [asked] = server.received;
+  assert.equal(asked?.headers.authorization, `Basic ${Buffer.from('kit:p%26ss').toString('base64')}`);
+  assert.equal(asked.body, 'grant_type=client_credentials&scope=storage');
+  assert.doesNotMatch(output, /p&ss/);
+});
+
+test('an authorization server that issues no token is named', async t => {
+  const { url } = await startVendor(t);
+  const server = await startStorageApi(t, [json(401, { error: 'invalid_client' })]);
+  const client = ['--oauth-url', `${server.url}/token`, '--oauth-client', 'kit', '--oauth-secret', 'wrong'];
+  const { status, output } = await verify(url, ...client);
+  assert.equal(status, 1);
+  assert.match(output, /"http:[^"]*\/token": the authorization server gave no token \(status 401\)/);
+});
+
+test(
+  'mutual TLS: lost answers, many requests on a connection, and no certificate',
+  { skip: python.skip },
+  async t => {
+    const directory = temporaryDirectory(t);
+    for (const name of ['vendor', 'gateway']) makeCertificate(directory, name);
+    const at = (file: string): string => join(directory, file);
+    const env = {
+      TOKEN: '',
+      TLS_CERT: at('vendor.crt'),
+      TLS_KEY: at('vendor.key'),
+      TLS_CLIENT_CA: at('gateway.crt'),
+    };
+    const { url } = await startVendor(t, { command: python.command, env });
+    const files = ['--ca', at('vendor.crt'), '--cert', at('gateway.crt'), '--cert-key', at('gateway.key')];
+    const only = ['--only', 'FL-1.4,FL-2.2-1,FL-8.1-1,FL-8.2'];
+    const { status, output, results } = await verify(url, ...files, ...only);
+    assert.equal(status, 0, output);
+    assert.deepEqual(
+      results.filter(line => !line.endsWith(' PASS')),
+      [],
+    );
+    assert.ok(results.includes('FL-2.2-1 PASS'), output);
+  },
+);
+
+/** Finds a port without a listener. */
+async function findPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

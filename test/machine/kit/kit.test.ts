@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Report } from '../../../src/kit/report.ts';
+import { brokenVendors } from '../../fakes/storages/broken.ts';
+import { runKit } from '../../fakes/storages/kit.ts';
+import { referenceVendors } from '../../fakes/storages/reference.ts';
+import { noRoot } from '../../harness/machine.ts';
+import { isFull, sample, seed } from '../../harness/sample.ts';
+
+/** The number of seeds: ten in a full run, new ones each time; KIT_SEEDS=50 takes fifty. */
+const seedCount = Number(process.env['KIT_SEEDS'] ?? (isFull ? 10 : 1));
+assert.ok(seedCount >= 1, 'KIT_SEEDS must be a number above 0');
+const seeds = Array.from({ length: seedCount }, (_, index) => (seed + index) % 2 ** 31);
+const serve = join(import.meta.dirname, '../../fakes/storages/serve.ts');
+
+// A run mostly waits.
+void describe('the kit', { concurrency: 3 }, () => {
+  for (const { language, command, skip } of referenceVendors)
+    test(`the kit finds nothing in the vendor in ${language}, with any seed`, { skip }, async t => {
+      const hasKey = language === 'typescript';
+      for (const one of seeds) {
+        const report = await runKit(t, { command, seed: one, hasKey, hasData: noRoot === false });
+        assert.deepEqual(faultsOf(report), [], `seed ${one}`);
+        assert.deepEqual(report.left, [], `seed ${one}`);
+      }
+    });
+
+  for (const [name, { wrong, caughtBy, needs, timeoutMs = 10_000 }] of sample(
+    'broken',
+    Object.entries(brokenVendors),
+    8,
+  )) {
+    const skip = needs === 'data' && noRoot;
+    test(`the kit detects by ${caughtBy} that ${wrong}`, { skip }, async t => {
+      const command = [process.execPath, '--disable-warning=ExperimentalWarning', serve, name];
+      const report = await runKit(t, {
+        command,
+        seed,
+        only: [caughtBy],
+        hasKey: needs === 'key',
+        hasData: needs === 'data',
+        timeoutMs,
+      });
+      const found = faultsOf(report);
+      assert.ok(
+        found.some(line => line.startsWith(`${caughtBy} `)),
+        `it finds ${found.join('\n') || 'nothing'}`,
+      );
+    });
+  }
+});
+
+test('each chapter of the requirements has a broken vendor', () => {
+  const chapters = new Set(Object.values(brokenVendors).map(({ caughtBy }) => caughtBy.slice(0, 4)));
+  assert.deepEqual([...chapters].toSorted().length, 9);
+});
+
+function faultsOf({ results }: Report): readonly string[] {
+  return results.flatMap(({ id, outcome, failure }) =>
+    outcome === 'FAIL' || outcome === 'WARN' ? [`${id} ${outcome}: ${failure?.expected}`] : [],
+  );
+}

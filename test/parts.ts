@@ -1,0 +1,143 @@
+import { execFileSync } from 'node:child_process';
+
+/** A part of the full tier that is run and skipped as a whole. */
+export type Part = {
+  readonly files: readonly string[];
+  /** Its approximate time in seconds, as a share of a full run on two busy cores. */
+  readonly seconds: number;
+  /** The folders and files that its tests prove; a change in one of them selects the part. */
+  readonly proves: readonly string[];
+};
+
+const exported = ['gateway/exports/', 'gateway/export.ts', 'gateway/attachments/', 'test/vm/'];
+const onNodes = ['node-agent/volumes/', 'node-agent/host/', 'node-agent/state/'];
+const stores = ['gateway/stores/', 'gateway/store.ts', 'gateway/tables/', 'gateway/operations/'];
+const ceph = ['gateway/backends/ceph', 'test/storage/'];
+const vendor = ['gateway/backends/rest', 'src/sdk/', 'src/kit/', 'src/api/', 'examples/'];
+
+/**
+ * The parts of the full tier with files that take minutes; the part `others` has its remaining files. The longest parts
+ * come first. Virtual machines, which compute, alternate with storage systems and loops, which mostly wait.
+ */
+export const parts: Readonly<Record<string, Part>> = {
+  'fleet-boxes': { files: ['test/vm/fleet/boxes.test.ts'], seconds: 240, proves: exported },
+  'kills-node': {
+    files: ['test/machine/node-agent/kill.test.ts', 'test/machine/node-agent/restart.test.ts'],
+    seconds: 180,
+    proves: onNodes,
+  },
+  'ceph-shares': { files: ['test/storage/ceph-shares.test.ts'], seconds: 140, proves: ceph },
+  'fleet-exports': { files: ['test/vm/fleet/exports.test.ts'], seconds: 220, proves: exported },
+  postgres: {
+    files: [
+      'test/machine/gateway/stores/postgres-retries.test.ts',
+      'test/machine/gateway/stores/postgres-services.test.ts',
+      'test/machine/gateway/stores/postgres-kills.test.ts',
+    ],
+    seconds: 180,
+    proves: stores,
+  },
+  'ceph-volumes': {
+    files: ['test/storage/ceph-backend.test.ts'],
+    seconds: 90,
+    proves: ceph,
+  },
+  scsi: {
+    files: ['test/vm/scsi.test.ts'],
+    seconds: 120,
+    proves: ['node-agent/connectors/iscsi', 'gateway/exports/iscsi.ts', 'node-agent/host/'],
+  },
+  'ceph-nodes': {
+    files: ['test/storage/ceph-nodes.test.ts', 'test/storage/ceph-sanity.test.ts'],
+    seconds: 200,
+    proves: [...ceph, 'node-agent/connectors/rbd.ts', 'node-agent/connectors/cephfs'],
+  },
+  'fleet-server': {
+    files: ['test/vm/fleet/storage-server.test.ts'],
+    seconds: 100,
+    proves: ['docs/guides/storage-server.md', 'deploy/systemd/', ...exported],
+  },
+  disks: {
+    files: ['test/vm/disks.test.ts', 'test/vm/harness.test.ts'],
+    seconds: 90,
+    proves: [...onNodes, 'node-agent/format/', 'node-agent/filesystems/', 'node-agent/connectors/device.ts'],
+  },
+  kit: { files: ['test/machine/kit/kit.test.ts'], seconds: 130, proves: vendor },
+  hypervisor: {
+    files: ['test/vm/hypervisor.test.ts'],
+    seconds: 160,
+    proves: ['gateway/exports/libvirt', 'node-agent/connectors/device.ts'],
+  },
+  'fleet-sanity': {
+    files: ['test/vm/fleet/sanity.test.ts'],
+    seconds: 120,
+    proves: ['src/csi/', 'src/controller/', 'node-agent/connectors/nvme-tcp', ...onNodes],
+  },
+  shares: {
+    files: ['test/vm/shares.test.ts', 'test/vm/selinux.test.ts'],
+    seconds: 90,
+    proves: ['node-agent/connectors/nfs.ts', 'node-agent/volumes/carriers/', 'gateway/backends/dir.ts'],
+  },
+  'ceph-crashes': { files: ['test/storage/ceph-crashes.test.ts'], seconds: 120, proves: ceph },
+  document: {
+    files: ['test/conformance/schemathesis.test.ts'],
+    seconds: 90,
+    proves: ['src/api/', 'gateway/http/'],
+  },
+  replicas: {
+    files: ['test/machine/gateway/replicas/kills.test.ts', 'test/database/patroni.test.ts'],
+    seconds: 150,
+    proves: stores,
+  },
+  vendors: {
+    files: ['test/machine/gateway/rest/model.test.ts', 'test/machine/gateway/rest/crash.test.ts'],
+    seconds: 90,
+    proves: vendor,
+  },
+};
+
+/** The names of the parts that fit into a time, and of the remaining parts. */
+export type Choice = { readonly run: readonly string[]; readonly left: readonly string[] };
+
+/**
+ * Chooses as many parts as fit into the time: first the parts that prove a changed file, then other parts. If not all
+ * fit, each day begins with another part, so that the parts take turns in the time that the first ones leave.
+ */
+export function chooseParts(
+  all: Readonly<Record<string, Part>>,
+  {
+    changed,
+    day,
+    seconds,
+  }: { readonly changed: readonly string[]; readonly day: number; readonly seconds: number },
+): Choice {
+  const names = Object.keys(all);
+  const first = day % names.length;
+  const inTurn = [...names.slice(first), ...names.slice(0, first)];
+  const isTouched = (name: string): boolean =>
+    all[name]?.proves.some(path => changed.some(file => file.startsWith(path))) === true;
+  const [touched, untouched] = [inTurn.filter(isTouched), inTurn.filter(name => !isTouched(name))];
+  let leftSeconds = seconds;
+  const run = [...touched, ...untouched].filter(name => {
+    const needed = all[name]?.seconds ?? 0;
+    if (needed > leftSeconds) return false;
+    leftSeconds -= needed;
+    return true;
+  });
+  return { run, left: names.filter(name => !run.includes(name)) };
+}
+
+/** Lists the files that the commits of the last day touch; none if there is no git history. */
+export function changedLately(): readonly string[] {
+  try {
+    const log = ['log', '--since=1 day ago', '--name-only', '--format='];
+    return execFileSync('git', log, { encoding: 'utf8' }).split('\n').filter(Boolean);
+  } catch {
+    return [];
+  }
+}
+
+/** Days since the epoch. */
+export function today(): number {
+  return Math.floor(Date.now() / 86_400_000);
+}

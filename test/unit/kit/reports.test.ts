@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Report } from '../../../src/kit/report.ts';
+import { resultOf, toResults } from '../../../src/kit/report.ts';
+import { toHtml } from '../../../src/kit/reports/html.ts';
+import { toJunit } from '../../../src/kit/reports/junit.ts';
+import { toLines, toSummary } from '../../../src/kit/reports/lines.ts';
+import { fault, skip } from '../../../src/kit/finding.ts';
+import { requirementIds, requirements, sectionOf, sections } from '../../../src/kit/requirements.ts';
+import { checks } from '../../../src/kit/checks/index.ts';
+
+const target = { url: new URL('http://vendor.example/base') };
+const exchange = {
+  request: {
+    method: 'GET',
+    path: '/v1/volumes/v',
+    headers: { authorization: 'Bearer secret', prefer: 'wait=1' },
+  },
+  answer: {
+    status: 404,
+    headers: { 'content-type': 'text/html' },
+    text: '<h1>"none" & \u0000gone</h1>',
+    body: undefined,
+  },
+  tookMs: 3,
+};
+const more = { seed: 7, tookMs: 12, target, trail: [exchange] };
+const report: Report = {
+  url: target.url.href,
+  version: '1.0',
+  seed: 7,
+  startedAt: '2026-01-31T12:00:00.000Z',
+  tookMs: 1_500,
+  results: [
+    resultOf('FL-1.1-1', 'PASS', more),
+    ...toResults('FL-1.2-1', fault('a "problem" document'), more),
+    ...toResults('FL-1.2-7', fault('the detail names it'), more),
+    ...toResults('FL-3.7-1', skip('the vendor does not offer "health"'), more),
+  ],
+  left: ['verify.verify-s7-1'],
+  isInterrupted: false,
+};
+
+test('every requirement has a check and belongs to a section', () => {
+  assert.deepEqual(
+    requirementIds.filter(id => !checks.has(id)),
+    [],
+  );
+  for (const id of requirementIds) assert.ok(sections[sectionOf(id)], id);
+});
+
+test('a fault of another requirement counts for both, and a fault of a SHOULD is a warning', () => {
+  const results = toResults('FL-3.1-1', fault('x', { requirement: 'FL-1.1-1' }), more);
+  assert.deepEqual(
+    results.map(({ id, outcome }) => [id, outcome]),
+    [
+      ['FL-3.1-1', 'FAIL'],
+      ['FL-1.1-1', 'FAIL'],
+    ],
+  );
+  assert.equal(report.results[2]?.outcome, 'WARN');
+  assert.equal(requirements['FL-1.2-7'].level, 'SHOULD');
+});
+
+test('lines have the expectation, the request, the answer, and the way to repeat it', () => {
+  const [, failed, , skipped] = report.results.map(result => toLines(result, 'fairlead verify URL'));
+  const answer = '404 <h1>"none" & \u0000gone</h1>';
+  for (const part of [
+    'FAIL  FL-1.2-1',
+    'expected: a "problem" document',
+    'request:  GET /v1/volumes/v',
+    `answer:   ${answer}`,
+    `curl:     curl -i --path-as-is -X GET -H "Authorization: Bearer $TOKEN" -H 'prefer: wait=1' 'http://vendor.example/base/v1/volumes/v'`,
+    'repeat:   fairlead verify URL --only FL-1.2-1 --seed 7',
+  ])
+    assert.ok(failed?.includes(part), part);
+  assert.match(skipped ?? '', /^SKIP {2}FL-3\.7-1 .*\n {6}skipped: the vendor does not offer "health"$/);
+  const summary = toSummary(report);
+  assert.match(summary, /^1 Transport and errors +1 +1 +1 +0$/m);
+  assert.match(summary, /left behind, please remove by hand: verify\.verify-s7-1/);
+  assert.match(summary, /1 requirement does not hold \(seed 7, 1\.5 s\)$/);
+});
+
+test('JUnit has a suite for each chapter, and only characters that XML allows', () => {
+  const xml = toJunit(report);
+  assert.match(
+    xml,
+    /<testsuites name="fairlead verify http:\/\/vendor\.example\/base" tests="4" failures="1"/,
+  );
+  assert.match(xml, /<testsuite name="1 Transport and errors" tests="3" failures="1" skipped="1">/);
+  assert.match(
+    xml,
+    /<failure message="a &quot;problem&quot; document">[^<]*&lt;h1&gt;&quot;none&quot; &amp; gone/,
+  );
+  assert.match(xml, /<skipped message="the vendor does not offer &quot;health&quot;"\/>/);
+  assert.ok(!xml.includes('\u0000'));
+});
+
+test('the HTML page is self-contained and shows an answer as text', () => {
+  const html = toHtml(report);
+  assert.doesNotMatch(html, /<script|<link|<img|src=|@import|url\(/);
+  assert.match(html, /&lt;h1&gt;&quot;none&quot; &amp; gone&lt;\/h1&gt;/);
+  assert.match(html, /<code>application\/json<\/code>/);
+  assert.match(html, /Left behind: verify\.verify-s7-1/);
+});
+
+test('no report holds credentials', () => {
+  const lines = report.results.map(result => toLines(result, ''));
+  for (const text of [JSON.stringify(report), toHtml(report), toJunit(report), ...lines])
+    assert.doesNotMatch(text, /secret/);
+});
+
+test('no report has a token that a vendor repeats', () => {
+  const { request, answer } = exchange;
+  const token = 'a-secret-token';
+  const made = {
+    ...exchange,
+    request: { ...request, headers: { authorization: `Bearer ${token}` } },
+    answer: { ...answer, headers: { 'x-who': token }, text: `"${token}"`, body: token },
+  };
+  const results = toResults('FL-2.1-8', fault('no token', { exchange: made }), { ...more, trail: [made] });
+  const whole = { ...report, results };
+  const lines = results.map(result => toLines(result, ''));
+  for (const text of [JSON.stringify(whole), toHtml(whole), toJunit(whole), ...lines])
+    assert.doesNotMatch(text, /secret/);
+  assert.equal(results[0]?.failure?.exchange?.answer?.text, '"…"');
+});

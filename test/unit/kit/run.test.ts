@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { createClient, type StorageClient } from '../../../src/api/client.ts';
+import { keyCredentials, tokenCredentials } from '../../../src/kit/http/credentials.ts';
+import type { Report, Result } from '../../../src/kit/report.ts';
+import { verify, type VerifyOptions } from '../../../src/kit/run.ts';
+import { verifySettings } from '../../../src/kit/settings.ts';
+import { verifyCommand } from '../../../src/kit/verify.ts';
+import { readSettings } from '../../../src/lib/settings.ts';
+import { volumeSpec } from '../../harness/gateway-harness.ts';
+import { serveGateway } from '../../harness/served-gateway.ts';
+import { runOptions } from './options.ts';
+
+const inTime = () => ({ deadlineMs: Date.now() + 60_000 });
+
+test('a correct server passes the checks and holds nothing afterwards', async t => {
+  const { options, client } = await startRight(t);
+  const shown: Result[] = [];
+  const report = await verify({
+    ...options,
+    only: ['FL-3.1', 'FL-8.1-3', 'FL-8.4'],
+    show: result => shown.push(result),
+  });
+  assert.deepEqual(failed(report), []);
+  assert.deepEqual(report.left, []);
+  assert.deepEqual(report.results.map(({ id }) => id).slice(0, 2), ['FL-3.1-1', 'FL-3.1-2']);
+  assert.deepEqual(shown, report.results);
+  assert.deepEqual((await client.listVolumes({}, inTime())).volumes, []);
+});
+
+test("a server with others' volumes is left alone, unless an option allows it", async t => {
+  const { options, client } = await startRight(t);
+  // A foreign name may begin like the kit's.
+  for (const name of ['theirs', 'verify-theirs'])
+    await client.createVolume({ volumeId: `a.${name}`, body: volumeSpec(name) }, inTime());
+  await assert.rejects(verify({ ...options, only: ['FL-3.4'] }), /"a\.theirs".*--allow-foreign/);
+  const report = await verify({ ...options, only: ['FL-3.4'], allowForeign: true });
+  assert.deepEqual(failed(report), []);
+  const { volumes } = await client.listVolumes({}, inTime());
+  assert.deepEqual(
+    volumes.map(({ id }) => id),
+    ['a.theirs', 'a.verify-theirs'],
+  );
+});
+
+test('the remains of an earlier run are removed, except those of one that may still be running', async t => {
+  const { options, client } = await startRight(t);
+  const volumeId = 'a.verify-s1-left';
+  const { capabilities } = volumeSpec('x');
+  await client.createVolume({ volumeId, body: volumeSpec('left') }, inTime());
+  await client.putNode({ nodeId: 'n', body: {} }, inTime());
+  const [capability] = capabilities;
+  assert.ok(capability);
+  const body = { capability, readonly: false };
+  await client.attachVolume({ volumeId, nodeId: 'n', body }, inTime());
+  const [old, young] = [2 * 3_600_000, 0].map(agoMs => `a.verify-7s1-${(Date.now() - agoMs).toString(36)}-1`);
+  for (const id of [old, young])
+    await client.createVolume({ volumeId: String(id), body: volumeSpec(`of-${id}`) }, inTime());
+  const report = await verify({ ...options, only: ['FL-6.1-1', 'FL-7.1-1'] });
+  assert.deepEqual([failed(report), report.left], [[], []]);
+  const { volumes } = await client.listVolumes({}, inTime());
+  assert.deepEqual(
+    volumes.map(({ id }) => id),
+    [young],
+  );
+});
+
+test('an interrupted run removes its resources', async t => {
+  const { options, client } = await startRight(t);
+  const end = new AbortController();
+  const report = await verify({
+    ...options,
+    signal: end.signal,
+    // In the middle of the second check.
+    show: () => void setImmediate(() => end.abort()),
+  });
+  assert.equal(report.isInterrupted, true);
+  assert.ok(report.results.length < 10, `${report.results.length} results`);
+  assert.deepEqual((await client.listVolumes({}, inTime())).volumes, []);
+  assert.deepEqual((await client.listSnapshots({}, inTime())).snapshots, []);
+});
+
+test('a run does not begin if nothing answers or the credentials are refused', async t => {
+  const { options } = await startRight(t);
+  const nowhere = { url: new URL('http://127.0.0.1:1') };
+  await assert.rejects(verify({ ...options, target: nowhere }), /does not answer \(ECONNREFUSED\)/);
+  const credentials = tokenCredentials('wrong');
+  await assert.rejects(verify({ ...options, credentials }), /refuses the credentials with status 401/);
+});
+
+test('neither a token nor a secret goes to another machine over plain HTTP unless an option allows it', async () => {
+  const oauth = { 'oauth-url': 'http://id.example', 'oauth-client': 'a', 'oauth-secret': 's' };
+  for (const given of [{ url: 'http://vendor.example' }, { url: 'https://vendor.example', ...oauth }]) {
+    const argv = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
+    const { values } = readSettings(verifySettings, { argv, env: {} });
+    assert.ok(values);
+    await assert.rejects(verifyCommand.run(values), /http is not encrypted/);
+  }
+});
+
+test('a fault has the request, the answer, a curl line, and the way to repeat it, without credentials', async t => {
+  const url = await serve(
+    t,
+    createServer((request, response) => {
+      if (request.url !== '/v1/capabilities') return response.writeHead(404).end('<h1>Not Found</h1>');
+      const document = {
+        version: '1',
+        accessModes: ['SINGLE_NODE_WRITER'],
+        accessTypes: ['mount'],
+        features: [],
+      };
+      return response.setHeader('content-type', 'application/json').end(JSON.stringify(document));
+    }),
+  );
+  const credentials = tokenCredentials('a-secret-token');
+  const { options } = await startRight(t);
+  const report = await verify({ ...options, target: { url }, credentials, seed: 7 });
+  const result = report.results.find(({ id }) => id === 'FL-1.2-1');
+  assert.equal(result?.outcome, 'FAIL');
+  assert.match(result.failure?.expected ?? '', /a problem document with a known code/);
+  assert.equal(result.failure?.exchange?.request.path, '/v1/volumes');
+  assert.equal(result.failure.exchange.answer?.text, '<h1>Not Found</h1>');
+  assert.match(
+    result.failure.curl ?? '',
+    /^curl -i .*-H "Authorization: Bearer \$TOKEN".*'http:.*\/v1\/volumes'$/,
+  );
+  assert.equal(result.repeat, '--only FL-1.2-1 --seed 7');
+  assert.doesNotMatch(JSON.stringify(report), /a-secret-token/);
+});
+
+/** Starts a gateway, which speaks the vendors' API, a run of the kit on it, and a client of the same cluster. */
+async function startRight(
+  t: TestContext,
+): Promise<{ readonly options: VerifyOptions; readonly client: StorageClient }> {
+  const { url, directory, signers } = await serveGateway(t);
+  const keyFile = join(directory, 'key');
+  writeFileSync(keyFile, JSON.stringify(signers.a.privateJwk));
+  const client = createClient({ url: url.href, token: () => signers.a.sign() });
+  t.after(() => client.close());
+  const options = runOptions({
+    target: { url },
+    credentials: await keyCredentials({ keyFile, issuer: 'a', audience: 'fairlead' }),
+    prefix: 'a.verify-',
+    timeoutMs: 20_000,
+    only: [],
+  });
+  return { options, client };
+}
+
+async function serve(t: TestContext, server: Server): Promise<URL> {
+  await new Promise<void>(resolve => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  t.after(() => server.close());
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+}
+
+function failed({ results }: Report) {
+  return results.filter(({ outcome }) => outcome === 'FAIL');
+}

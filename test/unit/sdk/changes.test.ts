@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  createVendor,
+  Problem,
+  type Answer,
+  type Offer,
+  type Volume,
+} from '../../../src/sdk/server/vendor.ts';
+
+const volume = '/v1/volumes/east.pvc-1';
+const capabilities = [{ accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' }];
+const offer: Offer = {
+  version: '1',
+  features: [],
+  accessModes: ['SINGLE_NODE_WRITER'],
+  accessTypes: ['mount'],
+};
+const made: Volume = {
+  id: 'east.pvc-1',
+  name: 'pvc-1',
+  state: 'ready',
+  sizeBytes: 1,
+  parameters: {},
+  context: {},
+  attachments: [],
+  createdAt: new Date(0).toISOString(),
+};
+type Created = Answer<'createVolume'>;
+
+test('failed slow work runs once, however often it is requested, until a caller has learned of its failure', async () => {
+  const { ask, starts, end } = openSlow();
+  assert.deepEqual([await ask('PUT', 0), await ask('PUT', 0)], [202, 202]);
+  end(new Problem('RESOURCE_EXHAUSTED', 'it is full'));
+  assert.deepEqual([await ask('PUT', 9), starts.length], [507, 1]);
+  // A further request after that asks for another attempt.
+  assert.deepEqual([await ask('PUT', 0), starts.length], [202, 2]);
+});
+
+test('finished slow work is not repeated before a caller has learned of it', async () => {
+  const { ask, starts, end } = openSlow();
+  assert.equal(await ask('PUT', 0), 202);
+  end([201, made]);
+  assert.deepEqual([await ask('PUT', 9), starts.length], [201, 1]);
+});
+
+test('the outcome of slow work is forgotten once another request has changed the resource', async () => {
+  const { ask, starts, end } = openSlow();
+  assert.equal(await ask('PUT', 0), 202);
+  end([201, made]);
+  assert.equal(await ask('DELETE', 9), 204);
+  assert.deepEqual([await ask('PUT', 0), starts.length], [202, 2]);
+});
+
+/** Opens a vendor whose volumes are created only after `end`, and a caller that waits this many seconds. */
+function openSlow() {
+  const starts: PromiseWithResolvers<Created>[] = [];
+  const createVolume = (): Promise<Created> => {
+    const started = Promise.withResolvers<Created>();
+    starts.push(started);
+    return started.promise;
+  };
+  const operations = { createVolume, deleteVolume: (): Answer<'deleteVolume'> => [204] };
+  const { request } = createVendor({ capabilities: offer, operations, authenticate: async () => {} });
+  return {
+    starts,
+    end(how: Created | Problem): void {
+      if (how instanceof Problem) starts.at(-1)?.reject(how);
+      else starts.at(-1)?.resolve(how);
+    },
+    async ask(method: 'PUT' | 'DELETE', seconds: number): Promise<number> {
+      const headers = { prefer: `wait=${seconds}`, 'content-type': 'application/json' };
+      const body = method === 'PUT' ? JSON.stringify({ name: 'pvc-1', capabilities }) : null;
+      return (await request(volume, { method, headers, body })).status;
+    },
+  };
+}
