@@ -14,7 +14,7 @@ import {
   listVolumesOnNode,
   nodeName,
 } from '../tables/attachments.ts';
-import { countAtNode, listPoolsGranted } from '../tables/counts.ts';
+import { countAtNode, listPoolsGranted, readCount } from '../tables/counts.ts';
 import { nodeTable } from '../tables/nodes.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import { readUsage } from '../tables/reservations.ts';
@@ -96,7 +96,7 @@ export function createNodes({
 }
 
 async function requireRoom(sql: Reader, cluster: string): Promise<void> {
-  const count = await nodeTable.count(sql, { same: { cluster }, max: limits.nodesPerCluster.max });
+  const count = await readCount(sql, cluster, 'nodes');
   if (count >= limits.nodesPerCluster.max)
     throw limitProblem('nodesPerCluster', `cluster "${cluster}"`, count + 1);
 }

@@ -23,10 +23,14 @@ const columns = {
 /** A volume that is being attached to a node, is attached, or is being detached. */
 export type AttachmentRecord = RecordOf<typeof columns>;
 
+/** The attachments whose nodes may replay a journal. */
+const isReplaying = `reach like '%"mayReplay":true%'`;
+
 const ofNodes: readonly string[] = [
   'attachments_by_cluster on attachments (cluster, node_id, volume_id)',
   'attachments_by_node on attachments (node_id, cluster, volume_id)',
-  'attachments_writing on attachments (volume_id) where readonly = 0',
+  'attachments_writing on attachments (volume_id, cluster, node_id) where readonly = 0',
+  `attachments_replaying on attachments (volume_id, cluster, node_id) where ${isReplaying}`,
 ];
 
 /** Adds the indexes to the table of an older store. */
@@ -144,7 +148,7 @@ export async function findDecisiveAttachments(
   if (some.length < fewNodes) return some;
   const writing = 'and readonly = 0 order by cluster, node_id limit ?';
   const forSeveral = `and capability not like '%"MULTI_NODE_SINGLE_WRITER"%' order by cluster, node_id limit ?`;
-  const replaying = `and reach like '%"mayReplay":true%' order by cluster, node_id limit ?`;
+  const replaying = `and ${isReplaying} order by cluster, node_id limit ?`;
   const found = await Promise.all([
     attachmentTable.select(sql, { volumeId, cluster, nodeId }),
     attachmentTable.select(sql, { volumeId }, writing, fewNodes),

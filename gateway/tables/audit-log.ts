@@ -33,7 +33,7 @@ const columns = {
 export type AuditRecord = RecordOf<typeof columns>;
 
 /** The name of a transfer in the audit log. */
-export const transferName = 'hand over';
+export const transferName = 'transfer';
 
 const indexes: readonly string[] = [
   'audit_log_by_cluster on audit_log (cluster, id)',
@@ -58,10 +58,13 @@ export const addRefusals: readonly string[] = [
   `create unique index ${byRefusal}`,
 ];
 
-const handedOver = `audit_log_handed_over on audit_log (resource, id) where operation = '${transferName}'`;
+const transfers = `audit_log_transfers on audit_log (resource, id) where operation = '${transferName}'`;
 
-/** The statements that give the table of an older store its index. */
-export const indexAudit: readonly string[] = [`create index ${handedOver}`];
+/** The statements that rename the transfers of an older store, and index them. */
+export const indexAudit: readonly string[] = [
+  `update audit_log set operation = '${transferName}' where operation = 'hand over'`,
+  `create index ${transfers}`,
+];
 
 /**
  * The audit log. The row of a change stays as it is; the row of a refusal counts repetitions. Both are
@@ -70,7 +73,7 @@ export const indexAudit: readonly string[] = [`create index ${handedOver}`];
 export const auditTable = table('audit_log', {
   key: ['id'],
   columns,
-  indexes: [...indexes, handedOver],
+  indexes: [...indexes, transfers],
   unique: [byRefusal],
 });
 
@@ -158,8 +161,8 @@ export function listAudit(
 
 /** Returns true when the last successful operation on the resource was its transfer to this id. */
 export async function wasTransferred(sql: Reader, resource: string, id: string): Promise<boolean> {
-  const handing = `and operation = '${transferName}' and code = 'OK' order by id desc limit 1`;
-  const [last] = await auditTable.select(sql, { resource }, handing);
+  const transferred = `and operation = '${transferName}' and code = 'OK' order by id desc limit 1`;
+  const [last] = await auditTable.select(sql, { resource }, transferred);
   if (last?.about !== id) return false;
   const [later] = await auditTable.select(sql, { resource }, `and id > ? and code = 'OK' limit 1`, last.id);
   return later === undefined;

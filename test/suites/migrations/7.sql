@@ -16,7 +16,8 @@ create index snapshots_by_group on snapshots (group_id, member) where group_id i
 create table attachments ( volume_id text not null references volumes (id), cluster text not null, node_id text not null, attachment_id text not null, state text not null, capability text not null, readonly integer not null, reach text, size_bytes bigint, primary key (volume_id, cluster, node_id) );
 create index attachments_by_cluster on attachments (cluster, node_id, volume_id);
 create index attachments_by_node on attachments (node_id, cluster, volume_id);
-create index attachments_writing on attachments (volume_id) where readonly = 0;
+create index attachments_writing on attachments (volume_id, cluster, node_id) where readonly = 0;
+create index attachments_replaying on attachments (volume_id, cluster, node_id) where reach like '%"mayReplay":true%';
 create index attachments_unfinished on attachments (volume_id) where state <> 'attached';
 create table nodes ( cluster text not null, node_id text not null, spec text not null, primary key (cluster, node_id) );
 create table claims ( kind text not null, id text not null, owner text not null, operation text not null, since_ms bigint not null, until_ms bigint not null, primary key (kind, id) );
@@ -28,7 +29,7 @@ create table findings ( pool text not null, kind text not null, id text not null
 create table audit_log ( id text not null, actor text not null, subject text, cluster text not null, operation text not null, kind text not null, resource text not null, about text, code text not null, request_id text, refusal text, count bigint not null, first_ms bigint, primary key (id) );
 create index audit_log_by_cluster on audit_log (cluster, id);
 create index audit_log_by_resource on audit_log (resource, id);
-create index audit_log_handed_over on audit_log (resource, id) where operation = 'hand over';
+create index audit_log_transfers on audit_log (resource, id) where operation = 'transfer';
 create unique index audit_log_by_refusal on audit_log (refusal) where refusal is not null;
 create table grants ( cluster text not null, volume_id text not null, access text not null, revoking integer not null, by_operator integer not null, primary key (cluster, volume_id) );
 create index grants_by_volume on grants (volume_id, cluster);

@@ -393,7 +393,7 @@ test('a refused transfer is in the log, and so is an import beyond the quota, wh
   await assert.rejects(createImport(gateway)(asked), isProblem('RESOURCE_EXHAUSTED'));
   assert.deepEqual(await gateway.engine.reader.all('select * from claims'), []);
   assert.deepEqual((await readShort(gateway)).slice(-2), [
-    'operator hand over a.one b.one ALREADY_EXISTS',
+    'operator transfer a.one b.one ALREADY_EXISTS',
     'gateway import b.old legacy RESOURCE_EXHAUSTED',
   ]);
 });

@@ -174,7 +174,7 @@ test('a gateway that dies at any point leaves the volume intact with one of the 
     await gateway.attachments.attach({ cluster: a, volumeId: 'a.one', nodeId: 'n1' }, writing);
     const dying = await gateway.replica({
       checkpoint(step) {
-        if (step.operation === 'hand over' && step.point === point) throw new Error('the gateway died');
+        if (step.operation === 'transfer' && step.point === point) throw new Error('the gateway died');
       },
     });
     assert.equal((await transfer(dying)).status, 503, point);
@@ -193,7 +193,7 @@ test('a volume that is shared during its transfer stays where it is, or is not s
   let granting: Promise<string> | undefined;
   const moving = await gateway.replica({
     checkpoint(step) {
-      if (step.operation !== 'hand over' || step.point !== 'after-intent') return;
+      if (step.operation !== 'transfer' || step.point !== 'after-intent') return;
       granting = gateway.sharing.grant({ volumeId: 'a.one', grantee: 'any' }, { access: 'read-only' }).then(
         () => 'shared',
         error => (error as Problem).code,

@@ -34,7 +34,7 @@ const operation: Arbitrary<Operation> = oneof(
   some(6, 'grant', { by: asker, id, to: name, access }),
   some(3, 'revoke', { by: asker, id, to: name }),
   some(2, 'force revoke', { id, to: name }),
-  some(5, 'hand over', { id, to: name }),
+  some(5, 'transfer', { id, to: name }),
 );
 
 /** An aim at no particular volume. */

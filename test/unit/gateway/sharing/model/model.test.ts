@@ -20,8 +20,8 @@ const wanted = [
   'attach FAILED_PRECONDITION',
   'grant ok',
   'force revoke ok',
-  'hand over ok',
-  ...(isFull ? ['hand over FAILED_PRECONDITION'] : []),
+  'transfer ok',
+  ...(isFull ? ['transfer FAILED_PRECONDITION'] : []),
 ];
 
 test('after any concurrent shares, transfers and requests each cluster has its own volumes, within its quota, once', async t => {

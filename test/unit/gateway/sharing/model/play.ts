@@ -77,7 +77,7 @@ function ordersOf(told: readonly Told[]): readonly (readonly Told[])[] {
     [other, one],
   ] as const;
   const begun = both
-    .filter(([{ operation }]) => ['hand over', 'force revoke'].includes(operation.kind))
+    .filter(([{ operation }]) => ['transfer', 'force revoke'].includes(operation.kind))
     .map(([first, second]) => [{ ...first, ended: 'begun' } as const, second, first]);
   return [...both, ...begun];
 }
@@ -108,7 +108,7 @@ async function ask(operation: Operation, gateway: Gateway): Promise<unknown> {
   const { kind, id } = operation;
   const sharing = createSharing({ ...gateway, clusters: () => clusters });
   const tenancy = createTenancy({ ...gateway, sharing, clusters: () => clusters });
-  if (kind === 'hand over') return tenancy.transferVolume({ volumeId: id, body: { cluster: operation.to } });
+  if (kind === 'transfer') return tenancy.transferVolume({ volumeId: id, body: { cluster: operation.to } });
   if (kind === 'force revoke')
     return tenancy.revokeAnyGrant({ volumeId: id, grantee: operation.to, force: true });
   const cluster = operation.by === undefined ? undefined : clusters[operation.by];

@@ -48,7 +48,7 @@ export type Operation =
   | Kind<'detach', { by: Name; node: string }>
   | Kind<'grant', { by: Name | undefined; to: Name; access: Access }>
   | Kind<'revoke', { by: Name | undefined; to: Name }>
-  | Kind<'force revoke' | 'hand over', { to: Name }>;
+  | Kind<'force revoke' | 'transfer', { to: Name }>;
 
 type Of<K extends Operation['kind']> = Operation & { readonly kind: K };
 
@@ -59,7 +59,7 @@ export type Outcome = { readonly code: 'ok' | ProblemCode; readonly state: State
 export function outcomeOf(state: State, operation: Operation): Outcome {
   const { kind, id } = operation;
   if (kind === 'create') return create(state, operation);
-  if (kind === 'hand over') return transfer(state, operation);
+  if (kind === 'transfer') return transfer(state, operation);
   const refused = accessProblem(state, operation);
   const volume = state.volumes[id];
   if (refused !== undefined || !volume) return { code: refused ?? 'ok', state };
@@ -93,10 +93,10 @@ function accessProblem({ volumes }: State, operation: Operation): Outcome['code'
 export function partsOf(state: State, operation: Operation): readonly State[] {
   const { kind, id } = operation;
   const volume = state.volumes[id];
-  if (!volume || (kind !== 'hand over' && kind !== 'force revoke')) return [];
+  if (!volume || (kind !== 'transfer' && kind !== 'force revoke')) return [];
   if (outcomeOf(state, operation).code !== 'ok') return [];
   const { to } = operation;
-  const isClosed = ({ cluster }: Attached): boolean => kind === 'hand over' || cluster === to;
+  const isClosed = ({ cluster }: Attached): boolean => kind === 'transfer' || cluster === to;
   const left = subsetsOf(volume.attached.filter(isClosed)).map(closed =>
     volume.attached.filter(one => !closed.includes(one)),
   );
@@ -174,7 +174,7 @@ function remove({ volumes, moved }: State, id: string, { attached, grants }: Vol
   return { code: 'ok', state: { volumes: omit(volumes, id), moved: omit(moved, id) } };
 }
 
-function transfer(state: State, { id, to }: Of<'hand over'>): Outcome {
+function transfer(state: State, { id, to }: Of<'transfer'>): Outcome {
   const { volumes, moved } = state;
   const volume = volumes[id];
   const next = `${to}${id.slice(id.indexOf('.'))}`;
