@@ -24,8 +24,10 @@ async function open(bench: Bench, change: Partial<Capability> = {}) {
   await putUp(agent, request);
   const readings = createReadings(agent);
   const unknown = { volumeId: request.volumeId, publishPath: '', stagingPath: '' };
-  const look = async (at: object = {}) => {
+  const look = async (at: object = {}): Promise<readonly string[]> => {
     const faults = await examine(agent, readings, { ...unknown, ...at });
+    // On a busy machine, a command may take longer than an answer; the next look gets its result.
+    if (faults.some(({ reason }) => reason === 'Hung')) return look(at);
     return faults.map(({ status, reason }) => `${status} ${reason}`);
   };
   return { agent, request, look };
