@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { referenceVendors, startVendor } from '../fakes/storages/reference.ts';
-import { mounted } from '../harness/gateway-harness.ts';
+import { mounted } from '../harness/gateway/gateway.ts';
 import { isFull, sample, seed } from '../harness/sample.ts';
-import { serveGateway, type ServedGateway } from '../harness/served-gateway.ts';
+import { serveGateway, type ServedGateway } from '../harness/gateway/program.ts';
 
 const release = 'schemathesis==4.32.5';
 const home = join(import.meta.dirname, '../../node_modules/.cache/fairlead-schemathesis');

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { createProbe } from '../../src/csi/client.ts';
 import { pause, poll } from '../../src/lib/concurrency.ts';
-import { driverName, openNode, type AgentProcess, type TestNode } from '../harness/agent.ts';
+import { driverName, openNode, type AgentProcess, type TestNode } from '../harness/node/program.ts';
 import { buildTools, whyNotBuildable } from './go.ts';
 import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../harness/machine.ts';
 

@@ -4,7 +4,7 @@ import { Problem } from '../../src/api/problem.ts';
 import type { Backend } from '../../gateway/backend.ts';
 import type { Step } from '../../gateway/operations/operation.ts';
 import { createDice, type Dice } from './faulty-backend/dice.ts';
-import type { Fault, Rule, Target } from './faulty-backend/rules.ts';
+import { changing, type Fault, type Rule, type Target } from './faulty-backend/rules.ts';
 import { wrapBackend, type CallWrapper, type BackendCall } from './faulty-backend/wrap.ts';
 
 /** The rules of the faults, the seed of their random numbers, and the journal of calls. */
@@ -14,10 +14,68 @@ export type FaultOptions = {
   readonly journal?: string | undefined;
 };
 
-/** Adds faults to a backend and keeps its set of members. */
-export function layFaults<T extends Backend>(inner: T, { rules, seed, journal }: FaultOptions): T {
-  const wrapped = wrapBackend(inner, createFaults(createDice(rules, seed), createJournal(journal)));
-  return { ...wrapped, name: `faulty(${inner.name})` } satisfies Backend as T;
+/** A method that changes the storage. */
+export type Method = (typeof changing)[number];
+
+/** The moment of a failure: before the storage changes, or afterwards, when the answer is lost. */
+export type Moment = 'before' | 'after';
+
+/** A backend that fails by rules, and fails, waits and counts as a test wants. */
+export type FaultyBackend<T extends Backend = Backend> = T & {
+  /** All changes since the start, as `method id`. */
+  readonly calls: string[];
+  /** Makes the next call of the method throw this error; repeated calls add up. */
+  failNext(method: Method, moment: Moment, error: unknown): void;
+  /** Makes calls of the method wait, before the storage changes, until the returned function is called. */
+  hold(method: Method): () => void;
+  /** Resolves once the method is called while held. */
+  entered(method: Method): Promise<void>;
+};
+
+/** Adds faults to a backend and keeps its members. */
+export function createFaultyBackend<T extends Backend>(
+  inner: T,
+  { rules, seed, journal }: FaultOptions = { rules: [], seed: 1 },
+): FaultyBackend<T> {
+  const faults = createFaults(createDice(rules, seed), createJournal(journal));
+  const calls: string[] = [];
+  const next: { method: Method; moment: Moment; error: unknown }[] = [];
+  const held = new Map<Target, { readonly gate: Promise<void>; readonly enter: () => void }>();
+  const entries = new Map<Method, Promise<void>>();
+
+  function takeFault(target: Target, moment: Moment): void {
+    const index = next.findIndex(fault => fault.method === target && fault.moment === moment);
+    if (index >= 0) throw next.splice(index, 1)[0]?.error;
+  }
+
+  async function call<R>(called: BackendCall, run: () => Promise<R>): Promise<R> {
+    const { target, id } = called;
+    if ((changing as readonly Target[]).includes(target)) calls.push(`${target} ${id}`);
+    const hold = held.get(target);
+    hold?.enter();
+    await hold?.gate;
+    takeFault(target, 'before');
+    const value = await faults.call(called, run);
+    takeFault(target, 'after');
+    return value;
+  }
+
+  return {
+    ...wrapBackend(inner, { ...faults, call }),
+    calls,
+    failNext: (method, moment, error) => void next.push({ method, moment, error }),
+    hold(method) {
+      const gate = Promise.withResolvers<void>();
+      const entry = Promise.withResolvers<void>();
+      held.set(method, { gate: gate.promise, enter: entry.resolve });
+      entries.set(method, entry.promise);
+      return () => {
+        held.delete(method);
+        gate.resolve();
+      };
+    },
+    entered: async method => entries.get(method),
+  };
 }
 
 /** Makes an operation's checkpoint that kills this process, as `kill -9` would, at the steps that the rules name. */

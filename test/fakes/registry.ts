@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { temporaryDirectory } from '../harness/gateway-harness.ts';
+import { temporaryDirectory } from '../harness/gateway/gateway.ts';
 
 type Manifest = { readonly name: string; readonly version: string };
 

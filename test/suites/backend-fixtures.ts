@@ -14,7 +14,7 @@ import {
 } from '../../gateway/backend.ts';
 import { chooseSize } from '../../gateway/volumes/size.ts';
 import { poll } from '../../src/lib/concurrency.ts';
-import { isProblem } from '../harness/gateway-problems.ts';
+import { isProblem } from '../harness/gateway/problems.ts';
 
 const mebibyte = 2 ** 20;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { NodeAccess } from '../../gateway/backend.ts';
 import { chooseSize } from '../../gateway/volumes/size.ts';
-import { isProblem } from '../harness/gateway-problems.ts';
+import { isProblem } from '../harness/gateway/problems.ts';
 import {
   assertAnother,
   assertHolds,

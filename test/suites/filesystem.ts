@@ -14,7 +14,7 @@ import {
   withCommands,
   type Bench,
   type ImageOptions,
-} from '../harness/node-agent-bench.ts';
+} from '../harness/node/bench.ts';
 
 type Image = ImageOptions & { readonly readonly?: boolean };
 type Task = Awaited<ReturnType<typeof openTask>>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Engine } from '../../gateway/store.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { isProblem } from '../harness/gateway-problems.ts';
+import { isProblem } from '../harness/gateway/problems.ts';
 
 /** A database that is empty at first. Each `open` opens another engine on it; all close with the test. */
 export type Database = { open(): Promise<Engine> };

@@ -130,6 +130,14 @@ test('a folder holds at most 14 files of different kinds', () => {
   assert.deepEqual(faults, []);
 });
 
+test('helpers that several tiers use live outside of test/unit', () => {
+  const files = globSync('{src,gateway,node-agent,test,deploy,docs,examples}/**/*.ts', {
+    exclude: ['test/unit/**', '**/node_modules/**', '**/generated/**'],
+  });
+  const faults = files.filter(file => importsOf(file).some(({ target }) => target.startsWith('test/unit/')));
+  assert.deepEqual(faults, []);
+});
+
 test('every folder imports only the modules that the design allows', () => {
   const faults = allImports.filter(({ file, target }) => {
     const rule = rules[Object.keys(rules).find(name => file.startsWith(`${name}/`)) ?? ''];

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import { maxBodyBytes } from '../../../src/api/operations.ts';
 import { cli } from '../../harness/dev.ts';
-import { createSigner, volumeSpec, type Signer } from '../../harness/gateway-harness.ts';
+import { createSigner, volumeSpec, type Signer } from '../../harness/gateway/gateway.ts';
 import { median, timed, type Bench, type Figure } from '../figure.ts';
 import { fillStore, noisesAtLimits } from './limits.ts';
 import type { Noise } from './noise.ts';

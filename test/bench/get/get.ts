@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { cli } from '../../harness/dev.ts';
-import { createSigner, volumeSpec } from '../../harness/gateway-harness.ts';
+import { createSigner, volumeSpec } from '../../harness/gateway/gateway.ts';
 import { median, type Bench, type Figure } from '../figure.ts';
 import { gatewayFlags, readCpuMs, startFloor } from '../processes.ts';
 import { inDirectory } from '../setting.ts';

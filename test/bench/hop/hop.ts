@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createIdentity } from '../../../gateway/pools/identity.ts';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import { cli } from '../../harness/dev.ts';
-import { createSigner, volumeSpec, type Signer } from '../../harness/gateway-harness.ts';
+import { createSigner, volumeSpec, type Signer } from '../../harness/gateway/gateway.ts';
 import { median, timed, type Bench, type Figure } from '../figure.ts';
 import { readCpuMs, startFloor } from '../processes.ts';
 import { inDirectory } from '../setting.ts';

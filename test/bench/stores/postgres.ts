@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { cli } from '../../harness/dev.ts';
-import { createSigner, volumeSpec, type Signer } from '../../harness/gateway-harness.ts';
+import { createSigner, volumeSpec, type Signer } from '../../harness/gateway/gateway.ts';
 import { startPostgres, type PostgresServer } from '../../harness/postgres.ts';
 import { countRoundTrips } from '../../harness/stores/round-trips.ts';
 import type { Bench, Figure } from '../figure.ts';

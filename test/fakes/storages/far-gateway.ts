@@ -11,7 +11,7 @@ import { createIdentity, type OwnIdentity } from '../../../gateway/pools/identit
 import { silentLog, type Log } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import type { Content } from '../../suites/backend-fixtures.ts';
-import { temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 
 /** The content of a gateway's configuration file. */
 export type GatewayFile = {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
-import { temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 
 const root = join(import.meta.dirname, '../../..');
 

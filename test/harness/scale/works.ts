@@ -8,8 +8,8 @@ import { readStore } from '../../../gateway/observability/state.ts';
 import { migrate } from '../../../gateway/tables/schema.ts';
 import { volumeTable } from '../../../gateway/tables/volumes.ts';
 import { allOperations } from '../../../src/api/operations.ts';
-import { operatorCli } from '../../unit/cli/run-cli.ts';
-import { newVolume } from '../../unit/gateway/faulty-gateway.ts';
+import { operatorCli } from '../cli/run-cli.ts';
+import { newVolume } from '../gateway/fixtures.ts';
 import {
   createSigner,
   type CleanupScope,
@@ -19,7 +19,7 @@ import {
   openMemory,
   temporaryDirectory,
   volumeSpec,
-} from '../gateway-harness.ts';
+} from '../gateway/gateway.ts';
 import { fillStore, type StoreSizes, templates } from './full-store.ts';
 import { type GatewayRequest, preparations, visits } from './visits.ts';
 

@@ -9,7 +9,7 @@ import { startChild } from '../../../src/dev/children.ts';
 import { devCluster, enroll } from '../../../src/dev/dev.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { cli } from '../../harness/dev.ts';
-import { mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway-harness.ts';
+import { mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway/gateway.ts';
 
 test('operators check, repair and restore, and the exit status tells whether anything is left', async t => {
   const dir = temporaryDirectory(t);

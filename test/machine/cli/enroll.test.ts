@@ -10,8 +10,8 @@ import { createTokenSource } from '../../../src/api/http/tokens.ts';
 import { startChild } from '../../../src/dev/children.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { cli } from '../../harness/dev.ts';
-import { temporaryDirectory } from '../../harness/gateway-harness.ts';
-import { makeIssuerKey, signAs } from '../../unit/gateway/callers/issuer.ts';
+import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { makeIssuerKey, signAs } from '../../fakes/issuer.ts';
 
 const helm = findHelm();
 

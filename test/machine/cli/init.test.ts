@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { cli } from '../../harness/dev.ts';
 
 const init = (...argv: readonly string[]) =>

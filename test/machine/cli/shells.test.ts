@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { isFull } from '../../harness/sample.ts';
 import { packagesOf } from '../../packages.ts';
-import { lines, propose } from '../../unit/cli/completion-lines.ts';
+import { lines, propose } from '../../harness/cli/completion-lines.ts';
 
 const packages = packagesOf('shells');
 if (isFull) execFileSync('test/shells/packages.sh', { stdio: 'inherit' });

@@ -9,7 +9,7 @@ import { gatewaySettings } from '../../../gateway/config.ts';
 import { startGateway } from '../../../gateway/main.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { createMemoryLog } from '../../harness/gateway-harness.ts';
+import { createMemoryLog } from '../../harness/gateway/gateway.ts';
 import { prepareDirectory } from './process.ts';
 
 test('a renewed certificate is served without a restart, and an unusable one changes nothing', async t => {

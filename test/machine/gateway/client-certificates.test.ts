@@ -12,8 +12,8 @@ import { startController } from '../../../src/controller/main.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { createMemoryLog, createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
-import { isProblem } from '../../harness/gateway-problems.ts';
+import { createMemoryLog, createSigner, temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { isProblem } from '../../harness/gateway/problems.ts';
 
 const soon = { everyMs: 50, timeoutMs: 30_000 };
 

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import { cli } from '../../harness/dev.ts';
-import { volumeSpec } from '../../harness/gateway-harness.ts';
+import { volumeSpec } from '../../harness/gateway/gateway.ts';
 import { callWithin, killProcess, prepareDirectory, signer } from './process.ts';
 
 /** Above the memory of bounded bodies, and below the memory of bodies that are kept completely. */

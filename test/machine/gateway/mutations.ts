@@ -1,6 +1,6 @@
 import type { VolumeSpec } from '../../../src/api/volume.ts';
 import type { Target } from '../../fakes/faulty-backend/rules.ts';
-import { mounted, volumeSpec } from '../../harness/gateway-harness.ts';
+import { mounted, volumeSpec } from '../../harness/gateway/gateway.ts';
 import type { Ask } from './process.ts';
 
 const mebibyte = 2 ** 20;

@@ -9,13 +9,13 @@ import type { Call } from '../../../src/api/http.ts';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import { Problem, problemTable } from '../../../src/api/problem.ts';
 import type { Rule } from '../../fakes/faulty-backend/rules.ts';
-import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { createSigner, temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { cli } from '../../harness/dev.ts';
 import { storeIn } from '../../harness/stores/store-in.ts';
 
 /** The signer of these gateways' cluster. */
 export const signer = await createSigner('a');
-const fakeGateway = join(import.meta.dirname, '../../fakes/gateway.ts');
+const fakeGateway = join(import.meta.dirname, '../../fakes/faulty-backend/gateway.ts');
 /** The lease of processes that are killed: long enough that a busy machine does not lose a claim. */
 const lease = '1s';
 /** The same in milliseconds. */

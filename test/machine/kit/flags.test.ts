@@ -11,7 +11,7 @@ import { json, startStorageApi, type Step } from '../../fakes/storage-api.ts';
 import { makeCertificate } from '../../fakes/storages/certificate.ts';
 import { referenceVendors, startVendor } from '../../fakes/storages/reference.ts';
 import { cli } from '../../harness/dev.ts';
-import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { createSigner, temporaryDirectory } from '../../harness/gateway/gateway.ts';
 
 const [typescript, python] = referenceVendors;
 const audience = 'https://vendor.example';

@@ -15,7 +15,7 @@ import { test, type TestContext } from 'node:test';
 import { lockDirectory } from '../../../src/lib/directory-lock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { serveCsi, temporaryDir } from '../../harness/csi-serving.ts';
-import { openNode, type AgentProcess } from '../../harness/agent.ts';
+import { openNode, type AgentProcess } from '../../harness/node/program.ts';
 import { isFull } from '../../harness/sample.ts';
 
 /** Returns the survivor of two agents that were started together; the other one has ended and reported the reason. */

@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertNothingLeft, homes, openNode } from '../../harness/agent.ts';
+import { assertNothingLeft, homes, openNode } from '../../harness/node/program.ts';
 import { noRoot } from '../../harness/machine.ts';
-import { findMissing, until } from '../../harness/node-agent-bench.ts';
+import { findMissing, until } from '../../harness/node/bench.ts';
 import { sample } from '../../harness/sample.ts';
 import {
   check,

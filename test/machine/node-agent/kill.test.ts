@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertNothingLeft, homes, openNode } from '../../harness/agent.ts';
+import { assertNothingLeft, homes, openNode } from '../../harness/node/program.ts';
 import { noRoot } from '../../harness/machine.ts';
-import { findMissing } from '../../harness/node-agent-bench.ts';
+import { findMissing } from '../../harness/node/bench.ts';
 import { sample } from '../../harness/sample.ts';
 import {
   check,

@@ -3,11 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openRunningNode } from '../../harness/agent.ts';
+import { openRunningNode } from '../../harness/node/program.ts';
 import { noRoot, testAsRoot } from '../../harness/machine.ts';
 import type { VolumeSpec } from '../../fakes/kubelet/paths.ts';
 import { startWriting } from '../../fakes/kubelet/pod-process.ts';
-import { findMissing, until } from '../../harness/node-agent-bench.ts';
+import { findMissing, until } from '../../harness/node/bench.ts';
 
 const MiB = 1024 * 1024;
 /** Enlarges the volume's file, as the gateway does for the controller. */

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { toPublishContext } from '../../../src/api/attachment.ts';
 import type { CsiClient } from '../../../src/csi/client.ts';
 import { startWriting, type PodProcess } from '../../fakes/kubelet/pod-process.ts';
-import type { TestNode } from '../../harness/agent.ts';
+import type { TestNode } from '../../harness/node/program.ts';
 import { loopDevicesOf, mountsBelow } from '../../harness/machine.ts';
 
 const MiB = 2 ** 20;

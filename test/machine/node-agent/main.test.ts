@@ -7,9 +7,9 @@ import { startNodeAgent } from '../../../node-agent/main.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { openNode } from '../../harness/agent.ts';
-import { block, openRealBench } from '../../harness/node-agent-bench.ts';
-import { toExport } from '../../harness/node-agent-share-bench.ts';
+import { openNode } from '../../harness/node/program.ts';
+import { block, openRealBench } from '../../harness/node/bench.ts';
+import { toExport } from '../../harness/node/shares.ts';
 
 function read(argv: readonly string[], env: NodeJS.ProcessEnv = {}) {
   return readSettings(nodeSettings, { argv, env });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
 import { pause } from '../../../src/lib/concurrency.ts';
 import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
-import type { TestNode } from '../../harness/agent.ts';
+import type { TestNode } from '../../harness/node/program.ts';
 
 const program = join(import.meta.dirname, 'killed-agent.ts');
 const patienceMs = 60_000;

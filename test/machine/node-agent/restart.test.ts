@@ -10,7 +10,7 @@ import {
   openNode,
   openRunningNode,
   type TestNode,
-} from '../../harness/agent.ts';
+} from '../../harness/node/program.ts';
 import { mountsBelow, testAsRoot } from '../../harness/machine.ts';
 import { isFull } from '../../harness/sample.ts';
 import type { Kubelet } from '../../fakes/kubelet/kubelet.ts';

@@ -7,8 +7,8 @@ import { toPublishContext } from '../../../src/api/attachment.ts';
 import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { mountFuse, type HangingFuse } from '../../harness/node-agent-fuse.ts';
-import { requestFor, type Bench } from '../../harness/node-agent-bench.ts';
+import { mountFuse, type HangingFuse } from '../../harness/node/fuse.ts';
+import { requestFor, type Bench } from '../../harness/node/bench.ts';
 
 /**
  * Serves an agent on a bench in this process until the test ends, with a limit of two seconds for its commands; returns

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { after, test, type TestContext } from 'node:test';
 import type { KnownVolume, NodeAccess } from '../../../gateway/backend.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { isProblem } from '../../harness/gateway-problems.ts';
+import { isProblem } from '../../harness/gateway/problems.ts';
 import { makeVolume, newGroup, newSnapshot, takeSnapshot } from '../../suites/backend-fixtures.ts';
 import { ask, contentOf, imageOf, requireNothingLeft, settings, watchersOf } from './cluster.ts';
 import { opened, openCeph } from './pool.ts';

@@ -9,7 +9,7 @@ import { after, before, test, type TestContext } from 'node:test';
 import type { KnownVolume } from '../../../gateway/backend.ts';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { isProblem } from '../../harness/gateway-problems.ts';
+import { isProblem } from '../../harness/gateway/problems.ts';
 import { makeVolume, newSnapshot, newVolume, takeSnapshot } from '../../suites/backend-fixtures.ts';
 import { testBackend } from '../../suites/backend.ts';
 import { ask, users } from './cluster.ts';

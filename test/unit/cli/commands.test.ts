@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { parse } from 'yaml';
 import { createClient } from '../../../src/api/client.ts';
-import { operatorCli, runCli } from './run-cli.ts';
-import { mounted, volumeSpec } from '../../harness/gateway-harness.ts';
-import { serveGateway } from '../../harness/served-gateway.ts';
+import { operatorCli, runCli } from '../../harness/cli/run-cli.ts';
+import { mounted, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { serveGateway } from '../../harness/gateway/program.ts';
 
 /** Starts a gateway with two volumes of cluster a, one of them attached and with a snapshot, and one of cluster b. */
 async function startFilled(t: TestContext) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lines, propose } from './completion-lines.ts';
+import { lines, propose } from '../../harness/cli/completion-lines.ts';
 
 test('bash completes commands, flags, their values, and names from the gateway', async t => {
   const script = lines.map(

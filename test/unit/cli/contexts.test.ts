@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runCli, type CliResult } from './run-cli.ts';
-import { temporaryDirectory } from '../../harness/gateway-harness.ts';
-import { serveGateway } from '../../harness/served-gateway.ts';
+import { runCli, type CliResult } from '../../harness/cli/run-cli.ts';
+import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { serveGateway } from '../../harness/gateway/program.ts';
 
 test("a context has the gateway's settings, a variable overrides it, and a flag overrides both", async t => {
   const { url, directory, signers } = await serveGateway(t);

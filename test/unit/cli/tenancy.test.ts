@@ -7,9 +7,9 @@ import { toManifests } from '../../../src/cli/commands/admin/manifests.ts';
 import { createClient } from '../../../src/api/client.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
-import { mounted, volumeSpec } from '../../harness/gateway-harness.ts';
-import { serveGateway } from '../../harness/served-gateway.ts';
-import { operatorCli } from './run-cli.ts';
+import { mounted, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { serveGateway } from '../../harness/gateway/program.ts';
+import { operatorCli } from '../../harness/cli/run-cli.ts';
 
 /** Starts a gateway with the volume a.one, and a node n1 of each cluster. */
 async function start(t: TestContext) {

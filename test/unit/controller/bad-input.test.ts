@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { createClient } from '../../../src/api/client.ts';
 import { Problem, type ProblemCode } from '../../../src/api/problem.ts';
-import { serveGateway } from '../../harness/served-gateway.ts';
+import { serveGateway } from '../../harness/gateway/program.ts';
 import { callRpc, serveController } from './serving.ts';
 
 const volume_capability = { mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_WRITER' } };

@@ -13,7 +13,7 @@ import { reportNodes } from '../../../src/controller/kubernetes/nodes.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { startKubernetes } from '../../fakes/kubernetes.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
-import { until } from '../../harness/node-agent-bench.ts';
+import { until } from '../../harness/node/bench.ts';
 
 const driverName = 'csi.fairlead.dev';
 const zone = 'topology.fairlead.dev/zone';

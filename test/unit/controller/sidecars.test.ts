@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient } from '../../../src/api/client.ts';
-import { serveGateway } from '../../harness/served-gateway.ts';
+import { serveGateway } from '../../harness/gateway/program.ts';
 import { callRpc, everything, serveController } from './serving.ts';
 
 /*

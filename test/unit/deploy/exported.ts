@@ -8,7 +8,7 @@ import { startController } from '../../../src/controller/main.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { serve } from '../../fakes/storages/far-gateway.ts';
-import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { createSigner, temporaryDirectory } from '../../harness/gateway/gateway.ts';
 
 /** Lists the metrics that running gateways and controllers export. */
 export async function exportedMetrics(t: TestContext): Promise<ReadonlySet<string>> {

@@ -7,9 +7,9 @@ import type { MemoryBackend } from '../../../gateway/backends/memory.ts';
 import { featuresOf } from '../../../gateway/pools/features.ts';
 import { Problem } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
-import { layFaults } from '../../fakes/faulty-backend.ts';
+import { createFaultyBackend } from '../../fakes/faulty-backend.ts';
 import type { Rule } from '../../fakes/faulty-backend/rules.ts';
-import { openMemory, temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { openMemory, temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { idsOf, newVolume } from '../../suites/backend-fixtures.ts';
 import { testBackend } from '../../suites/backend.ts';
 
@@ -17,7 +17,7 @@ async function lay(
   rules: readonly Rule[],
   options: { seed?: number; journal?: string } = {},
 ): Promise<MemoryBackend> {
-  return layFaults(await openMemory(), { rules, seed: 1, ...options });
+  return createFaultyBackend(await openMemory(), { rules, seed: 1, ...options });
 }
 
 testBackend(async () => {
@@ -30,7 +30,8 @@ testBackend(async () => {
 
 test('the wrapped backend has the members of the inner one, and no others', async () => {
   const { expand: _expand, snapshots: _snapshots, list: _list, ...bare } = await openMemory();
-  const wrapped = layFaults(bare as Backend, { rules: [], seed: 1 });
+  const faulty = createFaultyBackend(bare as Backend);
+  const { calls: _calls, failNext: _failNext, hold: _hold, entered: _entered, ...wrapped } = faulty;
   assert.deepEqual(Object.keys(wrapped).sort(), Object.keys(bare).sort());
   assert.deepEqual(featuresOf(await lay([])), featuresOf(await openMemory()));
 });

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { gatewaySettings } from '../../../gateway/config.ts';
 import { checkGateway } from '../../../gateway/check.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { createSigner, temporaryDirectory } from '../../harness/gateway/gateway.ts';
 
 const signer = await createSigner('a');
 

@@ -16,8 +16,8 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import { describeStartFault, type RunningProgram } from '../../../src/lib/lifecycle.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { createSigner, mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway-harness.ts';
-import { isProblem } from '../../harness/gateway-problems.ts';
+import { createSigner, mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { isProblem } from '../../harness/gateway/problems.ts';
 
 const signer = await createSigner('a');
 

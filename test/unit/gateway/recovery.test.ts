@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { z } from 'zod';
 import type { AttachmentSpec } from '../../../src/api/node.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import type { FaultyBackend, Method } from './faulty-backend.ts';
+import type { FaultyBackend, Method } from '../../fakes/faulty-backend.ts';
 import {
   clusters,
   endClaims,
@@ -11,9 +11,9 @@ import {
   mounted,
   volumeSpec,
   type Gateway,
-} from '../../harness/gateway-harness.ts';
-import { isProblem } from '../../harness/gateway-problems.ts';
-import { attach, keyOf, snapshotsIn, volumesIn } from './faulty-gateway.ts';
+} from '../../harness/gateway/gateway.ts';
+import { isProblem } from '../../harness/gateway/problems.ts';
+import { attach, keyOf, snapshotsIn, volumesIn } from '../../harness/gateway/fixtures.ts';
 
 const key = keyOf('a.pvc-1');
 const writing: AttachmentSpec = { capability: mounted, readonly: false };

@@ -10,7 +10,7 @@ import { openDisk } from '../../../src/kit/fixtures/disk.ts';
 import type { Kit } from '../../../src/kit/fixtures/kit.ts';
 import { verify } from '../../../src/kit/run.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
-import { temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { runOptions } from './options.ts';
 
 const size = 2 ** 20;

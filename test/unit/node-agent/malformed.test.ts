@@ -5,7 +5,7 @@ import nodeMessages, { services as nodeServices } from '../../../src/csi/generat
 import messages, { services } from '../../../src/csi/generated/pluginregistration.messages.js';
 import { silentLog as log } from '../../../src/lib/log.ts';
 import { temporaryDir } from '../../harness/csi-serving.ts';
-import { openFakeBench, openService } from '../../harness/node-agent-bench.ts';
+import { openFakeBench, openService } from '../../harness/node/bench.ts';
 import { testMalformedRequests } from '../../suites/malformed.ts';
 import { serveNodeAgent } from './serving.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { clientOf } from '../../harness/csi-serving.ts';
-import { openFakeBench } from '../../harness/node-agent-bench.ts';
+import { openFakeBench } from '../../harness/node/bench.ts';
 import { serveNodeAgent } from './serving.ts';
 
 test('a probe is answered, and another volume used, during fifty hanging mounts', async t => {

@@ -5,7 +5,7 @@ import { loadNodeCsi } from '../../../src/csi/protocol.ts';
 import { serve } from '../../../src/csi/server.ts';
 import { silentLog as log } from '../../../src/lib/log.ts';
 import { temporaryDir } from '../../harness/csi-serving.ts';
-import { openService, type Bench } from '../../harness/node-agent-bench.ts';
+import { openService, type Bench } from '../../harness/node/bench.ts';
 
 /** Serves Identity and Node on a bench until the test ends; `request` fits every call for volume `c.v`. */
 export async function serveNodeAgent(t: TestContext, bench: Bench) {

@@ -12,7 +12,7 @@ import {
   type VendorOperations,
 } from '../../../src/sdk/server/vendor.ts';
 import { importKey, makeKey, publicHalf, sign } from '../../../src/api/http/jwt.ts';
-import { isProblem, isProblemThat } from '../../harness/gateway-problems.ts';
+import { isProblem, isProblemThat } from '../../harness/gateway/problems.ts';
 
 const none = { type: 'object', additionalProperties: false };
 const offer: Offer = {

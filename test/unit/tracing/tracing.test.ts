@@ -12,7 +12,7 @@ import type { LogFields } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { createTracer } from '../../../src/lib/tracing/otlp.ts';
 import { makeIdentity, serve } from '../../fakes/storages/far-gateway.ts';
-import { createMemoryLog, createSigner, temporaryDirectory } from '../../harness/gateway-harness.ts';
+import { createMemoryLog, createSigner, temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { startCollector } from './collector.ts';
 
 const [trace, caller] = ['a'.repeat(32), 'b'.repeat(16)];

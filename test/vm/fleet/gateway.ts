@@ -6,7 +6,7 @@ import type { Capability } from '../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../src/api/volume.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { createSigner } from '../../harness/gateway-harness.ts';
+import { createSigner } from '../../harness/gateway/gateway.ts';
 
 /** The pools of a gateway's configuration by name. */
 export type Pools = Readonly<Record<string, Readonly<Record<string, unknown>>>>;

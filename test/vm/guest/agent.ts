@@ -13,7 +13,7 @@ import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeC
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { untilAvailable } from '../../harness/csi-serving.ts';
-import { openRealBench } from '../../harness/node-agent-bench.ts';
+import { openRealBench } from '../../harness/node/bench.ts';
 import type { CleanupScope } from '../targets/undo.ts';
 
 export const MiB = 2 ** 20;

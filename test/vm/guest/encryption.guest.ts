@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { mappedNameOf } from '../../../node-agent/format/mapping.ts';
 import type { Host } from '../../../node-agent/host.ts';
 import { stage, unstage } from '../../../node-agent/volumes/stage.ts';
-import { openRealBench, requestFor, startAgent } from '../../harness/node-agent-bench.ts';
+import { openRealBench, requestFor, startAgent } from '../../harness/node/bench.ts';
 import { filesWith, host, MiB, startGuestNode, writer } from './agent.ts';
 import { attachmentTo, openBus, openStores, resizeStore, type Store } from '../targets/scsi-target.ts';
 

@@ -3,8 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { mountsBelow } from '../../harness/machine.ts';
-import { requestFor } from '../../harness/node-agent-bench.ts';
-import { toExport } from '../../harness/node-agent-share-bench.ts';
+import { requestFor } from '../../harness/node/bench.ts';
+import { toExport } from '../../harness/node/shares.ts';
 import { local, startGuestNode } from './agent.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';
 

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { mountsBelow } from '../../harness/machine.ts';
-import { toExport } from '../../harness/node-agent-share-bench.ts';
+import { toExport } from '../../harness/node/shares.ts';
 import { topMount } from '../../../src/lib/linux/mountinfo.ts';
 import { host, startGuestNode } from './agent.ts';
 import type { GuestNode, GuestVolume } from './agent.ts';

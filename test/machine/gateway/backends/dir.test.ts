@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { backends } from '../../../../gateway/backends/index.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
 import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../../harness/machine.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
 import { newVolume } from '../../../suites/backend-fixtures.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pause, poll } from '../../../../src/lib/concurrency.ts';
 import type { KnownVolume } from '../../../../gateway/backend.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 import { idsOf, makeVolume, newSnapshot, sourceOf, takeSnapshot } from '../../../suites/backend-fixtures.ts';
 import {
   allocatedOf,

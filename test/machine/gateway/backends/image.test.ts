@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, truncateSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe } from 'node:test';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 import { connectInOwnMounts } from '../../../harness/machine.ts';
 import { makeVolume } from '../../../suites/backend-fixtures.ts';
 import { testBackend } from '../../../suites/backend.ts';

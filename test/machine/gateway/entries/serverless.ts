@@ -5,10 +5,10 @@ import { createServer as createHttpServer, request } from 'node:http';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { createSigner, type Signer } from '../../../harness/gateway-harness.ts';
+import { createSigner, type Signer } from '../../../harness/gateway/gateway.ts';
 import type { PostgresServer } from '../../../harness/postgres.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { serveGateway, type ServedGateway } from '../../../harness/served-gateway.ts';
+import { serveGateway, type ServedGateway } from '../../../harness/gateway/program.ts';
 import { inMemory } from '../../../fakes/storages/reference.ts';
 
 /** The input and the surroundings of a gateway without a process of its own. */

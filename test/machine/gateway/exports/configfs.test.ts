@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import { boundCalls } from '../../../../gateway/exports/kernel/bounded-calls.ts';
 import { openConfigTree } from '../../../../gateway/exports/kernel/configfs.ts';
 import { withinTime } from '../../../../src/lib/concurrency.ts';
-import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
-import { serveFuse } from '../../../harness/node-agent-fuse.ts';
+import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { serveFuse } from '../../../harness/node/fuse.ts';
 
 test('a kernel that fails every request leaves this process its files and its keys', async t => {
   const mount = join(temporaryDirectory(t), 'kernel');

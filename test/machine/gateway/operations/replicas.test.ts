@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Rule } from '../../../fakes/faulty-backend/rules.ts';
-import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { askPatiently, callWithin, effectsOf, prepareDirectory, startProcess, type Ask } from '../process.ts';
 
 const mebibyte = 2 ** 20;

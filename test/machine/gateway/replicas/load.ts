@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { StorageClient } from '../../../../src/api/client.ts';
 import type { Call } from '../../../../src/api/http.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { askPatiently, callWithin } from '../process.ts';
 
 type Caller = { readonly client: StorageClient };

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { StorageClient } from '../../../../src/api/client.ts';
 import type { Volume } from '../../../../src/api/volume.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { volumeSpec } from '../../../harness/gateway-harness.ts';
+import { volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { askPatiently, callWithin } from '../process.ts';
 import type { Fleet } from './fleet.ts';
 import { hashOf, leftBehind, work, type KnownVolumes } from './load.ts';

@@ -12,7 +12,7 @@ import {
   type AnyAnswer,
   type VendorOperations,
 } from '../../../../src/sdk/server/vendor.ts';
-import { memoryDirectory } from '../../../unit/gateway/model/run.ts';
+import { memoryDirectory } from '../../../harness/model/run.ts';
 
 /** A change that the storage was asked for and began. */
 export type Change = { readonly operation: string; readonly id: string; readonly nodeId?: string };

@@ -7,7 +7,7 @@ import { createClient, type StorageClient } from '../../../../src/api/client.ts'
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { serve, type GatewayFile, type RunningGateway } from '../../../fakes/storages/far-gateway.ts';
 import { filesBelow, inMemory, startVendor } from '../../../fakes/storages/reference.ts';
-import { createSigner, mounted, temporaryDirectory, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { createSigner, mounted, temporaryDirectory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 
 const call = () => ({ deadlineMs: Date.now() + 20_000 });
 const body = { capability: mounted, readonly: false };

@@ -11,7 +11,7 @@ import {
   startVendor,
   type RunningVendor,
 } from '../../../fakes/storages/reference.ts';
-import { mounted } from '../../../harness/gateway-harness.ts';
+import { mounted } from '../../../harness/gateway/gateway.ts';
 import { sample } from '../../../harness/sample.ts';
 import { createMutations, fixtures } from '../mutations.ts';
 import {

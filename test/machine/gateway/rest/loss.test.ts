@@ -6,7 +6,7 @@ import { createClient } from '../../../../src/api/client.ts';
 import type { Volume } from '../../../../src/api/volume.ts';
 import { startLossyProxy } from '../../../fakes/storages/lossy-proxy.ts';
 import { filesBelow, startVendor } from '../../../fakes/storages/reference.ts';
-import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isFull } from '../../../harness/sample.ts';
 import { askPatiently, callWithin, prepareDirectory, startProcess, type Ask } from '../process.ts';
 

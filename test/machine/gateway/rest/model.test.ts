@@ -9,12 +9,12 @@ import { createClient } from '../../../../src/api/client.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { startVendor, type RunningVendor } from '../../../fakes/storages/reference.ts';
-import { createMemoryLog } from '../../../harness/gateway-harness.ts';
+import { createMemoryLog } from '../../../harness/gateway/gateway.ts';
 import { isFull } from '../../../harness/sample.ts';
-import { event, type Event, type Operation } from '../../../unit/gateway/model/operations.ts';
-import { toCommand, type Command } from '../../../unit/gateway/model/play.ts';
-import { assertPlays, memoryDirectory } from '../../../unit/gateway/model/run.ts';
-import type { ModelStorage } from '../../../unit/gateway/model/storage.ts';
+import { event, type Event, type Operation } from '../../../harness/model/operations.ts';
+import { toCommand, type Command } from '../../../harness/model/play.ts';
+import { assertPlays, memoryDirectory } from '../../../harness/model/run.ts';
+import type { ModelStorage } from '../../../harness/model/storage.ts';
 import { callWithin } from '../process.ts';
 
 const maxKilledAfterMs = 30;

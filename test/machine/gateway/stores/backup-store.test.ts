@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { backupStore } from '../../../../gateway/admin/backup-store.ts';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
 import { migrate } from '../../../../gateway/tables/schema.ts';
-import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 
 test('a store is copied during writes, to a file of one moment that only its owner can read', async t => {
   const dir = temporaryDirectory(t);

@@ -13,7 +13,7 @@ import {
   openMemory,
   temporaryDirectory,
   volumeSpec,
-} from '../../../harness/gateway-harness.ts';
+} from '../../../harness/gateway/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 
 const { any } = clusters;

@@ -13,8 +13,8 @@ import {
   openMemory,
   temporaryDirectory,
   volumeSpec,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 
 const { a } = clusters;

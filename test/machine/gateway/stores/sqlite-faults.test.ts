@@ -13,9 +13,9 @@ import {
   openMemory,
   temporaryDirectory,
   volumeSpec,
-} from '../../../harness/gateway-harness.ts';
+} from '../../../harness/gateway/gateway.ts';
 import { testAsRoot } from '../../../harness/machine.ts';
-import { isProblemThat } from '../../../harness/gateway-problems.ts';
+import { isProblemThat } from '../../../harness/gateway/problems.ts';
 
 testAsRoot('on a full disk calls are UNAVAILABLE and nothing is half done or lost', async t => {
   const disk = mountTiny(t);

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { bind } from '../../../../node-agent/connectors/bind.ts';
 import { topMount } from '../../../../src/lib/linux/mountinfo.ts';
 import { testShareConnector } from '../../../suites/share-connector.ts';
-import { openRealBench, whyNoMachine } from '../../../harness/node-agent-bench.ts';
-import { makeDirectoryVolume, openFakeShares, toDirectory } from '../../../harness/node-agent-share-bench.ts';
+import { openRealBench, whyNoMachine } from '../../../harness/node/bench.ts';
+import { makeDirectoryVolume, openFakeShares, toDirectory } from '../../../harness/node/shares.ts';
 
 testShareConnector({
   name: 'bind on the fake machine',

@@ -14,7 +14,7 @@ import {
   openVolume,
   whyNoMachine,
   type Bench,
-} from '../../../harness/node-agent-bench.ts';
+} from '../../../harness/node/bench.ts';
 
 function attachmentTo(path: string, sizeBytes: number): AttachmentOf<'loop'> {
   return { protocol: 'loop', path, sizeBytes, attachmentId: 'a', readonly: false, mayFormat: true };

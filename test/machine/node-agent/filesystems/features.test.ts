@@ -9,7 +9,7 @@ import {
   requestFor,
   startAgent,
   whyNoMachine,
-} from '../../../harness/node-agent-bench.ts';
+} from '../../../harness/node/bench.ts';
 
 /** The command and format that show a filesystem's features, and the default features, which Linux 5.10 can mount. */
 type FeatureDisplay = {

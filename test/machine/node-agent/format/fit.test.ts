@@ -24,7 +24,7 @@ import {
   withCommands,
   type Bench,
   type LoopRequest,
-} from '../../../harness/node-agent-bench.ts';
+} from '../../../harness/node/bench.ts';
 
 const grownBytes = defaultImageBytes + 100 * MiB;
 

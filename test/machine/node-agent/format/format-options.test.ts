@@ -8,7 +8,7 @@ import {
   openVolume,
   real,
   startAgent,
-} from '../../../harness/node-agent-bench.ts';
+} from '../../../harness/node/bench.ts';
 
 const lines = [
   {

@@ -20,7 +20,7 @@ import {
   real,
   startAgent,
   type LoopRequest,
-} from '../../../harness/node-agent-bench.ts';
+} from '../../../harness/node/bench.ts';
 
 const records = Array.from({ length: 20 }, (_, index) => String(index));
 

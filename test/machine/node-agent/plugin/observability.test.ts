@@ -14,7 +14,7 @@ import {
   openRunningNode,
   type AgentProcess,
   type TestNode,
-} from '../../../harness/agent.ts';
+} from '../../../harness/node/program.ts';
 import { testAsRoot } from '../../../harness/machine.ts';
 import { createFakeHost } from '../../../fakes/host.ts';
 

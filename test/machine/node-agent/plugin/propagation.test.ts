@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { test, type TestContext } from 'node:test';
 import { requireShared } from '../../../../node-agent/plugin/mount-propagation.ts';
 import { parseMountinfo } from '../../../../src/lib/linux/mountinfo.ts';
-import { openNode, openRunningNode } from '../../../harness/agent.ts';
+import { openNode, openRunningNode } from '../../../harness/node/program.ts';
 import { inOwnMounts, mountsBelow, testAsRoot } from '../../../harness/machine.ts';
 
 const dir = '/var/lib/kubelet';

@@ -4,7 +4,7 @@ import { createMachine } from '../../../../node-agent/host/linux.ts';
 import { createSurvey, report } from '../../../../node-agent/plugin/preflight.ts';
 import { attachmentFields } from '../../../../src/api/attachment.ts';
 import { silentLog, type Log, type LogFields } from '../../../../src/lib/log.ts';
-import { openNode } from '../../../harness/agent.ts';
+import { openNode } from '../../../harness/node/program.ts';
 import { createSysfsHost, type SysfsHost } from '../../../fakes/sysfs.ts';
 
 const baseTools = 'mount umount blkid blockdev losetup fsfreeze unshare cmp dd stat'.split(' ');

@@ -5,8 +5,8 @@ import { createReadings } from '../../../../node-agent/host/readings.ts';
 import { examineAll } from '../../../../node-agent/volumes/health.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { connectCsi } from '../../../../src/csi/client.ts';
-import { openRunningNode } from '../../../harness/agent.ts';
-import { mountFuse, type HangingFuse } from '../../../harness/node-agent-fuse.ts';
+import { openRunningNode } from '../../../harness/node/program.ts';
+import { mountFuse, type HangingFuse } from '../../../harness/node/fuse.ts';
 import {
   openFakeBench,
   openVolume,
@@ -14,7 +14,7 @@ import {
   realFuse,
   takeDown,
   withCommands,
-} from '../../../harness/node-agent-bench.ts';
+} from '../../../harness/node/bench.ts';
 
 test('a hanging volume shows in the metrics with its command, and recovers', realFuse, async t => {
   const covers: HangingFuse[] = [];

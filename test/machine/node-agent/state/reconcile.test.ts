@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { assertNothingLeft, driverName, homes, openNode, type TestNode } from '../../../harness/agent.ts';
+import {
+  assertNothingLeft,
+  driverName,
+  homes,
+  openNode,
+  type TestNode,
+} from '../../../harness/node/program.ts';
 import { detachLoopDevices, loopDevicesOf, mountsBelow, noRoot } from '../../../harness/machine.ts';
 
 for (const home of homes)

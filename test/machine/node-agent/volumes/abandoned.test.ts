@@ -29,7 +29,7 @@ import {
   startAgent,
   startWithoutRecords,
   takeDown,
-} from '../../../harness/node-agent-bench.ts';
+} from '../../../harness/node/bench.ts';
 
 const refused = { code: 'FAILED_PRECONDITION' };
 

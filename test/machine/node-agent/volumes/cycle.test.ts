@@ -14,7 +14,7 @@ import {
   putUp,
   real,
   takeDown,
-} from '../../../harness/node-agent-bench.ts';
+} from '../../../harness/node/bench.ts';
 
 for (const fsType of ['ext4', 'xfs', 'btrfs']) {
   test(`a new ${fsType} volume keeps its data over a whole cycle`, real(`mkfs.${fsType}`), async t => {

@@ -5,14 +5,8 @@ import { test, type TestContext } from 'node:test';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { mountsBelow } from '../../../harness/machine.ts';
-import {
-  openRealBench,
-  openVolume,
-  otherVolume,
-  realFuse,
-  startAgent,
-} from '../../../harness/node-agent-bench.ts';
-import { mountFuse } from '../../../harness/node-agent-fuse.ts';
+import { openRealBench, openVolume, otherVolume, realFuse, startAgent } from '../../../harness/node/bench.ts';
+import { mountFuse } from '../../../harness/node/fuse.ts';
 
 /** Opens two staged volumes, one of them published. */
 async function open(t: TestContext) {

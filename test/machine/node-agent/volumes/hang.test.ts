@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { CsiClient } from '../../../../src/csi/client.ts';
 import { countAbandoned } from '../../../../src/lib/exec.ts';
 import { mountsBelow } from '../../../harness/machine.ts';
-import { MiB, openRealBench, until, realFuse } from '../../../harness/node-agent-bench.ts';
+import { MiB, openRealBench, until, realFuse } from '../../../harness/node/bench.ts';
 import { untilDone } from '../mortal-agent.ts';
 import { coverTargets, putUp, serveBench, takeDown, volumeOf, type ServedVolume } from '../served.ts';
 

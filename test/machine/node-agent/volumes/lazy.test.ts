@@ -6,7 +6,7 @@ import { findUser } from '../../../../node-agent/host/disk-use.ts';
 import { readDisk } from '../../../../node-agent/host/disk.ts';
 import { countAbandoned } from '../../../../src/lib/exec.ts';
 import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
-import { MiB, openRealBench, until, realFuse } from '../../../harness/node-agent-bench.ts';
+import { MiB, openRealBench, until, realFuse } from '../../../harness/node/bench.ts';
 import { coverTargets, putUp, serveBench, takeDown, volumeOf } from '../served.ts';
 
 /**

@@ -15,7 +15,7 @@ import {
   startAgent,
   takeDown,
   type Bench,
-} from '../../../harness/node-agent-bench.ts';
+} from '../../../harness/node/bench.ts';
 
 type Setting = Awaited<ReturnType<typeof openVolume<Bench>>>;
 

@@ -16,14 +16,8 @@ import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { makeTemporaryDirectory, mountsBelow, removeTemporaryDirectory } from '../../../harness/machine.ts';
-import {
-  openRealBench,
-  openVolume,
-  real,
-  takeDown,
-  withCommands,
-} from '../../../harness/node-agent-bench.ts';
-import { makeDirectoryVolume, shareRequest } from '../../../harness/node-agent-share-bench.ts';
+import { openRealBench, openVolume, real, takeDown, withCommands } from '../../../harness/node/bench.ts';
+import { makeDirectoryVolume, shareRequest } from '../../../harness/node/shares.ts';
 import { isFull } from '../../../harness/sample.ts';
 
 /**

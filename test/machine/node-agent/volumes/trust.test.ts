@@ -12,7 +12,7 @@ import {
   requireTrusted,
   refusalReason,
 } from '../../../../node-agent/volumes/trust.ts';
-import { openNode } from '../../../harness/agent.ts';
+import { openNode } from '../../../harness/node/program.ts';
 import { mountsBelow } from '../../../harness/machine.ts';
 import {
   block,
@@ -23,8 +23,8 @@ import {
   startAgent,
   takeDown,
   withCommands,
-} from '../../../harness/node-agent-bench.ts';
-import { shareRequest, toDirectory, toExport } from '../../../harness/node-agent-share-bench.ts';
+} from '../../../harness/node/bench.ts';
+import { shareRequest, toDirectory, toExport } from '../../../harness/node/shares.ts';
 
 const refused = { code: 'FAILED_PRECONDITION' };
 

@@ -7,8 +7,8 @@ import {
   type Answer,
   type AskOptions,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
-import { attach, hour, newVolume, makeFaultyGateway, volumesIn } from '../faulty-gateway.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { attach, hour, newVolume, makeFaultyGateway, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 function askAsOperator({ ask }: Gateway, route: string, options: AskOptions = {}): Promise<Answer> {
   return ask(route, { ...options, as: 'operator' });

@@ -4,8 +4,15 @@ import { check } from '../../../../gateway/admin/check.ts';
 import type { Reader } from '../../../../gateway/store.ts';
 import { findingTable } from '../../../../gateway/tables/findings.ts';
 import type { Finding } from '../../../../src/api/admin.ts';
-import { clusters, makeGateway, openMemory, type Gateway } from '../../../harness/gateway-harness.ts';
-import { attach, create, hour, newVolume, makeFaultyGateway, snapshot } from '../faulty-gateway.ts';
+import { clusters, makeGateway, openMemory, type Gateway } from '../../../harness/gateway/gateway.ts';
+import {
+  attach,
+  create,
+  hour,
+  newVolume,
+  makeFaultyGateway,
+  snapshot,
+} from '../../../harness/gateway/fixtures.ts';
 
 async function look(gateway: Gateway, stuckAfterMs = 0): Promise<readonly string[]> {
   const { findings } = await check({ ...gateway, stuckAfterMs });

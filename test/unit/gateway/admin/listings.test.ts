@@ -10,7 +10,7 @@ import {
   openMemory,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
+} from '../../../harness/gateway/gateway.ts';
 
 type Entry = Readonly<Record<string, unknown>> & { readonly id: string };
 

@@ -10,8 +10,8 @@ import {
   openMemory,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
 import {
   create,
   hour,
@@ -20,7 +20,7 @@ import {
   snapshot,
   snapshotsIn,
   volumesIn,
-} from '../faulty-gateway.ts';
+} from '../../../harness/gateway/fixtures.ts';
 
 async function planned(gateway: Gateway, safetyAgeMs = 0): Promise<readonly RepairStep[]> {
   return plan(await check({ ...gateway, stuckAfterMs: 0 }), safetyAgeMs);

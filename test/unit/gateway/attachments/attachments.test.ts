@@ -5,9 +5,9 @@ import { accessModes, type AccessMode } from '../../../../src/api/storage.ts';
 import type { NodeAccess } from '../../../../gateway/backend.ts';
 import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import type { AttachmentSpec } from '../../../../src/api/node.ts';
-import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
-import { makeFaultyGateway } from '../faulty-gateway.ts';
+import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
+import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const cluster = clusters.a;
 const volumeId = 'a.pvc-1';

@@ -8,7 +8,7 @@ import {
   findDecisiveAttachments,
 } from '../../../../gateway/tables/attachments.ts';
 import { accessModes, type AccessMode } from '../../../../src/api/storage.ts';
-import { makeFaultyGateway } from '../faulty-gateway.ts';
+import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 type Use = { readonly accessMode: AccessMode; readonly readonly: boolean; readonly mayReplay?: true };
 

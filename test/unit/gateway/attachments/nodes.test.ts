@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { nodeTable } from '../../../../gateway/tables/nodes.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import { clusters, mounted } from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
-import { makeFaultyGateway } from '../faulty-gateway.ts';
+import { clusters, mounted } from '../../../harness/gateway/gateway.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
+import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const cluster = clusters.a;
 const [here, away] = [{ zone: 'a' }, { zone: 'b' }];

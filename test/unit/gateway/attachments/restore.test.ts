@@ -14,9 +14,9 @@ import {
   openMemory,
   temporaryDirectory,
   volumeSpec,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
-import { createFaultyBackend } from '../faulty-backend.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
+import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
 
 const cluster = clusters.a;
 

@@ -27,9 +27,9 @@ import {
   openMemory,
   temporaryDirectory,
   volumeSpec,
-} from '../../../harness/gateway-harness.ts';
-import { isProblemThat } from '../../../harness/gateway-problems.ts';
-import { createFaultyBackend } from '../faulty-backend.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblemThat } from '../../../harness/gateway/problems.ts';
+import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
 
 const cluster = clusters.a;
 const volumeId = 'a.pvc-1';

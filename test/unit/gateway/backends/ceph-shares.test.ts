@@ -4,7 +4,7 @@ import type { KnownVolume } from '../../../../gateway/backend.ts';
 import { userOf } from '../../../../gateway/backends/ceph/users.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { key, monitors, openWithCommands, type Answers } from './ceph-commands.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
 
 const path = '/volumes/fairlead.a/a.v.own/11111111-2222-3333-4444-555555555555';
 const info = {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { z } from 'zod';
 import type { BackendPlugin } from '../../../../gateway/backend.ts';
-import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
 import type { Offered } from '../../../suites/backend-fixtures.ts';
 

@@ -6,8 +6,8 @@ import {
   type Authenticate,
   type Enrolment,
 } from '../../../../gateway/callers/authenticate.ts';
-import { clusters, createSigner, enrol, type Signer } from '../../../harness/gateway-harness.ts';
-import { isProblemThat } from '../../../harness/gateway-problems.ts';
+import { clusters, createSigner, enrol, type Signer } from '../../../harness/gateway/gateway.ts';
+import { isProblemThat } from '../../../harness/gateway/problems.ts';
 
 const now = (): number => Math.floor(Date.now() / 1_000);
 

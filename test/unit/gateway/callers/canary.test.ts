@@ -8,8 +8,8 @@ import { createClient } from '../../../../src/api/client.ts';
 import { readTokenFile } from '../../../../src/api/http/tokens.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { readSettings } from '../../../../src/lib/settings.ts';
-import { createMemoryLog, createSigner, temporaryDirectory } from '../../../harness/gateway-harness.ts';
-import { account, makeIssuerKey, signAs, startIssuer, type Otherwise } from './issuer.ts';
+import { createMemoryLog, createSigner, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { account, makeIssuerKey, signAs, startIssuer, type Otherwise } from '../../../fakes/issuer.ts';
 
 const key = await makeIssuerKey('one');
 const soon = { everyMs: 50, timeoutMs: 30_000 };

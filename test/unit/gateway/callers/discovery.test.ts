@@ -5,8 +5,8 @@ import { createLocalJWKSet, jwtVerify } from 'jose';
 import { discoverKeys } from '../../../../gateway/callers/discovery.ts';
 import { createTrust, discoveryFaults } from '../../../../gateway/callers/trust.ts';
 import { createAuthenticate } from '../../../../gateway/callers/authenticate.ts';
-import { callers } from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+import { callers } from '../../../harness/gateway/gateway.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 import {
   account,
   forgeFor,
@@ -16,7 +16,7 @@ import {
   withExponentOne,
   type Issuer,
   type IssuerKey,
-} from './issuer.ts';
+} from '../../../fakes/issuer.ts';
 
 const [first, second] = await Promise.all([makeIssuerKey('first'), makeIssuerKey('second', 'ES256')]);
 const jwks = '/openid/v1/jwks';

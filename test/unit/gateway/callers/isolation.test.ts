@@ -15,9 +15,9 @@ import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import { emptyVolumeRecord } from '../../../../gateway/volumes/record.ts';
 import { clusterOf } from '../../../../src/api/ids.ts';
 import { allOperations } from '../../../../src/api/operations.ts';
-import { createMemoryLog, mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { createMemoryLog, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isFull, seed } from '../../../harness/sample.ts';
-import { makeFaultyGateway } from '../faulty-gateway.ts';
+import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const clusterCount = 100;
 const volumeCount = 100;

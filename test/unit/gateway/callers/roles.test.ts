@@ -8,8 +8,8 @@ import {
   volumeSpec,
   type Answer,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
-import type { FaultyBackend } from '../faulty-backend.ts';
+} from '../../../harness/gateway/gateway.ts';
+import type { FaultyBackend } from '../../../fakes/faulty-backend.ts';
 
 /** The routes of each role: those of a cluster or of operators; read-only ones, or all. */
 const rights = {

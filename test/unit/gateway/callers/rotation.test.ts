@@ -6,9 +6,9 @@ import type { JWK } from 'jose';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { openConfiguration } from '../../../../gateway/configuration/configuration.ts';
 import { createAuthenticate } from '../../../../gateway/callers/authenticate.ts';
-import { createMemoryLog, createSigner, temporaryDirectory } from '../../../harness/gateway-harness.ts';
-import { isProblemThat } from '../../../harness/gateway-problems.ts';
-import { account, makeIssuerKey, signAs, startIssuer, type IssuerKey } from './issuer.ts';
+import { createMemoryLog, createSigner, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { isProblemThat } from '../../../harness/gateway/problems.ts';
+import { account, makeIssuerKey, signAs, startIssuer, type IssuerKey } from '../../../fakes/issuer.ts';
 
 /** A key, and a function that signs tokens of its holder. */
 type Holder = { readonly publicJwk: JWK; token(): Promise<string> };

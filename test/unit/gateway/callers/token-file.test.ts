@@ -10,11 +10,11 @@ import { readTokenFile } from '../../../../src/api/http/tokens.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { readSettings } from '../../../../src/lib/settings.ts';
 import { clientOf } from '../../../harness/csi-serving.ts';
-import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway-harness.ts';
-import { isProblemThat } from '../../../harness/gateway-problems.ts';
+import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { isProblemThat } from '../../../harness/gateway/problems.ts';
 import { serve } from '../../../fakes/storages/far-gateway.ts';
 import { json, startStorageApi } from '../../../fakes/storage-api.ts';
-import { account, makeIssuerKey, signAs, type Otherwise } from './issuer.ts';
+import { account, makeIssuerKey, signAs, type Otherwise } from '../../../fakes/issuer.ts';
 import { keyFileOf } from '../../controller/keys.ts';
 import { offered } from '../../controller/serving.ts';
 

@@ -8,9 +8,16 @@ import {
   type Authenticate,
   type KeyOwner,
 } from '../../../../gateway/callers/authenticate.ts';
-import { callers, createSigner, enrol, type Signer } from '../../../harness/gateway-harness.ts';
-import { isProblemThat } from '../../../harness/gateway-problems.ts';
-import { account, forgeFor, makeIssuerKey, signAs, withExponentOne, type Otherwise } from './issuer.ts';
+import { callers, createSigner, enrol, type Signer } from '../../../harness/gateway/gateway.ts';
+import { isProblemThat } from '../../../harness/gateway/problems.ts';
+import {
+  account,
+  forgeFor,
+  makeIssuerKey,
+  signAs,
+  withExponentOne,
+  type Otherwise,
+} from '../../../fakes/issuer.ts';
 
 /** The issuer name that every kubeadm uses. */
 const issuer = 'https://kubernetes.default.svc.cluster.local';

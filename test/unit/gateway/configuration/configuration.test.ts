@@ -10,7 +10,7 @@ import {
 } from '../../../../gateway/configuration/configuration.ts';
 import type { Plugins } from '../../../../gateway/pools/plugins.ts';
 import { defaultBounds } from '../../../../gateway/scheduling/limit.ts';
-import { createMemoryLog, createSigner, temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { createMemoryLog, createSigner, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 
 const [a, other] = [await createSigner('a'), await createSigner('other')];
 const memory = { backend: 'memory' };

@@ -7,7 +7,7 @@ import {
   mounted,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
+} from '../../../harness/gateway/gateway.ts';
 
 const attachmentSpec = { capability: mounted, readonly: false };
 

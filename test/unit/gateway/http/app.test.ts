@@ -11,7 +11,7 @@ import {
   mounted,
   openMemory,
   volumeSpec,
-} from '../../../harness/gateway-harness.ts';
+} from '../../../harness/gateway/gateway.ts';
 
 const attachmentSpec = { capability: mounted, readonly: false };
 

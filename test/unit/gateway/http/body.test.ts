@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { readLong } from '../../../../gateway/http/body.ts';
 import type { Problem } from '../../../../src/api/problem.ts';
 import { volumeSpecSchema } from '../../../../src/api/volume.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
-import { makeGateway, volumeSpec } from '../../../harness/gateway-harness.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
+import { makeGateway, volumeSpec } from '../../../harness/gateway/gateway.ts';
 
 const any = z.unknown();
 const terms = Array.from({ length: 8_192 }, (_, index) => ({ zone: `zone-${index}` }));

@@ -10,7 +10,7 @@ import {
   maxConnections,
   whileOpen,
 } from '../../../../gateway/http/connections.ts';
-import { serveGateway } from '../../../harness/served-gateway.ts';
+import { serveGateway } from '../../../harness/gateway/program.ts';
 
 test('of too many connections the longest idle one is closed, never one with a request', async t => {
   const { open, answers } = await serve(t, 3);

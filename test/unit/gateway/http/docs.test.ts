@@ -5,7 +5,7 @@ import { docsRoutes } from '../../../../gateway/http/docs.ts';
 import { openApiDocument } from '../../../../src/api/http/openapi.ts';
 import { allOperations } from '../../../../src/api/operations.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import { createMemoryLog, makeGateway } from '../../../harness/gateway-harness.ts';
+import { createMemoryLog, makeGateway } from '../../../harness/gateway/gateway.ts';
 
 for (const path of Object.values(docsRoutes))
   test(`${path} needs a token unless the description is public`, async () => {

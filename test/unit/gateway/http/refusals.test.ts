@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
 import { createClient } from '../../../../src/api/client.ts';
 import { allOperations, maxBodyBytes, type OperationId } from '../../../../src/api/operations.ts';
-import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
-import { serveGateway, type ServedGateway } from '../../../harness/served-gateway.ts';
+import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { serveGateway, type ServedGateway } from '../../../harness/gateway/program.ts';
 
 /** Bodies that would take effect if the caller were allowed to send them. */
 const valid: Readonly<Partial<Record<OperationId, object>>> = {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isFull } from '../../../harness/sample.ts';
-import { event } from './operations.ts';
-import { toCommand } from './play.ts';
-import { assertPlays } from './run.ts';
-import { openMemoryStorage } from './storage.ts';
+import { event } from '../../../harness/model/operations.ts';
+import { toCommand } from '../../../harness/model/play.ts';
+import { assertPlays } from '../../../harness/model/run.ts';
+import { openMemoryStorage } from '../../../harness/model/storage.ts';
 
 const usualRuns = isFull ? 70 : 20;
 

@@ -7,7 +7,7 @@ import { readQueues } from '../../../../gateway/observability/state.ts';
 import { createQueues } from '../../../../gateway/scheduling/queues.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { readRows, renderMetrics } from '../../../../src/lib/metrics.ts';
-import { openMemory } from '../../../harness/gateway-harness.ts';
+import { openMemory } from '../../../harness/gateway/gateway.ts';
 
 const canary = 'canary-5ecret';
 

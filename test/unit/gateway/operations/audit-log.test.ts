@@ -22,9 +22,9 @@ import {
   mounted,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
-import { hour, makeFaultyGateway } from '../faulty-gateway.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
+import { hour, makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const one = { capability: mounted, readonly: false };
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { preconditionProblem, unavailableProblem } from '../../../../src/api/problem.ts';
-import type { Answer } from '../../../harness/gateway-harness.ts';
-import { mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
+import type { Answer } from '../../../harness/gateway/gateway.ts';
+import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { changing } from '../../../fakes/faulty-backend/rules.ts';
-import { makeFaultyGateway } from '../faulty-gateway.ts';
+import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const canary = 'canary-51c0e7';
 const secretive = { ...mounted, mountFlags: [`password=${canary}`] };

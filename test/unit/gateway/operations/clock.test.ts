@@ -10,8 +10,8 @@ import {
   openMemory,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
-import { makeFaultyGateway, newVolume } from '../faulty-gateway.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { makeFaultyGateway, newVolume } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
 const id = 'a.pvc-1';

@@ -7,7 +7,7 @@ import { findSomeAttachments } from '../../../../gateway/tables/attachments.ts';
 import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import { findSnapshotSet } from '../../../../gateway/snapshots/record.ts';
 import type { Step } from '../../../../gateway/operations/operation.ts';
-import { createFaultyBackend, type Method } from '../faulty-backend.ts';
+import { createFaultyBackend, type Method } from '../../../fakes/faulty-backend.ts';
 import {
   clusters,
   endClaims,
@@ -15,8 +15,8 @@ import {
   mounted,
   openMemory,
   volumeSpec,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
 
 const { a } = clusters;
 const id = 'a.pvc-1';

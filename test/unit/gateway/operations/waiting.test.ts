@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { pause, poll } from '../../../../src/lib/concurrency.ts';
-import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
-import { createFaultyBackend } from '../faulty-backend.ts';
+import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
 
 const shared = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
 const use = { capability: shared, readonly: false };

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { createIdentity } from '../../../../gateway/pools/identity.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { createSigner, temporaryDirectory } from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
+import { createSigner, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
 import { serve } from '../../../fakes/storages/far-gateway.ts';
 
 test('the first token makes a key that nobody else can read, and that others verify by the public set', async t => {

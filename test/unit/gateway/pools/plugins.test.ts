@@ -6,7 +6,7 @@ import { backends } from '../../../../gateway/backends/index.ts';
 import { openConfiguration } from '../../../../gateway/configuration/configuration.ts';
 import { readConfiguration } from '../../../../gateway/configuration/read.ts';
 import { asProblem } from '../../../../src/api/problem.ts';
-import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 
 const memoryUrl = new URL('../../../../gateway/backends/memory.ts', import.meta.url).href;
 const sound = `export { memory as backend } from ${JSON.stringify(memoryUrl)};`;

@@ -9,10 +9,10 @@ import {
   openMemory,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
-import { isProblemThat } from '../../../harness/gateway-problems.ts';
-import type { FaultyBackend } from '../faulty-backend.ts';
-import { makeFaultyGateway } from '../faulty-gateway.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblemThat } from '../../../harness/gateway/problems.ts';
+import type { FaultyBackend } from '../../../fakes/faulty-backend.ts';
+import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
 const { b } = clusters;

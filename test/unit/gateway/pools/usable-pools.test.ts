@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { createTenancy } from '../../../../gateway/admin/tenancy.ts';
 import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import type { Cluster } from '../../../../gateway/callers/cluster.ts';
-import { clusters, mounted } from '../../../harness/gateway-harness.ts';
-import { isProblemThat } from '../../../harness/gateway-problems.ts';
-import { makeFaultyGateway, volumesIn } from '../faulty-gateway.ts';
+import { clusters, mounted } from '../../../harness/gateway/gateway.ts';
+import { isProblemThat } from '../../../harness/gateway/problems.ts';
+import { makeFaultyGateway, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const refused = isProblemThat('FAILED_PRECONDITION', /^cluster "b" may not use pool "main"$/);
 

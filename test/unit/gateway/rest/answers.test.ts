@@ -13,8 +13,8 @@ import {
   startStorageApi,
   type Step,
 } from '../../../fakes/storage-api.ts';
-import { createMemoryLog, mounted, temporaryDirectory } from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
+import { createMemoryLog, mounted, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
 import { offer, openRest } from './open-rest.ts';
 
 const volume = { id: 'a.pvc-1', nonce: 'n1' };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { json, sampleVolume } from '../../../fakes/storage-api.ts';
-import { mounted } from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
+import { mounted } from '../../../harness/gateway/gateway.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
 import { offer, openRest } from './open-rest.ts';
 
 const volume = { id: 'a.pvc-1', nonce: 'n1' };

@@ -17,7 +17,7 @@ import { maxSchemaBytes } from '../../../../src/api/schemas/parameters.ts';
 import { features } from '../../../../src/api/storage.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../../fakes/storage-api.ts';
 import { isFull, seed } from '../../../harness/sample.ts';
-import { createMemoryLog, mounted, temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { createMemoryLog, mounted, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 
 const mebibyte = 2 ** 20;
 const nonce = 'n1';

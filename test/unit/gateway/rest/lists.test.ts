@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { json, sampleGroup, sampleSnapshot, sampleVolume, type Step } from '../../../fakes/storage-api.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 import { offer, openRest } from './open-rest.ts';
 
 test('only volumes with the id are listed and deleted, under any name at the storage', async t => {

@@ -5,7 +5,7 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import { rest } from '../../../../gateway/backends/rest.ts';
 import type { Capabilities } from '../../../../src/api/storage.ts';
 import { json, startStorageApi, type Step, type StorageApi } from '../../../fakes/storage-api.ts';
-import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway-harness.ts';
+import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 
 /** The default capabilities of the storage. */
 export const offer: Capabilities = {

@@ -13,8 +13,8 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import { rest } from '../../../../gateway/backends/rest.ts';
 import { json, problem, startStorageApi, type Step, type StorageApi } from '../../../fakes/storage-api.ts';
 import { makeIdentity } from '../../../fakes/storages/far-gateway.ts';
-import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 
 const offer = { version: '1', accessModes: [], accessTypes: [], features: [], volumes: [] };
 const refused = problem('UNAUTHENTICATED', 'the token has expired');

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { withRequest, type CurrentRequest } from '../../../../gateway/scheduling/current-request.ts';
 import { createSlices, requestCostMs } from '../../../../gateway/scheduling/slices.ts';
 import type { Problem } from '../../../../src/api/problem.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
-import { clusters } from '../../../harness/gateway-harness.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
+import { clusters } from '../../../harness/gateway/gateway.ts';
 
 const { a, b } = clusters;
 

@@ -9,8 +9,8 @@ import {
   temporaryDirectory,
   volumeSpec,
   type Signer,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

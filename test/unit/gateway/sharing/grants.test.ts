@@ -16,9 +16,9 @@ import {
   volumeSpec,
   type Answer,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
-import { makeFaultyGateway } from '../faulty-gateway.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
+import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const { a, b } = clusters;
 const reading: Capability = { accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' };

@@ -10,10 +10,10 @@ import {
   openMemory,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
-import { createFaultyBackend, type Method } from '../faulty-backend.ts';
-import { volumesIn } from '../faulty-gateway.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
+import { createFaultyBackend, type Method } from '../../../fakes/faulty-backend.ts';
+import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a, b } = clusters;
 const key = { cluster: { ...a, acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' };

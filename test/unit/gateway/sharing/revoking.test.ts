@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { preconditionProblem, unavailableProblem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { clusters, endClaims, makeGateway, mounted, volumeSpec } from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
+import { clusters, endClaims, makeGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
 
 const { a, b } = clusters;
 const key = { cluster: { ...b, acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' };

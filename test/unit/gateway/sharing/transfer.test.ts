@@ -17,10 +17,10 @@ import {
   volumeSpec,
   type Answer,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 import { createLocal } from '../backends/local.ts';
-import { makeFaultyGateway, volumesIn } from '../faulty-gateway.ts';
+import { makeFaultyGateway, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a, b } = clusters;
 const writing = { capability: mounted, readonly: false };

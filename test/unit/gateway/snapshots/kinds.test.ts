@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { NewSnapshot } from '../../../../gateway/backend.ts';
 import { Problem, type ProblemCode } from '../../../../src/api/problem.ts';
-import { createFaultyBackend } from '../faulty-backend.ts';
+import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
 import {
   assertProblem,
   clusters,
@@ -10,9 +10,9 @@ import {
   openMemory,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
-import { attach, makeFaultyGateway, snapshotsIn } from '../faulty-gateway.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
+import { attach, makeFaultyGateway, snapshotsIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
 const names = ['one', 'two', 'three'];

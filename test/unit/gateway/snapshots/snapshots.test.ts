@@ -9,9 +9,9 @@ import {
   mounted,
   openMemory,
   volumeSpec,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
-import { keyOf, makeFaultyGateway, snapshotsIn } from '../faulty-gateway.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
+import { keyOf, makeFaultyGateway, snapshotsIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
 const volumeId = 'a.pvc-1';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
 import { testStore } from '../../../suites/store.ts';
-import { temporaryDirectory } from '../../../harness/gateway-harness.ts';
-import { isProblemThat } from '../../../harness/gateway-problems.ts';
+import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { isProblemThat } from '../../../harness/gateway/problems.ts';
 
 testStore(async t => {
   const path = join(temporaryDirectory(t), 'store.sqlite');

@@ -4,8 +4,8 @@ import { createTenancy } from '../../../../gateway/admin/tenancy.ts';
 import type { Engine } from '../../../../gateway/store.ts';
 import { listPoolsGranted, readCount, recount } from '../../../../gateway/tables/counts.ts';
 import { Problem, unavailableProblem } from '../../../../src/api/problem.ts';
-import { clusters, mounted } from '../../../harness/gateway-harness.ts';
-import { attach, keyOf, makeFaultyGateway } from '../faulty-gateway.ts';
+import { clusters, mounted } from '../../../harness/gateway/gateway.ts';
+import { attach, keyOf, makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const { a, b } = clusters;
 

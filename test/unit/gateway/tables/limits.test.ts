@@ -19,9 +19,9 @@ import {
   openMemory,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
-import { isProblemThat } from '../../../harness/gateway-problems.ts';
-import { newVolume } from '../faulty-gateway.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblemThat } from '../../../harness/gateway/problems.ts';
+import { newVolume } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
 const readers: Capability = { accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' };

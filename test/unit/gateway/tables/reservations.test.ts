@@ -9,9 +9,9 @@ import {
   openMemory,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem } from '../../../harness/gateway-problems.ts';
-import { create, makeFaultyGateway, snapshot } from '../faulty-gateway.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem } from '../../../harness/gateway/problems.ts';
+import { create, makeFaultyGateway, snapshot } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
 const { a, b } = clusters;

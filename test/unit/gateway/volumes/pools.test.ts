@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Cluster } from '../../../../gateway/callers/cluster.ts';
-import { createFaultyBackend, type FaultyBackend } from '../faulty-backend.ts';
+import { createFaultyBackend, type FaultyBackend } from '../../../fakes/faulty-backend.ts';
 import {
   clusters,
   makeGateway,
@@ -9,8 +9,8 @@ import {
   openMemory,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 
 const { a } = clusters;
 const mebibyte = 2 ** 20;

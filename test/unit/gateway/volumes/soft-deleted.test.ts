@@ -9,9 +9,9 @@ import {
   mounted,
   openMemory,
   volumeSpec,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
-import { attach, hour, volumesIn } from '../faulty-gateway.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
+import { attach, hour, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const volume = '/v1/volumes/a.pvc-1';
 

@@ -10,8 +10,8 @@ import {
   mounted,
   openMemory,
   volumeSpec,
-} from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
+} from '../../../harness/gateway/gateway.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 
 const mebibyte = 2 ** 20;
 const a = { zone: 'a' };

@@ -5,9 +5,9 @@ import type { TopologyRequirement } from '../../../../src/api/storage.ts';
 import type { ProblemCode } from '../../../../src/api/problem.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import type { Segments } from '../../../../src/api/topology.ts';
-import { clusters, makeGateway, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
-import { makeFaultyGateway, volumesIn } from '../faulty-gateway.ts';
+import { clusters, makeGateway, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
+import { makeFaultyGateway, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
 const a = { zone: 'a' };

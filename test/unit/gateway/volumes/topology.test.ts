@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { chooseTopologies, meets, readRequirement } from '../../../../gateway/volumes/placement.ts';
 import { meetsTerm, type Segments } from '../../../../src/api/topology.ts';
-import { isProblemThat } from '../../../harness/gateway-problems.ts';
+import { isProblemThat } from '../../../harness/gateway/problems.ts';
 
 const zone = fc.constantFrom('a', 'b', 'c', 'd');
 const terms = fc.uniqueArray(

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Problem, type ProblemCode } from '../../../../src/api/problem.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
-import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway-harness.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway-problems.ts';
-import { makeFaultyGateway, volumesIn } from '../faulty-gateway.ts';
+import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
+import { makeFaultyGateway, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
 const { a } = clusters;

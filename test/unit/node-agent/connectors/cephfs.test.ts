@@ -4,7 +4,7 @@ import { cephfs } from '../../../../node-agent/connectors/cephfs.ts';
 import type { AttachmentOf } from '../../../../src/api/attachment.ts';
 import { createSysfsHost } from '../../../fakes/sysfs.ts';
 import { testShareConnector } from '../../../suites/share-connector.ts';
-import { openFakeShares } from '../../../harness/node-agent-share-bench.ts';
+import { openFakeShares } from '../../../harness/node/shares.ts';
 import { common } from './worlds.ts';
 
 const key = 'AQCanaryCanaryCanaryCanaryCanaryCanaryA==';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nfs } from '../../../../node-agent/connectors/nfs.ts';
 import { testShareConnector } from '../../../suites/share-connector.ts';
-import { openFakeShares, toExport } from '../../../harness/node-agent-share-bench.ts';
+import { openFakeShares, toExport } from '../../../harness/node/shares.ts';
 
 testShareConnector({
   name: 'nfs on the fake machine',

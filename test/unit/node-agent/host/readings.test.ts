@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createReadings, soonMs } from '../../../../node-agent/host/readings.ts';
 import { measure } from '../../../../node-agent/volumes/size.ts';
-import { openFakeBench, openVolume, putUp, startAgent } from '../../../harness/node-agent-bench.ts';
+import { openFakeBench, openVolume, putUp, startAgent } from '../../../harness/node/bench.ts';
 
 const ended = { status: 0, stdout: '', stderr: '', timedOut: false };
 

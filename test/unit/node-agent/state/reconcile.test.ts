@@ -18,8 +18,8 @@ import {
   takeDown,
   withCommands,
   type Bench,
-} from '../../../harness/node-agent-bench.ts';
-import { openFakeShares, shareRequest } from '../../../harness/node-agent-share-bench.ts';
+} from '../../../harness/node/bench.ts';
+import { openFakeShares, shareRequest } from '../../../harness/node/shares.ts';
 
 type Fake = Bench & { readonly host: FakeHost };
 

@@ -14,8 +14,8 @@ import {
   startAgent,
   withCommands,
   type VolumeChange,
-} from '../../../harness/node-agent-bench.ts';
-import { openFakeShares, shareRequest } from '../../../harness/node-agent-share-bench.ts';
+} from '../../../harness/node/bench.ts';
+import { openFakeShares, shareRequest } from '../../../harness/node/shares.ts';
 
 const luks = { encryption: 'luks' } as const;
 const secrets = { 'encryption-passphrase': 'canary' };

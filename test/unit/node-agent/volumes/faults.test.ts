@@ -14,8 +14,8 @@ import {
   startAgent,
   type Bench,
   type VolumeChange,
-} from '../../../harness/node-agent-bench.ts';
-import { openFakeShares, shareRequest } from '../../../harness/node-agent-share-bench.ts';
+} from '../../../harness/node/bench.ts';
+import { openFakeShares, shareRequest } from '../../../harness/node/shares.ts';
 
 type Request = StageRequest & PublishRequest;
 type Operation = (agent: Agent, request: Request, secrets?: Secrets) => Promise<void>;

@@ -13,8 +13,8 @@ import {
   startWithoutRecords,
   type Bench,
   type VolumeChange,
-} from '../../../harness/node-agent-bench.ts';
-import { openFakeShares, shareRequest } from '../../../harness/node-agent-share-bench.ts';
+} from '../../../harness/node/bench.ts';
+import { openFakeShares, shareRequest } from '../../../harness/node/shares.ts';
 
 type Request = StageRequest & PublishRequest;
 

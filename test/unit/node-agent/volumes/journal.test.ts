@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { openFakeBench, openVolume, startAgent } from '../../../harness/node-agent-bench.ts';
+import { openFakeBench, openVolume, startAgent } from '../../../harness/node/bench.ts';
 
 const secrets = { 'encryption-passphrase': 'canary' };
 

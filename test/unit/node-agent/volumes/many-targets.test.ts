@@ -7,14 +7,8 @@ import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage } from '../../../../node-agent/volumes/stage.ts';
 import { toPublishContext } from '../../../../src/api/attachment.ts';
 import { pause } from '../../../../src/lib/concurrency.ts';
-import {
-  block,
-  openFakeBench,
-  openVolume,
-  startAgent,
-  type Bench,
-} from '../../../harness/node-agent-bench.ts';
-import { openFakeShares, shareRequest, type ShareRequest } from '../../../harness/node-agent-share-bench.ts';
+import { block, openFakeBench, openVolume, startAgent, type Bench } from '../../../harness/node/bench.ts';
+import { openFakeShares, shareRequest, type ShareRequest } from '../../../harness/node/shares.ts';
 
 const count = 50;
 const manyTargets = { accessMode: 'SINGLE_NODE_MULTI_WRITER' } as const;

@@ -7,13 +7,8 @@ import { expand } from '../../../../node-agent/volumes/size.ts';
 import { examine, examineAll } from '../../../../node-agent/volumes/health.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { measure, startAgent, takeDown, withCommands } from '../../../harness/node-agent-bench.ts';
-import {
-  asVolume,
-  openFakeShares,
-  shareRequest,
-  type ShareRequest,
-} from '../../../harness/node-agent-share-bench.ts';
+import { measure, startAgent, takeDown, withCommands } from '../../../harness/node/bench.ts';
+import { asVolume, openFakeShares, shareRequest, type ShareRequest } from '../../../harness/node/shares.ts';
 
 const protocols = ['bind', 'nfs'] as const;
 type Name = (typeof protocols)[number];

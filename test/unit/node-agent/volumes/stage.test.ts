@@ -9,7 +9,7 @@ import {
   startAgent,
   startWithoutRecords,
   withCommands,
-} from '../../../harness/node-agent-bench.ts';
+} from '../../../harness/node/bench.ts';
 
 const open = (content = 'blank') => openVolume(openFakeBench(), { image: { content } });
 

@@ -31,7 +31,7 @@ export async function serveFuse(
   t: Pick<TestContext, 'after'>,
   pairs: readonly string[],
 ): Promise<HangingFuse> {
-  const program = fileURLToPath(new URL('../fakes/hanging-fuse.ts', import.meta.url));
+  const program = fileURLToPath(new URL('../../fakes/hanging-fuse.ts', import.meta.url));
   const child = spawn(process.execPath, [program, ...pairs], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   t.after(() => child.kill('SIGKILL'));

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commands } from '../../../src/cli/commands.ts';
 import { runCommand } from '../../../src/cli/run.ts';
-import type { ServedGateway } from '../../harness/served-gateway.ts';
+import type { ServedGateway } from '../gateway/program.ts';
 
 /** A command's output and its exit status. */
 export type CliResult = { readonly status: number; readonly stdout: string; readonly stderr: string };

@@ -9,7 +9,7 @@ import {
   tuple,
   type Arbitrary,
 } from 'fast-check';
-import { crashPoints } from '../../../fakes/faulty-backend/rules.ts';
+import { crashPoints } from '../../fakes/faulty-backend/rules.ts';
 
 type Kind<K, F = object> = K extends string ? Readonly<{ kind: K; id: string } & F> : never;
 

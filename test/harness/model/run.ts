@@ -12,12 +12,12 @@ import {
   nat,
   type Arbitrary,
 } from 'fast-check';
-import type { Backend } from '../../../../gateway/backend.ts';
-import type { Snapshot } from '../../../../src/api/snapshot.ts';
-import { pause } from '../../../../src/lib/concurrency.ts';
-import { clusters } from '../../../harness/gateway-harness.ts';
-import { seed } from '../../../harness/sample.ts';
-import { storeIn } from '../../../harness/stores/store-in.ts';
+import type { Backend } from '../../../gateway/backend.ts';
+import type { Snapshot } from '../../../src/api/snapshot.ts';
+import { pause } from '../../../src/lib/concurrency.ts';
+import { clusters } from '../gateway/gateway.ts';
+import { seed } from '../sample.ts';
+import { storeIn } from '../stores/store-in.ts';
 import { createModel, type Content, type Model, type ModelSnapshot } from './model.ts';
 import { askOnce, listAll, mebibyte, slotBytes, type Command } from './play.ts';
 import type { ModelStorage } from './storage.ts';

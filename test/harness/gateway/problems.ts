@@ -1,4 +1,4 @@
-import { Problem, type ProblemCode } from '../../src/api/problem.ts';
+import { Problem, type ProblemCode } from '../../../src/api/problem.ts';
 
 /** Returns a predicate for `assert.rejects`: true for a `Problem` with one of these codes. */
 export function isProblem(...codes: readonly ProblemCode[]): (error: unknown) => boolean {

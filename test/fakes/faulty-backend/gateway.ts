@@ -1,14 +1,14 @@
-import { gatewaySettings } from '../../gateway/config.ts';
-import type { Plugins } from '../../gateway/pools/plugins.ts';
-import { startGateway } from '../../gateway/main.ts';
-import { openImages } from '../../gateway/backends/image.ts';
-import { backends } from '../../gateway/backends/index.ts';
-import type { Backend, BackendPlugin, NewSnapshot } from '../../gateway/backend.ts';
-import { runProgram } from '../../src/lib/lifecycle.ts';
-import { createLog } from '../../src/lib/log.ts';
-import { readSettings } from '../../src/lib/settings.ts';
-import { crashAtSteps, layFaults, type FaultOptions } from './faulty-backend.ts';
-import type { Rule } from './faulty-backend/rules.ts';
+import { gatewaySettings } from '../../../gateway/config.ts';
+import type { Plugins } from '../../../gateway/pools/plugins.ts';
+import { startGateway } from '../../../gateway/main.ts';
+import { openImages } from '../../../gateway/backends/image.ts';
+import { backends } from '../../../gateway/backends/index.ts';
+import type { Backend, BackendPlugin, NewSnapshot } from '../../../gateway/backend.ts';
+import { runProgram } from '../../../src/lib/lifecycle.ts';
+import { createLog } from '../../../src/lib/log.ts';
+import { readSettings } from '../../../src/lib/settings.ts';
+import { crashAtSteps, createFaultyBackend, type FaultOptions } from '../faulty-backend.ts';
+import type { Rule } from './rules.ts';
 
 /**
  * Runs `fairlead gateway` with faults added to every backend and every step of the work: FAULT_RULES has the rules as
@@ -50,6 +50,6 @@ function withGroups(backend: Awaited<ReturnType<typeof openImages>>): Backend {
 function withFaults(plugin: BackendPlugin): BackendPlugin {
   return {
     settings: plugin.settings,
-    open: async (settings, context) => layFaults(await plugin.open(settings, context), options),
+    open: async (settings, context) => createFaultyBackend(await plugin.open(settings, context), options),
   };
 }

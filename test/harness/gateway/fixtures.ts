@@ -1,14 +1,7 @@
 import type { TestContext } from 'node:test';
 import type { Backend, NewVolume } from '../../../gateway/backend.ts';
-import { createFaultyBackend, type FaultyBackend } from './faulty-backend.ts';
-import {
-  clusters,
-  makeGateway,
-  mounted,
-  openMemory,
-  volumeSpec,
-  type Gateway,
-} from '../../harness/gateway-harness.ts';
+import { createFaultyBackend, type FaultyBackend } from '../../fakes/faulty-backend.ts';
+import { clusters, makeGateway, mounted, openMemory, volumeSpec, type Gateway } from './gateway.ts';
 
 type Options = {
   /** The existing volumes of cluster `a`, of 1 MiB each. */

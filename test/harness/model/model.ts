@@ -1,4 +1,4 @@
-import type { ProblemCode } from '../../../../src/api/problem.ts';
+import type { ProblemCode } from '../../../src/api/problem.ts';
 import type { Operation, Zone } from './operations.ts';
 
 /** The content of a volume or snapshot: a value for each written slot. */

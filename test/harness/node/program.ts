@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { toPublishContext } from '../../src/api/attachment.ts';
-import { startKubelet, type Kubelet, type KubeletOptions } from '../fakes/kubelet/kubelet.ts';
-import type { VolumeSpec } from '../fakes/kubelet/paths.ts';
-import { cli, waitForLog } from './dev.ts';
+import { toPublishContext } from '../../../src/api/attachment.ts';
+import { startKubelet, type Kubelet, type KubeletOptions } from '../../fakes/kubelet/kubelet.ts';
+import type { VolumeSpec } from '../../fakes/kubelet/paths.ts';
+import { cli, waitForLog } from '../dev.ts';
 import {
   inOwnMounts,
   bindToItself,
@@ -15,7 +15,7 @@ import {
   makeTemporaryDirectory,
   mountsBelow,
   removeTemporaryDirectory,
-} from './machine.ts';
+} from '../machine.ts';
 
 /** The driver's name if no setting names another. */
 export const driverName = 'csi.fairlead.dev';

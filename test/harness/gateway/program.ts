@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { gatewaySettings } from '../../gateway/config.ts';
-import { startGateway } from '../../gateway/main.ts';
-import { silentLog } from '../../src/lib/log.ts';
-import { readSettings } from '../../src/lib/settings.ts';
-import { createSigner, temporaryDirectory, type Signer } from './gateway-harness.ts';
+import { gatewaySettings } from '../../../gateway/config.ts';
+import { startGateway } from '../../../gateway/main.ts';
+import { silentLog } from '../../../src/lib/log.ts';
+import { readSettings } from '../../../src/lib/settings.ts';
+import { createSigner, temporaryDirectory, type Signer } from './gateway.ts';
 
 /** A gateway on a port, with a pool in memory, the clusters a and b, and operators. */
 export type ServedGateway = {

@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
-import type { Backend } from '../../../../gateway/backend.ts';
-import type { Step } from '../../../../gateway/operations/operation.ts';
-import { layFaults } from '../../../fakes/faulty-backend.ts';
-import { wrapBackend, type CallWrapper } from '../../../fakes/faulty-backend/wrap.ts';
-import { changing, type Rule } from '../../../fakes/faulty-backend/rules.ts';
-import { clusters, makeGateway, type Gateway } from '../../../harness/gateway-harness.ts';
+import type { Backend } from '../../../gateway/backend.ts';
+import type { Step } from '../../../gateway/operations/operation.ts';
+import { createFaultyBackend } from '../../fakes/faulty-backend.ts';
+import { wrapBackend, type CallWrapper } from '../../fakes/faulty-backend/wrap.ts';
+import { changing, type Rule } from '../../fakes/faulty-backend/rules.ts';
+import { clusters, makeGateway, type Gateway } from '../gateway/gateway.ts';
 import { nodeZones } from './model.ts';
 import type { ModelStorage } from './storage.ts';
 
@@ -61,7 +61,7 @@ export async function openWorld(t: TestContext, { store, storage, seed, rules = 
     // Each life has its own faults.
     const fate = { rules: faults, seed: seed + started++ };
     const backend = await storage.open();
-    const watch = watchHangs(backend, inner => layFaults(inner, fate));
+    const watch = watchHangs(backend, inner => createFaultyBackend(inner, fate));
     const checkpoint = ({ point }: Step): void => {
       if (armed.get(at) === point) throw crash;
     };
