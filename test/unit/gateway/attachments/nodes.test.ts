@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { countAtNode } from '../../../../gateway/tables/counts.ts';
 import { nodeTable } from '../../../../gateway/tables/nodes.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { clusters, mounted } from '../../../harness/gateway/gateway.ts';
@@ -127,8 +128,11 @@ test("a storage with the cluster's volumes forgets a node even if its pool no lo
 test("a cluster has a maximum of nodes, counted without other clusters'", async t => {
   const { nodes, engine } = await open(t);
   await engine.transaction(async sql => {
-    for (let index = 1; index < 10_000; index++)
-      await nodeTable.add(sql, { cluster: cluster.name, nodeId: `old-${index}`, spec: {} });
+    for (let index = 1; index < 10_000; index++) {
+      const node = { cluster: cluster.name, nodeId: `old-${index}` };
+      await nodeTable.add(sql, { ...node, spec: {} });
+      await countAtNode(sql, 'nodes', { ...node, change: 1 });
+    }
   });
   await assert.rejects(nodes.put(cluster, 'n2', {}), isProblem('RESOURCE_EXHAUSTED'));
   await nodes.put(cluster, 'n1', { maxVolumes: 4 });
