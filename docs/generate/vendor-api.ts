@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { vendorOperations } from '../../src/api/operations.ts';
-import { chapters, requirementIds, requirements, sectionOf, sections } from '../../src/kit/requirements.ts';
+import { requirementIds, requirementOf } from '../../src/kit/requirements.ts';
+import { chapters, sectionOf, sections } from '../../src/kit/sections.ts';
 
 /** Renews the lists in docs/reference/vendor-api.md from the tables of operations and requirements. */
 export function vendorApi(): string {
@@ -33,7 +34,7 @@ function listOf(section: string): string {
   const ids = requirementIds.filter(id => sectionOf(id) === section);
   return ids
     .map(id => {
-      const { level, text, feature } = requirements[id] as { level: string; text: string; feature?: string };
+      const { level, text, feature } = requirementOf(id);
       return `* **${id}** ${level}${feature === undefined ? '' : ` [${feature}]`}: ${text}`;
     })
     .join('\n');

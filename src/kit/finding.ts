@@ -1,5 +1,5 @@
 import type { Exchange } from './http/exchange.ts';
-import type { RequirementId } from './requirements.ts';
+import type { RequirementId } from './sections.ts';
 
 /** The reason why a check does not pass: a fault of the vendor, or an obstacle to the check. */
 export type Finding = Error & {

@@ -1,7 +1,8 @@
 import { isFinding } from './finding.ts';
 import { minTokenLength } from './http/credentials.ts';
 import { toCurl, type Exchange, type RawAnswer, type Target } from './http/exchange.ts';
-import { requirements, type RequirementId } from './requirements.ts';
+import { requirementOf } from './requirements.ts';
+import type { RequirementId } from './sections.ts';
 
 /** The outcome of a check. FAIL is a MUST that does not hold, WARN a SHOULD that does not hold. */
 export type Outcome = 'PASS' | 'FAIL' | 'WARN' | 'SKIP';
@@ -60,7 +61,7 @@ export function resultOf(
   more: Pick<Result, 'because' | 'failure'> & { readonly seed: number; readonly tookMs: number },
 ): Result {
   const { seed, tookMs, because, failure } = more;
-  const { level, text } = requirements[id];
+  const { level, text } = requirementOf(id);
   return { id, level, text, outcome, because, failure, repeat: `--only ${id} --seed ${seed}`, tookMs };
 }
 
@@ -75,7 +76,7 @@ export function toResults(
   const { requirement = id, exchange: shown } = isFinding(error) ? error : {};
   const failure = failureOf(message, { target, trail, shown });
   return [...new Set([id, requirement])].map(one =>
-    resultOf(one, requirements[one].level === 'MUST' ? 'FAIL' : 'WARN', { ...more, failure }),
+    resultOf(one, requirementOf(one).level === 'MUST' ? 'FAIL' : 'WARN', { ...more, failure }),
   );
 }
 

@@ -1,13 +1,13 @@
 import type { Capabilities } from '../api/storage.ts';
 import { findForeign, readCapabilities } from './preflight.ts';
-import { checks } from './checks/index.ts';
 import { cleanUp } from './clean-up.ts';
 import { isFinding } from './finding.ts';
 import { createKit, type Kit, type KitOptions } from './fixtures/kit.ts';
 import { createLedger } from './fixtures/ledger.ts';
 import { createRandom } from './fixtures/random.ts';
 import { resultOf, toResults, type Report, type Result } from './report.ts';
-import { requirementIds, requirements, type RequirementId } from './requirements.ts';
+import { requirementIds, requirementOf } from './requirements.ts';
+import type { RequirementId } from './sections.ts';
 
 /** The options of a run. */
 export type VerifyOptions = Omit<KitOptions, 'hasForeign'> & {
@@ -115,13 +115,14 @@ async function check(
   const late = AbortSignal.timeout(checkFactor * timeoutMs);
   const kit = run.kitFor(id, AbortSignal.any([signal, late]));
   const tookMs = (): number => Math.round(performance.now() - startedMs);
-  const { feature } = requirements[id];
+  const requirement = requirementOf(id);
+  const { feature } = requirement;
   if (feature && !kit.has(feature)) {
     const because = `the vendor does not offer "${feature}"`;
     return [resultOf(id, 'SKIP', { seed, tookMs: 0, because })];
   }
   try {
-    await checks.get(id)?.(kit);
+    await requirement.check(kit, id);
     return [resultOf(id, 'PASS', { seed, tookMs: tookMs() })];
   } catch (error) {
     if (signal.aborted) return [];

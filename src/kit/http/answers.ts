@@ -3,7 +3,7 @@ import { problemTable, type ProblemCode } from '../../api/problem.ts';
 import type { z } from 'zod';
 import type { Exchange, RawAnswer } from './exchange.ts';
 import { fault } from '../finding.ts';
-import type { RequirementId } from '../requirements.ts';
+import type { RequirementId } from '../sections.ts';
 
 /** The parts of a request that its answer must repeat, and its operation. */
 export type RequestFacts = {

@@ -1,6 +1,6 @@
 import type { Exchange } from '../http/exchange.ts';
 import { countOutcomes, type Failure, type Report, type Result } from '../report.ts';
-import { chapters, sectionOf, sections } from '../requirements.ts';
+import { chapters, sectionOf, sections } from '../sections.ts';
 import { escape } from './junit.ts';
 
 const style = `

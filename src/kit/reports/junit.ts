@@ -1,5 +1,5 @@
 import { countOutcomes, type Report, type Result } from '../report.ts';
-import { chapters, sectionOf } from '../requirements.ts';
+import { chapters, sectionOf } from '../sections.ts';
 
 /** Writes the report as JUnit XML with one suite for each chapter. A WARN becomes a skipped test with its message. */
 export function toJunit({ results, startedAt, tookMs, seed, url }: Report): string {

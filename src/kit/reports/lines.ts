@@ -1,5 +1,5 @@
 import { countOutcomes, type Failure, type Report, type Result } from '../report.ts';
-import { chapters, sectionOf } from '../requirements.ts';
+import { chapters, sectionOf } from '../sections.ts';
 
 /** Characters of a body that are shown. */
 const maxBodyLength = 600;

@@ -3,7 +3,7 @@ import type { Disk } from '../../../../examples/vendor-hono/disk.ts';
 import type { createSnapshots } from '../../../../examples/vendor-hono/snapshots.ts';
 import type { createVolumes } from '../../../../examples/vendor-hono/volumes.ts';
 import type { Answer, AnyAnswer, Authenticate, Offer } from '../../../../src/sdk/server/vendor.ts';
-import type { RequirementId } from '../../../../src/kit/requirements.ts';
+import type { requirements } from '../../../../src/kit/requirements.ts';
 
 /** The reference vendor's correct operations. */
 export type CorrectOperations = ReturnType<typeof createVolumes> &
@@ -23,7 +23,7 @@ export type Breakage = {
   /** The fault, in one sentence. */
   readonly wrong: string;
   /** The requirement that detects the fault. */
-  readonly caughtBy: RequirementId;
+  readonly caughtBy: keyof typeof requirements;
   /** Operations in place of the correct ones. */
   readonly operations?: (
     right: CorrectOperations,

@@ -1,28 +1,34 @@
 import { readParameterSchema, type ParameterSchema } from '../../api/schemas/parameters.ts';
 import { sameJson } from '../../lib/json.ts';
-import type { Checks } from '../check.ts';
 import { expect, skip } from '../finding.ts';
 import { expectNoVolume, makeVolume, sizesOf, smallSize, specOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
+import { must, should, type Chapter } from '../requirement.ts';
 
 const times = 3;
 
-/** The checks of chapter 7. */
-export const capacity: Checks = {
-  async 'FL-7.1-1'(kit) {
+/** The requirements of chapter 7. */
+export const capacity = {
+  'FL-7.1-1': must(
+    'The capabilities are the same in every answer, until the vendor changes its offer.',
+  ).check(async kit => {
     for (let again = 0; again < times; again++) {
       const now = await kit.done('getCapabilities', {});
       expect(sameJson(now, kit.capabilities), 'the same capabilities as at the start');
     }
-  },
-  async 'FL-7.1-2'(kit) {
+  }),
+  'FL-7.1-2': must(
+    'The capabilities name at least one access mode and one access type, and with each feature the features that it needs.',
+  ).check(async kit => {
     const { accessModes, accessTypes } = await kit.done('getCapabilities', {});
     expect(accessModes.length > 0 && accessTypes.length > 0, 'at least one access mode and one access type');
     const needs = { restore: 'snapshots', groups: 'snapshots', changes: 'snapshots' } as const;
     for (const [feature, needed] of Object.entries(needs) as [keyof typeof needs, 'snapshots'][])
       expect(!kit.has(feature) || kit.has(needed), `feature "${feature}" comes with "${needed}"`);
-  },
-  async 'FL-7.1-3'(kit) {
+  }),
+  'FL-7.1-3': must(
+    'A schema of parameters is a JSON Schema of at most 64 KiB with only the keywords named above, and parameters that match it are accepted.',
+  ).check(async kit => {
     const { parameters } = kit.capabilities;
     if (!parameters) throw skip('the vendor publishes no schema of parameters');
     for (const [kind, schema] of Object.entries(parameters)) {
@@ -35,8 +41,10 @@ export const capacity: Checks = {
       expect(others === '', `the schema of ${kind} parameters has no other keywords, such as ${others}`);
       if (kind === 'volume' && reads.findFaults({}).length === 0) await makeVolume(kit);
     }
-  },
-  async 'FL-7.2-1'(kit) {
+  }),
+  'FL-7.2-1': must(
+    'Every size is a multiple of `stepBytes`, from `minimumVolumeBytes` to `maximumVolumeBytes`, as far as the capabilities name these.',
+  ).check(async kit => {
     const { minimumBytes, maximumBytes, stepBytes } = sizesOf(kit);
     const small = smallSize(kit);
     for (const requiredBytes of [0, 1, small, small + 1, small * 3 - 1]) {
@@ -48,8 +56,10 @@ export const capacity: Checks = {
         `a size of ${minimumBytes} to ${maximumBytes} bytes in steps of ${stepBytes}, not ${sizeBytes}`,
       );
     }
-  },
-  async 'FL-7.2-2'(kit) {
+  }),
+  'FL-7.2-2': must(
+    'A size below the minimum is raised to it, or is OUT_OF_RANGE if `limitBytes` forbids that; a size above the maximum is OUT_OF_RANGE or RESOURCE_EXHAUSTED.',
+  ).check(async kit => {
     const { minimumBytes, maximumBytes } = sizesOf(kit);
     const { limits } = kit.capabilities;
     if (!limits) throw skip('the vendor publishes no limits');
@@ -59,8 +69,11 @@ export const capacity: Checks = {
     }
     if (limits.maximumVolumeBytes !== undefined && maximumBytes < Number.MAX_SAFE_INTEGER)
       await refuseSize(kit, { requiredBytes: maximumBytes + 1 }, ['OUT_OF_RANGE', 'RESOURCE_EXHAUSTED']);
-  },
-  async 'FL-7.3-1'(kit) {
+  }),
+  'FL-7.3-1': must(
+    '`availableBytes` is a whole number, and the limits of volume sizes lie within those of the capabilities.',
+    'capacity',
+  ).check(async kit => {
     const { availableBytes, minimumVolumeBytes = 0, maximumVolumeBytes = Infinity } = await readCapacity(kit);
     expect(Number.isSafeInteger(availableBytes), `"availableBytes" is a whole number, not ${availableBytes}`);
     const { minimumBytes, maximumBytes } = sizesOf(kit);
@@ -69,8 +82,11 @@ export const capacity: Checks = {
     expect(isWithin, `"minimumVolumeBytes" is at least ${minimumBytes}, not ${minimumVolumeBytes}`);
     const isBelow = maximumVolumeBytes === Infinity || maximumVolumeBytes <= maximumBytes;
     expect(isBelow, `"maximumVolumeBytes" is at most ${maximumBytes}, not ${maximumVolumeBytes}`);
-  },
-  async 'FL-7.3-2'(kit) {
+  }),
+  'FL-7.3-2': must(
+    'A volume larger than `availableBytes` is created in full, or is RESOURCE_EXHAUSTED or OUT_OF_RANGE and leaves nothing.',
+    'capacity',
+  ).check(async kit => {
     const { availableBytes } = await readCapacity(kit);
     const { stepBytes } = sizesOf(kit);
     const volumeId = kit.id();
@@ -90,8 +106,11 @@ export const capacity: Checks = {
     const isFull = code === 'RESOURCE_EXHAUSTED' || code === 'OUT_OF_RANGE';
     expect(isFull, `success, RESOURCE_EXHAUSTED or OUT_OF_RANGE, not ${code}`, exchange);
     await expectNoVolume(kit, volumeId);
-  },
-  async 'FL-7.3-3'(kit) {
+  }),
+  'FL-7.3-3': must(
+    'Deleting a volume gives all its bytes back, and a refused create request takes none.',
+    'capacity',
+  ).check(async kit => {
     const requiredBytes = countedSize(kit);
     const lost = await minOf(async () => {
       const before = await readCapacity(kit);
@@ -105,8 +124,11 @@ export const capacity: Checks = {
     });
     const isBack = lost < (requiredBytes * times) / 2;
     expect(isBack, `deleting ${times} volumes gives all their bytes back; ${lost} bytes are missing`);
-  },
-  async 'FL-7.3-4'(kit) {
+  }),
+  'FL-7.3-4': should(
+    'Creating a volume takes its bytes from `availableBytes` once, even if the request is repeated.',
+    'capacity',
+  ).check(async kit => {
     const requiredBytes = countedSize(kit);
     const taken = await minOf(async () => {
       const before = await readCapacity(kit);
@@ -119,8 +141,8 @@ export const capacity: Checks = {
     });
     const isOnce = taken < requiredBytes * 2;
     expect(isOnce, `a volume of ${requiredBytes} bytes takes its size once, not ${taken} bytes`);
-  },
-};
+  }),
+} satisfies Chapter;
 
 function readCapacity(kit: Kit) {
   return kit.done('getCapacity', { body: { capabilities: specOf(kit, kit.id()).capabilities } });

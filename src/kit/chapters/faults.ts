@@ -1,6 +1,5 @@
 import { connect, type Socket } from 'node:net';
 import { pause } from '../../lib/concurrency.ts';
-import type { Check, Checks } from '../check.ts';
 import { expect } from '../finding.ts';
 import {
   accessOf,
@@ -15,20 +14,41 @@ import type { Kit } from '../fixtures/kit.ts';
 import { mutations, offeredMutations, repeat, type MutationId } from '../fixtures/mutations.ts';
 import type { Mutation } from '../fixtures/mutations.ts';
 import type { FaultKind } from '../http/proxy.ts';
+import { must, type Chapter, type Check } from '../requirement.ts';
 
 const idleConnections = 24;
 
-/** The checks of chapter 8, sections 1 and 2. */
-export const faults: Checks = {
-  'FL-8.1-1': checkLostAnswers('createVolume'),
-  'FL-8.1-2': checkLostAnswers('deleteVolume'),
-  'FL-8.1-3': checkLostAnswers('attachVolume'),
-  'FL-8.1-4': checkLostAnswers('detachVolume'),
-  'FL-8.1-5': checkLostAnswers('expandVolume'),
-  'FL-8.1-6': checkLostAnswers('modifyVolume'),
-  'FL-8.1-7': checkLostAnswers('createSnapshot', 'deleteSnapshot'),
-  'FL-8.1-8': checkLostAnswers('createGroup', 'deleteGroup'),
-  async 'FL-8.2-1'(kit) {
+/** The requirements of chapter 8, sections 1 and 2. */
+export const faults = {
+  'FL-8.1-1': must(
+    'If the answer to creating a volume is lost, the repeated request answers with that volume, and there is no second one.',
+  ).check(checkLostAnswers('createVolume')),
+  'FL-8.1-2': must('If the answer to deleting a volume is lost, the repeated request answers 204.').check(
+    checkLostAnswers('deleteVolume'),
+  ),
+  'FL-8.1-3': must(
+    'If the answer to attaching is lost, the repeated request answers with that attachment, and there is no second one.',
+  ).check(checkLostAnswers('attachVolume')),
+  'FL-8.1-4': must('If the answer to detaching is lost, the repeated request answers 204.').check(
+    checkLostAnswers('detachVolume'),
+  ),
+  'FL-8.1-5': must(
+    'If the answer to expanding a volume is lost, the repeated request answers with the new size.',
+    'expand',
+  ).check(checkLostAnswers('expandVolume')),
+  'FL-8.1-6': must(
+    'If the answer to modifying a volume is lost, the repeated request answers with the new parameters.',
+    'modify',
+  ).check(checkLostAnswers('modifyVolume')),
+  'FL-8.1-7': must(
+    'If the answer to creating or deleting a snapshot is lost, the repeated request answers as the first did.',
+    'snapshots',
+  ).check(checkLostAnswers('createSnapshot', 'deleteSnapshot')),
+  'FL-8.1-8': must(
+    'If the answer to creating or deleting a group is lost, the repeated request answers as the first did.',
+    'groups',
+  ).check(checkLostAnswers('createGroup', 'deleteGroup')),
+  'FL-8.2-1': must('A request that is cut off within its body changes nothing.').check(async kit => {
     const volumeId = kit.id();
     await kit.lose('createVolume', { volumeId, body: specOf(kit, volumeId) }, { kind: 'cut-request' });
     await expectNoVolume(kit, volumeId);
@@ -41,43 +61,51 @@ export const faults: Checks = {
     const body = { requiredBytes: smallSize(kit, 2) };
     await kit.lose('expandVolume', { volumeId: volume.id, body }, { kind: 'cut-request' });
     await expectSame(kit, volume);
-  },
-  'FL-8.2-2': kit => each(kit, 'hang-up'),
-  async 'FL-8.2-3'(kit) {
-    for (const id of chooseMutations(kit)) {
-      const mutation = await mutations[id](kit);
-      const { operation, input } = mutation;
-      const first = await kit.ask(operation, input as never, { network: { kind: 'duplicate' } });
-      const isKnown = first.code === undefined || first.code === 'ABORTED' || first.code === 'UNAVAILABLE';
-      expect(isKnown, `success or ABORTED, not ${first.code}`, first.exchange);
-      await repeat(kit, mutation);
-    }
-  },
-  async 'FL-8.2-4'(kit) {
+  }),
+  'FL-8.2-2': must(
+    'If the caller hangs up right after its request, the work is done, or the repeated request does it.',
+  ).check(kit => each(kit, 'hang-up')),
+  'FL-8.2-3': must('A request that the network delivers twice at once has the effect of one request.').check(
+    async kit => {
+      for (const id of chooseMutations(kit)) {
+        const mutation = await mutations[id](kit);
+        const { operation, input } = mutation;
+        const first = await kit.ask(operation, input as never, { network: { kind: 'duplicate' } });
+        const isKnown = first.code === undefined || first.code === 'ABORTED' || first.code === 'UNAVAILABLE';
+        expect(isKnown, `success or ABORTED, not ${first.code}`, first.exchange);
+        await repeat(kit, mutation);
+      }
+    },
+  ),
+  'FL-8.2-4': must(
+    'Requests on one resource that overtake each other leave the state that one of their possible orders leads to.',
+  ).check(async kit => {
     await overtakeAttach(kit);
     await overtakeCreate(kit);
     if (kit.has('expand')) await overtakeExpand(kit);
-  },
-  async 'FL-8.2-5'(kit) {
-    const { hostname, port, protocol } = kit.target.url;
-    const address = {
-      host: hostname.replace(/^\[|\]$/g, ''),
-      port: Number(port || (protocol === 'https:' ? 443 : 80)),
-    };
-    const sockets: Socket[] = [];
-    try {
-      for (let opened = 0; opened < idleConnections; opened++) {
-        const socket = connect(address).on('error', () => {});
-        sockets.push(socket);
-        if (opened % 2 === 0)
-          socket.write('PUT /v1/volumes/verify HTTP/1.1\r\nHost: vendor\r\nContent-Length: 10\r\n\r\n{');
+  }),
+  'FL-8.2-5': must('Connections that send nothing, or send slowly, do not delay other requests.').check(
+    async kit => {
+      const { hostname, port, protocol } = kit.target.url;
+      const address = {
+        host: hostname.replace(/^\[|\]$/g, ''),
+        port: Number(port || (protocol === 'https:' ? 443 : 80)),
+      };
+      const sockets: Socket[] = [];
+      try {
+        for (let opened = 0; opened < idleConnections; opened++) {
+          const socket = connect(address).on('error', () => {});
+          sockets.push(socket);
+          if (opened % 2 === 0)
+            socket.write('PUT /v1/volumes/verify HTTP/1.1\r\nHost: vendor\r\nContent-Length: 10\r\n\r\n{');
+        }
+        await repeat(kit, await mutations.createVolume(kit));
+      } finally {
+        for (const socket of sockets) socket.destroy();
       }
-      await repeat(kit, await mutations.createVolume(kit));
-    } finally {
-      for (const socket of sockets) socket.destroy();
-    }
-  },
-};
+    },
+  ),
+} satisfies Chapter;
 
 function checkLostAnswers(...ids: readonly MutationId[]): Check {
   return async kit => {

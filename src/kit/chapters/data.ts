@@ -1,19 +1,21 @@
 import type { VolumeSource } from '../../api/volume.ts';
-import type { Check, Checks } from '../check.ts';
 import { withDisk, type Disk } from '../fixtures/disk.ts';
 import { expect, skip } from '../finding.ts';
-import { makeVolume, smallSize, takeSnapshot } from '../fixtures/fixtures.ts';
+import { makeGroup, makeVolume, smallSize, takeSnapshot } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { requireUntorn, writeDuring } from '../fixtures/torn.ts';
-import { makeGroup, readBlocks } from './groups.ts';
+import { readBlocks } from './groups.ts';
 import { restart } from './restarts.ts';
+import { must, type Chapter, type Check } from '../requirement.ts';
 
 const blockBytes = 4_096;
 const pieces = 16;
 
-/** The checks of chapter 9. */
-export const data: Checks = {
-  async 'FL-9.1-1'(kit) {
+/** The requirements of chapter 9. */
+export const data = {
+  'FL-9.1-1': must(
+    'If the capabilities say `zeroed`, a new volume reads as zeros, even where a deleted one was.',
+  ).check(async kit => {
     requireZeroed(kit);
     const { id, sizeBytes } = await makeVolume(kit);
     await withDisk(kit, id, async disk => {
@@ -25,9 +27,14 @@ export const data: Checks = {
       await makeVolume(kit, {}, again);
       await withDisk(kit, again, disk => expectZeros(disk, 0, sizeBytes));
     }
-  },
-  'FL-9.1-2': checkBytesStay(async () => {}),
-  async 'FL-9.1-3'(kit) {
+  }),
+  'FL-9.1-2': must('Written bytes can be read after detaching and attaching again, on any node.').check(
+    checkBytesStay(async () => {}),
+  ),
+  'FL-9.1-3': must(
+    'An expanded volume keeps its bytes, and if the capabilities say `zeroed` the new ones are zeros.',
+    'expand',
+  ).check(async kit => {
     const { id, sizeBytes } = await makeVolume(kit);
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));
     const grown = await kit.done('expandVolume', { volumeId: id, body: { requiredBytes: sizeBytes * 2 } });
@@ -35,23 +42,32 @@ export const data: Checks = {
       await expectFilled(disk, sizeBytes, 'own');
       if (kit.capabilities.zeroed) await expectZeros(disk, sizeBytes, grown.sizeBytes - sizeBytes);
     });
-  },
-  'FL-9.1-4': checkBytesStay(restart),
-  async 'FL-9.2-1'(kit) {
+  }),
+  'FL-9.1-4': must('Written bytes can be read after a restart.').check(checkBytesStay(restart)),
+  'FL-9.2-1': must(
+    'A snapshot has the bytes of one point in time before its answer, and later writes do not change them.',
+    'restore',
+  ).check(async kit => {
     const { id, sizeBytes } = await makeVolume(kit);
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'old'));
     const { id: snapshotId } = await takeSnapshot(kit, id);
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'new'));
     await expectCopy(kit, { kind: 'snapshot', snapshotId }, sizeBytes);
     await withDisk(kit, id, disk => expectFilled(disk, sizeBytes, 'new'));
-  },
-  async 'FL-9.2-2'(kit) {
+  }),
+  'FL-9.2-2': must(
+    'A clone has the bytes of its source, and later writes to one do not change the other.',
+    'clone',
+  ).check(async kit => {
     const { id, sizeBytes } = await makeVolume(kit);
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'old'));
     await expectCopy(kit, { kind: 'volume', volumeId: id }, sizeBytes);
     await withDisk(kit, id, disk => expectFilled(disk, sizeBytes, 'old'));
-  },
-  async 'FL-9.2-3'(kit) {
+  }),
+  'FL-9.2-3': must(
+    'A snapshot of a volume under writes has the bytes of one point in time, or is FAILED_PRECONDITION.',
+    'restore',
+  ).check(async kit => {
     const { id, sizeBytes } = await makeVolume(kit, { requiredBytes: smallSize(kit, 16) });
     const snapshotId = kit.id();
     const body = { name: snapshotId, volumeId: id };
@@ -66,8 +82,11 @@ export const data: Checks = {
     await takeSnapshot(kit, id, snapshotId).catch(() => {});
     const restored = await makeVolume(kit, { source: { kind: 'snapshot', snapshotId }, requiredBytes: 0 });
     await withDisk(kit, restored.id, disk => requireUntorn([{ disk, sizeBytes }]));
-  },
-  async 'FL-9.2-4'(kit) {
+  }),
+  'FL-9.2-4': must(
+    'All snapshots of a group have the bytes of one point in time, or the group is FAILED_PRECONDITION.',
+    'groups',
+  ).check(async kit => {
     if (!kit.has('restore')) throw skip('the vendor does not offer "restore"');
     const volumes = [await makeVolume(kit), await makeVolume(kit)];
     const [one, other] = volumes;
@@ -101,8 +120,11 @@ export const data: Checks = {
         ]),
       ),
     );
-  },
-  async 'FL-9.3-1'(kit) {
+  }),
+  'FL-9.3-1': must(
+    'The lists of allocated blocks, and of blocks that differ from a base, contain every written byte.',
+    'changes',
+  ).check(async kit => {
     const { id, sizeBytes } = await makeVolume(kit);
     const at = [0, Math.floor(sizeBytes / 2 / blockBytes) * blockBytes, sizeBytes - blockBytes];
     await withDisk(kit, id, disk => disk.write(at[0] ?? 0, Buffer.from('first')));
@@ -121,11 +143,11 @@ export const data: Checks = {
         const isThere = blocks.some(block => block.offset <= offset && offset < block.offset + block.length);
         expect(isThere, `a block that contains the written byte ${offset}`);
       }
-  },
-};
+  }),
+} satisfies Chapter;
 
 /** Makes a check that bytes can be read back on another node, after `between`. */
-function checkBytesStay(between: Check): Check {
+function checkBytesStay(between: (kit: Kit) => Promise<void>): Check {
   return async kit => {
     const { id, sizeBytes } = await makeVolume(kit);
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));

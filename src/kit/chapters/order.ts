@@ -1,18 +1,20 @@
 import type * as FastCheck from 'fast-check';
-import type { Checks } from '../check.ts';
 import { expect, fault, isFinding } from '../finding.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { createPlayer, names, type Player } from '../model/player.ts';
 import { emptyWorld, outcomesOf, worldsAfter, type Call, type World } from '../model/world.ts';
+import { must, type Chapter } from '../requirement.ts';
 
 type FC = typeof FastCheck;
 
 /** Time limit for the sequences and for shrinking a faulty one, in milliseconds. */
 const shrinkMs = 15_000;
 
-/** The checks of chapter 8, section 4. */
-export const order: Checks = {
-  async 'FL-8.4-1'(kit) {
+/** The requirements of chapter 8, section 4. */
+export const order = {
+  'FL-8.4-1': must(
+    'Any sequence of calls leads to the state that these rules describe, with answers that they allow.',
+  ).check(async kit => {
     const fc = await import('fast-check');
     const commands = fc.commands(
       [fc.tuple(callsOf(fc, kit), fc.boolean()).map(([call, isLost]) => commandOf(call, isLost))],
@@ -26,29 +28,31 @@ export const order: Checks = {
       expect(difference === undefined, `the state that the calls lead to; but ${difference}`);
     });
     await play(fc, kit, property);
-  },
-  async 'FL-8.4-2'(kit) {
-    const fc = await import('fast-check');
-    const calls = callsOf(fc, kit);
-    const before = fc.array(calls, { maxLength: 3 });
-    const atOnce = fc.array(calls, { minLength: 2, maxLength: 4 });
-    const property = fc.asyncProperty(fc.scheduler(), before, atOnce, async (scheduler, first, list) => {
-      const player = await createPlayer(kit);
-      const model = { world: emptyWorld };
-      for (const call of first) await commandOf(call, false).run(model, player);
-      const playing = list.map(async call => {
-        await scheduler.schedule(Promise.resolve(), textOf(call));
-        return { call, code: await player.play(call) };
+  }),
+  'FL-8.4-2': must('Any concurrent calls lead to a state that one of their possible orders leads to.').check(
+    async kit => {
+      const fc = await import('fast-check');
+      const calls = callsOf(fc, kit);
+      const before = fc.array(calls, { maxLength: 3 });
+      const atOnce = fc.array(calls, { minLength: 2, maxLength: 4 });
+      const property = fc.asyncProperty(fc.scheduler(), before, atOnce, async (scheduler, first, list) => {
+        const player = await createPlayer(kit);
+        const model = { world: emptyWorld };
+        for (const call of first) await commandOf(call, false).run(model, player);
+        const playing = list.map(async call => {
+          await scheduler.schedule(Promise.resolve(), textOf(call));
+          return { call, code: await player.play(call) };
+        });
+        const observed = await scheduler.waitFor(Promise.all(playing));
+        const worlds = worldsAfter(model.world, observed);
+        const answers = observed.map(({ call, code = 'success' }) => `${textOf(call)}: ${code}`).join(', ');
+        expect(worlds.length > 0, `answers that some order of the calls explains, not: ${answers}`);
+        await expectOneOf(player, worlds, answers);
       });
-      const observed = await scheduler.waitFor(Promise.all(playing));
-      const worlds = worldsAfter(model.world, observed);
-      const answers = observed.map(({ call, code = 'success' }) => `${textOf(call)}: ${code}`).join(', ');
-      expect(worlds.length > 0, `answers that some order of the calls explains, not: ${answers}`);
-      await expectOneOf(player, worlds, answers);
-    });
-    await play(fc, kit, property);
-  },
-};
+      await play(fc, kit, property);
+    },
+  ),
+} satisfies Chapter;
 
 type Model = { world: World };
 

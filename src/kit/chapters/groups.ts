@@ -1,15 +1,17 @@
 import type { Group } from '../../api/snapshot.ts';
-import type { Volume } from '../../api/volume.ts';
 import { sameJson } from '../../lib/json.ts';
-import type { Checks } from '../check.ts';
 import { expect } from '../finding.ts';
-import { listAll, makeVolume, nameOf, takeSnapshot, untilReady } from '../fixtures/fixtures.ts';
+import { listAll, makeVolume, makeGroup, nameOf, takeSnapshot } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { expectNoSnapshot } from './snapshots.ts';
+import { must, type Chapter } from '../requirement.ts';
 
-/** The checks of chapter 5, sections 4 and 5. */
-export const groups: Checks = {
-  async 'FL-5.4-1'(kit) {
+/** The requirements of chapter 5, sections 4 and 5. */
+export const groups = {
+  'FL-5.4-1': must(
+    'A group has one ready snapshot of each volume, and each snapshot names the group.',
+    'groups',
+  ).check(async kit => {
     const volumes = [await makeVolume(kit), await makeVolume(kit)];
     const group = await makeGroup(kit, volumes);
     const found = group.snapshots.map(({ volumeId }) => volumeId);
@@ -26,8 +28,11 @@ export const groups: Checks = {
         `reading snapshot "${id}" gives state "ready" and the id of its group`,
       );
     }
-  },
-  async 'FL-5.4-2'(kit) {
+  }),
+  'FL-5.4-2': must(
+    'A repeated request answers with the same group; a request with other volumes is ALREADY_EXISTS.',
+    'groups',
+  ).check(async kit => {
     const volumes = [await makeVolume(kit), await makeVolume(kit)];
     const first = await makeGroup(kit, volumes);
     const again = await makeGroup(kit, volumes, first.id);
@@ -37,25 +42,33 @@ export const groups: Checks = {
     const listed = (await listAll(kit, 'listSnapshots')).map(({ id }) => id);
     const { length } = listed.filter(id => idsOf(first).includes(id));
     expect(length === first.snapshots.length, 'the list has each snapshot of the group once');
-  },
-  async 'FL-5.4-3'(kit) {
-    const { id } = await makeVolume(kit);
-    const before = await listAll(kit, 'listSnapshots');
-    const groupId = kit.id();
-    const body = { name: nameOf(groupId), volumeIds: [id, kit.id()] };
-    await kit.refused('createGroup', { groupId, body }, ['NOT_FOUND']);
-    await kit.refused('getGroup', { groupId }, ['NOT_FOUND']);
-    const after = await listAll(kit, 'listSnapshots');
-    expect(after.length === before.length, 'a refused group leaves no snapshot');
-  },
-  async 'FL-5.4-4'(kit) {
+  }),
+  'FL-5.4-3': must('A group with a missing volume is NOT_FOUND, and leaves no snapshot.', 'groups').check(
+    async kit => {
+      const { id } = await makeVolume(kit);
+      const before = await listAll(kit, 'listSnapshots');
+      const groupId = kit.id();
+      const body = { name: nameOf(groupId), volumeIds: [id, kit.id()] };
+      await kit.refused('createGroup', { groupId, body }, ['NOT_FOUND']);
+      await kit.refused('getGroup', { groupId }, ['NOT_FOUND']);
+      const after = await listAll(kit, 'listSnapshots');
+      expect(after.length === before.length, 'a refused group leaves no snapshot');
+    },
+  ),
+  'FL-5.4-4': must(
+    "A group's snapshot cannot be deleted on its own: INVALID_ARGUMENT or FAILED_PRECONDITION.",
+    'groups',
+  ).check(async kit => {
     const group = await makeGroup(kit, [await makeVolume(kit)]);
     const [member] = group.snapshots;
     const snapshotId = member?.id ?? '';
     await kit.refused('deleteSnapshot', { snapshotId }, ['INVALID_ARGUMENT', 'FAILED_PRECONDITION']);
     await kit.done('getSnapshot', { snapshotId });
-  },
-  async 'FL-5.4-5'(kit) {
+  }),
+  'FL-5.4-5': must(
+    'Deleting a group deletes its snapshots; deleting a missing group answers 204.',
+    'groups',
+  ).check(async kit => {
     const { id: groupId, snapshots } = await makeGroup(kit, [await makeVolume(kit), await makeVolume(kit)]);
     await kit.done('deleteGroup', { groupId });
     await kit.refused('getGroup', { groupId }, ['NOT_FOUND']);
@@ -64,8 +77,11 @@ export const groups: Checks = {
       const { status, exchange } = await kit.settle('deleteGroup', { groupId: id });
       expect(status === 204, '204, even if the group does not exist', exchange);
     }
-  },
-  async 'FL-5.5-1'(kit) {
+  }),
+  'FL-5.5-1': must(
+    'Blocks are sorted, do not overlap, lie within the size, and none is missing between pages.',
+    'changes',
+  ).check(async kit => {
     const { id: volumeId } = await makeVolume(kit);
     const { id: base } = await takeSnapshot(kit, volumeId);
     const { id: snapshotId, sizeBytes } = await takeSnapshot(kit, volumeId);
@@ -77,22 +93,18 @@ export const groups: Checks = {
         `pages of one block add up to the ${bytesOf(whole)} bytes of larger pages, not to ${bytesOf(pieces)}`,
       );
     }
-  },
-  async 'FL-5.5-2'(kit) {
+  }),
+  'FL-5.5-2': must(
+    'An offset beyond the size is OUT_OF_RANGE, and a base that is a snapshot of another volume is INVALID_ARGUMENT.',
+    'changes',
+  ).check(async kit => {
     const [one, other] = [await makeVolume(kit), await makeVolume(kit)];
     const { id: snapshotId, sizeBytes } = await takeSnapshot(kit, one.id);
     await kit.refused('listBlocks', { snapshotId, offset: sizeBytes + 1 }, ['OUT_OF_RANGE']);
     const { id: base } = await takeSnapshot(kit, other.id);
     await kit.refused('listBlocks', { snapshotId, base }, ['INVALID_ARGUMENT']);
-  },
-};
-
-/** Creates a group of snapshots and waits until it is ready. */
-export async function makeGroup(kit: Kit, volumes: readonly Volume[], groupId = kit.id()): Promise<Group> {
-  const body = { name: nameOf(groupId), volumeIds: volumes.map(({ id }) => id) };
-  await kit.done('createGroup', { groupId, body });
-  return untilReady(kit, () => kit.done('getGroup', { groupId }));
-}
+  }),
+} satisfies Chapter;
 
 /** A range of bytes of a snapshot. */
 export type Block = { readonly offset: number; readonly length: number };

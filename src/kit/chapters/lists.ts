@@ -1,12 +1,12 @@
 import { sameJson } from '../../lib/json.ts';
-import type { Checks } from '../check.ts';
 import { expect, skip } from '../finding.ts';
 import { entriesOf, listAll, makeVolume, takeSnapshot } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
+import { must, type Chapter } from '../requirement.ts';
 
-/** The checks of chapter 6. */
-export const lists: Checks = {
-  async 'FL-6.1-1'(kit) {
+/** The requirements of chapter 6. */
+export const lists = {
+  'FL-6.1-1': must('A list has every resource once, sorted by the bytes of the ids.').check(async kit => {
     const base = kit.id();
     // Different lengths and both cases: locale-aware, numeric and case-insensitive orders all differ from this one.
     const ids = ['-10', '-9', '-B', '-a', '.x', '_x'].map(end => base + end);
@@ -15,8 +15,10 @@ export const lists: Checks = {
     const sorted = listed.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
     expect(sameJson(listed, sorted), 'the ids are in the order of their bytes');
     for (const id of ids) requireOnce(listed, id);
-  },
-  async 'FL-6.1-2'(kit) {
+  }),
+  'FL-6.1-2': must(
+    "A page has at most `limit` entries; 0 or no limit means the server's own page size.",
+  ).check(async kit => {
     await makeSome(kit, 5);
     for (const limit of [1, 2, 3]) {
       const { length } = entriesOf(await kit.done('listVolumes', { limit }));
@@ -25,8 +27,10 @@ export const lists: Checks = {
     const all = entriesOf(await kit.done('listVolumes', { limit: 0 }));
     const unlimited = entriesOf(await kit.done('listVolumes', {}));
     expect(all.length >= 5 && sameJson(idsOf(all), idsOf(unlimited)), 'a limit of 0 means no limit');
-  },
-  async 'FL-6.1-3'(kit) {
+  }),
+  'FL-6.1-3': must(
+    'Pages of any size together make up the whole list, and the last page has no `nextPageToken`.',
+  ).check(async kit => {
     const ids = await makeSome(kit, 7);
     const whole = idsOf(await listAll(kit, 'listVolumes'));
     for (const id of ids) requireOnce(whole, id);
@@ -41,20 +45,23 @@ export const lists: Checks = {
       const pages = idsOf(await listAll(kit, 'listSnapshots', { limit }));
       expect(sameJson(pages, snapshots), `pages of ${limit} have the snapshots of the whole list, each once`);
     }
-  },
-  async 'FL-6.1-4'(kit) {
+  }),
+  'FL-6.1-4': must('A page token that the server did not issue for the list is ABORTED.').check(async kit => {
     await makeSome(kit, 2);
     const { nextPageToken = '' } = await kit.done('listVolumes', { limit: 1 });
     for (const pageToken of ['no-such-token', '!', `x${nextPageToken}`]) {
       await kit.refused('listVolumes', { pageToken }, ['ABORTED']);
       if (kit.has('snapshots')) await kit.refused('listSnapshots', { pageToken }, ['ABORTED']);
     }
-  },
-  async 'FL-6.1-5'(kit) {
+  }),
+  'FL-6.1-5': must('A limit that is negative or not a whole number is INVALID_ARGUMENT.').check(async kit => {
     for (const limit of [-1, 1.5, Number.NaN])
       await kit.refused('listVolumes', { limit }, ['INVALID_ARGUMENT']);
-  },
-  async 'FL-6.1-6'(kit) {
+  }),
+  'FL-6.1-6': must(
+    'With `volumeId` the list has only the snapshots of that volume, and is empty for a volume that does not exist.',
+    'snapshots',
+  ).check(async kit => {
     const [one, other] = [await makeVolume(kit), await makeVolume(kit)];
     const ids = [(await takeSnapshot(kit, one.id)).id, (await takeSnapshot(kit, one.id)).id].toSorted();
     await takeSnapshot(kit, other.id);
@@ -67,8 +74,10 @@ export const lists: Checks = {
     }
     const none = await listAll(kit, 'listSnapshots', { volumeId: kit.id() });
     expect(none.length === 0, 'no snapshots of a volume that does not exist');
-  },
-  async 'FL-6.2-1'(kit) {
+  }),
+  'FL-6.2-1': must(
+    'A resource that exists while all pages are read is in them once, even if others are created and deleted meanwhile.',
+  ).check(async kit => {
     if (kit.hasForeign) throw skip('other users of the server may change the list');
     const staying = await makeSome(kit, 6);
     for (const limit of [1, 2, 3]) {
@@ -80,8 +89,8 @@ export const lists: Checks = {
       const listed = idsOf(await listAll(kit, 'listVolumes', { limit, between: atMost(4, between) }));
       for (const id of staying) requireOnce(listed, id);
     }
-  },
-};
+  }),
+} satisfies Chapter;
 
 /** Limits `work` to the first calls; later calls do nothing. Otherwise new entries could keep a list from ending. */
 function atMost(times: number, work: () => Promise<void>): () => Promise<void> {

@@ -1,7 +1,6 @@
 import type { AttachmentResource } from '../../api/node.ts';
 import { accessModes } from '../../api/storage.ts';
 import { sameJson } from '../../lib/json.ts';
-import type { Checks } from '../check.ts';
 import { expect, skip } from '../finding.ts';
 import {
   accessOf,
@@ -13,12 +12,15 @@ import {
   capabilityOf,
 } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
+import { must, should, type Chapter } from '../requirement.ts';
 
 const crowd = 6;
 
-/** The checks of chapter 4. */
-export const attachments: Checks = {
-  async 'FL-4.1-1'(kit) {
+/** The requirements of chapter 4. */
+export const attachments = {
+  'FL-4.1-1': must(
+    "Attaching answers `attached` with a complete attachment of a protocol in the capabilities, and with the volume's size.",
+  ).check(async kit => {
     const nodeId = await makeNode(kit);
     const { id: volumeId, sizeBytes } = await makeVolume(kit);
     const { state, attachment } = await attach(kit, volumeId, nodeId);
@@ -31,8 +33,10 @@ export const attachments: Checks = {
     );
     const found = attachment.sizeBytes;
     expect(found === sizeBytes, `the attachment has the ${sizeBytes} bytes of the volume, not ${found}`);
-  },
-  async 'FL-4.1-2'(kit) {
+  }),
+  'FL-4.1-2': must(
+    'A repeated request answers 200 with the same attachment, including its `attachmentId`.',
+  ).check(async kit => {
     const nodeId = await makeNode(kit);
     const { id: volumeId } = await makeVolume(kit);
     const first = await attach(kit, volumeId, nodeId);
@@ -44,8 +48,10 @@ export const attachments: Checks = {
       });
       expect(status === 200 && sameJson(body, first), '200 with the existing attachment', exchange);
     }
-  },
-  async 'FL-4.1-3'(kit) {
+  }),
+  'FL-4.1-3': must(
+    'A request for the same volume and node with another capability or `readonly` is ALREADY_EXISTS, and the attachment does not change.',
+  ).check(async kit => {
     const nodeId = await makeNode(kit);
     const { id: volumeId } = await makeVolume(kit);
     const first = await attach(kit, volumeId, nodeId);
@@ -54,8 +60,10 @@ export const attachments: Checks = {
       await kit.refused('attachVolume', { volumeId, nodeId, body }, ['ALREADY_EXISTS']);
     const now = await kit.done('getAttachment', { volumeId, nodeId });
     expect(sameJson(now, first), 'the attachment stays as it is');
-  },
-  async 'FL-4.1-4'(kit) {
+  }),
+  'FL-4.1-4': must(
+    '`readonly` has the requested value, and is always true for an access mode without writers.',
+  ).check(async kit => {
     const nodeId = await makeNode(kit);
     const reader = kit.capabilities.accessModes.find(mode => mode.endsWith('_READER_ONLY'));
     const bodies = [
@@ -70,25 +78,32 @@ export const attachments: Checks = {
       const isRight = readonly === wanted && attachment?.readonly === wanted;
       expect(isRight, `"readonly" is ${wanted}, in the resource and in its attachment`);
     }
-  },
-  async 'FL-4.1-5'(kit) {
-    if (!kit.has('clone') && !kit.has('restore'))
-      throw skip('the vendor offers neither "clone" nor "restore"');
-    const nodeId = await makeNode(kit);
-    const { id: volumeId } = await makeVolume(kit);
-    const sources = [
-      ...(kit.has('clone') ? [{ kind: 'volume', volumeId } as const] : []),
-      ...(kit.has('restore')
-        ? [{ kind: 'snapshot', snapshotId: (await takeSnapshot(kit, volumeId)).id } as const]
-        : []),
-    ];
-    for (const source of sources) {
-      const { id } = await makeVolume(kit, { source, requiredBytes: 0 });
-      const { attachment } = await attach(kit, id, nodeId);
-      expect(attachment?.mayFormat === false, `"mayFormat" is false for a volume made from a ${source.kind}`);
-    }
-  },
-  async 'FL-4.1-6'(kit) {
+  }),
+  'FL-4.1-5': must('`mayFormat` is false for a volume that was made from a volume or a snapshot.').check(
+    async kit => {
+      if (!kit.has('clone') && !kit.has('restore'))
+        throw skip('the vendor offers neither "clone" nor "restore"');
+      const nodeId = await makeNode(kit);
+      const { id: volumeId } = await makeVolume(kit);
+      const sources = [
+        ...(kit.has('clone') ? [{ kind: 'volume', volumeId } as const] : []),
+        ...(kit.has('restore')
+          ? [{ kind: 'snapshot', snapshotId: (await takeSnapshot(kit, volumeId)).id } as const]
+          : []),
+      ];
+      for (const source of sources) {
+        const { id } = await makeVolume(kit, { source, requiredBytes: 0 });
+        const { attachment } = await attach(kit, id, nodeId);
+        expect(
+          attachment?.mayFormat === false,
+          `"mayFormat" is false for a volume made from a ${source.kind}`,
+        );
+      }
+    },
+  ),
+  'FL-4.1-6': must(
+    'Reading an attachment gives the same as attaching, and the volume lists it; reading a missing attachment is NOT_FOUND.',
+  ).check(async kit => {
     const nodeId = await makeNode(kit);
     const { id: volumeId } = await makeVolume(kit);
     const attached = await attach(kit, volumeId, nodeId);
@@ -98,21 +113,25 @@ export const attachments: Checks = {
     const isListed = listed.length === 1 && listed[0]?.nodeId === nodeId && listed[0].state === 'attached';
     expect(isListed, `the volume lists its one attachment, to node "${nodeId}"`);
     await kit.refused('getAttachment', { volumeId, nodeId: kit.id() }, ['NOT_FOUND']);
-  },
-  async 'FL-4.1-7'(kit) {
+  }),
+  'FL-4.1-7': must('Attaching a missing volume is NOT_FOUND.').check(async kit => {
     const nodeId = await makeNode(kit);
     await kit.refused('attachVolume', { volumeId: kit.id(), nodeId, body: accessOf(kit) }, ['NOT_FOUND']);
-  },
-  async 'FL-4.1-8'(kit) {
-    const mode = accessModes.find(one => !kit.capabilities.accessModes.includes(one));
-    if (!mode) throw skip('the vendor offers every access mode');
-    const nodeId = await makeNode(kit);
-    const { id: volumeId } = await makeVolume(kit);
-    const body = accessOf(kit, { capability: capabilityOf(kit, mode) });
-    await kit.refused('attachVolume', { volumeId, nodeId, body }, ['INVALID_ARGUMENT']);
-    await kit.refused('getAttachment', { volumeId, nodeId }, ['NOT_FOUND']);
-  },
-  async 'FL-4.2-1'(kit) {
+  }),
+  'FL-4.1-8': must('A capability that is not offered is INVALID_ARGUMENT, and attaches nothing.').check(
+    async kit => {
+      const mode = accessModes.find(one => !kit.capabilities.accessModes.includes(one));
+      if (!mode) throw skip('the vendor offers every access mode');
+      const nodeId = await makeNode(kit);
+      const { id: volumeId } = await makeVolume(kit);
+      const body = accessOf(kit, { capability: capabilityOf(kit, mode) });
+      await kit.refused('attachVolume', { volumeId, nodeId, body }, ['INVALID_ARGUMENT']);
+      await kit.refused('getAttachment', { volumeId, nodeId }, ['NOT_FOUND']);
+    },
+  ),
+  'FL-4.2-1': must(
+    'While a single-node volume is attached, attaching it to another node is FAILED_PRECONDITION.',
+  ).check(async kit => {
     const [holder, other] = [await makeNode(kit), await makeNode(kit)];
     const { id: volumeId } = await makeVolume(kit);
     const first = await attach(kit, volumeId, holder);
@@ -120,17 +139,23 @@ export const attachments: Checks = {
     await kit.refused('getAttachment', { volumeId, nodeId: other }, ['NOT_FOUND']);
     const now = await kit.done('getAttachment', { volumeId, nodeId: holder });
     expect(sameJson(now, first), 'the node that has the volume keeps it');
-  },
-  async 'FL-4.2-2'(kit) {
-    const nodes = await Promise.all(Array.from({ length: crowd }, () => makeNode(kit)));
-    const { id: volumeId } = await makeVolume(kit);
-    const calls = nodes.map(nodeId => kit.settle('attachVolume', { volumeId, nodeId, body: accessOf(kit) }));
-    const won = (await Promise.all(calls)).filter(({ code }) => code === undefined);
-    expect(won.length === 1, `one of ${crowd} nodes gets the volume, not ${won.length}`, won[1]?.exchange);
-    const { attachments: listed } = await kit.done('getVolume', { volumeId });
-    expect(listed.length === 1, `the volume lists one attachment, not ${listed.length}`);
-  },
-  async 'FL-4.2-3'(kit) {
+  }),
+  'FL-4.2-2': must('If many nodes request a single-node volume at once, exactly one gets it.').check(
+    async kit => {
+      const nodes = await Promise.all(Array.from({ length: crowd }, () => makeNode(kit)));
+      const { id: volumeId } = await makeVolume(kit);
+      const calls = nodes.map(nodeId =>
+        kit.settle('attachVolume', { volumeId, nodeId, body: accessOf(kit) }),
+      );
+      const won = (await Promise.all(calls)).filter(({ code }) => code === undefined);
+      expect(won.length === 1, `one of ${crowd} nodes gets the volume, not ${won.length}`, won[1]?.exchange);
+      const { attachments: listed } = await kit.done('getVolume', { volumeId });
+      expect(listed.length === 1, `the volume lists one attachment, not ${listed.length}`);
+    },
+  ),
+  'FL-4.2-3': must(
+    'A volume with an access mode for several nodes can be attached to several, if such a mode is offered.',
+  ).check(async kit => {
     const mode = kit.capabilities.accessModes.find(one =>
       /^MULTI_NODE_(READER_ONLY|MULTI_WRITER)$/.test(one),
     );
@@ -147,16 +172,20 @@ export const attachments: Checks = {
       listed.length === nodes.length,
       `the volume lists ${nodes.length} attachments, not ${listed.length}`,
     );
-  },
-  async 'FL-4.2-4'(kit) {
-    const [holder, other] = [await makeNode(kit), await makeNode(kit)];
-    const { id: volumeId } = await makeVolume(kit);
-    await attach(kit, volumeId, holder);
-    const { exchange } = await refuseOther(kit, volumeId, other);
-    const detail = detailOf(exchange);
-    expect(detail.includes(holder), `the detail names node "${holder}"`, exchange);
-  },
-  async 'FL-4.3-1'(kit) {
+  }),
+  'FL-4.2-4': should('The FAILED_PRECONDITION for another node names the node that has the volume.').check(
+    async kit => {
+      const [holder, other] = [await makeNode(kit), await makeNode(kit)];
+      const { id: volumeId } = await makeVolume(kit);
+      await attach(kit, volumeId, holder);
+      const { exchange } = await refuseOther(kit, volumeId, other);
+      const detail = detailOf(exchange);
+      expect(detail.includes(holder), `the detail names node "${holder}"`, exchange);
+    },
+  ),
+  'FL-4.3-1': must(
+    'Detaching answers 204, or 202 until it is done; then the attachment is NOT_FOUND and another node can attach the volume.',
+  ).check(async kit => {
     const [holder, other] = [await makeNode(kit), await makeNode(kit)];
     const { id: volumeId } = await makeVolume(kit);
     await attach(kit, volumeId, holder);
@@ -165,8 +194,8 @@ export const attachments: Checks = {
     const { attachments: listed } = await kit.done('getVolume', { volumeId });
     expect(listed.length === 0, 'the volume lists no attachment');
     await attach(kit, volumeId, other);
-  },
-  async 'FL-4.3-2'(kit) {
+  }),
+  'FL-4.3-2': must('Detaching a volume that is missing or not attached answers 204.').check(async kit => {
     const nodeId = await makeNode(kit);
     const { id: volumeId } = await makeVolume(kit);
     await attach(kit, volumeId, nodeId);
@@ -179,20 +208,23 @@ export const attachments: Checks = {
       const { status, exchange } = await kit.settle('detachVolume', input);
       expect(status === 204, '204, even if the volume is not attached', exchange);
     }
-  },
-  async 'FL-4.3-3'(kit) {
+  }),
+  'FL-4.3-3': must('Attaching again after detaching gives a new `attachmentId`.').check(async kit => {
     const nodeId = await makeNode(kit);
     const { id: volumeId } = await makeVolume(kit);
     const first = attachmentIdOf(await attach(kit, volumeId, nodeId));
     await kit.done('detachVolume', { volumeId, nodeId });
     const second = attachmentIdOf(await attach(kit, volumeId, nodeId));
     expect(first !== second, `a new "attachmentId", not "${first}" again`);
-  },
-  async 'FL-4.4-1'(kit) {
+  }),
+  'FL-4.4-1': must('Attaching to a node that is not recorded is NOT_FOUND.', 'nodes').check(async kit => {
     const { id: volumeId } = await makeVolume(kit);
     await kit.refused('attachVolume', { volumeId, nodeId: kit.id(), body: accessOf(kit) }, ['NOT_FOUND']);
-  },
-  async 'FL-4.4-2'(kit) {
+  }),
+  'FL-4.4-2': must(
+    'Recording and deleting a node can be repeated; deleting a node with an attached volume is FAILED_PRECONDITION.',
+    'nodes',
+  ).check(async kit => {
     const nodeId = await makeNode(kit);
     for (let again = 0; again < 2; again++) await kit.done('putNode', { nodeId, body: {} });
     const { id: volumeId } = await makeVolume(kit);
@@ -200,8 +232,8 @@ export const attachments: Checks = {
     await kit.refused('deleteNode', { nodeId }, ['FAILED_PRECONDITION']);
     await kit.done('detachVolume', { volumeId, nodeId });
     for (let again = 0; again < 2; again++) await kit.done('deleteNode', { nodeId });
-  },
-};
+  }),
+} satisfies Chapter;
 
 function refuseOther(kit: Kit, volumeId: string, nodeId: string) {
   const input = { volumeId, nodeId, body: accessOf(kit) };

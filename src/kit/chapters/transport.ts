@@ -1,7 +1,6 @@
 import { Agent } from 'node:http';
 import { Agent as SecureAgent } from 'node:https';
 import { vendorOperations, type Input, type OperationId, type Operations } from '../../api/operations.ts';
-import type { Check, Checks } from '../check.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { expect, isFinding, skip } from '../finding.ts';
 import {
@@ -17,15 +16,23 @@ import {
   takeSnapshot,
 } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
-import type { RequirementId } from '../requirements.ts';
 import { badBodies, bodiesWithUnknownMember, inputFor } from '../fixtures/requests.ts';
+import { must, should, type Chapter, type Check } from '../requirement.ts';
 
-/** The checks of chapter 1. */
-export const transport: Checks = {
-  'FL-1.1-1': onlyFor('FL-1.1-1', walk),
-  'FL-1.1-2': onlyFor('FL-1.1-2', walk),
-  'FL-1.1-3': onlyFor('FL-1.1-3', walk),
-  async 'FL-1.1-4'(kit) {
+/** The requirements of chapter 1. */
+export const transport = {
+  'FL-1.1-1': must(
+    "An answer's body is JSON that matches the operation's schema, with the content type `application/json`.",
+  ).check(onlyFor(walk)),
+  'FL-1.1-2': must(
+    'An answer has a status that the operation documents: 200, 201, 202 or 204, or the status of a problem.',
+  ).check(onlyFor(walk)),
+  'FL-1.1-3': must('An answer repeats the ids in the path and the `name` in the request.').check(
+    onlyFor(walk),
+  ),
+  'FL-1.1-4': must(
+    'An id has up to 128 bytes of `A-Za-z0-9._-`, and upper and lower case are different.',
+  ).check(async kit => {
     const start = `${kit.id()}-aZ09_.-`;
     const long = start.padEnd(128, 'x');
     const ids = [long, `${start}b`, `${start}B`];
@@ -34,39 +41,51 @@ export const transport: Checks = {
     await kit.done('deleteVolume', { volumeId: `${start}b` });
     await kit.done('getVolume', { volumeId: `${start}B` });
     await expectNoVolume(kit, `${start}b`);
-  },
-  'FL-1.2-1': onlyFor('FL-1.2-1', walkErrors),
-  async 'FL-1.2-2'(kit) {
-    for (const path of ['/v1/no-such-thing', '/no-such-thing', `/v1/volumes/${kit.id()}/no-such-thing`])
-      requireProblem(await sendRaw(kit, { method: 'GET', path }), 'NOT_FOUND', 404);
-  },
-  async 'FL-1.2-3'(kit) {
+  }),
+  'FL-1.2-1': must(
+    'An error is a problem document (`application/problem+json`) with a `code` from the table of errors and the HTTP status of that code.',
+  ).check(onlyFor(walkErrors)),
+  'FL-1.2-2': must('An unknown path answers NOT_FOUND as a problem document, never as a page of HTML.').check(
+    async kit => {
+      for (const path of ['/v1/no-such-thing', '/no-such-thing', `/v1/volumes/${kit.id()}/no-such-thing`])
+        requireProblem(await sendRaw(kit, { method: 'GET', path }), 'NOT_FOUND', 404);
+    },
+  ),
+  'FL-1.2-3': must(
+    'A body that is not JSON, or does not match the schema, is INVALID_ARGUMENT and changes nothing.',
+  ).check(async kit => {
     const volumeId = kit.id();
     for (const body of badBodies(specOf(kit, volumeId)))
       requireProblem(await putRaw(kit, volumeId, body), 'INVALID_ARGUMENT', 400);
     await expectNoVolume(kit, volumeId);
-  },
-  async 'FL-1.2-4'(kit) {
+  }),
+  'FL-1.2-4': must('A body with a member that is not in the schema is INVALID_ARGUMENT.').check(async kit => {
     const volumeId = kit.id();
     for (const body of bodiesWithUnknownMember(specOf(kit, volumeId)))
       requireProblem(await putRaw(kit, volumeId, JSON.stringify(body)), 'INVALID_ARGUMENT', 400);
     await expectNoVolume(kit, volumeId);
-  },
-  async 'FL-1.2-5'(kit) {
-    const missing = vendorOperations.filter(
-      ({ vendor }) => vendor && vendor !== 'required' && !kit.has(vendor),
-    );
-    if (missing.length === 0) throw skip('the vendor offers every feature');
-    for (const { id } of missing) await kit.refused(id, inputFor(kit, id) as never, ['UNIMPLEMENTED']);
-  },
-  'FL-1.2-6': onlyFor('FL-1.2-6', walkErrors),
-  async 'FL-1.2-7'(kit) {
-    const volumeId = kit.id();
-    const { exchange } = await kit.refused('getVolume', { volumeId }, ['NOT_FOUND']);
-    const detail = detailOf(exchange);
-    expect(detail.includes(volumeId), `the detail names the volume "${volumeId}"`, exchange);
-  },
-  async 'FL-1.3-1'(kit) {
+  }),
+  'FL-1.2-5': must('An operation of a feature that is not offered answers UNIMPLEMENTED.').check(
+    async kit => {
+      const missing = vendorOperations.filter(
+        ({ vendor }) => vendor && vendor !== 'required' && !kit.has(vendor),
+      );
+      if (missing.length === 0) throw skip('the vendor offers every feature');
+      for (const { id } of missing) await kit.refused(id, inputFor(kit, id) as never, ['UNIMPLEMENTED']);
+    },
+  ),
+  'FL-1.2-6': must('An error has a code that the operation documents.').check(onlyFor(walkErrors)),
+  'FL-1.2-7': should('The `detail` of a problem names the resource and the fault, in plain words.').check(
+    async kit => {
+      const volumeId = kit.id();
+      const { exchange } = await kit.refused('getVolume', { volumeId }, ['NOT_FOUND']);
+      const detail = detailOf(exchange);
+      expect(detail.includes(volumeId), `the detail names the volume "${volumeId}"`, exchange);
+    },
+  ),
+  'FL-1.3-1': must(
+    'Work that was answered with 202 ends: the repeated request answers 200, 201, 204 or a problem in time.',
+  ).check(async kit => {
     const nodeId = await makeNode(kit);
     const { id: volumeId } = await makeVolume(kit);
     const twin = kit.id();
@@ -74,8 +93,10 @@ export const transport: Checks = {
     await hurry(kit, 'attachVolume', { volumeId, nodeId, body: accessOf(kit) });
     await hurry(kit, 'detachVolume', { volumeId, nodeId });
     for (const one of [volumeId, twin]) await hurry(kit, 'deleteVolume', { volumeId: one });
-  },
-  async 'FL-1.3-2'(kit) {
+  }),
+  'FL-1.3-2': must(
+    'The answers 200 and 201 mean that the work is done: the resource then reads as `ready` or `attached`, with the size of the answer.',
+  ).check(async kit => {
     const nodeId = await makeNode(kit);
     const volume = await makeVolume(kit);
     const read = await kit.done('getVolume', { volumeId: volume.id });
@@ -90,15 +111,19 @@ export const transport: Checks = {
     await attach(kit, volume.id, nodeId);
     const { state } = await kit.done('getAttachment', { volumeId: volume.id, nodeId });
     expect(state === 'attached', 'reading the attachment gives state "attached"');
-  },
-  async 'FL-1.3-3'(kit) {
+  }),
+  'FL-1.3-3': should(
+    'The answer 202 has `Retry-After` in whole seconds; its body, if there is one, is the resource in its present state.',
+  ).check(async kit => {
     const volumeId = kit.id();
     const first = await kit.ask('createVolume', { volumeId, body: specOf(kit, volumeId) }, { waitS: 0 });
     if (first.status !== 202) throw skip('the vendor does not answer 202 to creating a volume');
     const seconds = first.exchange.answer?.headers['retry-after'];
     expect(/^\d+$/.test(String(seconds)), '202 has Retry-After in whole seconds', first.exchange);
-  },
-  async 'FL-1.4-1'(kit) {
+  }),
+  'FL-1.4-1': must(
+    'A request is read completely, with a content length or in chunks, and in pieces of any size.',
+  ).check(async kit => {
     const [whole, cut] = [kit.id(), kit.id()];
     kit.ledger.note('createVolume', { volumeId: whole });
     const input = { volumeId: whole, body: specOf(kit, whole) };
@@ -108,8 +133,10 @@ export const transport: Checks = {
     expect(isSuccess(exchange), 'success with a body that comes in chunks', exchange);
     await kit.done('createVolume', { volumeId: cut, body: specOf(kit, cut) }, { network: { kind: 'drip' } });
     for (const volumeId of [whole, cut]) await kit.done('getVolume', { volumeId });
-  },
-  async 'FL-1.4-2'(kit) {
+  }),
+  'FL-1.4-2': must(
+    'Every request on a shared connection is answered as it would be on its own, even after a refused one.',
+  ).check(async kit => {
     const volumeId = kit.id();
     kit.ledger.note('createVolume', { volumeId });
     const isTls = kit.target.url.protocol === 'https:';
@@ -138,15 +165,17 @@ export const transport: Checks = {
     } finally {
       agent.destroy();
     }
-  },
-  async 'FL-1.4-3'(kit) {
-    const { id } = await makeVolume(kit);
-    const escaped = [...id].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join('');
-    const exchange = await sendRaw(kit, { method: 'GET', path: `/v1/volumes/${escaped}` });
-    const found = (exchange.answer?.body as { readonly id?: string } | undefined)?.id;
-    expect(found === id, `the escaped id names volume "${id}"`, exchange);
-  },
-};
+  }),
+  'FL-1.4-3': must('Percent-encoding in the path is decoded: an escaped id is the same id.').check(
+    async kit => {
+      const { id } = await makeVolume(kit);
+      const escaped = [...id].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join('');
+      const exchange = await sendRaw(kit, { method: 'GET', path: `/v1/volumes/${escaped}` });
+      const found = (exchange.answer?.body as { readonly id?: string } | undefined)?.id;
+      expect(found === id, `the escaped id names volume "${id}"`, exchange);
+    },
+  ),
+} satisfies Chapter;
 
 /** Sends a request that asks for an immediate answer, which may be 202, and then repeats it until it is done. */
 async function hurry<Id extends OperationId>(kit: Kit, id: Id, input: Input<Operations[Id]>): Promise<void> {
@@ -158,8 +187,8 @@ async function hurry<Id extends OperationId>(kit: Kit, id: Id, input: Input<Oper
  * Limits a check to breaches of its own requirement. A breach of another one skips it, because that requirement has its own
  * check.
  */
-function onlyFor(own: RequirementId, check: Check): Check {
-  return async kit => {
+function onlyFor(check: (kit: Kit) => Promise<void>): Check {
+  return async (kit, own) => {
     await check(kit).catch((error: unknown) => {
       if (isFinding(error) && error.kind === 'fault' && error.requirement !== own)
         throw skip(`another requirement fails first (${error.requirement ?? 'unnamed'}): ${error.message}`);

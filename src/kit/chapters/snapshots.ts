@@ -1,6 +1,5 @@
 import type { Snapshot } from '../../api/snapshot.ts';
 import { sameJson } from '../../lib/json.ts';
-import type { Checks } from '../check.ts';
 import { expect } from '../finding.ts';
 import {
   expectNoVolume,
@@ -13,12 +12,16 @@ import {
 } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { refuseCopy } from './changes.ts';
+import { must, type Chapter } from '../requirement.ts';
 
 const crowd = 6;
 
-/** The checks of chapter 5, sections 1 to 3. */
-export const snapshots: Checks = {
-  async 'FL-5.1-1'(kit) {
+/** The requirements of chapter 5, sections 1 to 3. */
+export const snapshots = {
+  'FL-5.1-1': must(
+    "Creating a snapshot answers with its name, its volume and the volume's size, and the snapshot becomes `ready`.",
+    'snapshots',
+  ).check(async kit => {
     const { id: volumeId, sizeBytes } = await makeVolume(kit);
     const snapshot = await takeSnapshot(kit, volumeId);
     expect(
@@ -30,37 +33,49 @@ export const snapshots: Checks = {
       snapshot.sizeBytes === sizeBytes,
       `the ${sizeBytes} bytes of the volume, not ${snapshot.sizeBytes}`,
     );
-  },
-  async 'FL-5.1-2'(kit) {
+  }),
+  'FL-5.1-2': must(
+    'A repeated request answers with the same snapshot, including its `createdAt`.',
+    'snapshots',
+  ).check(async kit => {
     const { id: volumeId } = await makeVolume(kit);
     const first = await takeSnapshot(kit, volumeId);
     const body = { name: first.name, volumeId };
     for (let again = 0; again < 3; again++)
       requireOne(first, await kit.done('createSnapshot', { snapshotId: first.id, body }));
     await expectListedOnce(kit, first);
-  },
-  async 'FL-5.1-3'(kit) {
+  }),
+  'FL-5.1-3': must(
+    'A request for the same id with another volume is ALREADY_EXISTS, and the snapshot does not change.',
+    'snapshots',
+  ).check(async kit => {
     const [one, other] = [await makeVolume(kit), await makeVolume(kit)];
     const first = await takeSnapshot(kit, one.id);
     const body = { name: first.name, volumeId: other.id };
     await kit.refused('createSnapshot', { snapshotId: first.id, body }, ['ALREADY_EXISTS']);
     requireOne(first, await kit.done('getSnapshot', { snapshotId: first.id }));
-  },
-  async 'FL-5.1-4'(kit) {
+  }),
+  'FL-5.1-4': must(
+    'Creating a snapshot of a missing volume, and reading a missing snapshot, is NOT_FOUND.',
+    'snapshots',
+  ).check(async kit => {
     const snapshotId = kit.id();
     const body = { name: nameOf(snapshotId), volumeId: kit.id() };
     await kit.refused('createSnapshot', { snapshotId, body }, ['NOT_FOUND']);
     await expectNoSnapshot(kit, snapshotId);
-  },
-  async 'FL-5.1-5'(kit) {
+  }),
+  'FL-5.1-5': must('Many concurrent equal requests create one snapshot.', 'snapshots').check(async kit => {
     const { id: volumeId } = await makeVolume(kit);
     const id = kit.id();
     const all = await Promise.all(Array.from({ length: crowd }, () => takeSnapshot(kit, volumeId, id)));
     const read = await kit.done('getSnapshot', { snapshotId: id });
     for (const one of all) requireOne(read, one);
     await expectListedOnce(kit, read);
-  },
-  async 'FL-5.2-1'(kit) {
+  }),
+  'FL-5.2-1': must(
+    'Deleting a snapshot answers 204, or 202 until it is done; then the snapshot is NOT_FOUND and not in the list. Deleting a missing snapshot answers 204.',
+    'snapshots',
+  ).check(async kit => {
     const { id: volumeId } = await makeVolume(kit);
     const { id: snapshotId } = await takeSnapshot(kit, volumeId);
     await kit.done('deleteSnapshot', { snapshotId });
@@ -69,8 +84,11 @@ export const snapshots: Checks = {
       const { status, exchange } = await kit.settle('deleteSnapshot', { snapshotId: id });
       expect(status === 204, '204, even if the snapshot does not exist', exchange);
     }
-  },
-  async 'FL-5.2-2'(kit) {
+  }),
+  'FL-5.2-2': must(
+    'A volume with snapshots is deleted and its snapshots stay usable, or deleting it is FAILED_PRECONDITION and the volume stays.',
+    'snapshots',
+  ).check(async kit => {
     const volume = await makeVolume(kit);
     const snapshot = await takeSnapshot(kit, volume.id);
     const { code, exchange } = await kit.settle('deleteVolume', { volumeId: volume.id });
@@ -80,8 +98,11 @@ export const snapshots: Checks = {
     await expectListedOnce(kit, snapshot);
     if (!kit.has('restore')) return;
     await makeVolume(kit, { source: { kind: 'snapshot', snapshotId: snapshot.id }, requiredBytes: 0 });
-  },
-  async 'FL-5.3-1'(kit) {
+  }),
+  'FL-5.3-1': must(
+    'A volume made from a snapshot names the snapshot as its source, and is at least as large.',
+    'restore',
+  ).check(async kit => {
     const volume = await makeVolume(kit, { requiredBytes: smallSize(kit, 2) });
     const { id: snapshotId, sizeBytes } = await takeSnapshot(kit, volume.id);
     const source = { kind: 'snapshot', snapshotId } as const;
@@ -92,8 +113,11 @@ export const snapshots: Checks = {
       expect(sameJson(restored.source, source), `"source" names snapshot "${snapshotId}"`);
       await expectSame(kit, restored);
     }
-  },
-  async 'FL-5.3-2'(kit) {
+  }),
+  'FL-5.3-2': must(
+    'A missing source is NOT_FOUND, and a size below the size of the source is OUT_OF_RANGE; neither leaves a volume.',
+    'restore',
+  ).check(async kit => {
     const missing = { kind: 'snapshot', snapshotId: kit.id() } as const;
     await refuseCopy(kit, { source: missing }, 'NOT_FOUND');
     const volume = await makeVolume(kit, { requiredBytes: smallSize(kit, 2) });
@@ -101,8 +125,11 @@ export const snapshots: Checks = {
     const limitBytes = smallSize(kit);
     const source = { kind: 'snapshot', snapshotId } as const;
     await refuseCopy(kit, { source, requiredBytes: limitBytes, limitBytes }, 'OUT_OF_RANGE');
-  },
-  async 'FL-5.3-3'(kit) {
+  }),
+  'FL-5.3-3': must(
+    'A volume that was made from a snapshot stays when the snapshot is deleted, or deleting the snapshot is FAILED_PRECONDITION.',
+    'restore',
+  ).check(async kit => {
     const { id: volumeId } = await makeVolume(kit);
     const snapshot = await takeSnapshot(kit, volumeId);
     const source = { kind: 'snapshot', snapshotId: snapshot.id } as const;
@@ -115,8 +142,8 @@ export const snapshots: Checks = {
     else await expectNoSnapshot(kit, snapshot.id);
     await kit.done('deleteVolume', { volumeId: restored.id });
     await expectNoVolume(kit, restored.id);
-  },
-};
+  }),
+} satisfies Chapter;
 
 /** Throws a fault unless both answers describe the same snapshot. */
 export function requireOne(snapshot: Snapshot, other: Snapshot): void {

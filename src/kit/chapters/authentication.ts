@@ -1,17 +1,19 @@
 import { vendorOperations } from '../../api/operations.ts';
-import type { Checks } from '../check.ts';
 import { minTokenLength, type Forgery } from '../http/credentials.ts';
 import { sendRequest, type Exchange } from '../http/exchange.ts';
 import { expect, skip } from '../finding.ts';
 import { expectNoVolume, makeVolume, specOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { inputFor } from '../fixtures/requests.ts';
+import { must, type Chapter } from '../requirement.ts';
 
 const hourS = 3_600;
 
-/** The checks of chapter 2. */
-export const authentication: Checks = {
-  async 'FL-2.1-1'(kit) {
+/** The requirements of chapter 2. */
+export const authentication = {
+  'FL-2.1-1': must(
+    'A request without credentials is UNAUTHENTICATED, on every operation, and changes nothing.',
+  ).check(async kit => {
     await tokenOf(kit);
     const { id: kept } = await makeVolume(kit);
     for (const { id, vendor } of vendorOperations)
@@ -23,46 +25,54 @@ export const authentication: Checks = {
     const input = { volumeId, body: specOf(kit, volumeId) };
     requireRefused(await kit.call('createVolume', input, { authorization: '' }));
     await expectNoVolume(kit, volumeId);
-  },
-  async 'FL-2.1-2'(kit) {
-    const token = await tokenOf(kit);
-    const basic = Buffer.from('user:password').toString('base64');
-    const wrong = [
-      `Basic ${basic}`,
-      'Bearer',
-      'Bearer x',
-      `Bearer ${token}x`,
-      `Bearer ${token.slice(0, -4)}`,
-      token,
-    ];
-    for (const authorization of wrong) await requireForgedRefused(kit, authorization);
-  },
-  async 'FL-2.1-3'(kit) {
-    const forge = forgeOf(kit);
-    await requireForgedRefused(kit, `Bearer ${await forge({ hasUnknownKey: true })}`);
-    const [head, , signature] = (await forge({})).split('.');
-    const [, claims] = (await forge({ claims: { jti: 'another' } })).split('.');
-    await requireForgedRefused(kit, `Bearer ${head}.${claims}.${signature}`);
-  },
-  async 'FL-2.1-4'(kit) {
-    const forge = forgeOf(kit);
-    await requireForgedRefused(kit, `Bearer ${await forge({ isUnsigned: true })}`);
-    await requireForgedRefused(kit, `Bearer ${(await forge({})).replace(/[^.]*$/, '')}`);
-  },
-  'FL-2.1-5': async kit => {
+  }),
+  'FL-2.1-2': must('Malformed credentials, or credentials of another scheme, are UNAUTHENTICATED.').check(
+    async kit => {
+      const token = await tokenOf(kit);
+      const basic = Buffer.from('user:password').toString('base64');
+      const wrong = [
+        `Basic ${basic}`,
+        'Bearer',
+        'Bearer x',
+        `Bearer ${token}x`,
+        `Bearer ${token.slice(0, -4)}`,
+        token,
+      ];
+      for (const authorization of wrong) await requireForgedRefused(kit, authorization);
+    },
+  ),
+  'FL-2.1-3': must('A token that the key named by its `kid` has not signed is UNAUTHENTICATED.').check(
+    async kit => {
+      const forge = forgeOf(kit);
+      await requireForgedRefused(kit, `Bearer ${await forge({ hasUnknownKey: true })}`);
+      const [head, , signature] = (await forge({})).split('.');
+      const [, claims] = (await forge({ claims: { jti: 'another' } })).split('.');
+      await requireForgedRefused(kit, `Bearer ${head}.${claims}.${signature}`);
+    },
+  ),
+  'FL-2.1-4': must('A token with `alg` `none`, or without a signature, is UNAUTHENTICATED.').check(
+    async kit => {
+      const forge = forgeOf(kit);
+      await requireForgedRefused(kit, `Bearer ${await forge({ isUnsigned: true })}`);
+      await requireForgedRefused(kit, `Bearer ${(await forge({})).replace(/[^.]*$/, '')}`);
+    },
+  ),
+  'FL-2.1-5': must('A token that has expired is UNAUTHENTICATED.').check(async kit => {
     const nowS = Math.floor(Date.now() / 1_000);
     for (const agoS of [hourS, 5 * 60])
       await requireForgedRefused(
         kit,
         await tokenWith(kit, { claims: { iat: nowS - 2 * hourS, exp: nowS - agoS } }),
       );
-  },
-  'FL-2.1-6': async kit => {
+  }),
+  'FL-2.1-6': must('A token for another audience is UNAUTHENTICATED.').check(async kit => {
     for (const aud of ['https://another.example', ['https://another.example'], undefined])
       await requireForgedRefused(kit, await tokenWith(kit, { claims: { aud } }));
-  },
-  'FL-2.1-7': async kit => requireForgedRefused(kit, await tokenWith(kit, { claims: { exp: undefined } })),
-  async 'FL-2.1-8'(kit) {
+  }),
+  'FL-2.1-7': must('A token without `exp` is UNAUTHENTICATED.').check(async kit =>
+    requireForgedRefused(kit, await tokenWith(kit, { claims: { exp: undefined } })),
+  ),
+  'FL-2.1-8': must('No answer repeats the credentials of the request.').check(async kit => {
     const token = await tokenOf(kit);
     if (token.length < minTokenLength)
       throw skip(
@@ -76,18 +86,20 @@ export const authentication: Checks = {
       const isRepeated = `${text}${JSON.stringify(headers)}`.includes(token);
       expect(!isRepeated, 'the answer does not repeat the token', exchange);
     }
-  },
-  async 'FL-2.2-1'(kit) {
-    const { url, tls } = kit.target;
-    if (!tls?.cert) throw skip('--cert is not given, so the kit has no client certificate');
-    const { cert: _, key: _key, ...trusted } = tls;
-    const request = await kit.toRawRequest('listVolumes', {}, {});
-    const sendOptions = { timeoutMs: kit.timeoutMs, signal: kit.signal };
-    const exchange = await sendRequest({ url, tls: trusted }, request, sendOptions);
-    const isRefused = !exchange.answer || exchange.answer.status >= 400;
-    expect(isRefused, 'a connection without a certificate is refused', exchange);
-  },
-};
+  }),
+  'FL-2.2-1': must('With mutual TLS, a connection without a trusted client certificate is refused.').check(
+    async kit => {
+      const { url, tls } = kit.target;
+      if (!tls?.cert) throw skip('--cert is not given, so the kit has no client certificate');
+      const { cert: _, key: _key, ...trusted } = tls;
+      const request = await kit.toRawRequest('listVolumes', {}, {});
+      const sendOptions = { timeoutMs: kit.timeoutMs, signal: kit.signal };
+      const exchange = await sendRequest({ url, tls: trusted }, request, sendOptions);
+      const isRefused = !exchange.answer || exchange.answer.status >= 400;
+      expect(isRefused, 'a connection without a certificate is refused', exchange);
+    },
+  ),
+} satisfies Chapter;
 
 async function tokenOf({ credentials }: Kit): Promise<string> {
   const header = await credentials.header();
