@@ -2,16 +2,15 @@ import { commonAttachmentFields, type Reach } from '../../../src/api/attachment.
 import { clusterOf } from '../../../src/api/ids.ts';
 import type { AttachmentResource } from '../../../src/api/node.ts';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
-import { hasFeature } from '../../../src/api/storage.ts';
 import type { Backend, KnownVolume, NodeAccess } from '../../backend.ts';
-import { findIds, requireId, type Storage } from './storage.ts';
+import type { Storage } from './storage.ts';
 
 /**
  * Attaches volumes to nodes and detaches them. It reports a node to the storage when the storage does not know the
  * node.
  */
 export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'detach' | 'forgetNode'> {
-  const { vendor, names, offer } = storage;
+  const { vendor, names, has } = storage;
   return {
     async attach(volume, access) {
       const {
@@ -21,11 +20,11 @@ export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'd
         readonly,
         topology,
       } = access;
-      const volumeId = await requireId(storage, volume);
+      const volumeId = await storage.requireId(volume);
       const nodeId = names.nodeIdOf(cluster, ownNodeId);
       const attach = () => vendor.ask('attachVolume', { volumeId, nodeId, body: { capability, readonly } });
       const found = await attach().catch(async (error: unknown) => {
-        if (!hasFeature(offer, 'nodes') || !mayConcernNode(error)) throw error;
+        if (!has('nodes') || !mayConcernNode(error)) throw error;
         await vendor.ask('putNode', { nodeId, body: topology ? { topology } : {} });
         return attach();
       });
@@ -34,10 +33,10 @@ export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'd
     },
     async detach(volume, ownNodeId, cluster = clusterOf(volume.id) ?? '') {
       const nodeId = names.nodeIdOf(cluster, ownNodeId);
-      for (const volumeId of await findIds(storage, volume))
+      for (const volumeId of await storage.findIds(volume))
         await vendor.ask('detachVolume', { volumeId, nodeId });
     },
-    ...(hasFeature(offer, 'nodes') && {
+    ...(has('nodes') && {
       forgetNode: ({ cluster, nodeId }) =>
         vendor.ask('deleteNode', { nodeId: names.nodeIdOf(cluster, nodeId) }),
     }),

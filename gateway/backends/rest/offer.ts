@@ -1,45 +1,38 @@
-import { hasFeature, type Feature } from '../../../src/api/storage.ts';
-import type { Backend, VolumeSizes } from '../../backend.ts';
-import { createAttachments } from './attachments.ts';
+import { unavailableProblem } from '../../../src/api/problem.ts';
+import { hasFeature, type Capabilities } from '../../../src/api/storage.ts';
+import type { VolumeSizes } from '../../backend.ts';
 import { toParameters } from './parameters.ts';
-import { createSnapshots } from './snapshots.ts';
-import { listVolumes, type Offer, ownParameters, type Storage } from './storage.ts';
-import { createExpand, createHealth, createModification, createVolumes } from './volumes.ts';
+import type { Vendor } from './vendor.ts';
 
+/** The capabilities of the chosen pool of the storage. */
+export type Offer = Omit<Capabilities, 'version' | 'pools'>;
+
+/** The maximum size of the capabilities without parameter schemas, in bytes of JSON; every cluster gets them. */
+const maxOfferBytes = 65_536;
 const usualBytes = 2 ** 30;
 
-/** Makes a backend of the storage's offer. Members that the storage does not offer are absent. */
-export function toBackend(storage: Storage): Backend {
-  const { vendor, offer } = storage;
-  const has = (feature: Feature): boolean => hasFeature(offer, feature);
-  const rest = createSnapshots(storage);
-  return {
-    ...describe(offer),
-    ...createVolumes(storage, rest),
-    ...createAttachments(storage),
-    ...(has('expand') && { expand: createExpand(storage) }),
-    ...(has('modify') && { modification: createModification(storage) }),
-    ...(has('snapshots') && {
-      snapshots: { ...rest.snapshots, ...(has('groups') && { createGroup: rest.createGroup }) },
-      ...(has('changes') && { changes: rest.changes }),
-    }),
-    ...(has('health') && { volumeHealth: createHealth(storage) }),
-    ...(has('capacity') && {
-      available: ({ parameters, ...kind }) =>
-        vendor.ask('getCapacity', { body: { ...kind, parameters: ownParameters(storage, parameters) } }),
-    }),
-    async *list(signal) {
-      for await (const { name, id } of listVolumes(storage, signal))
-        if (storage.names.isOf(id, name)) yield name;
-    },
-  };
+/** Reads the capabilities of the storage's pool. UNAVAILABLE if there is no such pool, or the capabilities are too large. */
+export async function readOffer(vendor: Vendor, pool: string | undefined): Promise<Offer> {
+  const { version: _, pools, ...all } = await vendor.ask('getCapabilities', {});
+  const names = pools.map(({ name }) => `"${name}"`).join(', ');
+  if (pool === undefined && pools.length > 1)
+    throw unavailableProblem(`the storage has several pools; set "pool" to one of ${names}`);
+  const found = pool === undefined ? { ...all, ...pools[0] } : pools.find(({ name }) => name === pool);
+  if (!found) throw unavailableProblem(`the storage has no pool "${pool}"; it has ${names || 'none'}`);
+  const { parameters: _schemas, ...bounded } = found;
+  const { length } = JSON.stringify(bounded);
+  if (length > maxOfferBytes)
+    throw unavailableProblem(
+      `the capabilities of the storage have ${length} bytes, more than the ${maxOfferBytes} allowed`,
+    );
+  return found;
 }
 
 /**
- * The backend's static members. Volumes that may hold old data when they are new get no filesystem, only block
- * access.
+ * Returns the backend's static members. Volumes that may hold old data when they are new get no filesystem, only
+ * block access.
  */
-function describe(offer: Offer) {
+export function describe(offer: Offer) {
   const { areShares, zeroed, accessTypes, topologies = [], limits, parameters = {} } = offer;
   const canRestore = hasFeature(offer, 'snapshots') && hasFeature(offer, 'restore');
   return {

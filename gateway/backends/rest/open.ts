@@ -1,15 +1,16 @@
-import { asProblem, unavailableProblem } from '../../../src/api/problem.ts';
+import { asProblem } from '../../../src/api/problem.ts';
 import { repeat } from '../../../src/lib/concurrency.ts';
 import { sameJson } from '../../../src/lib/json.ts';
 import type { Backend, PoolContext } from '../../backend.ts';
+import { createAttachments } from './attachments.ts';
 import { createNames } from './names.ts';
-import { toBackend } from './offer.ts';
+import { describe, readOffer, type Offer } from './offer.ts';
 import { ignoredKeywords } from './parameters.ts';
 import type { RestSettings } from './settings.ts';
-import type { Offer } from './storage.ts';
-import { createVendor, type Vendor } from './vendor.ts';
-
-type Discovery = { readonly offer: Offer; readonly backend: Backend };
+import { createSnapshots } from './snapshots.ts';
+import { createStorage } from './storage.ts';
+import { createVendor } from './vendor.ts';
+import { createVolumes } from './volumes.ts';
 
 /**
  * Opens a pool over REST with the capabilities that the storage reports. They are read again every `lookEvery`, and
@@ -18,44 +19,53 @@ type Discovery = { readonly offer: Offer; readonly backend: Backend };
 export async function openRest(settings: RestSettings, pool: PoolContext): Promise<Backend> {
   const vendor = createVendor(settings, pool);
   const names = createNames(pool.identity?.name ?? 'gateway', pool.name);
-  const discoverBackend = async (): Promise<Discovery> => {
-    const offer = await discover(vendor, settings);
-    const backend = toBackend({ vendor, names, offer, pool: settings.pool });
-    return { offer, backend: { ...backend, storageHost: new URL(settings.url).hostname } };
-  };
-  let known = await discoverBackend().catch(async (error: unknown) => {
-    await vendor.close();
-    throw error;
-  });
-  reportIgnored();
+  const storageHost = new URL(settings.url).hostname;
+  const detail = `pools.${pool.name}`;
+  let known: Offer;
+  let backend: Backend;
   let reported = '';
   let isClosed = false;
 
-  function reportIgnored(): void {
-    const ignored = ignoredKeywords(known.offer);
-    if (ignored.length === 0) return;
-    const detail = `pools.${pool.name}: ${ignored.join(', ')}`;
-    pool.log.warn('the parameter schema of a storage has keywords that this gateway does not check', {
-      detail,
-    });
+  function use(offer: Offer): void {
+    const ignored = ignoredKeywords(offer);
+    const storage = createStorage({ vendor, names, offer, pool: settings.pool });
+    backend = {
+      ...describe(offer),
+      ...createVolumes(storage),
+      ...createAttachments(storage),
+      ...createSnapshots(storage),
+      storageHost,
+    };
+    known = offer;
+    if (ignored.length > 0)
+      pool.log.warn('the parameter schema of a storage has keywords that this gateway does not check', {
+        detail: `${detail}: ${ignored.join(', ')}`,
+      });
   }
 
   async function refresh(): Promise<void> {
     try {
-      const found = await discoverBackend();
+      const offer = await readOffer(vendor, settings.pool);
+      if (!sameJson(offer, known)) {
+        use(offer);
+        pool.log.info('the capabilities of a storage have changed', { detail });
+      }
       reported = '';
-      if (sameJson(found.offer, known.offer)) return;
-      known = found;
-      reportIgnored();
-      pool.log.info('the capabilities of a storage have changed', { detail: `pools.${pool.name}` });
     } catch (error) {
       if (isClosed) return;
-      const { detail } = asProblem(error);
-      if (detail !== reported) pool.log.warn('a storage did not report its capabilities', { detail });
-      reported = detail;
+      const problem = asProblem(error);
+      if (problem.detail !== reported)
+        pool.log.warn('a storage did not report its capabilities', { detail: problem.detail });
+      reported = problem.detail;
     }
   }
 
+  try {
+    use(await readOffer(vendor, settings.pool));
+  } catch (error) {
+    await vendor.close();
+    throw error;
+  }
   const refreshing = repeat(refresh, settings.lookEvery);
   const close = async (): Promise<void> => {
     isClosed = true;
@@ -63,33 +73,8 @@ export async function openRest(settings: RestSettings, pool: PoolContext): Promi
   };
   // A proxy, so that holders of the backend always see its present members.
   return new Proxy({} as Backend, {
-    get: (_, member) => (member === 'close' ? close : Reflect.get(known.backend, member)),
-    ownKeys: () => [...Reflect.ownKeys(known.backend), 'close'],
+    get: (_, member) => (member === 'close' ? close : Reflect.get(backend, member)),
+    ownKeys: () => [...Reflect.ownKeys(backend), 'close'],
     getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
   });
-}
-
-/** The maximum size of the capabilities without parameter schemas, in bytes of JSON; every cluster gets them. */
-const maxOfferBytes = 65_536;
-
-async function discover(vendor: Vendor, settings: RestSettings): Promise<Offer> {
-  const { parameters, ...rest } = await findOffer(vendor, settings);
-  const { length } = JSON.stringify(rest);
-  if (length > maxOfferBytes)
-    throw unavailableProblem(
-      `the capabilities of the storage have ${length} bytes, more than the ${maxOfferBytes} allowed`,
-    );
-  return { ...rest, ...(parameters && { parameters }) };
-}
-
-async function findOffer(vendor: Vendor, { pool }: RestSettings): Promise<Offer> {
-  const { version: _, pools, ...all } = await vendor.ask('getCapabilities', {});
-  const names = pools.map(({ name }) => `"${name}"`).join(', ');
-  if (pool === undefined) {
-    if (pools.length <= 1) return { ...all, ...pools[0] };
-    throw unavailableProblem(`the storage has several pools; set "pool" to one of ${names}`);
-  }
-  const found = pools.find(({ name }) => name === pool);
-  if (!found) throw unavailableProblem(`the storage has no pool "${pool}"; it has ${names || 'none'}`);
-  return found;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { readParameterSchema, type ParameterSchema } from '../../../src/api/schemas/parameters.ts';
-import type { Offer } from './storage.ts';
+import type { Capabilities } from '../../../src/api/storage.ts';
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -22,7 +22,7 @@ export function toParameters(schema: JsonSchema | undefined, what: string) {
 }
 
 /** Lists the keywords of the storage's schemas that only the storage checks, such as `volume: pattern`. */
-export function ignoredKeywords({ parameters = {} }: Pick<Offer, 'parameters'>): readonly string[] {
+export function ignoredKeywords({ parameters = {} }: Pick<Capabilities, 'parameters'>): readonly string[] {
   return Object.entries(parameters).flatMap(([what, schema]) =>
     schema ? read(schema, what).ignored.map(keyword => `${what}: ${keyword}`) : [],
   );

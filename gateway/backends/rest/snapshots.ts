@@ -1,44 +1,31 @@
-import { createPageGuard } from '../../../src/api/http/page-guard.ts';
 import { toPrintable } from '../../../src/api/http/printable.ts';
 import { preconditionProblem, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { BlockPage, Snapshot } from '../../../src/api/snapshot.ts';
 import {
   memberIdOf,
+  type Backend,
   type Changes,
   type CreatedSnapshot,
   type Extent,
   type KnownSnapshot,
   type NewSnapshot,
   type SnapshotRef,
-  type Snapshots,
 } from '../../backend.ts';
 import { toParameters } from './parameters.ts';
-import {
-  storageNoun,
-  readPages,
-  requireInTime,
-  requireId as requireVolumeId,
-  type PageReader,
-  type Storage,
-} from './storage.ts';
-
-/** All snapshot members of a backend; `toBackend` leaves out members that the storage does not offer. */
-export type RestSnapshots = {
-  readonly snapshots: Omit<Snapshots, 'createGroup' | 'measure'>;
-  readonly createGroup: NonNullable<Snapshots['createGroup']>;
-  readonly changes: Changes;
-  /** The snapshot's id at the storage; FAILED_PRECONDITION when a group there has no such member. */
-  requireId(snapshot: SnapshotRef): Promise<string>;
-};
+import type { Storage } from './storage.ts';
 
 /** A snapshot at the storage, or the group that contains it. `ownId` is the gateway's id of the snapshot. */
 type VendorSnapshot =
   | { readonly ownId: string; readonly snapshotId: string }
   | { readonly ownId: string; readonly groupId: string };
 
-/** Creates the snapshot members. A member of a group is found by its position in the group, which never changes. */
-export function createSnapshots(storage: Storage): RestSnapshots {
-  const { vendor, names, offer } = storage;
+/**
+ * Creates the snapshot members. Members that the storage does not offer are absent. A member of a group is found by
+ * its position in the group, which never changes.
+ */
+export function createSnapshots(storage: Storage): Pick<Backend, 'snapshots' | 'changes'> {
+  const { vendor, names, offer, has } = storage;
+  if (!has('snapshots')) return {};
 
   async function* list(signal?: AbortSignal): AsyncIterable<VendorSnapshot> {
     const groups = new Set<string>();
@@ -46,23 +33,14 @@ export function createSnapshots(storage: Storage): RestSnapshots {
       if (groupId === undefined && names.isOf(id, name)) yield { ownId: name, snapshotId: id };
       if (groupId !== undefined && names.isOurs(groupId)) groups.add(groupId);
     }
-    const guard = createPageGuard({ from: storageNoun, timeoutMs: vendor.listTimeoutMs });
+    const checkPage = storage.startList(signal);
     for (const groupId of groups) {
-      guard.judge(1, groupId);
-      requireInTime(signal);
+      checkPage(1, groupId);
       const group = await vendor.ask('getGroup', { groupId }).catch(noGroup);
       if (!group || !names.isOf(groupId, group.name)) continue;
       for (const member of group.snapshots.keys())
         yield { ownId: memberIdOf(group.name, names.nonceOf(groupId), member), groupId };
     }
-  }
-
-  async function requireId({ id, nonce = '', group }: SnapshotRef): Promise<string> {
-    const groupId = group && names.idOf({ id: group.id, nonce });
-    if (groupId === undefined) return names.idOf({ id, nonce });
-    const found = (await vendor.ask('getGroup', { groupId })).snapshots[group?.member ?? 0];
-    if (!found) throw preconditionProblem(`the storage has no snapshot "${id}"`);
-    return found.id;
   }
 
   async function find({ id, nonce = '', group }: SnapshotRef): Promise<readonly VendorSnapshot[]> {
@@ -74,11 +52,10 @@ export function createSnapshots(storage: Storage): RestSnapshots {
   }
 
   return {
-    requireId,
     snapshots: {
       parameters: toParameters(offer.parameters?.snapshot, 'snapshot'),
       async create({ id, nonce, volume, parameters }) {
-        const volumeId = await requireVolumeId(storage, volume);
+        const volumeId = await storage.requireId(volume);
         const body = { name: id, volumeId, parameters: { ...parameters } };
         return toCreated(await vendor.ask('createSnapshot', { snapshotId: names.idOf({ id, nonce }), body }));
       },
@@ -90,18 +67,17 @@ export function createSnapshots(storage: Storage): RestSnapshots {
       async *list(signal) {
         for await (const { ownId } of list(signal)) yield ownId;
       },
+      ...(has('groups') && { createGroup: members => createGroup(storage, members) }),
     },
-    createGroup: members => createGroup(storage, members),
-    changes: createChanges(storage, requireId),
+    ...(has('changes') && { changes: createChanges(storage) }),
   };
 }
 
-async function* listSnapshots({ vendor }: Storage, signal?: AbortSignal): AsyncIterable<Snapshot> {
-  const read: PageReader<Snapshot> = async page => {
+function listSnapshots({ vendor, readPages }: Storage, signal?: AbortSignal): AsyncIterable<Snapshot> {
+  return readPages(async page => {
     const { snapshots: entries, nextPageToken } = await vendor.ask('listSnapshots', page);
     return { entries, nextPageToken };
-  };
-  yield* readPages(vendor, read, signal);
+  }, signal);
 }
 
 /**
@@ -113,17 +89,17 @@ function noGroup(error: unknown): undefined {
 }
 
 async function createGroup(
-  storage: Storage,
+  { vendor, names, requireId }: Storage,
   members: readonly NewSnapshot[],
 ): Promise<readonly CreatedSnapshot[]> {
   const [first] = members;
   if (!first?.group) throw preconditionProblem('these snapshots belong to no group');
   const { nonce, group, parameters } = first;
   const volumeIds: string[] = [];
-  for (const { volume } of members) volumeIds.push(await requireVolumeId(storage, volume));
-  const groupId = storage.names.idOf({ id: group.id, nonce });
+  for (const { volume } of members) volumeIds.push(await requireId(volume));
+  const groupId = names.idOf({ id: group.id, nonce });
   const body = { name: group.id, volumeIds, parameters: { ...parameters } };
-  const { snapshots } = await storage.vendor.ask('createGroup', { groupId, body });
+  const { snapshots } = await vendor.ask('createGroup', { groupId, body });
   const misplaced = snapshots.findIndex(({ volumeId }, index) => volumeId !== volumeIds[index]);
   if (misplaced >= 0)
     throw unavailableProblem(
@@ -141,14 +117,14 @@ function toCreated({ id, sizeBytes, createdAt, state }: Snapshot): CreatedSnapsh
   return { sizeBytes, createdAtMs, ready: state === 'ready' };
 }
 
-function createChanges({ vendor }: Storage, requireId: RestSnapshots['requireId']): Changes {
+function createChanges({ vendor, requireSnapshotId, startList }: Storage): Changes {
   async function* read(
     target: KnownSnapshot,
     { base, fromOffset }: { readonly base?: KnownSnapshot; readonly fromOffset: number },
   ): AsyncIterable<Extent> {
-    const snapshotId = await requireId(target);
-    const baseId = base && (await requireId(base));
-    const guard = createPageGuard({ from: storageNoun, timeoutMs: vendor.listTimeoutMs });
+    const snapshotId = await requireSnapshotId(target);
+    const baseId = base && (await requireSnapshotId(base));
+    const checkPage = startList();
     for (let offset: number | undefined = fromOffset; offset !== undefined;) {
       const page: BlockPage = await vendor.ask('listBlocks', {
         snapshotId,
@@ -157,8 +133,7 @@ function createChanges({ vendor }: Storage, requireId: RestSnapshots['requireId'
       });
       yield* page.blocks;
       offset = page.nextOffset;
-      guard.judge(page.blocks.length, offset?.toString());
-      requireInTime();
+      checkPage(page.blocks.length, offset?.toString());
     }
   }
   return {

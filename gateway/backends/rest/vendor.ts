@@ -35,14 +35,18 @@ export interface Vendor {
 /** Creates the client of a pool's storage with time limits, retries and a circuit breaker. Sends nothing yet. */
 export function createVendor(settings: RestSettings, pool: PoolContext): Vendor {
   const { url, tries, connections, requestTimeout, queryTimeout, workTimeout } = settings;
+  const guard = createGuard(settings, pool);
+  const tlsPaths = resolveAll(settings.tls, pool.directory);
+  const token = createTokenSource(settings, pool);
+  const tls = readTlsFiles(tlsPaths);
   const client = createClient({
     url,
-    token: createTokenSource(settings, pool),
+    token,
     tries,
     connections,
     requestTimeoutMs: requestTimeout,
-    tls: readTlsFiles(resolveAll(settings.tls, pool.directory)),
-    guard: createGuard(settings, pool),
+    tls,
+    guard,
   });
   return {
     async ask(id, input) {
