@@ -1,13 +1,22 @@
 #!/bin/sh
-# Installs the Debian packages whose tools the node agent, the demo and the tests need, if a tool is missing.
-# With --check it only lists the missing packages, and fails if there are any.
+# Installs the Debian packages that this machine lacks: those of the programs, or those of the tests, which need more.
+# Usage: deploy/install-tools.sh [programs|tests] [--check]; --check lists missing packages, and fails if there are any.
 set -eu
 
+purpose=tests
+case "${1:-}" in
+programs | tests)
+  purpose=$1
+  shift
+  ;;
+esac
 packages=
 need() { # need TOOL PACKAGE
   PATH="$PATH:/usr/sbin:/sbin" command -v "$1" >/dev/null 2>&1 && return
   case " $packages " in *" $2 "*) ;; *) packages="$packages $2" ;; esac
 }
+# The package "node", which runs every program, is linked against it.
+ls /lib/*/libatomic.so.1 /lib*/libatomic.so.1 >/dev/null 2>&1 || packages="$packages libatomic1"
 need losetup mount
 need mount mount
 need blkid util-linux
@@ -15,14 +24,16 @@ need fallocate util-linux
 need flock util-linux
 need setpriv util-linux
 need cmp diffutils
-need openssl openssl
 need mkfs.ext4 e2fsprogs
 need filefrag e2fsprogs
 need mkfs.xfs xfsprogs
 need mkfs.btrfs btrfs-progs
-need getfattr attr
-# Debian does not put the server's programs on the PATH.
-ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages="$packages postgresql"
+if [ "$purpose" = tests ]; then
+  need openssl openssl
+  need getfattr attr
+  # Debian does not put the server's programs on the PATH.
+  ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages="$packages postgresql"
+fi
 
 [ -n "$packages" ] || exit 0
 if [ "${1:-}" = --check ]; then

@@ -79,6 +79,11 @@ export const parts: Readonly<Record<string, Part>> = {
     proves: ['node-agent/connectors/nfs.ts', 'node-agent/volumes/carriers/', 'gateway/backends/dir.ts'],
   },
   'ceph-crashes': { files: ['test/storage/ceph-crashes.test.ts'], seconds: 120, proves: ceph },
+  install: {
+    files: ['test/install/minimal.test.ts'],
+    seconds: 240,
+    proves: ['README.md', 'docs/guides/', 'deploy/install-tools.sh', 'deploy/set-up.sh', 'package-lock.json'],
+  },
   document: {
     files: ['test/conformance/schemathesis.test.ts'],
     seconds: 90,

@@ -14,8 +14,8 @@ const usage = `Usage: npm test [-- [--only NAME] TIER|FOLDER|FILE …]
 
 npm test runs the tiers unit, machine and conformance, or the tiers, folders and files that you name. A seed, which is
 printed, chooses a sample of the kill loops and model runs; TEST_SEED=… repeats the choice.
-npm run test:full runs the other tests: sampled tests at full length, virtual machines, storage systems, and the
-database cluster. Files that you name run at full length. Two tests are too long for that, and the seed chooses a
+npm run test:full runs the other tests: sampled tests at full length, virtual machines, storage systems, the database
+cluster, and installations. Files that you name run at full length. Two tests are too long for that, and the seed chooses a
 share: ten of fifty runs of the vendors' kit (KIT_SEEDS=50 runs all), and a third of Ceph's kill loops
 (CEPH_CRASHES=all runs all).
 --list shows the parts of the full tier, and with --minutes those that would run. --part runs one part; repeat it for
@@ -28,6 +28,7 @@ other parts, beginning with another one each day. The parts that do not fit are 
   vm           Debian kernels under QEMU, which are fetched and not installed
   storage      Ceph, which is fetched and not installed: needs root
   database     PostgreSQL under Patroni, which is fetched and not installed: needs root
+  install      the first steps of README and the guides on a minimal Debian: needs root, and the packages' registries
   kubernetes   Kubernetes clusters that run Fairlead: needs root, and the programs that npm run test:kubernetes builds
 
 --only runs the tests whose name matches. With TEST_TOTALS=FILE the counts of several runs add up in a file.

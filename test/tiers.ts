@@ -16,6 +16,7 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
   kubernetes: ['deploy/install-tools.sh'],
   vm: ['deploy/install-tools.sh', 'test/vm/packages.sh'],
   database: ['deploy/install-tools.sh', 'test/database/packages.sh'],
+  install: ['test/install/packages.sh'],
   storage: ['deploy/install-tools.sh', 'test/storage/packages.sh', 'test/vm/packages.sh'],
 };
 
@@ -44,8 +45,8 @@ export function usualTests(): readonly string[] {
 }
 
 /**
- * Lists the files that `npm test` leaves out, except those for Kubernetes: long runs, virtual machines, storage systems
- * and database clusters.
+ * Lists the files that `npm test` leaves out, except those for Kubernetes: long runs, virtual machines, storage systems,
+ * database clusters, and installations.
  */
 export function fullTests(): readonly string[] {
   const more = usualTests().filter(file => {
@@ -53,7 +54,9 @@ export function fullTests(): readonly string[] {
     // Files that are sampled, and files that need a program that is fetched for the guests.
     return loaded.has('test/harness/sample.ts') || loaded.has('test/packages.ts');
   });
-  return [...new Set([...findTests(longTests), ...more, ...findTests(['vm', 'storage', 'database'])])];
+  return [
+    ...new Set([...findTests(longTests), ...more, ...findTests(['vm', 'storage', 'database', 'install'])]),
+  ];
 }
 
 /** All parts of the full tier, with the part `others` for the files that no other part names. */

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { readGuide } from '../../docs/guides/guide.ts';
+import { packagesOf } from '../packages.ts';
+
+const mmdebstrap = join(packagesOf('install'), 'usr/bin/mmdebstrap');
+const skip =
+  (process.getuid?.() !== 0 && 'it needs root') ||
+  (spawnSync('git', ['rev-parse']).status !== 0 && 'it copies the files that git knows') ||
+  (!existsSync(mmdebstrap) && 'mmdebstrap is not there: test/install/packages.sh fetches it');
+/** A cheap test in place of all of them. */
+const cheap = 'test/unit/lib';
+/** The machine's own certificate authorities, which may include one that the package registries need. */
+const authorities = '/etc/ssl/certs/ca-certificates.crt';
+
+/** A minimal Debian 12 with only what README asks for, and a copy of this checkout. */
+let root = '';
+
+before(
+  () => {
+    if (skip !== false) return;
+    root = mkdtempSync(join(tmpdir(), 'fairlead-minimal-'));
+    process.once('exit', () => rmSync(root, { recursive: true, force: true }));
+    const making = ['--variant=minbase', '--mode=root', '--include=nodejs,npm', '--quiet'];
+    execFileSync(mmdebstrap, [...making, '--dpkgopt=force-unsafe-io', 'bookworm', root], {
+      stdio: 'inherit',
+    });
+    execFileSync('bash', [
+      '-euo',
+      'pipefail',
+      '-c',
+      `mkdir -p "$1"/opt/fairlead "$1"/etc/ssl/certs
+       git ls-files -z --cached --others --exclude-standard |
+         tar --create --null --files-from=- --ignore-failed-read | tar --extract --directory="$1"/opt/fairlead
+       cp /etc/resolv.conf /etc/hosts "$1"/etc/
+       [ ! -e ${authorities} ] || cp ${authorities} "$1"${authorities}`,
+      '-',
+      root,
+    ]);
+  },
+  { timeout: 3_600_000 },
+);
+
+/** Runs a script in the root, with its own processes and mounts, and returns its output. */
+function run(script: string): string {
+  const entering = `mount -t proc proc "$1"/proc; mount --rbind /sys "$1"/sys; mount --rbind /dev "$1"/dev
+    exec chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+      NODE_EXTRA_CA_CERTS=${authorities} npm_config_cafile=${authorities} sh -euc "$2"`;
+  const { stdout, status } = spawnSync(
+    'unshare',
+    [
+      '--mount',
+      '--pid',
+      '--fork',
+      '--kill-child',
+      'bash',
+      '-euc',
+      entering,
+      '-',
+      root,
+      `exec 2>&1\n${script}`,
+    ],
+    { encoding: 'utf8', maxBuffer: 64 * 2 ** 20 },
+  );
+  assert.equal(status, 0, stdout);
+  return stdout;
+}
+
+const commands = readGuide('README.md').find(({ machine }) => machine === 'debian');
+const [demo = '', tests = ''] = commands?.text.trim().split('\n') ?? [];
+
+test("README's first command runs the demo on a minimal Debian", { skip }, () => {
+  assert.match(run(`cd /opt/fairlead\n${demo}`), /^Proved: /m);
+});
+
+test("README's second command runs the tests there", { skip }, () => {
+  const [command = ''] = tests.split('#');
+  assert.match(run(`cd /opt/fairlead\n${command} -- ${cheap}`), /^\d+ passed, 0 failed$/m);
+});
+
+test("the first step of the vendor's guide makes a project there", { skip }, () => {
+  const [first] = readGuide('docs/guides/vendor.md');
+  assert.match(run(`cd /opt/fairlead\n${first?.text}\nls /srv/acme`), /^package\.json$/m);
+});
+
+test("the first step of the storage server's guide installs the command there", { skip }, () => {
+  const [first] = readGuide('docs/guides/storage-server.md');
+  assert.match(run(`${first?.text}\nfairlead --help`), /^ *gateway /m);
+});

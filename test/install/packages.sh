@@ -1,0 +1,7 @@
+#!/bin/sh
+# Unpacks what makes the root of a minimal Debian, below .cache/.
+set -eu
+cd "$(dirname "$0")/../.."
+. test/unpack-packages.sh
+
+unpack install mmdebstrap
