@@ -48,7 +48,7 @@ before(
 /** Runs a script in the root, with its own processes and mounts, and returns its output. */
 function run(script: string): string {
   const entering = `mount -t proc proc "$1"/proc; mount --rbind /sys "$1"/sys; mount --rbind /dev "$1"/dev
-    exec chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
+    exec chroot "$1" /usr/bin/env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
       NODE_EXTRA_CA_CERTS=${authorities} npm_config_cafile=${authorities} sh -euc "$2"`;
   const { stdout, status } = spawnSync(
     'unshare',
