@@ -1,5 +1,5 @@
-// Fills the compile cache when the package is installed or the image is built: each program in a process with its own
-// V8 flags and those of this process, since code that was compiled with others is not taken.
+// Fills the compile cache when the package is installed or the image is built. Each program runs in its own process with
+// its V8 flags and this process's flags, because V8 rejects code that was compiled with other flags.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -19,7 +19,7 @@ for (const program of ['node', 'controller', 'gateway']) {
   if (status !== 0) process.exitCode = 1;
 }
 
-/** The TypeScript files that hold code, but for those that are programs of their own. */
+/** Lists the TypeScript files with code, except separate programs. */
 function listSources(folder) {
   return readdirSync(pathOf(folder), { recursive: true })
     .filter(name => name.endsWith('.ts') && !name.includes('generated') && !programs.test(name))

@@ -1,26 +1,25 @@
 #!/usr/bin/env node
-// The entry is plain JavaScript, because what it does must be done before the first TypeScript file is loaded: from a
-// warm compile cache nothing is stripped, and the stripper, which takes some 20 MB, is never loaded.
+// The entry is plain JavaScript, because it turns on the compile cache before the first TypeScript file is loaded. With a
+// warm cache no types are stripped, and the stripper, which takes about 20 MB, is never loaded.
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-// Little is computed on a node, so that memory counts for more than speed there: no optimizing compiler, and none at all
-// for the work at the start.
+// The node agent computes little, so memory counts for more than speed: no optimizing compiler, and at the start no
+// compiler at all.
 const thinFlags = '--optimize-for-size --no-opt --no-maglev --no-sparkplug --semi-space-growth-factor=4';
-// Requests leave garbage that lives for a moment: a young generation that stays small keeps the process small. Maglev's
-// code is quick enough for what takes 2 ms: Turbofan's takes 8 MB, and gains nothing that shows. What Maglev needed for a
-// function is freed at once: with the one thread that V8 has it would wait for all others that get hot meanwhile, and the C
-// library keeps what it once had.
+// Requests leave garbage that lives for a moment: a small young generation keeps the process small. Maglev's code is fast
+// enough for requests of 2 ms; Turbofan takes 8 MB more and gains nothing measurable. Maglev frees its memory after each
+// function: freed in the background, the memory of many functions adds up, and the C library does not return it.
 const serverFlags =
   '--semi-space-growth-factor=1 --heap-growing-percent=30 --no-opt --no-maglev-destroy-on-background';
-/** By then the agent is registered with kubelet, in milliseconds after its start. */
+/** The agent is registered with kubelet before this time after its start. */
 const collectAfterMs = 1_000;
 const flags = {
   node: thinFlags,
   controller: serverFlags,
-  // So little of it stays that waking other threads to collect it takes longer than collecting it.
+  // So few objects survive that waking other threads to collect takes longer than the collection.
   gateway: `${serverFlags} --no-parallel-scavenge`,
 };
 
@@ -30,24 +29,24 @@ if (!process.features.typescript) {
   );
   process.exit(1);
 }
-// The tools of an administrator lie where not every root shell looks.
+// Not every root shell has the administrator's tools on its PATH.
 process.env['PATH'] = [process.env['PATH'] ?? '/usr/bin:/bin', '/usr/sbin', '/sbin'].join(':');
 const program = process.argv[2] ?? '';
 if (Object.hasOwn(flags, program)) setFlagsFromString(flags[program]);
-// A portable cache is every user's: others have their user id in its name. Deno has a cache of its own.
+// All users share a portable cache; any other kind has the user's id in its name. Deno has its own cache.
 const directory = fileURLToPath(new URL('../node_modules/.cache/fairlead', import.meta.url));
 module.enableCompileCache?.({ directory, portable: true });
-// At every start Node.js would say that node:ffi may change: the Node.js it is used with is the one npm ci installs.
+// Node.js would warn at every start that node:ffi may change; npm ci installs the one version of Node.js that is used.
 const { emitWarning } = process;
 process.emitWarning = (warning, type, ...more) =>
   type === 'ExperimentalWarning' || emitWarning(warning, type, ...more);
 await import('./cli/main.ts');
-// What runs once is not worth compiling; what runs from here on is called again and again.
+// Code that ran once at the start is not worth compiling; code from here on runs often.
 if (program === 'node') {
   setFlagsFromString('--sparkplug');
-  // What the start leaves behind, some 4 MB, would stay for as long as nothing is asked of the node.
+  // The start leaves 4 MB of garbage, which would stay until requests arrive.
   setFlagsFromString('--expose-gc');
   setTimeout(runInNewContext('gc'), collectAfterMs, { type: 'major', flavor: 'last-resort' }).unref();
 }
-// Set by compile-cache.mjs, to compile the files that are loaded late as well.
+// Set by compile-cache.mjs, which also compiles the files that are loaded late.
 for (const url of process.env['FAIRLEAD_COMPILE']?.split(' ') ?? []) await import(url);

@@ -1,50 +1,77 @@
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { extname } from 'node:path';
 
-/** A comment of a TypeScript file. */
-type Comment = { readonly file: string; readonly line: number; readonly text: string };
+/** A comment, a line of a page, or a text in the code. */
+type Passage = { readonly file: string; readonly line: number; readonly text: string };
 
-/** The comments of a folder, or of a documentation page, that a reader has to puzzle out. */
+/** The passages of a folder that a reader has to puzzle out, each as `FILE:LINE: TEXT`. */
 export type Puzzles = {
-  readonly comments: number;
+  /** The number of passages. */
+  readonly passages: number;
   readonly words: number;
-  /** Comments that open with a question word or a pronoun, each as `FILE:LINE: TEXT`. */
+  /** Passages that open with a question word or a pronoun. */
   readonly openings: readonly string[];
-  /** Clauses without a noun that they are about, each as `FILE:LINE: TEXT`. */
+  /** Clauses without a noun that they are about. */
   readonly headless: readonly string[];
 };
 
 const opening = /^(?:What|Who|Which|Where|Whose|Of|How|Whether|That|Those|It|Nobody)\b/v;
+/** A text may open with `it`, `that` or `of`: it often goes on after another one. */
+const textOpening = /^(?:what|who|how|whether|those|nobody)\b/iv;
 const headless =
   /\bwhat(?:ever)?\b|\b(?:whoever|whichever)\b|\b(?:of|to|for|by|with|from|in|than|as|and|or|but) who(?:se|m)?\b|[,;:.] who(?:se|m)? |^who\b|\b(?:of|to|for|by|with|from|in|on|at|after|behind) which\b|\bthose (?:who|that|which|of)\b|\bthat (?:which|of)\b/giv;
 
-/** The source files and the pages that are counted: all but generated ones. */
-const files = globSync('{src,gateway,node-agent,test,deploy,docs,proto,examples}/**/*.ts').filter(
-  file => !/generated|node_modules|\.d\.ts$/v.test(file),
-);
+/** All sources but generated ones, and the pages. */
+const files = globSync([
+  '{src,gateway,node-agent,test,deploy,docs,proto,examples}/**/*.{ts,js,mjs,go,proto,sh,py,yaml,tpl,service,cil}',
+  'deploy/image/Dockerfile',
+  '.ci/run',
+]).filter(file => !/generated|node_modules|\.d\.ts$|snapshots\/[a-z\-]+\.yaml$/v.test(file));
 const pages = ['README.md', 'AGENTS.md', ...globSync('docs/{*,guides/*}.md')];
 
-/** Finds the puzzles of the comments in every folder, the first two levels of its path as the key, and of all pages. */
+/**
+ * Finds the puzzles of all pages, and of the comments and texts in each folder. A text is a message, a
+ * description or the title of a test. The keys are the first two levels of the folders' paths.
+ */
 export function findPuzzles(): ReadonlyMap<string, Puzzles> {
   const byFolder = Map.groupBy(files, file => file.split('/').slice(0, -1).slice(0, 2).join('/'));
-  const found = [...byFolder].map(
-    ([folder, names]) => [folder, toPuzzles(names.flatMap(commentsOf))] as const,
-  );
-  return new Map([...found, ['docs', toPuzzles(pages.flatMap(linesOf))]]);
+  const found = [...byFolder].flatMap(([folder, names]): [string, Puzzles][] => [
+    [folder, toPuzzles(names.flatMap(commentsOf), opening)],
+    [`${folder} (texts)`, toPuzzles(names.flatMap(textsOf), textOpening)],
+  ]);
+  const all = new Map([...found, ['docs', toPuzzles(pages.flatMap(linesOf), opening)]]);
+  return new Map([...all].filter(([, { passages }]) => passages > 0));
 }
 
-function toPuzzles(comments: readonly Comment[]): Puzzles {
-  const show = ({ file, line, text }: Comment): string => `${file}:${line}: ${text.slice(0, 160)}`;
+/** The goal: openings and headless clauses of so many passages; of pages, headless clauses of so many words. */
+export function goalOf(
+  folder: string,
+  { passages, words }: Puzzles,
+): { readonly openings: number; readonly headless: number } {
+  const openings = Math.ceil(passages / 50);
+  return { openings, headless: folder === 'docs' ? Math.ceil(words / 2_000) : openings };
+}
+
+function toPuzzles(passages: readonly Passage[], openingPattern: RegExp): Puzzles {
+  const show = ({ file, line, text }: Passage): string => `${file}:${line}: ${text.slice(0, 160)}`;
   return {
-    comments: comments.length,
-    words: comments.reduce((sum, { text }) => sum + text.split(/\s+/v).length, 0),
-    openings: comments.filter(({ text }) => opening.test(text)).map(show),
-    headless: comments.flatMap(comment => (comment.text.match(headless) ?? []).map(() => show(comment))),
+    passages: passages.length,
+    words: passages.reduce((sum, { text }) => sum + text.split(/\s+/v).length, 0),
+    openings: passages.filter(({ text }) => openingPattern.test(text)).map(show),
+    headless: passages.flatMap(passage => (passage.text.match(headless) ?? []).map(() => show(passage))),
   };
 }
 
+/** A language's signs for a comment to the end of the line, and for one of several lines. */
+type Signs = { readonly line: RegExp; readonly begin: RegExp; readonly end: RegExp };
+
+const slashes: Signs = { line: /^\/\//v, begin: /^\/\*+/v, end: /\*\//v };
+const hashes: Signs = { line: /^#(?!!)/v, begin: /^(?:\{\{-? *\/\*|""")/v, end: /\*\/ *-?\}\}|"""/v };
+
 /** Comments that follow each other line by line are one. */
-function commentsOf(file: string): readonly Comment[] {
-  const comments: Comment[] = [];
+function commentsOf(file: string): readonly Passage[] {
+  const signs = ['.ts', '.js', '.mjs', '.go', '.proto'].includes(extname(file)) ? slashes : hashes;
+  const comments: Passage[] = [];
   let open: { line: number; text: string; isBlock: boolean } | undefined;
   const close = (): void => {
     const text = open?.text.replaceAll(/\s+/gv, ' ').trim() ?? '';
@@ -53,83 +80,64 @@ function commentsOf(file: string): readonly Comment[] {
   };
   for (const [index, whole] of readFileSync(file, 'utf8').split('\n').entries()) {
     const line = whole.trim();
-    if (open?.isBlock) open.text += ` ${line.replace(/^\*(?!\/)/v, '').replace(/\*\/$/v, '')}`;
-    else if (line.startsWith('/*')) {
+    const rest = open?.isBlock ? line.replace(/^\*(?!\/)/v, '') : line.replace(signs.begin, '');
+    if (open?.isBlock) open.text += ` ${rest.replace(signs.end, '')}`;
+    else if (rest !== line) {
       close();
-      open = { line: index + 1, text: line.replace(/^\/\*+/v, '').replace(/\*\/$/v, ''), isBlock: true };
-    } else if (line.startsWith('//')) {
+      open = { line: index + 1, text: rest.replace(signs.end, ''), isBlock: true };
+    } else if (signs.line.test(line)) {
       open ??= { line: index + 1, text: '', isBlock: false };
-      open.text += ` ${line.slice(2)}`;
+      open.text += ` ${line.replace(signs.line, '')}`;
     } else close();
-    if (open?.isBlock && line.includes('*/')) close();
+    if (open?.isBlock && signs.end.test(rest)) close();
   }
   close();
   return comments;
 }
 
-function linesOf(file: string): readonly Comment[] {
+const commentOrString =
+  /\/\*.*?\*\/|\/\/[^\n]*|(?<quote>['"`])(?<text>(?:(?!\k<quote>)[^\\]|\\.)*)\k<quote>/gsv;
+
+/** Strings that look like a sentence: at least four words, and no code. */
+function textsOf(file: string): readonly Passage[] {
+  if (!file.endsWith('.ts')) return [];
+  const whole = readFileSync(file, 'utf8');
+  return whole
+    .matchAll(commentOrString)
+    .map(({ index, groups }) => ({
+      file,
+      line: whole.slice(0, index).split('\n').length,
+      text: (groups?.['text'] ?? '')
+        .replaceAll(/\$\{[^\{\}]*\}/gv, '…')
+        .replaceAll(/\s+/gv, ' ')
+        .trim(),
+    }))
+    .filter(({ text }) => /^["…\w][^=;\{\}<>]*$/v.test(text) && text.split(' ').length > 3)
+    .toArray();
+}
+
+function linesOf(file: string): readonly Passage[] {
   const lines = readFileSync(file, 'utf8').split('\n');
   return lines
     .map((text, index) => ({ file, line: index + 1, text }))
     .filter(({ text }) => text.trim() !== '');
 }
 
-/** The puzzles that a folder may still have, until it meets the goal. */
-type Budget = Readonly<Record<string, { readonly openings: number; readonly headless: number }>>;
+const usage = `Usage: node test/plain-english.ts [FOLDER …]
 
-const budgetPath = 'test/plain-english.json';
-
-/** Reads the budget; a folder without an entry has to meet the goal. */
-export function readBudget(): Budget {
-  return existsSync(budgetPath) ? (JSON.parse(readFileSync(budgetPath, 'utf8')) as Budget) : {};
-}
-
-/** The goal: openings and headless clauses of so many comments; of pages, headless clauses of so many words. */
-export function goalOf(folder: string, { comments, words }: Puzzles): Budget[string] {
-  if (folder === 'docs') return { openings: Math.ceil(comments / 50), headless: Math.ceil(words / 2_000) };
-  return { openings: Math.ceil(comments / 50), headless: Math.ceil(comments / 50) };
-}
-
-/** Lowers the budget to the puzzles that are left; folders that meet the goal leave it. */
-function shrinkBudget(): void {
-  const left = [...findPuzzles()].flatMap(([folder, puzzles]) => {
-    const [goal, openings, clauses] = [
-      goalOf(folder, puzzles),
-      puzzles.openings.length,
-      puzzles.headless.length,
-    ];
-    if (openings <= goal.openings && clauses <= goal.headless) return [];
-    const before = readBudget()[folder] ?? { openings, headless: clauses };
-    const entry = {
-      openings: Math.min(before.openings, openings),
-      headless: Math.min(before.headless, clauses),
-    };
-    return [
-      `  ${JSON.stringify(folder)}: ${JSON.stringify(entry)
-        .replaceAll(/(?<=[:,])/gv, ' ')
-        .replace('{', '{ ')
-        .replace('}', ' }')}`,
-    ];
-  });
-  writeFileSync(budgetPath, `{\n${left.sort().join(',\n')}\n}\n`);
-}
-
-const usage = `Usage: node test/plain-english.ts [--shrink | FOLDER …]
-
-Prints how many comments of each folder a reader has to puzzle out, or shows those of the folders that are named.
-
-  --shrink  lowers test/plain-english.json to what is left
+Prints for each folder how many comments and texts a reader has to puzzle out, or shows the ones of the named folders.
 `;
 
 function main(names: readonly string[]): void {
   if (names.includes('--help')) return void process.stdout.write(usage);
-  if (names.includes('--shrink')) return shrinkBudget();
-  for (const [folder, { comments, words, openings, headless: clauses }] of findPuzzles()) {
+  for (const [folder, { passages, words, openings, headless: clauses }] of findPuzzles()) {
     if (names.length === 0)
       process.stdout.write(
-        `${folder.padEnd(30)} ${comments} comments, ${words} words, ${openings.length} openings, ${clauses.length} headless clauses\n`,
+        `${folder.padEnd(30)} ${passages} passages, ${words} words, ${openings.length} openings, ${clauses.length} headless clauses\n`,
       );
-    const isNamed = names.some(name => folder === name || folder.startsWith(`${name}/`));
+    const isNamed = names.some(
+      name => folder === name || folder.startsWith(`${name}/`) || folder === `${name} (texts)`,
+    );
     for (const line of isNamed ? new Set([...openings, ...clauses]) : []) process.stdout.write(`${line}\n`);
   }
 }

@@ -156,7 +156,7 @@ function slowest(seconds: ReadonlyMap<string, number>): readonly string[] {
 
 type Totals = { readonly passed: number; readonly failed: number; readonly skipped: number };
 
-/** Adds these totals to those of earlier runs, if TEST_TOTALS names a file. */
+/** Adds these totals to the totals of earlier runs, if TEST_TOTALS names a file. */
 function addUp(totals: Totals): Totals {
   const path = process.env['TEST_TOTALS'];
   if (path === undefined) return totals;

@@ -96,7 +96,7 @@ const cluster = group("the cluster's identity at the gateway; `fairlead enroll` 
 
 const controller = group('the controller with the CSI sidecars', {
   enabled: flag('run the controller in this cluster', true),
-  replicas: count('number of replicas, of which one is active', 2),
+  replicas: count('number of replicas; one is active', 2),
   ...podValues({
     memory: '64Mi',
     priorityClassName: 'system-cluster-critical',
@@ -135,7 +135,7 @@ const sidecars = group('the sidecars of the controller', {
   retryIntervalMax: duration('max time before a failed call is retried', '1m'),
   kubeApiQps: count('max requests of each sidecar to the API server per second', 50),
   kubeApiBurst: count('max burst of such requests', 100),
-  leaseDuration: duration('time after which another replica takes over', '15s'),
+  leaseDuration: duration('maximum time until another replica takes over', '15s'),
   provisioner: group('external-provisioner', {
     capacityQps: count(
       'max CSIStorageCapacity objects written per second; there is one for each class and topology, and a pod of a new class waits for it',
@@ -238,7 +238,7 @@ const metrics = group('metrics for Prometheus', {
   rules: group('alerts for the Prometheus operator', {
     enabled: flag('create a PrometheusRule with the alerts', false),
     labels: named('labels with which Prometheus selects it'),
-    runbookUrl: text('address of docs/runbook.md, to which each alert links', 'docs/runbook.md'),
+    runbookUrl: text('address of docs/runbook.md for the links of alerts', 'docs/runbook.md'),
   }),
 });
 

@@ -39,7 +39,7 @@ export async function startObservability({ listen, log, ...sources }: Observabil
       ['fairlead_gateway_info', 'The version.', [sample({ version }, true)]],
       [
         'fairlead_gateway_key_faults',
-        'Key files with faults, whose tokens are refused, and issuers whose keys cannot be read.',
+        'Key files with faults, and issuers with unreadable keys; their tokens are refused.',
         keyFaults().length,
       ],
       [

@@ -17,8 +17,8 @@ export type QuotaUse = {
 
 /**
  * Throws RESOURCE_EXHAUSTED, which names the limit, when the cluster would exceed its quota. Call it in the
- * transaction that reserves the growth, so that of two concurrent requests for the last room only one gets
- * it. A cluster keeps its present usage.
+ * transaction that reserves the growth, so that only one of two concurrent requests gets the last space. A
+ * cluster keeps its present usage.
  */
 export async function requireQuota(sql: Sql, cluster: Cluster, growth: Growth): Promise<void> {
   if (!cluster.quota && !growth.volumes && !growth.snapshots) return;

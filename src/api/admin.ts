@@ -82,9 +82,7 @@ export const deletedVolumeSchema = z
     id: volumeId,
     pool: poolName,
     sizeBytes,
-    restorableUntilMs: z
-      .int()
-      .describe('The time at which it is deleted for good, in milliseconds since the epoch.'),
+    restorableUntilMs: z.int().describe('The time of the final deletion, in milliseconds since the epoch.'),
   })
   .meta({ id: 'DeletedVolume', description: 'A deleted volume that can be restored.' });
 

@@ -134,7 +134,7 @@ function within(min: number, max: number): OptionRule {
 
 function label(max: number): OptionRule {
   return {
-    says: `of at most ${max} letters, digits, "-", "_" and ".", with a letter or digit at its start`,
+    says: `a label of at most ${max} letters, digits, "-", "_" and ".", with a letter or digit at its start`,
     accepts: value => value.length <= max && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(value),
   };
 }

@@ -142,7 +142,7 @@ export const limits = {
     unit: 'nodes',
     of: 'one cluster: twice as many as Kubernetes has, since a node counts until it is deleted',
     code: 'RESOURCE_EXHAUSTED',
-    remedy: 'delete those that are gone',
+    remedy: 'delete unused ones',
   },
   grantsPerVolume: {
     max: 64,

@@ -272,7 +272,7 @@ export const operations = {
   putNode: {
     route: 'PUT /v1/nodes/{nodeId}',
     vendor: 'nodes',
-    doc: 'Records a node to which volumes may be attached.',
+    doc: 'Records a node; volumes can then be attached to it.',
     body: nodeSpecSchema,
     answers: { 200: nodeSchema, 201: nodeSchema },
     problems: ['FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],

@@ -22,7 +22,7 @@ export const snapshotSpecSchema = z
     parameters: stringMap.optional(),
     topology: topologyRequirementSchema
       .optional()
-      .describe('The places from which volumes made from it must be reachable.'),
+      .describe('The topologies that must reach volumes made from it.'),
   })
   .meta({ id: 'SnapshotSpec', description: 'The request for a new snapshot.' });
 
@@ -38,8 +38,8 @@ export const snapshotSchema = z
     groupId: text('east.group-1').optional().describe('Its group; a member cannot be deleted alone.'),
     state,
     sizeBytes: sizeBytes.describe("The volume's size at that time; 0 while it is being created."),
-    createdAt: time.describe('The time at which it was taken, or until then, of the request.'),
-    topology: topologies.describe('The places, any of them, from which volumes made from it are reachable.'),
+    createdAt: time.describe('The time of the snapshot; until it is taken, the time of the request.'),
+    topology: topologies.describe('The topologies, any of them, that reach volumes made from it.'),
   })
   .meta({ id: 'Snapshot', description: 'A snapshot; once it is `ready`, volumes can be made from it.' });
 

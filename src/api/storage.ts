@@ -100,7 +100,7 @@ export const segmentsSchema = z
   .refine(hasDistinctKeys, 'has keys that differ only in case')
   .meta({
     id: 'Segments',
-    description: 'A location, or a place from which an object is reachable: all segments hold at once.',
+    description: 'A topology of a node or an object: all segments hold at once.',
     examples: [{ 'csi.fairlead.dev/zone': 'a' }],
   });
 
@@ -213,7 +213,7 @@ export const capacitySpecSchema = z
   .strictObject({
     capabilities: z.array(capabilitySchema).max(limits.capabilities.max).optional(),
     parameters: stringMap.optional(),
-    topology: segmentsSchema.optional().describe('The place from which the volumes must be reachable.'),
+    topology: segmentsSchema.optional().describe('The topology that must reach the volumes.'),
   })
   .meta({ id: 'CapacitySpec', description: 'A kind of volume.' });
 

@@ -32,7 +32,7 @@ export const sizeSpecSchema = z
 /** The request for a new volume. */
 export const volumeSpecSchema = z
   .strictObject({
-    name: nameOf('pvc-1').describe("The caller's name for the volume, from which its id is made."),
+    name: nameOf('pvc-1').describe("The caller's name for the volume. The id is made from it."),
     ...sizeSpecSchema.shape,
     capabilities: capabilityList,
     parameters: stringMap.optional(),

@@ -46,7 +46,7 @@ export const commands: Commands = {
     load: async () => ({ commands: (await import('./commands/describe.ts')).describeCommands }),
   },
   explain: {
-    doc: 'says why a volume or snapshot is not ready, and what to do about it',
+    doc: 'says why a volume or snapshot is not ready, and how to mend it',
     load: async () => (await import('./commands/explain.ts')).explainCommand,
   },
   top: {

@@ -29,7 +29,7 @@ export const devSettings = {
     optional: true,
   },
   'local-roots': {
-    doc: 'more directories, beside those of the pools, for volumes over loop and bind, such as that of a vendor on this machine',
+    doc: 'more directories, besides the directories of the pools, for volumes over loop and bind, such as the directory of a vendor on this machine',
     parse: list(absolutePath),
     optional: true,
   },

@@ -18,9 +18,9 @@ const documented: Readonly<Record<string, RegExp>> = {
   ST204: /^TRACE /,
   // Deleting an unknown id succeeds, even an id that no volume can have (CSI spec, "DeleteVolume").
   ST201: /^DELETE \/v1\/(volumes|snapshots|groups|admin\/(volumes|nodes))\//,
-  // Each pool has its own parameters, and each volume its own modes and sizes (416), which the API's document cannot
-  // describe; a volume may come from an earlier random request. Nor can the document list the existing clusters, or
-  // exclude a volume's owner from those that it is shared with.
+  // The API's document cannot describe each pool's parameters, or each volume's modes and sizes (416); a volume may come
+  // from an earlier random request. Nor can the document list the existing clusters, or forbid sharing a volume with its
+  // owner.
   ST202:
     /^(POST \/v1\/capacity|(PUT|DELETE) \/v1\/volumes\/\{volumeId\}\/grants\/.*|PUT \/v1\/volumes\/\{volumeId\}(\/size|\/parameters|\/attachments\/\{nodeId\})?|PUT \/v1\/admin\/(imports|volumes)\/.*|DELETE \/v1\/admin\/volumes\/.*|Stateful tests)$/,
 };

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Unpacks what makes a cluster of PostgreSQL servers, below .cache/; PostgreSQL itself is installed by deploy/install-tools.sh.
+# Unpacks Patroni and etcd, which make a cluster of PostgreSQL servers, below .cache/. deploy/install-tools.sh installs
+# PostgreSQL.
 set -eu
 cd "$(dirname "$0")/../.."
 . test/unpack-packages.sh

@@ -15,7 +15,7 @@ export type FakeImage = {
   data?: string;
   /** True if blkid sees the filesystem but it does not mount. */
   unfinished?: boolean;
-  /** The size of its filesystem; absent: that of the image. */
+  /** The size of its filesystem; absent: the size of the image. */
   filesystemBytes?: number;
   /** `errors` needs a check, `broken` does not mount before one, `lost` cannot be repaired. */
   damage?: 'errors' | 'broken' | 'lost';

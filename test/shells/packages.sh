@@ -1,5 +1,5 @@
 #!/bin/sh
-# Unpacks the shells whose completion is tried beside bash's, below .cache/.
+# Unpacks the shells, besides bash, whose completion is tested, below .cache/.
 set -eu
 cd "$(dirname "$0")/../.."
 . test/unpack-packages.sh

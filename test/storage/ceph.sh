@@ -1,15 +1,16 @@
 #!/bin/sh
-# Ceph on one machine, in the namespaces that it is started in: ceph.sh DIRECTORY PACKAGES. Says "ready" on standard output, and runs until it is killed.
+# Runs Ceph on one machine, in the caller's namespaces: ceph.sh DIRECTORY PACKAGES.
+# Prints "ready" on standard output, and runs until it is killed.
 set -eu
 dir=$1
 mount -t overlay overlay -o "ro,lowerdir=$2/usr:/usr" /usr
 ip link set lo up
-# An address that virtual machines reach, too; 127.0.0.1 is their own.
+# Virtual machines reach this address too; 127.0.0.1 is their own.
 ip link add ve0 type veth peer name ve1
 ip address add 192.168.78.1/24 dev ve0
 ip link set ve0 up
 ip link set ve1 up
-# In memory: nothing of it is needed afterwards, and no disk is waited for.
+# In memory, so that nothing waits for a disk.
 mount -t tmpfs tmpfs "$dir"
 cd "$dir"
 export CEPH_CONF="$dir/ceph.conf" HOME="$dir"
@@ -48,12 +49,12 @@ paxos min wait = 0.01
 mgr data = $dir
 [mds]
 mds data = $dir
-# Its commands are read from its socket.
+# Commands arrive on this socket.
 admin socket = $dir/mds.asok
 mds cache memory limit = 67108864
 [osd]
 osd data = $dir/osd
-# Of who stands still the cluster knows after so many seconds, of 30.
+# Time in seconds until the cluster notices a client that has stopped; the default is 30.
 osd client watch timeout = 10
 bluestore block size = 5368709120
 bluestore cache autotune = false

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Unpacks the storage systems that tests use, and what reads and writes their volumes, below .cache/.
+# Unpacks the storage systems of the tests and their clients below .cache/.
 set -eu
 cd "$(dirname "$0")/../.."
 . test/unpack-packages.sh
 
-# Ceph's manager loads every module that is there, and compiles each anew where it cannot write.
+# Ceph's manager loads all its modules, and compiles them at every start if it cannot write the results.
 finish() {
   for module in alerts influx insights localpool mirroring osd_perf_query osd_support prometheus restful selftest \
     snap_schedule stats telegraf test_orchestrator zabbix; do

@@ -29,27 +29,31 @@ export function testBackend(open: OpenBackend): void {
 }
 
 function testVolumes(check: Check): void {
-  check('a volume has the size that the gateway chose, or one within what was asked', [], async opened => {
-    const { backend, unitBytes } = opened;
-    const { sizes } = backend;
-    const rows = [
-      { requiredBytes: 0, limitBytes: 0 },
-      // A smaller volume would hold no filesystem, and a gateway behind the backend would enlarge it.
-      { requiredBytes: Math.floor(unitBytes / 4) + 1, limitBytes: 0 },
-      { requiredBytes: 0, limitBytes: 3 * unitBytes },
-      { requiredBytes: 2 * unitBytes, limitBytes: 2 * unitBytes },
-      { requiredBytes: 2 * unitBytes + 1, limitBytes: 8 * unitBytes },
-    ];
-    for (const [index, row] of rows.entries()) {
-      const requiredBytes = sizes ? chooseSize(row, sizes) : row.requiredBytes;
-      const wanted = newVolume({ id: `a.size-${index}`, ...row, requiredBytes });
-      const { sizeBytes } = await backend.create(wanted);
-      const found = `${sizeBytes} for ${JSON.stringify(row)}`;
-      if (sizes) assert.equal(sizeBytes, requiredBytes, found);
-      assert.ok(sizeBytes > 0 && sizeBytes >= row.requiredBytes, found);
-      assert.ok(row.limitBytes === 0 || sizeBytes <= row.limitBytes, found);
-    }
-  });
+  check(
+    'a volume has the size that the gateway chose, or another one within the requested bounds',
+    [],
+    async opened => {
+      const { backend, unitBytes } = opened;
+      const { sizes } = backend;
+      const rows = [
+        { requiredBytes: 0, limitBytes: 0 },
+        // A smaller volume would hold no filesystem, and a gateway behind the backend would enlarge it.
+        { requiredBytes: Math.floor(unitBytes / 4) + 1, limitBytes: 0 },
+        { requiredBytes: 0, limitBytes: 3 * unitBytes },
+        { requiredBytes: 2 * unitBytes, limitBytes: 2 * unitBytes },
+        { requiredBytes: 2 * unitBytes + 1, limitBytes: 8 * unitBytes },
+      ];
+      for (const [index, row] of rows.entries()) {
+        const requiredBytes = sizes ? chooseSize(row, sizes) : row.requiredBytes;
+        const wanted = newVolume({ id: `a.size-${index}`, ...row, requiredBytes });
+        const { sizeBytes } = await backend.create(wanted);
+        const found = `${sizeBytes} for ${JSON.stringify(row)}`;
+        if (sizes) assert.equal(sizeBytes, requiredBytes, found);
+        assert.ok(sizeBytes > 0 && sizeBytes >= row.requiredBytes, found);
+        assert.ok(row.limitBytes === 0 || sizeBytes <= row.limitBytes, found);
+      }
+    },
+  );
 
   check(
     'creating again gives the same volume, deleting again is fine',
@@ -74,16 +78,12 @@ function testVolumes(check: Check): void {
     for (const id of [volume.id, volume.id, 'a.never']) await backend.detach({ id }, 'n1');
   });
 
-  check(
-    'the capacity is what there is in all, reserved or not',
-    ['capacity'],
-    async ({ backend, unitBytes }) => {
-      const { totalBytes } = await backend.capacity();
-      assert.ok(totalBytes > 0);
-      await backend.create(newVolume({ requiredBytes: 8 * unitBytes }));
-      assert.equal((await backend.capacity()).totalBytes, totalBytes);
-    },
-  );
+  check('the capacity is the total, reserved or not', ['capacity'], async ({ backend, unitBytes }) => {
+    const { totalBytes } = await backend.capacity();
+    assert.ok(totalBytes > 0);
+    await backend.create(newVolume({ requiredBytes: 8 * unitBytes }));
+    assert.equal((await backend.capacity()).totalBytes, totalBytes);
+  });
 
   check('volumes that are made at the same time are all there', ['list'], async ({ backend }) => {
     const volumes = Array.from({ length: 16 }, (_, index) => newVolume({ id: `a.many-${index}` }));
@@ -99,7 +99,7 @@ function testVolumes(check: Check): void {
  * of that id nor delete that volume.
  */
 function testNonces(check: Check): void {
-  check('what carries another nonce is not the volume, and stays', ['list'], async opened => {
+  check('a volume with another nonce is another volume, and stays', ['list'], async opened => {
     const { backend, content } = opened;
     const own = newVolume();
     const first = await backend.create(own);
@@ -137,7 +137,7 @@ function testNonces(check: Check): void {
 
   const missing = isProblem('NOT_FOUND', 'FAILED_PRECONDITION');
   check(
-    'what carries another nonce is not attached, and is reported as missing',
+    'a volume with another nonce is not attached, and is reported as missing',
     ['volumeHealth'],
     async opened => {
       const { backend } = opened;
@@ -149,7 +149,7 @@ function testNonces(check: Check): void {
     },
   );
 
-  check('what carries another nonce does not grow', ['expand'], async ({ backend, unitBytes }) => {
+  check('a volume with another nonce does not grow', ['expand'], async ({ backend, unitBytes }) => {
     const volume = await makeVolume(backend);
     const another = { ...volume, nonce: 'another' };
     const bounds = { requiredBytes: 4 * unitBytes, limitBytes: 0 };
@@ -158,14 +158,14 @@ function testNonces(check: Check): void {
     assert.equal((await backend.expand(volume, asItIs)).sizeBytes, volume.sizeBytes);
   });
 
-  check('what carries another nonce is not modified', ['modification'], async opened => {
+  check('a volume with another nonce is not modified', ['modification'], async opened => {
     const { modification } = opened.backend;
     const another = { ...(await makeVolume(opened.backend)), nonce: 'another' };
     const parameters = modification.parameters.parse(opened.mutableParameters);
     await assert.rejects(modification.apply(another, parameters), missing);
   });
 
-  check('no snapshot is taken of what carries another nonce', ['snapshots'], async ({ backend }) => {
+  check('no snapshot is taken of a volume with another nonce', ['snapshots'], async ({ backend }) => {
     const another = { ...(await makeVolume(backend)), nonce: 'another' };
     await assert.rejects(backend.snapshots.create(newSnapshot('a.snapshot', another)), missing);
     assert.deepEqual(await idsOf(backend.snapshots), []);

@@ -66,7 +66,7 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
     await connector.disconnect(attachment, host);
   });
 
-  check('cutOff takes a device from who uses it, and the volume can be connected anew', async bench => {
+  check('cutOff takes a device from its users, and the volume can be connected anew', async bench => {
     const { host, attach, use } = bench;
     const attachment = attach('vol1', sizeBytes);
     await connector.cutOff(attachment, host);

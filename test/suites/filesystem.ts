@@ -53,7 +53,7 @@ export function testFilesystem(filesystem: Filesystem, other: Filesystem): void 
     assert.equal(task.marks.length, 2);
   });
 
-  check('what was made mounts with its options, also read-only', {}, async (task, { host, directory }) => {
+  check('a new filesystem mounts with its options, also read-only', {}, async (task, { host, directory }) => {
     await ensure(task);
     const path = `${directory}/stage`;
     for (const extra of [[], ['ro']]) {
@@ -101,7 +101,7 @@ export function testFilesystem(filesystem: Filesystem, other: Filesystem): void 
     assert.equal(await ensure(task), filesystem);
   });
 
-  check('what an own mkfs left that was killed is made again', { content: 'half' }, async task => {
+  check("a filesystem is made again after this agent's mkfs was killed", { content: 'half' }, async task => {
     const { sizeBytes, identity } = task.device;
     const mark = { attachmentId: 'attachment-1', sizeBytes, identity };
     await assert.rejects(ensure(task, { formatting: { ...mark, attachmentId: 'b' } }));

@@ -149,7 +149,7 @@ test('every folder imports only the modules that the design allows', () => {
 });
 
 /**
- * The files that may take the body of an HTTP message from its source: the reader, and those that pass it each piece of
+ * The files that may take the body of an HTTP message from its source: the reader, and the ones that pass it each piece of
  * an answer.
  */
 const bodyReaders = new Set(['src/api/http/body.ts', 'src/api/http/fetch.ts', 'src/api/http/undici.ts']);

@@ -35,7 +35,7 @@ for (const [what, changed, day, seconds, run] of [
   ['a part that takes too long makes way for the next one', [], 3, 120, ['a', 'b']],
   ['without time nothing runs', ['gateway/main.ts'], 0, 30, []],
 ] as const)
-  test(`of the parts of the full tier, ${what}`, () => {
+  test(`the parts of the full tier: ${what}`, () => {
     const choice = chooseParts(some, { changed, day, seconds });
     assert.deepEqual(choice.run, run);
     assert.deepEqual(

@@ -1,6 +1,6 @@
 #!/busybox sh
-# The first program of the virtual machine: lays what the tests write (in memory) over the unpacked packages, and those over
-# the files of the machine that runs the tests, which stay as they are. Its arguments are the command that is then run.
+# The first program of the virtual machine. Its root has three layers: files that tests write, in memory; the unpacked
+# packages; and the host's files, read-only. Then it runs the command in its arguments.
 b=/busybox
 $b mount -t devtmpfs none /dev
 exec </dev/console >/dev/console 2>&1

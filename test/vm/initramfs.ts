@@ -39,7 +39,7 @@ function padded(data: Buffer): Buffer {
   return Buffer.concat([data, Buffer.alloc((4 - (data.length % 4)) % 4)]);
 }
 
-/** Orders modules after those that they need; modules built into the kernel are in no list. */
+/** Orders modules after the modules that they need. Modules built into the kernel are in no list. */
 function modulesInOrder({ modules }: Kernel): readonly string[] {
   const needs = new Map(
     readFileSync(join(modules, 'modules.dep'), 'utf8')

@@ -41,15 +41,15 @@ const compiled = join(project, 'node_modules/.cache/fairlead-guests');
 const consoleLines = 60;
 
 /**
- * A machine's command, the longest time without a sign of life, additional kernel parameters, and the beginning of a
- * command that runs in the network to which the machine is connected (as 10.0.2.15, with the gateway 10.0.2.2).
+ * A machine's command, the maximum time without a sign of life, additional kernel parameters, and the beginning of a
+ * command that runs in the machine's network (its address is 10.0.2.15, the gateway's 10.0.2.2).
  */
 export type MachinePlan = {
   readonly command: readonly string[];
   readonly silentMs: number;
   readonly parameters?: readonly string[];
   readonly network?: readonly string[];
-  /** The cables to other machines; each has its own socket and that of the other end. */
+  /** The cables to other machines; each has its own socket and the other end's. */
   readonly cables?: readonly Cable[];
   /** The path of a file that is a disk of the machine. */
   readonly disk?: string;

@@ -4,7 +4,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 . test/unpack-packages.sh
 
-# Without the index modprobe finds nothing.
+# Makes the index of modules, without which modprobe finds none.
 finish() {
   kmod=$PWD/$1/usr/bin/kmod
   [ -x "$kmod" ] || kmod=$(command -v kmod)

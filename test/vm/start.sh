@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a machine of what init.sh mounted, runs a command in a directory, and turns the machine off: start.sh DIRECTORY COMMAND …
+# Mounts the system's filesystems, runs a command in a directory, and turns the machine off: start.sh DIRECTORY COMMAND …
 export NODE_COMPILE_CACHE=/run/compiled
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TMPDIR=/scratch
 mount -t proc -o nosuid,nodev,noexec proc /proc
@@ -10,7 +10,7 @@ mount -t tmpfs -o mode=755 tmpfs /run
 mkdir "$NODE_COMPILE_CACHE"
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=loose compiled "$NODE_COMPILE_CACHE"
 mkdir -m 1777 /run/lock /run/shm
-# Not below /run, which no volume of a node may be in.
+# Not below /run, where a node accepts no volume.
 mkdir /scratch
 mount -t tmpfs -o mode=1777 tmpfs /scratch
 mkdir /dev/pts /dev/shm

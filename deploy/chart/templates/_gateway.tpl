@@ -38,7 +38,7 @@
 {{- $found | uniq | toYaml -}}
 {{- end }}
 
-{{/* The list of directories on the node that the gateway must own: those of the pools and of the store. */}}
+{{/* The list of directories on the node that the gateway must own: the pools' and the store's. */}}
 {{- define "fairlead.ownDirectories" -}}
 {{- $found := include "fairlead.poolDirectories" . | fromYamlArray -}}
 {{- if .Values.gateway.persistence.hostPath -}}{{- $found = append $found "/var/lib/fairlead-store" -}}{{- end -}}

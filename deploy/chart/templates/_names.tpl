@@ -56,7 +56,7 @@ namespace: {{ (index . 0).Release.Namespace }}
 {{- with .Values.remoteKubeconfig.secretName }}true{{ end -}}
 {{- end }}
 
-{{/* The name of the ConfigMap in which the controller tells the agents about drains. It is the same in the releases of a remote controller and its agents. */}}
+{{/* The name of the ConfigMap that tells the agents about drains. A remote controller's release and its agents' release use the same name. */}}
 {{- define "fairlead.drainedName" -}}
 {{ lower .Values.driver.name }}-drained-nodes
 {{- end }}

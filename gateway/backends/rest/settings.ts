@@ -14,7 +14,7 @@ const oauth = z.strictObject({
 
 const tls = z
   .strictObject({
-    ca: file('PEM file with the certificate authorities to trust, instead of those of the system').optional(),
+    ca: file("PEM file with the certificate authorities to trust, instead of the system's").optional(),
     cert: file('PEM file with the client certificate of this gateway').optional(),
     key: file("PEM file with that certificate's key").optional(),
   })
@@ -62,7 +62,7 @@ export const restSettings = z
       .int()
       .min(1)
       .default(10)
-      .describe('number of unanswered tries in a row after which requests pause'),
+      .describe('maximum number of unanswered tries in a row; then requests pause'),
     breakFor: duration.prefault('5s').describe('length of that pause'),
     lookEvery: duration.prefault('30s').describe("interval between reads of the storage's capabilities"),
   })

@@ -29,7 +29,7 @@ export const anyVolumeSchema = volumeSchema
     attachments: z.array(z.object({ cluster, nodeId, state: attachmentState, readonly: z.boolean() })),
     capabilities: z.array(capabilitySchema).describe('The capabilities in the request that created it.'),
     storageId: text('west.pvc-1').optional().describe("The storage's name for it, if that is not its id."),
-    restorableUntil: time.optional().describe('The time at which a deleted volume is deleted for good.'),
+    restorableUntil: time.optional().describe("The time of a deleted volume's final deletion."),
   })
   .meta({ id: 'AnyVolume', description: 'A volume of any cluster, as operators see it.' });
 

@@ -3,7 +3,7 @@ import { unavailableProblem } from '../problem.ts';
 import type { ExchangeOptions } from './exchange.ts';
 import { algorithmOf, publicHalf, type PrivateJwk } from './jwt.ts';
 
-/** The public keys of a gateway (a JWKS), with which nodes verify its signatures. */
+/** The public keys of a gateway (a JWKS), for nodes to verify its signatures. */
 export type GatewayKeySet = { readonly keys: readonly ReturnType<typeof publicHalf>[] };
 
 const path = '/.well-known/jwks.json';

@@ -51,7 +51,7 @@ function findPointFault({ x }: PublicMembers): string | undefined {
   // The highest bit is the sign.
   if (bytes.length === 32) bytes[31] = (bytes[31] ?? 0) & 0x7f;
   return smallOrder.has(bytes.toString('hex'))
-    ? 'is an Ed25519 key of small order, with which anybody can sign'
+    ? 'is an Ed25519 key of small order, so anybody can sign with it'
     : undefined;
 }
 

@@ -9,7 +9,7 @@ import { toAge } from '../output/values.ts';
 
 const stuckAfter = {
   'stuck-after': {
-    doc: 'age from which an unfinished operation counts as stuck',
+    doc: 'minimum age of an unfinished operation that counts as stuck',
     parse: durationMs,
     default: '10m',
   },

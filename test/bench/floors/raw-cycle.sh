@@ -1,5 +1,5 @@
 #!/bin/sh
-# One node cycle by the commands alone, as one would type them, for each line of standard input:
+# Runs one node cycle with the system's commands alone for each line of standard input:
 # raw-cycle.sh IMAGE STAGING TARGET [mkfs]
 set -e
 image=$1 staging=$2 target=$3 make=$4

@@ -13,7 +13,7 @@ const rounds = 40;
 const pageEntries = 500;
 const settleMs = 2_000;
 
-/** Compares the speed of a gateway with many volumes with that of one with few. */
+/** Compares the speed of a gateway with many volumes and of one with few. */
 export const scaleBench: Bench = {
   name: 'scale',
   doc: `page and get with ${many} volumes in SQLite, start and memory, beside the same with ${few}; and what every operation, sweep and command takes on a full store`,

@@ -64,7 +64,7 @@ function messagesIn(piece: Buffer): readonly Message[] {
   return messages;
 }
 
-/** Reads the values of a bind message, whose names end at `start`; it requests no formats, so all values are text. */
+/** Reads the values of a bind message whose names end at `start`. The message requests no formats, so all values are text. */
 function valuesIn(body: Buffer, start: number): readonly (string | null)[] {
   const values: (string | null)[] = [];
   let at = start + 4;

@@ -1,4 +1,4 @@
-// Command wire prints what the official Go packages say about the protocols, in the form that
+// Command wire prints the protocols as the official Go packages define them, in the form that
 // normal-form.ts makes from this project's .proto files.
 package main
 

@@ -4,7 +4,7 @@ import { targetsOf, type Rule, type Target } from './rules.ts';
 type DueFault = { readonly rule: Rule; random(): number };
 
 /**
- * Chooses the rules whose fault happens at a call, among those that suit. The same calls in the same order get the same
+ * Chooses the rules whose fault happens at a call. The same calls in the same order get the same
  * faults.
  */
 export type Dice = (target: Target, suits: (rule: Rule) => boolean) => readonly DueFault[];

@@ -62,7 +62,7 @@ export function createModel(): Model {
   const copying = (id: string): Operation | undefined =>
     [...open.values()].find(operation => sourcesOf(operation).includes(id));
 
-  /** Finds an open request among those that the operation needs. */
+  /** Finds an open request that the operation needs. */
   function blocking(operation: Operation): Operation | undefined {
     const { id, kind } = operation;
     const needed = sourcesOf(operation).flatMap(source => [`life ${source}`, `size ${source}`]);

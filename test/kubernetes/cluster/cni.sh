@@ -1,7 +1,7 @@
 #!/bin/sh
-# A network plugin of the few things that pods of the tests need. Its name tells what it does: "loopback" sets up lo, "ptp"
-# joins a pod to its node by a pair of interfaces. The file "subnet" beside it holds the first three numbers of the node's
-# pod addresses; the directory "addresses" has one directory per address that is in use, with the pod's id.
+# A small network plugin for the pods of the tests. Its name decides its work: "loopback" sets up lo, "ptp" joins a pod to
+# its node by a pair of interfaces. The file "subnet" beside it holds the first three numbers of the node's pod addresses.
+# The directory "addresses" has one directory per used address, with the pod's id.
 set -eu
 here=$(dirname "$0")
 type=$(basename "$0")
@@ -37,7 +37,7 @@ add_ptp() {
   answer "$CNI_IFNAME" "$subnet.$number/32"
 }
 
-# A pod that was never added, or is removed again, is fine.
+# Succeeds for a pod that was never added or is already removed.
 remove_ptp() {
   for address in "$here"/addresses/*; do
     read -r owner 2>/dev/null <"$address/pod" || continue

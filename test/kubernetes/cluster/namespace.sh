@@ -1,7 +1,7 @@
 #!/bin/sh
-# The first process of a namespace of its own (mounts, network, processes, host name), for the control planes of a site or
-# for a node. It prepares what that needs and says "ready". When its standard input ends, because the run ended or was
-# killed, it ends every process of the namespace and removes what they leave; with it go their mounts and interfaces.
+# The first process of a namespace (mounts, network, processes, host name) for the control planes of a site, or for a node.
+# It prepares the namespace and prints "ready". When its standard input ends, because the run ended or was killed, it ends
+# every process of the namespace and removes their files. Their mounts and interfaces end with the namespace.
 #   namespace.sh site|node DIRECTORY KEEP CGROUP
 # KEEP names directories, joined by colons, that stay visible even where something is mounted there.
 set -eu
@@ -30,7 +30,7 @@ main() {
   exit 0
 }
 
-# A copy of somebody's mount keeps its filesystem busy after they have unmounted it.
+# A copy of a mount would keep its filesystem busy after the host has unmounted it.
 forget_mounts() {
   mounts | while read -r path; do
     case $path in / | /proc | /proc/* | /sys | /sys/* | /dev | /dev/*) continue ;; esac
@@ -66,7 +66,7 @@ detach_loop_devices() {
   done
 }
 
-# A device's file is told by its inode: its path is the one that the process had that attached it, maybe in a container.
+# Compares inodes, because a device's path may be a path inside a container.
 loop_devices_in_directory() {
   filesystem=$(stat --format %Hd:%Ld "$directory")
   loop_devices MAJ:MIN,BACK-INO,BACK-MAJ:MIN | while read -r number inode under; do
@@ -75,7 +75,7 @@ loop_devices_in_directory() {
   done
 }
 
-# Others whose files lie on filesystems of these devices.
+# Lists the other loop devices whose files lie on filesystems of these devices.
 loop_devices_on() {
   loop_devices MAJ:MIN,BACK-MAJ:MIN | while read -r number under; do
     if is_among "$under" "$1" && ! is_among "$number" "$1"; then echo "$number"; fi
@@ -91,7 +91,7 @@ is_among() {
   return 1
 }
 
-# What a node's programs write below /run, /var/log and /var/lib lies in its directory or in memory.
+# Files of a node's programs below /run, /var/log and /var/lib lie in its directory or in memory.
 prepare_node() {
   for hierarchy in $(hierarchies); do mkdir "$hierarchy/$cgroup"; done
   mount --make-rshared /
@@ -113,7 +113,7 @@ clear_node() {
   done
 }
 
-# One where the kernel has control groups of the second version only, else one per controller.
+# Lists one directory if the kernel has only control groups of the second version, else one per controller.
 hierarchies() {
   if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
     echo /sys/fs/cgroup
@@ -132,7 +132,7 @@ spare_sysctls() {
   done
 }
 
-# Mounts below one of the places do not show below the other.
+# Mounts below one of the paths do not show below the other.
 bind() {
   mount --bind "$1" "$2"
   mount --make-private "$2"

@@ -4,7 +4,9 @@ import { inWorkspace, type Scenarios, type Workspace } from './workspace.ts';
 
 /** Scenarios of snapshots, clones, expansion and modification. */
 export const copyScenarios: Scenarios = {
-  'a snapshot of a volume in use becomes a larger volume with what was written before': ({ east }) =>
+  'a snapshot of a volume in use becomes a larger volume with the data from before the snapshot': ({
+    east,
+  }) =>
     inWorkspace(east.cluster, 'snapshot', async at => {
       await at.apply(claim('data'), pod('app', { claim: 'data', script: 'echo old > /data/file; sync' }));
       await at.untilReady('app');

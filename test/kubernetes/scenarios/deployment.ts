@@ -14,7 +14,7 @@ const deploy = resolve(import.meta.dirname, '../../../deploy');
 
 /** Scenarios of `deploy/` beyond a complete release in one cluster. */
 export const deploymentScenarios: Scenarios = {
-  'each example does what it says': ({ east }) =>
+  'each example works as described': ({ east }) =>
     inWorkspace(east.cluster, 'examples', async at => {
       await applyClasses(east.cluster);
       const apply = (...names: readonly string[]) =>

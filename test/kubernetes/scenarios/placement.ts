@@ -20,7 +20,7 @@ export const placementScenarios: Scenarios = {
       await at.untilReads('volumesnapshot/none', '{.status.error.message}', /snapshot/);
     }),
 
-  'the scheduler knows what a class with a filesystem has room for': ({ east }) =>
+  'the scheduler knows the free space for a class with a filesystem': ({ east }) =>
     inWorkspace(east.cluster, 'capacity', async at => {
       await at.apply(
         claim('large', { class: 'xfs', size: '900Ti' }),

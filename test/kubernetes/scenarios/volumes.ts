@@ -6,7 +6,7 @@ const write = 'echo bytes > /data/file; sync';
 
 /** Scenarios of the kinds of a volume and its access modes. */
 export const volumeScenarios: Scenarios = {
-  'an ext4 volume is there before its pod, and a later pod reads what an earlier one wrote': ({ east }) =>
+  "an ext4 volume exists before its pod, and a later pod reads an earlier pod's data": ({ east }) =>
     inWorkspace(east.cluster, 'ext4', async at => {
       await at.apply(claim('data'));
       await at.untilReads('pvc/data', '{.status.phase}', /^Bound$/);

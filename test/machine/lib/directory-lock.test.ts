@@ -31,7 +31,7 @@ async function requireOne(both: readonly AgentProcess[], fault: string): Promise
 const rounds = isFull ? 20 : 6;
 
 for (const shared of ['state directory', 'socket'])
-  test(`of two agents that start together on one ${shared}, one keeps running and the other reports the reason`, async t => {
+  test(`two agents start together on one ${shared}, one keeps running and the other reports the reason`, async t => {
     const node = openNode(t);
     const settings = (number: number): Record<string, string> =>
       shared === 'socket'

@@ -67,7 +67,7 @@ test('standard error alone is returned for a command without output', async () =
   assert.deepEqual(result, { status: 0, stdout: '', stderr: 'error\n', timedOut: false });
 });
 
-test('the environment is that of this process without a locale, and mount follows a link to an open file', async () => {
+test("the environment is this process's without a locale, and mount follows a link to an open file", async () => {
   const { stdout } = await exec('/usr/bin/env', [], { timeoutMs });
   const expected = { ...process.env, LC_ALL: 'C', LIBMOUNT_FORCE_MOUNT2: 'always' };
   const lines = Object.entries(expected).map(([key, value]) => `${key}=${value}`);

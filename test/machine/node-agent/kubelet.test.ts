@@ -17,7 +17,7 @@ function grow(volume: VolumeSpec, sizeBytes: number): void {
 
 for (const fsType of ['xfs', 'btrfs'] as const) {
   const skip = noRoot || findMissing([`mkfs.${fsType}`]) || false;
-  test(`a ${fsType} is expanded under two pods, one of which writes`, { skip }, async t => {
+  test(`a ${fsType} is expanded under a pod that writes and a pod that reads`, { skip }, async t => {
     const { node, kubelet, drain } = await openRunningNode(t);
     const volume: VolumeSpec = { ...node.makeVolume('v', { sizeBytes: 320 * MiB }), fsType };
     for (const uid of ['pod-1', 'pod-2']) await kubelet.runPod({ uid, volumes: [volume] });

@@ -97,7 +97,7 @@ export const check: Call = async (_, { data, offset, content }) => {
   const file = openSync(data, 'r');
   readSync(file, found, 0, found.length, offset);
   closeSync(file);
-  assert.ok(found.equals(content), 'the volume lost what was written to it');
+  assert.ok(found.equals(content), 'the volume lost written data');
 };
 
 /** Starts a pod's process that writes to the published volume. */

@@ -90,7 +90,7 @@ export async function untilDone(
     }
 }
 
-/** Returns true for errors after which the work may continue or be done by the next call. */
+/** Returns true for errors that are not final: the work may continue, or the next call may do it. */
 function isTemporary(error: unknown): boolean {
   return error instanceof Problem && ['UNAVAILABLE', 'ABORTED'].includes(error.code);
 }

@@ -38,7 +38,7 @@ test('two pods on one volume see the same files, and the volume stays until both
   assertNothingLeft(node);
 });
 
-test('a killed kubelet finds its volumes by their directories, and removes those of lost pods', async (t, node) => {
+test("a killed kubelet finds its volumes by their directories, and removes lost pods' volumes", async (t, node) => {
   const { kubelet: before } = await openRunningNode(t, {}, { node });
   const kept = { uid: 'kept', volumes: [node.makeVolume('a'), node.makeVolume('b', { mode: 'Block' })] };
   const lost = { uid: 'lost', volumes: [node.makeVolume('c'), node.makeVolume('d', { mode: 'Block' })] };

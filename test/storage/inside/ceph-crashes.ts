@@ -48,7 +48,7 @@ const works: Readonly<Record<string, Work>> = {
     const volume = await makeVolume(backend, { id });
     return () => backend.delete(volume);
   },
-  'delete of what a snapshot needs, and then of the snapshot': deleteWithSnapshot,
+  "delete of a snapshot's source, and then of the snapshot": deleteWithSnapshot,
 };
 
 function copyOf(kind: VolumeSource['kind']): Work {

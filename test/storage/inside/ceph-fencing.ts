@@ -66,7 +66,7 @@ test('an open volume is not deleted, with or without snapshots', async t => {
   await assert.rejects(backend.delete(volume), isProblem('FAILED_PRECONDITION'));
   await takeSnapshot(backend, newSnapshot('a.snapshot', volume, true));
   await assert.rejects(backend.delete(volume), isProblem('FAILED_PRECONDITION'));
-  assert.equal(writer.exitCode, null, 'what it wrote failed');
+  assert.equal(writer.exitCode, null, 'its write failed');
   await backend.detach(volume, 'n1');
 });
 

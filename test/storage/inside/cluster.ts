@@ -30,7 +30,7 @@ export function ask<T>(line: string): T {
   return JSON.parse(run(`${line} --format json`)) as T;
 }
 
-/** Lists the images of all clusters in the notation of Ceph's commands, except those that hold notes. */
+/** Lists the images of all clusters, except images of notes, in the notation of Ceph's commands. */
 export function images(): readonly string[] {
   return namespaces().flatMap(imagesIn);
 }

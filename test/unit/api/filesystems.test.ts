@@ -24,7 +24,7 @@ const rows: readonly Row[] = [
   ['ext4', { 'fs.bytesPerInode': '1e9' }, /"fs\.bytesPerInode"/],
   ['ext4', { 'fs.label': '-Fx' }, /"fs\.label"/],
   ['ext4', { 'fs.label': '' }, /"fs\.label"/],
-  ['ext4', { 'fs.label': 'x'.repeat(17) }, /"fs\.label" for ext4 is not of at most 16/],
+  ['ext4', { 'fs.label': 'x'.repeat(17) }, /"fs\.label" for ext4 is not a label of at most 16/],
   ['ext4', { 'fs.nodeSize': '4096' }, /"fs\.nodeSize" is not known for ext4; there are fs\.blockSize/],
   ['xfs', { 'fs.label': 'x'.repeat(13) }, /"fs\.label" for xfs/],
   [

@@ -69,7 +69,7 @@ test('each operation has a unique id, an answer that is no problem, and a descri
   }
 });
 
-test('parameters are those of the path, all required, those of the query, and the waiting time', () => {
+test("parameters are the path's, all required, the query's, and the waiting time", () => {
   for (const { path, item, operation } of all) {
     const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, 'path', true]);
     const shared = (item['parameters'] ?? []) as unknown as readonly OpenApiNode[];

@@ -13,7 +13,7 @@ test('every operation has a handler, and every handler an operation', () => {
   assert.deepEqual(Object.keys(createHandlers(deps)).toSorted(), ids.toSorted());
 });
 
-test('every route of the gateway is an operation, except those of the description', () => {
+test("every route of the gateway is an operation, except the description's routes", () => {
   const served = createApp(deps)
     .routes.filter(({ method }) => method !== 'ALL')
     .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);

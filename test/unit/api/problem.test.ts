@@ -12,7 +12,7 @@ test('every code has the number of the gRPC code that it is named after, and an 
   }
 });
 
-test('the codes that are not final are exactly those that sidecars treat as still running', () => {
+test('exactly the codes that sidecars treat as still running are not final', () => {
   const temporary = codes.filter(code => !problemTable[code].final);
   assert.deepEqual(temporary, ['CANCELLED', 'DEADLINE_EXCEEDED', 'ABORTED', 'UNAVAILABLE']);
 });

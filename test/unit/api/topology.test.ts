@@ -49,7 +49,7 @@ test('keys are compared case-insensitively, values case-sensitively', () => {
   assert.ok(!isReachable({ zone: 'a' }, { zone: 'A' }));
 });
 
-test('segments are read in the format in which they are shown', () => {
+test('segments are read in the format of the output', () => {
   fc.assert(fc.property(segments, given => assert.deepEqual(parseSegments(formatSegments(given)), given)));
   assert.deepEqual(parseSegments(' zone=a , x.example/rack=r1 '), { zone: 'a', 'x.example/rack': 'r1' });
 });

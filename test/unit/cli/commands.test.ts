@@ -89,21 +89,24 @@ test("operators see the gateway's resources", async t => {
     },
   );
 
-  await t.test('the log shows who did what, the newest first, from a given time on', async () => {
-    const { stdout } = await fairlead('get audit a.one --no-headers');
-    const deeds = stdout.trimEnd().split('\n');
-    assert.deepEqual(
-      deeds.map(deed => deed.split(/ +/).slice(1)),
-      [
-        ['a', 'attach', 'a.one', 'n1', 'OK'],
-        ['a', 'create', 'a.one', 'OK'],
-      ],
-    );
-    const ofNode = await fairlead('get audit a/n1 --cluster a --since 1h -o json');
-    assert.partialDeepStrictEqual(JSON.parse(ofNode.stdout), { audit: [{ operation: 'report' }] });
-    const { status, stderr } = await fairlead('get audit --until 20h');
-    assert.deepEqual([status, stderr], [0, 'no entries found\n']);
-  });
+  await t.test(
+    'the log shows callers and their actions, the newest first, from a given time on',
+    async () => {
+      const { stdout } = await fairlead('get audit a.one --no-headers');
+      const deeds = stdout.trimEnd().split('\n');
+      assert.deepEqual(
+        deeds.map(deed => deed.split(/ +/).slice(1)),
+        [
+          ['a', 'attach', 'a.one', 'n1', 'OK'],
+          ['a', 'create', 'a.one', 'OK'],
+        ],
+      );
+      const ofNode = await fairlead('get audit a/n1 --cluster a --since 1h -o json');
+      assert.partialDeepStrictEqual(JSON.parse(ofNode.stdout), { audit: [{ operation: 'report' }] });
+      const { status, stderr } = await fairlead('get audit --until 20h');
+      assert.deepEqual([status, stderr], [0, 'no entries found\n']);
+    },
+  );
 
   await t.test('a description has the related resources', async () => {
     const { status, stdout } = await fairlead('describe volume one --cluster a');

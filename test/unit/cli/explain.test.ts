@@ -156,7 +156,7 @@ const known: readonly (readonly [sentence: string, facts: Partial<Facts>, what: 
     /\(volumes:1\/1\) and cannot create more$/,
   ],
   [
-    'how many wait for their turn at the pool',
+    'the number of operations that wait for a slot',
     {
       queue: {
         id: 'fast/a',

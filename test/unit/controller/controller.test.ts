@@ -97,7 +97,7 @@ testRows({
     request: { volume_id },
     asked: [['detachVolumeFromAllNodes', { volumeId }]],
   },
-  'ValidateVolumeCapabilities confirms what was asked': {
+  'ValidateVolumeCapabilities confirms the requested capabilities': {
     request: { ...validate, mutable_parameters },
     asked: [
       [
@@ -135,22 +135,22 @@ testRows({
       minimum_volume_size: { value: '1' },
     },
   },
-  'GetCapacity knows what the filesystem of a class needs, which the provisioner names in its parameters alone':
-    {
-      request: { parameters: { 'csi.storage.k8s.io/fstype': 'xfs', encryption: 'luks' } },
-      asked: [['getCapacity', { body: { parameters: { encryption: 'luks' } } }]],
-      answer: { minimum_volume_size: { value: String(316 * 2 ** 20) } },
-    },
+  "GetCapacity knows the needs of a class's filesystem, which the provisioner names only in its parameters": {
+    request: { parameters: { 'csi.storage.k8s.io/fstype': 'xfs', encryption: 'luks' } },
+    asked: [['getCapacity', { body: { parameters: { encryption: 'luks' } } }]],
+    answer: { minimum_volume_size: { value: String(316 * 2 ** 20) } },
+  },
   'ControllerGetVolume has where the volume is attached': {
     request: { volume_id },
     api: { getVolume: async () => sampleVolume({ attachments: [{ ...attached, state: 'attached' }] }) },
     answer: { volume: { volume_id }, status: { published_node_ids: ['n1'] } },
   },
-  'ControllerExpandVolume passes the bounds on, and answers with the size and what the node must do': {
-    request: { volume_id, capacity_range: { required_bytes: 5, limit_bytes: 9 }, volume_capability },
-    asked: [['expandVolume', { volumeId, body: { requiredBytes: 5, limitBytes: 9 } }]],
-    answer: { capacity_bytes: '5', node_expansion_required: true },
-  },
+  'ControllerExpandVolume passes the bounds on, and answers with the size and the need for a node expansion':
+    {
+      request: { volume_id, capacity_range: { required_bytes: 5, limit_bytes: 9 }, volume_capability },
+      asked: [['expandVolume', { volumeId, body: { requiredBytes: 5, limitBytes: 9 } }]],
+      answer: { capacity_bytes: '5', node_expansion_required: true },
+    },
   'ControllerExpandVolume needs nothing of the node for a volume that never grew': {
     request: { volume_id, capacity_range: { required_bytes: 1 } },
     api: { expandVolume: async () => sampleVolume() },
@@ -223,7 +223,7 @@ for (const [features, more, groups] of [
   // No volume can be made from its snapshots; the other word comes from a newer gateway.
   [['snapshots', 'teleport'], '', 0],
 ] as const)
-  test(`the capabilities are those of a storage with the features ${features.join(', ')}`, async t => {
+  test(`the capabilities are a storage's with the features ${features.join(', ')}`, async t => {
     const accessModes = groups ? ['SINGLE_NODE_MULTI_WRITER' as const] : offered.accessModes;
     const { csi } = await serveController(t, {}, { ...offered, features: [...features], accessModes });
     const { capabilities } = await csi.controller.ControllerGetCapabilities({});

@@ -24,7 +24,7 @@ const other = { key: 'other', effect: 'NoSchedule' };
 
 const driverOn = (nodeID: string, more: object = {}) => ({ name: driverName, nodeID, ...more });
 
-/** Makes a gateway with known nodes, some of which have volumes. */
+/** Makes a gateway with known nodes. Some of them have volumes. */
 function makeGateway(known: readonly Node[] = []) {
   const nodes = new Map(known.map(node => [node.id, node]));
   const inUse = new Set<string>();
@@ -212,7 +212,7 @@ test('changes during an expired watch or a token renewal are noticed', async t =
   await until(() => gateway.ids().includes('a'));
 });
 
-test('the start-up taint is removed only from nodes on which the driver is registered', async t => {
+test('the start-up taint is removed only from nodes where the driver is registered', async t => {
   const { kubernetes, start } = await open(t);
   kubernetes.putNode('a', { taints: [other, taint] });
   kubernetes.putCsiNode('a');

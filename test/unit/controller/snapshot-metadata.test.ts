@@ -8,7 +8,7 @@ import { serveController } from './serving.ts';
 const sizeBytes = 1_000_000;
 
 /**
- * Lists the blocks of a snapshot in which every tenth of 100 bytes is written; pages have at most `pageSize` extents.
+ * Lists the blocks of a snapshot with every tenth of 100 bytes written; pages have at most `pageSize` extents.
  */
 function blocksOf(count: number, pageSize = Number.POSITIVE_INFINITY): StorageClient['listBlocks'] {
   return async ({ offset = 0, limit = 1_000 }) => {

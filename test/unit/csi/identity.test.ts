@@ -29,7 +29,7 @@ const shuffledSets = sets.chain(words =>
   fc.tuple(fc.constant(words), fc.shuffledSubarray(words, { minLength: words.length })),
 );
 
-test('capabilities are read in the format in which they are shown, in any order', () => {
+test('capabilities are read in the format of the output, in any order', () => {
   fc.assert(
     fc.property(shuffledSets, ([words, shuffled]) => {
       assert.deepEqual(parseAdvertised(formatAdvertised(shuffled)), words);

@@ -161,7 +161,7 @@ function keysMapOf(name: string): unknown {
   return volume?.configMap['name'];
 }
 
-test("nodes accept only what the gateway signed, by the values' keys or by those that the controller finds", () => {
+test("nodes accept only attachments that the gateway signed, by the values' keys or by keys that the controller finds", () => {
   const published = 'csi.fairlead.dev-drained-nodes';
   assert.deepEqual(['minimal', 'all-in-one', 'service-account'].map(keysMapOf), [
     published,

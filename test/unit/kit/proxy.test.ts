@@ -51,7 +51,7 @@ test('a held request arrives when it is released', async t => {
   assert.deepEqual(order, ['let go', 'answered 200']);
 });
 
-/** Sends a request through the proxy to a server that answers 200; returns what the server and the caller received. */
+/** Sends a request through the proxy to a server that answers 200; returns the request that the server received and the caller's answer. */
 async function send(t: TestContext, fault: NetworkFault) {
   const seen: string[] = [];
   const [arrived, cut] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];

@@ -47,7 +47,7 @@ test("a server with others' volumes is left alone, unless an option allows it", 
   );
 });
 
-test('the remains of an earlier run are removed, except those of one that may still be running', async t => {
+test('the remains of an earlier run are removed, unless that run may still be running', async t => {
   const { options, client } = await startRight(t);
   const volumeId = 'a.verify-s1-left';
   const { capabilities } = volumeSpec('x');

@@ -161,7 +161,7 @@ function openLock(limits = { maxWaiting: 9, maxShared: 2 }) {
 const alone = [{ key: 'k' }];
 const shared = [{ key: 'k', isShared: true }];
 
-test('a lock admits callers in order, and those that share a key concurrently', async () => {
+test('a lock admits callers in order, and callers that share a key concurrently', async () => {
   const { enter, leave, names } = openLock();
   const all = [
     enter('a', shared),
@@ -176,7 +176,7 @@ test('a lock admits callers in order, and those that share a key concurrently', 
   assert.deepEqual(names(), ['b', 'c']);
   await leave('c');
   await leave('b');
-  assert.deepEqual(names(), ['d'], 'who came first is alone');
+  assert.deepEqual(names(), ['d'], 'the first caller is alone');
   await leave('d');
   await Promise.all(all);
   assert.deepEqual(names(), ['e']);

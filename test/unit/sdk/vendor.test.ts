@@ -73,7 +73,7 @@ for (const [what, request] of Object.entries({
     assert.match(await ask(refusing(t), request), /^400 INVALID_ARGUMENT /);
   });
 
-test('the capabilities are those that the vendor was made with', async () => {
+test('the capabilities are the ones given to the vendor', async () => {
   const app = createVendor({ capabilities: offer, operations: {}, authenticate: async () => {} });
   assert.deepEqual(await (await app.request('/v1/capabilities')).json(), offer);
 });

@@ -22,7 +22,7 @@ function makeVolume(name: string): GuestVolume {
   return { name, attachment: toExport(`/${name}`, server.address), capability };
 }
 
-test('two nodes write one share of a real server at the same time, and each reads what the other wrote', async t => {
+test("two nodes write one share of a real server at the same time, and each reads the other's data", async t => {
   const nodes = [await startGuestNode(t), await startGuestNode(t)];
   const volume = makeVolume('shared');
   const targets = nodes.map(node => node.volumeAt(volume).target_path);

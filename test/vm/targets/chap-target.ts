@@ -4,7 +4,7 @@ import { nodeName, type IscsiTarget } from './scsi-target.ts';
 import { undoLast } from './undo.ts';
 
 /**
- * The names and passwords of a node at a target; with those that end in `Mutual` the target proves its own identity.
+ * The names and passwords of a node at a target. The target proves its own identity with the ones that end in `Mutual`.
  */
 export type ChapAccount = {
   readonly userid: string;

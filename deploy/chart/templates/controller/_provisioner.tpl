@@ -12,7 +12,7 @@
 {{- end }}
 {{- end }}
 
-{{/* The variables with which the provisioner finds the owner of its CSIStorageCapacity objects. */}}
+{{/* The variables that name the owner of the provisioner's CSIStorageCapacity objects. */}}
 {{- define "fairlead.provisionerEnv" -}}
 {{- if include "fairlead.hasCapacity" . }}
 - name: NAMESPACE

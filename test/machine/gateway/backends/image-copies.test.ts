@@ -76,7 +76,7 @@ testPool('a killed copy ends, and is made anew', { on: ['ext4'], sizeBytes: 1024
   assert.equal(hashOf(join(directory, 'a.clone.img')), hashOf(join(directory, 'a.volume.img')));
 });
 
-testPool('what a device was given is in the snapshot, durable or not', { on: sharing }, async pool => {
+testPool('data written to a device is in the snapshot, durable or not', { on: sharing }, async pool => {
   const { backend, directory } = pool;
   const volume = await makeVolume(backend, { requiredBytes: 4 * MiB });
   const path = join(directory, 'a.volume.img');

@@ -42,7 +42,7 @@ testPool('a volume open as a loop device is not detached or deleted', { on: ['ex
 });
 
 testPool(
-  'a loop device keeps its volume when the mount namespace in which it was set up is gone, and no other volume',
+  'a loop device keeps its volume, and no other volume, when its mount namespace is gone',
   { on: ['ext4'] },
   async (pool, t) => {
     const { backend, directory } = pool;
@@ -139,7 +139,7 @@ testPool('a preallocated volume can be written on a full disk', { on: ['ext4', '
 });
 
 testPool(
-  'what cannot be allocated is neither removed nor emptied, however late that is told',
+  'a file that cannot be allocated is neither removed nor emptied, however late the failure comes',
   { on: ['ext4', 'xfs'] },
   async pool => {
     const { backend, content, directory } = pool;

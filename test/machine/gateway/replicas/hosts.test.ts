@@ -23,7 +23,7 @@ test('a connection URL with several hosts becomes one URL for each of them', () 
     assert.deepEqual(urlsOf(url), [url]);
 });
 
-test('of several hosts the usable one is found, and found again whenever that changes', { skip }, async t => {
+test('the usable one of several hosts is found, and found again after every change', { skip }, async t => {
   const { createDatabase, directory } = await server();
   await createDatabase('several');
   const socket = [{ path: join(directory, '.s.PGSQL.5432') }];

@@ -13,7 +13,7 @@ const call = () => ({ deadlineMs: Date.now() + 20_000 });
 const body = { capability: mounted, readonly: false };
 const mebibyte = 2 ** 20;
 
-test("a volume lives its life through three gateways, each of which knows the next one's keys", async t => {
+test("a volume lives its life through three gateways, and each knows the next one's keys", async t => {
   const [box, middle, front] = ['box', 'middle', 'front'].map(() => temporaryDirectory(t)) as [
     string,
     string,

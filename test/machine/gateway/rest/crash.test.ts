@@ -28,7 +28,7 @@ import {
 const [, python] = referenceVendors;
 const { skip } = python;
 const mutations = createMutations({ label: 'tuned' });
-const text = 'what was written before anything went wrong';
+const text = 'data from before the first failure';
 const mebibyte = 2 ** 20;
 
 for (const point of sample('points', crashPoints, 1))

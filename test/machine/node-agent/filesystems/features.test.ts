@@ -99,25 +99,25 @@ no-holes            - no extents for holes (compat=3.14, safe=4.0)
 
 const lines = [
   {
-    what: 'an xfs by a new mkfs has what that would turn on turned off',
+    what: "an xfs by a new mkfs has the mkfs's new features turned off",
     name: 'xfs',
     known: newXfs,
     args: '-m crc=1,finobt=1,reflink=1,rmapbt=0,bigtime=0,inobtcount=0,metadir=0 -i sparse=1,nrext64=0,exchange=0 -n parent=0',
   },
   {
-    what: 'an old mkfs.xfs is told of nothing that it does not know',
+    what: 'an old mkfs.xfs gets no unknown options',
     name: 'xfs',
     known: oldXfs,
     args: '-m crc=1,finobt=1,reflink=1,rmapbt=0 -i sparse=1',
   },
   {
-    what: 'a btrfs by a new mkfs has what that would turn on turned off',
+    what: "a btrfs by a new mkfs has the mkfs's new features turned off",
     name: 'btrfs',
     known: newBtrfs,
     args: '--features extref,skinny-metadata,no-holes,free-space-tree,^block-group-tree',
   },
   {
-    what: 'an old mkfs.btrfs is told of nothing that it does not know',
+    what: 'an old mkfs.btrfs gets no unknown options',
     name: 'btrfs',
     known: oldBtrfs,
     args: '--features extref,skinny-metadata,no-holes',

@@ -14,7 +14,7 @@ import {
 /** The namespaces that isolate the tests' storage systems from the machine. */
 const namespaces = ['--net', '--pid', '--fork', '--kill-child'];
 
-testAsRoot('what runs apart keeps no device of another test busy', async t => {
+testAsRoot('a program in its own namespace keeps no device of another test busy', async t => {
   const [own, other] = [makeTemporaryDirectory(), makeTemporaryDirectory()];
   t.after(() => {
     for (const dir of [own, other]) removeTemporaryDirectory(dir);

@@ -45,7 +45,7 @@ for (const propagation of ['private', 'slave'])
     await assert.rejects(ready, /would not reach pods.*set mountPropagation: Bidirectional for it/);
   });
 
-testAsRoot('what an agent in a pod with Bidirectional mounts, the node sees', async t => {
+testAsRoot('the node sees the mounts of an agent in a pod with Bidirectional', async t => {
   const { node, inPod } = openShared(t);
   const { agent, kubelet } = await openRunningNode(t, {}, { node, by: inPod('shared') });
   await kubelet.runPod({ uid: 'pod', volumes: [node.makeVolume('v')] });

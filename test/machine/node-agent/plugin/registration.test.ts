@@ -48,7 +48,7 @@ test('a kubelet that does not ask is logged once, and one that has asked is not'
   assert.deepEqual(logged, []);
 });
 
-test('a kubelet before 1.29, whose requests do not arrive, leads to one line that names the remedy', async t => {
+test('a kubelet before 1.29 cannot reach the agent, and one log line names the remedy', async t => {
   const { registerDriver, socket, logged } = await openRegistry(t);
   await registerDriver({ patienceMs: 60_000 });
   assert.equal(await isSocketAnswered(socket), true);

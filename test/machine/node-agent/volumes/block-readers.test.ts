@@ -75,7 +75,7 @@ function readFrom(path: string): string {
   return execFileSync('dd', args).toString('latin1').slice(0, 5);
 }
 
-test('readers of a block volume cannot write to it, and see what its writer writes', real(), async t => {
+test("readers of a block volume cannot write to it, and see its writer's data", real(), async t => {
   const { agent, writer, readers } = await openStaged(t);
   for (const request of [readers[0], writer, readers[1]]) await publish(agent, request);
   for (const { targetPath } of readers) {

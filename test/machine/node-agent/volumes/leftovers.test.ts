@@ -27,7 +27,7 @@ function check(title: string, work: (setting: Setting) => Promise<void>): void {
   test(`${title} (this machine)`, real(), async t => work(await openVolume(openRealBench(t))));
 }
 
-check('to undo what was never done, or is undone, is fine', async ({ agent, request }) => {
+check('undoing work that was never done, or is already undone, succeeds', async ({ agent, request }) => {
   await takeDown(agent, request);
   await unpublish(agent, { ...request, targetPath: `${request.targetPath}/a/b` });
   await putUp(agent, request);

@@ -13,7 +13,7 @@ async function open(t: TestContext) {
   return { bench, request, agent: await startAgent(bench) };
 }
 
-test('two nodes write one volume at the same time, and each keeps what the other wrote', real(), async t => {
+test("two nodes write one volume at the same time, and neither loses the other's data", real(), async t => {
   const [first, second] = [await open(t), await open(t)];
   const { attachment } = first.request;
   const request = { ...second.request, attachment: { ...attachment, attachmentId: 'n2' } };

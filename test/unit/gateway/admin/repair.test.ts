@@ -98,7 +98,7 @@ test('a missing volume is reported and left as it is', async t => {
   assert.deepEqual(await rows(gateway), before);
 });
 
-test('a repair finishes stuck operations, and reports those that it could not finish', async t => {
+test('a repair finishes stuck operations, and reports the ones that it could not finish', async t => {
   const gateway = await makeFaultyGateway(t, { names: ['one', 'two'] });
   const lose = (): void => gateway.backend.failNext('delete', 'before', new Error('lost'));
   for (const id of ['a.one', 'a.two']) {

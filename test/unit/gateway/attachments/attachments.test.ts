@@ -274,7 +274,7 @@ test('an attach that may have succeeded is not forgotten when a retry is refused
   await attach('n2');
 });
 
-test('of a concurrent delete and attach one wins and the other one gets a clear error', async t => {
+test('one of a concurrent delete and attach wins, and the other one gets a clear error', async t => {
   const { volumes, attachments } = await open(t);
   for (let i = 0; i < 10; i++) {
     const id = `a.race-${i}`;

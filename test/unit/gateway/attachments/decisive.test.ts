@@ -16,7 +16,7 @@ const readers: Use = { accessMode: 'MULTI_NODE_READER_ONLY', readonly: true };
 const readersOfOne: Use = { accessMode: 'MULTI_NODE_SINGLE_WRITER', readonly: true };
 const writers: Use = { accessMode: 'MULTI_NODE_MULTI_WRITER', readonly: false };
 
-/** The use of most nodes, and that of the last one: each could be attached beside all others. */
+/** The uses of most nodes and of the last one. Each could be attached beside all others. */
 const uses: readonly (readonly [most: Use, last: Use])[] = [
   [readers, readers],
   [readers, { ...readers, mayReplay: true }],

@@ -272,7 +272,7 @@ test('an operator detaches all volumes from a lost machine, and a second key of 
   assert.deepEqual(await second.open((await attach(second.nodeId)).attachment?.sealed), secrets);
 });
 
-test('of two keys of one name that attach at the same time one gets volumes', async t => {
+test('one of two keys of one name that attach at the same time gets volumes', async t => {
   const trusted = { ...cluster, acceptAnyNode: true };
   for (let round = 0; round < 10; round++) {
     const keys = [await makeNode('n1'), await makeNode('n1')];

@@ -28,7 +28,7 @@ const capability = { accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' 
 const access = { nodeId: 'n1', attachmentId: 'x1', capability, readonly: false };
 const settings = { filesystem: 'files' };
 
-test('an attachment has a user for only its directory, whose key is in no argument', async t => {
+test("an attachment has a user for only its directory; no argument contains the user's key", async t => {
   const { backend, readLines } = await openWithCommands(t, usual, settings);
   const reach = await backend.attach(volume, access);
   const user = reach.protocol === 'cephfs' ? reach.user : '';
@@ -101,7 +101,7 @@ test('a client that only claims to be the user does not block a detach, and is l
   assert.doesNotMatch(readLines().join('\n'), /blocklist/);
 });
 
-test('nobody is detached while a server does not serve', async t => {
+test('no attachment is closed while a server does not serve', async t => {
   const replaying = { mdsmap: { in: [0], info: { gid_1: { rank: 0, state: 'up:replay' } } } };
   const { backend, readLines } = await openWithCommands(t, { ...usual, 'fs get files': replaying }, settings);
   await assert.rejects(backend.detach(volume, 'n1'), isProblem('UNAVAILABLE'));

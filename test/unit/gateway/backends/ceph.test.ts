@@ -20,7 +20,7 @@ const usual: Answers = { 'mon dump': monitors, info, 'auth get-or-create-key': {
 const mayShutOut = (list: string): string =>
   `allow command "osd ${list}" with ${list}op=add addr regex "^[^/]+:0/[1-9][0-9]*$"`;
 
-test('an attachment has a user for only its image, whose key is in no argument', async t => {
+test("an attachment has a user for only its image; no argument contains the user's key", async t => {
   const { backend, readLines } = await open(t, usual);
   const reach = await backend.attach(volume, access);
   const user = reach.protocol === 'rbd' ? reach.user : '';

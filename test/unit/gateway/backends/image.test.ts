@@ -214,7 +214,7 @@ const maps: readonly (readonly [name: string, base: Map, target: Map, differ: re
   ['one address in two pieces', [at(0, 8, 100)], [at(0, 3, 100), at(3, 5, 103)], []],
   ['a part that moved', [at(0, 8, 100)], [at(0, 2, 100), at(2, 2, 50), at(4, 4, 104)], [[2, 2]]],
   ['one address, but shifted', [at(0, 4, 100)], [at(2, 4, 100)], [0, 2, 4].map(offset => [offset, 2])],
-  ['what lies beyond the end', [at(0, 90, 100)], [], [[0, 16]]],
+  ['data beyond the end', [at(0, 90, 100)], [], [[0, 16]]],
 ];
 for (const [name, base, target, differ] of maps)
   test(`two maps with ${name} may differ where expected`, () => {

@@ -94,7 +94,7 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
       };
     });
 
-    test('the capacity is the setting, or else that of the filesystem', async t => {
+    test("the capacity is the setting, or else the filesystem's capacity", async t => {
       const { backend } = await open(t, { capacity: '10Gi' });
       assert.deepEqual(await backend.capacity(), { totalBytes: 10 * 2 ** 30 });
       const whole = await open(t);

@@ -108,7 +108,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   createGroup: { name: 'x', volumeIds: ['c0.x'] },
 };
 
-/** The requests of a caller about a foreign object: each route that names it, and those that would copy it. */
+/** The requests of a caller about a foreign object: each route that names it or would copy it. */
 type Request = (caller: string, foreign: string) => readonly [route: string, body?: unknown];
 const requests: readonly Request[] = [
   ...allOperations

@@ -11,7 +11,7 @@ import {
 } from '../../../harness/gateway/gateway.ts';
 import type { FaultyBackend } from '../../../fakes/faulty-backend.ts';
 
-/** The routes of each role: those of a cluster or of operators; read-only ones, or all. */
+/** The routes of each role: a cluster's or operators' routes, read-only or all. */
 const rights = {
   a: { of: 'cluster', may: 'all' },
   b: { of: 'cluster', may: 'all' },
@@ -102,8 +102,8 @@ for (const as of ['a', 'reader of a'] as const)
     });
 
 /**
- * Returns a check that the store has not been read or written since, so that no timing reveals what exists; the only
- * exceptions, whose number it returns, are reads of the cluster's own grants and attachments.
+ * Returns a check that the store has not been read or written since, so that no timing reveals which objects exist. The
+ * check returns the number of the only exceptions: reads of the cluster's own grants and attachments.
  */
 function watch(t: TestContext, { engine, backend }: Gateway<FaultyBackend>): () => number {
   const { mock: reads } = t.mock.method(engine.reader, 'all');

@@ -52,7 +52,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     holders: twoOfIssuer({}),
     role: 'controller',
   },
-  'a service account, by what its issuer publishes': {
+  'a service account, by the keys that its issuer publishes': {
     file: issuer => ({
       clusters: { a: { serviceAccount: { issuer, subject: account, keys: 'discovery' } } },
     }),
@@ -71,7 +71,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     holders: twoOfIssuer(alice),
     role: 'operator',
   },
-  'an operator of a provider, by what it publishes': {
+  'an operator of a provider, by the keys that it publishes': {
     file: issuer => ({ operators: { oidc: { issuer, subjects: ['alice'] } } }),
     holders: twoOfIssuer(alice),
     role: 'operator',

@@ -186,7 +186,7 @@ test('a new pool is opened with its topology; a removed or changed one stays, an
   assert.deepEqual(poolNames(served), ['one', 'two', 'three']);
   assert.equal(served.pools.get('two').backend, two);
   const offered = served.pools.offered().map(({ name }) => name);
-  assert.deepEqual(offered, ['one', 'three'], 'what was removed takes nothing new');
+  assert.deepEqual(offered, ['one', 'three'], 'a removed pool takes nothing new');
   const topologies = ['one', 'three'].map(name => served.pools.get(name).backend.topologies);
   assert.deepEqual(topologies, [undefined, [topology]]);
   const warnings = lines.filter(line => line.startsWith('warn'));

@@ -6,7 +6,7 @@ import { drain } from '../../../../gateway/exports/kernel/drain.ts';
 import { pause, poll } from '../../../../src/lib/concurrency.ts';
 
 const unavailable = { code: 'UNAVAILABLE' };
-/** A time after which no call here is late. */
+/** A time within which every call here ends. */
 const longMs = 600_000;
 
 /** Makes calls by name that end on command. */

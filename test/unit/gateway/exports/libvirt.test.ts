@@ -237,7 +237,7 @@ describe('the export libvirt', () => {
     assert.ok(lines.some(line => line.includes('powering off a virtual machine')));
   });
 
-  test('a start plugs in recorded disks and removes others, except those of other pools', async () => {
+  test("a start plugs in recorded disks and removes others, except other pools' disks", async () => {
     const { fake, exported, lines } = open();
     const { exported: neighbour } = open({ fake, poolKey: 'two' });
     const domain = fake.add('n1');

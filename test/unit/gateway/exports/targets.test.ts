@@ -119,7 +119,7 @@ for (const { name, hasKeys, open } of kinds)
       assert.deepEqual(kernel.made(), []);
     });
 
-    test('a start publishes recorded attachments and removes others, except those of other pools', async () => {
+    test("a start publishes recorded attachments and removes others, except other pools' attachments", async () => {
       const { kernel, exported } = open();
       const { exported: neighbour } = open({ kernel, poolKey: 'two' });
       const access = accessOf('n1');

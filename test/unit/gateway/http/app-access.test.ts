@@ -42,7 +42,7 @@ test("no list shows another cluster's volumes, and no page token reveals them", 
   assertProblem(await gateway.ask(`GET /v1/volumes?pageToken=${token}`), 409, 'ABORTED');
 });
 
-test('a node of another cluster is invisible to this one, whose own does not change it', async t => {
+test("a node of another cluster is invisible to this one, and this cluster's node of that name does not change it", async t => {
   const gateway = await makeGateway(t);
   await gateway.ask('PUT /v1/nodes/n1', { as: 'b', body: { maxVolumes: 3 } });
   assertProblem(await gateway.ask('GET /v1/nodes/n1'), 404, 'NOT_FOUND');

@@ -43,7 +43,7 @@ test('a volume lives its whole life over the routes', async t => {
   for (const [route, status, body] of steps) assert.equal((await ask(route, { body })).status, status, route);
 });
 
-test('the capabilities are those of the backend', async t => {
+test("the capabilities are the backend's", async t => {
   const { ask, backend } = await makeGateway(t);
   const { body } = await ask('GET /v1/capabilities');
   const offered = {

@@ -12,7 +12,7 @@ import {
 } from '../../../../gateway/http/connections.ts';
 import { serveGateway } from '../../../harness/gateway/program.ts';
 
-test('of too many connections the longest idle one is closed, never one with a request', async t => {
+test('above the maximum of connections the longest idle one is closed, never one with a request', async t => {
   const { open, answers } = await serve(t, 3);
   const busy = await open();
   busy.write('GET /busy HTTP/1.1\r\nhost: x\r\n\r\n');
@@ -41,7 +41,7 @@ test('the new connection is closed if no connection is idle', async t => {
   assert.match(String((await once(busy, 'data'))[0]), /200 OK/);
 });
 
-test('few of many refusals are answered at a time, and those that wait give way to other requests', async t => {
+test('few of many refusals are answered at a time, and waiting refusals give way to other requests', async t => {
   const { open, answers, connections } = await serve(t, 2);
   const refused = await open();
   refused.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');

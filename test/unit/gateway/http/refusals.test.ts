@@ -104,7 +104,7 @@ async function fill(t: TestContext, { url, signers }: ServedGateway): Promise<vo
   await client.attachVolume({ volumeId, nodeId: 'n1', body: { capability: mounted, readonly: false } }, call);
 }
 
-/** Reads all rows of the store except those of its clock. */
+/** Reads all rows of the store except its clock's. */
 function contentOf({ store }: ServedGateway): unknown {
   using sql = new DatabaseSync(store, { readOnly: true });
   const names = sql.prepare("select name from sqlite_schema where type = 'table'").all();

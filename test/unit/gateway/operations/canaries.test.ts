@@ -40,7 +40,7 @@ const asked: readonly (readonly [route: string, body?: unknown, as?: string])[] 
 /** The storage's errors, which can contain parts of the request. */
 const failures: readonly (readonly [what: string, failure?: Error])[] = [
   ['succeeds'],
-  ['throws what nobody named', new Error(`password ${canary}`)],
+  ['throws an error without a code', new Error(`password ${canary}`)],
   ['refuses for good', preconditionProblem('refused (injected)', new Error(`password ${canary}`))],
   ['may be trying yet', unavailableProblem('slow (injected)', new Error(`password ${canary}`))],
 ];

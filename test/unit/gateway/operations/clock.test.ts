@@ -119,7 +119,7 @@ test('a clock that jumps ahead removes nothing from the audit log: unobserved ti
   assert.deepEqual(await loggedAt(60 * day + 50_000), [id]);
   await volumes.create(a, 'a.pvc-2', volumeSpec('pvc-2'));
   assert.deepEqual(await loggedAt(60 * day + 100_000), ['a.pvc-2']);
-  assert.deepEqual(await loggedAt(60 * day + 150_000), [], 'what came after is kept no longer for it');
+  assert.deepEqual(await loggedAt(60 * day + 150_000), [], 'later rows are not kept longer for it');
   const unseen = await engine.reader.all("select name from clock where name like 'unseen%'");
   assert.deepEqual(unseen, [], 'the clock forgets a gap that it has made up for');
 });

@@ -199,7 +199,7 @@ test('a failure of the running operation lets the next one begin', async t => {
   assert.deepEqual((await Promise.all([first, second])).map(statusOf), [503, 201]);
 });
 
-test('a cluster that shares a volume waits for few operations of another one, whose waiting operations are bounded', async t => {
+test('a cluster that shares a volume waits for few operations of another cluster, because waiting operations are bounded', async t => {
   const { ask, backend, nodes: reported } = await makeGateway(t, patient);
   const body = volumeSpec('v', { capabilities: [shared] });
   assert.equal((await ask('PUT /v1/volumes/a.v', { body })).status, 201);

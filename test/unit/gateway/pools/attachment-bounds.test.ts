@@ -35,7 +35,7 @@ const vendors = {
   'that may name addresses of its own': attachmentsSchema.parse({
     addresses: ['198.51.100.0/24', 'acme.example'],
   }),
-  'whose root holds those of other pools': attachmentsSchema.parse({
+  'whose root holds the roots of other pools': attachmentsSchema.parse({
     protocols: [...protocols],
     roots: ['/srv', '/export'],
     serials: ['acme-'],

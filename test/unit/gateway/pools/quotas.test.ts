@@ -68,7 +68,7 @@ for (const [what, ask, tight, wide, path] of asked)
     await ask(gateway, wide);
   });
 
-test('of concurrent creates at the limit only one wins, and another cluster is not delayed', async t => {
+test('only one of several concurrent creates at the limit wins, and another cluster is not delayed', async t => {
   const gateway = await makeFaultyGateway(t, { names: ['one'] });
   const replica = await gateway.replica();
   const limited = withQuota({ volumes: 2 });

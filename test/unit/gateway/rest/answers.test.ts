@@ -178,7 +178,7 @@ test("parameters are checked by the storage's JSON Schema, which is passed on", 
   assert.deepEqual(backend.parameters.toJSONSchema()['properties'], schema.properties);
 });
 
-/** Capabilities with which no pool can be opened. */
+/** Capabilities that keep a pool from being opened. */
 const unusable: Readonly<Record<string, readonly [Step, Readonly<Record<string, unknown>>]>> = {
   'nothing that is known': [json(200, {}), {}],
   'another pool than is meant': [json(200, offer), { pool: 'gold' }],

@@ -43,7 +43,7 @@ test('a volume that is smaller than reported is not attached', async t => {
   await assert.rejects(backend.attach(grown, access), isProblem('UNAVAILABLE'));
 });
 
-test("a storage's host is that of its URL", async t => {
+test("a storage's host is the host of its URL", async t => {
   const { backend } = await openRest(t, []);
   assert.equal(backend.storageHost, '127.0.0.1');
 });

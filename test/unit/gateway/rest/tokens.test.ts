@@ -62,7 +62,7 @@ test('a refused token is read again from its file, once', async t => {
   assert.deepEqual(tokensOf(api), ['one', 'one', 'two', 'two']);
 });
 
-test('an authorization server issues tokens, each of which serves until it is refused', async t => {
+test('an authorization server issues tokens, and each token serves until it is refused', async t => {
   const directory = temporaryDirectory(t);
   const server = await startStorageApi(t, [grant('one'), grant('two')]);
   const api = await startStorageApi(t, [json(200, offer), json(200, offer), refused, json(200, offer)]);

@@ -42,7 +42,7 @@ test('a cluster may send a burst of requests, and then a number per second, howe
   assert.equal(ask(rate), 50);
 });
 
-test('the default burst is that of two seconds, and a changed rate counts at once', () => {
+test("the default burst is two seconds' requests, and a changed rate counts at once", () => {
   const { ask, pass } = open();
   assert.equal(ask({ perSecond: 10 }), 20);
   pass(1_000);

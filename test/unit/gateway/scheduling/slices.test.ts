@@ -23,7 +23,7 @@ test('callers get their time slices in turn, however much one of them requests',
   );
 });
 
-test('few of many requests begin before that of another caller who comes later', async () => {
+test('a later request of another caller is overtaken by few of many requests', async () => {
   const slices = createSlices();
   for (const caller of [a, a, b]) slices.enter(caller, { requests: 1, bytes: 0 });
   const order: string[] = [];

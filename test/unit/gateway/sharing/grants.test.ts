@@ -127,7 +127,7 @@ test('a volume for one writer is attached to one node over all clusters, even if
   assert.equal((await gateway.volumes.get(b, 'a.one')).attachments.length, 1);
 });
 
-test('of two clusters that attach at once one wins, at any gateway', async t => {
+test('one of two clusters that attach at once wins, at any gateway', async t => {
   const gateway = await openShared(t);
   const replica = await gateway.replica();
   for (let round = 0; round < 10; round++) {

@@ -69,7 +69,7 @@ test('a create that continues after others finished and transferred its volume r
   assert.equal((await other.volumes.get(b, 'b.one')).state, 'ready');
 });
 
-test('an operation that was listed as begun, and whose volume is finished and transferred since, is not undone', async t => {
+test('an operation that was listed as begun is not undone if its volume has since been finished and transferred', async t => {
   const { memory, other } = await openPair(t);
   other.backend.failNext('create', 'after', new Error('unreachable'));
   await assert.rejects(create(other));

@@ -85,7 +85,7 @@ for (const [query, status, code] of [
     assertProblem(await ask(`GET /v1/snapshots/a.base/blocks?${query}`), status, code);
   });
 
-/** Makes a gateway with the snapshot a.base, whose storage lists these extents and may then fail. */
+/** Makes a gateway with the snapshot a.base. The storage lists these extents, and can then fail. */
 async function makeListing(t: TestContext, extents: readonly Extent[], error?: Error): Promise<Gateway> {
   async function* allocated(): AsyncGenerator<Extent> {
     yield* extents;

@@ -65,7 +65,7 @@ test('a snapshot of a volume that is not ready is ABORTED', async t => {
   await assert.rejects(snapshots.get(a, id), isProblem('NOT_FOUND'));
 });
 
-test('a list has pages, of all snapshots or those of one volume', async t => {
+test("a list has pages, of all snapshots or of one volume's", async t => {
   const { ask, snapshots } = await makeFaultyGateway(t, { names: ['pvc-1', 'pvc-2'] });
   for (let i = 0; i < 6; i++) {
     const source = i % 2 === 0 ? volumeId : 'a.pvc-2';

@@ -68,7 +68,7 @@ test('a sweep with much to end, and a check of everything, run in short time sli
   }
 });
 
-test('every operation is visited except those that compare everything', () => {
+test('every operation is visited except the checks, which compare everything', () => {
   const left = allOperations.map(({ id }) => id).filter(id => visits[id].length === 0);
   assert.deepEqual(left, comparing);
 });

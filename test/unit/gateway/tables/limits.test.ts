@@ -70,7 +70,7 @@ const wideFlags = (bytes: number): Capability => {
   const flag = `context=${label}:s0`;
   return { ...mounted, mountFlags: Array.from({ length: Math.floor(bytes / flag.length) }, () => flag) };
 };
-/** Each is within every limit except that of the whole record. */
+/** Each value is within its own limits, but the whole record is above its limit. */
 const large = Array.from({ length: 8 }, () => wideFlags(4_000));
 /** In JSON each character takes six. */
 const escaped = { key: '\u0001'.repeat(4_000) };
@@ -312,7 +312,7 @@ async function makeTakingAny(t: TestContext): Promise<Gateway> {
   return gateway;
 }
 
-/** Counts the rows and characters of each table, except those of refusals and of running work. */
+/** Counts the rows and characters of each table, except refusals and running work. */
 async function sizesOf({ engine: { reader } }: Gateway): Promise<readonly unknown[]> {
   const own = tables.filter(({ name }) => !['audit_log', 'claims', 'clock'].includes(name));
   const sizes = own.map(({ name, columns }) => {

@@ -37,7 +37,7 @@ test('a page of usual volumes is read in few pieces', async () => {
   assert.ok(pieces.length <= 1 + Math.ceil(1_000 / 50), `${pieces.length} pieces`);
 });
 
-test('of a piece that is read entry by entry no more is read than the page holds', async () => {
+test('a piece that is read entry by entry is read only as far as the page needs', async () => {
   const context = { c: 'x'.repeat(maxBodyBytes / 32) };
   let read = 0;
   async function* piece(_: string, count: number): AsyncGenerator<Volume, void> {

@@ -97,7 +97,7 @@ test("a copy of a rounded-up volume may be requested with the size of its source
   assert.equal((await create(gateway, 'copy', { ...spec, source })).volume.sizeBytes, 300 * MiB);
 });
 
-/** A volume, and the size to which its ext4 can grow. */
+/** A volume, and the maximum size of its ext4. */
 const reaches: readonly (readonly [
   parameters: Record<string, string>,
   madeBytes: number,

@@ -132,7 +132,7 @@ test('volumes in a pool that the cluster may not use any more can be read and de
   assert.deepEqual((await snapshots.list(moved, { limit: 10 })).snapshots, []);
 });
 
-test('the capabilities are the union over the pools of the cluster, and those of each pool separately', async t => {
+test("the capabilities are the union over the cluster's pools, and each pool's capabilities separately", async t => {
   const { ask, volumes, snapshots, health } = await open(t);
   const { body } = await ask('GET /v1/capabilities');
   const pools = body['pools'] as readonly { name: string; features: readonly string[] }[];
@@ -147,7 +147,7 @@ test('the capabilities are the union over the pools of the cluster, and those of
   assert.deepEqual(await health.list(a, { limit: 10 }), { volumes: [] });
 });
 
-test('the capacity is that of the pool, and space in one pool is no space in another', async t => {
+test("the capacity is the pool's, and space in one pool is no space in another", async t => {
   const { capacities, volumes } = await open(t);
   await volumes.create(
     a,

@@ -111,7 +111,7 @@ test('a volume that is shared during its soft deletion stays, and its owner lear
 test('no grant of an earlier volume shows the next volume of its id', async t => {
   const { create, remove, recovery, engine, volumes } = await open(t, 50);
   await remove();
-  // The state of a store in which a volume was shared while it was being deleted.
+  // The state of a store after a volume was shared while it was being deleted.
   await engine.transaction(sql => grantTable.add(sql, grant));
   const sweep = async () => (await recovery.sweep()) || undefined;
   assert.equal(await poll(sweep, { everyMs: 10, timeoutMs: 60_000 }), 1);

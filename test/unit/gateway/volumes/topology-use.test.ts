@@ -123,7 +123,7 @@ test('a volume from before topologies is reachable from everywhere, and can be c
   }
 });
 
-test('the capacity is that of the requested topologies: all, one, or none', async t => {
+test('the capacity is the sum over the requested topologies: all, one, or none', async t => {
   const { ask } = await open(t);
   const capacity = async (body: object) => (await ask('POST /v1/capacity', { body })).body;
   const [inA, inB] = [10 * mebibyte, 18 * mebibyte];

@@ -34,7 +34,7 @@ testShareConnector({
   },
 });
 
-test('a share is mounted with its own user, whose key is in no argument and no option', async () => {
+test("a share is mounted with its own user; no argument and no option contains the user's key", async () => {
   const host = openHost();
   const share = await cephfs.connect({ ...toShare('v'), mode: 'secure' }, host, secrets);
   const { through, ...rest } = share;

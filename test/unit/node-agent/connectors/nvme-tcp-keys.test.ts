@@ -87,7 +87,7 @@ test('a node authenticates under the name that the attachment gives it', async (
   assert.equal(inputs[0]?.match(/hostnqn/g)?.length, 1);
 });
 
-test('a node without a host id of its own uses that of its NQN', async () => {
+test("a node without its own host id uses its NQN's host id", async () => {
   const { host, attachment, inputs } = open();
   await nvmeTcp.connect(attachment, host, { [hostKey]: own });
   assert.match(inputs[0] ?? '', /,hostid=11111111-2222-3333-4444-555555555555$/);

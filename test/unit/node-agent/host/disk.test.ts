@@ -54,7 +54,7 @@ test('a disk is in use while a filesystem on it or on a partition exists, wherev
   assert.deepEqual(host.lines, []);
 });
 
-test("the kernel's cached data of a disk is written before the disk is removed, and that of its partitions too", async () => {
+test('the kernel writes its cached data of a disk and its partitions before the disk is removed', async () => {
   const { host } = openDisk();
   host.put(`${vdb}/vdb1/dev`, '254:17');
   await settleDisk(disk, host);

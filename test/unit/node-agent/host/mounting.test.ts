@@ -17,20 +17,23 @@ const outcomes: Readonly<Record<string, ExecResult>> = {
 type Row = readonly [title: string, tries: readonly string[], code?: string];
 
 const rows: readonly Row[] = [
-  ['what comes off is not forced', [' works']],
+  ['a mount that comes off is not forced', [' works']],
   ['a refused unmount is never forced', [' refused'], 'UNAVAILABLE'],
-  ['what hangs is forced', [' hangs', '--force works']],
+  ['a hanging mount is forced', [' hangs', '--force works']],
   [
-    'what hangs is forced until the force has freed its users',
+    'a hanging mount is forced until the force has freed its users',
     [' hangs', '--force refused', '--force works'],
   ],
   [
-    'what hangs on by force stays, and is never detached lazily',
+    'a forced mount that still hangs stays, and is never detached lazily',
     [' hangs', '--force hangs'],
     'DEADLINE_EXCEEDED',
   ],
 ];
-const lazy: Row = ['what hangs on by force is detached lazily', [' hangs', '--force hangs', '--lazy works']];
+const lazy: Row = [
+  'a forced mount that still hangs is detached lazily',
+  [' hangs', '--force hangs', '--lazy works'],
+];
 const known: Row = ['a mount that is known to hang is forced at once', ['--force works']];
 
 function check([title, tries, code]: Row, unmounting: Partial<UnmountPolicy> = {}): void {

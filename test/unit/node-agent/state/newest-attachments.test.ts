@@ -6,7 +6,7 @@ import { addDirectory } from '../../../fakes/state.ts';
 
 const directory = '/state/newest';
 
-/** Opens an agent's machine, on which one agent follows another. */
+/** Opens a machine for several agents, one after another. */
 function open() {
   const host = createFakeHost();
   addDirectory(host.state, '/state');

@@ -60,7 +60,7 @@ test('the journal of an encrypted volume is replayed even if the agent ends at a
   }
 });
 
-test('a node that may not write refuses a journal that needs a replay, and says what to do', async () => {
+test('a node that may not write refuses a journal that needs a replay, and names the remedy', async () => {
   const { agent, request, inside, bench } = await openEncrypted(false);
   await assert.rejects(stage(agent, request, secrets), {
     code: 'FAILED_PRECONDITION',

@@ -80,7 +80,7 @@ for (const [kind, open] of Object.entries(kinds))
     assert.deepEqual([await mounted(), recorded()], [[], []]);
   });
 
-test('of two concurrent publishes of a volume that may have one path, one is refused', async () => {
+test('one of two concurrent publishes of a volume that may have one path is refused', async () => {
   const { bench, agent, request } = await openVolume(openFakeBench(), {
     capability: { accessMode: 'SINGLE_NODE_SINGLE_WRITER' },
   });

@@ -49,7 +49,7 @@ const refused = [
   ['bind', ['sync', 'lazytime', 'rbind', 'context=a:b:c:s0']],
 ] as const;
 
-/** Options of other drivers' classes and examples: those that `mount` gets, and those without effect. */
+/** Options of other drivers' classes and examples: `mount` gets some of them, and the others have no effect. */
 const parted = [
   ['nfs', ['nfsvers=4.1', 'tcp', 'hard'], ['vers=4.1', 'proto=tcp', 'hard'], []],
   ['nfs', ['rdma', 'nordirplus', 'fsc'], ['proto=rdma', 'nordirplus', 'fsc'], []],

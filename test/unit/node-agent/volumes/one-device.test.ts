@@ -111,7 +111,7 @@ test('a disk is free for another volume once the first one was unstaged', async 
   await unstage(agent, other);
 });
 
-test('of two volumes on one disk that are staged at the same time, never both are, and one is in the end', async () => {
+test('two volumes on one disk that are staged at the same time are never both staged, and one is in the end', async () => {
   const { agent } = await open();
   const outcomes = await Promise.allSettled(both.map(request => stage(agent, request)));
   assert.ok(outcomes.some(({ status }) => status === 'rejected'));
@@ -120,7 +120,7 @@ test('of two volumes on one disk that are staged at the same time, never both ar
   assert.equal(retried.filter(({ status }) => status === 'fulfilled').length, 1);
 });
 
-test('of two volumes of one target that are unstaged at the same time, the last one logs out', async () => {
+test('when two volumes of one target are unstaged at the same time, the last one logs out', async () => {
   const { host, agent } = await open();
   const second = { ...overIscsi, lun: 2, wwid: 'naa.6001405two' };
   const leavers = [requestFor('one', { ...overIscsi, wwid }), requestFor('two', second)];

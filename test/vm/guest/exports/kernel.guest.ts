@@ -68,7 +68,7 @@ function untilOver(...programs: readonly string[]): void {
   while (/^[^Z]/m.test(spawnSync('ps', query, { encoding: 'utf8' }).stdout)) spawnSync('sleep', ['0.05']);
 }
 
-/** Removes the objects that targets share, and those that outlast targets, so that the next gateway makes them. */
+/** Removes the objects that targets share or leave behind, so that the next gateway makes them. */
 function dropCommon(): void {
   for (const kind of ['nvmet/ports', 'target/core'])
     for (const name of readdirSync(`${config}/${kind}`).filter(one => /^(fileio_)?\d+$/.test(one)))

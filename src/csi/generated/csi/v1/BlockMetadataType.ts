@@ -1,13 +1,13 @@
 // Generated from proto/csi.proto. Do not edit.
 
-/** Whether all ranges of a stream have one size. */
+/** The kind of a stream: ranges of one size, or of any size. */
 export const BlockMetadataType = {
   UNKNOWN: 'UNKNOWN',
   FIXED_LENGTH: 'FIXED_LENGTH',
   VARIABLE_LENGTH: 'VARIABLE_LENGTH',
 } as const;
 
-/** Whether all ranges of a stream have one size. */
+/** The kind of a stream: ranges of one size, or of any size. */
 export type BlockMetadataType =
   | 'UNKNOWN'
   | 0
@@ -16,5 +16,5 @@ export type BlockMetadataType =
   | 'VARIABLE_LENGTH'
   | 2
 
-/** Whether all ranges of a stream have one size. */
+/** The kind of a stream: ranges of one size, or of any size. */
 export type BlockMetadataType__Output = typeof BlockMetadataType[keyof typeof BlockMetadataType]

@@ -4,7 +4,7 @@ export interface ControllerModifyVolumeRequest {
   /** required */
   'volume_id'?: (string);
   'secrets'?: ({[key: string]: string});
-  /** required; what is not named stays as it is */
+  /** required; other parameters stay as they are */
   'mutable_parameters'?: ({[key: string]: string});
 }
 
@@ -12,6 +12,6 @@ export interface ControllerModifyVolumeRequest__Output {
   /** required */
   'volume_id': (string);
   'secrets': ({[key: string]: string});
-  /** required; what is not named stays as it is */
+  /** required; other parameters stay as they are */
   'mutable_parameters': ({[key: string]: string});
 }

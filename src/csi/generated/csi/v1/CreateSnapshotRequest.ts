@@ -10,7 +10,7 @@ export interface CreateSnapshotRequest {
   'secrets'?: ({[key: string]: string});
   /** from the snapshot class */
   'parameters'?: ({[key: string]: string});
-  /** Where volumes must be makeable from it; only for plugins with SNAPSHOT_ACCESSIBILITY_CONSTRAINTS. */
+  /** The topology in which volumes must be creatable from it; only for plugins with SNAPSHOT_ACCESSIBILITY_CONSTRAINTS. */
   'accessibility_requirements'?: (_csi_v1_TopologyRequirement | null);
 }
 
@@ -22,6 +22,6 @@ export interface CreateSnapshotRequest__Output {
   'secrets': ({[key: string]: string});
   /** from the snapshot class */
   'parameters': ({[key: string]: string});
-  /** Where volumes must be makeable from it; only for plugins with SNAPSHOT_ACCESSIBILITY_CONSTRAINTS. */
+  /** The topology in which volumes must be creatable from it; only for plugins with SNAPSHOT_ACCESSIBILITY_CONSTRAINTS. */
   'accessibility_requirements': (_csi_v1_TopologyRequirement__Output | null);
 }

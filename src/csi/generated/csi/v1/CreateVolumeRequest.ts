@@ -17,7 +17,7 @@ export interface CreateVolumeRequest {
   'secrets'?: ({[key: string]: string});
   /** absent: the volume starts empty */
   'volume_content_source'?: (_csi_v1_VolumeContentSource | null);
-  /** absent: the plugin picks the place */
+  /** absent: the plugin picks the location */
   'accessibility_requirements'?: (_csi_v1_TopologyRequirement | null);
   /** like parameters, win over them, may be modified later */
   'mutable_parameters'?: ({[key: string]: string});
@@ -35,7 +35,7 @@ export interface CreateVolumeRequest__Output {
   'secrets': ({[key: string]: string});
   /** absent: the volume starts empty */
   'volume_content_source': (_csi_v1_VolumeContentSource__Output | null);
-  /** absent: the plugin picks the place */
+  /** absent: the plugin picks the location */
   'accessibility_requirements': (_csi_v1_TopologyRequirement__Output | null);
   /** like parameters, win over them, may be modified later */
   'mutable_parameters': ({[key: string]: string});

@@ -2,7 +2,7 @@
 
 import type { VolumeCapability as _csi_v1_VolumeCapability, VolumeCapability__Output as _csi_v1_VolumeCapability__Output } from '../../csi/v1/VolumeCapability.ts';
 
-/** What the plugin checked and vouches for. */
+/** The capabilities that the plugin checked and supports. */
 export interface _csi_v1_ValidateVolumeCapabilitiesResponse_Confirmed {
   'volume_context'?: ({[key: string]: string});
   /** required */
@@ -11,7 +11,7 @@ export interface _csi_v1_ValidateVolumeCapabilitiesResponse_Confirmed {
   'mutable_parameters'?: ({[key: string]: string});
 }
 
-/** What the plugin checked and vouches for. */
+/** The capabilities that the plugin checked and supports. */
 export interface _csi_v1_ValidateVolumeCapabilitiesResponse_Confirmed__Output {
   'volume_context': ({[key: string]: string});
   /** required */

@@ -1,12 +1,12 @@
 // Generated from proto/csi.proto. Do not edit.
 
-/** How many nodes and workloads may use the volume at the same time, and who may write. */
+/** The nodes and workloads that may use the volume at the same time, and the ones that may write. */
 export interface _csi_v1_VolumeCapability_AccessMode {
   /** required */
   'mode'?: (_csi_v1_VolumeCapability_AccessMode_Mode);
 }
 
-/** How many nodes and workloads may use the volume at the same time, and who may write. */
+/** The nodes and workloads that may use the volume at the same time, and the ones that may write. */
 export interface _csi_v1_VolumeCapability_AccessMode__Output {
   /** required */
   'mode': (_csi_v1_VolumeCapability_AccessMode_Mode__Output);
@@ -28,7 +28,7 @@ export const _csi_v1_VolumeCapability_AccessMode_Mode = {
   SINGLE_NODE_READER_ONLY: 'SINGLE_NODE_READER_ONLY',
   /** many nodes, read only */
   MULTI_NODE_READER_ONLY: 'MULTI_NODE_READER_ONLY',
-  /** many nodes, one of which may write */
+  /** many nodes, one may write */
   MULTI_NODE_SINGLE_WRITER: 'MULTI_NODE_SINGLE_WRITER',
   /** many nodes, all may write */
   MULTI_NODE_MULTI_WRITER: 'MULTI_NODE_MULTI_WRITER',
@@ -50,7 +50,7 @@ export type _csi_v1_VolumeCapability_AccessMode_Mode =
   /** many nodes, read only */
   | 'MULTI_NODE_READER_ONLY'
   | 3
-  /** many nodes, one of which may write */
+  /** many nodes, one may write */
   | 'MULTI_NODE_SINGLE_WRITER'
   | 4
   /** many nodes, all may write */
@@ -85,7 +85,7 @@ export interface _csi_v1_VolumeCapability_MountVolume__Output {
   'volume_mount_group': (string);
 }
 
-/** One way in which a volume is, or is to be, used. */
+/** A present or planned kind of use of a volume. */
 export interface VolumeCapability {
   'block'?: (_csi_v1_VolumeCapability_BlockVolume | null);
   'mount'?: (_csi_v1_VolumeCapability_MountVolume | null);
@@ -94,7 +94,7 @@ export interface VolumeCapability {
   'access_type'?: "block"|"mount";
 }
 
-/** One way in which a volume is, or is to be, used. */
+/** A present or planned kind of use of a volume. */
 export interface VolumeCapability__Output {
   'block'?: (_csi_v1_VolumeCapability_BlockVolume__Output | null);
   'mount'?: (_csi_v1_VolumeCapability_MountVolume__Output | null);

@@ -20,14 +20,14 @@ export interface _csi_v1_VolumeContentSource_VolumeSource__Output {
   'volume_id': (string);
 }
 
-/** What a new volume is filled from. */
+/** The source of a new volume's data. */
 export interface VolumeContentSource {
   'snapshot'?: (_csi_v1_VolumeContentSource_SnapshotSource | null);
   'volume'?: (_csi_v1_VolumeContentSource_VolumeSource | null);
   'type'?: "snapshot"|"volume";
 }
 
-/** What a new volume is filled from. */
+/** The source of a new volume's data. */
 export interface VolumeContentSource__Output {
   'snapshot'?: (_csi_v1_VolumeContentSource_SnapshotSource__Output | null);
   'volume'?: (_csi_v1_VolumeContentSource_VolumeSource__Output | null);

@@ -1,6 +1,6 @@
 // Generated from proto/csi.proto. Do not edit.
 
-/** How badly a volume fares. Callers skip values they do not know. */
+/** A kind of fault of a volume. Callers skip unknown values. */
 export const VolumeHealthErrorType = {
   UNKNOWN_VOLUME_HEALTH_TYPE: 'UNKNOWN_VOLUME_HEALTH_TYPE',
   /** usable, but not as it should be */
@@ -11,7 +11,7 @@ export const VolumeHealthErrorType = {
   DATA_LOSS: 'DATA_LOSS',
 } as const;
 
-/** How badly a volume fares. Callers skip values they do not know. */
+/** A kind of fault of a volume. Callers skip unknown values. */
 export type VolumeHealthErrorType =
   | 'UNKNOWN_VOLUME_HEALTH_TYPE'
   | 0
@@ -25,5 +25,5 @@ export type VolumeHealthErrorType =
   | 'DATA_LOSS'
   | 3
 
-/** How badly a volume fares. Callers skip values they do not know. */
+/** A kind of fault of a volume. Callers skip unknown values. */
 export type VolumeHealthErrorType__Output = typeof VolumeHealthErrorType[keyof typeof VolumeHealthErrorType]
