@@ -1,8 +1,8 @@
 import type {
-  AnyAttachment,
-  AnyNode,
-  AnySnapshot,
-  AnyVolume,
+  AdminAttachment,
+  AdminNode,
+  AdminSnapshot,
+  AdminVolume,
   RunningOperation,
 } from '../../src/api/admin.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
@@ -45,7 +45,7 @@ export function createListings(options: ListingOptions) {
     return pageInSlices(name, request, (...from) => take(() => read(...from)));
   }
 
-  async function* showAnyVolumes(request: ListRequest, from: PieceStart): AsyncGenerator<AnyVolume, void> {
+  async function* showVolumes(request: ListRequest, from: PieceStart): AsyncGenerator<AdminVolume, void> {
     const same = given({ cluster: request.cluster });
     const volumes = await take(() => volumeTable.select(reader, same, ...pieceById(request, from)));
     const isDeleted = volumes.some(({ state }) => state === 'deleted');
@@ -63,30 +63,30 @@ export function createListings(options: ListingOptions) {
   }
 
   return {
-    listAnyVolumes: (request: ListRequest) =>
-      pageInSlices('volumes', request, (...from) => showAnyVolumes(request, from)),
+    listAllVolumes: (request: ListRequest) =>
+      pageInSlices('volumes', request, (...from) => showVolumes(request, from)),
 
-    async getAnyVolumeHealth({ volumeId: id }: Request<Rows['getAnyVolumeHealth']>) {
+    async getAdminVolumeHealth({ volumeId: id }: Request<Rows['getAdminVolumeHealth']>) {
       const volume = await findVolume(reader, id);
       if (!volume) throw notFoundProblem({ kind: 'volume', id });
       return health.find(volume);
     },
 
-    listAnySnapshots: (request: Request<Rows['listAnySnapshots']>) =>
+    listAllSnapshots: (request: Request<Rows['listAllSnapshots']>) =>
       page('snapshots', request, async (...from) => {
         const { cluster, volumeId } = request;
         const same = given({ cluster, volumeId });
-        return (await snapshotTable.select(reader, same, ...pieceById(request, from))).map(toAnySnapshot);
+        return (await snapshotTable.select(reader, same, ...pieceById(request, from))).map(toAdminSnapshot);
       }),
 
-    listAnyAttachments: (request: Request<Rows['listAnyAttachments']>) =>
+    listAllAttachments: (request: Request<Rows['listAllAttachments']>) =>
       page('attachments', request, async (...from) =>
-        (await listAttachments(reader, request, from)).map(toAnyAttachment),
+        (await listAttachments(reader, request, from)).map(toAdminAttachment),
       ),
 
-    listAnyNodes: (request: ListRequest) =>
-      page('nodes', request, async (...from): Promise<readonly AnyNode[]> => {
-        const shown: AnyNode[] = [];
+    listAllNodes: (request: ListRequest) =>
+      page('nodes', request, async (...from): Promise<readonly AdminNode[]> => {
+        const shown: AdminNode[] = [];
         for (const { cluster, nodeId, spec } of await listNodes(reader, request, from)) {
           const { maxVolumes, topology } = spec;
           const volumes = await countVolumesAt(reader, { cluster, nodeId });
@@ -115,7 +115,7 @@ async function pageInSlices<N extends AllListName, T extends { readonly id: stri
   { limit, pageToken }: ListRequest,
   read: (afterId: string, count: number) => Promise<readonly T[]> | AsyncIterable<T>,
 ) {
-  const list = `any-${name}` as const;
+  const list = `all-${name}` as const;
   const afterId = fromPageToken(undefined, pageToken, list);
   const { entries, ...rest } = await readPage({ afterId, limit, list }, read);
   return { ...({ [name]: entries } as { readonly [K in N]: T[] }), ...rest };
@@ -149,7 +149,7 @@ const attachmentOrders = [
 /** Returns a piece of the attachments, in the order of an index that keeps the requested ones together. */
 async function listAttachments(
   reader: Reader,
-  { id, cluster, volumeId, nodeId }: Request<Rows['listAnyAttachments']>,
+  { id, cluster, volumeId, nodeId }: Request<Rows['listAllAttachments']>,
   [afterId, limit]: PieceStart,
 ): Promise<readonly AttachmentRecord[]> {
   const same = { ...(id !== undefined && attachmentKey(id)), ...given({ cluster, volumeId, nodeId }) };
@@ -240,13 +240,13 @@ function ofOperator(record: VolumeRecord, attachments: readonly ShownAttachment[
   };
 }
 
-function toAnySnapshot(record: SnapshotRecord): AnySnapshot {
+function toAdminSnapshot(record: SnapshotRecord): AdminSnapshot {
   const { cluster, pool, reservedBytes } = record;
   return { ...toSnapshot(record), cluster, pool, reservedBytes };
 }
 
 /** Shows an attachment without its reach, which only the node may know. */
-function toAnyAttachment(record: AttachmentRecord): AnyAttachment {
+function toAdminAttachment(record: AttachmentRecord): AdminAttachment {
   const { volumeId, cluster, nodeId, state, readonly, capability, reach, sizeBytes } = record;
   return {
     id: toAttachmentId(record),

@@ -19,7 +19,7 @@ export type ListingOptions = Pick<CheckOptions, 'engine' | 'pools' | 'slices'> &
 };
 
 /** The request for a list. */
-export type ListRequest = Request<Rows['listAnyVolumes']>;
+export type ListRequest = Request<Rows['listAllVolumes']>;
 
 /** The start of a piece of a list: the id before it, and the number of entries. */
 export type PieceStart = readonly [afterId: string, count: number];

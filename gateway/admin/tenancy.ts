@@ -33,7 +33,7 @@ export function createTenancy(options: TenancyOptions) {
   const importVolume = createImport(options);
 
   return {
-    async grantAnyVolume({ body, ...key }: Request<Rows['grantAnyVolume']>) {
+    async grantAdminVolume({ body, ...key }: Request<Rows['grantAdminVolume']>) {
       requireCluster(key.grantee);
       return sharing.grant(key, body);
     },
@@ -47,7 +47,7 @@ export function createTenancy(options: TenancyOptions) {
       if (owner === undefined) throw invalidProblem(`"${volumeId}" is not a volume id such as "east.name"`);
       return show(await importVolume({ ...body, volumeId, storageId, cluster: requireCluster(owner) }));
     },
-    revokeAnyGrant: ({ force, ...key }: Request<Rows['revokeAnyGrant']>): Promise<void> =>
+    revokeAdminGrant: ({ force, ...key }: Request<Rows['revokeAdminGrant']>): Promise<void> =>
       force ? sharing.forceRevoke(key, detach) : sharing.revoke(key),
   };
 }

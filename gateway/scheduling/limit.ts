@@ -84,7 +84,7 @@ export function createLimit(bounds: () => Bounds, { nowMs, later }: Clock, resum
     expectMs: (waiting: number) =>
       (averageMs.values().reduce((sum, ms) => Math.max(sum, ms), 0) * waiting) / current(),
 
-    /** Begins an operation. `measure` runs its work and learns from the result; `end` gives the place back. */
+    /** Begins an operation. `measure` runs its work and learns from the result; `end` frees the slot. */
     begin(operation: string) {
       const number = ++lastNumber;
       running++;

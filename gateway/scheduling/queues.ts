@@ -84,14 +84,14 @@ export function createQueues(
     });
 
   function take(pool: Pool, queue: ClusterQueue, request: SlotRequest): Slot {
-    const place = pool.limit.begin(request.operation);
+    const running = pool.limit.begin(request.operation);
     queue.lastStart = ++pool.starts;
     queue.running++;
     return {
       pool: request.pool,
-      measure: place.measure,
+      measure: running.measure,
       [Symbol.dispose]() {
-        place.end();
+        running.end();
         queue.running--;
         serve(pool);
         if (queue.running === 0 && queue.entries.length === 0) pool.queues.delete(request.cluster);

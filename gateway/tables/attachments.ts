@@ -100,7 +100,7 @@ export type AttachmentCounts = { readonly ofVolume: number; readonly ofCluster: 
 /**
  * Counts the attachments of the cluster and of the volume. For the owner, the volume's attachments to its own
  * nodes count; for any other cluster, those to all nodes but the owner's. So grantees cannot use up the
- * owner's places.
+ * owner's limit.
  */
 export async function countAttachments(
   sql: Reader,

@@ -18,7 +18,7 @@ export type AllListName =
   | 'queues';
 
 /** The lists that have pages. A list refuses the tokens of other lists. */
-type ListName = `volumes/${string}` | 'snapshots' | 'health' | 'nodes' | 'audit-log' | `any-${AllListName}`;
+type ListName = `volumes/${string}` | 'snapshots' | 'health' | 'nodes' | 'audit-log' | `all-${AllListName}`;
 
 /**
  * A page ends after this number of characters. To write a page of this size at once takes two

@@ -78,11 +78,11 @@ export const fieldKinds = {
   path: { pattern: /^\/[^\0]*$/, fault: 'no absolute path' },
   addresses: {
     pattern: /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]{1,40}\]):[1-9]\d{0,4}$/,
-    most: 16,
+    max: 16,
     fault: 'no list of 1 to 16 different addresses with ports',
   },
-  lun: { least: 0, most: 16_383, fault: 'no number from 0 to 16383' },
-  bytes: { least: 0, most: Number.MAX_SAFE_INTEGER, fault: 'not a number of bytes' },
+  lun: { min: 0, max: 16_383, fault: 'no number from 0 to 16383' },
+  bytes: { min: 0, max: Number.MAX_SAFE_INTEGER, fault: 'not a number of bytes' },
   flag: { fault: 'neither true nor false' },
   'flag?': { fault: 'neither true nor false' },
 } as const;
@@ -230,16 +230,16 @@ function parseField(kind: FieldKind, text: string): FieldType[FieldKind] | undef
   const rule = fieldKinds[kind];
   if ('pattern' in rule) return rule.pattern.test(text) ? text : undefined;
   const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  return number >= rule.least && number <= rule.most ? number : undefined;
+  return number >= rule.min && number <= rule.max ? number : undefined;
 }
 
 /** True for 1 to 16 different addresses with ports; two spellings of an address count as the same. */
 export function areAddresses(values: readonly string[]): boolean {
-  const { pattern, most } = fieldKinds.addresses;
+  const { pattern, max } = fieldKinds.addresses;
   const isAddress = (value: string): boolean =>
     pattern.test(value) && Number(value.slice(value.lastIndexOf(':') + 1)) <= maxPort;
   const different = new Set(values.map(canonicalAddress)).size;
-  return different > 0 && different <= most && different === values.length && values.every(isAddress);
+  return different > 0 && different <= max && different === values.length && values.every(isAddress);
 }
 
 function invalidProblem(found: string): Problem {

@@ -104,12 +104,12 @@ function toSchema(kind: FieldKind): z.ZodType {
   if (kind === 'flag') return z.boolean();
   if (kind === 'flag?') return z.boolean().optional();
   const rule = fieldKinds[kind];
-  if (!('pattern' in rule)) return z.int().min(rule.least).max(rule.most);
+  if (!('pattern' in rule)) return z.int().min(rule.min).max(rule.max);
   const ofPattern = z.string().regex(rule.pattern);
   if (kind === 'path') return ofPattern.meta({ examples: ['/srv/fast/east.pvc-1.img'] });
   if (kind === 'encryption?') return ofPattern.optional().meta({ examples: ['luks'] });
-  if (!('most' in rule)) return kind.endsWith('?') ? ofPattern.optional() : ofPattern;
-  const addresses = z.array(ofPattern).min(1).max(rule.most);
+  if (!('max' in rule)) return kind.endsWith('?') ? ofPattern.optional() : ofPattern;
+  const addresses = z.array(ofPattern).min(1).max(rule.max);
   return addresses
     .refine(areAddresses, 'has an invalid port or an address twice')
     .meta({ uniqueItems: true });

@@ -312,41 +312,41 @@ export const operations = {
     doc: 'Restores a soft-deleted volume. If the volume is ready, nothing happens.',
     answers: { 204: null },
   },
-  listAnyVolumes: {
+  listAllVolumes: {
     route: 'GET /v1/admin/volumes',
     doc: 'Returns one page of the volumes of all clusters with their attachments, in any state, by id.',
     query: listing,
-    answers: { 200: admin.anyVolumePageSchema },
+    answers: { 200: admin.allVolumesPageSchema },
     problems: ['ABORTED'],
   },
-  getAnyVolumeHealth: {
+  getAdminVolumeHealth: {
     route: 'GET /v1/admin/volumes/{volumeId}/health',
     doc: 'Asks the storage for the faults of the volume.',
     answers: { 200: volumes.healthSchema },
     problems: ['UNIMPLEMENTED'],
   },
-  listAnySnapshots: {
+  listAllSnapshots: {
     route: 'GET /v1/admin/snapshots',
     doc: 'Returns one page of the snapshots of all clusters, in any state, by id.',
     query: listing.extend({ volumeId: ofVolume }),
-    answers: { 200: admin.anySnapshotPageSchema },
+    answers: { 200: admin.allSnapshotsPageSchema },
     problems: ['ABORTED'],
   },
-  listAnyAttachments: {
+  listAllAttachments: {
     route: 'GET /v1/admin/attachments',
     doc: 'Returns one page of the attachments of all clusters, by volume, cluster and node; with a node or a cluster in the query, by that first.',
     query: listing.extend({
       volumeId: ofVolume,
       nodeId: queryText('Only the attachments at this node.', 'node-1'),
     }),
-    answers: { 200: admin.anyAttachmentPageSchema },
+    answers: { 200: admin.allAttachmentsPageSchema },
     problems: ['ABORTED'],
   },
-  listAnyNodes: {
+  listAllNodes: {
     route: 'GET /v1/admin/nodes',
     doc: 'Returns one page of the nodes that all clusters have reported, by cluster and node.',
     query: listing,
-    answers: { 200: admin.anyNodePageSchema },
+    answers: { 200: admin.allNodesPageSchema },
     problems: ['ABORTED'],
   },
   detachNode: {
@@ -383,14 +383,14 @@ export const operations = {
     answers: { 200: admin.queuePageSchema },
     problems: ['ABORTED'],
   },
-  grantAnyVolume: {
+  grantAdminVolume: {
     route: 'PUT /v1/admin/volumes/{volumeId}/grants/{grantee}',
     doc: 'Shares a volume of any cluster with another one, which need not agree, or changes its access.',
     body: volumes.grantSpecSchema,
     answers: { 200: volumes.grantSchema },
     problems: ['ABORTED', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
   },
-  revokeAnyGrant: {
+  revokeAdminGrant: {
     route: 'DELETE /v1/admin/volumes/{volumeId}/grants/{grantee}',
     doc: "Stops sharing the volume; with `force`, first detaches it from the cluster's nodes.",
     query: admin.revocationQuery,

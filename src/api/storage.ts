@@ -104,20 +104,20 @@ export const segmentsSchema = z
     examples: [{ 'csi.fairlead.dev/zone': 'a' }],
   });
 
-/** The places that reach an object; one of them suffices. */
+/** The topologies that reach an object; one of them suffices. */
 export const topologies = z.array(segmentsSchema).max(limits.topologyTerms.max).optional();
 
-/** The places that must reach a new object. */
+/** The topologies that must reach a new object. */
 export const topologyRequirementSchema = z
   .strictObject({
     requisite: topologies.describe('The object must be reachable from at least one of these.'),
     preferred: topologies.describe(
-      'Places to try first, in this order; a subset of `requisite` if that is given.',
+      'Topologies to try first, in this order; a subset of `requisite` if that is given.',
     ),
   })
   .meta({
     id: 'TopologyRequirement',
-    description: 'The places from which a new object must be reachable; empty values are ignored.',
+    description: 'The topologies that must reach a new object; empty values are ignored.',
   });
 
 /** One way to use a volume. */

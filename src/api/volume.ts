@@ -90,7 +90,7 @@ export const volumeSchema = z
       .array(z.enum(['expansion', 'modification']))
       .optional()
       .describe('Changes that have been started and are not done.'),
-    topology: topologies.describe('The places from which it is reachable, any of them; absent: everywhere.'),
+    topology: topologies.describe('The topologies, any of them, that reach it; absent: everywhere.'),
     owner: text('east').optional().describe('The owner, if the volume is shared with the calling cluster.'),
     access: grantAccess.optional().describe('The access of the calling cluster to a shared volume.'),
     grants: z

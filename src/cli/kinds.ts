@@ -1,8 +1,8 @@
 import type {
-  AnyAttachment,
-  AnyNode,
-  AnySnapshot,
-  AnyVolume,
+  AdminAttachment,
+  AdminNode,
+  AdminSnapshot,
+  AdminVolume,
   AuditEntry,
   ClusterState,
   PoolState,
@@ -64,30 +64,31 @@ const size = (head: string, of: (entry: never) => number | undefined) => ({ head
 const nameOf = (nodeId: string): string => readNodeId(nodeId).name;
 const wide = <C extends object>(column: C) => ({ ...column, isWide: true });
 const list = (words: readonly string[] = []): string => words.join(',');
-const places = (topologies: readonly Segments[] | undefined): string => list(topologies?.map(formatSegments));
+const showTopologies = (topologies: readonly Segments[] | undefined): string =>
+  list(topologies?.map(formatSegments));
 
-const volumes = kind<AnyVolume>({
+const volumes = kind<AdminVolume>({
   one: 'volume',
   doc: 'volumes in any state, soft-deleted ones included',
   ask: ofCluster('.'),
-  page: async (client, query, call) => toPage(await client.listAnyVolumes(query, call), 'volumes'),
+  page: async (client, query, call) => toPage(await client.listAllVolumes(query, call), 'volumes'),
   columns: [
     { head: 'id', of: ({ id }) => id },
     { head: 'state', of: ({ state, pending = [] }) => [state, ...pending].join('+') },
     { head: 'pool', of: ({ pool }) => pool },
-    size('size', ({ sizeBytes }: AnyVolume) => sizeBytes),
+    size('size', ({ sizeBytes }: AdminVolume) => sizeBytes),
     { head: 'attached', of: ({ attachments }) => list(attachments.map(({ nodeId }) => nameOf(nodeId))) },
     age,
-    wide({ head: 'cluster', of: ({ cluster }: AnyVolume) => cluster }),
-    wide(size('reserved', ({ reservedBytes }: AnyVolume) => reservedBytes)),
+    wide({ head: 'cluster', of: ({ cluster }: AdminVolume) => cluster }),
+    wide(size('reserved', ({ reservedBytes }: AdminVolume) => reservedBytes)),
     wide({
       head: 'modes',
-      of: ({ capabilities }: AnyVolume) =>
+      of: ({ capabilities }: AdminVolume) =>
         list([...new Set(capabilities.map(({ accessType, accessMode }) => `${accessType}:${accessMode}`))]),
     }),
     wide({
       head: 'shared',
-      of: ({ grants }: AnyVolume) =>
+      of: ({ grants }: AdminVolume) =>
         list(
           grants?.map(
             ({ cluster, access, isAccepted }) =>
@@ -95,37 +96,37 @@ const volumes = kind<AnyVolume>({
           ),
         ),
     }),
-    wide({ head: 'topology', of: ({ topology }: AnyVolume) => places(topology) }),
-    wide({ head: 'storage-id', of: ({ storageId }: AnyVolume) => storageId }),
-    wide({ head: 'restorable', of: ({ restorableUntil }: AnyVolume) => restorableUntil }),
+    wide({ head: 'topology', of: ({ topology }: AdminVolume) => showTopologies(topology) }),
+    wide({ head: 'storage-id', of: ({ storageId }: AdminVolume) => storageId }),
+    wide({ head: 'restorable', of: ({ restorableUntil }: AdminVolume) => restorableUntil }),
   ],
 });
 
-const snapshots = kind<AnySnapshot>({
+const snapshots = kind<AdminSnapshot>({
   one: 'snapshot',
   doc: 'snapshots in any state, members of groups included',
   ask: ofCluster('.'),
-  page: async (client, query, call) => toPage(await client.listAnySnapshots(query, call), 'snapshots'),
+  page: async (client, query, call) => toPage(await client.listAllSnapshots(query, call), 'snapshots'),
   columns: [
     { head: 'id', of: ({ id }) => id },
     { head: 'volume', of: ({ volumeId }) => volumeId },
     { head: 'state', of: ({ state }) => state },
     { head: 'pool', of: ({ pool }) => pool },
-    size('size', ({ sizeBytes }: AnySnapshot) => sizeBytes),
+    size('size', ({ sizeBytes }: AdminSnapshot) => sizeBytes),
     age,
-    wide({ head: 'cluster', of: ({ cluster }: AnySnapshot) => cluster }),
-    wide({ head: 'group', of: ({ groupId }: AnySnapshot) => groupId }),
-    wide(size('reserved', ({ reservedBytes }: AnySnapshot) => reservedBytes)),
-    wide({ head: 'topology', of: ({ topology }: AnySnapshot) => places(topology) }),
+    wide({ head: 'cluster', of: ({ cluster }: AdminSnapshot) => cluster }),
+    wide({ head: 'group', of: ({ groupId }: AdminSnapshot) => groupId }),
+    wide(size('reserved', ({ reservedBytes }: AdminSnapshot) => reservedBytes)),
+    wide({ head: 'topology', of: ({ topology }: AdminSnapshot) => showTopologies(topology) }),
   ],
 });
 
-const attachments = kind<AnyAttachment>({
+const attachments = kind<AdminAttachment>({
   one: 'attachment',
   doc: 'attachments of volumes to nodes; a name is a volume, or volume/cluster/node',
   ask: (name, cluster) =>
     name.includes('/') ? { id: name } : { volumeId: ofCluster('.')(name, cluster).id ?? name },
-  page: async (client, query, call) => toPage(await client.listAnyAttachments(query, call), 'attachments'),
+  page: async (client, query, call) => toPage(await client.listAllAttachments(query, call), 'attachments'),
   columns: [
     { head: 'volume', of: ({ volumeId }) => volumeId },
     { head: 'node', of: ({ nodeId }) => nameOf(nodeId) },
@@ -133,25 +134,28 @@ const attachments = kind<AnyAttachment>({
     { head: 'state', of: ({ state }) => state },
     { head: 'writes', of: ({ readonly }) => (readonly ? 'no' : 'yes') },
     { head: 'protocol', of: ({ protocol }) => protocol },
-    wide({ head: 'mode', of: ({ capability }: AnyAttachment) => capability.accessMode }),
-    wide({ head: 'type', of: ({ capability }: AnyAttachment) => capability.fsType ?? capability.accessType }),
-    wide(size('size', ({ sizeBytes }: AnyAttachment) => sizeBytes)),
+    wide({ head: 'mode', of: ({ capability }: AdminAttachment) => capability.accessMode }),
+    wide({
+      head: 'type',
+      of: ({ capability }: AdminAttachment) => capability.fsType ?? capability.accessType,
+    }),
+    wide(size('size', ({ sizeBytes }: AdminAttachment) => sizeBytes)),
   ],
 });
 
-const nodes = kind<AnyNode>({
+const nodes = kind<AdminNode>({
   one: 'node',
   doc: 'nodes that clusters have reported; a name is cluster/node, with or without the key in its id',
   ask: ofCluster('/'),
-  page: async (client, query, call) => toPage(await client.listAnyNodes(query, call), 'nodes'),
+  page: async (client, query, call) => toPage(await client.listAllNodes(query, call), 'nodes'),
   columns: [
     { head: 'id', of: ({ cluster, nodeId }) => `${cluster}/${nameOf(nodeId)}` },
     { head: 'volumes', of: ({ volumes: attached }) => attached },
     { head: 'max', of: ({ maxVolumes }) => maxVolumes },
     { head: 'topology', of: ({ topology }) => (topology ? formatSegments(topology) : '') },
-    wide({ head: 'cluster', of: ({ cluster }: AnyNode) => cluster }),
-    wide({ head: 'node', of: ({ nodeId }: AnyNode) => nameOf(nodeId) }),
-    wide({ head: 'key', of: ({ nodeId }: AnyNode) => readNodeId(nodeId).key }),
+    wide({ head: 'cluster', of: ({ cluster }: AdminNode) => cluster }),
+    wide({ head: 'node', of: ({ nodeId }: AdminNode) => nameOf(nodeId) }),
+    wide({ head: 'key', of: ({ nodeId }: AdminNode) => readNodeId(nodeId).key }),
   ],
 });
 
@@ -171,7 +175,7 @@ const pools = kind<PoolState>({
     { head: 'fault', of: ({ waitingFor, fault }) => waitingFor ?? fault },
     wide({ head: 'snapshots', of: ({ snapshots: count }: PoolState) => count }),
     wide({ head: 'features', of: ({ features }: PoolState) => list(features) }),
-    wide({ head: 'topology', of: ({ topologies }: PoolState) => places(topologies) }),
+    wide({ head: 'topology', of: ({ topologies }: PoolState) => showTopologies(topologies) }),
   ],
 });
 

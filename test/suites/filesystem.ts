@@ -97,7 +97,7 @@ export function testFilesystem(filesystem: Filesystem, other: Filesystem): void 
     await assert.rejects(ensure(task), { code: 'FAILED_PRECONDITION', detail: /less than the/ });
   });
 
-  check('a device of the least size is made', { sizeBytes: minimumBytes }, async task => {
+  check('a device of the minimum size is made', { sizeBytes: minimumBytes }, async task => {
     assert.equal(await ensure(task), filesystem);
   });
 

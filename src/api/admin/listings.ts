@@ -17,7 +17,7 @@ const pageOf = <Name extends string, Entry extends z.ZodType>(name: Name, entry:
 };
 
 /** A volume of any cluster, as operators see it. */
-export const anyVolumeSchema = volumeSchema
+export const adminVolumeSchema = volumeSchema
   .extend({
     cluster,
     pool: poolName,
@@ -31,21 +31,21 @@ export const anyVolumeSchema = volumeSchema
     storageId: text('west.pvc-1').optional().describe("The storage's name for it, if that is not its id."),
     restorableUntil: time.optional().describe("The time of a deleted volume's final deletion."),
   })
-  .meta({ id: 'AnyVolume', description: 'A volume of any cluster, as operators see it.' });
+  .meta({ id: 'AdminVolume', description: 'A volume of any cluster, as operators see it.' });
 
 /** One page of the volumes of all clusters. */
-export const anyVolumePageSchema = pageOf('volumes', anyVolumeSchema);
+export const allVolumesPageSchema = pageOf('volumes', adminVolumeSchema);
 
 /** A snapshot of any cluster, as operators see it. */
-export const anySnapshotSchema = snapshotSchema
+export const adminSnapshotSchema = snapshotSchema
   .extend({ cluster, pool: poolName, reservedBytes })
-  .meta({ id: 'AnySnapshot', description: 'A snapshot of any cluster, as operators see it.' });
+  .meta({ id: 'AdminSnapshot', description: 'A snapshot of any cluster, as operators see it.' });
 
 /** One page of the snapshots of all clusters. */
-export const anySnapshotPageSchema = pageOf('snapshots', anySnapshotSchema);
+export const allSnapshotsPageSchema = pageOf('snapshots', adminSnapshotSchema);
 
 /** A volume on a node, without the node's access data. */
-export const anyAttachmentSchema = z
+export const adminAttachmentSchema = z
   .object({
     id: text('east.pvc-1/east/node-1').describe("The volume's id, the cluster, and the node's id."),
     volumeId,
@@ -57,13 +57,13 @@ export const anyAttachmentSchema = z
     protocol: text('nvme-tcp').optional().describe('The attach protocol, once the volume is attached.'),
     sizeBytes: sizeBytes.optional().describe("The volume's size when it was attached."),
   })
-  .meta({ id: 'AnyAttachment', description: "A volume on a node, without the node's access data." });
+  .meta({ id: 'AdminAttachment', description: "A volume on a node, without the node's access data." });
 
 /** One page of the attachments of all clusters. */
-export const anyAttachmentPageSchema = pageOf('attachments', anyAttachmentSchema);
+export const allAttachmentsPageSchema = pageOf('attachments', adminAttachmentSchema);
 
 /** A node of any cluster. */
-export const anyNodeSchema = nodeSpecSchema
+export const adminNodeSchema = nodeSpecSchema
   .extend({
     id: text('east/node-1').describe("The cluster, and the node's id."),
     cluster,
@@ -71,10 +71,10 @@ export const anyNodeSchema = nodeSpecSchema
     volumes: count.describe('The number of volumes attached, being attached or being detached.'),
   })
   .loose()
-  .meta({ id: 'AnyNode', description: 'A node of any cluster, as its cluster reported it.' });
+  .meta({ id: 'AdminNode', description: 'A node of any cluster, as its cluster reported it.' });
 
 /** One page of the nodes of all clusters. */
-export const anyNodePageSchema = pageOf('nodes', anyNodeSchema);
+export const allNodesPageSchema = pageOf('nodes', adminNodeSchema);
 
 /** A pool as it is now. */
 export const poolSchema = z
@@ -156,10 +156,10 @@ export const queueSchema = z
 /** One page of the queues. */
 export const queuePageSchema = pageOf('queues', queueSchema);
 
-export type AnyVolume = z.infer<typeof anyVolumeSchema>;
-export type AnySnapshot = z.infer<typeof anySnapshotSchema>;
-export type AnyAttachment = z.infer<typeof anyAttachmentSchema>;
-export type AnyNode = z.infer<typeof anyNodeSchema>;
+export type AdminVolume = z.infer<typeof adminVolumeSchema>;
+export type AdminSnapshot = z.infer<typeof adminSnapshotSchema>;
+export type AdminAttachment = z.infer<typeof adminAttachmentSchema>;
+export type AdminNode = z.infer<typeof adminNodeSchema>;
 export type PoolState = z.infer<typeof poolSchema>;
 export type ClusterState = z.infer<typeof clusterStateSchema>;
 export type RunningOperation = z.infer<typeof runningOperationSchema>;

@@ -1,4 +1,4 @@
-import type { AnyAttachment, AnySnapshot, AnyVolume, ClusterState } from '../../api/admin.ts';
+import type { AdminAttachment, AdminSnapshot, AdminVolume, ClusterState } from '../../api/admin.ts';
 import { asProblem } from '../../api/problem.ts';
 import type { Health } from '../../api/volume.ts';
 import { text } from '../../lib/parsers.ts';
@@ -18,17 +18,17 @@ const auditLimit = 10;
 
 /** Each kind that can be described, with its related entries. */
 const relations: Readonly<Partial<Record<KindName, (entry: never) => RelatedQueries>>> = {
-  volumes: ({ id }: AnyVolume) => ({
+  volumes: ({ id }: AdminVolume) => ({
     attachments: { volumeId: id },
     snapshots: { volumeId: id },
     operations: { id: `volume/${id}` },
     audit: { resource: id, limit: auditLimit },
   }),
-  snapshots: (snapshot: AnySnapshot) => ({
+  snapshots: (snapshot: AdminSnapshot) => ({
     operations: { id: operationIdOf(snapshot) },
     audit: { resource: snapshot.id, limit: auditLimit },
   }),
-  attachments: ({ volumeId }: AnyAttachment) => ({ operations: { id: `volume/${volumeId}` } }),
+  attachments: ({ volumeId }: AdminAttachment) => ({ operations: { id: `volume/${volumeId}` } }),
   nodes: ({ cluster, nodeId }: { readonly cluster: string; readonly nodeId: string }) => ({
     attachments: { cluster, nodeId },
     audit: { resource: `${cluster}/${nodeId}`, limit: auditLimit },
@@ -84,7 +84,7 @@ async function describe(
   const related: Partial<Record<KindName, readonly Entry[]>> = {};
   for (const [other, query] of Object.entries(relate(entry)) as [KindName, Query][])
     related[other] = await listAll(connection, kinds[other], query);
-  const health = name === 'volumes' ? await readHealth(connection, entry as AnyVolume) : undefined;
+  const health = name === 'volumes' ? await readHealth(connection, entry as AdminVolume) : undefined;
   if (values.output === 'text') io.out(toText(io, kind, { entry, health, related }));
   else io.out(await toOutput({ [kind.one]: entry, ...(health && { health }), ...related }, values.output));
   return 0;
@@ -110,7 +110,7 @@ function toText({ style }: Io, kind: Kind, { entry, health, related }: Descripti
 }
 
 /** Finds the id of the operation under which a gateway works on a snapshot: for a member of a group, the group's. */
-export function operationIdOf({ id, groupId }: AnySnapshot): string {
+export function operationIdOf({ id, groupId }: AdminSnapshot): string {
   return groupId === undefined ? `snapshot/${id}` : `group/${groupId}`;
 }
 
@@ -120,11 +120,11 @@ export type CurrentHealth = Pick<Health, 'entries'> | { readonly unknown: string
 /** Asks the storage for a volume's health. Never fails: an error becomes the reason why the health is unknown. */
 export async function readHealth(
   { client, call }: Connection,
-  { id, state }: Pick<AnyVolume, 'id' | 'state'>,
+  { id, state }: Pick<AdminVolume, 'id' | 'state'>,
 ): Promise<CurrentHealth> {
   if (state !== 'ready') return { unknown: `the volume is ${state}` };
   try {
-    return { entries: (await client.getAnyVolumeHealth({ volumeId: id }, call())).entries };
+    return { entries: (await client.getAdminVolumeHealth({ volumeId: id }, call())).entries };
   } catch (error) {
     const { code, detail } = asProblem(error);
     return { unknown: code === 'UNIMPLEMENTED' ? 'its pool does not report health' : detail };

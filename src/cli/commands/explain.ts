@@ -1,6 +1,6 @@
 import type {
-  AnySnapshot,
-  AnyVolume,
+  AdminSnapshot,
+  AdminVolume,
   AuditEntry,
   ClusterState,
   PoolState,
@@ -31,8 +31,8 @@ export type Advice = {
 export type Facts = {
   readonly id: string;
   readonly nowMs: number;
-  readonly volume?: AnyVolume | undefined;
-  readonly snapshot?: AnySnapshot | undefined;
+  readonly volume?: AdminVolume | undefined;
+  readonly snapshot?: AdminSnapshot | undefined;
   readonly operation?: RunningOperation | undefined;
   readonly pool?: PoolState | undefined;
   /** The cluster named in the id, enrolled or not. */
@@ -73,8 +73,8 @@ async function gather(connection: Connection, values: SettingsOf<typeof settings
     return entry;
   };
   const { id = values.id } = kinds.volumes.ask(values.id, clusterOf(values));
-  const volume = await one<AnyVolume>('volumes', { id });
-  const snapshot = volume ? undefined : await one<AnySnapshot>('snapshots', { id });
+  const volume = await one<AdminVolume>('volumes', { id });
+  const snapshot = volume ? undefined : await one<AdminSnapshot>('snapshots', { id });
   const subject = volume ?? snapshot;
   const unknownNodes: string[] = [];
   for (const { cluster, nodeId } of volume?.attachments ?? [])

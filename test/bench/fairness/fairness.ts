@@ -58,13 +58,13 @@ async function measureFairness(dir: string): Promise<readonly Figure[]> {
       target: '≤ 2×',
     });
   }
-  const turnAlone = await measureSlices(gateway.child, () => measure(calm));
+  const slicesAlone = await measureSlices(gateway.child, () => measure(calm));
   for (const [name, noise] of Object.entries(noises)) {
-    const turn = await beside(noise, () => measureSlices(gateway.child, () => measure(calm)));
+    const slices = await beside(noise, () => measureSlices(gateway.child, () => measure(calm)));
     const rows = [
-      ['longest time slice of the event loop', turn.maxMs, turnAlone.maxMs, '≤ 5 ms'],
-      ['longest without a full collection', turn.plainMs, turnAlone.plainMs, undefined],
-      ['longest of 99 in 100', turn.usualMs, turnAlone.usualMs, undefined],
+      ['longest time slice of the event loop', slices.maxMs, slicesAlone.maxMs, '≤ 5 ms'],
+      ['longest without a full collection', slices.plainMs, slicesAlone.plainMs, undefined],
+      ['longest of 99 in 100', slices.usualMs, slicesAlone.usualMs, undefined],
     ] as const;
     for (const [what, value, floor, target] of rows)
       figures.push({
@@ -131,8 +131,8 @@ async function measureSlices(gateway: ChildProcess, work: () => Promise<unknown>
   gateway.send('begin');
   await work();
   gateway.send('end');
-  const [turns] = (await once(gateway, 'message')) as [SliceTimes];
-  return turns;
+  const [times] = (await once(gateway, 'message')) as [SliceTimes];
+  return times;
 }
 
 /** Runs work while a separate thread sends the noise. */

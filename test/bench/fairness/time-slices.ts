@@ -22,7 +22,7 @@ const { clock_gettime: readClock } = dlopen('libc.so.6', {
 const clock = new BigInt64Array(2);
 const clockBytes = Buffer.from(clock.buffer);
 
-let turns: TimeSlice[] | undefined;
+let slices: TimeSlice[] | undefined;
 /** The start times of full collections. */
 const collectedMs: number[] = [];
 let last = { startMs: 0, cpuMs: 0 };
@@ -33,22 +33,22 @@ new PerformanceObserver(seen => {
 
 // Loaded before the program; the parent process says when to measure.
 process.on('message', (message: unknown) => {
-  const measured = turns;
+  const measured = slices;
   // The collections of the last time slices are reported after them.
   if (message === 'end') setTimeout(() => process.send?.(summarize(measured ?? [])), 100);
-  turns = message === 'begin' ? [] : undefined;
+  slices = message === 'begin' ? [] : undefined;
   last = { startMs: performance.now(), cpuMs: readCpuMs() };
-  if (turns) setImmediate(turn);
+  if (slices) setImmediate(measureSlice);
 });
 process.channel?.unref();
 
-function turn(): void {
-  if (!turns) return;
+function measureSlice(): void {
+  if (!slices) return;
   const now = { startMs: performance.now(), cpuMs: readCpuMs() };
   const cpuMs = now.cpuMs - last.cpuMs;
-  if (cpuMs > idleMs) turns.push({ startMs: last.startMs, endMs: now.startMs, cpuMs });
+  if (cpuMs > idleMs) slices.push({ startMs: last.startMs, endMs: now.startMs, cpuMs });
   last = now;
-  setImmediate(turn);
+  setImmediate(measureSlice);
 }
 
 function isFull(entry: PerformanceEntry): boolean {

@@ -12,7 +12,7 @@ import { forEach } from '../volume.ts';
 
 const warmUp = 4_000;
 const perTurn = 1_000;
-const turns = 12;
+const rounds = 12;
 const concurrencies = [1, 8] as const;
 const path = '/v1/volumes/a.one';
 
@@ -69,7 +69,7 @@ async function measureAlternately(
   };
   const times = servers.map(() => new Array<number>());
   for (const server of servers) await forEach({ from: 0, to: warmUp, concurrency }, () => get(server));
-  for (let turn = 0; turn < turns; turn++)
+  for (let round = 0; round < rounds; round++)
     for (const [index, server] of servers.entries()) {
       const beforeMs = readCpuMs([server.pid]);
       await forEach({ from: 0, to: perTurn, concurrency }, () => get(server));

@@ -41,7 +41,12 @@ function toFigure(
   more: Pick<Figure, 'unit' | 'target'>,
 ): Figure {
   const floor = { name: `the same with ${few.volumes} volumes`, value: small[what] };
-  return { name: what === 'sliceMs' ? `longest turn of ${name}` : name, value: large[what], floor, ...more };
+  return {
+    name: what === 'sliceMs' ? `longest time slice of ${name}` : name,
+    value: large[what],
+    floor,
+    ...more,
+  };
 }
 
 const nothing = (): Cost => ({ cpuMs: 0, sliceMs: Infinity });

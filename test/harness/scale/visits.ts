@@ -191,23 +191,23 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
       request: round => [`PUT /v1/admin/deleted-volumes/a.restored${round}/restore`, operator],
     },
   ],
-  listAnyVolumes: [
+  listAllVolumes: [
     { request: () => ['GET /v1/admin/volumes', operator] },
     { request: () => ['GET /v1/admin/volumes?cluster=b', operator] },
-    { request: () => [`GET /v1/admin/volumes?limit=100&pageToken=any-volumes:${beforeCrowded}`, operator] },
+    { request: () => [`GET /v1/admin/volumes?limit=100&pageToken=all-volumes:${beforeCrowded}`, operator] },
     {
-      request: () => ['GET /v1/admin/volumes?cluster=a&limit=100&pageToken=any-volumes:a.m1000500', operator],
+      request: () => ['GET /v1/admin/volumes?cluster=a&limit=100&pageToken=all-volumes:a.m1000500', operator],
     },
     { request: () => ['GET /v1/admin/volumes?id=b.own', operator] },
   ],
-  getAnyVolumeHealth: [{ request: () => ['GET /v1/admin/volumes/b.own/health', operator] }],
-  listAnySnapshots: [
+  getAdminVolumeHealth: [{ request: () => ['GET /v1/admin/volumes/b.own/health', operator] }],
+  listAllSnapshots: [
     { request: () => ['GET /v1/admin/snapshots', operator] },
     { request: () => ['GET /v1/admin/snapshots?cluster=b', operator] },
     { request: () => [`GET /v1/admin/snapshots?cluster=a&volumeId=${templates.volume}`, operator] },
     { request: () => [`GET /v1/admin/snapshots?id=${templates.snapshot}`, operator] },
   ],
-  listAnyAttachments: [
+  listAllAttachments: [
     { request: () => ['GET /v1/admin/attachments', operator] },
     { request: () => ['GET /v1/admin/attachments?cluster=b', operator] },
     { request: () => ['GET /v1/admin/attachments?cluster=a&limit=100', operator] },
@@ -216,15 +216,15 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
     { request: () => [`GET /v1/admin/attachments?volumeId=${templates.volume}`, operator] },
     {
       request: () => [
-        'GET /v1/admin/attachments?limit=100&pageToken=any-attachments:a.m1000300/a/m1000001',
+        'GET /v1/admin/attachments?limit=100&pageToken=all-attachments:a.m1000300/a/m1000001',
         operator,
       ],
     },
   ],
-  listAnyNodes: [
+  listAllNodes: [
     { request: () => ['GET /v1/admin/nodes', operator] },
     { request: () => ['GET /v1/admin/nodes?cluster=b', operator] },
-    { request: () => ['GET /v1/admin/nodes?cluster=a&limit=100&pageToken=any-nodes:a/m1000500', operator] },
+    { request: () => ['GET /v1/admin/nodes?cluster=a&limit=100&pageToken=all-nodes:a/m1000500', operator] },
     { request: () => ['GET /v1/admin/nodes?id=a/none', operator] },
   ],
   detachNode: [
@@ -248,7 +248,7 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
     { request: () => ['GET /v1/admin/operations?id=volume/b.own', operator] },
   ],
   listQueues: [{ request: () => ['GET /v1/admin/queues', operator] }],
-  grantAnyVolume: [
+  grantAdminVolume: [
     {
       before: round => [create(`a.given${round}`)],
       request: round => [
@@ -257,7 +257,7 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
       ],
     },
   ],
-  revokeAnyGrant: [
+  revokeAdminGrant: [
     {
       before: round => [create(`a.taken${round}`), grant(`a.taken${round}`)],
       request: round => [`DELETE /v1/admin/volumes/a.taken${round}/grants/b?force=true`, operator],

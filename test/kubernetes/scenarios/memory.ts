@@ -15,12 +15,12 @@ export async function memoryOf(served: InstalledCluster, part: Part): Promise<re
 /** Reads the counters; their files differ between the versions of control groups. */
 function readMemory(node: string, group: string): Memory {
   const read = (file: string) => readFileSync(join(group, file), 'utf8');
-  const [current, most] = existsSync(memoryHierarchy)
+  const [current, max] = existsSync(memoryHierarchy)
     ? ['memory.usage_in_bytes', 'memory.max_usage_in_bytes']
     : ['memory.current', 'memory.peak'];
   const cached = /^(?:total_)?inactive_file (\d+)$/m.exec(read('memory.stat'))?.[1];
   const inUse = megabytes(Number(read(current)) - Number(cached));
-  return { node, inUse, peak: megabytes(Number(read(most))) };
+  return { node, inUse, peak: megabytes(Number(read(max))) };
 }
 
 const megabytes = (bytes: number) => Math.round(bytes / 1e6);

@@ -18,25 +18,25 @@ export function createCountdown(steps: number) {
 /** The members of an export that a gateway calls. */
 export type Live = Required<Pick<Export, 'publish' | 'withdraw' | 'restore'>>;
 
-/** An export and the step that ends the gateway's work on it; `turn` chooses the next gateway's requests. */
+/** An export and the step that ends the gateway's work on it; `choice` decides the next gateway's requests. */
 type Ending = ExportedAttachment & {
   readonly countdown: ReturnType<typeof createCountdown>;
   readonly open: () => Live;
-  readonly turn: number;
+  readonly choice: number;
 };
 
 /**
  * Lets a gateway, which the countdown may end, publish and withdraw a volume, and the next gateway clear the remains.
  * Returns true if the first one finished.
  */
-export async function playEnding({ countdown, open, volume, access, turn }: Ending): Promise<boolean> {
+export async function playEnding({ countdown, open, volume, access, choice }: Ending): Promise<boolean> {
   const attached = [{ volume, access }];
   const isDone = await publishAndWithdraw(open(), attached).then(
     () => true,
     () => false,
   );
   countdown.lift();
-  await clear(open(), attached, turn);
+  await clear(open(), attached, choice);
   return isDone;
 }
 
@@ -50,16 +50,16 @@ export async function publishAndWithdraw(
 }
 
 /**
- * Clears the remains as the next gateway does. `turn` chooses whether it first publishes again, and whether it then
+ * Clears the remains as the next gateway does. `choice` decides whether it first publishes again, and whether it then
  * withdraws everything or restores nothing.
  */
 export async function clear(
   next: Live,
   attached: readonly ExportedAttachment[],
-  turn: number,
+  choice: number,
 ): Promise<void> {
-  if (turn % 2 === 0) for (const { volume, access } of attached) await next.publish(volume, access);
-  if (turn % 3 === 0) await withdraw(next, attached);
+  if (choice % 2 === 0) for (const { volume, access } of attached) await next.publish(volume, access);
+  if (choice % 3 === 0) await withdraw(next, attached);
   else await next.restore(nothing());
 }
 

@@ -90,7 +90,7 @@ const notOwned = (right: object) => ({
   'id is "c.pvc-1"': { volume: { ...right, id: 'c.pvc-1' } },
   'sizeBytes is 0': { volume: { ...right, sizeBytes: 0 } },
 });
-const [handedOver, imported] = [sampleVolume({ id: 'b.pvc-1' }), sampleVolume({ pool: 'main' })];
+const [transferred, imported] = [sampleVolume({ id: 'b.pvc-1' }), sampleVolume({ pool: 'main' })];
 
 const rows: { readonly [Id in OperationId]: Row<Id> } = {
   getCapabilities: {
@@ -204,15 +204,15 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   check: { asked: {}, right: { findings: [], total: 0 } },
   repair: { asked: { body: {} }, right: { steps: [], total: 0 } },
   listDeletedVolumes: { asked: asPage, right: { volumes: [] }, wrong: endless },
-  listAnyVolumes: { asked: asPage, right: { volumes: [] }, wrong: endless },
-  getAnyVolumeHealth: {
+  listAllVolumes: { asked: asPage, right: { volumes: [] }, wrong: endless },
+  getAdminVolumeHealth: {
     asked: { volumeId },
     right: { volumeId, entries: [] },
     wrong: { 'volumeId is "a.other"': { volumeId: 'a.other' } },
   },
-  listAnySnapshots: { asked: asPage, right: { snapshots: [] }, wrong: endless },
-  listAnyAttachments: { asked: asPage, right: { attachments: [] }, wrong: endless },
-  listAnyNodes: { asked: asPage, right: { nodes: [] }, wrong: endless },
+  listAllSnapshots: { asked: asPage, right: { snapshots: [] }, wrong: endless },
+  listAllAttachments: { asked: asPage, right: { attachments: [] }, wrong: endless },
+  listAllNodes: { asked: asPage, right: { nodes: [] }, wrong: endless },
   listPools: { asked: asPage, right: { pools: [] }, wrong: endless },
   listClusters: { asked: asPage, right: { clusters: [] }, wrong: endless },
   listOperations: { asked: asPage, right: { operations: [] }, wrong: endless },
@@ -221,12 +221,12 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   detachNode: { asked: { cluster: 'a', nodeId } },
   grantVolume: granted,
   revokeGrant: { asked: grant },
-  grantAnyVolume: granted,
-  revokeAnyGrant: { asked: grant },
+  grantAdminVolume: granted,
+  revokeAdminGrant: { asked: grant },
   transferVolume: {
     asked: { volumeId, body: { cluster: 'b' } },
-    right: { volume: handedOver, capabilities: [] },
-    wrong: { ...notOwned(handedOver), 'id is "b.other"': { volume: { ...handedOver, id: 'b.other' } } },
+    right: { volume: transferred, capabilities: [] },
+    wrong: { ...notOwned(transferred), 'id is "b.other"': { volume: { ...transferred, id: 'b.other' } } },
   },
   importVolume: {
     asked: { volumeId, body: { pool: 'main' } },
@@ -313,7 +313,7 @@ for (const operation of allOperations)
 test('a volume is transferred under the requested name', async t => {
   const asked = { volumeId, body: { cluster: 'b', name: 'mine' } };
   const [right, wrong] = ['b.mine', 'b.pvc-1'].map(id =>
-    json(200, { volume: { ...handedOver, id }, capabilities: [] }),
+    json(200, { volume: { ...transferred, id }, capabilities: [] }),
   );
   assert.ok(right && wrong);
   await outcome(t, 'transferVolume', { asked, steps: [right] });

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { AnySnapshot, AnyVolume, ClusterState, PoolState } from '../../../src/api/admin.ts';
+import type { AdminSnapshot, AdminVolume, ClusterState, PoolState } from '../../../src/api/admin.ts';
 import { explain, type Advice, type Facts } from '../../../src/cli/commands/explain.ts';
 
 const nowMs = Date.parse('2026-02-01T12:00:00Z');
 const before = (ms: number): string => new Date(nowMs - ms).toISOString();
-const volume: AnyVolume = {
+const volume: AdminVolume = {
   id: 'a.one',
   name: 'one',
   cluster: 'a',
@@ -47,7 +47,7 @@ const operation = {
   until: before(-9_000),
   holder: '0b7e8a1c-1111',
 } as const;
-const snapshot: AnySnapshot = { ...volume, id: 'a.cut', volumeId: 'a.one', state: 'processing' };
+const snapshot: AdminSnapshot = { ...volume, id: 'a.cut', volumeId: 'a.one', state: 'processing' };
 const last = {
   id: '1',
   at: before(60_000),

@@ -91,10 +91,10 @@ test('repeat waits at most its interval, each time a different one', async t => 
 });
 
 test('repeat runs work repeatedly, never concurrently, and waits for it at its end', async () => {
-  let [running, most, count] = [0, 0, 0];
+  let [running, max, count] = [0, 0, 0];
   const { promise: thrice, resolve } = Promise.withResolvers<void>();
   const repetition = repeat(async () => {
-    most = Math.max(most, ++running);
+    max = Math.max(max, ++running);
     await pause(3);
     running--;
     if (++count === 3) resolve();
@@ -102,7 +102,7 @@ test('repeat runs work repeatedly, never concurrently, and waits for it at its e
   await thrice;
   await repetition.close();
   assert.equal(running, 0);
-  assert.equal(most, 1);
+  assert.equal(max, 1);
 });
 
 /** Sets both clocks. */

@@ -108,8 +108,8 @@ export async function cycle({ box, nodes, ids }: Stage, pool: string, count: num
   const repeat = async (first: number): Promise<void> => {
     const name = `again-${pool}-${first}`;
     await box.ask('create', name, pool, { requiredBytes: 8 * MiB });
-    for (let turn = first; turn < first + count / 2; turn++) {
-      const [node, id] = turn % 2 === 0 ? [nodes[0], ids[0]] : [nodes[1], ids[1]];
+    for (let round = first; round < first + count / 2; round++) {
+      const [node, id] = round % 2 === 0 ? [nodes[0], ids[0]] : [nodes[1], ids[1]];
       await node.ask('bringUp', name, await box.ask('attach', name, id, 'block'), 'block');
       await node.ask('takeDown', name);
       await box.ask('detach', name, id);

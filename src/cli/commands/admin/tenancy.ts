@@ -31,7 +31,7 @@ export const tenancyCommands = {
     },
     operands: ['volume', 'cluster'],
     async ask(client, call, { volume: volumeId, cluster: grantee, access }) {
-      const data = await client.grantAnyVolume({ volumeId, grantee, body: { access } }, call);
+      const data = await client.grantAdminVolume({ volumeId, grantee, body: { access } }, call);
       return { data, table: `volume "${volumeId}" is shared with cluster "${grantee}" ${access}` };
     },
   }),
@@ -48,7 +48,7 @@ export const tenancyCommands = {
     },
     operands: ['volume', 'cluster'],
     async ask(client, call, { volume: volumeId, cluster: grantee, force }) {
-      await client.revokeAnyGrant({ volumeId, grantee, force: force ? 'true' : 'false' }, call);
+      await client.revokeAdminGrant({ volumeId, grantee, force: force ? 'true' : 'false' }, call);
       const table = `volume "${volumeId}" is no longer shared with cluster "${grantee}"`;
       return { data: { volumeId, cluster: grantee }, table };
     },

@@ -14,7 +14,7 @@ export async function startBalancer(
   targets: () => readonly NetConnectOpts[],
 ): Promise<Balancer> {
   const sockets = new Set<Socket>();
-  let turn = 0;
+  let first = 0;
 
   function forward(socket: Socket, left: readonly NetConnectOpts[]): void {
     const [target, ...others] = left;
@@ -41,8 +41,8 @@ export async function startBalancer(
   const server = createServer({ noDelay: true }, socket => {
     socket.on('error', () => undefined);
     const all = targets();
-    const first = turn++ % Math.max(1, all.length);
-    forward(socket, [...all.slice(first), ...all.slice(0, first)]);
+    const start = first++ % Math.max(1, all.length);
+    forward(socket, [...all.slice(start), ...all.slice(0, start)]);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const cut = (): void => sockets.forEach(socket => socket.destroy());

@@ -11,7 +11,7 @@ const any = { ...clusters.any, quota: { volumes: 9 } };
  * The largest number of waits for the server in each of an operation's two transactions; the second one is a single
  * round trip, which is not counted.
  */
-const most = {
+const trips = {
   create: [2],
   clone: [4],
   snapshot: [4],
@@ -30,7 +30,7 @@ test('the transactions of an operation take few round trips to the server', { sk
     backend: await openMemory(),
   });
   const key = { cluster: any, volumeId: 'any.v', nodeId: 'n1' };
-  const operations: Readonly<Record<keyof typeof most, () => Promise<unknown>>> = {
+  const operations: Readonly<Record<keyof typeof trips, () => Promise<unknown>>> = {
     create: () => volumes.create(any, 'any.v', volumeSpec('v')),
     clone: () =>
       volumes.create(any, 'any.c', volumeSpec('c', { source: { kind: 'volume', volumeId: 'any.v' } })),
@@ -47,5 +47,5 @@ test('the transactions of an operation take few round trips to the server', { sk
     await operation();
     counted[name] = take();
   }
-  assert.deepEqual(counted, most);
+  assert.deepEqual(counted, trips);
 });

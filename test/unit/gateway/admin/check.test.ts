@@ -133,10 +133,10 @@ test('an object that was made, removed and made again between the reads of the s
 test('a check with many findings reads a hundred rows at a time, and forgets none', async t => {
   const orphans = Array.from({ length: 350 }, (_, index) => `a.orphan-${index}`);
   const gateway = await makeFaultyGateway(t, { names: [], orphans });
-  let most = 0;
+  let max = 0;
   const all: Reader['all'] = async (...query) => {
     const rows = await gateway.engine.reader.all(...query);
-    most = Math.max(most, rows.length);
+    max = Math.max(max, rows.length);
     return rows;
   };
   const options = { ...gateway, engine: { ...gateway.engine, reader: { all } }, stuckAfterMs: 0 };
@@ -149,7 +149,7 @@ test('a check with many findings reads a hundred rows at a time, and forgets non
   for (const id of orphans) await gateway.backend.delete({ id });
   assert.deepEqual((await check(options)).findings, []);
   assert.deepEqual(await findingTable.select(gateway.engine.reader, {}), []);
-  assert.ok(most <= 100, `${most} rows at a time`);
+  assert.ok(max <= 100, `${max} rows at a time`);
 });
 
 test('an unreachable pool is named, the others are checked, and its earlier findings keep their age', async t => {

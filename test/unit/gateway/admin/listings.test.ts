@@ -72,7 +72,7 @@ test('operators list the resources of all clusters, in pages of any size, of one
   await gateway.ask('PUT /v1/volumes/b.pvc-1/grants/a', { as: 'b', body: { access: 'read-only' } });
   const grants = (await listAll(gateway, 'volumes')).map(volume => volume['grants']);
   assert.deepEqual(grants, [undefined, [{ cluster: 'a', access: 'read-only', isAccepted: false }]]);
-  const stray = await gateway.ask('GET /v1/admin/nodes?pageToken=any-volumes:a.x', { as: 'operator' });
+  const stray = await gateway.ask('GET /v1/admin/nodes?pageToken=all-volumes:a.x', { as: 'operator' });
   assertProblem(stray, 409, 'ABORTED');
 });
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { openImages } from '../../../../gateway/backends/image.ts';
 import { openLoop } from '../../../../gateway/exports/loop.ts';
 import { attachmentTable } from '../../../../gateway/tables/attachments.ts';
-import { anyAttachmentPageSchema } from '../../../../src/api/admin/listings.ts';
+import { allAttachmentsPageSchema } from '../../../../src/api/admin/listings.ts';
 import { silentLog } from '../../../../src/lib/log.ts';
 import { restoreAttachments } from '../../../../gateway/attachments/restore.ts';
 import type { AttachedVolume } from '../../../../gateway/backend.ts';
@@ -80,7 +80,7 @@ test("an attachment over an earlier release's protocol is logged at the start, a
   for (const call of [attach, () => attachments.get(key)])
     await assert.rejects(call(), isProblemThat('FAILED_PRECONDITION', says));
   const { body } = await ask('GET /v1/admin/attachments', { as: 'operator' });
-  assert.partialDeepStrictEqual(anyAttachmentPageSchema.parse(body), { attachments: [{ protocol: 'nbd' }] });
+  assert.partialDeepStrictEqual(allAttachmentsPageSchema.parse(body), { attachments: [{ protocol: 'nbd' }] });
 
   await attachments.detach(key);
   assert.partialDeepStrictEqual(await attach(), { attachment: { attachment: { protocol: 'loop' } } });

@@ -332,7 +332,7 @@ describe('the export libvirt', () => {
       const fake = createVirsh({ step: countdown.step });
       const domain = fake.add('n1');
       const reopen = () => open({ fake }).exported;
-      isDone = await playEnding({ countdown, open: reopen, volume, access, turn: steps });
+      isDone = await playEnding({ countdown, open: reopen, volume, access, choice: steps });
       assert.deepEqual([...domain.live, ...domain.next], [], `after ${steps} steps`);
     }
     assert.ok(steps > 8, `${steps} steps`);

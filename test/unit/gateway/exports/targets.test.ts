@@ -144,7 +144,7 @@ for (const { name, hasKeys, open } of kinds)
         const countdown = createCountdown(last);
         const kernel = createConfigTree({ hasKeys, step: countdown.step });
         const reopen = () => open({ kernel }).exported;
-        const isDone = await playEnding({ countdown, open: reopen, volume, access, turn: last });
+        const isDone = await playEnding({ countdown, open: reopen, volume, access, choice: last });
         assert.deepEqual(kernel.made(), [], `after ${last} steps`);
         steps = last;
         if (isDone) break;

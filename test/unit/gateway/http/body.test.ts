@@ -115,14 +115,14 @@ test('only a bounded part of a long body is read in a time slice, however quickl
   const { ask } = await makeGateway(t);
   const piece = new TextEncoder().encode(' '.repeat(65_536));
   const readIn = new Map<number, number>();
-  const turn = { number: 0, isLast: false };
+  const slice = { number: 0, isLast: false };
   const follow = (): void => {
-    turn.number++;
-    if (!turn.isLast) setImmediate(follow);
+    slice.number++;
+    if (!slice.isLast) setImmediate(follow);
   };
   const body = new ReadableStream({
     pull(stream) {
-      readIn.set(turn.number, (readIn.get(turn.number) ?? 0) + 1);
+      readIn.set(slice.number, (readIn.get(slice.number) ?? 0) + 1);
       if (readIn.values().reduce((sum, count) => sum + count) > 32) stream.close();
       else stream.enqueue(piece);
     },
@@ -130,7 +130,7 @@ test('only a bounded part of a long body is read in a time slice, however quickl
   const answer = ask('PUT /v1/volumes/a.v', { body });
   follow();
   assert.equal((await answer).status, 400);
-  turn.isLast = true;
+  slice.isLast = true;
   assert.ok(Math.max(...readIn.values()) <= 2, JSON.stringify([...readIn]));
 });
 

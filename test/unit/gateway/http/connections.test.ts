@@ -118,7 +118,7 @@ function limits(soft: string): string {
 }
 
 /** Serves requests that wait for their answer. */
-async function serve(t: TestContext, most: number) {
+async function serve(t: TestContext, max: number) {
   const asked: ServerResponse[] = [];
   const server = createServer(
     whileOpen((_, response) => {
@@ -126,7 +126,7 @@ async function serve(t: TestContext, most: number) {
       server.emit('asked');
     }),
   );
-  const connections = limitConnections(server, most);
+  const connections = limitConnections(server, max);
   const sockets: Socket[] = [];
   t.after(() => {
     for (const socket of sockets) socket.destroy();

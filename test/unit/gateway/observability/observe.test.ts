@@ -58,10 +58,10 @@ test('callers that wait for a slot at a pool are shown, and their waiting time i
     createQueues(() => bounds),
     metrics.startWait,
   );
-  const turn = { pool: 'fast', cluster: 'a', operation: 'create' };
-  const first = queues.enter(turn);
+  const request = { pool: 'fast', cluster: 'a', operation: 'create' };
+  const first = queues.enter(request);
   assert.ok(first);
-  const waiting = queues.wait({ ...turn, cluster: 'b' }, () => undefined);
+  const waiting = queues.wait({ ...request, cluster: 'b' }, () => undefined);
   const show = (): readonly string[] =>
     samplesOf(renderMetrics(readRows(readQueues(queues))), 'fairlead_gateway_queue');
   assert.partialDeepStrictEqual(show(), [

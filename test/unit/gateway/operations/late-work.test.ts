@@ -194,7 +194,7 @@ test('late work is settled after other work on the same volume is done', async t
   await other.backend.entered('expand');
   const resumed = resume();
   while (nodes.size === 0) await stopping.engine.transaction(async () => {});
-  for (let turn = 0; turn < 10; turn++) await stopping.engine.transaction(async () => {});
+  for (let count = 0; count < 10; count++) await stopping.engine.transaction(async () => {});
   release();
   await Promise.all([growing, resumed]);
   assert.deepEqual([...nodes], []);

@@ -19,13 +19,13 @@ function open(bounds: Bounds = { min: 1, max: 8 }) {
   const slots = new Map<string, Slot>();
   /** Requests a slot and records its name once it has one. */
   const ask = (name: string, operation = 'create', unwanted: () => Problem | undefined = wanted) => {
-    const turn = { pool: 'main', cluster: name.slice(0, 1), operation };
+    const request = { pool: 'main', cluster: name.slice(0, 1), operation };
     const keep = (slot: Slot): void => {
       begun.push(name);
       slots.set(name, slot);
     };
-    const slot = queues.enter(turn);
-    return slot ? Promise.resolve(keep(slot)) : queues.wait(turn, unwanted).then(keep);
+    const slot = queues.enter(request);
+    return slot ? Promise.resolve(keep(slot)) : queues.wait(request, unwanted).then(keep);
   };
   const end = async (name: string): Promise<void> => {
     slots.get(name)?.[Symbol.dispose]();

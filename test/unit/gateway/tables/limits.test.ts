@@ -93,7 +93,7 @@ const short: readonly OperationId[] = [
   'putNode',
   'expandVolume',
   'grantVolume',
-  'grantAnyVolume',
+  'grantAdminVolume',
   'transferVolume',
 ];
 /** Operations with a body that record nothing of it. */

@@ -142,8 +142,8 @@ async function everyStep(
     );
     assert.ok(bench.host.state.formatted.every(found => found === 'blank'));
     // Encryption anew makes the filesystem anew.
-    const most = request.attachment.encryption ? 4 : 1;
-    assert.ok(bench.host.state.formatted.length <= most, 'formatted twice');
+    const max = request.attachment.encryption ? 4 : 1;
+    assert.ok(bench.host.state.formatted.length <= max, 'formatted twice');
     assert.doesNotMatch([...bench.host.state.texts.values()].join('\n'), /canary/);
     if (hasReachedEnd) return;
   }

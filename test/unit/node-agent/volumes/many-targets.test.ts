@@ -13,12 +13,12 @@ import { openFakeShares, shareRequest, type ShareRequest } from '../../../harnes
 const count = 50;
 const manyTargets = { accessMode: 'SINGLE_NODE_MULTI_WRITER' } as const;
 
-/** Wraps a host whose mounts and unmounts take a while, and counts the most concurrent ones. */
+/** Wraps a host whose mounts and unmounts take a while, and counts the maximum of concurrent ones. */
 function observe(host: Host) {
-  const seen = { running: 0, most: 0 };
+  const seen = { running: 0, max: 0 };
   const run: Host['run'] = async (command, args, options) => {
     if (!command.endsWith('mount')) return host.run(command, args, options);
-    seen.most = Math.max(seen.most, ++seen.running);
+    seen.max = Math.max(seen.max, ++seen.running);
     await pause(1);
     const result = await host.run(command, args, options);
     seen.running--;
@@ -68,15 +68,15 @@ for (const [kind, open] of Object.entries(kinds))
 
     await node.NodeStageVolume?.(fields as never, call);
     await forAll(async target_path => node.NodePublishVolume?.({ ...fields, target_path } as never, call));
-    assert.ok(seen.most > 1, 'they run side by side');
+    assert.ok(seen.max > 1, 'they run side by side');
     assert.deepEqual((await mounted()).toSorted(), paths.toSorted());
     assert.deepEqual(recorded(), paths.toSorted());
     const restarted = await startAgent(bench);
     assert.equal(restarted.records.get('c.v')?.targets.length, count, 'the next agent knows all of them');
 
-    seen.most = 0;
+    seen.max = 0;
     await forAll(async target_path => node.NodeUnpublishVolume?.({ ...fields, target_path } as never, call));
-    assert.ok(seen.most > 1, 'they run side by side');
+    assert.ok(seen.max > 1, 'they run side by side');
     assert.deepEqual([await mounted(), recorded()], [[], []]);
   });
 

@@ -110,7 +110,7 @@ async function ask(operation: Operation, gateway: Gateway): Promise<unknown> {
   const tenancy = createTenancy({ ...gateway, sharing, clusters: () => clusters });
   if (kind === 'transfer') return tenancy.transferVolume({ volumeId: id, body: { cluster: operation.to } });
   if (kind === 'force revoke')
-    return tenancy.revokeAnyGrant({ volumeId: id, grantee: operation.to, force: true });
+    return tenancy.revokeAdminGrant({ volumeId: id, grantee: operation.to, force: true });
   const cluster = operation.by === undefined ? undefined : clusters[operation.by];
   if (kind === 'grant' || kind === 'revoke') {
     const key = { volumeId: id, grantee: operation.to, ...(cluster && { cluster }) };
