@@ -29,13 +29,13 @@ export interface DeviceConnector<P extends Protocol> {
    * Disconnects the volume and returns once none of its devices is left, except those that the hypervisor removes. A
    * device in use is an error; if there is none, nothing happens. Connections shared with `others` stay.
    */
-  disconnect(attachment: AttachmentOf<P>, host: Host, others?: Others): Promise<void>;
+  disconnect(attachment: AttachmentOf<P>, host: Host, others?: OtherAttachments): Promise<void>;
   /**
    * Cuts a volume's device off from its storage, even while it is in use: all later requests fail, and data in memory is not
    * written. If the volume is not connected, nothing happens. `disconnect` follows. FAILED_PRECONDITION if the device cannot
    * be cut off, or if that would cut off another volume.
    */
-  cutOff(attachment: AttachmentOf<P>, host: Host, others?: Others): Promise<void>;
+  cutOff(attachment: AttachmentOf<P>, host: Host, others?: OtherAttachments): Promise<void>;
   /** Makes the machine read the size of the connected device again; the new size may appear a little later. */
   rescan?(attachment: AttachmentOf<P>, host: Host): Promise<void>;
   /** True if the block device with this number is this volume's now, by the device's own identity. */
@@ -55,7 +55,7 @@ export interface DeviceConnector<P extends Protocol> {
 }
 
 /** Lists the attachments of the other volumes on this machine at the time of the call. */
-export type Others = () => readonly Attachment[];
+export type OtherAttachments = () => readonly Attachment[];
 
 /** Mounts volumes as directories of a server. The mount is the volume's only trace on the node. */
 export interface ShareConnector<P extends Protocol> {
@@ -82,11 +82,15 @@ export type Share = {
   /** Default options; a mount flag of the same name replaces one. */
   readonly options: readonly string[];
   /** The command that runs `mount`, if `mount` needs more than arguments. */
-  readonly through?: Through;
+  readonly through?: InputCommand;
 };
 
 /** A command and its standard input; the command line of `mount` is appended to its arguments. */
-export type Through = { readonly command: string; readonly args: readonly string[]; readonly input: string };
+export type InputCommand = {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly input: string;
+};
 
 /** A block device on this machine. */
 export type Device = {

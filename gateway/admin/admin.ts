@@ -1,4 +1,4 @@
-import type { DeletedVolume, RepairStep, Unasked } from '../../src/api/admin.ts';
+import type { DeletedVolume, RepairStep, UncheckedPool } from '../../src/api/admin.ts';
 import {
   maxPageEntries,
   type Operations as Rows,
@@ -38,8 +38,8 @@ export function createAdmin(options: AdminOptions): Admin {
     ...createTenancy(options),
 
     async check({ stuckAfterMs }) {
-      const { findings, unasked } = await check({ ...options, stuckAfterMs });
-      return { findings: findings.slice(0, maxPageEntries), total: findings.length, ...show(unasked) };
+      const { findings, unchecked } = await check({ ...options, stuckAfterMs });
+      return { findings: findings.slice(0, maxPageEntries), total: findings.length, ...show(unchecked) };
     },
     async repair({ body: { dryRun, stuckAfterMs, safetyAgeMs } }) {
       const settings = { ...options, stuckAfterMs };
@@ -51,7 +51,7 @@ export function createAdmin(options: AdminOptions): Admin {
         planned.push(...(await options.slices.take('operator', planNext)));
       }
       const steps = dryRun ? planned : await repair(settings, planned);
-      return { steps: steps.slice(0, maxPageEntries), total: steps.length, ...show(found.unasked) };
+      return { steps: steps.slice(0, maxPageEntries), total: steps.length, ...show(found.unchecked) };
     },
     listAuditLog: request => listAuditLog(options, request),
     async listDeletedVolumes({ limit, pageToken = '' }) {
@@ -107,8 +107,8 @@ function undetachedProblem(nodeId: string, faults: readonly DetachFault[]): Prob
   return new Problem(code, detail, all[0]);
 }
 
-function show(unasked: CheckResult['unasked']): { readonly unasked?: Unasked[] } {
-  return unasked.length > 0 ? { unasked: [...unasked] } : {};
+function show(unchecked: CheckResult['unchecked']): { readonly unchecked?: UncheckedPool[] } {
+  return unchecked.length > 0 ? { unchecked: [...unchecked] } : {};
 }
 
 function toDeletedVolume(volume: VolumeRecord, missedMs: number): DeletedVolume {

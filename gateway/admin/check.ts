@@ -1,4 +1,4 @@
-import type { Finding, Unasked } from '../../src/api/admin.ts';
+import type { Finding, UncheckedPool } from '../../src/api/admin.ts';
 import { asProblem } from '../../src/api/problem.ts';
 import type { Backend } from '../backend.ts';
 import type { Pools } from '../pools/pools.ts';
@@ -15,7 +15,7 @@ import type { Slices } from '../scheduling/slices.ts';
  */
 export type CheckResult = {
   readonly findings: readonly Finding[];
-  readonly unasked: readonly Unasked[];
+  readonly unchecked: readonly UncheckedPool[];
   readonly foreign: ReadonlySet<string>;
 };
 
@@ -58,7 +58,7 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
   const { engine, pools, slices, stuckAfterMs } = options;
   const seen: Observation[] = [];
   const [unknownIn, knownIn] = [new Set<string>(), new Set<string>()];
-  const unasked = new Map(
+  const unchecked = new Map(
     pools
       .waiting()
       .entries()
@@ -79,11 +79,11 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
     const listed: ListedIds = new Map();
     for (const { name, backend } of pools
       .all()
-      .filter(pool => isIncluded(pool.name) && !unasked.has(pool.name)))
+      .filter(pool => isIncluded(pool.name) && !unchecked.has(pool.name)))
       try {
         listed.set(name, await readThere(backend, kind, slices));
       } catch (error) {
-        unasked.set(name, asProblem(error).detail);
+        unchecked.set(name, asProblem(error).detail);
       }
     return listed;
   }
@@ -111,7 +111,7 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
   }
   const nowMs = await readTime(engine.reader);
   const seenMs = nowMs - (await readMissed(engine.reader));
-  const noted = await recordFindings(options, seen, { seenMs, unasked });
+  const noted = await recordFindings(options, seen, { seenMs, unchecked });
   const findings: Finding[] = [];
   function* collect(): Generator<void, void> {
     for (const { pool, kind, id, problem, detail, sinceMs = nowMs, firstSeenMs } of noted) {
@@ -124,7 +124,7 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
   await slices.work('operator', collect());
   return {
     findings,
-    unasked: [...unasked].map(([pool, detail]) => ({ pool, detail })),
+    unchecked: [...unchecked].map(([pool, detail]) => ({ pool, detail })),
     foreign: unknownIn.difference(knownIn),
   };
 }

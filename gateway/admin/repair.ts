@@ -21,7 +21,7 @@ type Tombstone = VolumeRecord | SnapshotRecord;
 
 /** Plans a repair. Resources in the storage that were first found less than `safetyAgeMs` ago are left alone. */
 export function plan(
-  { findings, foreign }: Omit<CheckResult, 'unasked'>,
+  { findings, foreign }: Omit<CheckResult, 'unchecked'>,
   safetyAgeMs: number,
 ): readonly RepairStep[] {
   return findings.map(finding => ({

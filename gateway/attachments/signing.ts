@@ -1,7 +1,7 @@
 import { signedText, toPublishContext, type SignatureHeader } from '../../src/api/attachment.ts';
 import { readNodeId } from '../../src/api/ids.ts';
 import type { AttachmentResource } from '../../src/api/node.ts';
-import type { SignDetached } from '../pools/identity.ts';
+import type { DetachedSigner } from '../pools/identity.ts';
 
 /**
  * Signs the attachment for this volume and node, if both the gateway and the node have a key. An agent
@@ -9,7 +9,7 @@ import type { SignDetached } from '../pools/identity.ts';
  */
 export async function signed(
   resource: AttachmentResource,
-  signDetached: SignDetached | undefined,
+  signDetached: DetachedSigner | undefined,
 ): Promise<AttachmentResource> {
   const { attachment } = resource;
   if (!attachment || !signDetached || readNodeId(resource.nodeId).key === undefined) return resource;

@@ -35,7 +35,7 @@ export type Enrolment = {
 };
 
 /** Finds the caller from the `authorization` header. UNAUTHENTICATED says why it is refused. */
-export type Authenticate = (authorization: string | undefined) => Caller | Promise<Caller>;
+export type Authenticator = (authorization: string | undefined) => Caller | Promise<Caller>;
 
 type VerifiedToken = { readonly caller: Caller; readonly isOver: () => boolean };
 
@@ -48,7 +48,7 @@ const ownRules = { algorithms: ['EdDSA', 'ES256'], maxLifetimeS: 3_600, remember
 const trustedRules = { algorithms: ['RS256', 'ES256'], maxLifetimeS: 86_400, rememberMs: 30_000 };
 
 /** Makes the check of tokens. A good token is remembered until it expires or any key changes. */
-export function createAuthenticate(current: () => Enrolment, audience: string): Authenticate {
+export function createAuthenticate(current: () => Enrolment, audience: string): Authenticator {
   /** By the whole header. */
   const remembered = new WeakMap<Enrolment, Map<string, VerifiedToken>>();
   const createMemory = () => new Map<string, VerifiedToken>();

@@ -3,23 +3,23 @@ import { allOperations, type OperationId, timeoutHeaderName } from '../../src/ap
 import type { Log } from '../../src/lib/log.ts';
 import { withRequest, type CurrentRequest } from '../scheduling/current-request.ts';
 import { tenantOf, type Caller } from '../callers/caller.ts';
-import type { Authenticate } from '../callers/authenticate.ts';
+import type { Authenticator } from '../callers/authenticate.ts';
 import { routeDocs } from './docs.ts';
 import { createHandlers, type HandlerDeps } from './handlers.ts';
-import { handle, type Handle, type ServeCaller } from './handle.ts';
+import { handle, type Handle, type CallerHandler } from './handle.ts';
 import { toRoute } from './read.ts';
 import { neededFeature, requireAnyOffers } from '../pools/features.ts';
 import { observeRequests, type RequestObserver } from './observe.ts';
 import { createRates } from '../scheduling/rates.ts';
 import { requestCostMs, type Slices } from '../scheduling/slices.ts';
-import { respondJson, routeProblem, type Env, type Serve } from './respond.ts';
+import { respondJson, routeProblem, type Env, type RouteHandler } from './respond.ts';
 
 /**
  * The parts of the app. `publicDocs` serves the API's description without a token, and `keySet` the gateway's public
  * keys.
  */
 export type AppDeps = HandlerDeps & {
-  readonly authenticate: Authenticate;
+  readonly authenticate: Authenticator;
   readonly slices: Slices;
   readonly log: Log;
   readonly publicDocs: boolean;
@@ -39,7 +39,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   const app = new Hono<Env>();
   routeDocs(app, version, serve => observe('other', publicDocs ? serve : forCallers(async c => serve(c))));
   if (keySet) {
-    const serveKeys: Serve = async c => respondJson(c, await keySet());
+    const serveKeys: RouteHandler = async c => respondJson(c, await keySet());
     app.get('/.well-known/jwks.json', observe('other', serveKeys));
   }
   routeOperations(app, deps, (id, serve) => observe(id, forCallers(serve)));
@@ -49,9 +49,9 @@ export function createApp(deps: AppDeps): Hono<Env> {
 }
 
 /** Wraps handlers so that they get verified callers only, and each in a time slice of its tenant. */
-function authenticated({ authenticate, slices }: AppDeps): (serve: ServeCaller) => Serve {
+function authenticated({ authenticate, slices }: AppDeps): (serve: CallerHandler) => RouteHandler {
   const rates = createRates();
-  const serveAs = (c: Context<Env>, caller: Caller, serve: ServeCaller): Promise<Response> => {
+  const serveAs = (c: Context<Env>, caller: Caller, serve: CallerHandler): Promise<Response> => {
     c.get('served').caller = caller;
     return withRequest(describe(c, caller), async () => {
       const tenant = tenantOf(caller);
@@ -91,7 +91,7 @@ function readDeadline(timeoutMs: string | undefined): number | undefined {
 function routeOperations(
   app: Hono<Env>,
   deps: AppDeps,
-  guard: (id: OperationId, serve: ServeCaller) => Serve,
+  guard: (id: OperationId, serve: CallerHandler) => RouteHandler,
 ): void {
   // Each handler has its row's types; from here on all are called alike.
   const handlers = createHandlers(deps) as unknown as Readonly<Record<OperationId, Handle>>;

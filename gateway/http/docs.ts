@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import { html, raw } from 'hono/html';
 import { openApiDocument, type OpenApiNode } from '../../src/api/http/openapi.ts';
-import { respond, type Env, type Serve } from './respond.ts';
+import { respond, type Env, type RouteHandler } from './respond.ts';
 
 /** The paths of the API's description, as a document and as a page. */
 export const docsRoutes = { document: '/openapi.json', page: '/docs' } as const;
@@ -14,15 +14,19 @@ const pageHeaders = {
 };
 
 /** Serves the API's description as an OpenAPI document and as a page, each wrapped by `guard`. */
-export function routeDocs(app: Hono<Env>, version: string, guard: (serve: Serve) => Serve): void {
+export function routeDocs(
+  app: Hono<Env>,
+  version: string,
+  guard: (serve: RouteHandler) => RouteHandler,
+): void {
   // Made once, at the first request, because it takes as long as a hundred requests.
   let document: string | undefined;
   let page: string | undefined;
-  const serveDocument: Serve = c => {
+  const serveDocument: RouteHandler = c => {
     document ??= JSON.stringify(openApiDocument(version));
     return respond(c, document, { headers: { 'content-type': 'application/json' } });
   };
-  const servePage: Serve = async c => {
+  const servePage: RouteHandler = async c => {
     page ??= String(await toPage(openApiDocument(version) as Document));
     return respond(c, page, { headers: pageHeaders });
   };

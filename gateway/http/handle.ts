@@ -35,7 +35,7 @@ export type CreateResult<T> = { readonly value: T; readonly created: boolean };
 export type Handle = (request: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
 /** Answers a request of a verified caller. */
-export type ServeCaller = (c: Context<Env>, caller: Caller) => Promise<Response>;
+export type CallerHandler = (c: Context<Env>, caller: Caller) => Promise<Response>;
 
 /**
  * The parts that all operations share. `show` reads the present state of the resource, for the answer while the work
@@ -53,7 +53,7 @@ type HandleOptions = {
  * Creates the route of an operation. It reads path, query and body by the row's schemas. If the row has 202, it waits
  * as long as the caller prefers. It answers with the row's status for the outcome.
  */
-export function handle(operation: NamedOperation, run: Handle, options: HandleOptions): ServeCaller {
+export function handle(operation: NamedOperation, run: Handle, options: HandleOptions): CallerHandler {
   const { show, log, slices, maxWaitMs = Infinity } = options;
   return async (c, caller) => {
     if (!mayCall(caller, operation)) throw routeProblem(c);

@@ -4,15 +4,15 @@ import type { Problem } from '../../src/api/problem.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { newTraceparent, readTraceparent } from '../../src/lib/tracing/trace.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { answerProblem, logRequest, toRequestState, type Env, type Serve } from './respond.ts';
+import { answerProblem, logRequest, toRequestState, type Env, type RouteHandler } from './respond.ts';
 
 export type RequestObserver = Pick<Metrics, 'observeRequest' | 'countRefusedToken'>;
 
 /** Observes the requests of an operation, or of none (`other`). */
-type ObserveOperation = (operation: OperationId | 'other', serve: Serve) => Serve;
+type OperationObserver = (operation: OperationId | 'other', serve: RouteHandler) => RouteHandler;
 
 /** Wraps handlers: observes each request by operation and code, answers errors as problems, and logs the request. */
-export function observeRequests(log: Log, observer: RequestObserver | undefined): ObserveOperation {
+export function observeRequests(log: Log, observer: RequestObserver | undefined): OperationObserver {
   return (operation, serve) => async c => {
     const startMs = performance.now();
     const incoming = readTraceparent(c.req.header('traceparent'));

@@ -15,7 +15,7 @@ export type RequestState = {
 export type Env = { Variables: { served: RequestState } };
 
 /** Answers a request. An error that it throws is answered as a problem. */
-export type Serve = (c: Context<Env>) => Response | Promise<Response>;
+export type RouteHandler = (c: Context<Env>) => Response | Promise<Response>;
 
 /** The header with a request's id: a caller may choose it, and the answer repeats it. */
 const requestIdHeader = 'x-request-id';

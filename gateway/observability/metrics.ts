@@ -1,5 +1,5 @@
 import { createCalls, createCounter, createHistogram, type Metric } from '../../src/lib/metrics.ts';
-import { createObserve, type Observe, type Tracer } from '../../src/lib/tracing/trace.ts';
+import { createObserve, type Observer, type Tracer } from '../../src/lib/tracing/trace.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -20,7 +20,7 @@ export function createMetrics(tracer?: Tracer) {
       tracer,
     }),
     /** Observes backend calls by method. */
-    observeBackend: (pool: string): Observe =>
+    observeBackend: (pool: string): Observer =>
       createObserve({
         count: method => backendCalls.start(`pool="${pool}",method="${method}"`),
         kind: 'internal',

@@ -1,5 +1,5 @@
 import { asProblem, whileObserved } from '../../src/api/problem.ts';
-import type { Observe } from '../../src/lib/tracing/trace.ts';
+import type { Observer } from '../../src/lib/tracing/trace.ts';
 import type { Backend } from '../backend.ts';
 import { currentRequest, withRequest } from '../scheduling/current-request.ts';
 import { wrapCalls } from '../pools/backend-proxy.ts';
@@ -11,7 +11,7 @@ import type { Metrics } from './metrics.ts';
  * Wraps a backend so that each call is observed by its method. Requests that the call makes to other systems belong
  * to its span.
  */
-export function observeBackend(backend: Backend, observe: Observe): Backend {
+export function observeBackend(backend: Backend, observe: Observer): Backend {
   return wrapCalls(backend, ({ method }, run) => {
     const request = currentRequest();
     const observed = observe(method, request?.traceparent);

@@ -14,7 +14,7 @@ import type { Engine, Sql } from '../store.ts';
 import { createAuditLog } from './audit-log.ts';
 import { createQueues, type Queues, type SlotRequest } from '../scheduling/queues.ts';
 import { type Waiters, createWaiters } from '../scheduling/waiters.ts';
-import { type SlotOptions, beginWithSlot, type RequireSlot } from '../scheduling/slots.ts';
+import { type SlotOptions, beginWithSlot, type SlotCheck } from '../scheduling/slots.ts';
 import { currentRequest } from '../scheduling/current-request.ts';
 
 /**
@@ -139,7 +139,7 @@ export function createOperations(options: OperationsOptions) {
   async function intend<I, E, R>(
     work: Operation<I, E, R>,
     sql: Sql,
-    requireSlot: RequireSlot,
+    requireSlot: SlotCheck,
   ): Promise<IntendResult<I, R>> {
     const { operation, claims } = work;
     await lockAll(sql, claims);

@@ -1,4 +1,4 @@
-import type { SignDetached } from '../pools/identity.ts';
+import type { DetachedSigner } from '../pools/identity.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Engine } from '../store.ts';
 import type { EnrolledClusters } from '../callers/cluster.ts';
@@ -14,7 +14,7 @@ export type ServiceOptions = {
   readonly operations: Operations;
   readonly slices: Slices;
   /** Signs attachments; absent: attachments are unsigned. */
-  readonly signDetached?: SignDetached | undefined;
+  readonly signDetached?: DetachedSigner | undefined;
   readonly keepDeletedMs?: number;
   readonly clusters: EnrolledClusters;
 };

@@ -26,7 +26,7 @@ export type OwnIdentity = Identity & {
    * Signs content with these members in the header and returns the JWS without the content; undefined if
    * there is no key and none can be made.
    */
-  readonly signDetached: SignDetached;
+  readonly signDetached: DetachedSigner;
   /**
    * Makes the key file if it is missing, so that others know the key before it signs. Rejects, with the
    * reason, when the file cannot be used.
@@ -35,7 +35,7 @@ export type OwnIdentity = Identity & {
 };
 
 /** Signs content that is sent separately. */
-export type SignDetached = (header: object, content: string) => Promise<string | undefined>;
+export type DetachedSigner = (header: object, content: string) => Promise<string | undefined>;
 
 const lifetimeMs = 300_000;
 /** A token is replaced at this age, in milliseconds. */

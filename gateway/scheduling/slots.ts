@@ -11,7 +11,7 @@ export type SlotOptions = {
  * Throws when the operation needs a slot and has to wait for it. It is called inside the transaction of the
  * intent, which the error rolls back, because the work is tried again.
  */
-export type RequireSlot = (request: SlotRequest | undefined) => void;
+export type SlotCheck = (request: SlotRequest | undefined) => void;
 
 const mustWait = unavailableProblem('the operation has to wait for a slot');
 
@@ -23,11 +23,11 @@ const mustWait = unavailableProblem('the operation has to wait for a slot');
 export async function beginWithSlot<T>(
   queues: Queues,
   { goneProblem, held }: SlotOptions,
-  begin: (requireSlot: RequireSlot) => Promise<T>,
+  begin: (requireSlot: SlotCheck) => Promise<T>,
 ): Promise<{ readonly outcome: T; readonly slot: Slot | undefined }> {
   let slot = held;
   let missing: SlotRequest | undefined;
-  const requireSlot: RequireSlot = request => {
+  const requireSlot: SlotCheck = request => {
     missing = slot ? undefined : request;
     if (missing) slot = queues.enter(missing);
     if (missing && !slot) throw mustWait;

@@ -16,7 +16,7 @@ import type { Cluster } from '../callers/cluster.ts';
 export type GrantKey = { readonly volumeId: string; readonly grantee: string; readonly cluster?: Cluster };
 
 /** Detaches a volume from a node and returns once the node cannot reach it. */
-export type Detach = (attachment: ShownAttachment) => Promise<void>;
+export type Detacher = (attachment: ShownAttachment) => Promise<void>;
 
 /** Says whether a grant must still be revoked. */
 type RevokeCheck = (sql: Reader) => Promise<boolean>;
@@ -55,7 +55,7 @@ export function createSharing({
       return known !== undefined;
     });
 
-  async function detachAndRemove(key: GrantKey, detach: Detach, isDue?: RevokeCheck): Promise<void> {
+  async function detachAndRemove(key: GrantKey, detach: Detacher, isDue?: RevokeCheck): Promise<void> {
     for (const attachment of await findAttachments(engine.reader, key.volumeId, key.grantee))
       if (!isDue || (await isDue(engine.reader))) await detach(attachment);
     await remove(key, isDue);
@@ -111,7 +111,7 @@ export function createSharing({
      * Detaches the volume from the grantee's nodes, then revokes the grant. From the start, nothing new is
      * attached by it. If a node cannot be detached, the grant stays, and that failure is thrown.
      */
-    async forceRevoke(key: GrantKey, detach: Detach): Promise<void> {
+    async forceRevoke(key: GrantKey, detach: Detacher): Promise<void> {
       // The owner's own attachments do not belong to a grant.
       requireOther(key);
       await setRevoking(key, true);
@@ -127,7 +127,7 @@ export function createSharing({
      * Continues a forced revocation that a gateway began and did not end. It can be repeated after a
      * temporary failure. A grant that was made again, or restored after a failure, stays.
      */
-    async finishRevoking(key: GrantKey, detach: Detach): Promise<void> {
+    async finishRevoking(key: GrantKey, detach: Detacher): Promise<void> {
       const isRevoking: RevokeCheck = async sql => (await findGrant(sql, key))?.revoking === true;
       if (!(await isRevoking(engine.reader))) return;
       try {

@@ -12,7 +12,7 @@ import { requireReadyVolume } from '../volumes/record.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { requireQuota } from '../pools/quotas.ts';
-import type { Detach } from './grants.ts';
+import type { Detacher } from './grants.ts';
 
 /** A volume and its next owner. The volume keeps its name unless another is given. */
 export type TransferRequest = {
@@ -31,7 +31,7 @@ type VolumeMove = { readonly before: VolumeRecord; readonly after: VolumeRecord 
  */
 export function createTransfer(
   { engine, operations }: Pick<ServiceOptions, 'engine' | 'operations'>,
-  detach: Detach,
+  detach: Detacher,
 ) {
   async function move(request: TransferRequest, id: string): Promise<VolumeRecord> {
     const { volumeId } = request;

@@ -7,7 +7,7 @@ import type { Engine, Sql, SqlRow, SqlValue } from '../store.ts';
 /**
  * A waiting transaction. `run` returns the function to call after the commit; `reject` is called if the commit fails.
  */
-type Pending = {
+type PendingTransaction = {
   readonly run: (isAlone: boolean) => Promise<() => void>;
   readonly reject: (error: unknown) => void;
 };
@@ -48,7 +48,7 @@ export function openSqlite(path: string): Engine {
   const requireInPlaceSoon = throttle(reader.requireInPlace);
   let readCount = 0;
   const sql = createSql(writer);
-  const queue: Pending[] = [];
+  const queue: PendingTransaction[] = [];
   let draining: Promise<void> | undefined;
 
   async function drain(): Promise<void> {
@@ -175,10 +175,10 @@ function orUnavailable<T>(query: () => T): T {
 
 async function commitTogether(
   { database, prepare, requireInPlace }: Connection,
-  queue: Pending[],
+  queue: PendingTransaction[],
 ): Promise<void> {
   const settle: (() => void)[] = [];
-  const batch: Pending[] = [];
+  const batch: PendingTransaction[] = [];
   const maxCount = Math.min(queue.length, maxBatch);
   const endMs = performance.now() + batchMs;
   try {

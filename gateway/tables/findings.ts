@@ -35,13 +35,13 @@ type DatedFinding<T> = T & { readonly firstSeenMs: number };
 export async function recordFindings<T extends FindingKey>(
   { engine: { reader, transaction }, slices }: { readonly engine: Engine; readonly slices: Slices },
   found: readonly T[],
-  { seenMs, unasked }: { readonly seenMs: number; readonly unasked: { has(pool: string): boolean } },
+  { seenMs, unchecked }: { readonly seenMs: number; readonly unchecked: { has(pool: string): boolean } },
 ): Promise<readonly DatedFinding<T>[]> {
   const known = await readFindings(reader, slices);
   const dated: DatedFinding<T>[] = [];
   const added: DatedFinding<T>[] = [];
   await slices.work('operator', compare());
-  const gone = known.values().filter(({ pool }) => !unasked.has(pool));
+  const gone = known.values().filter(({ pool }) => !unchecked.has(pool));
   const changes = [...gone.map(one => ({ gone: one })), ...added.values().map(one => ({ one }))];
   for (let done = 0; done < changes.length; done += changesPerCommit)
     await transaction(async sql => {

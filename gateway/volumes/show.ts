@@ -38,7 +38,7 @@ export async function showVolume(
 }
 
 /** Runs a piece of work in its own time slice. */
-type RunInSlice = <T>(piece: () => Promise<T>) => Promise<T>;
+type SliceRunner = <T>(piece: () => Promise<T>) => Promise<T>;
 
 /**
  * Yields at most `limit` volumes that the cluster sees, by id after `afterId`. A time slice reads a bounded
@@ -47,7 +47,7 @@ type RunInSlice = <T>(piece: () => Promise<T>) => Promise<T>;
 export async function* showVolumes(
   options: ShowOptions,
   query: AcceptedGrants,
-  take: RunInSlice,
+  take: SliceRunner,
 ): AsyncGenerator<Volume, void> {
   const { cluster } = query;
   const visible = await take(() => listVisible(options, query));
@@ -87,7 +87,7 @@ const rowsPerSlice = 250;
 export function createRelations(
   { engine: { reader }, clusters }: ShowOptions,
   volumes: readonly VolumeRecord[],
-  { cluster, take }: { readonly cluster?: string; readonly take: RunInSlice },
+  { cluster, take }: { readonly cluster?: string; readonly take: SliceRunner },
 ) {
   const shared = volumes.filter(one => one.shared && one.cluster === (cluster ?? one.cluster));
   const nextAttachments = createRows<ShownAttachment>(volumes, (ids, last, limit) =>

@@ -2,7 +2,13 @@ import { canonicalAddress } from '../../src/api/attachments/addresses.ts';
 import type { Attachment, AttachmentOf } from '../../src/api/attachment.ts';
 import { invalidProblem, preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { requireModule } from '../host/commands.ts';
-import { undoRefused, type Device, type DeviceConnector, type Others, type Secrets } from '../connector.ts';
+import {
+  undoRefused,
+  type Device,
+  type DeviceConnector,
+  type OtherAttachments,
+  type Secrets,
+} from '../connector.ts';
 import { requireUnused, cutOffDisk, settleDisk } from '../host/disk-use.ts';
 import { fitDisk, isDisk, nameOf, readDisk, readWwid, requireIdentity } from '../host/disk.ts';
 import { filterAsync, removeWith, waitFor, writeLine } from '../host/sysfs.ts';
@@ -166,7 +172,7 @@ async function findOwn(attachment: IscsiAttachment, host: Host): Promise<readonl
   return paths.filter(({ isOwn }) => isOwn);
 }
 
-async function disconnect(attachment: IscsiAttachment, host: Host, others: Others): Promise<void> {
+async function disconnect(attachment: IscsiAttachment, host: Host, others: OtherAttachments): Promise<void> {
   const paths = await findOwn(attachment, host);
   const names = paths.map(({ name }) => name);
   const maps = await findMaps(names, attachment, host);
@@ -211,7 +217,7 @@ async function removeDisk(name: string, host: Host): Promise<void> {
 }
 
 /** Ends the sessions with the volume's portals that have no other unit and that no other volume needs. */
-async function endSessions(attachment: IscsiAttachment, host: Host, others: Others): Promise<void> {
+async function endSessions(attachment: IscsiAttachment, host: Host, others: OtherAttachments): Promise<void> {
   const { target, portals, lun } = attachment;
   const portalsOf = (other: Attachment): readonly string[] =>
     other.protocol === 'iscsi' && other.target === target ? other.portals : [];

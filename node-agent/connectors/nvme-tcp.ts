@@ -2,7 +2,13 @@ import { canonicalAddress } from '../../src/api/attachments/addresses.ts';
 import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { invalidProblem, preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { requireModule, runWell } from '../host/commands.ts';
-import { undoRefused, type Device, type DeviceConnector, type Others, type Secrets } from '../connector.ts';
+import {
+  undoRefused,
+  type Device,
+  type DeviceConnector,
+  type OtherAttachments,
+  type Secrets,
+} from '../connector.ts';
 import { connectMissing, withPort, type Connection } from '../host/connections.ts';
 import { findUser, settleDisk } from '../host/disk-use.ts';
 import { fitDisk, onlyDisk, readDisk } from '../host/disk.ts';
@@ -168,7 +174,7 @@ async function requireMultipath({ addresses }: NvmeAttachment, host: Host): Prom
     );
 }
 
-async function disconnect(attachment: NvmeAttachment, host: Host, others: Others): Promise<void> {
+async function disconnect(attachment: NvmeAttachment, host: Host, others: OtherAttachments): Promise<void> {
   const { subsystem, addresses } = attachment;
   for (const name of await findNamespaces(attachment, host)) {
     const disk = await readDisk(name, host);
@@ -186,7 +192,7 @@ async function disconnect(attachment: NvmeAttachment, host: Host, others: Others
 }
 
 /** Deletes the controllers, so that all their requests fail. The kernel cannot cut off a single namespace. */
-async function cutOff(attachment: NvmeAttachment, host: Host, others: Others): Promise<void> {
+async function cutOff(attachment: NvmeAttachment, host: Host, others: OtherAttachments): Promise<void> {
   const { subsystem } = attachment;
   const own = await findNamespaces(attachment, host);
   if (own.length === 0) return;

@@ -2,12 +2,12 @@ import { dirname } from 'node:path';
 import { asProblem, preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import { runWell } from './commands.ts';
 import type { Host, OpenedPath } from '../host.ts';
-import type { Through } from '../connector.ts';
+import type { InputCommand } from '../connector.ts';
 import type { CommandLine } from '../filesystem.ts';
 import { pause } from '../../src/lib/concurrency.ts';
 import { withHolders } from './holders.ts';
 import { findMapped, readLine } from './sysfs.ts';
-import { inPhase, type ObservePhase } from './phases.ts';
+import { inPhase, type PhaseObserver } from './phases.ts';
 import { mountsAt, mountsBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
 /**
@@ -44,7 +44,7 @@ export type MountRequest = {
   /** With `bind` the source is bound, and the other options apply to the bind mount. */
   readonly options: readonly string[];
   readonly source: string;
-  readonly through?: Through | undefined;
+  readonly through?: InputCommand | undefined;
   /** The source's directory, which is opened so that no symbolic link on the way to the source is followed. */
   readonly sourceDirectory?: string | undefined;
   readonly path: string;
@@ -149,7 +149,7 @@ export function unmountAll(
 type Unmounter = {
   readonly host: Host;
   readonly unmounting: UnmountPolicy;
-  readonly observePhase?: ObservePhase | undefined;
+  readonly observePhase?: PhaseObserver | undefined;
 };
 
 async function unmountEach(agent: Unmounter, path: string, seen?: readonly Mount[]) {

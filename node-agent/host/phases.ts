@@ -2,11 +2,11 @@
 type Phase = 'connect' | 'unlock' | 'format' | 'fit' | 'mount' | 'bind' | 'unmount' | 'disconnect';
 
 /** Called at the start of a phase; returns a function for its end. */
-export type ObservePhase = (phase: Phase) => (outcome: 'done' | 'failed') => void;
+export type PhaseObserver = (phase: Phase) => (outcome: 'done' | 'failed') => void;
 
 /** Runs one phase and measures it if metrics are on. */
 export async function inPhase<T>(
-  { observePhase }: { readonly observePhase?: ObservePhase | undefined },
+  { observePhase }: { readonly observePhase?: PhaseObserver | undefined },
   phase: Phase,
   work: () => Promise<T>,
 ): Promise<T> {

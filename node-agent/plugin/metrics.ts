@@ -5,9 +5,9 @@ import {
   renderMetrics,
   type Metric,
 } from '../../src/lib/metrics.ts';
-import type { Observe } from '../../src/lib/tracing/trace.ts';
+import type { Observer } from '../../src/lib/tracing/trace.ts';
 import type { Host } from '../host.ts';
-import type { ObservePhase } from '../host/phases.ts';
+import type { PhaseObserver } from '../host/phases.ts';
 
 /** The agent's counters. Labels are only names of RPCs, codes, phases and commands, never ids, paths or messages. */
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -15,8 +15,8 @@ export type Metrics = ReturnType<typeof createMetrics>;
 export function createMetrics() {
   const rpcs = createCalls('fairlead_node_rpc', 'RPCs');
   const [failures, phases, commands] = [createCounter(), createHistogram(), createHistogram()];
-  const observeRpc: Observe = (rpc, traceparent) => ({ traceparent, end: rpcs.start(`rpc="${rpc}"`) });
-  const observePhase: ObservePhase = phase => {
+  const observeRpc: Observer = (rpc, traceparent) => ({ traceparent, end: rpcs.start(`rpc="${rpc}"`) });
+  const observePhase: PhaseObserver = phase => {
     const ended = phases.start();
     return outcome => ended(`phase="${phase}",outcome="${outcome}"`);
   };

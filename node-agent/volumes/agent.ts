@@ -2,7 +2,7 @@ import type { Log } from '../../src/lib/log.ts';
 import type { Filesystem } from '../filesystem.ts';
 import type { Host } from '../host.ts';
 import type { UnmountPolicy } from '../host/mount.ts';
-import type { ObservePhase } from '../host/phases.ts';
+import type { PhaseObserver } from '../host/phases.ts';
 import type { Watch } from '../host/stuck-commands.ts';
 import type { Cache } from '../state/cache.ts';
 import type { Records } from '../state/records.ts';
@@ -22,5 +22,5 @@ export type Agent = {
   /** The filesystem of a blank volume whose request names none. */
   readonly defaultFilesystem: Filesystem;
   /** Measures the phases of the work, if metrics are on. */
-  readonly observePhase?: ObservePhase | undefined;
+  readonly observePhase?: PhaseObserver | undefined;
 };

@@ -31,20 +31,20 @@ export const findingSchema = z
 const total = z.int().describe('The total number, even if not all are shown.');
 
 /** A pool whose storage did not answer the check. */
-export const unaskedSchema = z
+export const uncheckedPoolSchema = z
   .object({
     pool: poolName,
     detail: text('the storage API cannot be reached').describe('The reason, for people.'),
   })
-  .meta({ id: 'Unasked', description: 'A pool whose storage could not list its volumes.' });
+  .meta({ id: 'UncheckedPool', description: 'A pool whose storage could not list its volumes.' });
 
-const unasked = z
-  .array(unaskedSchema)
+const unchecked = z
+  .array(uncheckedPoolSchema)
   .optional()
   .describe('The pools whose storage could not list its volumes; absent if there are none.');
 
 /** The findings of a check. */
-export const checkResultSchema = z.object({ findings: z.array(findingSchema), total, unasked }).meta({
+export const checkResultSchema = z.object({ findings: z.array(findingSchema), total, unchecked }).meta({
   id: 'CheckResult',
   description: 'The differences between the storage and the store; at most 1000 findings.',
 });
@@ -73,7 +73,7 @@ export const repairStepSchema = findingSchema
 
 /** The steps of a repair, taken or only planned. */
 export const repairSchema = z
-  .object({ steps: z.array(repairStepSchema), total, unasked })
+  .object({ steps: z.array(repairStepSchema), total, unchecked })
   .meta({ id: 'Repair', description: 'The steps of a repair, taken or planned; at most 1000 are shown.' });
 
 /** A soft-deleted volume. */
@@ -93,5 +93,5 @@ export const deletedVolumePageSchema = z
 
 export type DeletedVolume = z.infer<typeof deletedVolumeSchema>;
 export type Finding = z.infer<typeof findingSchema>;
-export type Unasked = z.infer<typeof unaskedSchema>;
+export type UncheckedPool = z.infer<typeof uncheckedPoolSchema>;
 export type RepairStep = z.infer<typeof repairStepSchema>;

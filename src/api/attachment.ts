@@ -123,13 +123,13 @@ export type Reach = { [P in Protocol]: ReachOf<P> }[Protocol] & {
   readonly mayReplay?: true;
   /** The seal of another gateway for the node. */
   readonly sealed?: string;
-} & Unsealed;
+} & UnsealedSecrets;
 
 /** The secrets for the node, by the names that its connector uses. The gateway seals them and never keeps or shows them. */
-export type Unsealed = { readonly secrets?: Readonly<Record<string, string>> };
+export type UnsealedSecrets = { readonly secrets?: Readonly<Record<string, string>> };
 
 /** Makes the CSI publish_context of an attachment: flat strings, at most 4 KiB (CSI spec, "Size Limits"), without secrets. */
-export function toPublishContext(attachment: Attachment & Unsealed): Record<string, string> {
+export function toPublishContext(attachment: Attachment & UnsealedSecrets): Record<string, string> {
   if (attachment.secrets) throw new Problem('UNAVAILABLE', 'the attachment has secrets that are not sealed');
   const context = toTexts(attachment);
   const size = mapByteLength(context);

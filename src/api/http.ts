@@ -1,6 +1,6 @@
 import { createExchange } from '#exchange';
 import { maxTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
-import type { Observe } from '../lib/tracing/trace.ts';
+import type { Observer } from '../lib/tracing/trace.ts';
 import type { ExchangeOptions, Reply } from './http/exchange.ts';
 import { toPrintable } from './http/printable.ts';
 import { problemSchema, problemsOf, timeoutHeaderName, type NamedOperation } from './operations.ts';
@@ -26,7 +26,7 @@ export type HttpOptions = ExchangeOptions & {
   /** Runs each try of a request; a Problem that it throws ends the call. */
   readonly guard?: (send: () => Promise<Reply>) => Promise<Reply>;
   /** Observes each call with all of its tries, by its operation's id. */
-  readonly observe?: Observe | undefined;
+  readonly observe?: Observer | undefined;
 };
 
 /** One request; `ids` are the ids in the path by name, and `body` is sent as JSON. */

@@ -7,7 +7,7 @@ import {
   type Attachment,
   type FieldKind,
   type Protocol,
-  type Unsealed,
+  type UnsealedSecrets,
 } from './attachment.ts';
 import { byteLength, nodeIdPattern } from './ids.ts';
 import { limits } from './limits.ts';
@@ -74,7 +74,7 @@ export const attachmentSchema = z
   .meta({
     id: 'Attachment',
     description: "A node's access to a volume. The node formats the volume only if `mayFormat` is true.",
-  }) as unknown as z.ZodType<Attachment & Unsealed>;
+  }) as unknown as z.ZodType<Attachment & UnsealedSecrets>;
 
 /** An attachment as the API shows it; `attachment` is present once the state is `attached`. */
 export const attachmentResourceSchema = z

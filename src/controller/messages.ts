@@ -148,15 +148,15 @@ export function toCsiSnapshot(snapshot: Snapshot, advertised: AdvertisedCapabili
   };
 }
 
-type Stateful = { readonly id: string; readonly state: string };
+type StatefulResource = { readonly id: string; readonly state: string };
 
 /** False while the resource is being created or deleted. */
-export function isCreated({ state }: Stateful): boolean {
+export function isCreated({ state }: StatefulResource): boolean {
   return state !== 'creating' && state !== 'deleting';
 }
 
 /** ABORTED while the resource is being created or deleted. */
-export function requireCreated(kind: string, resource: Stateful): void {
+export function requireCreated(kind: string, resource: StatefulResource): void {
   if (!isCreated(resource))
     throw new Problem('ABORTED', `${kind} "${resource.id}" is ${resource.state}; try again later`);
 }

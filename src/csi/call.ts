@@ -11,7 +11,7 @@ import {
 import { maxIdBytes } from '../api/ids.ts';
 import { asProblem, callerGone, invalidProblem, problemTable, type Problem } from '../api/problem.ts';
 import { framesOf, type Log } from '../lib/log.ts';
-import { readTraceparent, traceIdOf, type Observe } from '../lib/tracing/trace.ts';
+import { readTraceparent, traceIdOf, type Observer } from '../lib/tracing/trace.ts';
 
 /** The context of one call, beside its request. */
 export type UnaryCall = {
@@ -26,10 +26,10 @@ export type UnaryCall = {
 };
 
 /** One RPC: returns the response or throws a `Problem`. */
-export type Unary<Request, Response> = (request: Request, call: UnaryCall) => Promise<Response>;
+export type UnaryHandler<Request, Response> = (request: Request, call: UnaryCall) => Promise<Response>;
 
 /** One RPC that answers with a stream: its regular end says that everything was sent, a `Problem` that it was not. */
-export type Streaming<Request, Response> = (request: Request, call: UnaryCall) => AsyncIterable<Response>;
+export type StreamHandler<Request, Response> = (request: Request, call: UnaryCall) => AsyncIterable<Response>;
 
 /** The handlers of a service; an RPC that is absent answers UNIMPLEMENTED. */
 export type Handlers<Rpcs> = {
@@ -37,9 +37,9 @@ export type Handlers<Rpcs> = {
     infer Request,
     infer Response
   >
-    ? Streaming<Request, Response>
+    ? StreamHandler<Request, Response>
     : Rpcs[K] extends handleUnaryCall<infer Request, infer Response>
-      ? Unary<Request, Response>
+      ? UnaryHandler<Request, Response>
       : never;
 };
 
@@ -48,7 +48,7 @@ type Edge = {
   readonly rpc: string;
   readonly log: Log;
   readonly level: 'debug' | 'info';
-  readonly observe: Observe | undefined;
+  readonly observe: Observer | undefined;
 };
 
 const unaryTimeoutMs = 30_000;
@@ -58,7 +58,7 @@ const streamTimeoutMs = 24 * 60 * 60 * 1_000;
 /** Wraps a handler as a gRPC method. A thrown error becomes a status of code and message alone, and is logged once. */
 export function toGrpcHandler(
   edge: Edge,
-  handler: Unary<unknown, unknown>,
+  handler: UnaryHandler<unknown, unknown>,
 ): handleUnaryCall<unknown, unknown> {
   return async (call, callback) => {
     const opened = openCall(edge, call, unaryTimeoutMs);
@@ -75,7 +75,7 @@ export function toGrpcHandler(
  * Wraps a streaming handler as a gRPC method. It waits for a slow reader, and ends with a status when the handler
  * throws.
  */
-export function toGrpcStream(edge: Edge, handler: Streaming<unknown, unknown>) {
+export function toGrpcStream(edge: Edge, handler: StreamHandler<unknown, unknown>) {
   return async (call: ServerWritableStream<unknown, unknown>): Promise<void> => {
     const opened = openCall(edge, call, streamTimeoutMs);
     const { signal } = opened;

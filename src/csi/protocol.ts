@@ -40,7 +40,7 @@ type Method = {
  */
 const shape = { longs: String, enums: String, defaults: true, oneofs: true };
 
-type Generated = { readonly default: Messages; readonly services: Services };
+type GeneratedModule = { readonly default: Messages; readonly services: Services };
 
 /** A synchronous `require` loads only the services that a program uses, before it starts. */
 const require = createRequire(import.meta.url);
@@ -90,7 +90,7 @@ function toDefinition(messages: Messages, service: string, methods: readonly Met
 
 /** Loads a generated file's services, by their names without packages. */
 function load<Loaded>(file: string): Loaded {
-  const { default: messages, services } = require(`./generated/${file}.messages.js`) as Generated;
+  const { default: messages, services } = require(`./generated/${file}.messages.js`) as GeneratedModule;
   const entries = Object.entries(services).map(([fullName, methods]) => [
     fullName.split('.').at(-1),
     toDefinition(messages, fullName, methods),

@@ -7,7 +7,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import type { Log } from '../lib/log.ts';
-import type { Observe } from '../lib/tracing/trace.ts';
+import type { Observer } from '../lib/tracing/trace.ts';
 import {
   clearSocketPath,
   fileIdentity,
@@ -16,13 +16,15 @@ import {
   removeSocket,
   requireSocketPath,
 } from '../lib/unix-socket.ts';
-import { toGrpcHandler, toGrpcStream, type Streaming, type Unary } from './call.ts';
+import { toGrpcHandler, toGrpcStream, type StreamHandler, type UnaryHandler } from './call.ts';
 
 /** A gRPC service: its methods, and the handlers of the methods that are implemented. */
 export type Service = {
   readonly definition: ServiceDefinition;
   // `toImplementation` only passes handlers on; `Handlers` checks their types at their definition.
-  readonly handlers: Readonly<Record<string, Unary<never, unknown> | Streaming<never, unknown> | undefined>>;
+  readonly handlers: Readonly<
+    Record<string, UnaryHandler<never, unknown> | StreamHandler<never, unknown> | undefined>
+  >;
   /** The log level of a successful call; default `debug`. */
   readonly level?: 'debug' | 'info';
 };
@@ -32,7 +34,7 @@ type ServeOptions = {
   readonly socketPath: string;
   readonly services: readonly Service[];
   readonly log: Log;
-  readonly observe?: Observe | undefined;
+  readonly observe?: Observer | undefined;
 };
 
 export type GrpcServer = Awaited<ReturnType<typeof serve>>;
@@ -116,8 +118,8 @@ function toImplementation(
     const edge = { rpc, log, level, observe };
     if (handler)
       implementation[rpc] = definition[rpc]?.responseStream
-        ? toGrpcStream(edge, handler as Streaming<unknown, unknown>)
-        : toGrpcHandler(edge, handler as Unary<unknown, unknown>);
+        ? toGrpcStream(edge, handler as StreamHandler<unknown, unknown>)
+        : toGrpcHandler(edge, handler as UnaryHandler<unknown, unknown>);
   }
   return implementation;
 }

@@ -29,9 +29,9 @@ export type LogLevel = (typeof logLevels)[number];
 const maxPendingCharacters = 2 ** 20;
 
 /** Writes lines to standard error. Lines are lost while too many characters wait there. */
-type Write = (lines: string) => void;
+type Writer = (lines: string) => void;
 
-const writeNow: Write = lines => {
+const writeNow: Writer = lines => {
   if (process.stderr.writableLength <= maxPendingCharacters) process.stderr.write(lines);
 };
 
@@ -39,7 +39,7 @@ const writeNow: Write = lines => {
  * Collects the lines of one tick of the event loop, and writes them together. Writes the last lines when the process
  * ends.
  */
-export function writeTogether(): Write {
+export function writeTogether(): Writer {
   let pending = '';
   const flush = (): void => {
     const lines = pending;

@@ -30,7 +30,7 @@ const paces = {
 } as const;
 
 type Answer = { readonly status: number; readonly body: Buffer };
-type MakePage = () => Promise<Page>;
+type PageMaker = () => Promise<Page>;
 
 /**
  * Serves pages by their paths, for GET and HEAD, on `address` (`host:port`; port 0 takes a free one), or throws. A
@@ -41,7 +41,7 @@ type MakePage = () => Promise<Page>;
  */
 export async function startPages(
   { host, port }: { readonly host: string; readonly port: number },
-  pages: ReadonlyMap<string, MakePage>,
+  pages: ReadonlyMap<string, PageMaker>,
   log: Log,
 ) {
   const answers = new Map([...pages].map(([path, make]) => [path, shareAnswers(path, make, log)]));
@@ -104,7 +104,7 @@ function createConnections() {
  * Makes a page's answer once for all callers that come while it is being made; a page other than a probe also for the
  * next second.
  */
-function shareAnswers(path: string, make: MakePage, log: Log): () => Promise<Answer> {
+function shareAnswers(path: string, make: PageMaker, log: Log): () => Promise<Answer> {
   const keepMs = probes.has(path) ? 0 : sharedMs;
   let shared: Promise<Answer> | undefined;
   const makeAnswer = async (): Promise<Answer> => {

@@ -4,6 +4,6 @@ export {
   contentOf,
   type Content,
   type OpenBackend,
-  type Opened,
+  type OpenedBackend,
 } from '../../test/suites/backend-fixtures.ts';
 export { testBackendTopologies } from '../../test/suites/backend-topologies.ts';

@@ -43,13 +43,13 @@ export async function forgeFor(issuer: string, key: IssuerKey): Promise<string> 
 export const account = 'system:serviceaccount:fairlead:controller';
 
 /** The differences from a usual token: claims (undefined removes one), and header members. */
-export type Otherwise = Readonly<Record<string, unknown>> & { readonly header?: object };
+export type TokenChanges = Readonly<Record<string, unknown>> & { readonly header?: object };
 
 /** Makes a token as a Kubernetes API server issues it to a pod. */
 export function signAs(
   issuer: string,
   { alg, publicJwk, privateKey }: IssuerKey,
-  { header, ...claims }: Otherwise = {},
+  { header, ...claims }: TokenChanges = {},
 ): Promise<string> {
   const nowS = Math.floor(Date.now() / 1_000);
   const usual = { iss: issuer, sub: account, aud: ['fairlead'], iat: nowS, nbf: nowS, exp: nowS + 3_600 };

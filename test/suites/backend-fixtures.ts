@@ -43,7 +43,7 @@ export function contentOf(pathOf: (volumeId: string) => string): Content {
 }
 
 /** A new, empty backend, and the access to its volumes' data. */
-export type Opened = {
+export type OpenedBackend = {
   readonly backend: Backend;
   readonly content: Content;
   /** Mutable parameters that apply to any volume. */
@@ -53,13 +53,13 @@ export type Opened = {
 };
 
 /** Opens a backend; its resources are removed when the test ends. */
-export type OpenBackend = (t: TestContext) => Promise<Opened>;
+export type OpenBackend = (t: TestContext) => Promise<OpenedBackend>;
 
 /** A feature of the backend that a test needs: a member, groups of snapshots, or a source of volumes. */
 type Need = keyof Backend | 'groups' | VolumeSource['kind'];
 
 /** A backend with the features that a test needs; its volumes get sizes as the gateway chooses them. */
-export type Offered = Opened & {
+export type OfferedBackend = OpenedBackend & {
   /**
    * The size of the smallest volume in these tests, in bytes: a mebibyte, or more if the backend has no smaller size.
    */
@@ -68,7 +68,11 @@ export type Offered = Opened & {
 };
 
 /** Declares a test of a backend; it is skipped if the backend lacks a feature that the test needs. */
-export type Check = (title: string, needs: readonly Need[], work: (opened: Offered) => Promise<void>) => void;
+export type Check = (
+  title: string,
+  needs: readonly Need[],
+  work: (opened: OfferedBackend) => Promise<void>,
+) => void;
 
 /** Declares tests of the opened backends. */
 export function createCheck(open: OpenBackend): Check {
@@ -81,7 +85,7 @@ export function createCheck(open: OpenBackend): Check {
           ...opened,
           backend: choosingSizes(opened.backend),
           unitBytes: sizeFor(opened.backend, mebibyte),
-        } as Offered);
+        } as OfferedBackend);
       t.skip(`backend "${opened.backend.name}" does not offer: ${missing}`);
     });
   };
@@ -163,7 +167,7 @@ export function newGroup(volumes: readonly KnownVolume[]): readonly NewSnapshot[
 
 /** Fails unless creating with another nonce is refused or makes another volume or snapshot, which is deleted again. */
 export async function assertAnother(
-  { coexist }: Opened,
+  { coexist }: OpenedBackend,
   create: () => Promise<unknown>,
   remove: () => Promise<void>,
 ) {

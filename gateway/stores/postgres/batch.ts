@@ -18,8 +18,12 @@ export type Statement = {
 };
 
 /** A prepared statement of a connection: its name, and the fields of its rows, undefined until the first answer. */
-type Prepared = { readonly name: string; fields: readonly FieldDef[] | undefined };
-type ConnectionState = { readonly prepared: Map<string, Prepared>; readonly frames: Frames; names: number };
+type PreparedStatement = { readonly name: string; fields: readonly FieldDef[] | undefined };
+type ConnectionState = {
+  readonly prepared: Map<string, PreparedStatement>;
+  readonly frames: Frames;
+  names: number;
+};
 const stateOf = new WeakMap<Connection, ConnectionState>();
 
 /** Statements that change tables run once and return no rows, so they are not prepared. */
@@ -28,7 +32,7 @@ const isOnce = /^\s*(create|alter|drop|do)\b/;
 /** The oids of int8, int2, int4 and numeric. */
 const numbers: ReadonlySet<number> = new Set([20, 21, 23, 1700]);
 
-const unnamed: Prepared = { name: '', fields: [] };
+const unnamed: PreparedStatement = { name: '', fields: [] };
 
 /**
  * Sends the statements together, and the server answers them together. Each runs only if those before it have
@@ -42,7 +46,7 @@ export function submitBatch(
   const { connection } = client;
   const known = stateOf.get(connection) ?? { prepared: new Map(), frames: createFrames(), names: 0 };
   stateOf.set(connection, known);
-  const used: Prepared[] = [];
+  const used: PreparedStatement[] = [];
   let [at, rows]: [number, SqlRow[]] = [0, []];
 
   const batch = {
@@ -76,7 +80,7 @@ export function submitBatch(
 }
 
 /** Adds a statement to the batch, and returns its prepared form. Names are never reused. */
-function addTo(known: ConnectionState, { sql, values }: Statement): Prepared {
+function addTo(known: ConnectionState, { sql, values }: Statement): PreparedStatement {
   const { prepared, frames } = known;
   const found = prepared.get(sql);
   const used = found ?? (isOnce.test(sql) ? unnamed : { name: `s${known.names++}`, fields: undefined });

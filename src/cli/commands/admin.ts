@@ -1,4 +1,4 @@
-import type { Finding, Unasked } from '../../api/admin.ts';
+import type { Finding, UncheckedPool } from '../../api/admin.ts';
 import type { StorageClient } from '../../api/client.ts';
 import { durationMs, text } from '../../lib/parsers.ts';
 import { onOrOff } from '../../lib/settings.ts';
@@ -22,9 +22,9 @@ export const adminCommands = {
     settings: { ...shared, ...stuckAfter },
     async ask(client, call, { 'stuck-after': stuckAfterMs }) {
       const data = await client.check({ stuckAfterMs }, call);
-      const { findings, total, unasked = [] } = data;
-      const table = [toTable(findings.map(toRow), total), ...unasked.map(toLine)].join('\n');
-      return { data, table, status: total + unasked.length > 0 ? 2 : 0 };
+      const { findings, total, unchecked = [] } = data;
+      const table = [toTable(findings.map(toRow), total), ...unchecked.map(toLine)].join('\n');
+      return { data, table, status: total + unchecked.length > 0 ? 2 : 0 };
     },
   }),
   repair: command({
@@ -42,7 +42,7 @@ export const adminCommands = {
     async ask(client, call, { yes, 'stuck-after': stuckAfterMs, 'safety-age': safetyAgeMs }) {
       const body = { dryRun: !yes, stuckAfterMs, safetyAgeMs };
       const data = await client.repair({ body }, call);
-      const { steps, total, unasked = [] } = data;
+      const { steps, total, unchecked = [] } = data;
       const rows = steps.map(step => ({
         ...toRow(step),
         action: step.action,
@@ -50,8 +50,8 @@ export const adminCommands = {
         note: step.note,
       }));
       const isLeft = steps.some(({ outcome }) => outcome !== 'done') || total > steps.length;
-      const table = [toTable(rows, total), ...unasked.map(toLine)].join('\n');
-      return { data, table, status: isLeft || unasked.length > 0 ? 2 : 0 };
+      const table = [toTable(rows, total), ...unchecked.map(toLine)].join('\n');
+      return { data, table, status: isLeft || unchecked.length > 0 ? 2 : 0 };
     },
   }),
   deleted: command({
@@ -104,7 +104,7 @@ function toRow({ problem, pool, kind, id, ageMs, detail }: Finding) {
   return { problem, pool, kind, id, age: toAge(ageMs), found: detail };
 }
 
-function toLine({ pool, detail }: Unasked): string {
+function toLine({ pool, detail }: UncheckedPool): string {
   return `pool "${pool}" was not checked: ${detail}`;
 }
 

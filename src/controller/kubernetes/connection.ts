@@ -34,13 +34,15 @@ async function readServiceAccount(): Promise<Connection> {
   };
 }
 
-type Named<K extends string, V> = readonly ({ readonly name: string } & Readonly<Partial<Record<K, V>>>)[];
+type NamedEntries<K extends string, V> = readonly ({ readonly name: string } & Readonly<
+  Partial<Record<K, V>>
+>)[];
 type Entry = Readonly<Record<string, string | undefined>>;
 type Kubeconfig = {
   readonly 'current-context'?: string;
-  readonly contexts?: Named<'context', Entry>;
-  readonly clusters?: Named<'cluster', Entry>;
-  readonly users?: Named<'user', Entry>;
+  readonly contexts?: NamedEntries<'context', Entry>;
+  readonly clusters?: NamedEntries<'cluster', Entry>;
+  readonly users?: NamedEntries<'user', Entry>;
 };
 
 async function readKubeconfig(path: string): Promise<Connection> {

@@ -27,7 +27,7 @@ export function spanIdOf(traceparent: string): string {
 export type Observation = { readonly traceparent: string | undefined; end(code: string): void };
 
 /** Begins to observe work of this name, within the caller's trace if there is one. */
-export type Observe = (name: string, traceparent?: string) => Observation;
+export type Observer = (name: string, traceparent?: string) => Observation;
 
 export interface Tracer {
   start(kind: SpanKind, name: string, traceparent: string | undefined): Observation;
@@ -51,7 +51,7 @@ type ObserveOptions = {
  * Creates an observer that counts calls, and records spans if there is a tracer. Work without a trace begins a new
  * one.
  */
-export function createObserve({ count, kind, tracer, prefix = '' }: ObserveOptions): Observe {
+export function createObserve({ count, kind, tracer, prefix = '' }: ObserveOptions): Observer {
   return (name, traceparent) => {
     const ended = count(name);
     const span = tracer?.start(kind, prefix + name, traceparent);

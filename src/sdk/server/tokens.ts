@@ -5,7 +5,7 @@ import { clockToleranceS, timeFault } from '../../api/http/jwt.ts';
 import { Problem } from '../../api/problem.ts';
 
 /** Checks a request's `authorization` header, and throws UNAUTHENTICATED when it is wrong. */
-export type Authenticate = (authorization: string | undefined) => Promise<void>;
+export type Authenticator = (authorization: string | undefined) => Promise<void>;
 
 /** The accepted tokens: those that a key of `jwks` (a file or a URL) has signed for `audience`, or else only `token`. */
 export type Tokens = {
@@ -15,7 +15,7 @@ export type Tokens = {
 };
 
 /** Makes the check of tokens. Throws when the settings accept no token at all. */
-export function createAuthenticate({ token: fixed, jwks, audience }: Tokens): Authenticate {
+export function createAuthenticate({ token: fixed, jwks, audience }: Tokens): Authenticator {
   const findFault = jwks && audience ? signedBy(jwks, audience) : fixed && sameAs(fixed);
   if (!findFault) throw new Error('no tokens are configured: set TOKEN, or JWKS and AUDIENCE');
   return async authorization => {
@@ -26,11 +26,11 @@ export function createAuthenticate({ token: fixed, jwks, audience }: Tokens): Au
 }
 
 /** Finds the fault of a token; undefined for a valid one. */
-type FindFault = (token: string) => Promise<string | undefined>;
+type FaultFinder = (token: string) => Promise<string | undefined>;
 
 const notAccepted = 'the bearer token is missing or not valid';
 
-function signedBy(jwks: string, audience: string): FindFault {
+function signedBy(jwks: string, audience: string): FaultFinder {
   const keys = /^https?:/.test(jwks)
     ? createRemoteJWKSet(new URL(jwks))
     : createLocalJWKSet(JSON.parse(readFileSync(jwks, 'utf8')));
@@ -44,7 +44,7 @@ function signedBy(jwks: string, audience: string): FindFault {
     );
 }
 
-function sameAs(fixed: string): FindFault {
+function sameAs(fixed: string): FaultFinder {
   return async token => (timingSafeEqual(digest(token), digest(fixed)) ? undefined : notAccepted);
 }
 

@@ -22,7 +22,7 @@ import { readBy } from '../../../gateway/volumes/validate.ts';
 import { createChanges, type Change } from './changes.ts';
 import { createOfferCheck, type Offer } from './offer.ts';
 import type { AnyAnswer, VendorOperationId, VendorOperations } from './operations.ts';
-import type { Authenticate } from './tokens.ts';
+import type { Authenticator } from './tokens.ts';
 
 export type { AttachmentResource, AttachmentSpec } from '../../api/node.ts';
 export { Problem, type ProblemCode } from '../../api/problem.ts';
@@ -33,17 +33,17 @@ export { isWithin } from '../../../gateway/volumes/size.ts';
 export { sizeFor, type Offer } from './offer.ts';
 export type { Answer, AnyAnswer, OperationInput, VendorOperations } from './operations.ts';
 export { toPage, type PageRequest } from './page.ts';
-export { createAuthenticate, type Authenticate, type Tokens } from './tokens.ts';
+export { createAuthenticate, type Authenticator, type Tokens } from './tokens.ts';
 
 /** The implementation of any operation. */
-type Run = (input: unknown) => AnyAnswer | Promise<AnyAnswer>;
+type OperationHandler = (input: unknown) => AnyAnswer | Promise<AnyAnswer>;
 
 /** The parts of a vendor's server. */
 export type Vendor = {
   /** The offer. Requests for anything else are refused before they reach an operation. */
   readonly capabilities: Offer;
   readonly operations: VendorOperations;
-  readonly authenticate: Authenticate;
+  readonly authenticate: Authenticator;
 };
 
 /**
@@ -62,7 +62,7 @@ export function createVendor({ capabilities, operations, authenticate }: Vendor)
     await next();
   });
   for (const row of vendorOperations) {
-    const run = offered[row.id as VendorOperationId] as Run | undefined;
+    const run = offered[row.id as VendorOperationId] as OperationHandler | undefined;
     app.on(row.method, toRoute(row.path), async c => {
       if (!run) throw new Problem('UNIMPLEMENTED', `${row.id} is not offered`);
       const input = await readRequest(c, row);

@@ -46,10 +46,10 @@ export type Fault =
   | { readonly fault: (typeof plainFaults)[number] };
 
 /** The calls that a fault happens to: each with a chance from 0 to 1, every n-th, or only the n-th. */
-type When = { readonly chance: number } | { readonly every: number } | { readonly call: number };
+type FaultCalls = { readonly chance: number } | { readonly every: number } | { readonly call: number };
 
 /** A fault with its targets and its calls. Calls of all its targets are counted together. */
-export type Rule = { readonly on: 'all' | readonly Target[] } & When & Fault;
+export type Rule = { readonly on: 'all' | readonly Target[] } & FaultCalls & Fault;
 
 /** The targets of a rule that its fault can happen to. */
 export function targetsOf({ on, fault }: Rule): ReadonlySet<Target> {

@@ -27,7 +27,7 @@ import type { Engine } from '../../../gateway/store.ts';
 import { storeSetting } from '../../../gateway/config.ts';
 import { openStore } from '../../../gateway/stores/index.ts';
 import { createOperations, type Operations, type Step } from '../../../gateway/operations/operation.ts';
-import type { SignDetached } from '../../../gateway/pools/identity.ts';
+import type { DetachedSigner } from '../../../gateway/pools/identity.ts';
 import { createPools, type Pools } from '../../../gateway/pools/pools.ts';
 import type { Caller } from '../../../gateway/callers/caller.ts';
 import type { Cluster } from '../../../gateway/callers/cluster.ts';
@@ -165,7 +165,7 @@ export type GatewayOptions<B = Backend> = {
   readonly keepDeletedMs?: number;
   readonly keepAuditMs?: number;
   /** The signer of attachments; without it they are not signed. */
-  readonly signDetached?: SignDetached;
+  readonly signDetached?: DetachedSigner;
 };
 
 /**

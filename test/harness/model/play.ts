@@ -82,23 +82,23 @@ async function askBoth(
 }
 
 /** The outcome of a request: the code of a final failure, or `open` if it may or may not be done. */
-type Ended = 'ok' | 'open' | ProblemCode;
+type Outcome = 'ok' | 'open' | ProblemCode;
 
-type Answered = {
+type AnsweredOperation = {
   readonly operation: Operation;
   readonly expected: 'ok' | ProblemCode;
   /** The outcome from each requested gateway. */
-  readonly ended: readonly Ended[];
+  readonly ended: readonly Outcome[];
 };
 
-function settle(model: Model, { operation, expected, ended }: Answered): void {
+function settle(model: Model, { operation, expected, ended }: AnsweredOperation): void {
   for (const end of ended) if (end !== 'open') assert.equal(end, expected, JSON.stringify(operation));
   if (expected !== 'ok') return;
   if (ended.includes('open')) model.leaveOpen(operation);
   else model.finish(operation);
 }
 
-async function endOf(operation: Operation, { world, at }: Target): Promise<Ended> {
+async function endOf(operation: Operation, { world, at }: Target): Promise<Outcome> {
   try {
     await world.unlessHung(at, ask(operation, world.gateway(at), world.storage));
     return 'ok';

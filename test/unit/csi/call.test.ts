@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
 import { Problem, problemTable, type ProblemCode } from '../../../src/api/problem.ts';
-import type { Streaming, UnaryCall } from '../../../src/csi/call.ts';
+import type { StreamHandler, UnaryCall } from '../../../src/csi/call.ts';
 import { loadCsi } from '../../../src/csi/protocol.ts';
 import { pause, poll } from '../../../src/lib/concurrency.ts';
 import { silentLog, type LogFields } from '../../../src/lib/log.ts';
@@ -187,7 +187,7 @@ async function serveHandler(t: TestContext, handler: Handler) {
   };
 }
 
-async function serveStream(t: TestContext, handler: Streaming<never, Message>) {
+async function serveStream(t: TestContext, handler: StreamHandler<never, Message>) {
   const { csi } = await serveCsi(t, { metadata: { GetMetadataAllocated: handler } });
   return () => csi.snapshotMetadata.GetMetadataAllocated({});
 }

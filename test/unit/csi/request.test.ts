@@ -25,9 +25,9 @@ const range = (required_bytes: string, limit_bytes: string): unknown =>
 const long = 'x'.repeat(4_096);
 const biggest = '9223372036854775807';
 
-type Bad = readonly [name: string, read: () => unknown, says: RegExp];
+type BadField = readonly [name: string, read: () => unknown, says: RegExp];
 
-const bad: readonly Bad[] = [
+const bad: readonly BadField[] = [
   ['an id that is missing', () => readId('', 'volume_id'), /^volume_id is missing$/],
   ['an id of 129 bytes in fewer characters', () => readId(`${'é'.repeat(64)}x`, 'id'), /^id has 129 bytes/],
   ['a name that is missing', () => readName(''), /^name is missing$/],
@@ -78,9 +78,9 @@ test('a requirement beyond 2^53 is OUT_OF_RANGE', () => {
 
 const used = { accessMode: 'SINGLE_NODE_WRITER' };
 
-type Good = readonly [name: string, read: () => unknown, expected: unknown];
+type GoodField = readonly [name: string, read: () => unknown, expected: unknown];
 
-const good: readonly Good[] = [
+const good: readonly GoodField[] = [
   ['an id of 128 bytes', () => readId('é'.repeat(64), 'volume_id'), 'é'.repeat(64)],
   ['a name with white space', () => readName('a b\tc\nd'), 'a b\tc\nd'],
   ['no node id', () => readNodeId(''), ''],

@@ -26,7 +26,7 @@ const made: Volume = {
   attachments: [],
   createdAt: new Date(0).toISOString(),
 };
-type Created = Answer<'createVolume'>;
+type CreateAnswer = Answer<'createVolume'>;
 
 test('failed slow work runs once, however often it is requested, until a caller has learned of its failure', async () => {
   const { ask, starts, end } = openSlow();
@@ -54,9 +54,9 @@ test('the outcome of slow work is forgotten once another request has changed the
 
 /** Opens a vendor whose volumes are created only after `end`, and a caller that waits this many seconds. */
 function openSlow() {
-  const starts: PromiseWithResolvers<Created>[] = [];
-  const createVolume = (): Promise<Created> => {
-    const started = Promise.withResolvers<Created>();
+  const starts: PromiseWithResolvers<CreateAnswer>[] = [];
+  const createVolume = (): Promise<CreateAnswer> => {
+    const started = Promise.withResolvers<CreateAnswer>();
     starts.push(started);
     return started.promise;
   };
@@ -64,7 +64,7 @@ function openSlow() {
   const { request } = createVendor({ capabilities: offer, operations, authenticate: async () => {} });
   return {
     starts,
-    end(how: Created | Problem): void {
+    end(how: CreateAnswer | Problem): void {
       if (how instanceof Problem) starts.at(-1)?.reject(how);
       else starts.at(-1)?.resolve(how);
     },

@@ -15,7 +15,7 @@ export type Span = {
   readonly attributes: readonly { readonly key: string; readonly value: unknown }[];
 };
 
-type Sent = {
+type SentSpans = {
   readonly resourceSpans: readonly {
     readonly resource: { readonly attributes: readonly { key: string; value: { stringValue?: string } }[] };
     readonly scopeSpans: readonly { readonly spans: readonly Omit<Span, 'service'>[] }[];
@@ -38,7 +38,7 @@ export async function startCollector(t: TestContext, status = 200): Promise<Coll
     const body = await text(request);
     const isGood = request.url === '/v1/traces' && request.headers['content-type'] === 'application/json';
     if (isGood) bodies.push(body);
-    if (isGood && status === 200) spans.push(...readSpans(JSON.parse(body) as Sent));
+    if (isGood && status === 200) spans.push(...readSpans(JSON.parse(body) as SentSpans));
     response.writeHead(isGood ? status : 400, { 'content-type': 'application/json' }).end('{}');
   });
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
@@ -46,7 +46,7 @@ export async function startCollector(t: TestContext, status = 200): Promise<Coll
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, bodies };
 }
 
-function readSpans({ resourceSpans }: Sent): readonly Span[] {
+function readSpans({ resourceSpans }: SentSpans): readonly Span[] {
   return resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const name = resource.attributes.find(({ key }) => key === 'service.name');
     const service = name?.value.stringValue ?? '';

@@ -15,7 +15,7 @@ import type { KnownVolume, NodeAccess } from '../../../gateway/backend.ts';
 import { image } from '../../../gateway/backends/image.ts';
 import type { Attachment, Reach } from '../../../src/api/attachment.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import { makeVolume, type Offered } from '../../suites/backend-fixtures.ts';
+import { makeVolume, type OfferedBackend } from '../../suites/backend-fixtures.ts';
 import { config, loadTarget } from './configfs.ts';
 import { undoLast, type CleanupScope } from './undo.ts';
 
@@ -61,8 +61,8 @@ export async function openExportedPool(t: CleanupScope, protocol: KernelExport, 
 /** Opens a pool in a directory with the settings of an export; it ends with the test. */
 export async function openPoolWith(t: CleanupScope, exported: object, root: string) {
   const settings = image.settings.parse({ dir: root, capacity: '100Gi', export: exported });
-  const open = async (): Promise<Offered['backend']> =>
-    (await image.open(settings, { name: 'pool', log: silentLog })) as Offered['backend'];
+  const open = async (): Promise<OfferedBackend['backend']> =>
+    (await image.open(settings, { name: 'pool', log: silentLog })) as OfferedBackend['backend'];
   let backend = await open();
   undoLast(t, () => backend.close?.());
   return {

@@ -2,7 +2,7 @@ import type { createAttachments } from '../../../../examples/vendor-hono/attachm
 import type { Disk } from '../../../../examples/vendor-hono/disk.ts';
 import type { createSnapshots } from '../../../../examples/vendor-hono/snapshots.ts';
 import type { createVolumes } from '../../../../examples/vendor-hono/volumes.ts';
-import type { Answer, AnyAnswer, Authenticate, Offer } from '../../../../src/sdk/server/vendor.ts';
+import type { Answer, AnyAnswer, Authenticator, Offer } from '../../../../src/sdk/server/vendor.ts';
 import type { requirements } from '../../../../src/kit/requirements.ts';
 
 /** The reference vendor's correct operations. */
@@ -31,7 +31,7 @@ export type Breakage = {
   ) => { readonly [Id in keyof CorrectOperations]?: Operation<Id> };
   /** Changes requests and answers. */
   readonly fetch?: (right: Fetch) => Fetch;
-  readonly authenticate?: (right: Authenticate) => Authenticate;
+  readonly authenticate?: (right: Authenticator) => Authenticator;
   /** Changes the offer against which requests are checked. */
   readonly offer?: (right: Offer) => Offer;
   /** True if the vendor does not serialize changes of one volume. */

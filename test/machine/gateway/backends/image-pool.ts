@@ -17,7 +17,7 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../../harness/machine.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
-import { contentOf, type Offered } from '../../../suites/backend-fixtures.ts';
+import { contentOf, type OfferedBackend } from '../../../suites/backend-fixtures.ts';
 
 /** The filesystems of the tested pools of images. */
 export const poolFilesystems = ['ext4', 'xfs', 'btrfs'] as const;
@@ -59,7 +59,7 @@ function mountPool(directory: string, filesystem: PoolFilesystem, sizeBytes: num
 }
 
 /** A pool on a filesystem of its own. */
-export type Pool = Omit<Offered, 'unitBytes'> & {
+export type Pool = Omit<OfferedBackend, 'unitBytes'> & {
   readonly filesystem: PoolFilesystem;
   /** The directory of the images. */
   readonly directory: string;
@@ -102,7 +102,7 @@ export async function openPool(
     return backend;
   };
   return {
-    backend: (await reopen()) as Offered['backend'],
+    backend: (await reopen()) as OfferedBackend['backend'],
     filesystem,
     directory,
     content: contentOf(id => join(directory, `${id}.img`)),

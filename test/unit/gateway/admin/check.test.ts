@@ -168,13 +168,13 @@ test('an unreachable pool is named, the others are checked, and its earlier find
     sql.run('update findings set first_seen_ms = first_seen_ms - ?', hour),
   );
   fails.is = true;
-  const { findings, unasked } = await check({ ...gateway, stuckAfterMs: 0 });
+  const { findings, unchecked } = await check({ ...gateway, stuckAfterMs: 0 });
   assert.deepEqual(
     findings.map(({ pool, id }) => [pool, id]),
     [['main', 'a.other']],
   );
   assert.deepEqual(
-    unasked.map(({ pool }) => pool),
+    unchecked.map(({ pool }) => pool),
     ['dead'],
   );
   fails.is = false;

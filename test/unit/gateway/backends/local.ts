@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import type { BackendPlugin } from '../../../../gateway/backend.ts';
 import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
-import type { Offered } from '../../../suites/backend-fixtures.ts';
+import type { OfferedBackend } from '../../../suites/backend-fixtures.ts';
 
 const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
 /** A node's use of a volume. */
@@ -20,7 +20,7 @@ export function createLocal<Settings extends z.ZodType>(plugin: BackendPlugin<Se
       mkdirSync(root);
       const backend = await openPlugin(plugin, { dir: root, ...settings } as z.input<Settings>);
       t.after(() => backend.close?.());
-      return { backend: backend as Offered['backend'], root, access };
+      return { backend: backend as OfferedBackend['backend'], root, access };
     },
   };
 }

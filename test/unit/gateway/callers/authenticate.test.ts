@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { SignJWT, UnsecuredJWT, type JWTPayload } from 'jose';
 import {
   createAuthenticate,
-  type Authenticate,
+  type Authenticator,
   type Enrolment,
 } from '../../../../gateway/callers/authenticate.ts';
 import { clusters, createSigner, enrol, type Signer } from '../../../harness/gateway/gateway.ts';
@@ -24,7 +24,7 @@ for (const [name, [algorithm, claims]] of Object.entries(sound))
     for (let i = 0; i < 3; i++) assert.equal(await nameOf(authenticate, token), 'a');
   });
 
-type Bad = readonly [name: string, make: (signer: Signer) => Promise<string>, says: RegExp];
+type BadToken = readonly [name: string, make: (signer: Signer) => Promise<string>, says: RegExp];
 
 const badClaims: readonly (readonly [name: string, claims: object, says: RegExp])[] = [
   ['another audience', { aud: 'other' }, /"aud" is not accepted/],
@@ -69,8 +69,8 @@ test('clocks may differ by a minute, and a refusal has the excess', async () => 
   for (const [claims, says] of far) await assertRefused(authenticate, await signer.sign(claims), says);
 });
 
-const bad: readonly Bad[] = [
-  ...badClaims.map(([name, claims, says]): Bad => [name, signer => signer.sign(claims), says]),
+const bad: readonly BadToken[] = [
+  ...badClaims.map(([name, claims, says]): BadToken => [name, signer => signer.sign(claims), says]),
   ['no signature', async ({ kid }) => unsecured(kid), /malformed|"alg"|not signed/],
   ['the public key as an HMAC secret', confused, /or cannot be used with its "alg"$/],
   ['an unknown kid', signer => signer.sign({}, { kid: 'other' }), /"kid" is not an enrolled key/],
@@ -168,18 +168,18 @@ test('more tokens than the cache holds are still accepted', async () => {
     assert.equal(await nameOf(authenticate, token), 'a');
 });
 
-function authenticateWith(enrolment: Enrolment): Authenticate {
+function authenticateWith(enrolment: Enrolment): Authenticator {
   return createAuthenticate(() => enrolment, 'fairlead');
 }
 
 /** Returns the cluster that sent the token. */
-async function nameOf(authenticate: Authenticate, token: string): Promise<string> {
+async function nameOf(authenticate: Authenticator, token: string): Promise<string> {
   const caller = await authenticate(`Bearer ${token}`);
   return caller.cluster?.name ?? assert.fail('an operator');
 }
 
 /** Fails unless the error names the fault without a part of the token. */
-async function assertRefused(authenticate: Authenticate, token: string, says: RegExp): Promise<void> {
+async function assertRefused(authenticate: Authenticator, token: string, says: RegExp): Promise<void> {
   await assert.rejects(
     async () => authenticate(`Bearer ${token}`),
     (error: Error) => {

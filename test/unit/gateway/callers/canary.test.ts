@@ -9,14 +9,14 @@ import { readTokenFile } from '../../../../src/api/http/tokens.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { readSettings } from '../../../../src/lib/settings.ts';
 import { createMemoryLog, createSigner, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
-import { account, makeIssuerKey, signAs, startIssuer, type Otherwise } from '../../../fakes/issuer.ts';
+import { account, makeIssuerKey, signAs, startIssuer, type TokenChanges } from '../../../fakes/issuer.ts';
 
 const key = await makeIssuerKey('one');
 const soon = { everyMs: 50, timeoutMs: 30_000 };
 const past = Math.floor(Date.now() / 1_000) - 600;
 
 /** Faults of a token from an account with otherwise valid tokens. */
-const faults: readonly Otherwise[] = [
+const faults: readonly TokenChanges[] = [
   {},
   { aud: 'other' },
   { aud: ['fairlead', 'other'] },

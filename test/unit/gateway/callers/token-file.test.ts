@@ -14,7 +14,7 @@ import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/ga
 import { isProblemThat } from '../../../harness/gateway/problems.ts';
 import { serve } from '../../../fakes/storages/far-gateway.ts';
 import { json, startStorageApi } from '../../../fakes/storage-api.ts';
-import { account, makeIssuerKey, signAs, type Otherwise } from '../../../fakes/issuer.ts';
+import { account, makeIssuerKey, signAs, type TokenChanges } from '../../../fakes/issuer.ts';
 import { keyFileOf } from '../../controller/keys.ts';
 import { offered } from '../../controller/serving.ts';
 
@@ -48,7 +48,7 @@ test('a refused token is read again, once and silently, as kubelet renews it', a
   assert.equal((await ask()).version.length > 0, true);
 });
 
-const refused: readonly (readonly [name: string, claims: Otherwise, says: RegExp])[] = [
+const refused: readonly (readonly [name: string, claims: TokenChanges, says: RegExp])[] = [
   ['another audience', { aud: ['vault'] }, /the token's "aud" is not accepted$/],
   ['another account', { sub: `${account}-2` }, /the token's "sub" is not accepted$/],
   ['another issuer', { iss: `${issuer}/` }, /its "iss" is not the name of a configured issuer$/],
@@ -117,7 +117,7 @@ function projection(t: TestContext) {
   let count = 0;
   return {
     directory,
-    async project(claims: Otherwise = {}): Promise<string> {
+    async project(claims: TokenChanges = {}): Promise<string> {
       const version = join(directory, `..${++count}`);
       mkdirSync(version);
       writeFileSync(join(version, 'token'), await signAs(issuer, key, claims));

@@ -5,7 +5,7 @@ import { createTrust, type TrustedKeys } from '../../../../gateway/callers/trust
 import type { PublicKey } from '../../../../gateway/callers/keys.ts';
 import {
   createAuthenticate,
-  type Authenticate,
+  type Authenticator,
   type KeyOwner,
 } from '../../../../gateway/callers/authenticate.ts';
 import { callers, createSigner, enrol, type Signer } from '../../../harness/gateway/gateway.ts';
@@ -16,7 +16,7 @@ import {
   makeIssuerKey,
   signAs,
   withExponentOne,
-  type Otherwise,
+  type TokenChanges,
 } from '../../../fakes/issuer.ts';
 
 /** The issuer name that every kubeadm uses. */
@@ -37,7 +37,7 @@ for (const key of [rsa, elliptic])
       assert.deepEqual(await authenticate(`Bearer ${token}`), { ...callers['a'], subject: account });
   });
 
-const badClaims: readonly (readonly [name: string, claims: Otherwise, says: RegExp])[] = [
+const badClaims: readonly (readonly [name: string, claims: TokenChanges, says: RegExp])[] = [
   ['another issuer', { iss: `${issuer}/` }, /its "iss" is not the name of a configured issuer/],
   ['no issuer', { iss: undefined }, /its "iss" is not the name of a configured issuer/],
   ['another audience', { aud: ['https://kubernetes.default.svc'] }, /"aud" is not accepted/],
@@ -203,19 +203,19 @@ function trustOf(keys: Keys, report: (fault: string) => void, last?: ReturnType<
 async function authenticateWith(
   keys: Keys,
   signers: Readonly<Record<string, Signer>> = {},
-): Promise<Authenticate> {
+): Promise<Authenticator> {
   const { trusted } = trustOf(keys, assert.fail);
   const enrolment = { ...(await enrol(signers)), trusted };
   return createAuthenticate(() => enrolment, 'fairlead');
 }
 
-function authenticateBy({ trusted }: ReturnType<typeof createTrust>): Authenticate {
+function authenticateBy({ trusted }: ReturnType<typeof createTrust>): Authenticator {
   const enrolment = { keySet: () => assert.fail(), owners: new Map(), trusted };
   return createAuthenticate(() => enrolment, 'fairlead');
 }
 
 /** Fails unless the error names the fault without a part of the token. */
-async function assertRefused(authenticate: Authenticate, token: string, says: RegExp): Promise<void> {
+async function assertRefused(authenticate: Authenticator, token: string, says: RegExp): Promise<void> {
   await assert.rejects(
     async () => authenticate(`Bearer ${token}`),
     (error: Error) => {

@@ -23,10 +23,10 @@ const valid: Readonly<Partial<Record<OperationId, object>>> = {
   repair: { dryRun: false, safetyAgeMs: 0 },
 };
 
-type Sent = { readonly hosts: number; readonly body: Buffer; readonly withheld: number };
+type SentBody = { readonly hosts: number; readonly body: Buffer; readonly withheld: number };
 
 /** The forms of a body; of a long one little more than the head is sent if nobody should read it. */
-const kinds: Readonly<Record<string, (body: string) => Sent>> = {
+const kinds: Readonly<Record<string, (body: string) => SentBody>> = {
   'a valid body': body => ({ hosts: 1, body: Buffer.from(body), withheld: 0 }),
   'a body of 4 MiB': body => ({
     hosts: 1,
@@ -116,7 +116,7 @@ function contentOf({ store }: ServedGateway): unknown {
 async function ask(
   { url }: ServedGateway,
   [route, headers]: readonly [string, readonly string[]],
-  { hosts, body, withheld }: Sent,
+  { hosts, body, withheld }: SentBody,
 ): Promise<number> {
   const socket = connect(Number(url.port), url.hostname);
   // A refused caller may be disconnected in the middle of a body, after the answer.

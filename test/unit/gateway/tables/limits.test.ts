@@ -151,14 +151,14 @@ test('mutable parameters from several requests have at most the bytes of one map
 });
 
 /** A resource at its maximum, and the operation that would add one more. */
-type Full = {
+type FullResource = {
   readonly limit: LimitName;
   readonly code: ProblemCode;
   readonly fill: (gateway: Gateway) => Promise<unknown>;
   readonly more: (gateway: Gateway) => Promise<unknown>;
 };
 const cut = (name: string) => ({ name, volumeId: 'a.one' });
-const full: readonly Full[] = [
+const full: readonly FullResource[] = [
   {
     limit: 'volumesPerCluster',
     code: 'RESOURCE_EXHAUSTED',

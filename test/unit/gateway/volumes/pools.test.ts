@@ -17,12 +17,12 @@ const mebibyte = 2 ** 20;
 const inPool = (name: string, pool?: string) =>
   volumeSpec(name, pool === undefined ? {} : { parameters: { pool } });
 
-type Open = Gateway & { readonly fast: FaultyBackend; readonly slow: FaultyBackend };
+type OpenGateway = Gateway & { readonly fast: FaultyBackend; readonly slow: FaultyBackend };
 
 /**
  * Opens a gateway with the pools fast, which can do everything, and slow, which has no snapshots and reports no health.
  */
-async function open(t: TestContext): Promise<Open> {
+async function open(t: TestContext): Promise<OpenGateway> {
   const fast = createFaultyBackend(await openMemory(100 * mebibyte));
   const { snapshots: _, volumeHealth: __, ...rest } = await openMemory(50 * mebibyte);
   const slow = createFaultyBackend(rest);

@@ -32,8 +32,8 @@ const clusters = Object.fromEntries(
 const forReaders: Capability = { accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' };
 
 /** The outcome of a request: `open` if it may or may not be done, `begun` if a part of it may be. */
-type Ended = Outcome['code'] | 'open' | 'begun';
-type Told = { readonly operation: Operation; readonly ended: Ended };
+type EndCode = Outcome['code'] | 'open' | 'begun';
+type ToldOperation = { readonly operation: Operation; readonly ended: EndCode };
 
 /**
  * Plays the event and returns the resulting state. Fails unless the answers and the state match some sequential order
@@ -47,7 +47,7 @@ export async function play(
   if (event.kind === 'ask' && event.crash) world.crashAt(event.at, event.crash);
   const first = event.kind === 'ask' ? event.at : 0;
   const told = await Promise.all(
-    operations.map(async (operation, index): Promise<Told> => {
+    operations.map(async (operation, index): Promise<ToldOperation> => {
       const ended = await endOf(operation, world.gateway(first + index));
       return { operation, ended };
     }),
@@ -69,7 +69,7 @@ export async function play(
  * Lists the possible orders. A volume is detached before its transfer, and another operation at that time may forbid
  * the transfer; while a share is revoked, it attaches nothing.
  */
-function ordersOf(told: readonly Told[]): readonly (readonly Told[])[] {
+function ordersOf(told: readonly ToldOperation[]): readonly (readonly ToldOperation[])[] {
   const [one, other] = told;
   if (!one || !other) return [told];
   const both = [
@@ -83,7 +83,7 @@ function ordersOf(told: readonly Told[]): readonly (readonly Told[])[] {
 }
 
 /** Lists the possible states after these operations in this order; none if their answers do not match it. */
-function statesAfter(state: State, told: readonly Told[]): readonly State[] {
+function statesAfter(state: State, told: readonly ToldOperation[]): readonly State[] {
   const [first, ...others] = told;
   if (!first) return [state];
   const { operation, ended } = first;
@@ -93,7 +93,7 @@ function statesAfter(state: State, told: readonly Told[]): readonly State[] {
   return (next[ended] ?? []).flatMap(one => statesAfter(one, others));
 }
 
-async function endOf(operation: Operation, gateway: Gateway): Promise<Ended> {
+async function endOf(operation: Operation, gateway: Gateway): Promise<EndCode> {
   try {
     await ask(operation, gateway);
     return 'ok';

@@ -22,14 +22,14 @@ export const sharesFrom: Readonly<Record<Name, readonly Name[]>> = { a: ['b'], b
 export type Access = ApiGrant['access'];
 
 type Grant = { readonly access: Access; readonly revoking: boolean; readonly byOperator: boolean };
-type Attached = { readonly cluster: string; readonly node: string; readonly readonly: boolean };
+type ModelAttachment = { readonly cluster: string; readonly node: string; readonly readonly: boolean };
 
 /** An existing volume, with its size in MiB; `storage` is its name in the storage. */
 export type Volume = {
   readonly storage: string;
   readonly size: number;
   readonly grants: Readonly<Record<string, Grant>>;
-  readonly attached: readonly Attached[];
+  readonly attached: readonly ModelAttachment[];
 };
 
 /** The existing volumes by id; `moved` has the new ids of transferred ones. */
@@ -50,7 +50,7 @@ export type Operation =
   | Kind<'revoke', { by: Name | undefined; to: Name }>
   | Kind<'force revoke' | 'transfer', { to: Name }>;
 
-type Of<K extends Operation['kind']> = Operation & { readonly kind: K };
+type OperationOf<K extends Operation['kind']> = Operation & { readonly kind: K };
 
 /** The required answer of an operation, and the state after it. */
 export type Outcome = { readonly code: 'ok' | ProblemCode; readonly state: State };
@@ -96,7 +96,7 @@ export function partsOf(state: State, operation: Operation): readonly State[] {
   if (!volume || (kind !== 'transfer' && kind !== 'force revoke')) return [];
   if (outcomeOf(state, operation).code !== 'ok') return [];
   const { to } = operation;
-  const isClosed = ({ cluster }: Attached): boolean => kind === 'transfer' || cluster === to;
+  const isClosed = ({ cluster }: ModelAttachment): boolean => kind === 'transfer' || cluster === to;
   const left = subsetsOf(volume.attached.filter(isClosed)).map(closed =>
     volume.attached.filter(one => !closed.includes(one)),
   );
@@ -123,7 +123,7 @@ export function usageOf({ volumes }: State, cluster: string) {
   return { volumes: own.length, bytes: own.reduce((sum, [, { size }]) => sum + size, 0) * mebibyte };
 }
 
-function create(state: State, { by, id, size }: Of<'create'>): Outcome {
+function create(state: State, { by, id, size }: OperationOf<'create'>): Outcome {
   const known = state.volumes[id];
   if (clusterOf(id) !== by) return { code: 'NOT_FOUND', state };
   if (known) return { code: known.size >= size ? 'ok' : 'ALREADY_EXISTS', state };
@@ -133,13 +133,13 @@ function create(state: State, { by, id, size }: Of<'create'>): Outcome {
   return { ...made, state: { ...made.state, moved: omit(state.moved, id) } };
 }
 
-function expand(state: State, { by, id, size }: Of<'expand'>, volume: Volume): Outcome {
+function expand(state: State, { by, id, size }: OperationOf<'expand'>, volume: Volume): Outcome {
   const more = Math.max(0, size - volume.size);
   if (!hasRoom(state, by, { volumes: 0, size: more })) return { code: 'RESOURCE_EXHAUSTED', state };
   return done(state, id, { ...volume, size: volume.size + more });
 }
 
-function attach(state: State, { by, id, node, readonly }: Of<'attach'>, volume: Volume): Outcome {
+function attach(state: State, { by, id, node, readonly }: OperationOf<'attach'>, volume: Volume): Outcome {
   const given = volume.grants[by];
   if (given && (given.revoking || (given.access === 'read-only' && !readonly)))
     return { code: 'FAILED_PRECONDITION', state };
@@ -150,7 +150,7 @@ function attach(state: State, { by, id, node, readonly }: Of<'attach'>, volume: 
   return done(state, id, { ...volume, attached: [...volume.attached, { cluster: by, node, readonly }] });
 }
 
-function grant(state: State, { by, id, to, access }: Of<'grant'>, volume: Volume): Outcome {
+function grant(state: State, { by, id, to, access }: OperationOf<'grant'>, volume: Volume): Outcome {
   if (clusterOf(id) === to) return { code: 'INVALID_ARGUMENT', state };
   const isWriting = volume.attached.some(one => one.cluster === to && !one.readonly);
   const before = volume.grants[to];
@@ -162,7 +162,11 @@ function grant(state: State, { by, id, to, access }: Of<'grant'>, volume: Volume
   return done(state, id, { ...volume, grants: { ...volume.grants, [to]: given } });
 }
 
-function revoke(state: State, { kind, id, to }: Of<'revoke' | 'force revoke'>, volume: Volume): Outcome {
+function revoke(
+  state: State,
+  { kind, id, to }: OperationOf<'revoke' | 'force revoke'>,
+  volume: Volume,
+): Outcome {
   const isHeld = volume.attached.some(({ cluster }) => cluster === to);
   if (kind === 'revoke' && isHeld) return { code: 'FAILED_PRECONDITION', state };
   return done(state, id, { ...without(volume, to), grants: omit(volume.grants, to) });
@@ -174,7 +178,7 @@ function remove({ volumes, moved }: State, id: string, { attached, grants }: Vol
   return { code: 'ok', state: { volumes: omit(volumes, id), moved: omit(moved, id) } };
 }
 
-function transfer(state: State, { id, to }: Of<'transfer'>): Outcome {
+function transfer(state: State, { id, to }: OperationOf<'transfer'>): Outcome {
   const { volumes, moved } = state;
   const volume = volumes[id];
   const next = `${to}${id.slice(id.indexOf('.'))}`;
@@ -211,7 +215,8 @@ function atStorage({ volumes }: State, storage: string): string | undefined {
 
 /** Returns the volume without the cluster's attachments, at one node or at all. */
 function without(volume: Volume, cluster: string, node?: string): Volume {
-  const isLeft = (one: Attached): boolean => one.cluster !== cluster || one.node !== (node ?? one.node);
+  const isLeft = (one: ModelAttachment): boolean =>
+    one.cluster !== cluster || one.node !== (node ?? one.node);
   return { ...volume, attached: volume.attached.filter(isLeft) };
 }
 
@@ -224,7 +229,7 @@ function omit<T>(record: Readonly<Record<string, T>>, key: string): Readonly<Rec
   return others;
 }
 
-function subsetsOf(all: readonly Attached[]): readonly (readonly Attached[])[] {
+function subsetsOf(all: readonly ModelAttachment[]): readonly (readonly ModelAttachment[])[] {
   const [first, ...others] = all;
   if (first === undefined) return [[]];
   return subsetsOf(others).flatMap(subset => [subset, [first, ...subset]]);
