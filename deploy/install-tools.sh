@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that this machine lacks: those of the programs, or those of the tests, which need more.
+# Installs the Debian packages that this machine lacks for the programs or, by default, for the tests.
 # Usage: deploy/install-tools.sh [programs|tests] [--check]; --check lists missing packages, and fails if there are any.
 set -eu
 

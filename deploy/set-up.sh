@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prepares a checkout for Fairlead's programs, or for the tests as well: first the packages of the system, then those of npm.
+# Prepares a checkout for Fairlead's programs or for the tests: installs the system's packages, then npm's.
 set -eu
 
 case "${1:-}" in

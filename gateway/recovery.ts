@@ -21,7 +21,6 @@ type RecoveryOptions = {
   readonly engine: Engine;
   readonly services: Services;
   readonly log: Log;
-  /** The lease of the operations. */
   readonly leaseMs?: number | undefined;
   /** The time for which the audit log is kept, in milliseconds; absent: forever. */
   readonly keepAuditMs?: number | undefined;

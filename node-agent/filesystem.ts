@@ -41,7 +41,6 @@ export interface Filesystem {
   twinDirectory?(uuid: string): string;
 }
 
-/** The tools for an unmounted filesystem. */
 export interface UnmountedTools {
   /** Prints the input of `readInspection`. */
   inspect(device: string): CommandLine;

@@ -37,7 +37,6 @@ export interface Host {
   writeDurably(path: string, text: string): Promise<void>;
 }
 
-/** The options of one command. */
 export type RunOptions = {
   /** Replaces the machine's own deadline. */
   readonly timeoutMs?: number | undefined;

@@ -6,7 +6,6 @@ type Passage = { readonly file: string; readonly line: number; readonly text: st
 
 /** The passages of a folder that a reader has to puzzle out, each as `FILE:LINE: TEXT`. */
 export type Puzzles = {
-  /** The number of passages. */
   readonly passages: number;
   readonly words: number;
   /** Passages that open with a question word or a pronoun. */

@@ -37,7 +37,6 @@ export const group = <T extends z.core.$ZodLooseShape>(doc: string, members: T) 
     .prefault({} as never)
     .describe(doc);
 
-/** Makes the values of an image. */
 export const image = (repository: string, tag: string) =>
   group('container image; a digest wins over a tag', {
     repository: text('repository of the image', repository),

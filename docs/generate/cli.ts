@@ -84,7 +84,6 @@ function toSection(
   return `## ${path}\n\n| command | does |\n|---|---|\n${rows.join('\n')}${table}`;
 }
 
-/** A setting of the command with this path. */
 type CommandSetting = { readonly name: string; readonly setting: Setting<unknown>; readonly path: string };
 
 /** Lists a setting of several commands once, as the first one has it, with all descriptions. */

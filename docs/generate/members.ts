@@ -8,7 +8,6 @@ export type Schema = {
   readonly default?: unknown;
 };
 
-/** One member of a document, with its path. */
 type Member = { readonly path: string; readonly state: string; readonly doc: string };
 
 /** Lists every member of a schema, and the members below each. */

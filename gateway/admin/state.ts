@@ -18,7 +18,6 @@ export type ListingOptions = Pick<CheckOptions, 'engine' | 'pools' | 'slices'> &
   readonly operations: Pick<Operations, 'queues'>;
 };
 
-/** The request for a list. */
 export type ListRequest = Request<Rows['listAllVolumes']>;
 
 /** The start of a piece of a list: the id before it, and the number of entries. */
@@ -125,7 +124,6 @@ export function readQueues(
   });
 }
 
-/** Returns the ids of the piece. */
 function pieceOf(ids: readonly string[], [afterId, count]: PieceStart): readonly string[] {
   return [...new Set(ids)]
     .filter(id => id > afterId)

@@ -34,7 +34,6 @@ export function nodePart({ cluster, nodeId }: Pick<AttachmentRecord, 'cluster' |
   return `${cluster}/${nodeId}`;
 }
 
-/** The request for an attachment. */
 export type AttachRequest = Omit<AttachmentRecord, 'attachmentId'>;
 
 /** Throws ALREADY_EXISTS when the existing attachment differs from the request. */

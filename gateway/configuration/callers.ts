@@ -10,7 +10,6 @@ export type OwnKeysFile = KeyOwner & { readonly keys: string };
  */
 export type IssuerKeysFile = Omit<TrustedCaller, 'keys'> & { readonly keys: string };
 
-/** Lists all callers in the configuration file. */
 export function callersOf({ clusters, operators }: ConfigFile) {
   const own: OwnKeysFile[] = [];
   const trusted: IssuerKeysFile[] = [];

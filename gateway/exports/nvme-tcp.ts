@@ -171,7 +171,6 @@ function enableSpace(tree: ConfigTree, home: string, { path, uuid }: Space): voi
     }
 }
 
-/** The attributes of an address's port. */
 function portAttributes(address: string): readonly (readonly [name: string, value: string])[] {
   const { host, port } = hostPort(address);
   return [

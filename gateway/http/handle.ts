@@ -31,7 +31,6 @@ export type Handler<O extends Operation> = (
 /** A resource that was created now, or existed already. */
 export type CreateResult<T> = { readonly value: T; readonly created: boolean };
 
-/** A handler of any operation. */
 export type Handle = (request: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
 /** Answers a request of a verified caller. */

@@ -5,7 +5,6 @@ import type { Pools } from '../pools/pools.ts';
 import type { Services } from '../services.ts';
 import type { Handler, CreateResult } from './handle.ts';
 
-/** The services behind the handlers. */
 export type HandlerDeps = Services & {
   readonly pools: Pools;
   readonly admin: Admin;

@@ -22,7 +22,6 @@ const requestIdHeader = 'x-request-id';
 /** The form of an id that a caller chooses; any other is replaced. */
 const requestIdPattern = /^[\w=-]{1,64}$/;
 
-/** The state of a new request. */
 export function toRequestState(c: Context<Env>, traceparent: string): RequestState {
   const chosen = c.req.header(requestIdHeader);
   const requestId = chosen !== undefined && requestIdPattern.test(chosen) ? chosen : crypto.randomUUID();

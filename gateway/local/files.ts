@@ -21,7 +21,6 @@ export function requireId(id: string, noun: 'volume' | 'snapshot'): string {
   throw invalidProblem(`"${id}" is not a ${noun} id; use CLUSTER.NAME`);
 }
 
-/** The error code of the system. */
 export function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'unknown error';
 }

@@ -3,7 +3,6 @@ import type { Backend } from '../backend.ts';
 /** One call of a backend: its method, such as `create` or `snapshots.create`, and its arguments. */
 type BackendCall = { readonly method: string; readonly args: readonly unknown[] };
 
-/** Runs a call of a backend, or refuses it. */
 export type CallWrapper = <T>(call: BackendCall, run: () => Promise<T>) => Promise<T>;
 
 /** The methods that are wrapped. Lists and streams are not. */

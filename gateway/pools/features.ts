@@ -7,7 +7,6 @@ import type { Cluster } from '../callers/cluster.ts';
 import { poolsOf } from './choice.ts';
 import type { Pool, Pools } from './pools.ts';
 
-/** Returns the features of the backend, by its members. */
 export function featuresOf(backend: Backend): Feature[] {
   const { snapshots, sources = [] } = backend;
   const present: Readonly<Record<Feature, unknown>> = {

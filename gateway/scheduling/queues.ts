@@ -2,7 +2,6 @@ import { limitDetail, limits } from '../../src/api/limits.ts';
 import { overloadedProblem, type Problem } from '../../src/api/problem.ts';
 import { type Bounds, type Clock, createLimit, type Limit, defaultBounds } from './limit.ts';
 
-/** An operation that needs a slot at a pool. */
 export type SlotRequest = { readonly pool: string; readonly cluster: string; readonly operation: string };
 
 /** The right to work at a pool, until it is disposed of. */

@@ -20,7 +20,6 @@ export type ImportRequest = {
   readonly volumeId: string;
   readonly cluster: Cluster;
   readonly pool: string;
-  /** Its id in the storage. */
   readonly storageId: string;
   readonly capabilities: readonly Capability[];
   /** Required if the storage does not report the volume's size. */

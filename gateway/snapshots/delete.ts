@@ -49,7 +49,6 @@ async function intendDelete(sql: Sql, { kind, id }: Ref): Promise<IntendResult<S
   return { intent: known };
 }
 
-/** Records that all members are being deleted. */
 export async function recordDeleting(sql: Sql, { kind, id }: Ref, { members }: SnapshotSet): Promise<void> {
   for (const member of members) await snapshotTable.update(sql, member, { state: 'deleting' });
   if (kind === 'group') await groupTable.update(sql, { id }, { state: 'deleting' });

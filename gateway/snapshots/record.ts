@@ -12,7 +12,6 @@ import { findMembers, type SnapshotRecord, snapshotTable } from '../tables/snaps
 import type { VolumeRecord } from '../tables/volumes.ts';
 import { meets, type Requirement } from '../volumes/placement.ts';
 
-/** A snapshot outside groups, or a group. */
 export type Ref = { readonly kind: 'snapshot' | 'group'; readonly id: string };
 
 /** The record of a group with its members, or of a snapshot, which is its own only member. */
@@ -62,7 +61,6 @@ export function requireSnapshots(pool: Pool, kind: Ref['kind']): BackendSnapshot
   return snapshots;
 }
 
-/** Deletes the snapshots in their pool. */
 export async function deleteAll(pools: Pools, members: readonly SnapshotRecord[]): Promise<void> {
   for (const member of members)
     await requireSnapshots(pools.get(member.pool), 'snapshot').delete(toSnapshotRef(member));
@@ -128,7 +126,6 @@ export function toGroup({ subject, members }: SnapshotSet): Group {
   return { id, name, state, snapshots: members.map(toSnapshot), createdAt };
 }
 
-/** Returns a snapshot as backends know it. */
 export function toKnownSnapshot(record: SnapshotRecord): KnownSnapshot {
   const { volumeId, sizeBytes, segments } = record;
   return { ...toSnapshotRef(record), volumeId, sizeBytes, ...(segments && { segments }) };

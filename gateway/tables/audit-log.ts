@@ -92,7 +92,6 @@ export function timeOfAuditId(id: string): number {
 
 type NewRecord = Omit<AuditRecord, 'refusal' | 'count' | 'firstMs'>;
 
-/** Adds one change. */
 export function addChange(sql: Sql, record: NewRecord): Promise<void> {
   return auditTable.add(sql, { ...record, refusal: undefined, count: 1, firstMs: undefined });
 }

@@ -47,7 +47,6 @@ export const grantTable = table('grants', {
   indexes,
 });
 
-/** Finds all grants of the volume, by cluster. */
 export function findGrants(sql: Reader, volumeId: string): Promise<readonly GrantRecord[]> {
   return grantTable.select(sql, { volumeId }, 'order by cluster');
 }
@@ -90,7 +89,6 @@ export async function removeGrant(
   await grantTable.remove(sql, { volumeId, cluster });
 }
 
-/** Removes all grants of the volume. */
 export async function removeGrants(sql: Sql, { id }: { readonly id: string }): Promise<void> {
   await countFewer(sql, 'grants.volume_id = ?', id);
   await sql.write('delete from grants where volume_id = ?', id);

@@ -4,7 +4,6 @@ import type { Reader, SqlRow } from '../store.ts';
 export type InventoryRow = {
   readonly kind: 'volume' | 'snapshot';
   readonly id: string;
-  /** Its id in the storage. */
   readonly storageId: string;
   readonly pool: string;
   readonly state: string;

@@ -14,7 +14,6 @@ type Reservation = {
   readonly volumeId?: string;
 };
 
-/** The reserved bytes and the numbers of volumes and snapshots. */
 export type Usage = { readonly bytes: number; readonly volumes: number; readonly snapshots: number };
 
 type PoolUsage = Usage & { readonly pool: string };

@@ -34,7 +34,6 @@ const columns = {
   segments: optional(segments()),
 };
 
-/** The record of a snapshot. */
 export type SnapshotRecord = RecordOf<typeof columns>;
 
 /** The statement that adds the encryption to the snapshots of an older store. */

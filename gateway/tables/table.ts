@@ -11,7 +11,6 @@ export type Column<T> = {
 
 type Columns = Readonly<Record<string, Column<unknown>>>;
 
-/** A record with one property for each column. */
 export type RecordOf<C> = { readonly [P in keyof C]: C[P] extends Column<infer T> ? T : never };
 
 /** The rest of a query behind the equalities, from `and`, `order by` or `limit` on, with its values. */
@@ -210,7 +209,6 @@ export function segments(): Column<Segments> {
   return { ...json<Segments>(), encode: segmentsText };
 }
 
-/** Returns the text of a topology in its column. */
 export function segmentsText(topology: Segments): string {
   return JSON.stringify(Object.fromEntries(Object.entries(topology).sort(([a], [b]) => (a < b ? -1 : 1))));
 }

@@ -70,7 +70,6 @@ const columns = {
   shared: boolean(),
 };
 
-/** The record of a volume. */
 export type VolumeRecord = RecordOf<typeof columns>;
 
 const byStorage = 'volumes_by_storage on volumes (storage_id) where storage_id is not null';

@@ -157,7 +157,6 @@ export function requireFitting(
   }
 }
 
-/** A grant with the grantee's acceptance. */
 export type KnownGrant = Pick<GrantRecord, 'cluster' | 'access'> & { readonly isAccepted: boolean };
 
 /** The cluster that looks at a volume, and the grants. The default is the owner of a volume without grants. */
@@ -208,7 +207,6 @@ function toSharing(
   return shown.length === 0 ? {} : { grants: shown };
 }
 
-/** Returns the volume's id in the storage and its nonce. */
 export function toVolumeRef({ id, storageId = id, nonce }: VolumeRecord): Required<VolumeRef> {
   return { id: storageId, nonce };
 }

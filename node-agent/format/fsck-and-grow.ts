@@ -14,7 +14,6 @@ import type { FoundFilesystem } from './format.ts';
 import { describeFrozen, isFrozen } from './frozen.ts';
 import { failureOf, hasFailedToGrow, noteGrowthFault } from './growth-faults.ts';
 
-/** A connected volume with the filesystem found on it. */
 export type FoundVolume = DeviceVolume & { readonly device: Device; readonly found: FoundFilesystem };
 
 /** Maximum bytes at the end of its device that a filesystem may be unable to use. */

@@ -6,7 +6,6 @@ import { waitFor } from './sysfs.ts';
 /** A session with a target, or a controller of a subsystem; its address is in canonical form. */
 export type Connection = { readonly address: string; readonly isUp: boolean };
 
-/** A server to connect to. */
 type Server<C extends Connection> = {
   readonly addresses: readonly string[];
   /** Lists all existing connections, including those to other addresses or made by other programs. */

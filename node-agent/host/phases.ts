@@ -1,4 +1,3 @@
-/** The phases of connecting and disconnecting a volume. */
 type Phase = 'connect' | 'unlock' | 'format' | 'fit' | 'mount' | 'bind' | 'unmount' | 'disconnect';
 
 /** Called at the start of a phase; returns a function for its end. */

@@ -45,7 +45,6 @@ export function waitFor<T extends PollResult>(look: () => Promise<T | undefined>
 /** Maximum wait for a removal without a visible user, in milliseconds: starting containers hold copies of mounts for seconds. */
 const goneMs = 30_000;
 
-/** An object to remove. */
 type Removal = {
   /** The name in messages. */
   readonly what: string;

@@ -39,7 +39,6 @@ const accessMode =
 
 const connection = objectOf({ path: isPath, number: like(/^\d+:\d+$/), use: isText });
 
-/** The check of each member of a record. */
 export const recordMembers = {
   volumeId: isText,
   attachment: isObject,

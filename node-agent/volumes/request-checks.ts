@@ -6,7 +6,6 @@ import type { Filesystem } from '../filesystem.ts';
 import { findFilesystem } from '../filesystems/index.ts';
 import { isStaged, pathsOf, type Records, type VolumeRecord } from '../state/records.ts';
 
-/** The use of a volume that a request asks for. */
 type RequestedUse = Pick<VolumeRecord, 'attachment' | 'capability' | 'formatOptions'>;
 
 /** Returns the filesystem that a capability names, or undefined if it names none; an unknown one is INVALID_ARGUMENT. */

@@ -11,7 +11,6 @@ const toStuckAfter = (given: z.ZodType<number, number>) =>
     .default(600_000)
     .describe('Time in milliseconds after which unfinished work counts as stuck; 600000 by default.');
 
-/** The query of a check. */
 export const checkQuery = z.object({ stuckAfterMs: toStuckAfter(fromQuery(milliseconds)) });
 
 /** A difference between the storage and the store. */
@@ -49,7 +48,6 @@ export const checkResultSchema = z.object({ findings: z.array(findingSchema), to
   description: 'The differences between the storage and the store; at most 1000 findings.',
 });
 
-/** The options of a repair. */
 export const repairSpecSchema = z
   .strictObject({
     dryRun: z.boolean().default(true).describe('True: only shows the steps and changes nothing.'),
@@ -62,7 +60,6 @@ export const repairSpecSchema = z
   })
   .meta({ id: 'RepairSpec', description: 'The options of a repair.' });
 
-/** A finding with the action of a repair. */
 export const repairStepSchema = findingSchema
   .extend({
     action: z.enum(['remove', 'finish', 'none']),
@@ -76,7 +73,6 @@ export const repairSchema = z
   .object({ steps: z.array(repairStepSchema), total, unchecked })
   .meta({ id: 'Repair', description: 'The steps of a repair, taken or planned; at most 1000 are shown.' });
 
-/** A soft-deleted volume. */
 export const deletedVolumeSchema = z
   .object({
     id: volumeId,
@@ -86,7 +82,6 @@ export const deletedVolumeSchema = z
   })
   .meta({ id: 'DeletedVolume', description: 'A deleted volume that can be restored.' });
 
-/** One page of soft-deleted volumes. */
 export const deletedVolumePageSchema = z
   .object({ volumes: z.array(deletedVolumeSchema), nextPageToken: z.string().optional() })
   .meta({ id: 'DeletedVolumePage', description: 'One page of deleted volumes that can be restored.' });

@@ -181,7 +181,6 @@ export const limits = {
   },
 } as const satisfies Readonly<Record<string, Limit>>;
 
-/** The name of a limit. */
 export type LimitName = keyof typeof limits;
 
 /** The rest of a message about a value beyond a limit, which follows its subject. */

@@ -118,7 +118,6 @@ export const validationSpecSchema = z
   })
   .meta({ id: 'ValidationSpec', description: 'A way to use a volume.' });
 
-/** The answer to a validation. */
 export const validationSchema = z
   .object({ confirmed: z.boolean(), message: z.string().optional() })
   .meta({ id: 'Validation', description: 'The confirmation, or the reason for a refusal.' });

@@ -40,7 +40,6 @@ export type Runnable = {
   readonly run: (values: never, io: Io) => Promise<number | void>;
 };
 
-/** A command, or a group of commands. */
 export type LoadedCommand = Runnable | { readonly commands: Commands };
 
 /** A command with its description. With `load`, its code is loaded when it is called. `alias` is a second name. */

@@ -4,7 +4,6 @@ import { absolutePath, durationMs, hostPort, httpUrl, text, unixSocket } from '.
 import { inCluster } from './kubernetes/connection.ts';
 import { allowHttpSetting, logLevelSetting, otlpEndpointSetting, type SettingsOf } from '../lib/settings.ts';
 
-/** All settings of the controller. */
 export const controllerSettings = {
   endpoint: {
     doc: 'path of the UNIX socket for CSI, ending in .sock',

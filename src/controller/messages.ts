@@ -70,7 +70,6 @@ export function minimumOfClass(parameters: StringMap): number {
   return fsType === undefined ? 0 : minimumVolumeBytes([{ accessType: 'mount', fsType }], parameters);
 }
 
-/** Reads the page of a list request. */
 export function readPage(request: { readonly max_entries: number; readonly starting_token: string }) {
   const { max_entries: limit, starting_token: pageToken } = request;
   if (limit < 0) throw invalidProblem(`max_entries is ${limit}; use 0 or more`);
@@ -120,7 +119,6 @@ export function readSegments(
   return hasFeature(capabilities.get(), 'topology') ? topology.segments : undefined;
 }
 
-/** Converts a volume to CSI. */
 export function toCsiVolume(volume: Volume, advertised: AdvertisedCapabilities): CsiVolume {
   const { id, sizeBytes, context, source, topology } = volume;
   return {

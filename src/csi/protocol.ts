@@ -45,7 +45,6 @@ type GeneratedModule = { readonly default: Messages; readonly services: Services
 /** A synchronous `require` loads only the services that a program uses, before it starts. */
 const require = createRequire(import.meta.url);
 
-/** Loads all CSI services. */
 export function loadCsi(): Csi {
   return load<Csi>('csi');
 }

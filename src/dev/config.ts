@@ -5,7 +5,6 @@ import { absolutePath, bytes, choice, list, text, unixSocket } from '../lib/pars
 import { logLevelSetting, type SettingsOf } from '../lib/settings.ts';
 import { resolve } from 'node:path';
 
-/** All settings of `fairlead dev`. */
 export const devSettings = {
   dir: {
     doc: 'directory for keys, records, volumes and sockets; created if it is missing',

@@ -12,7 +12,6 @@ import { toTerminal } from '../api/http/printable.ts';
 
 const startTimeoutMs = 30_000;
 
-/** All settings of `fairlead demo`. */
 export const demoSettings = {
   fs: {
     doc: 'filesystem of the mounted volume: ext4, xfs or btrfs',

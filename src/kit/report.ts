@@ -17,7 +17,6 @@ export type Failure = {
   readonly trail: readonly Exchange[];
 };
 
-/** The result of one requirement. */
 export type Result = {
   readonly id: RequirementId;
   readonly level: 'MUST' | 'SHOULD';
@@ -31,7 +30,6 @@ export type Result = {
   readonly tookMs: number;
 };
 
-/** The report of a run. */
 export type Report = {
   readonly url: string;
   /** The version in the vendor's capabilities. */

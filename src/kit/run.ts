@@ -9,7 +9,6 @@ import { resultOf, toResults, type Report, type Result } from './report.ts';
 import { requirementIds, requirementOf } from './requirements.ts';
 import type { RequirementId } from './sections.ts';
 
-/** The options of a run. */
 export type VerifyOptions = Omit<KitOptions, 'hasForeign'> & {
   /** Determines all random choices of the run. */
   readonly seed: number;

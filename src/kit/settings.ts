@@ -13,7 +13,6 @@ function pairs(value: string): readonly (readonly [string, string])[] {
   })(value);
 }
 
-/** All settings of `fairlead verify`. */
 export const verifySettings = {
   url: {
     doc: "address of the vendor's server",

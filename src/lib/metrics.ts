@@ -53,7 +53,6 @@ export function readRows(rows: readonly Row[]): readonly Metric[] {
   });
 }
 
-/** Makes a sample with labels. */
 export function sample(labels: Readonly<Record<string, string>>, value: number | boolean): Sample {
   // A label's value has the same escapes as JSON: for quotes, backslashes and line ends.
   const all = Object.entries(labels).map(([label, text]) => `${label}=${JSON.stringify(text)}`);

@@ -50,7 +50,6 @@ function measureOn(filesystem: string, copy: Copy): Promise<readonly Figure[]> {
   );
 }
 
-/** A volume and the path of its image. */
 type FilledVolume = { readonly id: string; readonly sizeBytes: number; readonly path: string };
 
 async function cloneAndDelete({ csi }: DevSetting, { id, sizeBytes }: FilledVolume): Promise<void> {

@@ -5,7 +5,6 @@ import { showDisk } from './show-disk.ts';
 import { addMultipath } from './multipath.ts';
 import { createSysfsHost, type SysfsHost } from './sysfs.ts';
 
-/** A volume on a server. */
 export type FakeVolume = { sizeBytes: number; readonly name: string };
 
 /** A fake machine, and the volumes that servers offer to it. */

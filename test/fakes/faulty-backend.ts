@@ -14,7 +14,6 @@ export type FaultOptions = {
   readonly journal?: string | undefined;
 };
 
-/** A method that changes the storage. */
 export type Method = (typeof changing)[number];
 
 /** The moment of a failure: before the storage changes, or afterwards, when the answer is lost. */

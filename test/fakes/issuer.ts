@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
 
-/** A key of an issuer. */
 export type IssuerKey = {
   readonly alg: string;
   readonly publicJwk: JWK;
@@ -65,9 +64,7 @@ export function signAs(
 /** An issuer that publishes its keys on loopback, as Kubernetes does. */
 export type Issuer = {
   readonly url: string;
-  /** The requested paths. */
   readonly requests: string[];
-  /** Sets the published keys. */
   publish(...keys: readonly JWK[]): void;
   /** Sets the answer to every request; undefined restores the correct answers. */
   answer(how: ((response: ServerResponse, path: string) => void) | undefined): void;

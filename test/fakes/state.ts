@@ -76,7 +76,6 @@ export function emptyState() {
   };
 }
 
-/** Makes a directory with all its parents. */
 export function addDirectory(state: FakeState, path: string): void {
   if (state.paths.has(path)) return;
   addDirectory(state, dirname(path));

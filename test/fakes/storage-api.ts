@@ -24,7 +24,6 @@ export interface StorageApi {
   readonly url: string;
   readonly port: number;
   readonly received: readonly ReceivedRequest[];
-  /** The open connections. */
   readonly connections: ReadonlySet<Socket>;
   /** Resolves when this many requests have arrived since the start. */
   until(count: number): Promise<void>;
@@ -88,7 +87,6 @@ export function ownHost(): string {
   return `127.${bytes.join('.')}`;
 }
 
-/** Makes an answer in JSON. */
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): Step {
   return { status, body, headers: { 'content-type': 'application/json', ...headers } };
 }

@@ -29,7 +29,6 @@ export type ServerOptions = {
   readonly socketPath?: string;
 };
 
-/** A CSI server with a client. */
 export type CsiServer = { readonly server: GrpcServer; readonly socketPath: string; readonly csi: CsiClient };
 
 /** Serves Identity and the given handlers on a socket. */

@@ -15,7 +15,6 @@ export function testAsRoot(title: string, work: (t: TestContext) => Promise<void
   void test(title, { skip: noRoot }, work);
 }
 
-/** Makes a directory for one test. */
 export function makeTemporaryDirectory(): string {
   return mkdtempSync(join(tmpdir(), 'fairlead-test-'));
 }

@@ -17,7 +17,7 @@ const cheap = 'test/unit/lib';
 /** The machine's own certificate authorities, which may include one that the package registries need. */
 const authorities = '/etc/ssl/certs/ca-certificates.crt';
 
-/** A minimal Debian 12 with only what README asks for, and a copy of this checkout. */
+/** The root of a minimal Debian 12 with README's requirements and a copy of this checkout. */
 let root = '';
 
 before(

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Unpacks what makes the root of a minimal Debian, below .cache/.
+# Unpacks the packages of a minimal Debian below .cache/.
 set -eu
 cd "$(dirname "$0")/../.."
 . test/unpack-packages.sh

@@ -24,7 +24,6 @@ export interface Content {
   read(volumeId: string, offset: number, length: number): Uint8Array;
 }
 
-/** Makes the content of volumes that are files. */
 export function contentOf(pathOf: (volumeId: string) => string): Content {
   return {
     write(volumeId, offset, bytes) {
@@ -147,12 +146,10 @@ export async function sourceOf(
   return { kind, snapshot: await takeSnapshot(backend, newSnapshot('a.snapshot', volume)) };
 }
 
-/** Makes a request for a snapshot. */
 export function newSnapshot(id: string, volume: KnownVolume, attachedForWriting = false): NewSnapshot {
   return { id, nonce: 'own', volume, attachedForWriting, parameters: {} };
 }
 
-/** Makes requests for a group: one snapshot of each volume. */
 export function newGroup(volumes: readonly KnownVolume[]): readonly NewSnapshot[] {
   const id = 'a.group';
   return volumes.map((volume, member) => ({

@@ -7,7 +7,6 @@ import { isProblem } from '../harness/gateway/problems.ts';
 /** A database that is empty at first. Each `open` opens another engine on it; all close with the test. */
 export type Database = { open(): Promise<Engine> };
 
-/** Makes the database of one test. */
 export type MakeDatabase = (t: TestContext) => Promise<Database>;
 
 /** Tests the contract of a store's engine; `skip` is the reason to skip. */

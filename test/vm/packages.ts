@@ -15,7 +15,6 @@ export function whyNoMachine(): string | undefined {
   return undefined;
 }
 
-/** A kernel: its release, its image, and the directory of its modules. */
 export type Kernel = { readonly release: string; readonly image: string; readonly modules: string };
 
 /** Finds the unpacked kernel, or one that is installed on this machine. */

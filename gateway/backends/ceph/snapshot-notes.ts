@@ -24,7 +24,6 @@ export async function findSnapshotNotes(pool: RbdPool, ref: VolumeRef): Promise<
   });
 }
 
-/** Lists the ids of a namespace's snapshots. */
 export async function listSnapshotIds(pool: RbdPool, namespace: string): Promise<ReadonlySet<string>> {
   const names = [...snapshotNames(await pool.readNotes(namespace))];
   return new Set(names.map(name => idOf({ namespace, name })).filter(id => id !== undefined));

@@ -7,7 +7,6 @@ import type { ImagePool } from './pool.ts';
 
 /** The unit of comparison; it divides every image's size. */
 const blockBytes = 4_096;
-/** The bytes of one read. */
 const chunkBytes = 2 ** 20;
 /**
  * Joined ranges stop growing at about this many bytes, so that the first range of a list never takes a whole image to

@@ -23,7 +23,6 @@ const writeBackMs = 50;
 const minBytesPerMs = 4 * 1024;
 const minCopyMs = 60_000;
 
-/** A file to copy. */
 export type Copy = {
   /** The source's name in messages, such as `volume "a.x"`. */
   readonly name: string;

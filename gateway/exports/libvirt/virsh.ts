@@ -42,7 +42,6 @@ const tries = 4;
 /** Runs virsh with these arguments; never rejects. */
 export type Virsh = (args: readonly string[]) => Promise<ExecResult>;
 
-/** Opens the hypervisor at a URI of libvirt. */
 export function openHypervisor(uri: string, virsh: Virsh = runVirsh): Hypervisor {
   const run = (...args: readonly string[]): Promise<ExecResult> =>
     virsh(['--quiet', '--connect', uri, ...args]);

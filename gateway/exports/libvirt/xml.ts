@@ -16,7 +16,6 @@ export type Domain = {
 /** A disk by its name in the machine, such as `vdb`, and the alias that it was plugged in with. */
 export type PluggedDisk = { readonly target: string; readonly alias?: string };
 
-/** A disk to plug in. */
 export type Disk = Required<PluggedDisk> & {
   readonly path: string;
   readonly serial: string;

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { SocketAddress } from 'node:net';
 
-/** A listening socket. */
 type ListeningSocket = { readonly host: string; readonly port: number };
 
 /** Lists all listening sockets of this network namespace (proc(5): state 0A), including the kernel's own. */

@@ -2,14 +2,12 @@ import type { Connection, FieldDef, PoolClient, Submittable } from 'pg';
 import type { SqlRow, SqlValue } from '../../store.ts';
 import { createFrames, type Frames } from './frames.ts';
 
-/** The result of a statement. */
 export type StatementResult = {
   readonly rows: readonly SqlRow[];
   readonly count: number;
   readonly command: string;
 };
 
-/** A statement of a batch. */
 export type Statement = {
   readonly sql: string;
   readonly values: readonly SqlValue[];

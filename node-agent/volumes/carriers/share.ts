@@ -13,7 +13,6 @@ import { isAsRequested } from '../mounts.ts';
 import { isMountedReadonly, requireShareUsable } from '../request-checks.ts';
 import { mountedMembers, usedOptions } from './mounted.ts';
 
-/** A volume that is a share, with its connector. */
 type ShareVolume = {
   readonly agent: Agent;
   readonly record: VolumeRecord;

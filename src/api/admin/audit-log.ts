@@ -11,7 +11,6 @@ const moment = (description: string) =>
     .transform(given => (given === undefined ? undefined : Date.parse(given)))
     .meta({ description, examples: ['2026-01-31T12:00:00Z'] });
 
-/** The query of the audit log. */
 export const auditLogQuery = {
   cluster: queryText("Only changes of this cluster's present or former resources.", 'east'),
   resource: queryText('Only changes of this volume, snapshot, group or node.', 'east.pvc-1'),

@@ -33,7 +33,6 @@ export const adminVolumeSchema = volumeSchema
   })
   .meta({ id: 'AdminVolume', description: 'A volume of any cluster, as operators see it.' });
 
-/** One page of the volumes of all clusters. */
 export const allVolumesPageSchema = pageOf('volumes', adminVolumeSchema);
 
 /** A snapshot of any cluster, as operators see it. */
@@ -41,7 +40,6 @@ export const adminSnapshotSchema = snapshotSchema
   .extend({ cluster, pool: poolName, reservedBytes })
   .meta({ id: 'AdminSnapshot', description: 'A snapshot of any cluster, as operators see it.' });
 
-/** One page of the snapshots of all clusters. */
 export const allSnapshotsPageSchema = pageOf('snapshots', adminSnapshotSchema);
 
 /** A volume on a node, without the node's access data. */
@@ -59,10 +57,8 @@ export const adminAttachmentSchema = z
   })
   .meta({ id: 'AdminAttachment', description: "A volume on a node, without the node's access data." });
 
-/** One page of the attachments of all clusters. */
 export const allAttachmentsPageSchema = pageOf('attachments', adminAttachmentSchema);
 
-/** A node of any cluster. */
 export const adminNodeSchema = nodeSpecSchema
   .extend({
     id: text('east/node-1').describe("The cluster, and the node's id."),
@@ -73,10 +69,8 @@ export const adminNodeSchema = nodeSpecSchema
   .loose()
   .meta({ id: 'AdminNode', description: 'A node of any cluster, as its cluster reported it.' });
 
-/** One page of the nodes of all clusters. */
 export const allNodesPageSchema = pageOf('nodes', adminNodeSchema);
 
-/** A pool as it is now. */
 export const poolSchema = z
   .object({
     id: poolName,
@@ -97,10 +91,8 @@ export const poolSchema = z
   })
   .meta({ id: 'Pool', description: 'A pool as it is now.' });
 
-/** One page of the pools. */
 export const poolPageSchema = pageOf('pools', poolSchema);
 
-/** A cluster with its resources. */
 export const clusterStateSchema = z
   .object({
     id: cluster,
@@ -121,10 +113,8 @@ export const clusterStateSchema = z
   })
   .meta({ id: 'ClusterState', description: 'A cluster with its resources.' });
 
-/** One page of the clusters. */
 export const clusterPageSchema = pageOf('clusters', clusterStateSchema);
 
-/** An operation that a gateway is running. */
 export const runningOperationSchema = z
   .object({
     id: text('volume/east.pvc-1'),
@@ -137,7 +127,6 @@ export const runningOperationSchema = z
   })
   .meta({ id: 'RunningOperation', description: 'An operation that a gateway is running.' });
 
-/** One page of running operations. */
 export const operationPageSchema = pageOf('operations', runningOperationSchema);
 
 /** The operations of a cluster at a pool. */
@@ -153,7 +142,6 @@ export const queueSchema = z
   })
   .meta({ id: 'Queue', description: 'The running and waiting operations of a cluster at a pool.' });
 
-/** One page of the queues. */
 export const queuePageSchema = pageOf('queues', queueSchema);
 
 export type AdminVolume = z.infer<typeof adminVolumeSchema>;

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { capabilityList, capabilitySchema, poolName, segmentsSchema, sizeBytes, text } from '../storage.ts';
 import { volumeSchema } from '../volume.ts';
 
-/** The query of a revocation. */
 export const revocationQuery = z.object({
   force: z
     .enum(['true', 'false'])

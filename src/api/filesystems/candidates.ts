@@ -11,7 +11,6 @@ import { takesMountOptions } from './mount-options.ts';
 import type { Capability } from '../storage.ts';
 import { luksHeaderBytes, luksMinimumBytes, minimumBytesOf, reachOf } from './sizes.ts';
 
-/** The requested filesystem of a volume. */
 export type FilesystemRequest = {
   readonly fsType?: string | undefined;
   readonly mountFlags?: readonly string[] | undefined;

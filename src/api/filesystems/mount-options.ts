@@ -9,7 +9,6 @@ export type ShareProtocol = (typeof shareProtocols)[number];
 /** The kind of a mount, which decides its allowed options: a filesystem, or the protocol of a share. */
 export type MountKind = FilesystemName | ShareProtocol;
 
-/** One mount option. */
 type OptionRule = {
   /** The allowed values; `''` means no value. No value can contain a comma outside of quotes. */
   readonly values: RegExp;
@@ -35,7 +34,6 @@ const owner = '[a-z_][a-z0-9_]{0,63}:[a-z_][a-z0-9_]{0,63}:[a-z_][a-z0-9_]{0,63}
 /** An SELinux context as kubelet gives it. One with commas must be in quotes, or `mount` would split it. */
 const selinuxContext = new RegExp(`^(?:"${owner}:${level(',')}"|${owner}:${level('')})$`);
 
-/** The options of all mounts. */
 export const commonOptions: OptionTable = {
   ...plain('ro', 'noatime', 'nodiratime', 'relatime', 'strictatime', 'lazytime'),
   ...plain('nosuid', 'nodev', 'noexec', 'sync', 'dirsync'),

@@ -5,7 +5,6 @@ import { unavailableProblem } from '../problem.ts';
 /** The sender of a body, for messages, and the maximum bytes to read. */
 export type BodySource = { readonly from: string; readonly maxBytes?: number };
 
-/** A body with its encoding. */
 type EncodedBody = {
   readonly chunks: AsyncIterable<Uint8Array> | null;
   /** The header content-encoding. */

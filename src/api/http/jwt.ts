@@ -12,7 +12,6 @@ export type PrivateJwk = {
 /** An imported private key. */
 export type SigningKey = { readonly alg: string; readonly kid: string; readonly key: CryptoKey };
 
-/** The issuer, the audience and the lifetime of a token. */
 export type TokenClaims = { readonly issuer: string; readonly audience: string; readonly lifetimeMs: number };
 
 type Curve = keyof typeof curves;
@@ -98,7 +97,6 @@ export function timeFault({ iat = 0, nbf = 0, exp = Infinity }: TokenTimes): str
   return undefined;
 }
 
-/** Makes a new private key with this `kid`. */
 export async function makeKey(kid: string, crv: Curve = 'Ed25519'): Promise<PrivateJwk> {
   const { alg, key } = curves[crv];
   const { privateKey } = (await crypto.subtle.generateKey(key, true, ['sign', 'verify'])) as CryptoKeyPair;

@@ -43,7 +43,6 @@ function namesOf(path: string, { operands: [first] = [] }: Runnable): string | u
   return verb === 'config' ? 'config get-contexts -o name' : undefined;
 }
 
-/** Makes one command for each shell. */
 export function completionCommands(commands: () => Commands): Commands {
   const writers = { bash: toBash, zsh: toZsh, fish: toFish };
   const hints = {

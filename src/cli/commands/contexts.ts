@@ -12,7 +12,6 @@ import type { Commands, Io } from '../run.ts';
 /** A context: settings by the names of their flags, as typed. It holds paths of files with secrets, never a secret. */
 export type Context = Readonly<Partial<Record<keyof typeof contextSettings, string>>>;
 
-/** The file of contexts. */
 type Contexts = { readonly current?: string; readonly contexts: Readonly<Record<string, Context>> };
 
 const path = (value: string): string => resolve(text(value));

@@ -10,7 +10,6 @@ import { httpUrl, list, text } from '../../lib/parsers.ts';
 import { onOrOff, type SettingsOf } from '../../lib/settings.ts';
 import { stderr, stdout } from '../output/terminal.ts';
 
-/** All settings of `fairlead enroll`. */
 export const enrollSettings = {
   cluster: {
     doc: "the cluster's name; or the word operators, to make a key for the gateway's operators",

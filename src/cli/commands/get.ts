@@ -8,7 +8,6 @@ import { outputFormats, toJson, toOutput } from '../output/formats.ts';
 import { renderTable, widthsOf } from '../output/table.ts';
 import type { Commands } from '../run.ts';
 
-/** The settings that choose one cluster or all. */
 export const clusterSettings = {
   cluster: contextSettings.cluster,
   'all-clusters': { doc: 'show all clusters, even if the context has a cluster', ...onOrOff, short: 'A' },
@@ -61,7 +60,6 @@ function moment(value: string): string {
 type Values = SettingsOf<typeof settings> & Partial<Pick<SettingsOf<typeof logSettings>, 'since' | 'until'>>;
 type NamedKind = { readonly plural: string; readonly kind: Kind };
 
-/** One command for each kind. */
 export const getCommands: Commands = Object.fromEntries(
   Object.entries(kinds).map(([plural, kind]) => {
     const own = { doc: kind.doc, settings: kind.isLog ? logSettings : settings, operands: ['names'] };
@@ -188,7 +186,6 @@ export function toRows(kind: Kind, isWide: boolean, entries: readonly Entry[]) {
   return { heads: columns.map(({ head }) => head), rows };
 }
 
-/** Makes the text of one cell. */
 export function toCell(column: Column, entry: Entry, nowMs: number): string {
   const value = column.of(entry, nowMs);
   return typeof value === 'number' && column.show ? column.show(value) : String(value ?? '');

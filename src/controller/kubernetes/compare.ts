@@ -73,7 +73,6 @@ export async function compareNodes(compared: ComparisonTargets, cluster: Cluster
   if (faults.length > 0) throw faults[0];
 }
 
-/** A node with the driver on it. */
 type RegisteredNode = {
   readonly name: string;
   readonly node: ClusterNode;

@@ -13,7 +13,6 @@ export type KubernetesObject = {
   };
 };
 
-/** A kind of objects to follow. */
 type FollowedKind<T extends KubernetesObject, F> = {
   /** The list's path, such as `/api/v1/nodes`. */
   readonly path: string;

@@ -36,7 +36,6 @@ export const minTokenLength = 8;
 const lifetimeMs = 300_000;
 const grantTimeoutMs = 30_000;
 
-/** Makes credentials of one fixed token. */
 export function tokenCredentials(token: string): Credentials {
   return { header: () => `Bearer ${token}` };
 }

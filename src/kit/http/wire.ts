@@ -7,7 +7,6 @@ import { openProxy, type NetworkFault } from './proxy.ts';
 /** The ids, the query and the body of a call of any operation. */
 export type AnyInput = Readonly<Record<string, unknown>>;
 
-/** Options of one request. */
 export type CallOptions = {
   /** Replaces the kit's own credentials; empty for none. */
   readonly authorization?: string;

@@ -13,12 +13,10 @@ export function newTraceparent(): string {
   return `00-${trace}-${trace.slice(16)}-01`;
 }
 
-/** The id of the trace. */
 export function traceIdOf(traceparent: string): string {
   return traceparent.slice(3, 35);
 }
 
-/** The id of the span. */
 export function spanIdOf(traceparent: string): string {
   return traceparent.slice(36, 52);
 }

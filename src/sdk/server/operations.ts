@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import type { Operation, OperationId, Operations, Request } from '../../api/operations.ts';
 
-/** The ids of the operations that a vendor serves. */
 export type VendorOperationId = {
   [Id in OperationId]: Operations[Id] extends { readonly vendor: string } ? Id : never;
 }[OperationId];
@@ -23,5 +22,4 @@ export type VendorOperations = {
   readonly [Id in VendorOperationId]?: (input: OperationInput<Id>) => Answer<Id> | Promise<Answer<Id>>;
 };
 
-/** The answer of any operation. */
 export type AnyAnswer = readonly [status: 200 | 201 | 202 | 204, document?: object];

@@ -35,7 +35,6 @@ export type { Answer, AnyAnswer, OperationInput, VendorOperations } from './oper
 export { toPage, type PageRequest } from './page.ts';
 export { createAuthenticate, type Authenticator, type Tokens } from './tokens.ts';
 
-/** The implementation of any operation. */
 type OperationHandler = (input: unknown) => AnyAnswer | Promise<AnyAnswer>;
 
 /** The parts of a vendor's server. */

@@ -13,7 +13,6 @@ export type VolumeSpec = {
   readonly volumeContext?: Readonly<Record<string, string>>;
 };
 
-/** A pod and its volumes. */
 export type Pod = { readonly uid: string; readonly volumes: readonly VolumeSpec[] };
 
 /** The members of a volume that its paths are made of. */

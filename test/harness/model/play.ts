@@ -12,7 +12,6 @@ import { crash, type World } from './world.ts';
 export const mebibyte = 2 ** 20;
 export const slotBytes = 16_384;
 
-/** A change of a world and of its model. */
 export type Command = AsyncCommand<Model, World>;
 
 /** Makes an event into a command; calls `count` when it runs. */
@@ -42,7 +41,6 @@ async function play(event: Event, model: Model, world: World): Promise<void> {
   for (const hung of [0, 1].filter(world.isHung)) await world.restart(hung);
 }
 
-/** A gateway of a world. */
 type Target = { readonly world: World; readonly at: number };
 
 async function sweep(world: World, at: number): Promise<void> {

@@ -98,7 +98,6 @@ export function openFakeBench(): Bench & { readonly host: FakeHost } {
   };
 }
 
-/** Opens a bench on this machine. */
 export function openRealBench(t: Pick<TestContext, 'after'>): Bench {
   const directory = realpathSync(makeTemporaryDirectory());
   t.after(() => removeTemporaryDirectory(directory));

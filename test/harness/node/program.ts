@@ -62,7 +62,6 @@ const MiB = 1024 * 1024;
 export const homes = ['host', 'pod'] as const;
 export type Home = (typeof homes)[number];
 
-/** Makes the directories of one node. */
 export function openNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): TestNode {
   const dir = makeTemporaryDirectory();
   const root = join(dir, 'kubelet');

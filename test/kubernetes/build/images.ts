@@ -12,7 +12,6 @@ import { join } from 'node:path';
 import { toolVersions } from './go-tools.ts';
 import { run } from './run.ts';
 
-/** The image of the tests' pods. */
 export const testImage = 'docker.io/library/busybox:1.35';
 /** The image of the container that holds a pod's namespaces. */
 export const pauseImage = 'registry.k8s.io/pause:3.10';

@@ -19,7 +19,6 @@ export interface Gateway {
   readonly device: string;
   /** The path of its certificate, which clients have to trust. */
   readonly certificate: string;
-  /** The URL for clusters. */
   readonly url: string;
   /** Adds the issuer keys of a cluster whose name alone was known before. */
   takeIssuer(cluster: string, keySet: string): void;

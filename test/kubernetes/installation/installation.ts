@@ -12,7 +12,6 @@ export const awayCluster = 'away';
 /** A further cluster name, for a driver whose nodes take few volumes. */
 export const smallCluster = 'small';
 
-/** A cluster with Fairlead installed. */
 export type InstalledCluster = {
   readonly cluster: Cluster;
   readonly nodes: readonly Node[];
@@ -51,7 +50,6 @@ export async function install(site: Site): Promise<Installation> {
   return { site, image, gateway, east: served[0], west: served[1] };
 }
 
-/** Opens the site of an installation. */
 export function openInstallationSite(): Promise<Site> {
   return openSite(directory);
 }

@@ -11,7 +11,6 @@ export const releaseNamespace = 'fairlead';
 
 const waiting = ['--wait', '--timeout', '3m'];
 
-/** The StorageClasses of the scenarios. */
 const storageClasses = [
   { name: 'ext4', pool: 'fast', fsType: 'ext4', volumeBindingMode: 'Immediate' },
   { name: 'xfs', pool: 'fast', fsType: 'xfs', mountOptions: ['noatime'] },
@@ -47,7 +46,6 @@ export type ReleasePlan = {
   readonly isByAccount?: boolean;
 };
 
-/** The release of the scenarios. */
 export const releaseFor = (name: string): ReleasePlan => ({
   name,
   namespace: releaseNamespace,

@@ -76,7 +76,6 @@ async function untilFull(at: Workspace, name: string): Promise<void> {
   await at.untilReads(`pod/${name}`, '{.status.conditions[*].message}', /exceed max volume count/);
 }
 
-/** Applies a pod with its claim. */
 function apply(at: Workspace, name: string, options: PodOptions = {}): Promise<void> {
   return at.apply(claim(name, { class: 'small' }), pod(name, { claim: name, ...options }));
 }

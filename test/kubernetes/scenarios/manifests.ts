@@ -11,13 +11,11 @@ export type ClaimOptions = {
   readonly labels?: object;
 };
 
-/** Makes the manifest of a claim. */
 export function claim(name: string, options: ClaimOptions = {}): object {
   const metadata = { name, labels: options.labels };
   return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec: claimSpec(options) };
 }
 
-/** Makes the spec of a claim, for a claim or a template. */
 export function claimSpec(options: ClaimOptions): object {
   return {
     storageClassName: options.class ?? 'ext4',

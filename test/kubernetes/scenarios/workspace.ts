@@ -10,7 +10,6 @@ export interface Workspace {
   readonly cluster: Cluster;
   /** Runs kubectl in the namespace and returns its output; rejects with its error output if it fails. */
   kubectl(...args: readonly string[]): Promise<string>;
-  /** Applies manifests to the namespace. */
   apply(...manifests: readonly object[]): Promise<void>;
   /** Resolves once these pods are ready. */
   untilReady(...pods: readonly string[]): Promise<void>;

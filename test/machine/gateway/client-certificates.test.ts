@@ -122,7 +122,6 @@ type At = (name: string) => string;
 const openssl = (...argv: readonly string[]): void => void execFileSync('openssl', argv, { stdio: 'ignore' });
 const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
 
-/** Makes an authority and a certificate of it. */
 function makeCertificates(at: At, name: string): void {
   const ca = ['-keyout', at(`${name}-ca.key`), '-out', at(`${name}-ca.crt`)];
   openssl('req', '-x509', ...kind, '-subj', `/CN=${name} authority`, ...ca);

@@ -25,7 +25,6 @@ function failing(name: string, labels: string): AlertCase['series'] {
   };
 }
 
-/** A case for each alert. */
 export const alertCases: Readonly<Record<string, AlertCase>> = {
   FairleadGatewayAbsent: {
     series: { [`fairlead_gateway_info{${at}}`]: '1x10' },

@@ -105,7 +105,6 @@ test('repeat runs work repeatedly, never concurrently, and waits for it at its e
   assert.equal(max, 1);
 });
 
-/** Sets both clocks. */
 function setClocks(t: TestContext) {
   t.mock.timers.enable({ apis: ['Date'], now: 10_000_000 });
   let elapsedMs = 0;

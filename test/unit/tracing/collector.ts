@@ -26,7 +26,6 @@ type SentSpans = {
 export type Collector = {
   readonly url: string;
   readonly spans: readonly Span[];
-  /** The bodies of all requests. */
   readonly bodies: readonly string[];
 };
 

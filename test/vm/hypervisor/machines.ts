@@ -15,7 +15,6 @@ export const names = ['n1', 'n2'] as const;
 /** The running machines, with the ids that their agents chose. */
 const nodes = new Map<string, { servant: MachineServant; id: string }>();
 
-/** Defines and starts all machines. */
 export async function startMachines(): Promise<void> {
   for (const name of names) defineDomain(directory, name);
   await Promise.all(names.map(startMachine));

@@ -19,7 +19,6 @@ import { makeVolume, type OfferedBackend } from '../../suites/backend-fixtures.t
 import { config, loadTarget } from './configfs.ts';
 import { undoLast, type CleanupScope } from './undo.ts';
 
-/** A pool of images with an export. */
 export type ExportedPool = Awaited<ReturnType<typeof openExportedPool>>;
 
 /** The settings of each kernel export, for use on this machine only. */
@@ -32,7 +31,6 @@ export const kernelExports = {
   iscsi: { protocol: 'iscsi' as const, addresses: ['127.0.0.1:3260'] },
 };
 
-/** The protocol of a kernel export. */
 export type KernelExport = keyof typeof kernelExports;
 
 /** Makes a directory on a separate xfs with reflinks; it is removed when the test ends. */

@@ -138,7 +138,6 @@ export function nameOf({ id, nonce = '' }: VolumeRef): string {
   return `${id}.${nonce}`;
 }
 
-/** The id of a resource by its name. */
 export function idOf(name: string): string {
   return name.slice(0, name.lastIndexOf('.'));
 }

@@ -23,7 +23,6 @@ function prefixOf({ name }: Pick<Filesystem, 'name'>): string {
   return `fairlead.fs/${name}/`;
 }
 
-/** The key of the owner mark. */
 export function ownerKeyOf(filesystem: Pick<Filesystem, 'name'>): string {
   return `${prefixOf(filesystem)}owner`;
 }

@@ -5,7 +5,6 @@ import type { AccessMode } from '../../../api/storage.ts';
 export type ManifestNames = {
   /** The name of the CSI driver. */
   readonly driver: string;
-  /** The namespace of the claim. */
   readonly namespace: string;
   /** The name of the claim; absent for the volume's name. */
   readonly claim?: string | undefined;

@@ -104,7 +104,6 @@ export const transport = {
   },
 } as const satisfies Readonly<Record<string, Breakage>>;
 
-/** Changes each answer. */
 function changeAnswers(change: (request: Request, answer: Response) => Promise<Response>) {
   return (right: Fetch): Fetch =>
     async request =>

@@ -61,7 +61,6 @@ function mountPool(directory: string, filesystem: PoolFilesystem, sizeBytes: num
 /** A pool on a filesystem of its own. */
 export type Pool = Omit<OfferedBackend, 'unitBytes'> & {
   readonly filesystem: PoolFilesystem;
-  /** The directory of the images. */
   readonly directory: string;
   /** Opens the same directory again, as a restarted gateway does. */
   reopen(): Promise<Backend>;
@@ -118,7 +117,6 @@ export function imagesIn(directory: string): readonly string[] {
     .toSorted();
 }
 
-/** Hashes a file. */
 export function hashOf(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex');
 }

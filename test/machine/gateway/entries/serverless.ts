@@ -17,7 +17,6 @@ export type Setup = {
   readonly env: Readonly<Record<string, string>>;
   readonly signer: Signer;
   readonly storage: Storage;
-  /** Queries its database. */
   query(sql: string): ReturnType<PostgresServer['query']>;
 };
 

@@ -11,7 +11,6 @@ import { filesBelow } from '../../../fakes/storages/reference.ts';
 export type Fleet = {
   /** Opens a client of the balancer with connections of its own; it ends with the test. */
   connect(): { readonly client: StorageClient };
-  /** The gateways themselves. */
   readonly members: readonly (GatewayProcess | undefined)[];
   kill(member: number): Promise<void>;
   start(member: number): Promise<void>;

@@ -96,7 +96,6 @@ function writeBytes(path: string): string {
   return hashOf(path);
 }
 
-/** Hashes a file. */
 export function hashOf(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex');
 }

@@ -72,7 +72,6 @@ async function beginOne({ client }: GatewayProcess, name: string, isRestored: bo
   await client.createVolume(create, callWithin(20_000)).catch(() => undefined);
 }
 
-/** Counts the claims that meet a condition. */
 async function countClaims(condition: string): Promise<number> {
   const [row] = await (await server()).query(`select count(*) from claims where ${condition}`, 'store_0');
   return Number(row?.['count']);

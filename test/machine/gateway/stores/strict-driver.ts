@@ -10,7 +10,6 @@ const raise = "do $$ begin raise exception using errcode = '40001'; end $$";
 /** The limit of failures in a row: the longest transactions have hundreds of statements, and run ten times at most. */
 const maxStreak = 4;
 
-/** The statistics of gateways' statements. */
 export type StatementCounts = { statements: number; failures: number; readonly foreign: Set<string> };
 
 /**

@@ -153,7 +153,6 @@ export function createConfigTree({ hasKeys = false, step = (): void => {} } = {}
       [...entries.values()]
         .flatMap(entry => (entry.kind === 'attribute' && !entry.isSecret ? entry.value : []))
         .join('\n'),
-    /** Returns the values of all attributes of that name. */
     valuesOf: (name: string): readonly string[] =>
       [...entries].flatMap(([path, entry]) =>
         entry.kind === 'attribute' && path.endsWith(`/${name}`) ? entry.value : [],

@@ -5,20 +5,17 @@ import type { Grant as ApiGrant } from '../../../../../src/api/volume.ts';
 
 export const mebibyte = 2 ** 20;
 
-/** The quotas of the clusters. */
 export const quotas = {
   a: { volumes: 2, bytes: 4 * mebibyte },
   b: { bytes: 6 * mebibyte, pools: { main: { bytes: 4 * mebibyte, volumes: 2 } } },
   c: undefined,
 } as const satisfies Record<string, Quota | undefined>;
 
-/** The name of a cluster. */
 export type Name = keyof typeof quotas;
 
 /** The clusters whose shares each one accepts. */
 export const sharesFrom: Readonly<Record<Name, readonly Name[]>> = { a: ['b'], b: ['a', 'c'], c: [] };
 
-/** The access of a share. */
 export type Access = ApiGrant['access'];
 
 type Grant = { readonly access: Access; readonly revoking: boolean; readonly byOperator: boolean };
