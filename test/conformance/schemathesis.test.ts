@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { referenceVendors, startVendor } from '../fakes/storages/reference.ts';
 import { mounted } from '../harness/gateway/gateway.ts';
 import { isFull, sample, seed } from '../harness/sample.ts';
-import { serveGateway, type ServedGateway } from '../harness/gateway/program.ts';
+import { runGateway, type RunningGateway } from '../harness/gateway/program.ts';
 
 const release = 'schemathesis==4.32.5';
 const home = join(import.meta.dirname, '../../node_modules/.cache/fairlead-schemathesis');
@@ -52,10 +52,10 @@ for (const [name, caller, paths, short] of [
   ['an operator', 'operators', { 'include-path-regex': ofOperators }, 'examples'],
 ] as const)
   test(`schemathesis finds nothing undocumented as ${name}, with all its checks`, { skip }, async t => {
-    const gateway = await serveGateway(t);
+    const gateway = await runGateway(t, { flags: { 'public-docs': 'true' } });
     const phases = isFull ? 'examples,coverage,fuzzing' : short;
     const asked = await askedOf(gateway, caller);
-    const { operations } = await assertNothingFound(asked, `${gateway.url}openapi.json`, {
+    const { operations } = await assertNothingFound(asked, `${gateway.url}/openapi.json`, {
       phases,
       'max-examples': isFull ? '50' : '2',
       ...paths,
@@ -68,9 +68,9 @@ test(
   'schemathesis finds nothing in any order of calls that create, use and delete resources',
   { skip },
   async t => {
-    const gateway = await serveGateway(t);
+    const gateway = await runGateway(t, { flags: { 'public-docs': 'true' } });
     const document = join(gateway.directory, 'linked.json');
-    const served: unknown = await (await fetch(`${gateway.url}openapi.json`)).json();
+    const served: unknown = await (await fetch(`${gateway.url}/openapi.json`)).json();
     writeFileSync(document, JSON.stringify(link(served as Document)));
     // By default it would start with empty lists only, because it takes POST for the method that creates, and not PUT.
     const settings = '[phases.stateful.inference]\nalgorithms = []\n';
@@ -79,7 +79,7 @@ test(
       phases: 'stateful',
       'exclude-path-regex': ofOperators,
       mode: 'positive',
-      url: gateway.url.href,
+      url: gateway.url,
       'max-examples': isFull ? '200' : '50',
     };
     const { stdout } = await assertNothingFound(await askedOf(gateway), document, options);
@@ -133,7 +133,7 @@ type RunOptions = {
 };
 
 async function askedOf(
-  { directory, signers }: ServedGateway,
+  { directory, signers }: RunningGateway,
   caller: 'a' | 'operators' = 'a',
 ): Promise<RunOptions> {
   return { directory, token: await signers[caller].sign({ exp: Math.floor(Date.now() / 1_000) + 3_500 }) };

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import type { Problem } from '../../src/api/problem.ts';
 import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
 import { createIdentity } from '../../src/csi/identity.ts';
@@ -9,13 +6,7 @@ import { loadCsi } from '../../src/csi/protocol.ts';
 import { serve, type GrpcServer, type Service } from '../../src/csi/server.ts';
 import { pause } from '../../src/lib/concurrency.ts';
 import { silentLog, type Log } from '../../src/lib/log.ts';
-
-/** Makes a directory that is removed when the test ends. */
-export async function temporaryDir(t: TestContext): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'fairlead-csi-'));
-  t.after(() => rm(dir, { recursive: true, force: true }));
-  return dir;
-}
+import { temporaryDirectory, type CleanupScope } from './temporary.ts';
 
 /**
  * Handlers of the services besides Identity, and the place to serve them. A test that is not about a service leaves its
@@ -32,9 +23,9 @@ export type ServerOptions = {
 export type CsiServer = { readonly server: GrpcServer; readonly socketPath: string; readonly csi: CsiClient };
 
 /** Serves Identity and the given handlers on a socket. */
-export async function serveCsi(t: TestContext, serving: ServerOptions = {}): Promise<CsiServer> {
+export async function serveCsi(t: CleanupScope, serving: ServerOptions = {}): Promise<CsiServer> {
   const { controller = {}, groups = {}, metadata = {}, log = silentLog } = serving;
-  const socketPath = serving.socketPath ?? join(await temporaryDir(t), 'csi.sock');
+  const socketPath = serving.socketPath ?? join(temporaryDirectory(t), 'csi.sock');
   const csi = loadCsi();
   const services = [
     {
@@ -51,7 +42,7 @@ export async function serveCsi(t: TestContext, serving: ServerOptions = {}): Pro
 }
 
 /** Opens a client that closes when its test ends. */
-export function clientOf(t: TestContext, socketPath: string): CsiClient {
+export function clientOf(t: CleanupScope, socketPath: string): CsiClient {
   const client = connectCsi(`unix://${socketPath}`);
   t.after(() => client.close());
   return client;

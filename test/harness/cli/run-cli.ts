@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commands } from '../../../src/cli/commands.ts';
 import { runCommand } from '../../../src/cli/run.ts';
-import type { ServedGateway } from '../gateway/program.ts';
+import type { RunningGateway } from '../gateway/program.ts';
 
 /** A command's output and its exit status. */
 export type CliResult = { readonly status: number; readonly stdout: string; readonly stderr: string };
@@ -37,8 +37,8 @@ export async function runCli(line: string, options: CliOptions = {}): Promise<Cl
 }
 
 /** A gateway with an operators' key, in a directory. */
-type OperatedGateway = Pick<ServedGateway, 'url' | 'directory'> & {
-  readonly signers: Pick<ServedGateway['signers'], 'operators'>;
+type OperatedGateway = Pick<RunningGateway, 'url' | 'directory'> & {
+  readonly signers: Pick<RunningGateway['signers'], 'operators'>;
 };
 
 /** Makes the command line of a gateway's operator, with settings in variables and without the user's files. */
@@ -49,6 +49,6 @@ export function operatorCli({
 }: OperatedGateway): (line: string, options?: CliOptions) => Promise<CliResult> {
   const keyFile = join(directory, 'operators.jwk.json');
   writeFileSync(keyFile, JSON.stringify(signers.operators.privateJwk));
-  const env = { FAIRLEAD_GATEWAY: url.href, FAIRLEAD_KEY_FILE: keyFile, XDG_CONFIG_HOME: directory };
+  const env = { FAIRLEAD_GATEWAY: url, FAIRLEAD_KEY_FILE: keyFile, XDG_CONFIG_HOME: directory };
   return (line, options = {}) => runCli(line, { ...options, env: { ...env, ...options.env } });
 }

@@ -1,8 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import {
   exportJWK,
   generateKeyPair,
@@ -38,16 +34,9 @@ import type { Capability } from '../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../src/api/volume.ts';
 import type { Log, LogFields } from '../../../src/lib/log.ts';
 import { storeIn } from '../stores/store-in.ts';
+import { temporaryDirectory, type CleanupScope } from '../temporary.ts';
 
-/** A test, or another scope that ends and then cleans up. */
-export type CleanupScope = Pick<TestContext, 'after'>;
-
-/** Makes a directory that is removed when the test ends. */
-export function temporaryDirectory(t: CleanupScope): string {
-  const directory = mkdtempSync(join(tmpdir(), 'fairlead-gateway-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
+export { temporaryDirectory, type CleanupScope };
 
 /** Creates a log that keeps every line as text. */
 export function createMemoryLog(): { readonly log: Log; readonly lines: string[] } {
@@ -339,11 +328,16 @@ export function assertProblem({ status, headers, body }: Answer, expected: numbe
   assert.ok(body['type'] && body['title'] && body['detail']);
 }
 
-let signersOnce: Promise<Readonly<Record<string, Signer>>> | undefined;
+const signersByName = new Map<string, Promise<Signer>>();
 
-function allSigners(): Promise<Readonly<Record<string, Signer>>> {
-  signersOnce ??= Promise.all(
-    Object.keys(callers).map(async name => [name, await createSigner(name)] as const),
-  ).then(Object.fromEntries);
-  return signersOnce;
+/** Returns the signer of this name, the same for all gateways of this process. */
+export function signerOf(name: string): Promise<Signer> {
+  const known = signersByName.get(name) ?? createSigner(name);
+  signersByName.set(name, known);
+  return known;
+}
+
+async function allSigners(): Promise<Readonly<Record<string, Signer>>> {
+  const all = Object.keys(callers).map(async name => [name, await signerOf(name)] as const);
+  return Object.fromEntries(await Promise.all(all));
 }

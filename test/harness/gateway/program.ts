@@ -1,37 +1,145 @@
-import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { gatewaySettings } from '../../../gateway/config.ts';
-import { startGateway } from '../../../gateway/main.ts';
-import { silentLog } from '../../../src/lib/log.ts';
-import { readSettings } from '../../../src/lib/settings.ts';
-import { createSigner, temporaryDirectory, type Signer } from './gateway.ts';
+import { startGateway, type GatewayOptions } from '../../../gateway/main.ts';
+import { createClient, type StorageClient } from '../../../src/api/client.ts';
+import type { Log } from '../../../src/lib/log.ts';
+import type { Rule } from '../../fakes/faulty-backend/rules.ts';
+import { settingsOf, startProgram, type Flags, type ProcessOptions } from '../program.ts';
+import { storeIn } from '../stores/store-in.ts';
+import { createMemoryLog, signerOf, temporaryDirectory, type CleanupScope, type Signer } from './gateway.ts';
 
-/** A gateway on a port, with a pool in memory, the clusters a and b, and operators. */
-export type ServedGateway = {
-  readonly url: URL;
-  readonly directory: string;
-  readonly store: string;
-  readonly signers: Readonly<Record<'a' | 'b' | 'operators', Signer>>;
+type Entries = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** The content of a gateway's configuration file. */
+export type GatewayFile = {
+  /** By default `one` in memory; `images` stands for a pool of image files that survive the gateway. */
+  readonly pools?: Entries | 'images';
+  /** By default `a` and `b`. A cluster without keys gets those of its signer. */
+  readonly clusters?: Entries;
 };
 
-/** Starts a gateway that ends with the test. `entry` is added to cluster a's entry in the configuration. */
-export async function serveGateway(t: TestContext, entry: object = {}): Promise<ServedGateway> {
-  const directory = temporaryDirectory(t);
+/** The options of a gateway that runs in this process, or in one of its own. */
+export type GatewayRun = GatewayFile &
+  Omit<GatewayOptions, 'env'> & {
+    /** By default a new one. A configuration that is in it stays unless this run has pools or clusters. */
+    readonly directory?: string;
+    readonly flags?: Flags;
+    readonly log?: Log;
+    /** Runs `fairlead gateway` in a process of its own. */
+    readonly process?: ProcessOptions;
+    /** Runs it in a process of its own, with these faults and a journal of the storage's calls. */
+    readonly faults?: readonly Rule[];
+  };
+
+/** A gateway that serves HTTP; it ends with the test. */
+export type RunningGateway = {
+  readonly url: string;
+  /** All its addresses. */
+  readonly ready: Readonly<Record<string, string>>;
+  readonly directory: string;
+  /** The store, as a value of `--store`. */
+  readonly store: string;
+  readonly pid: number;
+  /** Its exit status or signal, if it has a process of its own. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+  /** Its log, if it runs in this process and is given no other. */
+  readonly logLines: readonly string[];
+  readonly signers: Readonly<Record<'a' | 'b' | 'operators', Signer>>;
+  /** A client of cluster `a`, which closes with the test. */
+  readonly client: StorageClient;
+  /** Opens a client of another cluster. */
+  clientOf(cluster: string): StorageClient;
+  /** Ends it, or its process by this signal. */
+  end(signal?: NodeJS.Signals): Promise<void>;
+};
+
+/** Starts a gateway from its settings: its program, with all its files in a directory. */
+export async function runGateway(t: CleanupScope, run: GatewayRun = {}): Promise<RunningGateway> {
+  const directory = await prepareGateway(t, run, run.directory);
+  const store = await storeIn(directory);
+  const flags = {
+    listen: '127.0.0.1:0',
+    config: join(directory, 'gateway.yaml'),
+    store,
+    ...((run.process ?? run.faults) && { 'claim-lease': '1s', 'log-level': 'error' }),
+    ...run.flags,
+  };
+  const memory = createMemoryLog();
+  const { end, ready, ...rest } = await start({ ...run, log: run.log ?? memory.log, flags }, directory);
+  t.after(() => end('SIGKILL'));
+  const { gateway: url = '' } = ready;
+  const clientOf = (cluster: string): StorageClient => {
+    const client = createClient({ url, token: async () => (await signerOf(cluster)).sign() });
+    t.after(() => client.close());
+    return client;
+  };
+  const [a, b, operators] = await Promise.all([signerOf('a'), signerOf('b'), signerOf('operators')]);
+  return {
+    ...rest,
+    url,
+    ready,
+    directory,
+    store,
+    logLines: memory.lines,
+    signers: { a, b, operators },
+    client: clientOf('a'),
+    clientOf,
+    end,
+  };
+}
+
+/** Writes a gateway's configuration and the keys of its callers; returns the directory. */
+export async function prepareGateway(
+  t: CleanupScope,
+  { pools, clusters }: GatewayFile = {},
+  directory = temporaryDirectory(t),
+): Promise<string> {
   const at = (name: string): string => join(directory, name);
-  const names = ['a', 'b', 'operators'] as const;
-  const made = await Promise.all(names.map(async name => [name, await createSigner(name)] as const));
-  for (const [name, { publicJwk }] of made) writeFileSync(at(name), JSON.stringify({ keys: [publicJwk] }));
-  const clusters = { a: { keys: 'a', ...entry }, b: { keys: 'b' } };
-  const file = { pools: { one: { backend: 'memory' } }, clusters, operators: { keys: 'operators' } };
+  if (!pools && !clusters && existsSync(at('gateway.yaml'))) return directory;
+  mkdirSync(directory, { recursive: true });
+  const keysOf = async (name: string): Promise<{ readonly keys: string }> => {
+    const { publicJwk } = await signerOf(name);
+    writeFileSync(at(`${name}.jwks.json`), JSON.stringify({ keys: [publicJwk] }));
+    return { keys: `${name}.jwks.json` };
+  };
+  if (pools === 'images') mkdirSync(at('images'), { recursive: true });
+  const images = { backend: 'image', dir: at('images'), capacity: '1Ti', topology: { zone: 'a' } };
+  const callers = Object.entries(clusters ?? { a: {}, b: {} }).map(async ([name, entry]) => [
+    name,
+    'keys' in entry || 'serviceAccount' in entry ? entry : { ...(await keysOf(name)), ...entry },
+  ]);
+  const file = {
+    pools: pools === 'images' ? { images } : (pools ?? { one: { backend: 'memory' } }),
+    clusters: Object.fromEntries(await Promise.all(callers)) as Entries,
+    operators: await keysOf('operators'),
+  };
   writeFileSync(at('gateway.yaml'), JSON.stringify(file));
-  const store = at('store.sqlite');
-  const flags = ['--config', at('gateway.yaml'), '--store', store, '--listen', '127.0.0.1:0'];
-  const { values } = readSettings(gatewaySettings, { argv: [...flags, '--public-docs'], env: {} });
-  assert.ok(values);
-  const running = await startGateway(values, silentLog);
-  t.after(() => running.close());
-  const signers = Object.fromEntries(made) as ServedGateway['signers'];
-  return { url: new URL(running.ready['gateway'] ?? ''), directory, store, signers };
+  return directory;
+}
+
+type Started = Pick<RunningGateway, 'ready' | 'pid' | 'ended' | 'end'>;
+
+async function start(
+  {
+    log,
+    flags,
+    faults,
+    process: options,
+    ...given
+  }: GatewayRun & { readonly log: Log; readonly flags: Flags },
+  directory: string,
+): Promise<Started> {
+  if (options || faults) {
+    const faulty = {
+      node: [join(import.meta.dirname, '../../fakes/faulty-backend/gateway.ts')],
+      env: { FAULT_RULES: JSON.stringify(faults), FAULT_JOURNAL: join(directory, 'journal') },
+    };
+    const program = startProgram('gateway', flags, { ...(faults && faulty), ...options });
+    return { ...program, ready: await program.ready };
+  }
+  const running = await startGateway(settingsOf(gatewaySettings, flags), log, given);
+  let closed: Promise<void> | undefined;
+  const end = (): Promise<void> => (closed ??= running.close());
+  return { ready: running.ready, pid: process.pid, ended: new Promise(() => {}), end };
 }

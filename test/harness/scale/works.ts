@@ -136,7 +136,7 @@ async function serveOperator(t: CleanupScope, { send }: Gateway): Promise<Filled
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   t.after(() => server.close());
-  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const operators = await createSigner('operators');
   return operatorCli({ url, directory: temporaryDirectory(t), signers: { operators } });
 }

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { commands as table } from '../../../src/cli/commands.ts';
 import { version } from '../../../src/lib/version.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
-import { temporaryDir } from '../../harness/csi-serving.ts';
 import { cli } from '../../harness/dev.ts';
+import { temporaryDirectory } from '../../harness/temporary.ts';
 
 const commands = Object.keys(table);
 const withSettings = [
@@ -76,7 +76,7 @@ for (const [name, hint] of [
   });
 
 test('all errors are reported, one a line, before any socket is made, and a failed start prints one line', async t => {
-  const dir = await temporaryDir(t);
+  const dir = temporaryDirectory(t);
   const [socketPath, key] = [join(dir, 'csi.sock'), join(dir, 'key')];
   const start = (flags: string, env?: NodeJS.ProcessEnv): Promise<ExecResult> =>
     fairlead(['controller', '--endpoint', socketPath, ...flags.split(' ')], env);

@@ -8,7 +8,8 @@ import { silentLog } from '../../../src/lib/log.ts';
 import { isSocketAnswered, lockSocketDirectory } from '../../../src/lib/unix-socket.ts';
 import type { UnaryCall } from '../../../src/csi/call.ts';
 import { exec } from '../../../src/lib/exec.ts';
-import { serveCsi, temporaryDir } from '../../harness/csi-serving.ts';
+import { serveCsi } from '../../harness/csi-serving.ts';
+import { temporaryDirectory } from '../../harness/temporary.ts';
 
 const attached = { volume_id: 'a.x', node_id: 'n' };
 
@@ -19,7 +20,7 @@ test('a server answers on its socket, which only owner and group may use', async
 });
 
 test('a socket that a killed instance left behind is replaced', async t => {
-  const socketPath = join(await temporaryDir(t), 'csi.sock');
+  const socketPath = join(temporaryDirectory(t), 'csi.sock');
   const source = `require('net').createServer().listen(${JSON.stringify(socketPath)}, () => process.kill(process.pid, 'SIGKILL'))`;
   await exec(process.execPath, ['-e', source], { timeoutMs: 20_000 });
   assert.ok(statSync(socketPath).isSocket());
@@ -37,7 +38,7 @@ test('a running instance keeps its socket', async t => {
 });
 
 test('a file, a directory or a link in place of the socket stays as it is', async t => {
-  const dir = await temporaryDir(t);
+  const dir = temporaryDirectory(t);
   const at = (name: string): string => join(dir, name);
   await writeFile(at('file.sock'), 'precious');
   await mkdir(at('directory.sock'));
@@ -51,7 +52,7 @@ test('a file, a directory or a link in place of the socket stays as it is', asyn
 });
 
 test('a missing directory is named, and a path that is too long is refused', async t => {
-  const dir = await temporaryDir(t);
+  const dir = temporaryDirectory(t);
   const missing = join(dir, 'missing');
   await assert.rejects(serveCsi(t, { socketPath: join(missing, 'csi.sock') }), {
     message: `directory "${missing}" of socket "${join(missing, 'csi.sock')}" does not exist; create it`,
@@ -62,7 +63,7 @@ test('a missing directory is named, and a path that is too long is refused', asy
 });
 
 test('a close removes the socket and leaves no other file, and the path can be bound again', async t => {
-  const dir = await temporaryDir(t);
+  const dir = temporaryDirectory(t);
   const socketPath = join(dir, 'csi.sock');
   for (let round = 0; round < 3; round++) {
     const { server } = await serveCsi(t, { socketPath });
@@ -83,7 +84,7 @@ test('a close unlinks the socket without renaming it, because kubelet deregister
 });
 
 test('a close waits for a starting instance, and leaves the socket of an instance that took its path', async t => {
-  const dir = await temporaryDir(t);
+  const dir = temporaryDirectory(t);
   const [socketPath, other] = [join(dir, 'csi.sock'), join(dir, 'other.sock')];
   const { server } = await serveCsi(t, { socketPath });
   await serveCsi(t, { socketPath: other });
@@ -97,7 +98,7 @@ test('a close waits for a starting instance, and leaves the socket of an instanc
 });
 
 test('a close that cannot lock the directory reports that and has ended all calls', async t => {
-  const dir = await temporaryDir(t);
+  const dir = temporaryDirectory(t);
   const socketPath = join(dir, 'csi.sock');
   const held = Promise.withResolvers<object>();
   const begun = Promise.withResolvers<void>();

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { isSocketAnswered } from '../../../src/lib/unix-socket.ts';
 import { exec } from '../../../src/lib/exec.ts';
-import { temporaryDir } from '../../harness/csi-serving.ts';
+import { temporaryDirectory } from '../../harness/temporary.ts';
 
 type Server = { readonly child: ChildProcess; said(): string };
 
@@ -64,7 +64,7 @@ test('if a server is stopped at any step while another starts, one of them gets 
   let isOver = false;
   for (let step = 1; !isOver; step++) {
     assert.ok(step < maxSteps);
-    const socketPath = join(await temporaryDir(t), 'csi.sock');
+    const socketPath = join(temporaryDirectory(t), 'csi.sock');
     await leaveDeadSocket(socketPath);
     const slow = start(t, socketPath, 'slow');
     await until(() => isStopped(slow));

@@ -5,32 +5,18 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect } from 'node:tls';
-import { gatewaySettings } from '../../../gateway/config.ts';
-import { startGateway } from '../../../gateway/main.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { readSettings } from '../../../src/lib/settings.ts';
-import { createMemoryLog } from '../../harness/gateway/gateway.ts';
-import { prepareDirectory } from './process.ts';
+import { prepareGateway, runGateway } from '../../harness/gateway/program.ts';
 
 test('a renewed certificate is served without a restart, and an unusable one changes nothing', async t => {
-  const directory = prepareDirectory(t);
+  const directory = await prepareGateway(t);
   const [cert, key] = [join(directory, 'tls.crt'), join(directory, 'tls.key')];
-  const flags = {
-    '--listen': '127.0.0.1:0',
-    '--store': join(directory, 'store.sqlite'),
-    '--config': join(directory, 'gateway.yaml'),
-    '--tls-cert-file': cert,
-    '--tls-key-file': key,
-  };
-  const { values } = readSettings(gatewaySettings, { argv: Object.entries(flags).flat(), env: {} });
-  assert.ok(values);
   for (const name of ['one', 'two']) makeCertificate(directory, name);
   copyFileSync(join(directory, 'one.crt'), cert);
   copyFileSync(join(directory, 'one.key'), key);
-  const { log, lines } = createMemoryLog();
-  const running = await startGateway(values, log);
-  t.after(() => running.close());
-  const url = new URL(running.ready['gateway'] ?? '');
+  const flags = { 'tls-cert-file': cert, 'tls-key-file': key };
+  const { url: address, logLines: lines } = await runGateway(t, { directory, flags });
+  const url = new URL(address);
   assert.equal(url.protocol, 'https:');
   assert.equal(await servedName(url), 'one');
 

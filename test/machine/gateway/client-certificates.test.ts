@@ -3,16 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { gatewaySettings } from '../../../gateway/config.ts';
-import { startGateway } from '../../../gateway/main.ts';
 import { createClient } from '../../../src/api/client.ts';
 import { readTlsFiles } from '../../../src/api/http/tls-files.ts';
-import { controllerSettings } from '../../../src/controller/config.ts';
-import { startController } from '../../../src/controller/main.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { silentLog } from '../../../src/lib/log.ts';
-import { readSettings } from '../../../src/lib/settings.ts';
-import { createMemoryLog, createSigner, temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { runController } from '../../harness/controller.ts';
+import { runGateway } from '../../harness/gateway/program.ts';
 import { isProblem } from '../../harness/gateway/problems.ts';
 
 const soon = { everyMs: 50, timeoutMs: 30_000 };
@@ -63,19 +59,12 @@ test("a client's certificate is read again for each connection", async t => {
 
 test('a gateway without a certificate cannot ask for client certificates, and a controller needs both files', async t => {
   const { at } = await open(t);
-  const ca = ['--tls-client-ca-file', at('clients.crt')];
-  const alone = ['--config', at('gateway.yaml'), '--store', at('other.sqlite'), '--listen', '127.0.0.1:0'];
-  const { values } = readSettings(gatewaySettings, { argv: [...alone, ...ca], env: {} });
-  assert.ok(values);
   await assert.rejects(
-    startGateway(values, silentLog),
+    runGateway(t, { flags: { 'tls-client-ca-file': at('clients.crt') } }),
     /--tls-client-ca-file needs TLS; set --tls-cert-file/,
   );
-  const given = ['--endpoint', at('csi.sock'), '--gateway', 'https://127.0.0.1:1', '--cluster', 'a'];
-  const half = ['--key-file', at('key.json'), '--tls-cert-file', at('one.crt')];
-  const controller = readSettings(controllerSettings, { argv: [...given, ...half], env: {} });
-  assert.ok(controller.values);
-  await assert.rejects(startController(controller.values, silentLog), /need each other$/);
+  const half = { gateway: 'https://127.0.0.1:1', 'tls-cert-file': at('one.crt') };
+  await assert.rejects(runController(t, half), /need each other$/);
 });
 
 /** Opens a gateway that admits certificates of the authority `one`, and clients with certificates of their own. */
@@ -85,32 +74,20 @@ async function open(t: TestContext) {
   for (const name of ['one', 'two']) makeCertificates(at, name);
   makeServer(at);
   copyFileSync(at('one-ca.crt'), at('clients.crt'));
-  const signer = await createSigner('a');
-  writeFileSync(at('key.json'), JSON.stringify(signer.privateJwk));
-  writeFileSync(at('a.json'), JSON.stringify({ keys: [signer.publicJwk] }));
-  const file = { pools: { main: { backend: 'memory' } }, clusters: { a: { keys: 'a.json' } } };
-  writeFileSync(at('gateway.yaml'), JSON.stringify(file));
   const flags = {
-    '--listen': '127.0.0.1:0',
-    '--store': at('store.sqlite'),
-    '--config': at('gateway.yaml'),
-    '--tls-cert-file': at('server.crt'),
-    '--tls-key-file': at('server.key'),
-    '--tls-client-ca-file': at('clients.crt'),
+    'tls-cert-file': at('server.crt'),
+    'tls-key-file': at('server.key'),
+    'tls-client-ca-file': at('clients.crt'),
   };
-  const { values } = readSettings(gatewaySettings, { argv: Object.entries(flags).flat(), env: {} });
-  assert.ok(values);
-  const { log, lines } = createMemoryLog();
-  const running = await startGateway(values, log);
-  t.after(() => running.close());
+  const { url, signers, logLines } = await runGateway(t, { directory, flags });
   return {
     at,
-    lines,
+    lines: logLines,
     /** Opens a client with this certificate, or without any. */
     client(name?: string) {
       const own = name === undefined ? {} : { cert: at(`${name}.crt`), key: at(`${name}.key`) };
       const tls = readTlsFiles({ ca: at('server.crt'), ...own });
-      const client = createClient({ url: running.ready['gateway'] ?? '', token: () => signer.sign(), tls });
+      const client = createClient({ url, token: () => signers.a.sign(), tls });
       t.after(() => client.close());
       return { ask: () => client.getCapabilities({}, { deadlineMs: Date.now() + 5_000 }) };
     },

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { signerOf } from '../../harness/gateway/gateway.ts';
+import { runGateway } from '../../harness/gateway/program.ts';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
-import { createClient, type StorageClient } from '../../../src/api/client.ts';
-import { cli } from '../../harness/dev.ts';
+import { type StorageClient } from '../../../src/api/client.ts';
 import { volumeSpec } from '../../harness/gateway/gateway.ts';
-import { callWithin, killProcess, prepareDirectory, signer } from './process.ts';
+import { callWithin } from './process.ts';
 
 /** Above the memory of bounded bodies, and below the memory of bodies that are kept completely. */
 const maxMegabytes = 230;
@@ -45,7 +43,7 @@ test('half-sent bodies on 1,200 connections, with and without a token, take boun
 /** Opens the connections, checks that another caller is served meanwhile, and closes them. */
 async function sendHalves(t: TestContext, url: URL, client: StorageClient): Promise<void> {
   const head = `PUT /v1/volumes/a.x HTTP/1.1\r\nhost: x\r\ncontent-length: ${2 ** 22}\r\n`;
-  const authorization = `authorization: Bearer ${await signer.sign()}\r\n`;
+  const authorization = `authorization: Bearer ${await (await signerOf('a')).sign()}\r\n`;
   const callers = [
     ...(await openAll(t, url, { count: 600, says: `${head}\r\n${body}` })),
     ...(await openAll(t, url, { count: 600, says: `${head}${authorization}\r\n${body}` })),
@@ -88,22 +86,7 @@ async function openAll(
 
 /** Starts a gateway with a limited number of descriptors. */
 async function startWithin(t: TestContext, descriptors: number) {
-  const directory = prepareDirectory(t);
-  const flags = { store: join(directory, 'store.sqlite'), config: join(directory, 'gateway.yaml') };
-  const argv = ['gateway', '--listen', '127.0.0.1:0', '--store', flags.store, '--config', flags.config];
-  const limits = [`--nofile=${descriptors}:${descriptors}`, process.execPath];
-  const child = spawn('prlimit', [...limits, cli, ...argv], { stdio: ['ignore', 'ignore', 'pipe'] });
-  t.after(() => killProcess(child));
-  const lines = createInterface(child.stderr);
-  let said = '';
-  for await (const line of lines) {
-    said += line;
-    const url = /http:\/\/[\w.:]+/.exec(line)?.[0];
-    if (url === undefined) continue;
-    child.stderr.resume();
-    const client = createClient({ url, token: () => signer.sign() });
-    t.after(() => client.close());
-    return { url: new URL(url), client, pid: child.pid };
-  }
-  return assert.fail(said);
+  const by = ['prlimit', `--nofile=${descriptors}:${descriptors}`];
+  const { url, ...gateway } = await runGateway(t, { process: { by } });
+  return { ...gateway, url: new URL(url) };
 }

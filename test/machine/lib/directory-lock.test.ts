@@ -14,9 +14,10 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { lockDirectory } from '../../../src/lib/directory-lock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import { serveCsi, temporaryDir } from '../../harness/csi-serving.ts';
+import { serveCsi } from '../../harness/csi-serving.ts';
 import { openNode, type AgentProcess } from '../../harness/node/program.ts';
 import { isFull } from '../../harness/sample.ts';
+import { temporaryDirectory } from '../../harness/temporary.ts';
 
 /** Returns the survivor of two agents that were started together; the other one has ended and reported the reason. */
 async function requireOne(both: readonly AgentProcess[], fault: string): Promise<AgentProcess> {
@@ -117,7 +118,7 @@ test('a wait for another process is logged', async t => {
 });
 
 test("a server starts even if another user holds a lock on its socket's directory", async t => {
-  const directory = await temporaryDir(t);
+  const directory = temporaryDirectory(t);
   holdShared(t, directory);
   const socketPath = join(directory, 'csi.sock');
   const { csi, server } = await serveCsi(t, { socketPath });

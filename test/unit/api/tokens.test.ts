@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
 import { Problem } from '../../../src/api/problem.ts';
 import { createTokenSource, type TokenSource } from '../../../src/api/http/tokens.ts';
-import { keyFileOf, makeKey } from '../controller/keys.ts';
+import { createSigner } from '../../harness/gateway/gateway.ts';
+import { temporaryFile } from '../../harness/temporary.ts';
 
 const lifetimeMs = 60_000;
 const sourceOf = (keyFile: string): TokenSource =>
@@ -12,23 +13,23 @@ const sourceOf = (keyFile: string): TokenSource =>
 
 for (const alg of ['EdDSA', 'ES256'] as const) {
   test(`a token signed with ${alg} has key, issuer, audience and its short lifetime`, async t => {
-    const { jwk, publicKey } = await makeKey(alg, 'k1');
-    const token = await sourceOf(await keyFileOf(t, jwk))(false);
+    const { privateJwk, publicKey } = await createSigner('k1', alg);
+    const token = await sourceOf(temporaryFile(t, privateJwk))(false);
     const { payload, protectedHeader } = await jwtVerify(token, publicKey, {
       algorithms: [alg],
       issuer: 'iss-a',
       subject: 'iss-a',
       audience: 'aud-a',
     });
-    assert.deepEqual(protectedHeader, { alg, kid: 'k1' });
+    assert.deepEqual(protectedHeader, { alg, kid: `k1-${alg}` });
     assert.equal(Number(payload.exp) - Number(payload.iat), 60);
     assert.ok(Math.abs(Number(payload.iat) - Date.now() / 1_000) < 5);
   });
 }
 
 test('a token is reused until a fifth of its lifetime is left', async t => {
-  const { jwk } = await makeKey('EdDSA', 'k1');
-  const keyFile = await keyFileOf(t, jwk);
+  const { privateJwk } = await createSigner('k1', 'EdDSA');
+  const keyFile = temporaryFile(t, privateJwk);
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000_000_000 });
   const token = sourceOf(keyFile);
   const first = await token(false);
@@ -41,20 +42,20 @@ test('a token is reused until a fifth of its lifetime is left', async t => {
 });
 
 test('a replaced key file is used at the next renewal, and not before', async t => {
-  const [one, two] = await Promise.all([makeKey('EdDSA', 'k1'), makeKey('ES256', 'k2')]);
-  const keyFile = await keyFileOf(t, one.jwk);
+  const [one, two] = await Promise.all([createSigner('k1', 'EdDSA'), createSigner('k2', 'ES256')]);
+  const keyFile = temporaryFile(t, one.privateJwk);
   const token = sourceOf(keyFile);
   const first = await token(false);
-  await writeFile(keyFile, JSON.stringify(two.jwk));
+  await writeFile(keyFile, JSON.stringify(two.privateJwk));
   assert.equal(await token(false), first);
   const renewed = await token(true);
-  assert.deepEqual(decodeProtectedHeader(renewed), { alg: 'ES256', kid: 'k2' });
+  assert.deepEqual(decodeProtectedHeader(renewed), { alg: 'ES256', kid: 'k2-ES256' });
   await jwtVerify(renewed, two.publicKey);
   assert.equal(await token(false), renewed);
 });
 
-const { jwk: good } = await makeKey('EdDSA', 'k1');
-const { jwk: curve } = await makeKey('ES256', 'k1');
+const { privateJwk: good } = await createSigner('k1', 'EdDSA');
+const { privateJwk: curve } = await createSigner('k1', 'ES256');
 const { d: secret = '', ...publicOnly } = good;
 const [noKey, unusable] = [/is not a private JWK with kid on the curve/, /holds a key that cannot be used$/];
 
@@ -79,7 +80,7 @@ const bad: readonly (readonly [name: string, content: unknown, fault: RegExp])[]
 
 for (const [name, content, fault] of bad)
   test(`a key file with ${name} is UNAVAILABLE, its error names the file without its content, and a replacement works`, async t => {
-    const keyFile = await keyFileOf(t, content);
+    const keyFile = temporaryFile(t, content);
     const token = sourceOf(keyFile);
     const error = await Promise.resolve(token(false)).catch((failure: unknown) => failure);
     assert.ok(error instanceof Problem, String(error));
@@ -88,5 +89,5 @@ for (const [name, content, fault] of bad)
     assert.match(error.detail, fault);
     assert.ok(!`${error.stack} ${String(error.cause)}`.includes(secret.slice(0, 12)));
     await writeFile(keyFile, JSON.stringify(good));
-    assert.equal(decodeProtectedHeader(await token(false)).kid, 'k1');
+    assert.equal(decodeProtectedHeader(await token(false)).kid, 'k1-EdDSA');
   });

@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { parse } from 'yaml';
-import { createClient } from '../../../src/api/client.ts';
 import { operatorCli, runCli } from '../../harness/cli/run-cli.ts';
 import { mounted, volumeSpec } from '../../harness/gateway/gateway.ts';
-import { serveGateway } from '../../harness/gateway/program.ts';
+import { runGateway } from '../../harness/gateway/program.ts';
 
 /** Starts a gateway with two volumes of cluster a, one of them attached and with a snapshot, and one of cluster b. */
 async function startFilled(t: TestContext) {
-  const gateway = await serveGateway(t);
-  const clientOf = (name: 'a' | 'b') => {
-    const client = createClient({ url: gateway.url.href, token: () => gateway.signers[name].sign() });
-    t.after(() => client.close());
-    return client;
-  };
+  const gateway = await runGateway(t);
   const call = { deadlineMs: Date.now() + 60_000 };
-  const [a, b] = [clientOf('a'), clientOf('b')];
+  const [a, b] = [gateway.client, gateway.clientOf('b')];
   const [volumeId, nodeId] = ['a.one', 'n1'];
   await a.createVolume({ volumeId, body: volumeSpec('one') }, call);
   await a.createVolume({ volumeId: 'a.two', body: volumeSpec('two', { requiredBytes: 2 ** 21 }) }, call);

@@ -4,24 +4,24 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { runCli, type CliResult } from '../../harness/cli/run-cli.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
-import { serveGateway } from '../../harness/gateway/program.ts';
+import { runGateway } from '../../harness/gateway/program.ts';
 
 test("a context has the gateway's settings, a variable overrides it, and a flag overrides both", async t => {
-  const { url, directory, signers } = await serveGateway(t);
+  const { url, directory, signers } = await runGateway(t);
   const at = (name: string): string => join(directory, name);
   writeFileSync(at('key'), JSON.stringify(signers.operators.privateJwk));
   writeFileSync(at('token'), `${await signers.operators.sign({ iss: 'operators' })}\n`);
   writeFileSync(at('bad-token'), 'a.b.c');
   const fairlead = (line: string, env: NodeJS.ProcessEnv = {}): Promise<CliResult> =>
     runCli(line, { env: { XDG_CONFIG_HOME: directory, ...env } });
-  const set = await fairlead(`config set-context prod --gateway ${url.href} --key-file ${at('key')}`);
+  const set = await fairlead(`config set-context prod --gateway ${url} --key-file ${at('key')}`);
   assert.deepEqual([set.status, set.stdout, set.stderr], [0, '', 'context "prod" is set\n']);
   const file = join(directory, 'fairlead', 'contexts.json');
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.equal(readFileSync(file, 'utf8').includes(String(signers.operators.privateJwk.d)), false);
   assert.equal((await fairlead('get clusters -o name')).stdout, 'a\nb\n');
 
-  await fairlead(`config set-context token --gateway ${url.href} --token-file ${at('token')} --cluster b`);
+  await fairlead(`config set-context token --gateway ${url} --token-file ${at('token')} --cluster b`);
   assert.equal((await fairlead('config current-context')).stdout, 'prod\n');
   assert.equal((await fairlead('get clusters -o name --context token')).stdout, 'b\n');
   assert.equal((await fairlead('get clusters -o name', { FAIRLEAD_CONTEXT: 'token' })).stdout, 'b\n');

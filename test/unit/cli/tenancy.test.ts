@@ -4,23 +4,17 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { toManifests } from '../../../src/cli/commands/admin/manifests.ts';
-import { createClient } from '../../../src/api/client.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
 import { mounted, volumeSpec } from '../../harness/gateway/gateway.ts';
-import { serveGateway } from '../../harness/gateway/program.ts';
+import { runGateway } from '../../harness/gateway/program.ts';
 import { operatorCli } from '../../harness/cli/run-cli.ts';
 
 /** Starts a gateway with the volume a.one, and a node n1 of each cluster. */
 async function start(t: TestContext) {
-  const gateway = await serveGateway(t);
-  const clientOf = (name: 'a' | 'b') => {
-    const client = createClient({ url: gateway.url.href, token: () => gateway.signers[name].sign() });
-    t.after(() => client.close());
-    return client;
-  };
+  const gateway = await runGateway(t);
   const call = { deadlineMs: Date.now() + 60_000 };
-  const [a, b] = [clientOf('a'), clientOf('b')];
+  const [a, b] = [gateway.client, gateway.clientOf('b')];
   await a.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call);
   await b.putNode({ nodeId: 'n1', body: {} }, call);
   const fairlead = operatorCli(gateway);

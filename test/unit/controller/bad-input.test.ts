@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { createClient } from '../../../src/api/client.ts';
 import { Problem, type ProblemCode } from '../../../src/api/problem.ts';
-import { serveGateway } from '../../harness/gateway/program.ts';
-import { callRpc, serveController } from './serving.ts';
+import { runGateway } from '../../harness/gateway/program.ts';
+import { callRpc, openController } from '../../harness/controller.ts';
 
 const volume_capability = { mount: { fs_type: 'ext4' }, access_mode: { mode: 'SINGLE_NODE_WRITER' } };
 const volume_capabilities = [volume_capability];
@@ -92,7 +91,7 @@ const refused: readonly Row[] = [
 
 for (const [rpc, change, says, code = 'INVALID_ARGUMENT'] of refused)
   test(`${rpc} with ${JSON.stringify(change).slice(0, 80)} is ${code}, and never reaches the gateway`, async t => {
-    const served = await serveController(t);
+    const served = await openController(t);
     const error = await callRpc(served, rpc, { ...good[rpc], ...change }).catch(
       (failure: unknown) => failure,
     );
@@ -120,7 +119,7 @@ const ofSidecars = {
 for (const [rpc, fields] of Object.entries(maps))
   for (const field of fields)
     test(`${rpc} passes on the storage's keys of ${field}, and none of the sidecars'`, async t => {
-      const served = await serveController(t);
+      const served = await openController(t);
       const request = { ...good[rpc], [field]: { ...ofSidecars, tier: 'fast' } };
       await callRpc(served, rpc, request);
       const asked = JSON.stringify(served.asked);
@@ -130,12 +129,10 @@ for (const [rpc, fields] of Object.entries(maps))
 
 /** Serves a controller in front of a real gateway, with a volume created in each way that nodes must know. */
 async function serveVolumes(t: TestContext) {
-  const gateway = await serveGateway(t);
-  const client = createClient({ url: gateway.url.href, token: () => gateway.signers.a.sign() });
-  t.after(() => client.close());
+  const { client } = await runGateway(t);
   await client.putNode({ nodeId: 'n', body: {} }, { deadlineMs: Date.now() + 60_000 });
   const { close: _, ...calls } = client;
-  const served = await serveController(t, calls);
+  const served = await openController(t, calls);
   const classes = { plain: {}, sealed: { encryption: 'luks' }, large: { 'fs.blockSize': '4096' } };
   for (const [name, parameters] of Object.entries(classes))
     await callRpc(served, 'CreateVolume', { name, volume_capabilities, parameters });

@@ -5,7 +5,14 @@ import { Problem } from '../../../src/api/problem.ts';
 import type { VolumeSource } from '../../../src/api/volume.ts';
 import { resourceId } from '../../../src/controller/messages.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
-import { attachment, everything, offered, serveController, testRows, type Row } from './serving.ts';
+import {
+  attachment,
+  everything,
+  offered,
+  openController,
+  testRows,
+  type Row,
+} from '../../harness/controller.ts';
 
 const volume_capability = {
   mount: { fs_type: 'ext4' },
@@ -199,7 +206,7 @@ test("ListVolumes passes paging on, omits volumes that are not ready, and lists 
     sampleVolume({ id: 'a.3', state: 'deleting' }),
   ];
   const listVolumes = async () => ({ volumes, nextPageToken: 'next=/é' });
-  const { csi, asked } = await serveController(t, { listVolumes });
+  const { csi, asked } = await openController(t, { listVolumes });
   const page = await csi.controller.ListVolumes({ max_entries: 3, starting_token: 'from=/é' });
   assert.deepEqual(asked, [['listVolumes', { limit: 3, pageToken: 'from=/é' }]]);
   assert.equal(page.next_token, 'next=/é');
@@ -225,7 +232,7 @@ for (const [features, more, groups] of [
 ] as const)
   test(`the capabilities are a storage's with the features ${features.join(', ')}`, async t => {
     const accessModes = groups ? ['SINGLE_NODE_MULTI_WRITER' as const] : offered.accessModes;
-    const { csi } = await serveController(t, {}, { ...offered, features: [...features], accessModes });
+    const { csi } = await openController(t, {}, { ...offered, features: [...features], accessModes });
     const { capabilities } = await csi.controller.ControllerGetCapabilities({});
     const expected = `${always} ${more}`.trim().split(' ');
     assert.deepEqual(capabilities.map(({ rpc }) => rpc?.type).sort(), expected.sort());

@@ -1,74 +1,38 @@
 import assert from 'node:assert/strict';
 import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import type { ServiceError } from '@grpc/grpc-js';
 import { decodeJwt, jwtVerify } from 'jose';
 import type { Problem } from '../../../src/api/problem.ts';
-import { controllerSettings } from '../../../src/controller/config.ts';
-import { startController } from '../../../src/controller/main.ts';
-import type { CsiClient } from '../../../src/csi/client.ts';
-import { poll } from '../../../src/lib/concurrency.ts';
-import type { RunningProgram } from '../../../src/lib/lifecycle.ts';
-import { silentLog } from '../../../src/lib/log.ts';
-import { readSettings } from '../../../src/lib/settings.ts';
-import { clientOf, temporaryDir } from '../../harness/csi-serving.ts';
 import { hang, json, ownHost, problem, sampleVolume, startStorageApi } from '../../fakes/storage-api.ts';
-import { keyFileOf, makeKey } from './keys.ts';
-import { offered } from './serving.ts';
+import { signerOf } from '../../harness/gateway/gateway.ts';
+import { offered, runController } from '../../harness/controller.ts';
 
-const key = await makeKey('EdDSA', 'k1');
 const create = {
   name: 'pvc-1',
   volume_capabilities: [{ block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } }],
 };
 
-type StartedController = {
-  readonly csi: CsiClient;
-  readonly socketPath: string;
-  readonly running: RunningProgram;
-  readonly warnings: readonly string[];
-};
-
-/** Starts the whole controller against a storage API; it ends with its test. */
-async function start(
-  t: TestContext,
-  gateway: string,
-  more: readonly string[] = [],
-): Promise<StartedController> {
-  const lines: string[] = [];
-  const log = { ...silentLog, warn: (message: string) => void lines.push(message) };
-  const socketPath = join(await temporaryDir(t), 'csi.sock');
-  const keyFile = await keyFileOf(t, key.jwk);
-  const given = { endpoint: `unix://${socketPath}`, gateway, cluster: 'a', 'key-file': keyFile };
-  const argv = [...Object.entries(given).flatMap(([flag, value]) => [`--${flag}`, value]), ...more];
-  const { values, faults } = readSettings(controllerSettings, { argv, env: {} });
-  assert.ok(values, String(faults));
-  const running = await startController(values, log);
-  t.after(() => running.close());
-  return { csi: clientOf(t, socketPath), socketPath, running, warnings: lines };
-}
-
 test('a gateway on another machine is not called over plain HTTP unless a setting allows it', async t => {
-  await assert.rejects(start(t, 'http://gateway.invalid'), /not encrypted; use https, or --allow-http$/);
-  await start(t, 'http://gateway.invalid', ['--allow-http']);
-  await start(t, 'https://gateway.invalid');
+  const gateway = 'http://gateway.invalid';
+  await assert.rejects(runController(t, { gateway }), /not encrypted; use https, or --allow-http$/);
+  await runController(t, { gateway, 'allow-http': 'true' });
+  await runController(t, { gateway: 'https://gateway.invalid' });
 });
-
-async function untilReady(csi: CsiClient): Promise<void> {
-  const look = async () => (await csi.identity.Probe({})).ready?.value || undefined;
-  assert.ok(await poll(look, { everyMs: 20, timeoutMs: 60_000 }), 'it never became ready');
-}
 
 test("a controller becomes ready, signs its requests, and passes the request's id to the API", async t => {
   const api = await startStorageApi(t, [json(200, offered), json(200, sampleVolume())]);
-  const { csi } = await start(t, api.url, ['--issuer', 'me', '--audience', 'you']);
-  await untilReady(csi);
+  const { csi, untilReady } = await runController(t, { gateway: api.url, issuer: 'me', audience: 'you' });
+  await untilReady();
   const { volume } = await csi.controller.CreateVolume(create);
   assert.equal(volume?.volume_id, 'a.pvc-1');
   const request = api.received.at(-1);
   const token = request?.headers.authorization?.replace('Bearer ', '') ?? '';
-  await jwtVerify(token, key.publicKey, { issuer: 'me', audience: 'you', algorithms: ['EdDSA'] });
+  await jwtVerify(token, (await signerOf('a')).publicKey, {
+    issuer: 'me',
+    audience: 'you',
+    algorithms: ['EdDSA'],
+  });
   assert.match(String(request?.headers['x-request-id']), /^[0-9a-f]{12}$/);
 });
 
@@ -76,21 +40,25 @@ test("the plug-in's capabilities are the settings', and differences from the sto
   const api = await startStorageApi(t, [
     json(200, { ...offered, features: ['groups', 'changes', 'topology'] }),
   ]);
-  const { csi, warnings } = await start(t, api.url, ['--plugin-capabilities', 'group-snapshots']);
+  const { csi, logLines, untilReady } = await runController(t, {
+    gateway: api.url,
+    'plugin-capabilities': 'group-snapshots',
+  });
   const { capabilities } = await csi.identity.GetPluginCapabilities({});
   const types = capabilities.map(({ service }) => service?.type);
   assert.deepEqual(types.filter(Boolean), ['CONTROLLER_SERVICE', 'GROUP_CONTROLLER_SERVICE']);
   assert.match((await csi.identity.GetPluginInfo({})).vendor_version, /^[0-9.]+\+group-snapshots$/);
-  await untilReady(csi);
+  await untilReady();
+  const warnings = logLines.filter(line => line.startsWith('warn '));
   assert.equal(warnings.length, 2);
-  assert.match(warnings[0] ?? '', /^the storage supports "changed-blocks"/);
-  assert.match(warnings[1] ?? '', /^the storage supports "topology"/);
+  assert.match(warnings[0] ?? '', /^warn the storage supports "changed-blocks"/);
+  assert.match(warnings[1] ?? '', /^warn the storage supports "topology"/);
 });
 
 test('a service outside the plug-in capabilities is missing, and the issuer is the cluster', async t => {
   const api = await startStorageApi(t, [json(200, offered)]);
-  const { csi } = await start(t, api.url, ['--plugin-capabilities', 'none']);
-  await untilReady(csi);
+  const { csi, untilReady } = await runController(t, { gateway: api.url, 'plugin-capabilities': 'none' });
+  await untilReady();
   const group = csi.groupController.GroupControllerGetCapabilities({});
   await assert.rejects(group, { code: 'UNIMPLEMENTED' });
   const blocks = Array.fromAsync(csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s' }));
@@ -103,7 +71,7 @@ test('a controller whose gateway is down starts, is not ready, says why, and rec
   const address = { host: ownHost(), port: 0 };
   const down = await startStorageApi(t, [json(200, offered)], address);
   await down.close();
-  const { csi } = await start(t, down.url);
+  const { csi, untilReady } = await runController(t, { gateway: down.url });
   assert.equal((await csi.identity.Probe({})).ready?.value, false);
   assert.equal((await csi.identity.GetPluginInfo({})).name, 'csi.fairlead.dev');
   await assert.rejects(csi.controller.ControllerGetCapabilities({}), {
@@ -113,7 +81,7 @@ test('a controller whose gateway is down starts, is not ready, says why, and rec
   const page = { status: 404, headers: { 'content-type': 'text/html' }, body: '<html>' };
   const script = [page, json(200, { backend: 'x' }), json(200, { ...offered, features: [] })];
   await startStorageApi(t, script, { ...address, port: down.port });
-  await untilReady(csi);
+  await untilReady();
   const { capabilities } = await csi.controller.ControllerGetCapabilities({});
   const types = capabilities.map(({ rpc }) => rpc?.type);
   assert.ok(types.includes('CREATE_DELETE_VOLUME') && !types.includes('GET_CAPACITY'), String(types));
@@ -124,8 +92,8 @@ test("an API error arrives at the socket with its code, its detail and the reque
     json(200, offered),
     problem('OUT_OF_RANGE', 'a volume has at most 5 bytes'),
   ]);
-  const { csi } = await start(t, api.url);
-  await untilReady(csi);
+  const { csi, untilReady } = await runController(t, { gateway: api.url });
+  await untilReady();
   const detail = 'a volume has at most 5 bytes';
   for (let round = 0; round < 2; round++)
     await assert.rejects(csi.controller.CreateVolume(create), ({ code, detail: found, cause }: Problem) => {
@@ -138,8 +106,8 @@ test("an API error arrives at the socket with its code, its detail and the reque
 
 test('DeleteVolume succeeds for an impossible id', async t => {
   const api = await startStorageApi(t, [json(200, offered)]);
-  const { csi } = await start(t, api.url);
-  await untilReady(csi);
+  const { csi, untilReady } = await runController(t, { gateway: api.url });
+  await untilReady();
   for (const volume_id of ['..', '.']) {
     await csi.controller.DeleteVolume({ volume_id });
     await csi.controller.ControllerUnpublishVolume({ volume_id, node_id: 'n' });
@@ -149,8 +117,8 @@ test('DeleteVolume succeeds for an impossible id', async t => {
 
 test('a controller is healthy while its socket answers, even without its gateway, and unhealthy once the socket is gone', async t => {
   const api = await startStorageApi(t, [hang]);
-  const { running, socketPath } = await start(t, api.url, ['--metrics-listen', '127.0.0.1:0']);
-  const ask = async () => (await fetch(`http://${running.ready['health']}/healthz`)).status;
+  const { ready, socketPath } = await runController(t, { gateway: api.url, 'metrics-listen': '127.0.0.1:0' });
+  const ask = async () => (await fetch(`http://${ready['health']}/healthz`)).status;
   assert.equal(await ask(), 200);
   rmSync(socketPath);
   assert.equal(await ask(), 503);
@@ -158,8 +126,8 @@ test('a controller is healthy while its socket answers, even without its gateway
 
 test('a controller ends even if its gateway accepts connections and never answers', async t => {
   const api = await startStorageApi(t, [hang]);
-  const { running, socketPath } = await start(t, api.url);
+  const { close, socketPath } = await runController(t, { gateway: api.url });
   await api.until(1);
-  await running.close();
+  await close();
   assert.equal(existsSync(socketPath), false);
 });

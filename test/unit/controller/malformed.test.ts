@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { status } from '@grpc/grpc-js';
 import messages, { services } from '../../../src/csi/generated/csi.messages.js';
 import { connectRaw, testMalformedRequests } from '../../suites/malformed.ts';
-import { serveController } from './serving.ts';
+import { openController } from '../../harness/controller.ts';
 
 const names = { name: 'pvc-1', volume_id: 'a.pvc-1', snapshot_id: 'a.snap-1', node_id: 'n1', pool: 'é' };
 const volume_capability = { mount: { fs_type: 'ext4' }, access_mode: { mode: 1 } };
@@ -31,7 +31,7 @@ const malformed: readonly (readonly [name: string, bytes: Buffer])[] = [
 ];
 for (const [name, bytes] of malformed)
   test(`a request with ${name} is INVALID_ARGUMENT`, async t => {
-    const call = connectRaw(t, (await serveController(t)).socketPath);
+    const call = connectRaw(t, (await openController(t)).socketPath);
     for (const rpc of ['CreateVolume', 'DeleteVolume', 'ControllerUnpublishVolume'])
       assert.equal((await call(`/csi.v1.Controller/${rpc}`, bytes)).code, status.INVALID_ARGUMENT);
     assert.equal(
@@ -44,5 +44,5 @@ testMalformedRequests({
   messages,
   services: Object.fromEntries(Object.entries(services).filter(([service]) => service !== 'csi.v1.Node')),
   whole,
-  open: async t => (await serveController(t)).socketPath,
+  open: async t => (await openController(t)).socketPath,
 });

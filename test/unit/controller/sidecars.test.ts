@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createClient } from '../../../src/api/client.ts';
-import { serveGateway } from '../../harness/gateway/program.ts';
-import { callRpc, everything, serveController } from './serving.ts';
+import { runGateway } from '../../harness/gateway/program.ts';
+import { callRpc, everything, openController } from '../../harness/controller.ts';
 
 /*
  * The requests of each stock sidecar in a volume's life, with the additions of its flags and of the classes' keys,
@@ -119,12 +118,10 @@ const sent: readonly (readonly [sidecar: string, rpc: string, request: object, a
 ];
 
 test('the requests of the stock sidecars succeed, from the first GetCapacity to DeleteVolume', async t => {
-  const { url, signers } = await serveGateway(t);
-  const client = createClient({ url: url.href, token: () => signers.a.sign() });
-  t.after(() => client.close());
+  const { client } = await runGateway(t);
   await client.putNode({ nodeId: 'n1', body: {} }, { deadlineMs: Date.now() + 60_000 });
   const { close: _, ...calls } = client;
-  const served = await serveController(t, calls, everything);
+  const served = await openController(t, calls, everything);
   for (const [sidecar, rpc, request, answer = {}] of sent) {
     const given = await callRpc(served, rpc, request).catch((error: unknown) =>
       assert.fail(`${sidecar}'s ${rpc}: ${String(error)}`),

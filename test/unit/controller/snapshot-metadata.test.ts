@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { StorageClient } from '../../../src/api/client.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { Problem } from '../../../src/api/problem.ts';
-import { serveController } from './serving.ts';
+import { openController } from '../../harness/controller.ts';
 
 const sizeBytes = 1_000_000;
 
@@ -29,7 +29,7 @@ function offsetsOf(messages: readonly Message[]): readonly number[] {
 }
 
 test('all pages come as one stream, with one type and one size, in increasing order', async t => {
-  const { csi, asked } = await serveController(t, { listBlocks: blocksOf(25) });
+  const { csi, asked } = await openController(t, { listBlocks: blocksOf(25) });
   const messages = await Array.fromAsync(
     csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s', max_results: 10 }),
   );
@@ -51,7 +51,7 @@ test('all pages come as one stream, with one type and one size, in increasing or
 });
 
 test('GetMetadataDelta names the base, and both RPCs start at the requested offset', async t => {
-  const { csi, asked } = await serveController(t, { listBlocks: blocksOf(3) });
+  const { csi, asked } = await openController(t, { listBlocks: blocksOf(3) });
   const request = { base_snapshot_id: 'a.base', target_snapshot_id: 'a.target', starting_offset: 110 };
   const messages = await Array.fromAsync(csi.snapshotMetadata.GetMetadataDelta(request));
   assert.deepEqual(offsetsOf(messages), [200]);
@@ -65,7 +65,7 @@ test('a failed page ends the stream with an error after the earlier pages', asyn
     (input.offset ?? 0) > 500
       ? Promise.reject(new Problem('UNAVAILABLE', 'the storage API cannot be reached'))
       : whole(input, call);
-  const { csi } = await serveController(t, { listBlocks });
+  const { csi } = await openController(t, { listBlocks });
   const seen: unknown[] = [];
   await assert.rejects(
     async () => {
@@ -83,7 +83,7 @@ test('pages of two sizes are an error, not one snapshot', async t => {
     const page = await whole(input, call);
     return { ...page, sizeBytes: sizeBytes + (input.offset ?? 0) };
   };
-  const { csi } = await serveController(t, { listBlocks });
+  const { csi } = await openController(t, { listBlocks });
   const stream = csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s' });
   await assert.rejects(Array.fromAsync(stream), { code: 'UNAVAILABLE' });
 });
@@ -95,7 +95,7 @@ test('no more pages are requested once the caller has disconnected', async t => 
     ({ signal } = call);
     return whole(input, call);
   };
-  const { csi, asked } = await serveController(t, { listBlocks });
+  const { csi, asked } = await openController(t, { listBlocks });
   for await (const message of csi.snapshotMetadata.GetMetadataAllocated({ snapshot_id: 'a.s' }))
     if (message.block_metadata.length > 0) break;
   assert.ok(await poll(() => signal?.aborted || undefined, { everyMs: 10, timeoutMs: 60_000 }));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Problem } from '../../../src/api/problem.ts';
 import { sampleGroup, sampleSnapshot } from '../../fakes/storage-api.ts';
-import { callRpc, serveController, testRows } from './serving.ts';
+import { callRpc, openController, testRows } from '../../harness/controller.ts';
 
 const create = { name: 'snap-1', source_volume_id: 'a.pvc-1' };
 const found = { snapshot_id: 'a.snap-1' };
@@ -95,7 +95,7 @@ testRows({
 for (const state of ['creating', 'deleting'] as const)
   test(`a snapshot that is ${state} is ABORTED, and in no list`, async t => {
     const answer = async (): Promise<ReturnType<typeof sampleSnapshot>> => sampleSnapshot({ state });
-    const { csi } = await serveController(t, { createSnapshot: answer, getSnapshot: answer });
+    const { csi } = await openController(t, { createSnapshot: answer, getSnapshot: answer });
     const aborted = { code: 'ABORTED', detail: new RegExp(`is ${state}; try again later`) };
     await assert.rejects(csi.controller.CreateSnapshot(create), aborted);
     await assert.rejects(csi.controller.GetSnapshot(found), aborted);
@@ -104,7 +104,7 @@ for (const state of ['creating', 'deleting'] as const)
 
 test('ListSnapshots with an id has that snapshot, or nothing if it is missing or of another volume', async t => {
   const unknown = new Problem('NOT_FOUND', 'there is no snapshot "a.never"');
-  const { csi } = await serveController(t, {
+  const { csi } = await openController(t, {
     getSnapshot: async ({ snapshotId: id }) =>
       id === 'a.never' ? Promise.reject(unknown) : sampleSnapshot({ id }),
   });
@@ -120,7 +120,7 @@ test('ListSnapshots with an id has that snapshot, or nothing if it is missing or
 });
 
 test('GetVolumeGroupSnapshot and DeleteVolumeGroupSnapshot compare the members', async t => {
-  const served = await serveController(t);
+  const served = await openController(t);
   for (const snapshot_ids of [[], ['a.one-cut'], [...members, 'a.x'], ['a.one-cut', 'a.x']])
     for (const rpc of ['GetVolumeGroupSnapshot', 'DeleteVolumeGroupSnapshot'])
       await assert.rejects(callRpc(served, rpc, { group_snapshot_id: 'a.group-1', snapshot_ids }), {

@@ -4,7 +4,7 @@ import { features, type Capabilities } from '../../../src/api/storage.ts';
 import { findDisagreements } from '../../../src/controller/capabilities.ts';
 import { parseAdvertised, type AdvertisedCapabilities } from '../../../src/csi/identity.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../fakes/storage-api.ts';
-import { callRpc, everything, serveController } from './serving.ts';
+import { callRpc, everything, openController } from '../../harness/controller.ts';
 
 const volume_capability = { mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } } as const;
 const volume = { name: 'pvc-1', volume_capabilities: [volume_capability] };
@@ -31,7 +31,7 @@ const placed = {
 };
 
 test('the topology requirement of a volume is passed on, and its topology comes back', async t => {
-  const served = await serveController(t, placed, { ...everything, advertised: both });
+  const served = await openController(t, placed, { ...everything, advertised: both });
   const create = { ...volume, accessibility_requirements };
   for (const [rpc, request, answer] of [
     ['CreateVolume', create, { volume: accessible }],
@@ -43,7 +43,7 @@ test('the topology requirement of a volume is passed on, and its topology comes 
 });
 
 test('the topology requirement of a snapshot is passed on, and its topology comes back', async t => {
-  const served = await serveController(t, placed, { ...everything, advertised: both });
+  const served = await openController(t, placed, { ...everything, advertised: both });
   const group = { group_snapshot_id: 'a.group-1', snapshot_ids: ['a.snap-1'] };
   for (const [rpc, request, answer] of [
     ['CreateSnapshot', { ...snapshot, accessibility_requirements }, { snapshot: accessible }],
@@ -61,7 +61,7 @@ for (const [advertised, refused] of [
 ] as const)
   test(`with the plugin capabilities "${advertised}" a requirement on ${refused.join(', ')} is refused`, async t => {
     const words = parseAdvertised(advertised);
-    const served = await serveController(t, placed, { ...everything, advertised: words });
+    const served = await openController(t, placed, { ...everything, advertised: words });
     for (const [what, rpc, request, requirement] of [
       ['volume', 'CreateVolume', volume, { accessibility_requirements }],
       ['snapshot', 'CreateSnapshot', snapshot, { accessibility_requirements }],
@@ -80,7 +80,7 @@ for (const [advertised, refused] of [
   });
 
 test('a storage that is reachable from everywhere meets every requirement without a request', async t => {
-  const served = await serveController(t, {}, { ...everywhere, advertised: both });
+  const served = await openController(t, {}, { ...everywhere, advertised: both });
   const answer = await callRpc(served, 'CreateVolume', { ...volume, accessibility_requirements });
   assert.partialDeepStrictEqual(answer, { volume: { accessible_topology: [] } });
   await callRpc(served, 'CreateSnapshot', { ...snapshot, accessibility_requirements });
@@ -89,7 +89,7 @@ test('a storage that is reachable from everywhere meets every requirement withou
 });
 
 test('a requirement without terms counts as none', async t => {
-  const served = await serveController(t, placed, { ...everything, advertised: both });
+  const served = await openController(t, placed, { ...everything, advertised: both });
   await callRpc(served, 'CreateVolume', { ...volume, accessibility_requirements: {} });
   await callRpc(served, 'GetCapacity', { accessible_topology: { segments: {} } });
   assert.doesNotMatch(JSON.stringify(served.asked), /topology/);

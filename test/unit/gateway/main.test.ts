@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage } from 'node:http';
@@ -7,22 +7,18 @@ import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { backends } from '../../../gateway/backends/index.ts';
-import { gatewaySettings, type GatewayConfig } from '../../../gateway/config.ts';
-import { startGateway } from '../../../gateway/main.ts';
-import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import type { Call } from '../../../src/api/http.ts';
 import { maxBodyBytes } from '../../../src/api/operations.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { describeStartFault, type RunningProgram } from '../../../src/lib/lifecycle.ts';
-import { silentLog } from '../../../src/lib/log.ts';
-import { readSettings } from '../../../src/lib/settings.ts';
-import { createSigner, mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { describeStartFault } from '../../../src/lib/lifecycle.ts';
+import { signerOf, mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway/gateway.ts';
 import { isProblem } from '../../harness/gateway/problems.ts';
+import { prepareGateway, runGateway, type GatewayRun } from '../../harness/gateway/program.ts';
 
-const signer = await createSigner('a');
+const signer = await signerOf('a');
 
 test('the client and the gateway understand each other, from the first create to the last delete', async t => {
-  const { client } = await start(t, prepare(t));
+  const { client } = await runGateway(t, { directory: await prepare(t) });
   const id = 'a.pvc-1';
   const capabilities = await client.getCapabilities({}, call());
   assert.partialDeepStrictEqual(capabilities.pools, [{ name: 'images', backend: 'image' }]);
@@ -58,11 +54,11 @@ test('gateways without a configured name have unique names at a storage, and kee
     names.push(pool.identity?.name ?? '');
     return memory.open(settings, pool);
   };
-  const [one, other] = [prepare(t), prepare(t)];
+  const [one, other] = [await prepare(t), await prepare(t)];
   for (const directory of [one, other, one]) {
-    writePools(directory, { images: { backend: 'memory' } });
+    await prepareGateway(t, { pools: { images: { backend: 'memory' } } }, directory);
     const options = { plugins: { memory: { ...memory, open } } };
-    await (await startGateway(configOf(directory), silentLog, options)).close();
+    await (await runGateway(t, { directory, ...options })).end();
   }
   const own = names.filter(name => /^gateway-[0-9a-f]{8}$/.test(name));
   assert.equal(own.length, 3);
@@ -71,12 +67,13 @@ test('gateways without a configured name have unique names at a storage, and kee
 });
 
 test('a gateway whose store has volumes in an unconfigured pool does not start', async t => {
-  const directory = prepare(t);
-  const { client, running } = await start(t, directory);
+  const directory = await prepare(t);
+  const running = await runGateway(t, { directory });
+  const { client } = running;
   await client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
-  await running.close();
-  writePools(directory, { other: { backend: 'memory' } });
-  await assert.rejects(startGateway(configOf(directory), silentLog), (error: AggregateError) => {
+  await running.end();
+  await prepareGateway(t, { pools: { other: { backend: 'memory' } } }, directory);
+  await assert.rejects(runGateway(t, { directory }), (error: AggregateError) => {
     assert.deepEqual(error.errors, [
       'pool "images" is not configured, but the store has volumes in it (1); configure it again',
     ]);
@@ -85,66 +82,84 @@ test('a gateway whose store has volumes in an unconfigured pool does not start',
 });
 
 test('a store that knows nothing of its pool does not start until the pool is adopted', async t => {
-  const directory = prepare(t);
-  const first = await start(t, directory);
+  const directory = await prepare(t);
+  const first = await runGateway(t, { directory });
   await first.client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
-  await first.running.close();
+  await first.end();
   const own = '.owner';
   const mark = readFileSync(join(directory, 'images', own), 'utf8');
-  const other = { '--store': join(directory, 'other.sqlite') };
-  await assertNoStart(directory, other, /^pools\.images: it is marked as the pool of another store/);
-  assert.equal(existsSync(other['--store']), false, 'a start that is refused leaves no store');
+  const other = { store: join(directory, 'other.sqlite') };
+  await assertNoStart(
+    t,
+    { directory, flags: other },
+    /^pools\.images: it is marked as the pool of another store/,
+  );
+  assert.equal(existsSync(other.store), false, 'a start that is refused leaves no store');
   rmSync(join(directory, 'images', own));
-  await assertNoStart(directory, other, /^pools\.images: it holds "a\.one", but the store has nothing in it/);
+  await assertNoStart(
+    t,
+    { directory, flags: other },
+    /^pools\.images: it holds "a\.one", but the store has nothing in it/,
+  );
   assert.equal(existsSync(join(directory, 'images', own)), false);
 
-  const agreed = await start(t, directory);
+  const agreed = await runGateway(t, { directory });
   assert.equal(readFileSync(join(directory, 'images', own), 'utf8'), mark);
-  await agreed.running.close();
-  await (await startGateway(configOf(directory, { ...other, '--adopt-pools': 'images' }), silentLog)).close();
-  await (await startGateway(configOf(directory, other), silentLog)).close();
-  await assertNoStart(directory, {}, /is marked as the pool of another store/);
+  await agreed.end();
+  await (await runGateway(t, { directory, flags: { ...other, 'adopt-pools': 'images' } })).end();
+  await (await runGateway(t, { directory, flags: other })).end();
+  await assertNoStart(t, { directory }, /is marked as the pool of another store/);
 });
 
 test('a pool whose storage is missing, or belongs to another pool, does not start', async t => {
-  const directory = prepare(t);
-  const first = await start(t, directory);
+  const directory = await prepare(t);
+  const first = await runGateway(t, { directory });
   await first.client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
-  await first.running.close();
+  await first.end();
   renameSync(join(directory, 'images'), join(directory, 'unmounted'));
   mkdirSync(join(directory, 'images'));
   await assertNoStart(
-    directory,
-    {},
+    t,
+    { directory },
     /^pools\.images: it holds none of the volumes and snapshots that the store has in it/,
   );
   const images = { backend: 'image', dir: join(directory, 'images') };
-  writePools(directory, { images: { ...images, dir: join(directory, 'unmounted') }, other: images });
-  await (await startGateway(configOf(directory), silentLog)).close();
-  writePools(directory, { images, other: { ...images, dir: join(directory, 'unmounted') } });
+  await prepareGateway(
+    t,
+    { pools: { images: { ...images, dir: join(directory, 'unmounted') }, other: images } },
+    directory,
+  );
+  await (await runGateway(t, { directory })).end();
+  await prepareGateway(
+    t,
+    { pools: { images, other: { ...images, dir: join(directory, 'unmounted') } } },
+    directory,
+  );
   const swapped = /pools\.images: it is marked as .* another pool.*/;
-  await assert.rejects(startGateway(configOf(directory), silentLog), ({ errors }: AggregateError) => {
+  await assert.rejects(runGateway(t, { directory }), ({ errors }: AggregateError) => {
     assert.equal(errors.length, 2);
     return swapped.test(String(errors[0]));
   });
 });
 
 test('a pool may be renamed while it is empty', async t => {
-  const directory = prepare(t);
-  const first = await start(t, directory);
-  await first.running.close();
+  const directory = await prepare(t);
+  const first = await runGateway(t, { directory });
+  await first.end();
   const pool = { backend: 'image', dir: join(directory, 'images') };
-  writePools(directory, { renamed: pool });
-  const { running, client } = await start(t, directory);
+  await prepareGateway(t, { pools: { renamed: pool } }, directory);
+  const running = await runGateway(t, { directory });
+  const { client } = running;
   await client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
-  await running.close();
-  writePools(directory, { again: pool });
-  await assertNoStart(directory, {}, /^pools\.again: it is marked as .* another pool/);
+  await running.end();
+  await prepareGateway(t, { pools: { again: pool } }, directory);
+  await assertNoStart(t, { directory }, /^pools\.again: it is marked as .* another pool/);
 });
 
 test('a caller that disconnects in the middle of a request leaves nothing half done', async t => {
-  const { running, client } = await start(t, prepare(t));
-  const { port } = new URL(urlOf(running));
+  const running = await runGateway(t, { directory: await prepare(t) });
+  const { client } = running;
+  const { port } = new URL(running.url);
   const token = await signer.sign();
   const body = JSON.stringify(volumeSpec('pvc-1'));
   const head = `PUT /v1/volumes/a.pvc-1 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-length: ${body.length}\r\n\r\n`;
@@ -160,8 +175,9 @@ test('a caller that disconnects in the middle of a request leaves nothing half d
 });
 
 test('the gateway reports its state on a port of its own, and names no volume', async t => {
-  const directory = prepare(t);
-  const { running, client } = await start(t, directory, { '--metrics-listen': '127.0.0.1:0' });
+  const directory = await prepare(t);
+  const running = await runGateway(t, { directory, flags: { 'metrics-listen': '127.0.0.1:0' } });
+  const { client } = running;
   const page = async (path: string): Promise<{ status: number; text: string }> => {
     const answer = await fetch(`http://${running.ready['metrics']}${path}`);
     return { status: answer.status, text: await answer.text() };
@@ -169,8 +185,8 @@ test('the gateway reports its state on a port of its own, and names no volume', 
   assert.deepEqual(await page('/healthz'), { status: 200, text: 'ok\n' });
   assert.deepEqual(await page('/readyz'), { status: 200, text: 'store: ok\n' });
   await client.createVolume({ volumeId: 'a.secretive', body: volumeSpec('secretive') }, call());
-  assert.equal((await fetch(`${urlOf(running)}/v1/volumes/a.secretive`)).status, 401);
-  assert.equal((await fetch(`${urlOf(running)}/metrics`)).status, 401);
+  assert.equal((await fetch(`${running.url}/v1/volumes/a.secretive`)).status, 401);
+  assert.equal((await fetch(`${running.url}/metrics`)).status, 401);
   const { text } = await page('/metrics');
   for (const line of [
     'fairlead_gateway_requests_total{operation="createVolume",code="OK"} 1',
@@ -206,8 +222,8 @@ test('the gateway reports its state on a port of its own, and names no volume', 
 });
 
 test('a request with two hosts or tokens is refused, and so is a path of raw bytes', async t => {
-  const { running } = await start(t, prepare(t));
-  const { hostname, port, host } = new URL(urlOf(running));
+  const running = await runGateway(t, { directory: await prepare(t) });
+  const { hostname, port, host } = new URL(running.url);
   const authorization = `Authorization: Bearer ${await signer.sign()}`;
   const rows = [
     ['GET /v1/volumes', [`Host: ${host}`, authorization], 200],
@@ -226,11 +242,12 @@ test('a request with two hosts or tokens is refused, and so is a path of raw byt
 });
 
 test('an unread body, with a wrong token or too long, delays no other request', async t => {
-  const { running, client } = await start(t, prepare(t));
+  const running = await runGateway(t, { directory: await prepare(t) });
+  const { client } = running;
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
   const put = async (authorization: string, length: number, chunked: boolean): Promise<number> => {
-    const sent = request(`${urlOf(running)}/v1/volumes/a.pvc-1`, {
+    const sent = request(`${running.url}/v1/volumes/a.pvc-1`, {
       method: 'PUT',
       agent,
       headers: { authorization, ...(!chunked && { 'content-length': length }) },
@@ -254,8 +271,8 @@ test('an unread body, with a wrong token or too long, delays no other request', 
 });
 
 test('a body without a valid token, or too long, is read only as far as it came with the head', async t => {
-  const { running } = await start(t, prepare(t));
-  const { host, hostname, port } = new URL(urlOf(running));
+  const running = await runGateway(t, { directory: await prepare(t) });
+  const { host, hostname, port } = new URL(running.url);
   for (const [token, status] of [
     ['x.y.z', 401],
     [await signer.sign(), 400],
@@ -275,9 +292,10 @@ test('a body without a valid token, or too long, is read only as far as it came 
 });
 
 test('the gateway ends even if a connection is open', async t => {
-  const { running, client } = await start(t, prepare(t));
+  const running = await runGateway(t, { directory: await prepare(t) });
+  const { client } = running;
   await client.getCapabilities({}, call());
-  await running.close();
+  await running.end();
   await assert.rejects(
     client.getCapabilities({}, { deadlineMs: Date.now() + 500 }),
     isProblem('UNAVAILABLE', 'DEADLINE_EXCEEDED'),
@@ -285,23 +303,27 @@ test('the gateway ends even if a connection is open', async t => {
 });
 
 test('a port in use is reported in one line, and nothing stays open', async t => {
-  const directory = prepare(t);
+  const directory = await prepare(t);
   const other = createServer();
   t.after(() => other.close());
   await once(other.listen(0, '127.0.0.1'), 'listening');
   const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
-  for (const setting of ['--listen', '--metrics-listen'])
-    await assertNoStart(directory, { [setting]: address }, new RegExp(`^${address} is already in use$`));
-  const { client } = await start(t, directory);
+  for (const setting of ['listen', 'metrics-listen'])
+    await assertNoStart(
+      t,
+      { directory, flags: { [setting]: address } },
+      new RegExp(`^${address} is already in use$`),
+    );
+  const { client } = await runGateway(t, { directory });
   await client.createVolume({ volumeId: 'a.pvc-1', body: volumeSpec('pvc-1') }, call());
 });
 
 test('an unusable store or certificate is reported in one line', async t => {
-  const directory = prepare(t);
+  const directory = await prepare(t);
   const noStore = /^cannot use the store "\/no\/store.sqlite": unable to open database file$/;
-  await assertNoStart(directory, { '--store': '/no/store.sqlite' }, noStore);
-  const tls = { '--tls-cert-file': '/no/cert', '--tls-key-file': '/no/key' };
-  await assertNoStart(directory, tls, /\/no\/cert/);
+  await assertNoStart(t, { directory, flags: { store: '/no/store.sqlite' } }, noStore);
+  const tls = { 'tls-cert-file': '/no/cert', 'tls-key-file': '/no/key' };
+  await assertNoStart(t, { directory, flags: tls }, /\/no\/cert/);
 });
 
 /** Returns the next request for the path, as Node.js reports it. */
@@ -316,57 +338,19 @@ async function nextRequest(t: TestContext, path: string): Promise<IncomingMessag
   return promise;
 }
 
-type Flags = Readonly<Record<string, string>>;
-
-async function assertNoStart(directory: string, flags: Flags, says: RegExp): Promise<void> {
-  const starting = startGateway(configOf(directory, flags), silentLog);
-  await assert.rejects(starting, error => {
+async function assertNoStart(t: TestContext, run: GatewayRun, says: RegExp): Promise<void> {
+  await assert.rejects(runGateway(t, run), error => {
     const [first] = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [error];
     return says.test(describeStartFault(first));
   });
 }
 
 /** Makes a directory with all files of a gateway. */
-function prepare(t: TestContext): string {
+async function prepare(t: TestContext): Promise<string> {
   const directory = temporaryDirectory(t);
   mkdirSync(join(directory, 'images'));
-  writeFileSync(join(directory, 'a.jwks.json'), JSON.stringify({ keys: [signer.publicJwk] }));
-  writePools(directory, { images: { backend: 'image', dir: join(directory, 'images') } });
-  return directory;
-}
-
-function writePools(directory: string, pools: object): void {
-  const clusters = { a: { keys: 'a.jwks.json' } };
-  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify({ pools, clusters }));
-}
-
-function configOf(directory: string, flags: Flags = {}): GatewayConfig {
-  const all = {
-    '--listen': '127.0.0.1:0',
-    '--store': join(directory, 'store.sqlite'),
-    '--config': join(directory, 'gateway.yaml'),
-    ...flags,
-  };
-  const { values } = readSettings(gatewaySettings, { argv: Object.entries(all).flat(), env: {} });
-  return values ?? assert.fail('the settings have faults');
-}
-
-async function start(
-  t: TestContext,
-  directory: string,
-  flags: Flags = {},
-): Promise<{ running: RunningProgram; client: StorageClient }> {
-  const running = await startGateway(configOf(directory, flags), silentLog);
-  const client = createClient({ url: urlOf(running), token: () => signer.sign() });
-  t.after(async () => {
-    await client.close();
-    await running.close();
-  });
-  return { running, client };
-}
-
-function urlOf({ ready }: RunningProgram): string {
-  return ready['gateway'] ?? '';
+  const images = { backend: 'image', dir: join(directory, 'images') };
+  return prepareGateway(t, { pools: { images } }, directory);
 }
 
 function call(): Call {

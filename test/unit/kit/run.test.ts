@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { createClient, type StorageClient } from '../../../src/api/client.ts';
+import { type StorageClient } from '../../../src/api/client.ts';
 import { keyCredentials, tokenCredentials } from '../../../src/kit/http/credentials.ts';
 import type { Report, Result } from '../../../src/kit/report.ts';
 import { verify, type VerifyOptions } from '../../../src/kit/run.ts';
@@ -12,7 +12,7 @@ import { verifySettings } from '../../../src/kit/settings.ts';
 import { verifyCommand } from '../../../src/kit/verify.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { volumeSpec } from '../../harness/gateway/gateway.ts';
-import { serveGateway } from '../../harness/gateway/program.ts';
+import { runGateway } from '../../harness/gateway/program.ts';
 import { runOptions } from './options.ts';
 
 const inTime = () => ({ deadlineMs: Date.now() + 60_000 });
@@ -136,13 +136,11 @@ test('a fault has the request, the answer, a curl line, and the way to repeat it
 async function startRight(
   t: TestContext,
 ): Promise<{ readonly options: VerifyOptions; readonly client: StorageClient }> {
-  const { url, directory, signers } = await serveGateway(t);
+  const { url, directory, signers, client } = await runGateway(t);
   const keyFile = join(directory, 'key');
   writeFileSync(keyFile, JSON.stringify(signers.a.privateJwk));
-  const client = createClient({ url: url.href, token: () => signers.a.sign() });
-  t.after(() => client.close());
   const options = runOptions({
-    target: { url },
+    target: { url: new URL(url) },
     credentials: await keyCredentials({ keyFile, issuer: 'a', audience: 'fairlead' }),
     prefix: 'a.verify-',
     timeoutMs: 20_000,

@@ -4,10 +4,10 @@ import { startRegistration } from '../../../node-agent/plugin/registration.ts';
 import nodeMessages, { services as nodeServices } from '../../../src/csi/generated/node.messages.js';
 import messages, { services } from '../../../src/csi/generated/pluginregistration.messages.js';
 import { silentLog as log } from '../../../src/lib/log.ts';
-import { temporaryDir } from '../../harness/csi-serving.ts';
 import { openFakeBench, openService } from '../../harness/node/bench.ts';
 import { testMalformedRequests } from '../../suites/malformed.ts';
 import { serveNodeAgent } from './serving.ts';
+import { temporaryDirectory } from '../../harness/temporary.ts';
 
 /** Longer than a test, so that no refusal of kubelet leads to another socket. */
 const pauseMs = (): number => 2 ** 30;
@@ -30,7 +30,7 @@ testMalformedRequests({
   services,
   whole: { plugin_registered: true, error: 'é' },
   async open(t) {
-    const directory = join(await temporaryDir(t), 'registry');
+    const directory = join(temporaryDirectory(t), 'registry');
     mkdirSync(directory);
     const options = { directory, driverName: 'csi.test', endpoint: '/csi.sock', log, pauseMs };
     const registration = await startRegistration(options);

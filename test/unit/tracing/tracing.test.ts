@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
-import { controllerSettings } from '../../../src/controller/config.ts';
-import { startController } from '../../../src/controller/main.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { loadCsi } from '../../../src/csi/protocol.ts';
-import { poll } from '../../../src/lib/concurrency.ts';
 import type { LogFields } from '../../../src/lib/log.ts';
-import { readSettings } from '../../../src/lib/settings.ts';
 import { createTracer } from '../../../src/lib/tracing/otlp.ts';
-import { makeIdentity, serve } from '../../fakes/storages/far-gateway.ts';
-import { createMemoryLog, createSigner, temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { makeIdentity } from '../../fakes/storages/far-gateway.ts';
+import { createMemoryLog } from '../../harness/gateway/gateway.ts';
+import { runGateway } from '../../harness/gateway/program.ts';
+import { runController } from '../../harness/controller.ts';
+import type { Flags } from '../../harness/program.ts';
 import { startCollector } from './collector.ts';
 
 const [trace, caller] = ['a'.repeat(32), 'b'.repeat(16)];
@@ -22,43 +20,21 @@ const create = {
 };
 
 /** Starts a controller, its gateway, and the gateway behind its only pool, which has the storage. */
-async function startChain(t: TestContext, flags: readonly string[]) {
-  const directory = temporaryDirectory(t);
-  const at = (name: string): string => join(directory, name);
-  const [near, far, controller] = [createMemoryLog(), createMemoryLog(), createMemoryLog()];
-  const signer = await createSigner('a');
-  writeFileSync(at('a.jwks.json'), JSON.stringify({ keys: [signer.publicJwk] }));
-  writeFileSync(at('key.json'), JSON.stringify({ ...signer.privateJwk, kid: signer.kid }), { mode: 0o600 });
+async function startChain(t: TestContext, flags: Flags) {
   const { keys } = await makeIdentity(t, 'near');
-  const storage = await serve(t, {
-    pools: { main: { backend: 'memory' } },
-    clusters: { near: { keys } },
-    log: far.log,
+  const far = await runGateway(t, { clusters: { near: { keys } } });
+  const named = { 'gateway-name': 'near', 'key-file': join(dirname(keys), 'keys.json') };
+  const near = await runGateway(t, {
+    pools: { acme: { backend: 'rest', url: far.url, audience: 'fairlead' } },
+    flags: { ...named, ...flags },
   });
-  const named = ['--gateway-name', 'near', '--key-file', join(dirname(keys), 'keys.json')];
-  const gateway = await serve(t, {
-    pools: { acme: { backend: 'rest', url: storage.url, audience: 'fairlead' } },
-    clusters: { a: { keys: at('a.jwks.json') } },
-    flags: [...named, ...flags],
-    log: near.log,
-  });
-  const given = { endpoint: `unix://${at('csi.sock')}`, gateway: gateway.url, cluster: 'a' };
-  const argv = Object.entries({ ...given, 'key-file': at('key.json') }).map(one => `--${one.join('=')}`);
-  const { values, faults } = readSettings(controllerSettings, { argv: [...argv, ...flags], env: {} });
-  assert.ok(values, String(faults));
-  const running = await startController(values, controller.log);
-  await untilReady(given.endpoint);
-  let closed: Promise<void> | undefined;
-  const close = (): Promise<void> => (closed ??= running.close().then(() => gateway.close()));
-  t.after(close);
-  return { endpoint: given.endpoint, lines: [controller, near, far].map(log => log.lines), close };
-}
-
-async function untilReady(endpoint: string): Promise<void> {
-  const csi = connectCsi(endpoint);
-  const look = async () => (await csi.identity.Probe({})).ready?.value || undefined;
-  assert.ok(await poll(look, { everyMs: 20, timeoutMs: 30_000 }), 'it never became ready');
-  csi.close();
+  const controller = await runController(t, { gateway: near.url, ...flags });
+  await controller.untilReady();
+  return {
+    endpoint: `unix://${controller.socketPath}`,
+    lines: [controller, near, far].map(({ logLines }) => logLines),
+    close: () => controller.close().then(() => near.end()),
+  };
 }
 
 /** Creates a volume as a sidecar that records traces does. */
@@ -84,7 +60,7 @@ function lineOf(lines: readonly string[], what: string): LogFields {
 
 test("a call is one trace from the sidecar to a pool's storage, and has the same ids in the log of each program", async t => {
   const collector = await startCollector(t);
-  const chain = await startChain(t, ['--otlp-endpoint', collector.url]);
+  const chain = await startChain(t, { 'otlp-endpoint': collector.url });
   await createAsSidecar(chain.endpoint);
   const [controller = [], near = [], far = []] = chain.lines;
   const lines = [
@@ -117,7 +93,7 @@ test("a call is one trace from the sidecar to a pool's storage, and has the same
 });
 
 test('without a collector a trace continues all the same, and begins if the caller has none', async t => {
-  const chain = await startChain(t, []);
+  const chain = await startChain(t, {});
   await createAsSidecar(chain.endpoint);
   const csi = connectCsi(chain.endpoint);
   await csi.controller.ListVolumes({});

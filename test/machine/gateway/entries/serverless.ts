@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import { createSigner, type Signer } from '../../../harness/gateway/gateway.ts';
 import type { PostgresServer } from '../../../harness/postgres.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { serveGateway, type ServedGateway } from '../../../harness/gateway/program.ts';
+import { runGateway, type RunningGateway } from '../../../harness/gateway/program.ts';
 import { inMemory } from '../../../fakes/storages/reference.ts';
 
 /** The input and the surroundings of a gateway without a process of its own. */
@@ -37,7 +37,7 @@ export async function prepare(t: TestContext, server: PostgresServer, directory:
   const urlFile = await server.createDatabase();
   const database = /\/(\w+)\?/.exec(readFileSync(urlFile, 'utf8'))?.[1] ?? '';
   const port = await forward(t, join(server.directory, '.s.PGSQL.5432'));
-  const vendor = await serveGateway(t);
+  const vendor = await runGateway(t);
   const storage = await watch(t, vendor);
   const signer = await createSigner('east');
   const pool = { backend: 'rest', url: storage.url, allowHttp: true, token: 'vendor.token', ...inMemory };
@@ -63,7 +63,7 @@ export async function prepare(t: TestContext, server: PostgresServer, directory:
   };
 }
 
-async function watch(t: TestContext, vendor: ServedGateway): Promise<Storage> {
+async function watch(t: TestContext, vendor: RunningGateway): Promise<Storage> {
   let released = Promise.resolve();
   const server = createHttpServer((asked, response) => {
     const { method, headers, url = '' } = asked;

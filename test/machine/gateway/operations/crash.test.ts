@@ -7,15 +7,8 @@ import { crashPoints } from '../../../fakes/faulty-backend/rules.ts';
 import type { StorageClient } from '../../../../src/api/client.ts';
 import { sample } from '../../../harness/sample.ts';
 import { createMutations, fixtures } from '../mutations.ts';
-import {
-  askAndLose,
-  askPatiently,
-  callWithin,
-  killProcess,
-  prepareDirectory,
-  startProcess,
-  type Ask,
-} from '../process.ts';
+import { runGateway } from '../../../harness/gateway/program.ts';
+import { askAndLose, askPatiently, callWithin, prepareDirectory, type Ask } from '../process.ts';
 
 const mebibyte = 2 ** 20;
 const mutations = createMutations({ preallocate: 'true' });
@@ -31,20 +24,23 @@ test('a gateway that is killed in any mutation, at any step, loses and repeats n
 });
 
 async function crashInEach(t: TestContext, point: (typeof crashPoints)[number]): Promise<void> {
-  const directory = prepareDirectory(t);
-  const first = await startProcess(t, directory);
+  const directory = await prepareDirectory(t);
+  const first = await runGateway(t, { directory, faults: [] });
   for (const ask of fixtures) await ask(first.client, callWithin(10_000));
   const hashes = seed(directory, ['source', 'plain', 'held', 'grown', 'tuned']);
-  await killProcess(first.child);
+  await first.end('SIGKILL');
 
   let unfinished: Ask | undefined;
   for (const [method, ask] of mutations) {
-    const running = await startProcess(t, directory, [{ on: [method], call: 1, fault: 'crash', point }]);
+    const running = await runGateway(t, {
+      directory,
+      faults: [{ on: [method], call: 1, fault: 'crash', point }],
+    });
     if (unfinished) await askPatiently(running, unfinished);
     await askAndLose(running, ask);
     unfinished = ask;
   }
-  const last = await startProcess(t, directory);
+  const last = await runGateway(t, { directory, faults: [] });
   for (const [, ask] of mutations) {
     const answer = await askPatiently(last, ask);
     assert.deepEqual(await askPatiently(last, ask), answer);

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Rule } from '../../../fakes/faulty-backend/rules.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
-import { askPatiently, callWithin, effectsOf, prepareDirectory, startProcess, type Ask } from '../process.ts';
+import { runGateway } from '../../../harness/gateway/program.ts';
+import { askPatiently, callWithin, effectsOf, prepareDirectory, type Ask } from '../process.ts';
 
 const mebibyte = 2 ** 20;
 const id = 'a.one';
@@ -31,9 +32,12 @@ const steps: Readonly<Record<string, Ask>> = {
 };
 
 test('two gateways that get the same request ten times at once, and ten times more, make each change once', async t => {
-  const directory = prepareDirectory(t);
+  const directory = await prepareDirectory(t);
   const slow: readonly Rule[] = [{ on: 'all', every: 1, fault: 'latency', minMs: 20, maxMs: 80 }];
-  const processes = [await startProcess(t, directory, slow), await startProcess(t, directory, slow)] as const;
+  const processes = [
+    await runGateway(t, { directory, faults: slow }),
+    await runGateway(t, { directory, faults: slow }),
+  ] as const;
   for (const [effect, ask] of Object.entries(steps)) {
     const callers = Array.from({ length: 10 }, (_, index) => processes[index % 2 === 0 ? 0 : 1]);
     const answers = await Promise.all(callers.map(caller => askPatiently(caller, ask)));

@@ -1,8 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { signerOf } from '../../../harness/gateway/gateway.ts';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { createClient, type StorageClient } from '../../../../src/api/client.ts';
-import { killProcess, prepareDirectory, signer, startRealProcess, type GatewayProcess } from '../process.ts';
+import { runGateway, type RunningGateway } from '../../../harness/gateway/program.ts';
+import { prepareDirectory } from '../process.ts';
 import { startBalancer } from './balancer.ts';
 import type { CountedVendor } from './vendor.ts';
 import { filesBelow } from '../../../fakes/storages/reference.ts';
@@ -11,14 +13,14 @@ import { filesBelow } from '../../../fakes/storages/reference.ts';
 export type Fleet = {
   /** Opens a client of the balancer with connections of its own; it ends with the test. */
   connect(): { readonly client: StorageClient };
-  readonly members: readonly (GatewayProcess | undefined)[];
+  readonly members: readonly (RunningGateway | undefined)[];
   kill(member: number): Promise<void>;
   start(member: number): Promise<void>;
 };
 
 /** Starts this number of gateways, `fairlead gateway` itself, over the vendor; they end with the test. */
 export async function startFleet(t: TestContext, count: number, vendor: CountedVendor): Promise<Fleet> {
-  const directory = prepareDirectory(t, {
+  const directory = await prepareDirectory(t, {
     acme: {
       backend: 'rest',
       url: vendor.url,
@@ -30,14 +32,14 @@ export async function startFleet(t: TestContext, count: number, vendor: CountedV
   });
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, 'token'), vendor.token);
-  const members: (GatewayProcess | undefined)[] = [];
+  const members: (RunningGateway | undefined)[] = [];
   const alive = () => members.filter(member => member !== undefined);
   const balancer = await startBalancer(t, () =>
     alive().map(({ url }) => ({ host: '127.0.0.1', port: Number(new URL(url).port) })),
   );
 
   async function start(member: number): Promise<void> {
-    members[member] = await startRealProcess(t, directory);
+    members[member] = await runGateway(t, { directory, process: {} });
   }
 
   // The first gateway makes the store's tables alone.
@@ -46,7 +48,7 @@ export async function startFleet(t: TestContext, count: number, vendor: CountedV
     connect() {
       const client = createClient({
         url: `http://127.0.0.1:${balancer.port}`,
-        token: () => signer.sign(),
+        token: async () => (await signerOf('a')).sign(),
       });
       t.after(() => client.close());
       return { client };
@@ -56,7 +58,7 @@ export async function startFleet(t: TestContext, count: number, vendor: CountedV
       const killed = members[member];
       if (!killed) return;
       // The balancer notices it by refused connections.
-      await killProcess(killed.child);
+      await killed.end('SIGKILL');
       await killed.client.close();
       members[member] = undefined;
     },

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { isFull, sample } from '../../../harness/sample.ts';
 import { useStores } from '../../../harness/stores/store-in.ts';
-import { prepareDirectory, startRealProcess } from '../process.ts';
+import { runGateway } from '../../../harness/gateway/program.ts';
+import { prepareDirectory } from '../process.ts';
 import { startFleet, type Fleet } from './fleet.ts';
 import { workWhile } from './play.ts';
 import { startCountedVendor } from './vendor.ts';
@@ -45,8 +46,10 @@ test(
   "a replica does not start over a pool on its machine's disk that another replica has open",
   { skip },
   async t => {
-    const directory = prepareDirectory(t);
-    await startRealProcess(t, directory);
-    await assert.rejects(startRealProcess(t, directory), { message: /images" is in use by a live process/ });
+    const directory = await prepareDirectory(t);
+    await runGateway(t, { directory, process: {} });
+    await assert.rejects(runGateway(t, { directory, process: {} }), {
+      message: /images" is in use by a live process/,
+    });
   },
 );

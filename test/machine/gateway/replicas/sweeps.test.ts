@@ -5,7 +5,8 @@ import { poll } from '../../../../src/lib/concurrency.ts';
 import { volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { useStores } from '../../../harness/stores/store-in.ts';
-import { callWithin, leaseMs, type GatewayProcess } from '../process.ts';
+import { type RunningGateway } from '../../../harness/gateway/program.ts';
+import { callWithin, leaseMs } from '../process.ts';
 import { startFleet } from './fleet.ts';
 import { untilFinished } from './play.ts';
 import { startCountedVendor } from './vendor.ts';
@@ -58,7 +59,7 @@ test(
   },
 );
 
-async function makeSource({ client }: GatewayProcess): Promise<void> {
+async function makeSource({ client }: RunningGateway): Promise<void> {
   const volume = { volumeId: 'a.source', body: volumeSpec('source') };
   await client.createVolume(volume, callWithin(20_000));
   const snapshot = { snapshotId: 'a.cut', body: { name: 'cut', volumeId: 'a.source' } };
@@ -66,7 +67,7 @@ async function makeSource({ client }: GatewayProcess): Promise<void> {
 }
 
 /** Requests a new or restored volume and ignores the answer. */
-async function beginOne({ client }: GatewayProcess, name: string, isRestored: boolean): Promise<void> {
+async function beginOne({ client }: RunningGateway, name: string, isRestored: boolean): Promise<void> {
   const from = { source: { kind: 'snapshot', snapshotId: 'a.cut' } } as const;
   const create = { volumeId: `a.${name}`, body: volumeSpec(name, isRestored ? from : {}) };
   await client.createVolume(create, callWithin(20_000)).catch(() => undefined);

@@ -5,9 +5,9 @@ import { test, type TestContext } from 'node:test';
 import { createIdentity, type OwnIdentity } from '../../../../gateway/pools/identity.ts';
 import { createClient, type StorageClient } from '../../../../src/api/client.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { serve, type GatewayFile, type RunningGateway } from '../../../fakes/storages/far-gateway.ts';
+import { runGateway, type GatewayRun, type RunningGateway } from '../../../harness/gateway/program.ts';
 import { filesBelow, inMemory, startVendor } from '../../../fakes/storages/reference.ts';
-import { createSigner, mounted, temporaryDirectory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { mounted, temporaryDirectory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 
 const call = () => ({ deadlineMs: Date.now() + 20_000 });
 const body = { capability: mounted, readonly: false };
@@ -20,15 +20,12 @@ test("a volume lives its life through three gateways, and each knows the next on
     string,
   ];
   const far = await serveBox(t, 'middle', { directory: box, keys: middle });
-  const between = await serve(
-    t,
-    {
-      pools: { box: overGateway(far) },
-      clusters: { front: { keys: join(front, 'public.json') } },
-      flags: ['--gateway-name', 'middle', '--key-file', join(middle, 'keys.json')],
-    },
-    middle,
-  );
+  const between = await runGateway(t, {
+    directory: middle,
+    pools: { box: overGateway(far) },
+    clusters: { front: { keys: join(front, 'public.json') } },
+    flags: { 'gateway-name': 'middle', 'key-file': join(middle, 'keys.json') },
+  });
   await publish(between);
   const client = await serveFront(t, { box: overGateway(between) }, front);
 
@@ -97,7 +94,7 @@ test('several boxes behind one gateway, each a pool, get the requests for their 
       ['a.in-south', 'south', [{ zone: 'south' }]],
     ],
   );
-  await south.close();
+  await south.end();
   await client.createVolume(
     { volumeId: 'a.more', body: volumeSpec('more', { parameters: { pool: 'north' } }) },
     call(),
@@ -118,7 +115,7 @@ function serveBox(
 ): Promise<RunningGateway> {
   const pools = { main: { backend: 'memory', capacity: '1Gi', topology: { zone } } };
   const clusters = { [caller]: { keys: join(keys, 'public.json') } };
-  return serve(t, { pools, clusters }, directory);
+  return runGateway(t, { directory, pools, clusters });
 }
 
 /** Writes a gateway's public keys, as it serves them, to the file that others read. */
@@ -130,17 +127,14 @@ async function publish({ url, directory }: RunningGateway): Promise<void> {
 /** Starts the gateway in front, waits until it reaches its pools, and returns a client of its cluster `a`. */
 async function serveFront(
   t: TestContext,
-  pools: GatewayFile['pools'],
+  pools: Exclude<GatewayRun['pools'], 'images' | undefined>,
   directory: string,
 ): Promise<StorageClient> {
-  const signer = await createSigner('a');
-  writeFileSync(join(directory, 'a.json'), JSON.stringify({ keys: [signer.publicJwk] }));
-  const clusters = { a: { keys: 'a.json', acceptAnyNode: true } };
-  const flags = ['--gateway-name', 'front', '--key-file', join(directory, 'keys.json')];
-  const served = await serve(t, { pools, clusters, flags }, directory);
+  const clusters = { a: { acceptAnyNode: true } };
+  const flags = { 'gateway-name': 'front', 'key-file': join(directory, 'keys.json') };
+  const served = await runGateway(t, { directory, pools, clusters, flags });
   await publish(served);
-  const client = createClient({ url: served.url, token: () => signer.sign() });
-  t.after(() => client.close());
+  const { client } = served;
   const count = Object.keys(pools).length;
   const look = async (): Promise<true | undefined> => {
     const known = await client.getCapabilities({}, call()).catch(() => undefined);

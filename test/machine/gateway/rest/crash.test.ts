@@ -14,16 +14,8 @@ import {
 import { mounted } from '../../../harness/gateway/gateway.ts';
 import { sample } from '../../../harness/sample.ts';
 import { createMutations, fixtures } from '../mutations.ts';
-import {
-  askAndLose,
-  askPatiently,
-  callWithin,
-  killProcess,
-  prepareDirectory,
-  startProcess,
-  type Ask,
-  type GatewayProcess,
-} from '../process.ts';
+import { runGateway, type RunningGateway } from '../../../harness/gateway/program.ts';
+import { askAndLose, askPatiently, callWithin, prepareDirectory, type Ask } from '../process.ts';
 
 const [, python] = referenceVendors;
 const { skip } = python;
@@ -39,20 +31,23 @@ for (const point of sample('points', crashPoints, 1))
       const { vendor, directory } = await prepare(t);
       let unfinished: Ask | undefined;
       for (const [method, ask] of mutations) {
-        const running = await startProcess(t, directory, [{ on: [method], call: 1, fault: 'crash', point }]);
+        const running = await runGateway(t, {
+          directory,
+          faults: [{ on: [method], call: 1, fault: 'crash', point }],
+        });
         if (unfinished) await askPatiently(running, unfinished);
         await askAndLose(running, ask);
         await vendor.kill();
         await vendor.start();
         unfinished = ask;
       }
-      await assertWhole(t, await startProcess(t, directory), vendor);
+      await assertWhole(t, await runGateway(t, { directory, faults: [] }), vendor);
     },
   );
 
 test('a storage that is killed in each mutation loses and repeats nothing', { skip }, async t => {
   const { vendor, directory } = await prepare(t);
-  const gateway = await startProcess(t, directory);
+  const gateway = await runGateway(t, { directory, faults: [] });
   for (const [index, [, ask]] of mutations.entries()) {
     const asked = askPatiently(gateway, ask);
     // Before, during and after its work.
@@ -71,20 +66,20 @@ async function prepare(
   const vendor = await startVendor(t, { command: python.command });
   const rest = { backend: 'rest', url: vendor.url, token: 'token', tries: 2, breakFor: '200ms' };
   const pool = { ...rest, ...filesBelow(vendor.directory) };
-  const directory = prepareDirectory(t, { acme: pool });
+  const directory = await prepareDirectory(t, { acme: pool });
   writeFileSync(join(directory, 'token'), vendor.token);
-  const first = await startProcess(t, directory);
+  const first = await runGateway(t, { directory, faults: [] });
   for (const ask of fixtures) await ask(first.client, callWithin(10_000));
   const source = openSync(await attach(first, 'a.source'), 'r+');
   writeSync(source, text, mebibyte / 2);
   closeSync(source);
   await first.client.detachVolume({ volumeId: 'a.source', nodeId: 'n2' }, callWithin(10_000));
-  await killProcess(first.child);
+  await first.end('SIGKILL');
   return { vendor, directory };
 }
 
 /** Fails unless repeated requests get the same answers, and the storage agrees with the gateway. */
-async function assertWhole(t: TestContext, gateway: GatewayProcess, vendor: RunningVendor): Promise<void> {
+async function assertWhole(t: TestContext, gateway: RunningGateway, vendor: RunningVendor): Promise<void> {
   for (const [, ask] of mutations) {
     const answer = await askPatiently(gateway, ask);
     assert.deepEqual(await askPatiently(gateway, ask), answer);
@@ -121,7 +116,7 @@ async function assertWhole(t: TestContext, gateway: GatewayProcess, vendor: Runn
   assert.equal(readText(await attach(gateway, 'a.copy')), text);
 }
 
-async function attach(gateway: GatewayProcess, volumeId: string): Promise<string> {
+async function attach(gateway: RunningGateway, volumeId: string): Promise<string> {
   const body = { capability: mounted, readonly: false };
   const ask: Ask = (client, call) => client.attachVolume({ volumeId, nodeId: 'n2', body }, call);
   const { attachment } = (await askPatiently(gateway, ask)) as { attachment?: { path?: string } };

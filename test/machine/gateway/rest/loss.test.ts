@@ -8,7 +8,8 @@ import { startLossyProxy } from '../../../fakes/storages/lossy-proxy.ts';
 import { filesBelow, startVendor } from '../../../fakes/storages/reference.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isFull } from '../../../harness/sample.ts';
-import { askPatiently, callWithin, prepareDirectory, startProcess, type Ask } from '../process.ts';
+import { runGateway } from '../../../harness/gateway/program.ts';
+import { askPatiently, callWithin, prepareDirectory, type Ask } from '../process.ts';
 
 /** The number of requests about each volume; every third volume is deleted in the end. */
 const requestsEach = 4;
@@ -23,9 +24,9 @@ test('one in ten answers of a storage is lost, and every object exists once', as
   const proxy = await startLossyProxy(t, { url: vendor.url, every: 10 });
   const rest = { backend: 'rest', url: proxy.url, token: 'token', connections: 8 };
   const pool = { ...rest, ...filesBelow(vendor.directory) };
-  const directory = prepareDirectory(t, { acme: pool });
+  const directory = await prepareDirectory(t, { acme: pool });
   writeFileSync(join(directory, 'token'), vendor.token);
-  const gateway = await startProcess(t, directory);
+  const gateway = await runGateway(t, { directory, faults: [] });
 
   const life = async (index: number): Promise<void> => {
     const name = `pvc-${index}`;
@@ -41,9 +42,9 @@ test('one in ten answers of a storage is lost, and every object exists once', as
     for (const ask of asks) await askPatiently(gateway, ask);
   };
   await runAll({ from: 0, to: volumes / 5 }, life);
-  const before = residentBytes(gateway.child.pid);
+  const before = residentBytes(gateway.pid);
   await runAll({ from: volumes / 5, to: volumes }, life);
-  const after = residentBytes(gateway.child.pid);
+  const after = residentBytes(gateway.pid);
 
   const left = Array.from({ length: volumes }, (_, index) => index).filter(index => index % 3 !== 0);
   const names = left.map(index => `a.pvc-${index}`).toSorted();

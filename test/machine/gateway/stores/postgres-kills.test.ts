@@ -12,7 +12,8 @@ import { isProblem } from '../../../harness/gateway/problems.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { isFull } from '../../../harness/sample.ts';
 import { useStores } from '../../../harness/stores/store-in.ts';
-import { killProcess, prepareDirectory, startProcess, type GatewayProcess } from '../process.ts';
+import { runGateway, type RunningGateway } from '../../../harness/gateway/program.ts';
+import { prepareDirectory } from '../process.ts';
 
 const kills = isFull ? 200 : 6;
 const replicas = 3;
@@ -34,9 +35,9 @@ test(`replicas that are killed ${kills} times under load lose and repeat nothing
   const { createDatabase, query } = await server();
   const database = 'killed';
   useStores(async () => `postgres:${await createDatabase(database)}`);
-  const directory = prepareDirectory(t);
-  const slots: GatewayProcess[] = [];
-  while (slots.length < replicas) slots.push(await startProcess(t, directory));
+  const directory = await prepareDirectory(t);
+  const slots: RunningGateway[] = [];
+  while (slots.length < replicas) slots.push(await runGateway(t, { directory, faults: [] }));
   const ask = createAsk(slots);
   const over = new AbortController();
   const hashes = new Map<string, string>();
@@ -61,7 +62,7 @@ test(`replicas that are killed ${kills} times under load lose and repeat nothing
 
 async function killAll(
   t: TestContext,
-  { directory, slots }: { readonly directory: string; readonly slots: GatewayProcess[] },
+  { directory, slots }: { readonly directory: string; readonly slots: RunningGateway[] },
   check: () => Promise<void>,
 ): Promise<void> {
   for (let kill = 0; kill < kills; kill++) {
@@ -69,15 +70,15 @@ async function killAll(
     await sleep(Math.random() * 200);
     const dying = slots[slot];
     if (dying) {
-      await killProcess(dying.child);
+      await dying.end('SIGKILL');
       await dying.client.close();
     }
     await check();
-    slots[slot] = await startProcess(t, directory);
+    slots[slot] = await runGateway(t, { directory, faults: [] });
   }
 }
 
-function createAsk(slots: readonly GatewayProcess[]): Ask {
+function createAsk(slots: readonly RunningGateway[]): Ask {
   return async work => {
     for (const deadlineMs = Date.now() + 60_000; ;) {
       const { client } = slots[Math.floor(Math.random() * slots.length)] ?? assert.fail();

@@ -2,13 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { gatewaySettings } from '../../../../gateway/config.ts';
-import { startGateway } from '../../../../gateway/main.ts';
 import { createClient } from '../../../../src/api/client.ts';
 import { readTokenFile } from '../../../../src/api/http/tokens.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { readSettings } from '../../../../src/lib/settings.ts';
-import { createMemoryLog, createSigner, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { runGateway } from '../../../harness/gateway/program.ts';
 import { account, makeIssuerKey, signAs, startIssuer, type TokenChanges } from '../../../fakes/issuer.ts';
 
 const key = await makeIssuerKey('one');
@@ -49,7 +46,7 @@ test('no token and no private key appears in a log line, an answer, an error or 
   const [good = ''] = tokens;
   assert.equal(await ask('/v1/volumes', { authorization: `Bearer ${good}` }), 200);
 
-  write('a.json', { keys: [signer.privateJwk] });
+  write('a.jwks.json', { keys: [signer.privateJwk] });
   issuer.publish(key.privateJwk);
   t.mock.timers.tick(60_000);
   const told = (text: string) => () => lines.some(line => line.includes(text)) || undefined;
@@ -78,9 +75,8 @@ test('no token and no private key appears in a log line, an answer, an error or 
 
 /** Opens a gateway that logs everything, with one cluster of an own key and one of an issuer with published keys. */
 async function open(t: TestContext) {
-  const [issuer, signer] = [await startIssuer(t, key.publicJwk), await createSigner('a')];
+  const issuer = await startIssuer(t, key.publicJwk);
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
-  const directory = temporaryDirectory(t);
   let writes = 0;
   const write = (name: string, content: unknown): string => {
     const path = join(directory, name);
@@ -88,20 +84,14 @@ async function open(t: TestContext) {
     utimesSync(path, new Date(), new Date(Date.now() + ++writes * 1_000));
     return path;
   };
-  write('a.json', { keys: [signer.publicJwk] });
   const serviceAccount = { issuer: issuer.url, subject: account, keys: 'discovery' };
-  const clusters = { a: { keys: 'a.json' }, b: { serviceAccount } };
-  const config = write('gateway.yaml', { pools: { main: { backend: 'memory' } }, clusters });
-  const flags = { '--config': config, '--store': join(directory, 'store.sqlite'), '--listen': '127.0.0.1:0' };
-  const argv = [...Object.entries(flags).flat(), '--metrics-listen', '127.0.0.1:0'];
-  const { values } = readSettings(gatewaySettings, { argv, env: {} });
-  assert.ok(values);
-  const { log, lines } = createMemoryLog();
-  const running = await startGateway(values, log);
-  t.after(() => running.close());
+  const { url, ready, directory, logLines, signers } = await runGateway(t, {
+    clusters: { a: {}, b: { serviceAccount } },
+    flags: { 'metrics-listen': '127.0.0.1:0' },
+  });
+  const signer = signers.a;
   const secrets = [signer.privateJwk.d, key.privateJwk.d, key.privateJwk['p'], key.privateJwk['q']].map(
     String,
   );
-  const { gateway = '', metrics = '' } = running.ready;
-  return { url: new URL(gateway), metrics, issuer, signer, lines, write, secrets };
+  return { url: new URL(url), metrics: ready['metrics'], issuer, signer, lines: logLines, write, secrets };
 }

@@ -4,39 +4,30 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { createClient } from '../../../../src/api/client.ts';
 import type { Problem } from '../../../../src/api/problem.ts';
-import { controllerSettings } from '../../../../src/controller/config.ts';
-import { startController } from '../../../../src/controller/main.ts';
 import { readTokenFile } from '../../../../src/api/http/tokens.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { readSettings } from '../../../../src/lib/settings.ts';
-import { clientOf } from '../../../harness/csi-serving.ts';
-import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 import { isProblemThat } from '../../../harness/gateway/problems.ts';
-import { serve } from '../../../fakes/storages/far-gateway.ts';
+import { runGateway } from '../../../harness/gateway/program.ts';
 import { json, startStorageApi } from '../../../fakes/storage-api.ts';
 import { account, makeIssuerKey, signAs, type TokenChanges } from '../../../fakes/issuer.ts';
-import { keyFileOf } from '../../controller/keys.ts';
-import { offered } from '../../controller/serving.ts';
+import { offered, runController } from '../../../harness/controller.ts';
+import { temporaryFile } from '../../../harness/temporary.ts';
 
 const issuer = 'https://kubernetes.default.svc.cluster.local';
 const key = await makeIssuerKey('one');
 
 test("a controller with its service account's token works at a gateway without a key of it", async t => {
-  const { url, directory, project } = await serveAccount(t);
+  const { url, project } = await serveAccount(t);
   const tokenFile = await project();
-  const endpoint = join(directory, 'csi.sock');
-  const { log, lines } = createMemoryLog();
-  const given = { endpoint, gateway: url, cluster: 'east', 'token-file': tokenFile };
-  const running = await startController(read(given), log);
-  t.after(() => running.close());
-  const csi = clientOf(t, endpoint);
-  const isReady = async () => (await csi.identity.Probe({})).ready?.value || undefined;
-  assert.ok(await poll(isReady, { everyMs: 20, timeoutMs: 60_000 }));
+  const given = { gateway: url, cluster: 'east', 'token-file': tokenFile };
+  const { csi, untilReady, logLines } = await runController(t, given);
+  await untilReady();
   const mode = { mode: 'SINGLE_NODE_WRITER' as const };
   const create = { name: 'pvc-1', volume_capabilities: [{ mount: {}, access_mode: mode }] };
   const { volume } = await csi.controller.CreateVolume(create);
   assert.equal(volume?.volume_id, 'east.pvc-1');
-  assert.ok(!lines.some(line => line.includes(readFileSync(tokenFile, 'utf8').split('.')[2] ?? '')));
+  assert.ok(!logLines.some(line => line.includes(readFileSync(tokenFile, 'utf8').split('.')[2] ?? '')));
 });
 
 test('a refused token is read again, once and silently, as kubelet renews it', async t => {
@@ -88,7 +79,7 @@ for (const [name, content] of [
   ['an object without a token', '{"token": "canary-secret"}'],
 ] as const)
   test(`a token file with ${name} is UNAVAILABLE, and the error shows none of its content`, async t => {
-    const path = await keyFileOf(t, content);
+    const path = temporaryFile(t, content);
     const readToken = async () => readTokenFile(path)(false);
     await assert.rejects(readToken(), (error: Problem) => {
       assert.ok(isProblemThat('UNAVAILABLE', /^token file "\S+" holds no token$/)(error));
@@ -97,16 +88,13 @@ for (const [name, content] of [
   });
 
 test('a controller starts with a key or a token, and not with both, neither, or a missing file', async t => {
-  const given = { endpoint: '/run/x.sock', gateway: 'http://127.0.0.1:1', cluster: 'a' };
+  const given = { gateway: 'http://127.0.0.1:1', 'token-file': '' };
   const both = { ...given, 'key-file': '/k', 'token-file': '/t' };
   for (const one of [given, both])
-    await assert.rejects(
-      startController(read(one), createMemoryLog().log),
-      /^Error: set exactly one of --key-file and/,
-    );
+    await assert.rejects(runController(t, one), /^Error: set exactly one of --key-file and/);
   const missing = { ...given, 'token-file': join(temporaryDirectory(t), 'none') };
   await assert.rejects(
-    startController(read(missing), createMemoryLog().log),
+    runController(t, missing),
     isProblemThat('UNAVAILABLE', /^token file "\S+" cannot be read \(ENOENT\)$/),
   );
 });
@@ -138,7 +126,7 @@ async function serveAccount(t: TestContext) {
   writeFileSync(keys, JSON.stringify({ keys: [key.publicJwk] }));
   const pools = { main: { backend: 'memory' } };
   const clusters = { east: { serviceAccount: { issuer, subject: account, keys } } };
-  const { url } = await serve(t, { pools, clusters });
+  const { url } = await runGateway(t, { pools, clusters });
   return {
     url,
     directory,
@@ -156,11 +144,4 @@ async function serveAccount(t: TestContext) {
       return { reads, ask: () => client.getCapabilities({}, { deadlineMs: Date.now() + 10_000 }) };
     },
   };
-}
-
-function read(given: Readonly<Record<string, string>>) {
-  const argv = Object.entries(given).flatMap(([flag, value]) => [`--${flag}`, value]);
-  const { values, faults } = readSettings(controllerSettings, { argv, env: {} });
-  assert.ok(values, String(faults));
-  return values;
 }

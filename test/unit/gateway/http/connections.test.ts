@@ -10,7 +10,7 @@ import {
   maxConnections,
   whileOpen,
 } from '../../../../gateway/http/connections.ts';
-import { serveGateway } from '../../../harness/gateway/program.ts';
+import { runGateway } from '../../../harness/gateway/program.ts';
 
 test('above the maximum of connections the longest idle one is closed, never one with a request', async t => {
   const { open, answers } = await serve(t, 3);
@@ -69,12 +69,12 @@ test('a connection that sends requests without waiting for answers is closed, an
 });
 
 test('a gateway allows ten seconds for a head and a minute for a request', async t => {
-  const { url } = await serveGateway(t);
+  const { url } = await runGateway(t, { flags: { 'public-docs': 'true' } });
   const asked = Promise.withResolvers<Server>();
   const note = (message: unknown): void => asked.resolve((message as { readonly server: Server }).server);
   subscribe('http.server.request.start', note);
   t.after(() => unsubscribe('http.server.request.start', note));
-  await (await fetch(`${url}openapi.json`)).arrayBuffer();
+  await (await fetch(`${url}/openapi.json`)).arrayBuffer();
   const { headersTimeout, requestTimeout } = await asked.promise;
   assert.deepEqual({ headersTimeout, requestTimeout }, { headersTimeout: 10_000, requestTimeout: 60_000 });
 });

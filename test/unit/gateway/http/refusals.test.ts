@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
-import { test, type TestContext } from 'node:test';
-import { createClient } from '../../../../src/api/client.ts';
+import { test } from 'node:test';
 import { allOperations, maxBodyBytes, type OperationId } from '../../../../src/api/operations.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
-import { serveGateway, type ServedGateway } from '../../../harness/gateway/program.ts';
+import { runGateway, type RunningGateway } from '../../../harness/gateway/program.ts';
 
 /** Bodies that would take effect if the caller were allowed to send them. */
 const valid: Readonly<Partial<Record<OperationId, object>>> = {
@@ -71,8 +70,8 @@ const callers: Readonly<
 for (const [who, { as, sees }] of Object.entries(callers))
   for (const [what, send] of Object.entries(kinds))
     test(`every operation with ${who} and ${what} is refused as documented, and changes nothing`, async t => {
-      const gateway = await serveGateway(t);
-      await fill(t, gateway);
+      const gateway = await runGateway(t);
+      await fill(gateway);
       const before = contentOf(gateway);
       const token = as ? await gateway.signers[as].sign() : 'x.y.z';
       const authorization = who === 'no token' ? [] : [`Authorization: Bearer ${token}`];
@@ -92,9 +91,7 @@ for (const [who, { as, sees }] of Object.entries(callers))
       assert.deepEqual(contentOf(gateway), before);
     });
 
-async function fill(t: TestContext, { url, signers }: ServedGateway): Promise<void> {
-  const client = createClient({ url: url.href, token: () => signers.a.sign() });
-  t.after(() => client.close());
+async function fill({ client }: RunningGateway): Promise<void> {
   const call = { deadlineMs: Date.now() + 60_000 };
   const volumeId = 'a.x';
   await client.createVolume({ volumeId, body: volumeSpec('x') }, call);
@@ -105,7 +102,7 @@ async function fill(t: TestContext, { url, signers }: ServedGateway): Promise<vo
 }
 
 /** Reads all rows of the store except its clock's. */
-function contentOf({ store }: ServedGateway): unknown {
+function contentOf({ store }: RunningGateway): unknown {
   using sql = new DatabaseSync(store, { readOnly: true });
   const names = sql.prepare("select name from sqlite_schema where type = 'table'").all();
   const tables = names.map(({ name }) => String(name)).filter(name => !/clock|^sqlite_/.test(name));
@@ -114,16 +111,17 @@ function contentOf({ store }: ServedGateway): unknown {
 
 /** Sends a request without the withheld part of its body, and returns the status of the answer. */
 async function ask(
-  { url }: ServedGateway,
+  { url }: RunningGateway,
   [route, headers]: readonly [string, readonly string[]],
   { hosts, body, withheld }: SentBody,
 ): Promise<number> {
-  const socket = connect(Number(url.port), url.hostname);
+  const { port, hostname, host } = new URL(url);
+  const socket = connect(Number(port), hostname);
   // A refused caller may be disconnected in the middle of a body, after the answer.
   socket.on('error', () => {});
   const head = [
     `${route} HTTP/1.1`,
-    ...Array<string>(hosts).fill(`Host: ${url.host}`),
+    ...Array<string>(hosts).fill(`Host: ${host}`),
     ...headers,
     'Content-Type: application/json',
     `Content-Length: ${body.length}`,

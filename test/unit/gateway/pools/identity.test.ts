@@ -7,7 +7,7 @@ import { createIdentity } from '../../../../gateway/pools/identity.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { createSigner, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 import { isProblem } from '../../../harness/gateway/problems.ts';
-import { serve } from '../../../fakes/storages/far-gateway.ts';
+import { runGateway } from '../../../harness/gateway/program.ts';
 
 test('the first token makes a key that nobody else can read, and that others verify by the public set', async t => {
   const directory = temporaryDirectory(t);
@@ -85,19 +85,19 @@ test('the error of an unusable key file shows none of its content', async t => {
 
 test('a gateway publishes its keys to everybody from its start, and makes none on request', async t => {
   const pools = { main: { backend: 'memory' } };
-  const { url, directory } = await serve(t, {
+  const { url, directory } = await runGateway(t, {
     pools,
-    flags: ['--key-file', join(temporaryDirectory(t), 'missing', 'k')],
+    flags: { 'key-file': join(temporaryDirectory(t), 'missing', 'k') },
   });
   const answer = await fetch(`${url}/.well-known/jwks.json`);
   assert.deepEqual([answer.status, await answer.json()], [200, { keys: [] }]);
-  const made = await serve(t, { pools, flags: ['--key-file', join(temporaryDirectory(t), 'k')] });
+  const made = await runGateway(t, { pools, flags: { 'key-file': join(temporaryDirectory(t), 'k') } });
   const published = (await (await fetch(`${made.url}/.well-known/jwks.json`)).json()) as { keys: object[] };
   assert.equal(published.keys.length, 1);
   const { privateJwk, publicJwk } = await createSigner('hq');
   const file = join(directory, 'own.json');
   writeFileSync(file, JSON.stringify({ keys: [privateJwk] }));
-  const other = await serve(t, { pools, flags: ['--key-file', file] });
+  const other = await runGateway(t, { pools, flags: { 'key-file': file } });
   const { keys } = (await (await fetch(`${other.url}/.well-known/jwks.json`)).json()) as { keys: object[] };
   assert.deepEqual(keys, [{ ...publicJwk, alg: 'EdDSA', use: 'sig' }]);
   writeFileSync(file, JSON.stringify({ keys: [publicJwk] }));

@@ -4,7 +4,7 @@ import type { Rate } from '../../../../gateway/callers/cluster.ts';
 import { createRates } from '../../../../gateway/scheduling/rates.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { clusters, volumeSpec } from '../../../harness/gateway/gateway.ts';
-import { serveGateway } from '../../../harness/gateway/program.ts';
+import { runGateway } from '../../../harness/gateway/program.ts';
 
 /** Opens the rates, on a clock that only the test moves. */
 function open() {
@@ -61,7 +61,9 @@ test("one cluster's requests cost neither other clusters nor operators", () => {
 });
 
 test('a request beyond the rate is answered with 429 and a time to come again, and does nothing', async t => {
-  const { url, signers } = await serveGateway(t, { rate: { perSecond: 1, burst: 3 } });
+  const { url, signers } = await runGateway(t, {
+    clusters: { a: { rate: { perSecond: 1, burst: 3 } }, b: {} },
+  });
   const ask = async (who: 'a' | 'b' | 'operators', path: string, spec?: object) =>
     fetch(new URL(path, url), {
       headers: { authorization: `Bearer ${await signers[who].sign()}` },

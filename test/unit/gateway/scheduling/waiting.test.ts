@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { createClient, type StorageClient } from '../../../../src/api/client.ts';
+import { test, type TestContext } from 'node:test';
+import type { StorageClient } from '../../../../src/api/client.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { serve, type RunningGateway } from '../../../fakes/storages/far-gateway.ts';
+import { runGateway } from '../../../harness/gateway/program.ts';
 import { hang, json, ownHost, startStorageApi } from '../../../fakes/storage-api.ts';
-import {
-  createSigner,
-  temporaryDirectory,
-  volumeSpec,
-  type Signer,
-} from '../../../harness/gateway/gateway.ts';
+import { volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isProblem } from '../../../harness/gateway/problems.ts';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 
 const offer = {
   version: '1',
@@ -28,12 +21,10 @@ const inPool = (name: string, pool: string) => ({
 });
 
 test('a gateway starts even if a storage is down, serves its other pools, and opens that one once it is up', async t => {
-  const signer = await createSigner('a');
   const host = ownHost();
   const { port, close } = await startStorageApi(t, [json(200, offer)], { host, port: 0 });
   await close();
-  const gateway = await start(t, signer, `http://${host}:${port}`);
-  const client = clientOf(t, gateway, signer);
+  const client = await start(t, `http://${host}:${port}`);
   await client.createVolume(inPool('one', 'near'), call());
   await assert.rejects(client.createVolume(inPool('two', 'far'), call()), isProblem('UNAVAILABLE'));
   const { pools } = await client.getCapabilities({}, call());
@@ -54,11 +45,9 @@ test('a gateway starts even if a storage is down, serves its other pools, and op
 });
 
 test('a hanging storage delays no other pool', async t => {
-  const signer = await createSigner('a');
   const script = [json(200, offer), json(200, { volumes: [] }), json(200, offer), hang];
   const far = await startStorageApi(t, script);
-  const gateway = await start(t, signer, far.url);
-  const client = clientOf(t, gateway, signer);
+  const client = await start(t, far.url);
   const hung = Array.from({ length: 32 }, (_, index) =>
     client
       .createVolume(inPool(`hung-${index}`, 'far'), { deadlineMs: Date.now() + 3_000 })
@@ -72,7 +61,6 @@ test('a hanging storage delays no other pool', async t => {
 });
 
 test('a storage with an endless list delays no other pool', async t => {
-  const signer = await createSigner('a');
   let page = 0;
   const far = await startStorageApi(t, [
     (request, response) => {
@@ -81,21 +69,13 @@ test('a storage with an endless list delays no other pool', async t => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     },
   ]);
-  const client = clientOf(t, await start(t, signer, far.url), signer);
+  const client = await start(t, far.url);
   await client.createVolume(inPool('one', 'near'), call());
   await assert.rejects(client.createVolume(inPool('two', 'far'), call()), isProblem('UNAVAILABLE'));
   assert.ok(page > 10);
 });
 
-async function start(t: Parameters<typeof serve>[0], signer: Signer, url: string): Promise<RunningGateway> {
-  const keys = join(temporaryDirectory(t), 'a.jwks.json');
-  writeFileSync(keys, JSON.stringify({ keys: [signer.publicJwk] }));
+async function start(t: TestContext, url: string): Promise<StorageClient> {
   const far = { backend: 'rest', url, tries: 1, requestTimeout: '2s', workTimeout: '4s' };
-  return serve(t, { pools: { near: { backend: 'memory' }, far }, clusters: { a: { keys } } });
-}
-
-function clientOf(t: Parameters<typeof serve>[0], { url }: RunningGateway, signer: Signer): StorageClient {
-  const client = createClient({ url, token: () => signer.sign() });
-  t.after(() => client.close());
-  return client;
+  return (await runGateway(t, { pools: { near: { backend: 'memory' }, far } })).client;
 }

@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
-import type { StorageClient } from '../../../src/api/client.ts';
-import type { Call } from '../../../src/api/http.ts';
-import type { ProblemCode } from '../../../src/api/problem.ts';
-import { features, type Capabilities } from '../../../src/api/storage.ts';
-import { createController } from '../../../src/controller/controller.ts';
-import { createGroupController } from '../../../src/controller/group-controller.ts';
-import { createSnapshotMetadata } from '../../../src/controller/snapshot-metadata.ts';
-import type { CsiClient } from '../../../src/csi/client.ts';
-import { advertisedByDefault, type AdvertisedCapabilities } from '../../../src/csi/identity.ts';
-import { serveCsi } from '../../harness/csi-serving.ts';
-import { sampleGroup, sampleSnapshot, sampleVolume } from '../../fakes/storage-api.ts';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { StorageClient } from '../../src/api/client.ts';
+import type { Call } from '../../src/api/http.ts';
+import type { ProblemCode } from '../../src/api/problem.ts';
+import { features, type Capabilities } from '../../src/api/storage.ts';
+import { controllerSettings } from '../../src/controller/config.ts';
+import { startController } from '../../src/controller/main.ts';
+import { createController } from '../../src/controller/controller.ts';
+import { createGroupController } from '../../src/controller/group-controller.ts';
+import { createSnapshotMetadata } from '../../src/controller/snapshot-metadata.ts';
+import type { CsiClient } from '../../src/csi/client.ts';
+import { advertisedByDefault, type AdvertisedCapabilities } from '../../src/csi/identity.ts';
+import { poll } from '../../src/lib/concurrency.ts';
+import { clientOf, serveCsi } from './csi-serving.ts';
+import { createMemoryLog, signerOf } from './gateway/gateway.ts';
+import { settingsOf, type Flags } from './program.ts';
+import { temporaryDirectory, temporaryFile, type CleanupScope } from './temporary.ts';
+import { sampleGroup, sampleSnapshot, sampleVolume } from '../fakes/storage-api.ts';
 
 const pool = {
   accessModes: ['SINGLE_NODE_WRITER'],
@@ -31,18 +38,18 @@ export const everything: Capabilities = { ...offered, features: [...features] };
 export type ApiCall = readonly [name: string, input: Readonly<Record<string, unknown>>];
 
 /** A controller of cluster "a" on a socket, and its requests to the API. */
-export type ServedController = {
+export type OpenController = {
   readonly csi: CsiClient;
   readonly asked: readonly ApiCall[];
   readonly socketPath: string;
 };
 
 /** Serves a controller in front of a client that is a plain object; `client` overrides answers. */
-export async function serveController(
-  t: TestContext,
+export async function openController(
+  t: CleanupScope,
   client: Partial<StorageClient> = {},
   storage: Capabilities & { readonly advertised?: AdvertisedCapabilities } = everything,
-): Promise<ServedController> {
+): Promise<OpenController> {
   const asked: ApiCall[] = [];
   const answers = Object.entries({ ...calmClient(), ...client });
   const recording = answers.map(([name, answer]) => [
@@ -67,8 +74,46 @@ export async function serveController(
   return { csi, asked, socketPath };
 }
 
+/** A controller that runs in this process, with a client of its socket. */
+export type RunningController = {
+  readonly csi: CsiClient;
+  readonly socketPath: string;
+  readonly ready: Readonly<Record<string, string>>;
+  readonly logLines: readonly string[];
+  untilReady(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Starts the program with these settings, by default with the key of cluster `a`; it ends with the test. */
+export async function runController(t: CleanupScope, flags: Flags): Promise<RunningController> {
+  const socketPath = join(temporaryDirectory(t), 'csi.sock');
+  const keyFile = 'token-file' in flags || temporaryFile(t, (await signerOf('a')).privateJwk);
+  const { log, lines } = createMemoryLog();
+  const given = {
+    endpoint: `unix://${socketPath}`,
+    cluster: 'a',
+    ...(keyFile !== true && { 'key-file': keyFile }),
+  };
+  const running = await startController(settingsOf(controllerSettings, { ...given, ...flags }), log);
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= running.close());
+  t.after(close);
+  const csi = clientOf(t, socketPath);
+  const look = async () => (await csi.identity.Probe({})).ready?.value || undefined;
+  return {
+    csi,
+    socketPath,
+    ready: running.ready,
+    logLines: lines,
+    async untilReady() {
+      assert.ok(await poll(look, { everyMs: 20, timeoutMs: 60_000 }), 'it never became ready');
+    },
+    close,
+  };
+}
+
 /** Calls an RPC by its name; returns a stream as a list, and everything as plain data. */
-export async function callRpc({ csi }: ServedController, rpc: string, request: object): Promise<unknown> {
+export async function callRpc({ csi }: OpenController, rpc: string, request: object): Promise<unknown> {
   const rpcs = { ...csi.controller, ...csi.groupController, ...csi.snapshotMetadata };
   const call = (rpcs as unknown as Record<string, ((request: object) => unknown) | undefined>)[rpc];
   const answer = call?.(request) ?? assert.fail(`${rpc} is no RPC`);
@@ -90,7 +135,7 @@ export type Row = {
 export function testRows(rows: Readonly<Record<string, Row>>): void {
   for (const [title, { request, api, asked, answer, error }] of Object.entries(rows))
     test(title, async t => {
-      const served = await serveController(t, api);
+      const served = await openController(t, api);
       const [rpc = ''] = title.split(' ');
       const work = callRpc(served, rpc, request);
       if (error) await assert.rejects(work, error);
