@@ -1,47 +1,41 @@
 import type { z } from 'zod';
 import { limits } from '../../src/api/limits.ts';
-import { invalidProblem, Problem } from '../../src/api/problem.ts';
+import { invalidProblem, type Problem } from '../../src/api/problem.ts';
 import { capabilitySchema, segmentsSchema } from '../../src/api/storage.ts';
 import { readBy } from '../volumes/validate.ts';
 
 /**
- * The length in characters of a body that is parsed in one step. Nearly all bodies are shorter, and even one full of
+ * The length in characters of a body that is read in one step. Nearly all bodies are shorter, and even one full of
  * faults takes only a few milliseconds.
  */
 export const shortBody = 1_024;
 
-/** Limits of a long body: entries of an object, characters of its keys, and depth. No schema needs as much. */
-const maxKeys = 1_024;
-const maxKeyCharacters = 8_192;
-const maxDepth = 16;
 /**
- * The maximum characters of a text or number in a long body, as it is written. Every schema allows fewer than 4,096,
- * even if each is escaped.
+ * Limits of a body: objects and lists in it, different keys, depth, entries of an object or a list, and characters of a
+ * text as it is written. No schema needs as much. Beyond them, `JSON.parse` and the schemas could take 200 ms.
  */
-const maxScalar = 32_768;
-const word = new RegExp(`[\\w.+-]{0,${maxScalar + 1}}`, 'y');
+const maxContainers = 2 * limits.topologyTerms.max + 1_024;
+const maxKeys = 1_024;
+const maxDepth = 16;
+const maxEntries = limits.topologyTerms.max;
+const maxText = 32_768;
 
-/** Matches a text that may contain `__proto__` as a key, or invalid characters, escaped or not. */
-const mayHide = /__proto__|\\u/;
+/** The number of characters that are checked in one step. */
+const stepCharacters = 4_096;
 
-/** The text at hand, the position in it, and the pieces that follow. */
-type Source = { text: string; at: number; readonly rest: string[] };
-
-/** Parses JSON. INVALID_ARGUMENT for anything else. */
+/** Parses JSON. INVALID_ARGUMENT for anything else, and for a body beyond the limits. */
 export function parseShort(text: string): unknown {
-  try {
-    return JSON.parse(text, mayHide.test(text) ? requirePlain : undefined);
-  } catch (error) {
-    if (error instanceof Problem) throw error;
-    throw notJsonProblem(error);
+  const parsing = parse(text);
+  for (;;) {
+    const step = parsing.next();
+    if (step.done) return step.value;
   }
 }
 
-/** Reads a body, which may be in pieces, by its schema. Each step takes at most a few milliseconds. */
-export function* readLong(schema: z.ZodType, pieces: readonly string[]): Generator<void, unknown> {
-  const source: Source = { text: '', at: 0, rest: pieces.toReversed() };
-  const value = yield* parseValue(source, 0);
-  if (peek(source) !== '') throw notJsonProblem();
+/** Reads a body by its schema. Each step takes at most a few milliseconds. */
+export function* readLong(schema: z.ZodType, text: string): Generator<void, unknown> {
+  const value = yield* parse(text);
+  yield;
   const [terms, capabilities] = [termsOf(value), capabilitiesOf(value)];
   if (terms.length === 0 && !capabilities) return readBy(schema, value, 'body');
   const empty = Object.fromEntries(terms.map(([name]) => [name, []]));
@@ -96,117 +90,86 @@ function topologyOf(body: unknown): Record<string, unknown> {
   return topology ?? {};
 }
 
-function* parseValue(source: Source, depth: number): Generator<void, unknown> {
-  yield;
-  if (depth > maxDepth) throw invalidProblem(`body: nested more than ${maxDepth} levels deep`);
-  const opening = peek(source);
-  if (opening === '[') return yield* parseList(source, depth + 1);
-  if (opening === '{') return yield* parseObject(source, depth + 1);
-  return parseScalar(source);
+function* parse(text: string): Generator<void, unknown> {
+  yield* requireSimple(text);
+  return parseJson(text);
 }
 
-function* parseList(source: Source, depth: number): Generator<void, readonly unknown[]> {
-  const list: unknown[] = [];
-  while (hasMore(source, list.length, ']')) {
-    if (list.length === limits.topologyTerms.max)
-      throw invalidProblem(`body: a list has more than ${limits.topologyTerms.max} entries`);
-    list.push(requirePlain('', yield* parseValue(source, depth)));
-  }
-  return list;
-}
-
-function* parseObject(source: Source, depth: number): Generator<void, object> {
-  const object: Record<string, unknown> = {};
-  let characters = 0;
-  for (let count = 0; hasMore(source, count, '}'); count++) {
-    if (count === maxKeys) throw invalidProblem(`body: an object has more than ${maxKeys} entries`);
-    const key = peek(source) === '"' ? String(parseScalar(source)) : undefined;
-    if (key === undefined || peek(source) !== ':') throw notJsonProblem();
-    source.at++;
-    characters += key.length;
-    if (characters > maxKeyCharacters)
-      throw invalidProblem(`body: the keys of an object have more than ${maxKeyCharacters} characters`);
-    object[key] = requirePlain(key, yield* parseValue(source, depth));
-  }
-  return object;
-}
-
-/** Moves to the next entry of a list or an object, or past its end. */
-function hasMore(source: Source, count: number, end: ']' | '}'): boolean {
-  if (count === 0) source.at++;
-  const next = peek(source);
-  if (next === end) source.at++;
-  else if (count > 0) {
-    if (next !== ',') throw notJsonProblem();
-    source.at++;
-  }
-  return next !== end;
-}
-
-/** The next character that is not white space; empty at the end. */
-function peek(source: Source): string {
-  const space = /[ \t\n\r]*/y;
-  for (;;) {
-    space.lastIndex = source.at;
-    space.test(source.text);
-    source.at = space.lastIndex;
-    // The text at hand can hold the longest text or number.
-    if (source.rest.length === 0 || source.text.length - source.at > maxScalar)
-      return source.text.charAt(source.at);
-    source.text = source.text.slice(source.at) + source.rest.pop();
-    source.at = 0;
+/** Checks the limits, and all texts. Text that is not JSON passes, unless a limit refuses it. */
+function* requireSimple(text: string): Generator<void, void> {
+  const count = createCount();
+  let [last, pauseAt] = ['', stepCharacters];
+  for (let at = 0; at < text.length; at++) {
+    if (at >= pauseAt) {
+      yield;
+      pauseAt = at + stepCharacters;
+    }
+    const character = text.charCodeAt(at);
+    if (character === 0x22) {
+      const end = endOfText(text, at);
+      last = readText(text.slice(at, end));
+      at = end - 1;
+    } else count(character, last);
   }
 }
 
-function parseScalar(source: Source): unknown {
-  const { text, at } = source;
-  const end = text[at] === '"' ? endOfString(text, at) : endOfWord(text, at);
-  requireShort(end - at);
-  source.at = end;
-  try {
-    return JSON.parse(text.slice(at, end));
-  } catch (error) {
-    throw notJsonProblem(error);
-  }
+/** Makes the count of a body's parts. It gets each character outside of texts, and the text before it. */
+function createCount(): (character: number, last: string) => void {
+  const keys = new Set<string>();
+  /** The commas so far in each open list or object. */
+  const commas: number[] = [];
+  let containers = 0;
+  return (character, last) => {
+    switch (character) {
+      case 0x3a: // :
+        if (last === '__proto__') throw invalidProblem('body: the key "__proto__" is not allowed; remove it');
+        if (keys.add(last).size > maxKeys) throw beyondProblem('keys', maxKeys);
+        break;
+      case 0x2c: // ,
+        commas.push((commas.pop() ?? 0) + 1);
+        if (commas.at(-1) === maxEntries) throw beyondProblem('entries in a list or an object', maxEntries);
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        if (commas.push(0) > maxDepth) throw beyondProblem('nested levels', maxDepth);
+        if (++containers > maxContainers) throw beyondProblem('objects and lists', maxContainers);
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        commas.pop();
+    }
+  };
 }
 
-function requireShort(characters: number): void {
-  if (characters > maxScalar)
-    throw invalidProblem(`body: a text or a number has more than ${maxScalar} characters`);
-}
-
-function endOfWord(text: string, at: number): number {
-  word.lastIndex = at;
-  word.test(text);
-  return word.lastIndex;
-}
-
-function endOfString(text: string, at: number): number {
+/** The place after the closing quote, or the end. */
+function endOfText(text: string, at: number): number {
   for (let quote = at; ;) {
     quote = text.indexOf('"', quote + 1);
-    if (quote < 0) throw notJsonProblem();
-    requireShort(quote - at);
+    if (quote < 0) return text.length;
+    if (quote - at > maxText) throw beyondProblem('characters in a text', maxText);
     let before = quote;
     while (text[before - 1] === '\\') before--;
     if ((quote - before) % 2 === 0) return quote + 1;
   }
 }
 
-/**
- * INVALID_ARGUMENT for a key `__proto__`, which a schema would drop, and for text that a store or a tool would cut or
- * replace.
- */
-function requirePlain(key: string, value: unknown): unknown {
-  if (key === '__proto__') throw invalidProblem('body: the key "__proto__" is not allowed; remove it');
-  if (!isPlain(key) || (typeof value === 'string' && !isPlain(value)))
-    throw invalidProblem('body: a text has a NUL or half of a surrogate pair; remove it');
-  return value;
+/** Reads a text. INVALID_ARGUMENT for one that a store or a tool would cut or replace. */
+function readText(written: string): string {
+  // Only an escape can contain such characters.
+  if (!written.includes('\\u')) return written.slice(1, -1);
+  const text = String(parseJson(written));
+  if (text.isWellFormed() && !text.includes('\0')) return text;
+  throw invalidProblem('body: a text has a NUL or half of a surrogate pair; remove it');
 }
 
-function isPlain(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0');
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw invalidProblem('body: not JSON', error);
+  }
 }
 
-function notJsonProblem(cause?: unknown): Problem {
-  return invalidProblem('body: not JSON', cause);
+function beyondProblem(things: string, max: number): Problem {
+  return invalidProblem(`body: more than ${max} ${things}`);
 }

@@ -16,7 +16,7 @@ import type { Cluster, Tenant } from '../callers/cluster.ts';
 import type { Slices } from '../scheduling/slices.ts';
 import { readBy } from '../volumes/validate.ts';
 import { parseShort, readLong, shortBody } from './body.ts';
-import { lengthOf, readPieces, readQuery, readWaitMs, requireEncoded, requirePlain } from './read.ts';
+import { lengthOf, readQuery, readText, readWaitMs, requireEncoded, requirePlain } from './read.ts';
 import { logRequest, respond, respondJson, routeProblem, type Env } from './respond.ts';
 
 /**
@@ -94,10 +94,9 @@ async function readBody(
   { slices, tenant }: BodyReading,
 ): Promise<unknown> {
   using _ = slices.enter(tenant, { requests: 0, bytes: Math.min(lengthOf(c), maxBodyBytes) });
-  const pieces = await readPieces(c, piece => slices.take(tenant, piece));
-  const isShort = pieces.reduce((sum, { length: characters }) => sum + characters, 0) <= shortBody;
-  if (isShort) return readBy(schema, parseShort(pieces.join('')), 'body');
-  return slices.work(tenant, readLong(schema, pieces));
+  const text = await readText(c, piece => slices.take(tenant, piece));
+  if (text.length <= shortBody) return readBy(schema, parseShort(text), 'body');
+  return slices.work(tenant, readLong(schema, text));
 }
 
 function answer(c: Context<Env>, { answers }: Operation, result: unknown): Response {

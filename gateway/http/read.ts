@@ -49,11 +49,6 @@ type Pace = <T>(piece: () => Promise<T>) => Promise<T>;
 const pieceBytes = 64 * 1024;
 const wholeUtf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Reads the whole body as text. INVALID_ARGUMENT as in `readPieces`. */
-export async function readText(c: Context): Promise<string> {
-  return (await readPieces(c, piece => piece())).join('');
-}
-
 /** The announced length of a request's body in bytes; infinite without one. */
 export function lengthOf(c: Context): number {
   const { headers } = c.req.raw;
@@ -62,36 +57,38 @@ export function lengthOf(c: Context): number {
 }
 
 /**
- * Reads the body as text, in pieces if it is long, because one text of it would take milliseconds. INVALID_ARGUMENT
- * for a body that is too long, which is not read to its end. INVALID_ARGUMENT also for invalid UTF-8: replacing it
- * could make two names equal.
+ * Reads the body as text, and decodes a long one piece by piece. INVALID_ARGUMENT for a body that is too long, which is
+ * not read to its end. INVALID_ARGUMENT also for invalid UTF-8: replacing it could make two names equal.
  */
-export async function readPieces(c: Context, pace: Pace): Promise<readonly string[]> {
+export async function readText(c: Context, pace: Pace = piece => piece()): Promise<string> {
   const length = lengthOf(c);
   // Reading a stream costs more than the rest of a request.
-  if (length <= pieceBytes) return [decode(wholeUtf8, await c.req.arrayBuffer())];
+  if (length <= pieceBytes) return decode(wholeUtf8, await c.req.arrayBuffer());
   if (length !== Infinity) requireAllowed(length);
   // Cancelling the stream would close the connection in Node.js, and lose the answer.
   return decodeAll(c.req.raw.body?.values({ preventCancel: true }) ?? [], pace);
 }
 
 /** Decodes all chunks. After a fault it still reads to the end, unless the body is too long. */
-async function decodeAll(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, pace: Pace) {
+async function decodeAll(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  pace: Pace,
+): Promise<string> {
   const utf8 = new TextDecoder('utf-8', { fatal: true });
-  const pieces: string[] = [];
+  let text = '';
   let [bytes, fault] = [0, undefined as unknown];
   for await (const chunk of chunks) {
     requireAllowed((bytes += chunk.length));
     try {
       const read = async (): Promise<string> => decode(utf8, chunk, true);
       // The next chunk is read from the connection only after this one is decoded.
-      if (!fault) pieces.push(await (bytes > pieceBytes ? pace(read) : read()));
+      if (!fault) text += await (bytes > pieceBytes ? pace(read) : read());
     } catch (error) {
       fault = error;
     }
   }
   if (fault) throw fault;
-  return [...pieces, decode(utf8)];
+  return text + decode(utf8);
 }
 
 function requireAllowed(bytes: number): void {

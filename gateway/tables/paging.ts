@@ -1,7 +1,7 @@
 import { clusterOf } from '../../src/api/ids.ts';
+import { maxAnswerBytes } from '../../src/api/limits.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Engine, Sql } from '../store.ts';
-import { maxBodyBytes } from '../../src/api/operations.ts';
 
 /** A page of a list: at most `limit` entries after the place that `pageToken` names. */
 export type PageQuery = { readonly limit: number; readonly pageToken?: string | undefined };
@@ -24,7 +24,7 @@ type ListName = `volumes/${string}` | 'snapshots' | 'health' | 'nodes' | 'audit-
  * A page ends after this number of characters. To write a page of this size at once takes two
  * milliseconds.
  */
-const maxPageText = maxBodyBytes / 8;
+const maxPageText = maxAnswerBytes / 8;
 
 /** The number of rows in one read, which takes a few milliseconds. */
 const pieceSize = 50;

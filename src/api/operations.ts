@@ -25,7 +25,7 @@ export const maxPageEntries = limits.pageEntries.max;
 
 export const maxPageBlocks = limits.blocksPerPage.max;
 
-/** Maximum bytes in the body of a request or an answer. */
+/** Maximum bytes in the body of a request. */
 export const maxBodyBytes = limits.bodyBytes.max;
 
 /** One operation of the Storage API: its route, inputs and answers. */

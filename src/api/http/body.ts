@@ -1,5 +1,5 @@
 import { parseJson } from '../../lib/json.ts';
-import { limits } from '../limits.ts';
+import { maxAnswerBytes } from '../limits.ts';
 import { unavailableProblem } from '../problem.ts';
 
 /** The sender of a body, for messages, and the maximum bytes to read. */
@@ -20,7 +20,7 @@ const maxDepth = 64;
 const maxLineLength = 4 * 1024 * 1024;
 
 /** Collects a body from its chunks; `add` throws UNAVAILABLE if the body is longer than `maxBytes`. */
-export function createBody({ from, maxBytes = limits.bodyBytes.max }: BodySource) {
+export function createBody({ from, maxBytes = maxAnswerBytes }: BodySource) {
   let length = 0;
   const chunks: Uint8Array[] = [];
   return {

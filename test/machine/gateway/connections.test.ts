@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { type StorageClient } from '../../../src/api/client.ts';
+import { maxBodyBytes } from '../../../src/api/operations.ts';
 import { volumeSpec } from '../../harness/gateway/gateway.ts';
 import { callWithin } from './process.ts';
 
@@ -42,7 +43,7 @@ test('half-sent bodies on 1,200 connections, with and without a token, take boun
 
 /** Opens the connections, checks that another caller is served meanwhile, and closes them. */
 async function sendHalves(t: TestContext, url: URL, client: StorageClient): Promise<void> {
-  const head = `PUT /v1/volumes/a.x HTTP/1.1\r\nhost: x\r\ncontent-length: ${2 ** 22}\r\n`;
+  const head = `PUT /v1/volumes/a.x HTTP/1.1\r\nhost: x\r\ncontent-length: ${maxBodyBytes}\r\n`;
   const authorization = `authorization: Bearer ${await (await signerOf('a')).sign()}\r\n`;
   const callers = [
     ...(await openAll(t, url, { count: 600, says: `${head}\r\n${body}` })),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { maxBodyBytes } from '../../../src/api/operations.ts';
+import { maxAnswerBytes } from '../../../src/api/limits.ts';
 import { Problem, type ProblemCode } from '../../../src/api/problem.ts';
 import { json, problem, sampleVolume, type Step } from '../../fakes/storage-api.ts';
 import { callerOf, canary, scripted, spec, within } from './calling.ts';
@@ -49,7 +49,7 @@ for (const [name, step, says, code = 'UNAVAILABLE'] of answers) {
 }
 
 test('a body over the cap is UNAVAILABLE and takes its connection with it, and the next call works', async t => {
-  const tooLong = json(200, { ...sampleVolume(), pad: 'x'.repeat(maxBodyBytes) });
+  const tooLong = json(200, { ...sampleVolume(), pad: 'x'.repeat(maxAnswerBytes) });
   const { api, get } = await scripted(t, [tooLong, json(200, sampleVolume())]);
   await assert.rejects(get(), { code: 'UNAVAILABLE', detail: /more than 4194304 bytes/ });
   await get();

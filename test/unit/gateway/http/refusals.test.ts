@@ -27,7 +27,7 @@ type SentBody = { readonly hosts: number; readonly body: Buffer; readonly withhe
 /** The forms of a body; of a long one little more than the head is sent if nobody should read it. */
 const kinds: Readonly<Record<string, (body: string) => SentBody>> = {
   'a valid body': body => ({ hosts: 1, body: Buffer.from(body), withheld: 0 }),
-  'a body of 4 MiB': body => ({
+  'a body of the maximum length': body => ({
     hosts: 1,
     body: Buffer.from(body.padEnd(maxBodyBytes)),
     withheld: maxBodyBytes - 1_000,

@@ -130,7 +130,7 @@ test('a record just within the limit is accepted', async t => {
 test('the mount flags of one capability have at most 4096 bytes in total', async t => {
   const gateway = await makeTakingAny(t);
   const mountFlags = Array.from({ length: 64 }, () => 'f'.repeat(940));
-  const capabilities = Array.from({ length: 64 }, () => ({ ...mounted, mountFlags }));
+  const capabilities = Array.from({ length: 8 }, () => ({ ...mounted, mountFlags }));
   const answer = await gateway.ask('PUT /v1/volumes/a.two', { body: volumeSpec('two', { capabilities }) });
   assertProblem(answer, 400, 'INVALID_ARGUMENT');
   assert.match(

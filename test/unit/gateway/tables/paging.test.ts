@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromPageToken, readPage } from '../../../../gateway/tables/paging.ts';
 import type { Volume } from '../../../../src/api/volume.ts';
-import { maxBodyBytes } from '../../../../src/api/operations.ts';
+import { maxAnswerBytes } from '../../../../src/api/limits.ts';
 
 test('a page leads to the next one, and the last one to none', async () => {
   const volumes = Array.from({ length: 5 }, (_, index) => volume(`a.v${index}`));
@@ -22,7 +22,7 @@ test('a page of the largest volumes stays well below the limit of an answer, and
   }));
   const page = await pageOf(volumes, 1_000);
   assert.ok(page.entries.length > 0 && page.nextPageToken !== undefined);
-  assert.ok(Buffer.byteLength(JSON.stringify(page)) < maxBodyBytes / 4);
+  assert.ok(Buffer.byteLength(JSON.stringify(page)) < maxAnswerBytes / 4);
   assert.ok(page.read <= page.entries.length + 50);
   assert.ok(
     Math.max(...page.pieces) <= 8,
@@ -38,7 +38,7 @@ test('a page of usual volumes is read in few pieces', async () => {
 });
 
 test('a piece that is read entry by entry is read only as far as the page needs', async () => {
-  const context = { c: 'x'.repeat(maxBodyBytes / 32) };
+  const context = { c: 'x'.repeat(maxAnswerBytes / 32) };
   let read = 0;
   async function* piece(_: string, count: number): AsyncGenerator<Volume, void> {
     for (; read < count; read++) yield Object.assign(volume(`a.${read}`), { context });
@@ -49,7 +49,7 @@ test('a piece that is read entry by entry is read only as far as the page needs'
 });
 
 test('a volume that is larger than a page still comes, alone', async () => {
-  const context = { c: 'x'.repeat(maxBodyBytes / 2) };
+  const context = { c: 'x'.repeat(maxAnswerBytes / 2) };
   const large = ['a.1', 'a.2'].map(id => Object.assign(volume(id), { context }));
   const first = await pageOf(large, 2);
   assert.equal(first.entries.length, 1);
