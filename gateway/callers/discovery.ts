@@ -1,5 +1,5 @@
-import { createLocalJWKSet } from 'jose/jwks/local';
-import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote';
+import type { JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import { fetchBody, parseBody } from '../../src/api/http/body.ts';
 import { findWeakness } from '../../src/api/http/weak-keys.ts';
@@ -22,52 +22,48 @@ const staleMs = 20_000;
 const coolDownMs = 10_000;
 const maxBytes = 2 ** 18;
 
-type KnownKeys = { readonly keySet: JWTVerifyGetKey; readonly readAtMs: number };
-
 /**
  * Finds an issuer's keys by OpenID Connect Discovery, when a token needs them. They are read again while they
  * are in use, and when a token has an unknown `kid`. If a read fails, the known keys remain valid.
  */
 export function discoverKeys(issuer: string, timeoutMs = 5_000): Discovery {
-  let known: KnownKeys | undefined;
   let fault: string | undefined;
-  let readAtMs = -Infinity;
-  let reading: Promise<void> | undefined;
-
-  async function read(): Promise<void> {
-    readAtMs = Date.now();
-    try {
+  let [triedAtMs, knownAtMs] = [-Infinity, -Infinity];
+  // jose would drop the known keys when a read fails, repeat failed reads without a pause, and read an answer of any
+  // length. So the reads and their times are ours, and jose holds the keys and joins simultaneous reads.
+  const keySet = createRemoteJWKSet(new URL(issuer), {
+    cacheMaxAge: Infinity,
+    cooldownDuration: Infinity,
+    async [customFetch]() {
+      triedAtMs = Date.now();
       const { keys, weakness } = await readKeys(issuer, timeoutMs);
-      known = { keySet: createLocalJWKSet({ keys } as JSONWebKeySet), readAtMs };
-      fault = weakness;
-    } catch (error) {
-      fault = (error as Error).message;
-    }
-  }
+      [knownAtMs, fault] = [triedAtMs, weakness];
+      return Response.json({ keys });
+    },
+  });
 
   /** Reads the keys again, unless the last read was just now. */
-  function refresh(): Promise<void> {
-    if (!reading && since(readAtMs) < coolDownMs) return Promise.resolve();
-    reading ??= read().finally(() => (reading = undefined));
-    return reading;
+  async function refresh(): Promise<void> {
+    if (!keySet.reloading && since(triedAtMs) < coolDownMs) return;
+    await keySet.reload().catch((error: Error) => void (fault = error.message));
   }
 
   return {
     fault: () => fault,
     async keys(header, token) {
-      const ageMs = since(known?.readAtMs ?? -Infinity);
+      const ageMs = since(knownAtMs);
       // Only the first token waits for an issuer that does not answer.
-      if (!known || (ageMs > staleMs && fault === undefined)) await refresh();
+      if (!keySet.fresh || (ageMs > staleMs && fault === undefined)) await refresh();
       else if (ageMs > freshMs) void refresh();
-      const tried = known;
-      try {
-        return await requireKnown(known, issuer).keySet(header, token);
-      } catch (error) {
+      if (!keySet.fresh)
+        throw unavailableProblem(
+          `the keys of the token's issuer "${issuer}" cannot be read; the gateway's log says why`,
+        );
+      return keySet(header, token).catch(async (error: unknown) => {
         if ((error as { code?: unknown }).code !== 'ERR_JWKS_NO_MATCHING_KEY') throw error;
         await refresh();
-        if (!known || known === tried) throw error;
-        return known.keySet(header, token);
-      }
+        return keySet(header, token);
+      });
     },
   };
 }
@@ -76,13 +72,6 @@ export function discoverKeys(issuer: string, timeoutMs = 5_000): Discovery {
 function since(ms: number): number {
   const elapsedMs = Date.now() - ms;
   return elapsedMs < 0 ? Infinity : elapsedMs;
-}
-
-function requireKnown(known: KnownKeys | undefined, issuer: string): KnownKeys {
-  if (known) return known;
-  throw unavailableProblem(
-    `the keys of the token's issuer "${issuer}" cannot be read; the gateway's log says why`,
-  );
 }
 
 const metadataSchema = z.object({ issuer: z.string(), jwks_uri: z.url() });

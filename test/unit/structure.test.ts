@@ -15,7 +15,11 @@ type Rule = {
 const http = ['http', 'https', 'http2'];
 const rules: Readonly<Record<string, Rule>> = {
   'src/lib': { ours: ['src/lib'], packages: ['package.json', '@opentelemetry'], not: [...http, 'sqlite'] },
-  'src/api': { ours: ['src/lib', 'src/api'], packages: ['zod', 'undici'], not: ['child_process', 'sqlite'] },
+  'src/api': {
+    ours: ['src/lib', 'src/api'],
+    packages: ['zod', 'undici', 'jose'],
+    not: ['child_process', 'sqlite'],
+  },
   'src/csi': {
     ours: ['src/lib', 'src/api', 'src/csi'],
     packages: ['@grpc/grpc-js'],
