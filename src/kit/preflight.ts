@@ -1,8 +1,5 @@
-import { createPageGuard } from '../api/http/page-guard.ts';
 import type { Capabilities } from '../api/storage.ts';
-import type { Volume } from '../api/volume.ts';
-import { fault } from './finding.ts';
-import { entriesOf, listTimeoutMs, requireEnd, runOf } from './fixtures/fixtures.ts';
+import { runOf, type Entry } from './fixtures/fixtures.ts';
 import type { Kit } from './fixtures/kit.ts';
 
 const maxTries = 3;
@@ -39,41 +36,18 @@ type ForeignResources = {
 
 /** Counts the foreign volumes and snapshots, and notes for removal everything that finished runs have left behind. */
 export async function findForeign(kit: Kit): Promise<ForeignResources> {
-  const volumes = (await listEvery(kit, 'listVolumes')) as unknown as readonly Volume[];
-  const snapshots = kit.has('snapshots') ? await listEvery(kit, 'listSnapshots') : [];
-  for (const { id: volumeId, attachments } of volumes.filter(isLeft)) {
+  const isLeft = (entry: Entry): boolean => (runOf(kit, entry)?.beganMs ?? Infinity) < Date.now() - maxRunMs;
+  const volumes = await kit.listEvery('listVolumes');
+  const snapshots = kit.has('snapshots') ? await kit.listEvery('listSnapshots') : [];
+  for (const { id: volumeId, attachments = [] } of volumes.filter(isLeft)) {
     kit.ledger.note('createVolume', { volumeId });
     for (const { nodeId } of attachments) kit.ledger.note('attachVolume', { volumeId, nodeId });
   }
-  for (const snapshot of snapshots.filter(isLeft)) {
-    const { id: snapshotId, groupId } = snapshot as { id: string; groupId?: string };
+  for (const { id: snapshotId, groupId } of snapshots.filter(isLeft)) {
     if (groupId === undefined) kit.ledger.note('createSnapshot', { snapshotId });
     else kit.ledger.note('createGroup', { groupId });
   }
   const rest = [...volumes, ...snapshots].filter(one => !isLeft(one));
   const foreign = rest.filter(one => !runOf(kit, one));
   return { count: foreign.length, example: foreign[0]?.id ?? '', others: rest.length - foreign.length };
-
-  function isLeft(entry: { readonly id: string }): boolean {
-    const { beganMs = Infinity } = runOf(kit, entry) ?? {};
-    return beganMs < Date.now() - maxRunMs;
-  }
-}
-
-async function listEvery(kit: Kit, list: 'listVolumes' | 'listSnapshots') {
-  const found: { readonly id: string }[] = [];
-  let pageToken: string | undefined;
-  const guard = createPageGuard({ from: 'the vendor', timeoutMs: listTimeoutMs });
-  for (;;) {
-    const page: { readonly nextPageToken?: string | undefined } = await kit.done(
-      list,
-      pageToken === undefined ? {} : { pageToken },
-    );
-    const entries = entriesOf(page);
-    found.push(...entries);
-    if (page.nextPageToken === undefined) return found;
-    if (page.nextPageToken === pageToken) throw fault('a list ends', { requirement: 'FL-6.1-3' });
-    requireEnd(guard, entries.length, page.nextPageToken);
-    pageToken = page.nextPageToken;
-  }
 }

@@ -2,7 +2,7 @@ import { isFinding } from './finding.ts';
 import { minTokenLength } from './http/credentials.ts';
 import { toCurl, type Exchange, type RawAnswer, type Target } from './http/exchange.ts';
 import { requirementOf } from './requirements.ts';
-import type { RequirementId } from './sections.ts';
+import { chapters, sectionOf, type RequirementId } from './sections.ts';
 
 /** The outcome of a check. FAIL is a MUST that does not hold, WARN a SHOULD that does not hold. */
 export type Outcome = 'PASS' | 'FAIL' | 'WARN' | 'SKIP';
@@ -45,18 +45,14 @@ export type Report = {
 
 const trailLength = 12;
 
-/** The exchanges of a check, and the one that shows its fault. */
-type Evidence = {
-  readonly target: Target;
-  readonly trail: readonly Exchange[];
-  readonly shown?: Exchange | undefined;
-};
+/** The seed of a check's choices, and its duration. */
+type CheckRun = { readonly seed: number; readonly tookMs: number };
 
 /** Makes the result of a requirement, with the parts that all results have. */
 export function resultOf(
   id: RequirementId,
   outcome: Outcome,
-  more: Pick<Result, 'because' | 'failure'> & { readonly seed: number; readonly tookMs: number },
+  more: CheckRun & Pick<Result, 'because' | 'failure'>,
 ): Result {
   const { seed, tookMs, because, failure } = more;
   const { level, text } = requirementOf(id);
@@ -67,32 +63,21 @@ export function resultOf(
 export function toResults(
   id: RequirementId,
   error: unknown,
-  { target, trail, ...more }: Evidence & { readonly seed: number; readonly tookMs: number },
+  { target, trail, ...more }: CheckRun & { readonly target: Target; readonly trail: readonly Exchange[] },
 ): readonly Result[] {
   const { message } = error instanceof Error ? error : { message: String(error) };
   if (isFinding(error) && error.kind === 'skip') return [resultOf(id, 'SKIP', { ...more, because: message })];
-  const { requirement = id, exchange: shown } = isFinding(error) ? error : {};
-  const failure = failureOf(message, { target, trail, shown });
+  // Without an exchange of its own the check's last one shows the fault.
+  const { requirement = id, exchange = trail.at(-1) } = isFinding(error) ? error : {};
+  const failure: Failure = {
+    expected: message,
+    exchange: exchange && withoutCredentials(exchange),
+    curl: exchange && toCurl(target, exchange.request),
+    trail: trail.slice(-trailLength).map(withoutCredentials),
+  };
   return [...new Set([id, requirement])].map(one =>
     resultOf(one, requirementOf(one).level === 'MUST' ? 'FAIL' : 'WARN', { ...more, failure }),
   );
-}
-
-/** Makes the evidence of a fault; without a shown exchange the last one shows it. */
-function failureOf(
-  expected: string,
-  {
-    target,
-    trail,
-    shown = trail.at(-1),
-  }: { target: Target; trail: readonly Exchange[]; shown?: Exchange | undefined },
-): Failure {
-  return {
-    expected,
-    exchange: shown && withoutCredentials(shown),
-    curl: shown && toCurl(target, shown.request),
-    trail: trail.slice(-trailLength).map(withoutCredentials),
-  };
 }
 
 /** Counts the results by outcome. */
@@ -100,6 +85,14 @@ export function countOutcomes(results: readonly Result[]): Readonly<Record<Outco
   const counts = { PASS: 0, FAIL: 0, WARN: 0, SKIP: 0 };
   for (const { outcome } of results) counts[outcome]++;
   return counts;
+}
+
+/** Returns the numbered title of each chapter, and its results. */
+export function byChapter(results: readonly Result[]): readonly (readonly [string, readonly Result[]])[] {
+  return Object.entries(chapters).map(([number, title]) => [
+    `${number} ${title}`,
+    results.filter(({ id }) => sectionOf(id).startsWith(`${number}.`)),
+  ]);
 }
 
 function withoutCredentials(exchange: Exchange): Exchange {

@@ -2,7 +2,8 @@ import type { Capabilities } from '../api/storage.ts';
 import { findForeign, readCapabilities } from './preflight.ts';
 import { cleanUp } from './clean-up.ts';
 import { isFinding } from './finding.ts';
-import { createKit, type Kit, type KitOptions } from './fixtures/kit.ts';
+import type { KitOptions } from './http/calls.ts';
+import { createKit, type Kit } from './fixtures/kit.ts';
 import { createLedger } from './fixtures/ledger.ts';
 import { createRandom } from './fixtures/random.ts';
 import { resultOf, toResults, type Report, type Result } from './report.ts';
@@ -43,7 +44,9 @@ export async function verify(options: VerifyOptions): Promise<Report> {
   const startedMs = Date.now();
   const results = new Map<RequirementId, Result>();
   const add = (result: Result): void => {
-    if (!isNew(results.get(result.id), result)) return;
+    // A fault replaces a pass or a skip, and nothing replaces a fault.
+    const known = results.get(result.id);
+    if (known && (isFault(known) || !isFault(result))) return;
     results.set(result.id, result);
     options.show?.(result);
   };
@@ -114,14 +117,13 @@ async function check(
   const late = AbortSignal.timeout(checkFactor * timeoutMs);
   const kit = run.kitFor(id, AbortSignal.any([signal, late]));
   const tookMs = (): number => Math.round(performance.now() - startedMs);
-  const requirement = requirementOf(id);
-  const { feature } = requirement;
+  const { feature, check: test } = requirementOf(id);
   if (feature && !kit.has(feature)) {
     const because = `the vendor does not offer "${feature}"`;
     return [resultOf(id, 'SKIP', { seed, tookMs: 0, because })];
   }
   try {
-    await requirement.check(kit, id);
+    await test(kit, id);
     return [resultOf(id, 'PASS', { seed, tookMs: tookMs() })];
   } catch (error) {
     if (signal.aborted) return [];
@@ -146,8 +148,6 @@ function isSelected(id: RequirementId, selector: string): boolean {
   return id === selector || id.startsWith(`${selector}.`) || id.startsWith(`${selector}-`);
 }
 
-/** Says whether a result replaces the known one: a fault replaces a pass or a skip, and is never replaced. */
-function isNew(known: Result | undefined, { outcome }: Result): boolean {
-  const isFault = outcome === 'FAIL' || outcome === 'WARN';
-  return !known || (isFault && known.outcome !== 'FAIL' && known.outcome !== 'WARN');
+function isFault({ outcome }: Result): boolean {
+  return outcome === 'FAIL' || outcome === 'WARN';
 }

@@ -14,11 +14,7 @@ function pairs(value: string): readonly (readonly [string, string])[] {
 }
 
 export const verifySettings = {
-  url: {
-    doc: "address of the vendor's server",
-    parse: httpUrl,
-    optional: true,
-  },
+  url: { doc: "address of the vendor's server", parse: httpUrl, optional: true },
   start: {
     doc: 'in place of --url: a shell command that serves on the port in PORT and prints "listening on URL"; the kit kills and restarts it for the restart checks',
     ...file,

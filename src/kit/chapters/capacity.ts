@@ -1,7 +1,6 @@
 import { readParameterSchema, type ParameterSchema } from '../../api/schemas/parameters.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect, skip } from '../finding.ts';
-import { expectNoVolume, makeVolume, sizesOf, smallSize, specOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { must, should, type Chapter } from '../requirement.ts';
 
@@ -39,17 +38,17 @@ export const capacity = {
       );
       const others = reads.ignored.join(', ');
       expect(others === '', `the schema of ${kind} parameters has no other keywords, such as ${others}`);
-      if (kind === 'volume' && reads.findFaults({}).length === 0) await makeVolume(kit);
+      if (kind === 'volume' && reads.findFaults({}).length === 0) await kit.makeVolume();
     }
   }),
   'FL-7.2-1': must(
     'Every size is a multiple of `stepBytes`, from `minimumVolumeBytes` to `maximumVolumeBytes`, as far as the capabilities name these.',
   ).check(async kit => {
-    const { minimumBytes, maximumBytes, stepBytes } = sizesOf(kit);
-    const small = smallSize(kit);
+    const { minimumBytes, maximumBytes, stepBytes } = kit.sizes;
+    const small = kit.smallSize();
     for (const requiredBytes of [0, 1, small, small + 1, small * 3 - 1]) {
       const limitBytes = requiredBytes === 0 ? small * 4 : 0;
-      const { sizeBytes } = await makeVolume(kit, { requiredBytes, limitBytes });
+      const { sizeBytes } = await kit.makeVolume({ requiredBytes, limitBytes });
       const isSize = sizeBytes >= minimumBytes && sizeBytes <= maximumBytes && sizeBytes % stepBytes === 0;
       expect(
         isSize,
@@ -60,15 +59,15 @@ export const capacity = {
   'FL-7.2-2': must(
     'A size below the minimum is raised to it, or is OUT_OF_RANGE if `limitBytes` forbids that; a size above the maximum is OUT_OF_RANGE or RESOURCE_EXHAUSTED.',
   ).check(async kit => {
-    const { minimumBytes, maximumBytes } = sizesOf(kit);
+    const { minimumBytes, maximumBytes } = kit.sizes;
     const { limits } = kit.capabilities;
     if (!limits) throw skip('the vendor publishes no limits');
     if (minimumBytes > 1) {
-      await makeVolume(kit, { requiredBytes: 1 });
-      await refuseSize(kit, { requiredBytes: 1, limitBytes: minimumBytes - 1 }, ['OUT_OF_RANGE']);
+      await kit.makeVolume({ requiredBytes: 1 });
+      await kit.refuseVolume({ requiredBytes: 1, limitBytes: minimumBytes - 1 }, ['OUT_OF_RANGE']);
     }
     if (limits.maximumVolumeBytes !== undefined && maximumBytes < Number.MAX_SAFE_INTEGER)
-      await refuseSize(kit, { requiredBytes: maximumBytes + 1 }, ['OUT_OF_RANGE', 'RESOURCE_EXHAUSTED']);
+      await kit.refuseVolume({ requiredBytes: maximumBytes + 1 }, ['OUT_OF_RANGE', 'RESOURCE_EXHAUSTED']);
   }),
   'FL-7.3-1': must(
     '`availableBytes` is a whole number, and the limits of volume sizes lie within those of the capabilities.',
@@ -76,7 +75,7 @@ export const capacity = {
   ).check(async kit => {
     const { availableBytes, minimumVolumeBytes = 0, maximumVolumeBytes = Infinity } = await readCapacity(kit);
     expect(Number.isSafeInteger(availableBytes), `"availableBytes" is a whole number, not ${availableBytes}`);
-    const { minimumBytes, maximumBytes } = sizesOf(kit);
+    const { minimumBytes, maximumBytes } = kit.sizes;
     const isNamed = kit.capabilities.limits !== undefined;
     const isWithin = !isNamed || minimumVolumeBytes === 0 || minimumVolumeBytes >= minimumBytes;
     expect(isWithin, `"minimumVolumeBytes" is at least ${minimumBytes}, not ${minimumVolumeBytes}`);
@@ -88,14 +87,14 @@ export const capacity = {
     'capacity',
   ).check(async kit => {
     const { availableBytes } = await readCapacity(kit);
-    const { stepBytes } = sizesOf(kit);
+    const { stepBytes } = kit.sizes;
     const volumeId = kit.id();
     const requiredBytes = (Math.floor(availableBytes / stepBytes) + 1) * stepBytes;
     if (!Number.isSafeInteger(requiredBytes))
       throw skip(`${availableBytes} available bytes are more than a request can ask for`);
     const { code, body, exchange } = await kit.settle('createVolume', {
       volumeId,
-      body: specOf(kit, volumeId, { requiredBytes }),
+      body: kit.specOf(volumeId, { requiredBytes }),
     });
     if (code === undefined)
       return expect(
@@ -105,7 +104,7 @@ export const capacity = {
       );
     const isFull = code === 'RESOURCE_EXHAUSTED' || code === 'OUT_OF_RANGE';
     expect(isFull, `success, RESOURCE_EXHAUSTED or OUT_OF_RANGE, not ${code}`, exchange);
-    await expectNoVolume(kit, volumeId);
+    await kit.expectNoVolume(volumeId);
   }),
   'FL-7.3-3': must(
     'Deleting a volume gives all its bytes back, and a refused create request takes none.',
@@ -115,8 +114,8 @@ export const capacity = {
     const lost = await minOf(async () => {
       const before = await readCapacity(kit);
       for (let again = 0; again < times; again++) {
-        const { id: volumeId } = await makeVolume(kit, { requiredBytes });
-        const impossible = { ...specOf(kit, kit.id()), requiredBytes, limitBytes: requiredBytes - 1 };
+        const { id: volumeId } = await kit.makeVolume({ requiredBytes });
+        const impossible = { ...kit.specOf(kit.id()), requiredBytes, limitBytes: requiredBytes - 1 };
         await kit.settle('createVolume', { volumeId: kit.id(), body: impossible });
         await kit.done('deleteVolume', { volumeId });
       }
@@ -133,7 +132,7 @@ export const capacity = {
     const taken = await minOf(async () => {
       const before = await readCapacity(kit);
       const volumeId = kit.id();
-      const body = specOf(kit, volumeId, { requiredBytes });
+      const body = kit.specOf(volumeId, { requiredBytes });
       for (let again = 0; again < 4; again++) await kit.done('createVolume', { volumeId, body });
       const now = await readCapacity(kit);
       await kit.done('deleteVolume', { volumeId });
@@ -145,14 +144,14 @@ export const capacity = {
 } satisfies Chapter;
 
 function readCapacity(kit: Kit) {
-  return kit.done('getCapacity', { body: { capabilities: specOf(kit, kit.id()).capabilities } });
+  return kit.done('getCapacity', { body: { capabilities: kit.specOf(kit.id()).capabilities } });
 }
 
 /** Returns a size that is larger than usual fluctuations of the available bytes. */
 function countedSize(kit: Kit): number {
   if (!kit.has('capacity')) throw skip('the vendor does not offer capacity');
   if (kit.hasForeign) throw skip('other volumes at the server may change the available bytes');
-  return smallSize(kit, 64);
+  return kit.smallSize(64);
 }
 
 /** Returns the smallest of a few measurements: other users of the same disks make a single one too large. */
@@ -169,14 +168,4 @@ function readSchema(schema: unknown): ParameterSchema | string {
   } catch (error) {
     return (error as Error).message;
   }
-}
-
-async function refuseSize(
-  kit: Kit,
-  bounds: { readonly requiredBytes: number; readonly limitBytes?: number },
-  codes: readonly ('OUT_OF_RANGE' | 'RESOURCE_EXHAUSTED')[],
-): Promise<void> {
-  const volumeId = kit.id();
-  await kit.refused('createVolume', { volumeId, body: specOf(kit, volumeId, bounds) }, codes);
-  await expectNoVolume(kit, volumeId);
 }

@@ -1,15 +1,8 @@
+import type { VolumeSource } from '../../api/volume.ts';
+import { sameJson } from '../../lib/json.ts';
 import { expect } from '../finding.ts';
-import {
-  attach,
-  expectNoVolume,
-  expectSame,
-  makeNode,
-  makeVolume,
-  mutableOf,
-  smallSize,
-  specOf,
-} from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
+import { mutableOf } from '../fixtures/mutations.ts';
 import { must, type Chapter } from '../requirement.ts';
 
 /** The requirements of chapter 3, sections 5 to 8. */
@@ -18,10 +11,10 @@ export const changes = {
     'A volume is expanded to a size within the bounds of the request, and reads with that size.',
     'expand',
   ).check(async kit => {
-    const { id: volumeId } = await makeVolume(kit);
+    const { id: volumeId } = await kit.makeVolume();
     for (const bounds of [
-      { requiredBytes: smallSize(kit, 2) },
-      { requiredBytes: smallSize(kit, 3), limitBytes: smallSize(kit, 3) },
+      { requiredBytes: kit.smallSize(2) },
+      { requiredBytes: kit.smallSize(3), limitBytes: kit.smallSize(3) },
     ]) {
       const { sizeBytes } = await kit.done('expandVolume', { volumeId, body: bounds });
       const { requiredBytes, limitBytes = Infinity } = bounds;
@@ -38,8 +31,8 @@ export const changes = {
     'Expanding a volume that is large enough answers 200 and does not change it: a repeated request, or a smaller size.',
     'expand',
   ).check(async kit => {
-    const { id: volumeId, sizeBytes } = await makeVolume(kit, { requiredBytes: smallSize(kit, 2) });
-    for (const requiredBytes of [sizeBytes, smallSize(kit), 0]) {
+    const { id: volumeId, sizeBytes } = await kit.makeVolume({ requiredBytes: kit.smallSize(2) });
+    for (const requiredBytes of [sizeBytes, kit.smallSize(), 0]) {
       const { status, body, exchange } = await kit.settle('expandVolume', {
         volumeId,
         body: { requiredBytes },
@@ -52,25 +45,24 @@ export const changes = {
     "A `limitBytes` below the volume's size is OUT_OF_RANGE, and the volume does not change.",
     'expand',
   ).check(async kit => {
-    const volume = await makeVolume(kit, { requiredBytes: smallSize(kit, 2) });
-    const body = { limitBytes: smallSize(kit) };
+    const volume = await kit.makeVolume({ requiredBytes: kit.smallSize(2) });
+    const body = { limitBytes: kit.smallSize() };
     await kit.refused('expandVolume', { volumeId: volume.id, body }, ['OUT_OF_RANGE']);
-    await expectSame(kit, volume);
+    await kit.expectSame(volume);
   }),
   'FL-3.5-4': must('Expanding a missing volume is NOT_FOUND.', 'expand').check(async kit => {
-    const body = { requiredBytes: smallSize(kit) };
+    const body = { requiredBytes: kit.smallSize() };
     await kit.refused('expandVolume', { volumeId: kit.id(), body }, ['NOT_FOUND']);
   }),
   'FL-3.5-5': must(
     'Expanding an attached volume works, or is FAILED_PRECONDITION and does not change the volume.',
     'expand',
   ).check(async kit => {
-    const nodeId = await makeNode(kit);
-    const volume = await makeVolume(kit);
-    await attach(kit, volume.id, nodeId);
-    const body = { requiredBytes: smallSize(kit, 2) };
+    const volume = await kit.makeVolume();
+    await kit.attach(volume.id, await kit.makeNode());
+    const body = { requiredBytes: kit.smallSize(2) };
     const { code, exchange } = await kit.settle('expandVolume', { volumeId: volume.id, body });
-    if (code === 'FAILED_PRECONDITION') return expectSame(kit, volume);
+    if (code === 'FAILED_PRECONDITION') return kit.expectSame(volume);
     expect(code === undefined, `success or FAILED_PRECONDITION, not ${code}`, exchange);
     const { sizeBytes } = await kit.done('getVolume', { volumeId: volume.id });
     expect(sizeBytes >= body.requiredBytes, 'the attached volume has grown');
@@ -80,7 +72,7 @@ export const changes = {
     'modify',
   ).check(async kit => {
     const { name, values } = mutableOf(kit);
-    const { id: volumeId } = await makeVolume(kit);
+    const { id: volumeId } = await kit.makeVolume();
     for (const value of [...values, ...values.slice(0, 1)]) {
       const input = { volumeId, body: { mutableParameters: { [name]: value } } };
       for (let again = 0; again < 2; again++)
@@ -95,7 +87,7 @@ export const changes = {
   ).check(async kit => {
     const { name, values } = mutableOf(kit);
     const [before, after] = [values[0] ?? '', values[1] ?? values[0] ?? ''];
-    const { id: volumeId } = await makeVolume(kit);
+    const { id: volumeId } = await kit.makeVolume();
     await kit.done('modifyVolume', { volumeId, body: { mutableParameters: { [name]: before } } });
     const body = { mutableParameters: { [name]: after, 'no-such-parameter': 'x' } };
     await kit.refused('modifyVolume', { volumeId, body }, ['INVALID_ARGUMENT']);
@@ -109,7 +101,7 @@ export const changes = {
     'The health of a volume without problems has no entries; the health of a missing volume is NOT_FOUND.',
     'health',
   ).check(async kit => {
-    const { id: volumeId } = await makeVolume(kit);
+    const { id: volumeId } = await kit.makeVolume();
     const { entries } = await kit.done('getVolumeHealth', { volumeId });
     expect(entries.length === 0, 'a new volume has no entries of health');
     await kit.refused('getVolumeHealth', { volumeId: kit.id() }, ['NOT_FOUND']);
@@ -118,40 +110,36 @@ export const changes = {
     'A volume made from a volume names it as its source, and is at least as large.',
     'clone',
   ).check(async kit => {
-    const source = await makeVolume(kit, { requiredBytes: smallSize(kit, 2) });
-    const from = { kind: 'volume', volumeId: source.id } as const;
-    for (const requiredBytes of [0, source.sizeBytes, source.sizeBytes * 2]) {
-      const clone = await makeVolume(kit, { source: from, requiredBytes });
-      const minBytes = Math.max(requiredBytes, source.sizeBytes);
-      expect(clone.sizeBytes >= minBytes, `at least ${minBytes} bytes, not ${clone.sizeBytes}`);
-      const named = clone.source?.kind === 'volume' && clone.source.volumeId === source.id;
-      expect(named, `"source" names volume "${source.id}"`);
-      await expectSame(kit, clone);
-    }
-    await expectSame(kit, source);
+    const source = await kit.makeVolume({ requiredBytes: kit.smallSize(2) });
+    await checkCopies(kit, { kind: 'volume', volumeId: source.id }, source.sizeBytes);
+    await kit.expectSame(source);
   }),
   'FL-3.8-2': must(
     'A missing source is NOT_FOUND, and a size below the size of the source is OUT_OF_RANGE; neither leaves a volume.',
     'clone',
   ).check(async kit => {
-    const source = await makeVolume(kit, { requiredBytes: smallSize(kit, 2) });
-    const missing = { kind: 'volume', volumeId: kit.id() } as const;
-    await refuseCopy(kit, { source: missing }, 'NOT_FOUND');
-    const from = { kind: 'volume', volumeId: source.id } as const;
-    const limitBytes = smallSize(kit);
-    await refuseCopy(kit, { source: from, requiredBytes: limitBytes, limitBytes }, 'OUT_OF_RANGE');
+    const { id: volumeId } = await kit.makeVolume({ requiredBytes: kit.smallSize(2) });
+    await refuseCopies(kit, { kind: 'volume', volumeId: kit.id() }, { kind: 'volume', volumeId });
   }),
 } satisfies Chapter;
 
-/** Throws a fault unless creating the volume is refused with the code and leaves no volume. */
-export async function refuseCopy(
-  kit: Kit,
-  more: Parameters<typeof specOf>[2],
-  code: 'NOT_FOUND' | 'OUT_OF_RANGE',
-): Promise<void> {
-  const volumeId = kit.id();
-  await kit.refused('createVolume', { volumeId, body: specOf(kit, volumeId, more) }, [code]);
-  await expectNoVolume(kit, volumeId);
+/** Throws a fault unless volumes made from the source name it, and are at least as large. */
+export async function checkCopies(kit: Kit, source: VolumeSource, sizeBytes: number): Promise<void> {
+  const id = source.kind === 'volume' ? source.volumeId : source.snapshotId;
+  for (const requiredBytes of [0, sizeBytes, sizeBytes * 2]) {
+    const copy = await kit.makeVolume({ source, requiredBytes });
+    const minBytes = Math.max(requiredBytes, sizeBytes);
+    expect(copy.sizeBytes >= minBytes, `at least ${minBytes} bytes, not ${copy.sizeBytes}`);
+    expect(sameJson(copy.source, source), `"source" names ${source.kind} "${id}"`);
+    await kit.expectSame(copy);
+  }
+}
+
+/** Throws a fault unless a volume from a missing source is refused, and one that is smaller than its source. */
+export async function refuseCopies(kit: Kit, missing: VolumeSource, source: VolumeSource): Promise<void> {
+  await kit.refuseVolume({ source: missing }, ['NOT_FOUND']);
+  const limitBytes = kit.smallSize();
+  await kit.refuseVolume({ source, requiredBytes: limitBytes, limitBytes }, ['OUT_OF_RANGE']);
 }
 
 function requireValue(

@@ -1,7 +1,7 @@
 import type { VolumeSource } from '../../api/volume.ts';
 import { withDisk, type Disk } from '../fixtures/disk.ts';
 import { expect, skip } from '../finding.ts';
-import { makeGroup, makeVolume, smallSize, takeSnapshot } from '../fixtures/fixtures.ts';
+import { idsOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { requireUntorn, writeDuring } from '../fixtures/torn.ts';
 import { readBlocks } from './groups.ts';
@@ -17,14 +17,14 @@ export const data = {
     'If the capabilities say `zeroed`, a new volume reads as zeros, even where a deleted one was.',
   ).check(async kit => {
     requireZeroed(kit);
-    const { id, sizeBytes } = await makeVolume(kit);
+    const { id, sizeBytes } = await kit.makeVolume();
     await withDisk(kit, id, async disk => {
       await expectZeros(disk, 0, sizeBytes);
       await fill(disk, sizeBytes, 'old');
     });
     await kit.done('deleteVolume', { volumeId: id });
     for (const again of [id, kit.id()]) {
-      await makeVolume(kit, {}, again);
+      await kit.makeVolume({}, again);
       await withDisk(kit, again, disk => expectZeros(disk, 0, sizeBytes));
     }
   }),
@@ -35,7 +35,7 @@ export const data = {
     'An expanded volume keeps its bytes, and if the capabilities say `zeroed` the new ones are zeros.',
     'expand',
   ).check(async kit => {
-    const { id, sizeBytes } = await makeVolume(kit);
+    const { id, sizeBytes } = await kit.makeVolume();
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));
     const grown = await kit.done('expandVolume', { volumeId: id, body: { requiredBytes: sizeBytes * 2 } });
     await withDisk(kit, id, async disk => {
@@ -48,9 +48,9 @@ export const data = {
     'A snapshot has the bytes of one point in time before its answer, and later writes do not change them.',
     'restore',
   ).check(async kit => {
-    const { id, sizeBytes } = await makeVolume(kit);
+    const { id, sizeBytes } = await kit.makeVolume();
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'old'));
-    const { id: snapshotId } = await takeSnapshot(kit, id);
+    const { id: snapshotId } = await kit.takeSnapshot(id);
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'new'));
     await expectCopy(kit, { kind: 'snapshot', snapshotId }, sizeBytes);
     await withDisk(kit, id, disk => expectFilled(disk, sizeBytes, 'new'));
@@ -59,7 +59,7 @@ export const data = {
     'A clone has the bytes of its source, and later writes to one do not change the other.',
     'clone',
   ).check(async kit => {
-    const { id, sizeBytes } = await makeVolume(kit);
+    const { id, sizeBytes } = await kit.makeVolume();
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'old'));
     await expectCopy(kit, { kind: 'volume', volumeId: id }, sizeBytes);
     await withDisk(kit, id, disk => expectFilled(disk, sizeBytes, 'old'));
@@ -68,71 +68,47 @@ export const data = {
     'A snapshot of a volume under writes has the bytes of one point in time, or is FAILED_PRECONDITION.',
     'restore',
   ).check(async kit => {
-    const { id, sizeBytes } = await makeVolume(kit, { requiredBytes: smallSize(kit, 16) });
+    const { id, sizeBytes } = await kit.makeVolume({ requiredBytes: kit.smallSize(16) });
     const snapshotId = kit.id();
     const body = { name: snapshotId, volumeId: id };
-    const code = await withDisk(kit, id, disk =>
-      writeDuring(
-        [{ disk, sizeBytes }],
-        async () => (await kit.settle('createSnapshot', { snapshotId, body })).code,
-      ),
+    const { code } = await writeDuring(kit, [{ id, sizeBytes }], () =>
+      kit.settle('createSnapshot', { snapshotId, body }),
     );
     if (code === 'FAILED_PRECONDITION') return;
     expect(code === undefined, `success or FAILED_PRECONDITION, not ${code}`);
-    await takeSnapshot(kit, id, snapshotId).catch(() => {});
-    const restored = await makeVolume(kit, { source: { kind: 'snapshot', snapshotId }, requiredBytes: 0 });
-    await withDisk(kit, restored.id, disk => requireUntorn([{ disk, sizeBytes }]));
+    await kit.takeSnapshot(id, snapshotId).catch(() => {});
+    const restored = await kit.makeVolume({ source: { kind: 'snapshot', snapshotId }, requiredBytes: 0 });
+    await requireUntorn(kit, [{ ...restored, sizeBytes }]);
   }),
   'FL-9.2-4': must(
     'All snapshots of a group have the bytes of one point in time, or the group is FAILED_PRECONDITION.',
     'groups',
   ).check(async kit => {
     if (!kit.has('restore')) throw skip('the vendor does not offer "restore"');
-    const volumes = [await makeVolume(kit), await makeVolume(kit)];
-    const [one, other] = volumes;
-    if (!one || !other) return;
+    const volumes = [await kit.makeVolume(), await kit.makeVolume()];
     const groupId = kit.id();
-    const body = { name: groupId, volumeIds: volumes.map(({ id }) => id) };
-    const code = await withDisk(kit, one.id, first =>
-      withDisk(kit, other.id, second =>
-        writeDuring(
-          [
-            { disk: first, sizeBytes: one.sizeBytes },
-            { disk: second, sizeBytes: other.sizeBytes },
-          ],
-          async () => (await kit.settle('createGroup', { groupId, body })).code,
-        ),
-      ),
-    );
+    const body = { name: groupId, volumeIds: idsOf(volumes) };
+    const { code } = await writeDuring(kit, volumes, () => kit.settle('createGroup', { groupId, body }));
     if (code === 'FAILED_PRECONDITION') return;
     expect(code === undefined, `success or FAILED_PRECONDITION, not ${code}`);
-    const { snapshots } = await makeGroup(kit, volumes, groupId);
+    const { snapshots } = await kit.makeGroup(volumes, groupId);
     const copies = [];
     for (const { id: snapshotId } of snapshots)
-      copies.push(await makeVolume(kit, { source: { kind: 'snapshot', snapshotId }, requiredBytes: 0 }));
-    const [a, b] = copies;
-    if (!a || !b) return;
-    await withDisk(kit, a.id, first =>
-      withDisk(kit, b.id, second =>
-        requireUntorn([
-          { disk: first, sizeBytes: a.sizeBytes },
-          { disk: second, sizeBytes: b.sizeBytes },
-        ]),
-      ),
-    );
+      copies.push(await kit.makeVolume({ source: { kind: 'snapshot', snapshotId }, requiredBytes: 0 }));
+    await requireUntorn(kit, copies);
   }),
   'FL-9.3-1': must(
     'The lists of allocated blocks, and of blocks that differ from a base, contain every written byte.',
     'changes',
   ).check(async kit => {
-    const { id, sizeBytes } = await makeVolume(kit);
+    const { id, sizeBytes } = await kit.makeVolume();
     const at = [0, Math.floor(sizeBytes / 2 / blockBytes) * blockBytes, sizeBytes - blockBytes];
     await withDisk(kit, id, disk => disk.write(at[0] ?? 0, Buffer.from('first')));
-    const { id: base } = await takeSnapshot(kit, id);
+    const { id: base } = await kit.takeSnapshot(id);
     await withDisk(kit, id, async disk => {
       for (const offset of at.slice(1)) await disk.write(offset, Buffer.from('later'));
     });
-    const { id: snapshotId } = await takeSnapshot(kit, id);
+    const { id: snapshotId } = await kit.takeSnapshot(id);
     const allocated = await readBlocks(kit, { snapshotId }, sizeBytes);
     const changed = await readBlocks(kit, { snapshotId, base }, sizeBytes);
     for (const [blocks, offsets] of [
@@ -149,7 +125,7 @@ export const data = {
 /** Makes a check that bytes can be read back on another node, after `between`. */
 function checkBytesStay(between: (kit: Kit) => Promise<void>): Check {
   return async kit => {
-    const { id, sizeBytes } = await makeVolume(kit);
+    const { id, sizeBytes } = await kit.makeVolume();
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));
     await between(kit);
     await withDisk(kit, id, disk => expectFilled(disk, sizeBytes, 'own'));
@@ -158,12 +134,12 @@ function checkBytesStay(between: (kit: Kit) => Promise<void>): Check {
 
 /** Throws a fault unless a copy has the bytes of its source, and writing to the copy does not change the source. */
 async function expectCopy(kit: Kit, source: VolumeSource, sizeBytes: number): Promise<void> {
-  const { id } = await makeVolume(kit, { source, requiredBytes: 0 });
+  const { id } = await kit.makeVolume({ source, requiredBytes: 0 });
   await withDisk(kit, id, async disk => {
     await expectFilled(disk, sizeBytes, 'old');
     await fill(disk, sizeBytes, 'its');
   });
-  const again = await makeVolume(kit, { source, requiredBytes: 0 });
+  const again = await kit.makeVolume({ source, requiredBytes: 0 });
   await withDisk(kit, again.id, disk => expectFilled(disk, sizeBytes, 'old'));
 }
 

@@ -1,9 +1,7 @@
-import type { Group } from '../../api/snapshot.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect } from '../finding.ts';
-import { listAll, makeVolume, makeGroup, nameOf, takeSnapshot } from '../fixtures/fixtures.ts';
+import { idsOf, nameOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
-import { expectNoSnapshot } from './snapshots.ts';
 import { must, type Chapter } from '../requirement.ts';
 
 /** The requirements of chapter 5, sections 4 and 5. */
@@ -12,10 +10,10 @@ export const groups = {
     'A group has one ready snapshot of each volume, and each snapshot names the group.',
     'groups',
   ).check(async kit => {
-    const volumes = [await makeVolume(kit), await makeVolume(kit)];
-    const group = await makeGroup(kit, volumes);
+    const volumes = [await kit.makeVolume(), await kit.makeVolume()];
+    const group = await kit.makeGroup(volumes);
     const found = group.snapshots.map(({ volumeId }) => volumeId);
-    const wanted = volumes.map(({ id }) => id);
+    const wanted = idsOf(volumes);
     expect(
       sameJson(found, wanted),
       `one snapshot of each volume, in the order of the request: ${wanted.join(', ')}`,
@@ -33,25 +31,28 @@ export const groups = {
     'A repeated request answers with the same group; a request with other volumes is ALREADY_EXISTS.',
     'groups',
   ).check(async kit => {
-    const volumes = [await makeVolume(kit), await makeVolume(kit)];
-    const first = await makeGroup(kit, volumes);
-    const again = await makeGroup(kit, volumes, first.id);
-    expect(sameJson(idsOf(first), idsOf(again)), 'the group has the same snapshots in each answer');
-    const body = { name: first.name, volumeIds: [(await makeVolume(kit)).id] };
+    const volumes = [await kit.makeVolume(), await kit.makeVolume()];
+    const first = await kit.makeGroup(volumes);
+    const again = await kit.makeGroup(volumes, first.id);
+    expect(
+      sameJson(idsOf(first.snapshots), idsOf(again.snapshots)),
+      'the group has the same snapshots in each answer',
+    );
+    const body = { name: first.name, volumeIds: [(await kit.makeVolume()).id] };
     await kit.refused('createGroup', { groupId: first.id, body }, ['ALREADY_EXISTS']);
-    const listed = (await listAll(kit, 'listSnapshots')).map(({ id }) => id);
-    const { length } = listed.filter(id => idsOf(first).includes(id));
+    const listed = idsOf(await kit.listAll('listSnapshots'));
+    const { length } = listed.filter(id => idsOf(first.snapshots).includes(id));
     expect(length === first.snapshots.length, 'the list has each snapshot of the group once');
   }),
   'FL-5.4-3': must('A group with a missing volume is NOT_FOUND, and leaves no snapshot.', 'groups').check(
     async kit => {
-      const { id } = await makeVolume(kit);
-      const before = await listAll(kit, 'listSnapshots');
+      const { id } = await kit.makeVolume();
+      const before = await kit.listAll('listSnapshots');
       const groupId = kit.id();
       const body = { name: nameOf(groupId), volumeIds: [id, kit.id()] };
       await kit.refused('createGroup', { groupId, body }, ['NOT_FOUND']);
       await kit.refused('getGroup', { groupId }, ['NOT_FOUND']);
-      const after = await listAll(kit, 'listSnapshots');
+      const after = await kit.listAll('listSnapshots');
       expect(after.length === before.length, 'a refused group leaves no snapshot');
     },
   ),
@@ -59,7 +60,7 @@ export const groups = {
     "A group's snapshot cannot be deleted on its own: INVALID_ARGUMENT or FAILED_PRECONDITION.",
     'groups',
   ).check(async kit => {
-    const group = await makeGroup(kit, [await makeVolume(kit)]);
+    const group = await kit.makeGroup([await kit.makeVolume()]);
     const [member] = group.snapshots;
     const snapshotId = member?.id ?? '';
     await kit.refused('deleteSnapshot', { snapshotId }, ['INVALID_ARGUMENT', 'FAILED_PRECONDITION']);
@@ -69,22 +70,19 @@ export const groups = {
     'Deleting a group deletes its snapshots; deleting a missing group answers 204.',
     'groups',
   ).check(async kit => {
-    const { id: groupId, snapshots } = await makeGroup(kit, [await makeVolume(kit), await makeVolume(kit)]);
+    const { id: groupId, snapshots } = await kit.makeGroup([await kit.makeVolume(), await kit.makeVolume()]);
     await kit.done('deleteGroup', { groupId });
     await kit.refused('getGroup', { groupId }, ['NOT_FOUND']);
-    for (const { id } of snapshots) await expectNoSnapshot(kit, id);
-    for (const id of [groupId, kit.id()]) {
-      const { status, exchange } = await kit.settle('deleteGroup', { groupId: id });
-      expect(status === 204, '204, even if the group does not exist', exchange);
-    }
+    for (const { id } of snapshots) await kit.expectNoSnapshot(id);
+    for (const id of [groupId, kit.id()]) await kit.done('deleteGroup', { groupId: id });
   }),
   'FL-5.5-1': must(
     'Blocks are sorted, do not overlap, lie within the size, and none is missing between pages.',
     'changes',
   ).check(async kit => {
-    const { id: volumeId } = await makeVolume(kit);
-    const { id: base } = await takeSnapshot(kit, volumeId);
-    const { id: snapshotId, sizeBytes } = await takeSnapshot(kit, volumeId);
+    const { id: volumeId } = await kit.makeVolume();
+    const { id: base } = await kit.takeSnapshot(volumeId);
+    const { id: snapshotId, sizeBytes } = await kit.takeSnapshot(volumeId);
     for (const query of [{}, { base }]) {
       const whole = await readBlocks(kit, { snapshotId, ...query }, sizeBytes);
       const pieces = await readBlocks(kit, { snapshotId, ...query, limit: 1 }, sizeBytes);
@@ -98,10 +96,10 @@ export const groups = {
     'An offset beyond the size is OUT_OF_RANGE, and a base that is a snapshot of another volume is INVALID_ARGUMENT.',
     'changes',
   ).check(async kit => {
-    const [one, other] = [await makeVolume(kit), await makeVolume(kit)];
-    const { id: snapshotId, sizeBytes } = await takeSnapshot(kit, one.id);
+    const [one, other] = [await kit.makeVolume(), await kit.makeVolume()];
+    const { id: snapshotId, sizeBytes } = await kit.takeSnapshot(one.id);
     await kit.refused('listBlocks', { snapshotId, offset: sizeBytes + 1 }, ['OUT_OF_RANGE']);
-    const { id: base } = await takeSnapshot(kit, other.id);
+    const { id: base } = await kit.takeSnapshot(other.id);
     await kit.refused('listBlocks', { snapshotId, base }, ['INVALID_ARGUMENT']);
   }),
 } satisfies Chapter;
@@ -135,8 +133,4 @@ export async function readBlocks(
 
 function bytesOf(blocks: readonly Block[]): number {
   return blocks.reduce((sum, { length }) => sum + length, 0);
-}
-
-function idsOf({ snapshots }: Group): readonly string[] {
-  return snapshots.map(({ id }) => id);
 }

@@ -1,6 +1,6 @@
 import { sameJson } from '../../lib/json.ts';
 import { expect, skip } from '../finding.ts';
-import { entriesOf, listAll, makeVolume, takeSnapshot } from '../fixtures/fixtures.ts';
+import { entriesOf, idsOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { must, type Chapter } from '../requirement.ts';
 
@@ -10,8 +10,8 @@ export const lists = {
     const base = kit.id();
     // Different lengths and both cases: locale-aware, numeric and case-insensitive orders all differ from this one.
     const ids = ['-10', '-9', '-B', '-a', '.x', '_x'].map(end => base + end);
-    for (const id of ids.toReversed()) await makeVolume(kit, {}, id);
-    const listed = idsOf(await listAll(kit, 'listVolumes'));
+    for (const id of ids.toReversed()) await kit.makeVolume({}, id);
+    const listed = idsOf(await kit.listAll('listVolumes'));
     const sorted = listed.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
     expect(sameJson(listed, sorted), 'the ids are in the order of their bytes');
     for (const id of ids) requireOnce(listed, id);
@@ -32,17 +32,17 @@ export const lists = {
     'Pages of any size together make up the whole list, and the last page has no `nextPageToken`.',
   ).check(async kit => {
     const ids = await makeSome(kit, 7);
-    const whole = idsOf(await listAll(kit, 'listVolumes'));
+    const whole = idsOf(await kit.listAll('listVolumes'));
     for (const id of ids) requireOnce(whole, id);
     for (const limit of kit.isThorough ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : [1, 2, 3, 7, 8]) {
-      const pages = idsOf(await listAll(kit, 'listVolumes', { limit }));
+      const pages = idsOf(await kit.listAll('listVolumes', { limit }));
       expect(sameJson(pages, whole), `pages of ${limit} have the volumes of the whole list, each once`);
     }
     if (!kit.has('snapshots')) return;
-    for (const id of ids.slice(0, 3)) await takeSnapshot(kit, id);
-    const snapshots = idsOf(await listAll(kit, 'listSnapshots'));
+    for (const id of ids.slice(0, 3)) await kit.takeSnapshot(id);
+    const snapshots = idsOf(await kit.listAll('listSnapshots'));
     for (const limit of [1, 2]) {
-      const pages = idsOf(await listAll(kit, 'listSnapshots', { limit }));
+      const pages = idsOf(await kit.listAll('listSnapshots', { limit }));
       expect(sameJson(pages, snapshots), `pages of ${limit} have the snapshots of the whole list, each once`);
     }
   }),
@@ -62,17 +62,17 @@ export const lists = {
     'With `volumeId` the list has only the snapshots of that volume, and is empty for a volume that does not exist.',
     'snapshots',
   ).check(async kit => {
-    const [one, other] = [await makeVolume(kit), await makeVolume(kit)];
-    const ids = [(await takeSnapshot(kit, one.id)).id, (await takeSnapshot(kit, one.id)).id].toSorted();
-    await takeSnapshot(kit, other.id);
+    const [one, other] = [await kit.makeVolume(), await kit.makeVolume()];
+    const ids = [(await kit.takeSnapshot(one.id)).id, (await kit.takeSnapshot(one.id)).id].toSorted();
+    await kit.takeSnapshot(other.id);
     for (const limit of [0, 1]) {
-      const listed = idsOf(await listAll(kit, 'listSnapshots', { volumeId: one.id, limit }));
+      const listed = idsOf(await kit.listAll('listSnapshots', { volumeId: one.id, limit }));
       expect(
         sameJson(listed.toSorted(), ids),
         `the ${ids.length} snapshots of volume "${one.id}", and no others`,
       );
     }
-    const none = await listAll(kit, 'listSnapshots', { volumeId: kit.id() });
+    const none = await kit.listAll('listSnapshots', { volumeId: kit.id() });
     expect(none.length === 0, 'no snapshots of a volume that does not exist');
   }),
   'FL-6.2-1': must(
@@ -86,7 +86,7 @@ export const lists = {
         for (const volumeId of leaving) await kit.done('deleteVolume', { volumeId });
         leaving = await makeSome(kit, 2);
       };
-      const listed = idsOf(await listAll(kit, 'listVolumes', { limit, between: atMost(4, between) }));
+      const listed = idsOf(await kit.listAll('listVolumes', { limit, between: atMost(4, between) }));
       for (const id of staying) requireOnce(listed, id);
     }
   }),
@@ -105,17 +105,12 @@ async function makeSome(kit: Kit, count: number): Promise<readonly string[]> {
   const volumes = [];
   for (let made = 0; made < count; made++)
     volumes.push(
-      await makeVolume(
-        kit,
+      await kit.makeVolume(
         {},
         `${kit.prefix}${kit.random.below(1_000_000)}${kit.id().slice(kit.prefix.length)}`,
       ),
     );
-  return volumes.map(({ id }) => id);
-}
-
-function idsOf(entries: readonly { readonly id: string }[]): readonly string[] {
-  return entries.map(({ id }) => id);
+  return idsOf(volumes);
 }
 
 function requireOnce(listed: readonly string[], id: string): void {

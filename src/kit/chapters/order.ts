@@ -118,13 +118,9 @@ async function play<T>(fc: FC, kit: Kit, property: FastCheck.IAsyncProperty<T>):
   kit.signal.throwIfAborted();
   if (!result.failed || result.counterexample === null) return;
   const { errorInstance: error, counterexample } = result;
-  const { message, exchange } = isFinding(error)
-    ? error
-    : { message: error instanceof Error ? error.message : String(error), exchange: undefined };
-  throw fault(`${message}; after: ${fc.stringify(counterexample)}`, {
-    exchange,
-    requirement: isFinding(error) ? error.requirement : undefined,
-  });
+  const message = error instanceof Error ? error.message : String(error);
+  const { exchange, requirement } = isFinding(error) ? error : {};
+  throw fault(`${message}; after: ${fc.stringify(counterexample)}`, { exchange, requirement });
 }
 
 function textOf({ kind, ...rest }: Call): string {

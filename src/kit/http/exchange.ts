@@ -17,6 +17,9 @@ export type RawRequest = {
   readonly body?: string | readonly string[] | undefined;
 };
 
+/** The ids, the query and the body of a call of any operation. */
+export type AnyInput = Readonly<Record<string, unknown>>;
+
 /** An answer. `body` is the parsed text. */
 export type RawAnswer = {
   readonly status: number;
@@ -70,8 +73,7 @@ function send(
   const length = typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {};
   const start = isDirect && url.protocol === 'https:' ? requestHttps : requestHttp;
   const sent = start({
-    host: isDirect ? url.hostname.replace(/^\[|\]$/g, '') : '127.0.0.1',
-    port: isDirect ? url.port || (url.protocol === 'https:' ? 443 : 80) : port,
+    ...(isDirect ? addressOf(url) : { host: '127.0.0.1', port }),
     method,
     path: url.pathname.replace(/\/+$/, '') + path,
     headers: { host: url.host, ...headers, ...length },
@@ -83,6 +85,12 @@ function send(
   for (const piece of pieces ?? []) sent.write(piece);
   sent.end();
   return promise;
+}
+
+/** Returns the host and the port that a URL names. */
+export function addressOf({ hostname, port, protocol }: URL) {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return { host, port: Number(port || (protocol === 'https:' ? 443 : 80)) };
 }
 
 async function read(response: IncomingMessage): Promise<RawAnswer> {
@@ -97,10 +105,14 @@ export function toCurl({ url }: Target, { method, path, headers, body }: RawRequ
   const shown = Object.entries(headers).map(([name, value]) =>
     name === 'authorization' ? '-H "Authorization: Bearer $TOKEN"' : `-H ${quote(`${name}: ${value}`)}`,
   );
-  const text = typeof body === 'object' ? body.join('') : body;
-  const data = text === undefined ? [] : ['--data-binary', quote(text)];
+  const data = body === undefined ? [] : ['--data-binary', quote(bodyText(body))];
   const where = quote(url.href.replace(/\/+$/, '') + path);
   return ['curl', '-i', '--path-as-is', '-X', method, ...shown, ...data, where].join(' ');
+}
+
+/** Returns the whole body of a request; empty without one. */
+export function bodyText(body: RawRequest['body'] = ''): string {
+  return typeof body === 'string' ? body : body.join('');
 }
 
 function quote(text: string): string {

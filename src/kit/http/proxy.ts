@@ -3,7 +3,7 @@ import { connect, createServer, isIP, type AddressInfo, type Socket } from 'node
 import { finished } from 'node:stream/promises';
 import { connect as connectTls } from 'node:tls';
 import { pause } from '../../lib/concurrency.ts';
-import type { Target } from './exchange.ts';
+import { addressOf, type Target } from './exchange.ts';
 
 /** A network fault that hits one request. */
 export type NetworkFault =
@@ -19,8 +19,6 @@ export type NetworkFault =
   | { readonly kind: 'duplicate' }
   /** The vendor gets the request in small pieces, with pauses. */
   | { readonly kind: 'drip' };
-
-export type FaultKind = NetworkFault['kind'];
 
 /** A proxy for one connection with one request. */
 export type Proxy = {
@@ -84,12 +82,10 @@ async function carry({ client, dial: open, fault }: Transfer): Promise<void> {
 }
 
 function dial({ url, tls }: Target): Socket {
-  const isTls = url.protocol === 'https:';
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  const port = Number(url.port || (isTls ? 443 : 80));
+  const { host, port } = addressOf(url);
   // TLS allows no IP address as server name; the certificate is still checked against the address.
   const servername = isIP(host) ? '' : host;
-  return isTls ? connectTls({ host, port, servername, ...tls }) : connect(port, host);
+  return url.protocol === 'https:' ? connectTls({ host, port, servername, ...tls }) : connect(port, host);
 }
 
 /** Reads a whole request; `head` is the length of its head in bytes. */

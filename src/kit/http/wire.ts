@@ -1,11 +1,10 @@
 import { allOperations, type NamedOperation, type OperationId } from '../../api/operations.ts';
 import { pause } from '../../lib/concurrency.ts';
 import type { Credentials } from './credentials.ts';
-import { sendRequest, type Exchange, type RawRequest, type Target, type SendOptions } from './exchange.ts';
+import { sendRequest, type AnyInput, type Exchange, type RawRequest } from './exchange.ts';
+import type { SendOptions, Target } from './exchange.ts';
+import type { Ledger } from '../fixtures/ledger.ts';
 import { openProxy, type NetworkFault } from './proxy.ts';
-
-/** The ids, the query and the body of a call of any operation. */
-export type AnyInput = Readonly<Record<string, unknown>>;
 
 export type CallOptions = {
   /** Replaces the kit's own credentials; empty for none. */
@@ -24,11 +23,12 @@ type WireOptions = {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly trail: Exchange[];
+  readonly ledger: Ledger;
 };
 
 const operations = new Map(allOperations.map(operation => [operation.id, operation]));
 
-export function createWire({ target, credentials, timeoutMs, signal, trail }: WireOptions) {
+export function createWire({ target, credentials, timeoutMs, signal, trail, ledger }: WireOptions) {
   /** Sends a request unchanged. Throws only after the run's signal. */
   async function send(request: RawRequest, sendOptions: Partial<SendOptions> = {}): Promise<Exchange> {
     const exchange = await sendRequest(target, request, { timeoutMs, signal, ...sendOptions });
@@ -37,11 +37,13 @@ export function createWire({ target, credentials, timeoutMs, signal, trail }: Wi
     return exchange;
   }
 
+  /** Makes the request of a call, and notes the resource that it creates for the clean-up. */
   async function toRawRequest(
     id: OperationId,
     input: AnyInput,
-    callOptions: CallOptions,
+    callOptions: CallOptions = {},
   ): Promise<RawRequest> {
+    ledger.note(id, input);
     const { method, path, query } = operationOf(id);
     const { body } = input;
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
@@ -81,7 +83,7 @@ export function createWire({ target, credentials, timeoutMs, signal, trail }: Wi
 
     /** Sends a request and loses its answer. Resolves once the vendor has received it and answered it, if it still can. */
     async lose(id: OperationId, input: AnyInput, network: NetworkFault): Promise<void> {
-      const request = await toRawRequest(id, input, {});
+      const request = await toRawRequest(id, input);
       const proxy = await openProxy(target, network);
       const end = new AbortController();
       const late = pause(timeoutMs, AbortSignal.any([signal, end.signal]));

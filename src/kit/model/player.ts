@@ -1,8 +1,8 @@
 import type { OperationId } from '../../api/operations.ts';
 import type { ProblemCode } from '../../api/problem.ts';
-import { accessOf, listAll, makeNode, nameOf, smallSize, specOf } from '../fixtures/fixtures.ts';
+import { idsOf, nameOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
-import type { AnyInput } from '../http/wire.ts';
+import type { AnyInput } from '../http/exchange.ts';
 import type { Call, World } from './world.ts';
 
 /** Sends calls of the model to the vendor. Each of the model's short names stands for a fresh id. */
@@ -19,9 +19,28 @@ export const names = { volumes: ['v1', 'v2', 'v3'], nodes: ['n1', 'n2'], snapsho
 /** Makes a player with fresh ids for all names, and with its nodes recorded at the vendor. */
 export async function createPlayer(kit: Kit): Promise<Player> {
   const all = [...names.volumes, ...names.snapshots];
-  const nodes = await Promise.all(names.nodes.map(async name => [name, await makeNode(kit)] as const));
+  const nodes = await Promise.all(names.nodes.map(async name => [name, await kit.makeNode()] as const));
   const ids = new Map<string, string>([...all.map(name => [name, kit.id()] as const), ...nodes]);
   const idOf = (name: string): string => ids.get(name) ?? '';
+
+  async function compareVolume(name: string, world: World, listed: ReadonlySet<string>) {
+    const [id, known, node] = [idOf(name), world.volumes[name], world.nodes[name]];
+    const label = `volume ${name} ("${id}")`;
+    const { code, body } = await kit.settle('getVolume', { volumeId: id });
+    const isThere = code === undefined;
+    if (isThere !== (known !== undefined)) return `${label} ${isThere ? 'exists' : 'does not exist'}`;
+    if (listed.has(id) !== isThere)
+      return isThere
+        ? `${label} is missing in the list`
+        : `${label} is in the list, though it does not exist`;
+    if (!known || !isThere) return undefined;
+    const minBytes = known.units * kit.smallSize();
+    if (body.sizeBytes < minBytes) return `${label} has ${body.sizeBytes} bytes, not ${minBytes}`;
+    const found = body.attachments.map(({ nodeId }) => nodeId).join(', ');
+    const wanted = node === undefined ? '' : idOf(node);
+    return found === wanted ? undefined : `${label} is attached to "${found}", not to "${wanted}"`;
+  }
+
   return {
     async play(call, isLost = false) {
       const [operation, input] = toRequest(kit, call, idOf);
@@ -29,9 +48,9 @@ export async function createPlayer(kit: Kit): Promise<Player> {
       return (await kit.settle(operation, input as never)).code;
     },
     async differenceTo(world) {
-      const listed = new Set((await listAll(kit, 'listVolumes')).map(({ id }) => id));
+      const listed = new Set(idsOf(await kit.listAll('listVolumes')));
       for (const name of names.volumes) {
-        const difference = await compareVolume(kit, { name, id: idOf(name), listed }, { world, idOf });
+        const difference = await compareVolume(name, world, listed);
         if (difference) return difference;
       }
       if (!kit.has('snapshots')) return undefined;
@@ -46,48 +65,27 @@ export async function createPlayer(kit: Kit): Promise<Player> {
   };
 }
 
-/** A volume of the model: its short name, its id, and the ids in the vendor's list. */
-type VolumeView = { readonly name: string; readonly id: string; readonly listed: ReadonlySet<string> };
-type Model = { readonly world: World; readonly idOf: (name: string) => string };
-
-async function compareVolume(kit: Kit, { name, id, listed }: VolumeView, { world, idOf }: Model) {
-  const known = world.volumes[name];
-  const label = `volume ${name} ("${id}")`;
-  const { code, body } = await kit.settle('getVolume', { volumeId: id });
-  const isThere = code === undefined;
-  if (isThere !== (known !== undefined)) return `${label} ${isThere ? 'exists' : 'does not exist'}`;
-  if (listed.has(id) !== isThere)
-    return isThere ? `${label} is missing in the list` : `${label} is in the list, though it does not exist`;
-  if (!known || !isThere) return undefined;
-  const minBytes = known.units * smallSize(kit);
-  if (body.sizeBytes < minBytes) return `${label} has ${body.sizeBytes} bytes, not ${minBytes}`;
-  const found = body.attachments.map(({ nodeId }) => nodeId).join(', ');
-  const node = world.nodes[name];
-  const wanted = node === undefined ? '' : idOf(node);
-  return found === wanted ? undefined : `${label} is attached to "${found}", not to "${wanted}"`;
-}
-
 function toRequest(kit: Kit, call: Call, idOf: (name: string) => string): readonly [OperationId, AnyInput] {
   const volumeId = 'volume' in call ? idOf(call.volume) : '';
   switch (call.kind) {
     case 'create': {
-      const requiredBytes = smallSize(kit, call.units);
-      return ['createVolume', { volumeId, body: specOf(kit, volumeId, { requiredBytes }) }];
+      const requiredBytes = kit.smallSize(call.units);
+      return ['createVolume', { volumeId, body: kit.specOf(volumeId, { requiredBytes }) }];
     }
     case 'restore': {
       const source = { kind: 'snapshot', snapshotId: idOf(call.snapshot) } as const;
-      return ['createVolume', { volumeId, body: specOf(kit, volumeId, { requiredBytes: 0, source }) }];
+      return ['createVolume', { volumeId, body: kit.specOf(volumeId, { requiredBytes: 0, source }) }];
     }
     case 'delete':
       return ['deleteVolume', { volumeId }];
     case 'read':
       return ['getVolume', { volumeId }];
     case 'attach':
-      return ['attachVolume', { volumeId, nodeId: idOf(call.node), body: accessOf(kit) }];
+      return ['attachVolume', { volumeId, nodeId: idOf(call.node), body: kit.accessOf() }];
     case 'detach':
       return ['detachVolume', { volumeId, nodeId: idOf(call.node) }];
     case 'expand':
-      return ['expandVolume', { volumeId, body: { requiredBytes: smallSize(kit, call.units) } }];
+      return ['expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(call.units) } }];
     case 'snapshot': {
       const snapshotId = idOf(call.snapshot);
       return ['createSnapshot', { snapshotId, body: { name: nameOf(snapshotId), volumeId } }];

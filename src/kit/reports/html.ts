@@ -1,6 +1,6 @@
-import type { Exchange } from '../http/exchange.ts';
-import { countOutcomes, type Failure, type Report, type Result } from '../report.ts';
-import { chapters, sectionOf, sections } from '../sections.ts';
+import { bodyText, type Exchange } from '../http/exchange.ts';
+import { byChapter, countOutcomes, type Failure, type Report, type Result } from '../report.ts';
+import { sectionOf, sections } from '../sections.ts';
 import { escape } from './junit.ts';
 
 const style = `
@@ -27,13 +27,8 @@ export function toHtml(report: Report): string {
 <h1>fairlead verify</h1>
 <p><code>${escape(url)}</code>, version ${escape(version)}, ${escape(startedAt)}, seed ${seed}, ${(tookMs / 1_000).toFixed(1)} s</p>
 <p>${counts.join(' · ')}</p>${remains}
-${Object.entries(chapters)
-  .map(([number, title]) =>
-    chapterOf(
-      `${number} ${title}`,
-      results.filter(({ id }) => sectionOf(id).startsWith(`${number}.`)),
-    ),
-  )
+${byChapter(results)
+  .map(([title, own]) => chapterOf(title, own))
   .join('\n')}
 </body></html>
 `;
@@ -62,10 +57,11 @@ function detailsOf({ expected, exchange, curl, trail }: Failure, { repeat }: Res
 function textOf({ request, answer, error, tookMs }: Exchange): string {
   const { method, path, headers, body } = request;
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  const sent = typeof body === 'object' ? body.join('') : (body ?? '');
   const type = String(answer?.headers['content-type'] ?? '');
   const found = answer ? [`${answer.status} ${type}`, answer.text] : [`no answer (${error})`];
-  return [`${method} ${path}`, ...lines, sent, `→ after ${tookMs} ms`, ...found].filter(Boolean).join('\n');
+  return [`${method} ${path}`, ...lines, bodyText(body), `→ after ${tookMs} ms`, ...found]
+    .filter(Boolean)
+    .join('\n');
 }
 
 /** Marks text between backticks as code. */

@@ -1,12 +1,10 @@
-import { countOutcomes, type Report, type Result } from '../report.ts';
-import { chapters, sectionOf } from '../sections.ts';
+import { byChapter, countOutcomes, type Report, type Result } from '../report.ts';
 
 /** Writes the report as JUnit XML with one suite for each chapter. A WARN becomes a skipped test with its message. */
 export function toJunit({ results, startedAt, tookMs, seed, url }: Report): string {
-  const suites = Object.entries(chapters).flatMap(([number, title]) => {
-    const own = results.filter(({ id }) => sectionOf(id).startsWith(`${number}.`));
-    return own.length === 0 ? [] : [suiteOf(`${number} ${title}`, own)];
-  });
+  const suites = byChapter(results).flatMap(([title, own]) =>
+    own.length === 0 ? [] : [suiteOf(title, own)],
+  );
   const { FAIL: failures } = countOutcomes(results);
   const head = attributes({
     name: `fairlead verify ${url}`,

@@ -1,5 +1,5 @@
-import { countOutcomes, type Failure, type Report, type Result } from '../report.ts';
-import { chapters, sectionOf } from '../sections.ts';
+import { bodyText } from '../http/exchange.ts';
+import { byChapter, countOutcomes, type Failure, type Report, type Result } from '../report.ts';
 
 /** Characters of a body that are shown. */
 const maxBodyLength = 600;
@@ -16,10 +16,9 @@ export function toLines(result: Result, command: string): string {
 
 /** Writes a table with the number of outcomes in each chapter, and the verdict of the run. */
 export function toSummary({ results, seed, tookMs, left, isInterrupted, url }: Report): string {
-  const rows = Object.entries(chapters).map(([number, title]) => {
-    const counts = countOutcomes(results.filter(({ id }) => sectionOf(id).startsWith(`${number}.`)));
-    return rowOf(`${number} ${title}`, Object.values(counts).map(String));
-  });
+  const rows = byChapter(results).map(([title, own]) =>
+    rowOf(title, Object.values(countOutcomes(own)).map(String)),
+  );
   const table = [rowOf('chapter', ['PASS', 'FAIL', 'WARN', 'SKIP']), ...rows];
   const { FAIL: failed } = countOutcomes(results);
   const verdict = isInterrupted
@@ -39,11 +38,10 @@ export function toSummary({ results, seed, tookMs, left, isInterrupted, url }: R
 function linesOf({ expected, exchange, curl }: Failure): readonly string[] {
   if (!exchange) return [`expected: ${expected}`];
   const { request, answer, error } = exchange;
-  const body = typeof request.body === 'object' ? request.body.join('') : request.body;
   const found = answer ? `${answer.status} ${cut(answer.text)}` : `no answer (${error})`;
   return [
     `expected: ${expected}`,
-    `request:  ${request.method} ${request.path}${body === undefined ? '' : ` ${cut(body)}`}`,
+    `request:  ${request.method} ${request.path}${request.body === undefined ? '' : ` ${cut(bodyText(request.body))}`}`,
     `answer:   ${found}`,
     ...(curl === undefined ? [] : [`curl:     ${curl}`]),
   ];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { keyCredentials, tokenCredentials } from '../../../src/kit/http/credentials.ts';
 import type { Report } from '../../../src/kit/report.ts';
-import { verify } from '../../../src/kit/run.ts';
+import { verify, type VerifyOptions } from '../../../src/kit/run.ts';
 import { createSigner, temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { startVendor, type VendorOptions } from './reference.ts';
 
@@ -25,6 +25,24 @@ export type KitRun = {
 
 const audience = 'https://vendor.example';
 
+/** Makes the options of a run of the kit; `more` adds to the vendor, the caller and the requirements. */
+export function runOptions(
+  more: Pick<VerifyOptions, 'target' | 'credentials' | 'prefix' | 'timeoutMs' | 'only'> &
+    Partial<VerifyOptions>,
+): VerifyOptions {
+  return {
+    isThorough: false,
+    hasData: false,
+    allowForeign: false,
+    parameters: {},
+    mutable: {},
+    restart: undefined,
+    seed: 1,
+    signal: new AbortController().signal,
+    ...more,
+  };
+}
+
 /** Starts the vendor, runs the kit on it with restarts, and ends it. */
 export async function runKit(t: TestContext, run: KitRun): Promise<Report> {
   const { command, seed, only = [], hasKey = false, hasData = false, timeoutMs = 30_000, tls } = run;
@@ -32,24 +50,21 @@ export async function runKit(t: TestContext, run: KitRun): Promise<Report> {
   const vendor = await startVendor(t, { command, env: { ...key?.env, ...run.env } });
   const url = new URL(vendor.url);
   const fixed = tls ? { header: () => undefined } : tokenCredentials(vendor.token);
-  const report = await verify({
-    target: tls ? { url, tls } : { url },
-    credentials: key?.credentials ?? fixed,
-    prefix: 'verify.verify-',
-    timeoutMs,
-    isThorough: false,
-    hasData,
-    allowForeign: false,
-    parameters: {},
-    mutable: {},
-    async restart() {
-      await vendor.kill();
-      await vendor.start();
-    },
-    seed,
-    only,
-    signal: new AbortController().signal,
-  });
+  const report = await verify(
+    runOptions({
+      target: tls ? { url, tls } : { url },
+      credentials: key?.credentials ?? fixed,
+      prefix: 'verify.verify-',
+      timeoutMs,
+      hasData,
+      async restart() {
+        await vendor.kill();
+        await vendor.start();
+      },
+      seed,
+      only,
+    }),
+  );
   await vendor.kill();
   return report;
 }

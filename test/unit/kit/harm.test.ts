@@ -10,8 +10,8 @@ import { openDisk } from '../../../src/kit/fixtures/disk.ts';
 import type { Kit } from '../../../src/kit/fixtures/kit.ts';
 import { verify } from '../../../src/kit/run.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
+import { runOptions } from '../../fakes/storages/kit.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
-import { runOptions } from './options.ts';
 
 const size = 2 ** 20;
 
@@ -54,9 +54,13 @@ test("data is written only to a file of the volume's size", async t => {
 /** Makes a kit whose vendor attaches this path. */
 function kitFor(path: string): Kit {
   const attachment = { protocol: 'loop', path, sizeBytes: size };
-  const capabilities = { accessModes: ['SINGLE_NODE_WRITER'], accessTypes: ['block'] };
-  const done = async (): Promise<unknown> => ({ attachment });
-  return { hasData: true, capabilities, id: () => 'n', has: () => false, done } as unknown as Kit;
+  const kit = {
+    hasData: true,
+    makeNode: async () => 'n',
+    attach: async () => ({ attachment }),
+    done: async () => ({}),
+  };
+  return kit as unknown as Kit;
 }
 
 /**

@@ -11,9 +11,9 @@ import { verify, type VerifyOptions } from '../../../src/kit/run.ts';
 import { verifySettings } from '../../../src/kit/settings.ts';
 import { verifyCommand } from '../../../src/kit/verify.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
+import { runOptions } from '../../fakes/storages/kit.ts';
 import { volumeSpec } from '../../harness/gateway/gateway.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
-import { runOptions } from './options.ts';
 
 const inTime = () => ({ deadlineMs: Date.now() + 60_000 });
 

@@ -1,0 +1,151 @@
+import type { Input, OperationId, Operations, Output } from '../../api/operations.ts';
+import type { ProblemCode } from '../../api/problem.ts';
+import type { Capabilities, Feature } from '../../api/storage.ts';
+import { pause } from '../../lib/concurrency.ts';
+import { judge } from './answers.ts';
+import type { Credentials } from './credentials.ts';
+import type { AnyInput, Exchange, Target } from './exchange.ts';
+import { fault } from '../finding.ts';
+import type { Ledger } from '../fixtures/ledger.ts';
+import type { NetworkFault } from './proxy.ts';
+import type { Random } from '../fixtures/random.ts';
+import { createWire, idsOf, operationOf, type CallOptions, type Wire } from './wire.ts';
+
+/** The options that hold for a whole run. */
+export type KitOptions = {
+  readonly target: Target;
+  readonly credentials: Credentials;
+  /** The prefix of every id that the kit makes. */
+  readonly prefix: string;
+  /** Time limit for one operation, from the first request until it is done, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly isThorough: boolean;
+  /** True when checks may write and read bytes of attached volumes. */
+  readonly hasData: boolean;
+  /** True when the server holds volumes or snapshots that this run did not create. */
+  readonly hasForeign: boolean;
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Mutable parameters, each with its possible values. */
+  readonly mutable: Readonly<Record<string, readonly string[]>>;
+  /** Restarts the vendor; undefined if the user has given no way to do so. */
+  readonly restart: (() => Promise<void>) | undefined;
+};
+
+/** The answer of an operation: a body that matches its schema, or the code of a problem. */
+export type Answer<Id extends OperationId = OperationId> = {
+  readonly status: number;
+  readonly code: ProblemCode | undefined;
+  readonly body: Output<Operations[Id]>;
+  readonly exchange: Exchange;
+};
+
+export type InputOf<Id extends OperationId> = Input<Operations[Id]>;
+type SettleOptions = CallOptions & { readonly final?: readonly ProblemCode[] };
+
+/** The calls of one check to the vendor, and their options. */
+export interface Calls extends KitOptions, Pick<Wire, 'send' | 'toRawRequest' | 'call'> {
+  readonly capabilities: Capabilities;
+  readonly random: Random;
+  readonly ledger: Ledger;
+  readonly signal: AbortSignal;
+  /** All exchanges of the check, in the order of their ends. */
+  readonly trail: readonly Exchange[];
+  /** The part after the prefix in the ids of this run. */
+  readonly run: string;
+  id(): string;
+  has(feature: Feature | 'nodes'): boolean;
+  /** Sends one request. Throws a fault when the operation does not document such an answer. */
+  ask<Id extends OperationId>(id: Id, input: InputOf<Id>, more?: CallOptions): Promise<Answer<Id>>;
+  /** Repeats the request until the answer is other than 202, ABORTED and UNAVAILABLE, or has a code of `final`. */
+  settle<Id extends OperationId>(id: Id, input: InputOf<Id>, more?: SettleOptions): Promise<Answer<Id>>;
+  /** Repeats the request until the operation has succeeded, and returns its result. Throws a fault for a problem. */
+  done<Id extends OperationId>(
+    id: Id,
+    input: InputOf<Id>,
+    more?: CallOptions,
+  ): Promise<Output<Operations[Id]>>;
+  /** Repeats the request until it is refused with one of these codes. Throws a fault for any other end. */
+  refused<Id extends OperationId>(
+    id: Id,
+    input: InputOf<Id>,
+    codes: readonly ProblemCode[],
+  ): Promise<Answer<Id>>;
+  /** Sends a request and loses its answer. */
+  lose<Id extends OperationId>(id: Id, input: InputOf<Id>, network: NetworkFault): Promise<void>;
+}
+
+/** The options of a run and of one check. */
+export type CheckOptions = KitOptions &
+  Pick<Calls, 'capabilities' | 'random' | 'ledger' | 'signal' | 'run' | 'id'>;
+
+const firstPauseMs = 20;
+const maxPauseMs = 1_000;
+
+export function createCalls(options: CheckOptions): Calls {
+  const trail: Exchange[] = [];
+  const { features } = options.capabilities;
+  const wire = createWire({ ...options, trail });
+  const settle = createSettle(options, ask);
+
+  async function ask(id: OperationId, input: AnyInput, callOptions: CallOptions = {}): Promise<Answer> {
+    const exchange = await wire.call(id, input, callOptions);
+    const { answer } = exchange;
+    if (!answer) throw fault(`${id}: an answer, not ${exchange.error}`, { exchange });
+    const { name } = Object(input['body']) as { readonly name?: string };
+    const request = { operation: operationOf(id), ids: idsOf(id, input), name };
+    const { code, body } = judge(request, answer, exchange);
+    return { status: answer.status, code, body: body as Answer['body'], exchange };
+  }
+
+  async function done(id: OperationId, input: AnyInput, callOptions: CallOptions = {}): Promise<unknown> {
+    const { code, body, exchange } = await settle(id, input, callOptions);
+    if (code) throw fault(`${id} succeeds, not ${code}`, { exchange });
+    return body;
+  }
+
+  async function refused(
+    id: OperationId,
+    input: AnyInput,
+    codes: readonly ProblemCode[] = [],
+  ): Promise<Answer> {
+    const answer = await settle(id, input, { final: codes });
+    if (answer.code && codes.includes(answer.code)) return answer;
+    const found = answer.code ?? `status ${answer.status}`;
+    throw fault(`${id} answers ${codes.join(' or ')}, not ${found}`, { exchange: answer.exchange });
+  }
+
+  const has = (feature: Feature | 'nodes'): boolean => (features as readonly string[]).includes(feature);
+  // The functions treat all operations alike; the types of the interface tell them apart.
+  return { ...options, ...wire, trail, has, ask, settle, done, refused } as unknown as Calls;
+}
+
+/** Counts how often each operation exceeded its time. After the second time it gets a tenth, so that a hanging vendor does not delay every check. */
+const lateness = new WeakMap<Target, Map<OperationId, number>>();
+
+function createSettle(
+  { target, timeoutMs, signal }: CheckOptions,
+  ask: (id: OperationId, input: AnyInput, callOptions: CallOptions) => Promise<Answer>,
+) {
+  const late = lateness.getOrInsertComputed(target, () => new Map<OperationId, number>());
+  return async (
+    id: OperationId,
+    input: AnyInput,
+    { final = [], ...callOptions }: SettleOptions = {},
+  ): Promise<Answer> => {
+    const times = late.get(id) ?? 0;
+    const deadlineMs = performance.now() + (times > 1 ? timeoutMs / 10 : timeoutMs);
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+      const answer = await ask(id, input, callOptions);
+      const { code } = answer;
+      const isOpen = answer.status === 202 || code === 'ABORTED' || code === 'UNAVAILABLE';
+      if (!isOpen || (code && final.includes(code))) return answer;
+      if (performance.now() > deadlineMs) {
+        late.set(id, times + 1);
+        const expected = `${id} ends in time, not with ${code ?? 'status 202'} to every request`;
+        throw fault(expected, { exchange: answer.exchange, requirement: 'FL-1.3-1' });
+      }
+      const retryAfterMs = Number(answer.exchange.answer?.headers['retry-after']) * 1_000 || 0;
+      await pause(Math.max(pauseMs, Math.min(retryAfterMs, maxPauseMs)), signal);
+    }
+  };
+}
