@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, readdirSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { createProbe } from '../../src/csi/client.ts';
 import { pause, poll } from '../../src/lib/concurrency.ts';
 import { driverName, openNode, type AgentProcess, type TestNode } from '../harness/node/program.ts';
 import { buildTools, whyNotBuildable } from './go.ts';
-import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../harness/machine.ts';
+import { freePort, makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../harness/machine.ts';
 
 type Tool = 'csi-node-driver-registrar' | 'livenessprobe';
 
@@ -132,12 +131,4 @@ async function startLivenessProbe(t: TestContext, node: TestNode): Promise<strin
   );
   assert.ok(isAnswered, `${url} does not answer 200`);
   return url;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }

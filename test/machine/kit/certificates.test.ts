@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { makeCertificate } from '../../fakes/storages/certificate.ts';
+import { makeCertificates } from '../../fakes/storages/certificate.ts';
 import { runKit } from '../../fakes/storages/kit.ts';
 import { referenceVendors } from '../../fakes/storages/reference.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
@@ -13,17 +12,12 @@ for (const { language, command, skip } of referenceVendors.filter(one => one.lan
     `the vendor in ${language} serves callers with a certificate and refuses others`,
     { skip },
     async t => {
-      const directory = temporaryDirectory(t);
-      for (const name of ['vendor', 'gateway']) makeCertificate(directory, name);
-      const at = (file: string): string => join(directory, file);
-      const read = (file: string): string => readFileSync(at(file), 'utf8');
-      const env = {
-        TOKEN: '',
-        TLS_CERT: at('vendor.crt'),
-        TLS_KEY: at('vendor.key'),
-        TLS_CLIENT_CA: at('gateway.crt'),
+      const { ca, cert, key, env } = makeCertificates(temporaryDirectory(t));
+      const tls = {
+        ca: readFileSync(ca, 'utf8'),
+        cert: readFileSync(cert, 'utf8'),
+        key: readFileSync(key, 'utf8'),
       };
-      const tls = { ca: read('vendor.crt'), cert: read('gateway.crt'), key: read('gateway.key') };
       const { results } = await runKit(t, { command, seed: 1, env, tls, only: ['FL-1.3-2', 'FL-2.2-1'] });
       assert.deepEqual(
         results.map(({ id, outcome }) => `${id} ${outcome}`),

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { AddressInfo } from 'node:net';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { json, startStorageApi, type Step } from '../../fakes/storage-api.ts';
-import { makeCertificate } from '../../fakes/storages/certificate.ts';
+import { makeCertificates } from '../../fakes/storages/certificate.ts';
 import { referenceVendors, startVendor } from '../../fakes/storages/reference.ts';
 import { cli } from '../../harness/dev.ts';
 import { createSigner, temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { freePort } from '../../harness/machine.ts';
 
 const [typescript, python] = referenceVendors;
 const audience = 'https://vendor.example';
@@ -60,7 +59,7 @@ test('a failed --start reports the reason and leaves nothing running', async t =
 for (const { language, command, skip } of referenceVendors)
   test(`--restart restarts the vendor in ${language} with a command`, { skip }, async t => {
     const directory = temporaryDirectory(t);
-    const port = await findPort();
+    const port = await freePort();
     const pid = join(directory, 'pid');
     const set = `env PORT=${port} TOKEN=first DIR='${directory}' OPENAPI='${openApi}'`;
     const start = `${set} ${command.map(part => `'${part}'`).join(' ')} >'${directory}/log' 2>&1 & echo $! >'${pid}'`;
@@ -144,17 +143,9 @@ test(
   'mutual TLS: lost answers, many requests on a connection, and no certificate',
   { skip: python.skip },
   async t => {
-    const directory = temporaryDirectory(t);
-    for (const name of ['vendor', 'gateway']) makeCertificate(directory, name);
-    const at = (file: string): string => join(directory, file);
-    const env = {
-      TOKEN: '',
-      TLS_CERT: at('vendor.crt'),
-      TLS_KEY: at('vendor.key'),
-      TLS_CLIENT_CA: at('gateway.crt'),
-    };
+    const { ca, cert, key, env } = makeCertificates(temporaryDirectory(t));
     const { url } = await startVendor(t, { command: python.command, env });
-    const files = ['--ca', at('vendor.crt'), '--cert', at('gateway.crt'), '--cert-key', at('gateway.key')];
+    const files = ['--ca', ca, '--cert', cert, '--cert-key', key];
     const only = ['--only', 'FL-1.4,FL-2.2-1,FL-8.1-1,FL-8.2'];
     const { status, output, results } = await verify(url, ...files, ...only);
     assert.equal(status, 0, output);
@@ -165,13 +156,3 @@ test(
     assert.ok(results.includes('FL-2.2-1 PASS'), output);
   },
 );
-
-/** Finds a port without a listener. */
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
