@@ -1,41 +1,8 @@
-import type { TestContext } from 'node:test';
-import type { Backend, NewVolume } from '../../../gateway/backend.ts';
-import { createFaultyBackend, type FaultyBackend } from '../../fakes/faulty-backend.ts';
-import { clusters, makeGateway, mounted, openMemory, volumeSpec, type Gateway } from './gateway.ts';
-
-type Options = {
-  /** The existing volumes of cluster `a`, of 1 MiB each. */
-  readonly names?: readonly string[];
-  /** Volumes that only the storage knows. */
-  readonly orphans?: readonly string[];
-  /** The storage's capacity, in bytes or in topologies. */
-  readonly capacity?: Parameters<typeof openMemory>[0];
-  readonly keepDeletedMs?: number;
-};
+import type { Backend } from '../../../gateway/backend.ts';
+import { clusters, mounted, volumeSpec, type Gateway } from './gateway.ts';
 
 /** An hour in milliseconds. */
 export const hour = 3_600_000;
-
-/**
- * Makes a gateway over a storage that fails as a test wants, by default with the volume `a.pvc-1`; `calls` start after
- * that.
- */
-export async function makeFaultyGateway(
-  t: TestContext,
-  { names = ['pvc-1'], orphans = [], capacity, keepDeletedMs = 0 }: Options = {},
-): Promise<Gateway<FaultyBackend>> {
-  const backend = createFaultyBackend(await openMemory(capacity));
-  const gateway = await makeGateway(t, { backend, keepDeletedMs });
-  for (const name of names) await create(gateway, name);
-  for (const id of orphans) await backend.create(newVolume(id));
-  backend.calls.length = 0;
-  return gateway;
-}
-
-/** Makes a backend's request for a volume. */
-export function newVolume(id: string): NewVolume {
-  return { id, nonce: id, requiredBytes: 2 ** 20, limitBytes: 0, parameters: {}, capabilities: [mounted] };
-}
 
 /** Creates a volume of cluster `a` with this many MiB. */
 export function create({ volumes }: Gateway, name: string, size = 1): Promise<unknown> {

@@ -12,7 +12,7 @@ import { createApp } from '../../../gateway/http/app.ts';
 import { createEnrolment, type EnrolledCaller } from '../../../gateway/callers/enrolment.ts';
 import type { PublicKey } from '../../../gateway/callers/keys.ts';
 import { createAuthenticate, type Enrolment } from '../../../gateway/callers/authenticate.ts';
-import type { Backend } from '../../../gateway/backend.ts';
+import type { Backend, NewVolume } from '../../../gateway/backend.ts';
 import { openMemory as openMemoryBackend, type MemoryBackend } from '../../../gateway/backends/memory.ts';
 import { createRecovery, type Recovery } from '../../../gateway/recovery.ts';
 import { migrate } from '../../../gateway/tables/schema.ts';
@@ -143,6 +143,12 @@ export type GatewayOptions<B = Backend> = {
   readonly backend?: B;
   /** Pools by name, in place of `backend`. */
   readonly pools?: Readonly<Record<string, B>>;
+  /** The capacity of the memory that is the default backend, in bytes or in topologies. */
+  readonly capacity?: Parameters<typeof openMemory>[0];
+  /** Volumes of cluster `a`, of 1 MiB each, that exist from the start. */
+  readonly volumes?: readonly string[];
+  /** Volumes that only the storage knows. */
+  readonly orphans?: readonly string[];
   readonly store?: string;
   /** Wraps the store's engine. */
   readonly wrapEngine?: (engine: Engine) => Engine;
@@ -181,11 +187,13 @@ export const callers: Readonly<Record<string, Caller>> = {
 };
 
 /** Makes a gateway that ends with the test, with the clusters a, b, and any (which accepts any node). */
-export async function makeGateway<B extends Backend = FaultyBackend>(
+export async function openGateway<B extends Backend = FaultyBackend>(
   t: CleanupScope,
   options: GatewayOptions<B> = {},
 ): Promise<Gateway<B>> {
-  const backends = options.pools ?? { main: options.backend ?? createFaultyBackend(await openMemory()) };
+  const backends = options.pools ?? {
+    main: options.backend ?? createFaultyBackend(await openMemory(options.capacity)),
+  };
   const all = Object.entries(backends).map(([name, backend]) => ({ name, backend }));
   const pools = createPools(() => all);
   const store = options.store ?? (await storeIn(temporaryDirectory(t)));
@@ -231,6 +239,7 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
     publicDocs: options.publicDocs ?? false,
   });
   const backend = Object.values(backends)[0] as B;
+  await fill(services, backend, options);
   const send: Gateway['send'] = async (route, { as = 'a', body, headers = {}, signal } = {}) => {
     const [method = 'GET', path = '/'] = route.split(' ');
     const token = await signers[as]?.sign();
@@ -245,7 +254,8 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
   return {
     engine,
     backend,
-    replica: (others = {}) => makeGateway(t, { ...options, backend, store, ...others }),
+    replica: (others = {}) =>
+      openGateway(t, { ...options, volumes: [], orphans: [], backend, store, ...others }),
     pools,
     slices,
     operations,
@@ -263,6 +273,17 @@ export async function makeGateway<B extends Backend = FaultyBackend>(
       return { status, headers: response.headers, body: (value ?? {}) as Answer['body'] };
     },
   };
+}
+
+async function fill(
+  services: Services,
+  backend: Backend,
+  { volumes = [], orphans = [] }: Pick<GatewayOptions, 'volumes' | 'orphans'>,
+): Promise<void> {
+  for (const name of volumes) await services.volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
+  for (const id of orphans) await backend.create(newVolume(id));
+  // The calls of a test start after that.
+  if (volumes.length + orphans.length > 0 && 'calls' in backend) (backend.calls as string[]).length = 0;
 }
 
 function isSentAsItIs(body: unknown): body is string | Blob | ReadableStream {
@@ -316,6 +337,11 @@ export const mounted: Capability = { accessType: 'mount', accessMode: 'SINGLE_NO
 /** Makes a request for a new volume, with the test's own members. */
 export function volumeSpec(name: string, spec: Partial<VolumeSpec> = {}): VolumeSpec {
   return { name, requiredBytes: 2 ** 20, capabilities: [mounted], ...spec };
+}
+
+/** Makes a backend's request for a volume. */
+export function newVolume(id: string): NewVolume {
+  return { id, nonce: id, requiredBytes: 2 ** 20, limitBytes: 0, parameters: {}, capabilities: [mounted] };
 }
 
 /** Fails unless the answer is a problem document with this status and code. */

@@ -6,7 +6,7 @@ import type { Step } from '../../../gateway/operations/operation.ts';
 import { createFaultyBackend } from '../../fakes/faulty-backend.ts';
 import { wrapBackend, type CallWrapper } from '../../fakes/faulty-backend/wrap.ts';
 import { changing, type Rule } from '../../fakes/faulty-backend/rules.ts';
-import { clusters, makeGateway, type Gateway } from '../gateway/gateway.ts';
+import { clusters, openGateway, type Gateway } from '../gateway/gateway.ts';
 import { nodeZones } from './model.ts';
 import type { ModelStorage } from './storage.ts';
 
@@ -65,7 +65,7 @@ export async function openWorld(t: TestContext, { store, storage, seed, rules = 
     const checkpoint = ({ point }: Step): void => {
       if (armed.get(at) === point) throw crash;
     };
-    const gateway = await makeGateway<Backend>(t, { store, backend: watch.backend, leaseMs, checkpoint });
+    const gateway = await openGateway<Backend>(t, { store, backend: watch.backend, leaseMs, checkpoint });
     return { gateway, backend, watch };
   }
 

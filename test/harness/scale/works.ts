@@ -9,13 +9,13 @@ import { migrate } from '../../../gateway/tables/schema.ts';
 import { volumeTable } from '../../../gateway/tables/volumes.ts';
 import { allOperations } from '../../../src/api/operations.ts';
 import { operatorCli } from '../cli/run-cli.ts';
-import { newVolume } from '../gateway/fixtures.ts';
 import {
+  newVolume,
   createSigner,
   type CleanupScope,
   type Gateway,
   type GatewayOptions,
-  makeGateway,
+  openGateway,
   openMemory,
   temporaryDirectory,
   volumeSpec,
@@ -48,7 +48,7 @@ export async function openFilled(
   const backend = { ...(await openMemory(2 ** 50)), forgetNode: async () => {} };
   const store = join(temporaryDirectory(t), 'store.sqlite');
   const keeping = { keepDeletedMs: 3_600_000, keepAuditMs: 86_400_000 };
-  const gateway = await makeGateway(t, { store, ...options, backend, ...keeping });
+  const gateway = await openGateway(t, { store, ...options, backend, ...keeping });
   for (let round = 0; round < maxRounds; round++) await backend.create(newVolume(`orphan${round}`));
   for (const asked of preparations) await askSuccessfully(gateway, asked);
   await fillStore(gateway.engine, sizes);

@@ -86,14 +86,14 @@ export const shareSettings = {
   conf: settings.conf,
   capacity: settings.capacity,
   user: 'gateway',
-  keyring: makeGateway(),
+  keyring: openGateway(),
   filesystem: 'files',
 } as const;
 
 /** The backend on the filesystem, opened once. */
 export const shares: Promise<Backend> = openPlugin(backends.ceph, shareSettings);
 
-function makeGateway(): string {
+function openGateway(): string {
   const keyring = join(dirname(settings.conf), 'gateway.keyring');
   const caps = ['mon', 'allow *', 'mgr', 'allow rw', 'mds', 'allow *'];
   const made = spawnSync('ceph', ['auth', 'get-or-create', 'client.gateway', ...caps, '-o', keyring]);

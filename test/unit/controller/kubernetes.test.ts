@@ -25,7 +25,7 @@ const other = { key: 'other', effect: 'NoSchedule' };
 const driverOn = (nodeID: string, more: object = {}) => ({ name: driverName, nodeID, ...more });
 
 /** Makes a gateway with known nodes. Some of them have volumes. */
-function makeGateway(known: readonly Node[] = []) {
+function openGateway(known: readonly Node[] = []) {
   const nodes = new Map(known.map(node => [node.id, node]));
   const inUse = new Set<string>();
   return {
@@ -65,7 +65,7 @@ function createCapturingLog() {
 const named = (kind: string, value: object) => ({ [`${kind}s`]: [{ name: 'x', [kind]: value }] });
 
 /** Follows a cluster through a kubeconfig file. */
-async function open(t: TestContext, gateway = makeGateway()) {
+async function open(t: TestContext, gateway = openGateway()) {
   const dir = makeTemporaryDirectory();
   t.after(() => removeTemporaryDirectory(dir));
   const kubernetes = await startKubernetes(t, { token: 'first' });
@@ -126,7 +126,7 @@ test('nodes with the driver are reported with their topology and limit, and no o
 });
 
 test('a node that left is forgotten once it has no volumes, and one whose agent is replaced is kept', async t => {
-  const { kubernetes, gateway, start } = await open(t, makeGateway([{ id: 'long-gone' }]));
+  const { kubernetes, gateway, start } = await open(t, openGateway([{ id: 'long-gone' }]));
   for (const name of ['a', 'b']) {
     kubernetes.putNode(name);
     kubernetes.putCsiNode(name, driverOn(name));
@@ -181,7 +181,7 @@ test('a CSINode with the id or the name of another node reports nothing, and is 
 
 test('a second key of a name is reported once the node with the first key has no volumes', async t => {
   const first = `a~${key}`;
-  const { kubernetes, gateway, start, refused, logged } = await open(t, makeGateway([{ id: first }]));
+  const { kubernetes, gateway, start, refused, logged } = await open(t, openGateway([{ id: first }]));
   gateway.inUse.add(first);
   kubernetes.putNode('a', { taints: [taint] });
   kubernetes.putCsiNode('a', driverOn(`a~${otherKey}`));

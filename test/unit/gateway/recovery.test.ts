@@ -7,7 +7,7 @@ import type { FaultyBackend, Method } from '../../fakes/faulty-backend.ts';
 import {
   clusters,
   endClaims,
-  makeGateway,
+  openGateway,
   mounted,
   volumeSpec,
   type Gateway,
@@ -68,7 +68,7 @@ for (const crash of crashes) {
 }
 
 test('a gateway that dies before it recorded an intent has changed nothing', async t => {
-  const dying = await makeGateway(t);
+  const dying = await openGateway(t);
   const attempt = create(dying);
   await dying.engine.close();
   await attempt.catch(() => undefined);
@@ -81,7 +81,7 @@ test('a gateway that dies before it recorded an intent has changed nothing', asy
 
 test('the claim of a gateway that died before it began does not last forever', async t => {
   const isDying = { value: false };
-  const dying = await makeGateway(t, {
+  const dying = await openGateway(t, {
     keepDeletedMs: 3_600_000,
     checkpoint: ({ point }) => assert.ok(!isDying.value || point !== 'after-intent', 'dies (injected)'),
   });
@@ -97,7 +97,7 @@ test('the claim of a gateway that died before it began does not last forever', a
 });
 
 test('a claim holds as long as the storage works', async t => {
-  const slow = await makeGateway(t, { leaseMs: 3_000 });
+  const slow = await openGateway(t, { leaseMs: 3_000 });
   const other = await slow.replica();
   const { backend } = slow;
   const release = backend.hold('create');
@@ -115,7 +115,7 @@ test('a claim holds as long as the storage works', async t => {
 });
 
 test('a gateway whose claim was taken over records nothing and reports no success', async t => {
-  const stalled = await makeGateway(t);
+  const stalled = await openGateway(t);
   const release = stalled.backend.hold('create');
   const creating = create(stalled);
   await stalled.backend.entered('create');
@@ -127,7 +127,7 @@ test('a gateway whose claim was taken over records nothing and reports no succes
 
 test('work that newer settings refuse is undone, and nothing of it is left', async t => {
   const raw = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' } as const;
-  const old = await makeGateway(t);
+  const old = await openGateway(t);
   const { backend } = old;
   const next = await old.replica({ backend: { ...backend, accessTypes: ['mount'] } });
   const spec = volumeSpec('pvc-1', { capabilities: [raw] });
@@ -146,7 +146,7 @@ test('work that newer settings refuse is undone, and nothing of it is left', asy
 });
 
 test('snapshots and groups that newer settings refuse are undone, and no longer block their volume', async t => {
-  const old = await makeGateway(t);
+  const old = await openGateway(t);
   const { backend } = old;
   const { snapshots } = backend;
   assert.ok(snapshots);
@@ -166,7 +166,7 @@ test('snapshots and groups that newer settings refuse are undone, and no longer 
 });
 
 test('failed work is retried, and one failure delays no other', async t => {
-  const gateway = await makeGateway(t);
+  const gateway = await openGateway(t);
   const { backend } = gateway;
   for (const name of ['one', 'two', 'three']) {
     backend.failNext('create', 'before', new Error('unreachable'));
@@ -181,7 +181,7 @@ test('failed work is retried, and one failure delays no other', async t => {
 });
 
 test('a volume that was finished and made anew while a sweep was busy is left alone', async t => {
-  const gateway = await makeGateway(t);
+  const gateway = await openGateway(t);
   const { backend } = gateway;
   const names = ['one', 'two', 'three', 'four', 'zlast'];
   for (const name of names) {
@@ -201,7 +201,7 @@ test('a volume that was finished and made anew while a sweep was busy is left al
 });
 
 test('a volume that was made anew while a sweep was about to finish its predecessor is not undone', async t => {
-  const old = await makeGateway(t);
+  const old = await openGateway(t);
   const { backend } = old;
   backend.failNext('create', 'before', new Error('unreachable'));
   await assert.rejects(create(old));
@@ -227,7 +227,7 @@ async function claimedUntil({ engine }: Gateway): Promise<number> {
 
 /** Makes a gateway that dies while the storage works: the storage finishes, and no gateway records the outcome. */
 async function crashIn(t: TestContext, crash: Crash): Promise<Gateway<FaultyBackend>> {
-  const dying = await makeGateway(t);
+  const dying = await openGateway(t);
   const { backend } = dying;
   for (const step of crash.before) await step(dying);
   const release = backend.hold(crash.method);

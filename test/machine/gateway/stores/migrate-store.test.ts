@@ -8,7 +8,7 @@ import { exec } from '../../../../src/lib/exec.ts';
 import { cli } from '../../../harness/dev.ts';
 import {
   clusters,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   temporaryDirectory,
@@ -23,7 +23,7 @@ const server = sharePostgres();
 async function prepare(t: TestContext) {
   const path = join(temporaryDirectory(t), 'store.sqlite');
   const backend = await openMemory();
-  const gateway = await makeGateway(t, { store: path, backend });
+  const gateway = await openGateway(t, { store: path, backend });
   for (const name of ['one', 'two', 'A-B.c_d'])
     await gateway.volumes.create(any, `any.${name}`, volumeSpec(name));
   await gateway.nodes.put(any, 'n1', { maxVolumes: 3 });
@@ -45,7 +45,7 @@ test('a SQLite store is copied to PostgreSQL, and a gateway continues there', { 
     ['volumes', 'snapshots', 'attachments', 'nodes'].map(name => rows.get(name)),
     [3, 1, 1, 1],
   );
-  const gateway = await makeGateway(t, { store: `postgres:${urlFile}`, backend });
+  const gateway = await openGateway(t, { store: `postgres:${urlFile}`, backend });
   assert.deepEqual(await gateway.volumes.list(any, { limit: 10 }), seen);
   await gateway.attachments.detach({ cluster: any, volumeId: 'any.one', nodeId: 'n1' });
   await gateway.volumes.delete(any, 'any.one');
@@ -68,7 +68,7 @@ test('a copy can be repeated until a gateway has worked on it', { skip }, async 
   const { path, backend, urlFile } = await prepare(t);
   const first = await migrateStore(path, urlFile);
   assert.deepEqual(await migrateStore(path, urlFile), { ...first, isNew: false });
-  const gateway = await makeGateway(t, { store: `postgres:${urlFile}`, backend });
+  const gateway = await openGateway(t, { store: `postgres:${urlFile}`, backend });
   await gateway.volumes.create(any, 'any.new', volumeSpec('new'));
   await assert.rejects(
     migrateStore(path, urlFile),
@@ -84,7 +84,7 @@ test('the next attempt marks a file that was not marked when it was copied', { s
   // The state of the file after the command died between its copy and its mark.
   await migrate(engine, { ifCopied: 'adopt' });
   await engine.close();
-  const gateway = await makeGateway(t, { store: `postgres:${urlFile}`, backend });
+  const gateway = await openGateway(t, { store: `postgres:${urlFile}`, backend });
   await gateway.volumes.create(any, 'any.new', volumeSpec('new'));
   await gateway.recovery.sweep();
   await assert.rejects(
@@ -102,7 +102,7 @@ test('another attempt does not mark a file that was adopted again and changed si
   const engine = openSqlite(path);
   await migrate(engine, { ifCopied: 'adopt' });
   await engine.close();
-  const gateway = await makeGateway(t, { store: path, backend });
+  const gateway = await openGateway(t, { store: path, backend });
   await gateway.volumes.create(any, 'any.new', volumeSpec('new'));
   await gateway.recovery.sweep();
   await gateway.engine.close();
@@ -129,7 +129,7 @@ test('an interrupted copy is repeated from the start', { skip }, async t => {
 
 test('a database with another store is refused', { skip }, async t => {
   const { path, urlFile } = await prepare(t);
-  await makeGateway(t, { store: `postgres:${urlFile}` });
+  await openGateway(t, { store: `postgres:${urlFile}` });
   await assert.rejects(migrateStore(path, urlFile), /holds another store; use an empty database$/);
 });
 

@@ -8,7 +8,7 @@ import type { Engine } from '../../../../gateway/store.ts';
 import { poll, withinTime } from '../../../../src/lib/concurrency.ts';
 import {
   clusters,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   temporaryDirectory,
@@ -113,7 +113,7 @@ for (const [what, url, code] of wrongUrls)
 
 test('a killed server is UNAVAILABLE, and all requests succeed once it is back', { skip }, async t => {
   const { createDatabase, kill, start } = await server();
-  const { volumes, engine } = await makeGateway(t, { store: `postgres:${await createDatabase()}` });
+  const { volumes, engine } = await openGateway(t, { store: `postgres:${await createDatabase()}` });
   await volumes.create(a, 'a.before', volumeSpec('before'));
   const { promise: held, resolve: go } = Promise.withResolvers<void>();
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
@@ -211,8 +211,8 @@ async function race(t: TestContext, locks: boolean): Promise<number> {
         }),
       ),
   });
-  const one = await makeGateway(t, { store, backend });
-  const other = await makeGateway(t, { store, backend, wrapEngine: slow });
+  const one = await openGateway(t, { store, backend });
+  const other = await openGateway(t, { store, backend, wrapEngine: slow });
   const attach = ({ attachments }: typeof one, nodeId: string): Promise<unknown> =>
     attachments
       .attach({ cluster: clusters.any, volumeId: 'any.v', nodeId }, { capability: mounted, readonly: false })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { countRoundTrips } from '../../../harness/stores/round-trips.ts';
 
@@ -25,7 +25,7 @@ test('the transactions of an operation take few round trips to the server', { sk
   const { createDatabase, directory } = await server();
   const { urlFile, take, close } = await countRoundTrips(directory, await createDatabase());
   t.after(close);
-  const { volumes, snapshots, attachments } = await makeGateway(t, {
+  const { volumes, snapshots, attachments } = await openGateway(t, {
     store: `postgres:${urlFile}`,
     backend: await openMemory(),
   });

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
 import {
   clusters,
-  makeGateway,
+  openGateway,
   openMemory,
   temporaryDirectory,
   volumeSpec,
@@ -20,7 +20,7 @@ import { isProblemThat } from '../../../harness/gateway/problems.ts';
 testAsRoot('on a full disk calls are UNAVAILABLE and nothing is half done or lost', async t => {
   const disk = mountTiny(t);
   const backend = await openMemory();
-  const gateway = await makeGateway(t, { backend, store: join(disk, 'store.sqlite') });
+  const gateway = await openGateway(t, { backend, store: join(disk, 'store.sqlite') });
   const isFull = isProblemThat('UNAVAILABLE', /database or disk is full/);
   const names = Array.from({ length: 4_000 }, (_, index) => `pvc-${index}`);
   const make = (name: string): Promise<unknown> =>
@@ -76,7 +76,7 @@ test('a process that is killed in a transaction leaves the store intact, with ev
 });
 
 test('with 50000 volumes the event loop is never blocked for long', async t => {
-  const gateway = await makeGateway(t);
+  const gateway = await openGateway(t);
   await gateway.volumes.create(clusters.a, 'a.v', volumeSpec('v'));
   await gateway.engine.transaction(sql =>
     sql.run(`insert into volumes (id, cluster, name, pool, state, spec, size_bytes, reserved_bytes, context, created_at_ms,

@@ -2,20 +2,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { preconditionProblem, unavailableProblem } from '../../../../src/api/problem.ts';
 import {
+  newVolume,
+  openGateway,
   assertProblem,
   clusters,
   type Answer,
   type AskOptions,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
-import { attach, hour, newVolume, makeFaultyGateway, volumesIn } from '../../../harness/gateway/fixtures.ts';
+import { attach, hour, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 function askAsOperator({ ask }: Gateway, route: string, options: AskOptions = {}): Promise<Answer> {
   return ask(route, { ...options, as: 'operator' });
 }
 
 test('a check shows the differences, and a repair removes them only with an explicit flag', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   const look = (query = ''): Promise<Answer> => askAsOperator(gateway, `GET /v1/admin/check${query}`);
   assert.deepEqual((await look()).body, { findings: [], total: 0 });
   await gateway.backend.create(newVolume('a.orphan'));
@@ -39,7 +41,7 @@ test('a check shows the differences, and a repair removes them only with an expl
 
 test('the answer about a node with undetachable volumes has their number, and the first ones with their reasons', async t => {
   const names = ['v1', 'v2', 'v3', 'v4', 'v5', 'v6', 'v7'];
-  const gateway = await makeFaultyGateway(t, { names });
+  const gateway = await openGateway(t, { volumes: names });
   await gateway.nodes.put(clusters.a, 'n1', {});
   for (const name of names) await attach(gateway, `a.${name}`);
   const route = 'DELETE /v1/admin/nodes/a/n1/attachments';
@@ -60,7 +62,7 @@ test('the answer about a node with undetachable volumes has their number, and th
 
 test('soft-deleted volumes are listed in pages and restored repeatedly', async t => {
   const names = ['one', 'two', 'three'];
-  const gateway = await makeFaultyGateway(t, { names, keepDeletedMs: hour });
+  const gateway = await openGateway(t, { volumes: names, keepDeletedMs: hour });
   for (const name of names) await gateway.volumes.delete(clusters.a, `a.${name}`);
   const route = 'GET /v1/admin/deleted-volumes?limit=2';
   const { volumes, nextPageToken } = (await askAsOperator(gateway, route)).body as {

@@ -4,15 +4,14 @@ import { check } from '../../../../gateway/admin/check.ts';
 import type { Reader } from '../../../../gateway/store.ts';
 import { findingTable } from '../../../../gateway/tables/findings.ts';
 import type { Finding } from '../../../../src/api/admin.ts';
-import { clusters, makeGateway, openMemory, type Gateway } from '../../../harness/gateway/gateway.ts';
 import {
-  attach,
-  create,
-  hour,
   newVolume,
-  makeFaultyGateway,
-  snapshot,
-} from '../../../harness/gateway/fixtures.ts';
+  clusters,
+  openGateway,
+  openMemory,
+  type Gateway,
+} from '../../../harness/gateway/gateway.ts';
+import { attach, create, hour, snapshot } from '../../../harness/gateway/fixtures.ts';
 
 async function look(gateway: Gateway, stuckAfterMs = 0): Promise<readonly string[]> {
   const { findings } = await check({ ...gateway, stuckAfterMs });
@@ -20,14 +19,14 @@ async function look(gateway: Gateway, stuckAfterMs = 0): Promise<readonly string
 }
 
 test('nothing is found if the storage and the store agree', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   await snapshot(gateway, 'snap', 'one');
   await attach(gateway, 'a.one');
   assert.deepEqual(await look(gateway), []);
 });
 
 test('an object with any id that only the storage has is unknown', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['known'], orphans: ['a.orphan', 'other-system'] });
+  const gateway = await openGateway(t, { volumes: ['known'], orphans: ['a.orphan', 'other-system'] });
   await snapshot(gateway, 'snap', 'known');
   await gateway.engine.transaction(sql => sql.run(`delete from snapshots`));
   assert.deepEqual(await look(gateway), [
@@ -38,7 +37,7 @@ test('an object with any id that only the storage has is unknown', async t => {
 });
 
 test('a volume that only the store has is missing, even a soft-deleted one, which alone is no finding', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one', 'two'], keepDeletedMs: hour });
+  const gateway = await openGateway(t, { volumes: ['one', 'two'], keepDeletedMs: hour });
   await snapshot(gateway, 'snap', 'one');
   await gateway.volumes.delete(clusters.a, 'a.two');
   assert.deepEqual(await look(gateway), []);
@@ -60,7 +59,7 @@ const unfinished: Readonly<Record<string, (gateway: Gateway) => Promise<unknown>
 };
 for (const [detail, run] of Object.entries(unfinished))
   test(`a volume that is ${detail} is stuck after a long time, and not before`, async t => {
-    const gateway = await makeFaultyGateway(t, { names: ['one'] });
+    const gateway = await openGateway(t, { volumes: ['one'] });
     for (const method of ['create', 'delete', 'attach', 'expand', 'snapshot'] as const)
       gateway.backend.failNext(method, 'before', new Error('lost'));
     await assert.rejects(run(gateway));
@@ -71,7 +70,7 @@ for (const [detail, run] of Object.entries(unfinished))
   });
 
 test('the age of a finding counts from its first discovery, and starts anew when it returns', async t => {
-  const gateway = await makeFaultyGateway(t, { names: [], orphans: ['a.orphan'] });
+  const gateway = await openGateway(t, { orphans: ['a.orphan'] });
   const find = async (): Promise<Finding | undefined> =>
     (await check({ ...gateway, stuckAfterMs: 0 })).findings[0];
   assert.ok(((await find())?.ageMs ?? hour) < 1_000);
@@ -86,7 +85,7 @@ test('the age of a finding counts from its first discovery, and starts anew when
 });
 
 test('an object that is made and removed during a check is no finding', async t => {
-  const gateway = await makeGateway(t);
+  const gateway = await openGateway(t);
   const stop = new AbortController();
   const churn = async (): Promise<void> => {
     for (let round = 0; !stop.signal.aborted; round++) {
@@ -101,7 +100,7 @@ test('an object that is made and removed during a check is no finding', async t 
 });
 
 test('an object that was made and removed between two reads of the store is no finding', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   const pool = gateway.pools.all()[0] ?? assert.fail('there is no pool');
   let lists = 0;
   async function* list(): AsyncGenerator<string> {
@@ -116,7 +115,7 @@ test('an object that was made and removed between two reads of the store is no f
 });
 
 test('an object that was made, removed and made again between the reads of the store is no finding', async t => {
-  const gateway = await makeFaultyGateway(t, { names: [] });
+  const gateway = await openGateway(t);
   const pool = gateway.pools.all()[0] ?? assert.fail('there is no pool');
   let lists = 0;
   async function* list(): AsyncGenerator<string> {
@@ -132,7 +131,7 @@ test('an object that was made, removed and made again between the reads of the s
 
 test('a check with many findings reads a hundred rows at a time, and forgets none', async t => {
   const orphans = Array.from({ length: 350 }, (_, index) => `a.orphan-${index}`);
-  const gateway = await makeFaultyGateway(t, { names: [], orphans });
+  const gateway = await openGateway(t, { orphans });
   let max = 0;
   const all: Reader['all'] = async (...query) => {
     const rows = await gateway.engine.reader.all(...query);
@@ -160,7 +159,7 @@ test('an unreachable pool is named, the others are checked, and its earlier find
     yield* dead.list?.() ?? [];
   };
   const main = await openMemory();
-  const gateway = await makeGateway(t, { pools: { dead: { ...dead, list }, main } });
+  const gateway = await openGateway(t, { pools: { dead: { ...dead, list }, main } });
   await dead.create(newVolume('a.orphan'));
   await main.create(newVolume('a.other'));
   await check({ ...gateway, stuckAfterMs: 0 });

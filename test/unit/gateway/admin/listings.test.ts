@@ -5,7 +5,7 @@ import { createAdmin } from '../../../../gateway/admin/admin.ts';
 import { unavailableProblem } from '../../../../src/api/problem.ts';
 import {
   assertProblem,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   volumeSpec,
@@ -52,7 +52,7 @@ const rows: readonly (readonly [kind: string, ids: readonly string[], more: obje
 ];
 
 test('operators list the resources of all clusters, in pages of any size, of one cluster, or by an id', async t => {
-  const gateway = await makeGateway(t, { backend: await openMemory() });
+  const gateway = await openGateway(t, { backend: await openMemory() });
   await fill(gateway);
   for (const [kind, ids, more] of rows) {
     assert.deepEqual(idsOf(await listAll(gateway, kind)), ids, kind);
@@ -77,7 +77,7 @@ test('operators list the resources of all clusters, in pages of any size, of one
 });
 
 test('a volume in any state is listed with its running operation and the time of its start', async t => {
-  const gateway = await makeGateway(t, { keepDeletedMs: 60_000 });
+  const gateway = await openGateway(t, { keepDeletedMs: 60_000 });
   const { ask, backend } = gateway;
   for (const name of ['one', 'two']) await ask(`PUT /v1/volumes/a.${name}`, { body: volumeSpec(name) });
   await ask('DELETE /v1/volumes/a.two');
@@ -103,7 +103,7 @@ test('a volume in any state is listed with its running operation and the time of
 });
 
 test('operators read the health of any volume, and a missing one is NOT_FOUND', async t => {
-  const gateway = await makeGateway(t);
+  const gateway = await openGateway(t);
   await gateway.ask('PUT /v1/volumes/a.one', { body: volumeSpec('one') });
   const well = await gateway.ask('GET /v1/admin/volumes/a.one/health', { as: 'operator' });
   assert.deepEqual(well.body, { volumeId: 'a.one', entries: [] });
@@ -112,7 +112,7 @@ test('operators read the health of any volume, and a missing one is NOT_FOUND', 
 });
 
 test('a waiting pool shows its reason, and a pool without an answer or a removed one is listed as such', async t => {
-  const gateway = await makeGateway(t);
+  const gateway = await openGateway(t);
   const full = await openMemory();
   const broken = { ...full, capacity: () => Promise.reject(unavailableProblem('no answer')) };
   const all = [

@@ -5,22 +5,15 @@ import { plan, reclaim, repair } from '../../../../gateway/admin/repair.ts';
 import type { RepairStep } from '../../../../src/api/admin.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import {
+  newVolume,
   clusters,
-  makeGateway,
+  openGateway,
   openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
 import { isProblem } from '../../../harness/gateway/problems.ts';
-import {
-  create,
-  hour,
-  newVolume,
-  makeFaultyGateway,
-  snapshot,
-  snapshotsIn,
-  volumesIn,
-} from '../../../harness/gateway/fixtures.ts';
+import { create, hour, snapshot, snapshotsIn, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 async function planned(gateway: Gateway, safetyAgeMs = 0): Promise<readonly RepairStep[]> {
   return plan(await check({ ...gateway, stuckAfterMs: 0 }), safetyAgeMs);
@@ -39,7 +32,7 @@ function rows({ engine }: Gateway): Promise<readonly unknown[]> {
 }
 
 test('a plan changes nothing', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['known'], orphans: ['a.orphan'] });
+  const gateway = await openGateway(t, { volumes: ['known'], orphans: ['a.orphan'] });
   const before = await rows(gateway);
   const [step, ...others] = await planned(gateway);
   assert.deepEqual([step?.action, step?.id, others.length], ['remove', 'a.orphan', 0]);
@@ -49,11 +42,7 @@ test('a plan changes nothing', async t => {
 
 test('a repair removes only unknown objects with an id of ours', async t => {
   const unknown = ['a.orphan', 'other-system'];
-  const gateway = await makeFaultyGateway(t, {
-    names: ['known', 'kept'],
-    orphans: unknown,
-    keepDeletedMs: hour,
-  });
+  const gateway = await openGateway(t, { volumes: ['known', 'kept'], orphans: unknown, keepDeletedMs: hour });
   await gateway.volumes.delete(clusters.a, 'a.kept');
   const volume = { id: 'a.orphan', sizeBytes: 2 ** 20, parameters: {} };
   const taken = { id: 'a.orphaned-snapshot', nonce: 'x', volume, attachedForWriting: false, parameters: {} };
@@ -69,20 +58,20 @@ test('a repair removes only unknown objects with an id of ours', async t => {
 });
 
 test('an object that is unknown for too short a time is left', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['known'], orphans: ['a.orphan'] });
+  const gateway = await openGateway(t, { volumes: ['known'], orphans: ['a.orphan'] });
   const [step] = await planned(gateway, hour);
   assert.deepEqual([step?.action, step?.note], ['none', 'it was first found less than the safety age ago']);
 });
 
 test("a store that knows nothing of the storage's objects counts as the wrong store", async t => {
-  const [step] = await planned(await makeFaultyGateway(t, { names: [], orphans: ['a.orphan'] }));
+  const [step] = await planned(await openGateway(t, { orphans: ['a.orphan'] }));
   assert.equal(step?.action, 'none');
   assert.match(step?.note ?? '', /check that it is the right store$/);
 });
 
 test('a pool that the store does not know is left alone, even if the store knows other pools', async t => {
   const [main, other] = [await openMemory(), await openMemory()];
-  const gateway = await makeGateway(t, { pools: { main, other } });
+  const gateway = await openGateway(t, { pools: { main, other } });
   await gateway.volumes.create(clusters.a, 'a.known', volumeSpec('known', { parameters: { pool: 'main' } }));
   await main.create(newVolume('a.orphan'));
   await other.create(newVolume('a.others'));
@@ -91,7 +80,7 @@ test('a pool that the store does not know is left alone, even if the store knows
 });
 
 test('a missing volume is reported and left as it is', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one', 'two'] });
+  const gateway = await openGateway(t, { volumes: ['one', 'two'] });
   await gateway.backend.delete({ id: 'a.one' });
   const before = await rows(gateway);
   assert.deepEqual(await outcomes(gateway), ['left a.one']);
@@ -99,7 +88,7 @@ test('a missing volume is reported and left as it is', async t => {
 });
 
 test('a repair finishes stuck operations, and reports the ones that it could not finish', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one', 'two'] });
+  const gateway = await openGateway(t, { volumes: ['one', 'two'] });
   const lose = (): void => gateway.backend.failNext('delete', 'before', new Error('lost'));
   for (const id of ['a.one', 'a.two']) {
     lose();
@@ -113,7 +102,7 @@ test('a repair finishes stuck operations, and reports the ones that it could not
 });
 
 test('an object that the storage reports as in use is left, without a row', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['known'], orphans: ['a.orphan'] });
+  const gateway = await openGateway(t, { volumes: ['known'], orphans: ['a.orphan'] });
   const inUse = new Problem('FAILED_PRECONDITION', 'it is in use by "/dev/loop0"');
   gateway.backend.failNext('delete', 'before', inUse);
   const [done] = await mend(gateway);
@@ -123,7 +112,7 @@ test('an object that the storage reports as in use is left, without a row', asyn
 });
 
 test('any gateway finishes a removal whose answer is lost', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['known'], orphans: ['a.orphan'] });
+  const gateway = await openGateway(t, { volumes: ['known'], orphans: ['a.orphan'] });
   gateway.backend.failNext('delete', 'after', new Error('lost'));
   assert.deepEqual(await outcomes(gateway), ['failed a.orphan']);
   assert.equal(await gateway.recovery.sweep(), 1);
@@ -143,7 +132,7 @@ for (const { kind, making, removing, make } of kinds) {
   const orphan = { pool: 'main', kind, id: 'a.new' };
 
   test(`a ${kind} that another process is creating is never removed`, async t => {
-    const maker = await makeFaultyGateway(t, { names: ['known'] });
+    const maker = await openGateway(t, { volumes: ['known'] });
     const [mender, { backend }] = [await maker.replica(), maker];
     const release = backend.hold(making);
     const made = make(maker, 'new');
@@ -156,7 +145,7 @@ for (const { kind, making, removing, make } of kinds) {
   });
 
   test(`a ${kind} is not created by any gateway during the removal of an unknown one`, async t => {
-    const maker = await makeFaultyGateway(t, { names: ['known'] });
+    const maker = await openGateway(t, { volumes: ['known'] });
     const [mender, { backend }] = [await maker.replica(), maker];
     const release = backend.hold(removing);
     const removed = reclaim(mender, orphan);

@@ -5,9 +5,8 @@ import { accessModes, type AccessMode } from '../../../../src/api/storage.ts';
 import type { NodeAccess } from '../../../../gateway/backend.ts';
 import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import type { AttachmentSpec } from '../../../../src/api/node.ts';
-import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
-import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const cluster = clusters.a;
 const volumeId = 'a.pvc-1';
@@ -16,7 +15,7 @@ const block: AttachmentSpec = { ...writing, capability: { ...mounted, accessType
 
 /** Opens a gateway with the volume a.pvc-1 and the nodes n1 and n2. */
 async function open(t: TestContext) {
-  const gateway = await makeFaultyGateway(t);
+  const gateway = await openGateway(t, { volumes: ['pvc-1'] });
   const { attachments, nodes, volumes } = gateway;
   for (const nodeId of ['n1', 'n2']) await nodes.put(cluster, nodeId, {});
   return {
@@ -83,7 +82,7 @@ async function openReplaying(t: TestContext) {
       };
     },
   };
-  const gateway = await makeGateway(t, { backend });
+  const gateway = await openGateway(t, { backend });
   const { volumes, nodes, attachments } = gateway;
   await volumes.create(cluster, 'a.one', volumeSpec('one'));
   for (const one of [clusters.a, clusters.b])
@@ -167,7 +166,7 @@ for (const areShares of [undefined, true] as const)
   test(`several nodes ${areShares ? 'may write to a share' : 'may not write to a filesystem of a device'}`, async t => {
     const capability = { ...mounted, accessMode: 'MULTI_NODE_MULTI_WRITER' as const };
     const backend = { ...(await openMemory()), ...(areShares && { areShares }) };
-    const { volumes, attachments, nodes } = await makeGateway(t, { backend });
+    const { volumes, attachments, nodes } = await openGateway(t, { backend });
     await nodes.put(cluster, 'n1', {});
     await volumes.create(cluster, volumeId, volumeSpec('pvc-1'));
     const { confirmed } = await volumes.validate(cluster, volumeId, { capabilities: [capability] });

@@ -8,7 +8,7 @@ import {
   findDecisiveAttachments,
 } from '../../../../gateway/tables/attachments.ts';
 import { accessModes, type AccessMode } from '../../../../src/api/storage.ts';
-import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
+import { openGateway } from '../../../harness/gateway/gateway.ts';
 
 type Use = { readonly accessMode: AccessMode; readonly readonly: boolean; readonly mayReplay?: true };
 
@@ -41,7 +41,7 @@ function toRecord({ accessMode, readonly, mayReplay }: Use, nodeId: string): Att
 
 for (const [most, last] of uses)
   test(`few of many nodes decide as all of them would: ${JSON.stringify([most, last])}`, async t => {
-    const { engine } = await makeFaultyGateway(t);
+    const { engine } = await openGateway(t, { volumes: ['pvc-1'] });
     const names = Array.from({ length: nodeCount }, (_, index) => `n${100 + index}`);
     const all = names.map((name, index) => toRecord(index === nodeCount - 1 ? last : most, name));
     await engine.transaction(async sql => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { unavailableProblem } from '../../../../src/api/problem.ts';
 import { pause, poll } from '../../../../src/lib/concurrency.ts';
 import { wrapBackend } from '../../../fakes/faulty-backend/wrap.ts';
-import { makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 
 /** The length of a second of Retry-After in this test, in milliseconds. */
 const secondMs = 10;
@@ -12,7 +12,7 @@ const herd = Array.from({ length: 500 }, (_, index) => index);
 
 test('500 attaches and then 500 detaches finish on a storage that accepts 20 a second, and another cluster is not refused', async t => {
   const { inner, refused } = await openLimited();
-  const { ask } = await makeGateway(t, { backend: inner });
+  const { ask } = await openGateway(t, { backend: inner });
   const told = { to: 0 };
   for (const index of herd)
     await ask(`PUT /v1/volumes/any.v${index}`, { as: 'any', body: volumeSpec(`v${index}`) });
@@ -46,7 +46,7 @@ test('500 attaches and then 500 detaches finish on a storage that accepts 20 a s
 });
 
 test('creates of one cluster begin at once while 500 endless creates of another one are under way', async t => {
-  const { ask, backend, operations } = await makeGateway(t);
+  const { ask, backend, operations } = await openGateway(t);
   const release = backend.hold('create');
   const headers = { prefer: 'wait=0' };
   const create = (as: string, name: string) =>

@@ -3,9 +3,8 @@ import { test, type TestContext } from 'node:test';
 import { countAtNode } from '../../../../gateway/tables/counts.ts';
 import { nodeTable } from '../../../../gateway/tables/nodes.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import { clusters, mounted } from '../../../harness/gateway/gateway.ts';
+import { openGateway, clusters, mounted } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
-import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const cluster = clusters.a;
 const [here, away] = [{ zone: 'a' }, { zone: 'b' }];
@@ -13,7 +12,7 @@ const [here, away] = [{ zone: 'a' }, { zone: 'b' }];
 /** Opens a gateway with the volumes a.one and a.two, and the node n1, all in one zone. */
 async function open(t: TestContext) {
   const capacity = [{ totalBytes: 2 ** 30, segments: here }];
-  const gateway = await makeFaultyGateway(t, { names: ['one', 'two'], capacity });
+  const gateway = await openGateway(t, { volumes: ['one', 'two'], capacity });
   const { attachments, nodes, backend } = gateway;
   await nodes.put(cluster, 'n1', { topology: here });
   const key = (name: string) => ({ cluster, volumeId: `a.${name}`, nodeId: 'n1' });

@@ -9,7 +9,7 @@ import { restoreAttachments } from '../../../../gateway/attachments/restore.ts';
 import type { AttachedVolume } from '../../../../gateway/backend.ts';
 import {
   clusters,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   temporaryDirectory,
@@ -22,7 +22,7 @@ const cluster = clusters.a;
 
 test('a pool learns at the start which volumes are attached or being attached, not those being detached or elsewhere', async t => {
   const [main, other] = [createFaultyBackend(await openMemory()), createFaultyBackend(await openMemory())];
-  const { engine, volumes, nodes, attachments } = await makeGateway(t, { pools: { main, other } });
+  const { engine, volumes, nodes, attachments } = await openGateway(t, { pools: { main, other } });
   const topology = { zone: 'one' };
   await nodes.put(cluster, 'n1', { topology });
   const attach = async (name: string, pool: string): Promise<unknown> => {
@@ -59,7 +59,7 @@ test("an attachment over an earlier release's protocol is logged at the start, a
   const log = { ...silentLog, error: (...line: readonly unknown[]) => void lines.push(line) };
   const main = await openImages(temporaryDirectory(t), undefined, { exported: openLoop(), log });
   t.after(() => main.close());
-  const { engine, volumes, nodes, attachments, ask } = await makeGateway(t, { pools: { main } });
+  const { engine, volumes, nodes, attachments, ask } = await openGateway(t, { pools: { main } });
   const key = { cluster, volumeId: 'a.old', nodeId: 'n1' };
   const attach = () => attachments.attach(key, { capability: mounted, readonly: false });
   await nodes.put(cluster, 'n1', {});

@@ -22,7 +22,7 @@ import { Problem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import {
   clusters,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   temporaryDirectory,
@@ -68,7 +68,7 @@ async function open(t: TestContext, nodeIds: readonly string[], given: Partial<R
   const keyFile = join(temporaryDirectory(t), 'keys.json');
   const identity = createIdentity('hq', keyFile);
   const backend = createFaultyBackend(giving);
-  const gateway = await makeGateway(t, { backend, signDetached: identity.signDetached });
+  const gateway = await openGateway(t, { backend, signDetached: identity.signDetached });
   await gateway.volumes.create(cluster, volumeId, volumeSpec('pvc-1'));
   for (const nodeId of nodeIds) await gateway.nodes.put(cluster, nodeId, {});
   backend.calls.length = 0;
@@ -289,7 +289,7 @@ test('one of two keys of one name that attach at the same time gets volumes', as
 
 test('a gateway without a key file that cannot make one signs nothing', async t => {
   const identity = createIdentity('hq', join(temporaryDirectory(t), 'missing', 'keys.json'));
-  const gateway = await makeGateway(t, { signDetached: identity.signDetached });
+  const gateway = await openGateway(t, { signDetached: identity.signDetached });
   const { nodeId } = await makeNode('n1');
   await gateway.volumes.create(cluster, volumeId, volumeSpec('pvc-1'));
   await gateway.nodes.put(cluster, nodeId, {});

@@ -15,9 +15,8 @@ import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import { emptyVolumeRecord } from '../../../../gateway/volumes/record.ts';
 import { clusterOf } from '../../../../src/api/ids.ts';
 import { allOperations } from '../../../../src/api/operations.ts';
-import { createMemoryLog, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { openGateway, createMemoryLog, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isFull, seed } from '../../../harness/sample.ts';
-import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const clusterCount = 100;
 const volumeCount = 100;
@@ -32,7 +31,7 @@ type Ask = (route: string, as: string, body?: unknown) => Promise<{ status: numb
  * Makes clusters with a hundred volumes, each attached, with a snapshot of the first; a cluster's name is its token.
  */
 async function openCrowd(t: TestContext) {
-  const gateway = await makeFaultyGateway(t, { names: [] });
+  const gateway = await openGateway(t);
   const { engine } = gateway;
   await engine.transaction(async sql => {
     for (const [at, cluster] of clusterNames.entries()) {

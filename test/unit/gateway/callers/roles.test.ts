@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { allOperations, type OperationId } from '../../../../src/api/operations.ts';
 import {
   callers,
-  makeGateway,
+  openGateway,
   mounted,
   volumeSpec,
   type Answer,
@@ -57,7 +57,7 @@ test('every caller has its rights in the table', () => {
 
 for (const [as, { of, may }] of Object.entries(rights)) {
   test(`to ${as}, a forbidden route does not exist for any owner's resource, and nothing is read or changed`, async t => {
-    const gateway = await makeGateway(t);
+    const gateway = await openGateway(t);
     await prepare(gateway);
     const unchanged = watch(t, gateway);
     for (const { id, ask } of operations.filter(
@@ -72,7 +72,7 @@ for (const [as, { of, may }] of Object.entries(rights)) {
   });
 
   test(`to ${as}, every other route exists`, async t => {
-    const gateway = await makeGateway(t);
+    const gateway = await openGateway(t);
     await prepare(gateway);
     for (const { id, ask } of operations.filter(
       one => one.of === of && (may === 'all' || one.method === 'GET'),
@@ -88,7 +88,7 @@ for (const as of ['a', 'reader of a'] as const)
     one => one.hasOwner && (as === 'a' || one.method === 'GET'),
   ))
     test(`to ${as}, ${id} of another cluster looks like a missing one, and only its own grants and attachments are read`, async t => {
-      const gateway = await makeGateway(t);
+      const gateway = await openGateway(t);
       await prepare(gateway);
       const unchanged = watch(t, gateway);
       const foreign = await ask(gateway, as, owners.foreign);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { allOperations } from '../../../../src/api/operations.ts';
 import {
   assertProblem,
-  makeGateway,
+  openGateway,
   mounted,
   volumeSpec,
   type Gateway,
@@ -22,7 +22,7 @@ const unknownRoutes = [
 const knownRoutes = allOperations.map(({ route }) => route);
 
 test('an unknown operation is NOT_FOUND, and without a valid token everything is 401', async t => {
-  const { ask } = await makeGateway(t);
+  const { ask } = await openGateway(t);
   for (const route of unknownRoutes) assertProblem(await ask(route), 404, 'NOT_FOUND');
   for (const route of [...knownRoutes, ...unknownRoutes])
     for (const authorization of ['', 'Bearer x.y.z']) {
@@ -33,7 +33,7 @@ test('an unknown operation is NOT_FOUND, and without a valid token everything is
 });
 
 test("no list shows another cluster's volumes, and no page token reveals them", async t => {
-  const gateway = await makeGateway(t);
+  const gateway = await openGateway(t);
   await prepareForeign(gateway);
   assert.deepEqual((await gateway.ask('GET /v1/volumes')).body, { volumes: [] });
   await gateway.ask('PUT /v1/volumes/b.pvc-2', { as: 'b', body: volumeSpec('pvc-2') });
@@ -43,7 +43,7 @@ test("no list shows another cluster's volumes, and no page token reveals them", 
 });
 
 test("a node of another cluster is invisible to this one, and this cluster's node of that name does not change it", async t => {
-  const gateway = await makeGateway(t);
+  const gateway = await openGateway(t);
   await gateway.ask('PUT /v1/nodes/n1', { as: 'b', body: { maxVolumes: 3 } });
   assertProblem(await gateway.ask('GET /v1/nodes/n1'), 404, 'NOT_FOUND');
   assert.equal((await gateway.ask('DELETE /v1/nodes/n1')).status, 204);

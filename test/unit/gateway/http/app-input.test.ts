@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { maxBodyBytes } from '../../../../src/api/operations.ts';
-import { assertProblem, makeGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { assertProblem, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 
 /** Makes JSON that no JavaScript object can produce. */
 function bodyWith(member: string): string {
@@ -91,7 +91,7 @@ const badInput: readonly (readonly [route: string, body: unknown, says: RegExp])
 ];
 for (const [route, body, says] of badInput) {
   test(`${route} with ${JSON.stringify(body)?.slice(0, 60)} is INVALID_ARGUMENT and says where`, async t => {
-    const { ask, backend } = await makeGateway(t);
+    const { ask, backend } = await openGateway(t);
     const answer = await ask(route, { body });
     assertProblem(answer, 400, 'INVALID_ARGUMENT');
     assert.match(String(answer.body['detail']), says);
@@ -107,21 +107,21 @@ const operators: readonly string[] = [
 ];
 for (const route of operators)
   test(`${route} is INVALID_ARGUMENT, and does not make the log unreadable`, async t => {
-    const { ask } = await makeGateway(t);
+    const { ask } = await openGateway(t);
     assertProblem(await ask(route, { as: 'operator' }), 400, 'INVALID_ARGUMENT');
     const log = await ask('GET /v1/admin/audit-log', { as: 'operator' });
     assert.deepEqual([log.status, log.body], [200, { entries: [] }]);
   });
 
 test("a name like a prototype's property is only a value", async t => {
-  const { ask } = await makeGateway(t);
+  const { ask } = await openGateway(t);
   const answer = await ask('PUT /v1/volumes/a.x', { body: volumeSpec('__proto__') });
   assert.equal(answer.status, 201);
   assert.equal(answer.body['name'], '__proto__');
 });
 
 test('a body that is too long is refused, with or without a given length', async t => {
-  const { ask } = await makeGateway(t);
+  const { ask } = await openGateway(t);
   const body = JSON.stringify({ name: 'x'.repeat(maxBodyBytes) });
   for (const headers of [{ 'content-length': String(body.length) }, {}] as Record<string, string>[]) {
     const answer = await ask('PUT /v1/volumes/a.x', { body, headers });
@@ -131,7 +131,7 @@ test('a body that is too long is refused, with or without a given length', async
 });
 
 test('a page token that no list of this cluster issued is ABORTED', async t => {
-  const { ask } = await makeGateway(t);
+  const { ask } = await openGateway(t);
   for (const list of ['volumes', 'health/volumes', 'snapshots']) {
     const ofAnother = list === 'snapshots' ? 'volumes/a:a.pvc-1' : 'snapshots:a.pvc-1';
     for (const token of [

@@ -7,7 +7,7 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import { features } from '../../../../src/api/storage.ts';
 import {
   assertProblem,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   volumeSpec,
@@ -16,7 +16,7 @@ import {
 const attachmentSpec = { capability: mounted, readonly: false };
 
 test('a volume lives its whole life over the routes', async t => {
-  const { ask } = await makeGateway(t);
+  const { ask } = await openGateway(t);
   const [node, volume] = ['/v1/nodes/n1', '/v1/volumes/a.pvc-1'];
   const steps: readonly (readonly [route: string, status: number, body?: unknown])[] = [
     [`PUT ${node}`, 201, { maxVolumes: 8 }],
@@ -44,7 +44,7 @@ test('a volume lives its whole life over the routes', async t => {
 });
 
 test("the capabilities are the backend's", async t => {
-  const { ask, backend } = await makeGateway(t);
+  const { ask, backend } = await openGateway(t);
   const { body } = await ask('GET /v1/capabilities');
   const offered = {
     accessModes: backend.accessModes,
@@ -64,7 +64,7 @@ test("the capabilities are the backend's", async t => {
 
 test('the capacity is reported, and is 0 for unsupported requests', async t => {
   const inner = await openMemory(1_000);
-  const { ask } = await makeGateway(t, { backend: { ...inner, accessTypes: ['mount'] } });
+  const { ask } = await openGateway(t, { backend: { ...inner, accessTypes: ['mount'] } });
   assert.equal((await ask('POST /v1/capacity', { body: {} })).body['availableBytes'], 1_000);
   const block = { capabilities: [{ ...mounted, accessType: 'block' }] };
   assert.deepEqual((await ask('POST /v1/capacity', { body: block })).body, { availableBytes: 0 });
@@ -89,7 +89,7 @@ const lacking = {
 for (const [member, routes] of Object.entries(lacking))
   test(`a backend without ${member} answers UNIMPLEMENTED`, async t => {
     const { [member as keyof typeof lacking]: _, ...inner } = await openMemory();
-    const { ask } = await makeGateway(t, { backend: inner as Backend });
+    const { ask } = await openGateway(t, { backend: inner as Backend });
     for (const route of routes) {
       const body = route.startsWith('PUT') ? { name: 's', volumeId: 'a.x' } : {};
       assertProblem(await ask(route, route.startsWith('GET') ? {} : { body }), 501, 'UNIMPLEMENTED');
@@ -97,7 +97,7 @@ for (const [member, routes] of Object.entries(lacking))
   });
 
 test('nodes are listed a page at a time, with any ids', async t => {
-  const { ask } = await makeGateway(t);
+  const { ask } = await openGateway(t);
   const ids = ['a', 'b:1', 'c.d/e', 'ü'];
   for (const id of ids) await ask(`PUT /v1/nodes/${encodeURIComponent(id)}`, { body: { maxVolumes: 3 } });
   const seen: unknown[] = [];
@@ -116,7 +116,7 @@ test('nodes are listed a page at a time, with any ids', async t => {
 });
 
 test("work beyond the caller's waiting time is 202 with the current state, and the same call joins it", async t => {
-  const { ask, backend } = await makeGateway(t);
+  const { ask, backend } = await openGateway(t);
   await ask('PUT /v1/nodes/n1', { body: {} });
   const volume = '/v1/volumes/a.pvc-1';
   const steps = [
@@ -143,7 +143,7 @@ test("work beyond the caller's waiting time is 202 with the current state, and t
 });
 
 test('a failure after 202 is logged, and the same call tries again', async t => {
-  const { ask, backend, logLines, operations } = await makeGateway(t);
+  const { ask, backend, logLines, operations } = await openGateway(t);
   const release = backend.hold('create');
   backend.failNext('create', 'before', new Error('unreachable'));
   await ask('PUT /v1/volumes/a.pvc-1', { body: volumeSpec('pvc-1'), headers: { prefer: 'wait=0' } });
@@ -156,7 +156,7 @@ test('a failure after 202 is logged, and the same call tries again', async t => 
 });
 
 test('each request is one line of the log, with the ids that the caller knows', async t => {
-  const { ask, logLines } = await makeGateway(t);
+  const { ask, logLines } = await openGateway(t);
   const trace = 'c'.repeat(32);
   const headers = { 'x-request-id': 'r-1', traceparent: `00-${trace}-${'d'.repeat(16)}-01` };
   await ask('PUT /v1/volumes/a.pvc-1', { body: volumeSpec('pvc-1'), headers });
@@ -195,7 +195,7 @@ test('Prefer sets the waiting time, within bounds', () => {
 });
 
 test('a valid request id is kept, and another one is replaced', async t => {
-  const { ask } = await makeGateway(t);
+  const { ask } = await openGateway(t);
   const idOf = async (id: string): Promise<string | null> =>
     (await ask('GET /v1/volumes/a.x', { headers: { 'x-request-id': id } })).headers.get('x-request-id');
   assert.equal(await idOf('req_1-A'), 'req_1-A');
@@ -205,7 +205,7 @@ test('a valid request id is kept, and another one is replaced', async t => {
 
 test('no secret of a request appears in the log or an answer', async t => {
   const canary = 'canary-7f3a';
-  const { ask, backend, logLines } = await makeGateway(t);
+  const { ask, backend, logLines } = await openGateway(t);
   backend.failNext('create', 'before', new Error(`password ${canary}`));
   const mountFlags = [`password=${canary}`];
   const body = volumeSpec('pvc-1', { capabilities: [{ ...mounted, mountFlags }] });

@@ -6,7 +6,7 @@ import { readLong } from '../../../../gateway/http/body.ts';
 import type { Problem } from '../../../../src/api/problem.ts';
 import { volumeSpecSchema } from '../../../../src/api/volume.ts';
 import { isProblem } from '../../../harness/gateway/problems.ts';
-import { makeGateway, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { openGateway, volumeSpec } from '../../../harness/gateway/gateway.ts';
 
 const any = z.unknown();
 const terms = Array.from({ length: 8_192 }, (_, index) => ({ zone: `zone-${index}` }));
@@ -113,14 +113,14 @@ test('the errors of a body are limited to a readable number', () => {
 });
 
 test('a volume may name thousands of terms', async t => {
-  const { ask } = await makeGateway(t);
+  const { ask } = await openGateway(t);
   const body = { ...volumeSpec('v'), topology: { requisite: terms, preferred: terms } };
   const { status } = await ask('PUT /v1/volumes/a.v', { body });
   assert.equal(status, 201);
 });
 
 test('while the gateway reads a long body, another cluster is answered', async t => {
-  const { ask } = await makeGateway(t);
+  const { ask } = await openGateway(t);
   const order: string[] = [];
   const body = { ...volumeSpec('v'), topology: { requisite: terms, preferred: terms } };
   const long = ask('PUT /v1/volumes/a.v', { body }).then(() => order.push('long'));
@@ -132,7 +132,7 @@ test('while the gateway reads a long body, another cluster is answered', async t
 });
 
 test('only a bounded part of a long body is read in a time slice, however quickly it arrives', async t => {
-  const { ask } = await makeGateway(t);
+  const { ask } = await openGateway(t);
   const piece = new TextEncoder().encode(' '.repeat(65_536));
   const readIn = new Map<number, number>();
   const slice = { number: 0, isLast: false };
@@ -155,7 +155,7 @@ test('only a bounded part of a long body is read in a time slice, however quickl
 });
 
 test('a caller with too much in flight learns when to come again', async t => {
-  const { ask, slices } = await makeGateway(t);
+  const { ask, slices } = await openGateway(t);
   const held = slices.enter(
     { name: 'a', acceptAnyNode: false, pools: undefined },
     { requests: 256, bytes: 0 },
@@ -171,7 +171,7 @@ test('a caller with too much in flight learns when to come again', async t => {
 const [maxRunning, maxWaiting] = [12, 512];
 
 test('work after its answer is bounded too, and delays only further such work', async t => {
-  const { ask, backend } = await makeGateway(t);
+  const { ask, backend } = await openGateway(t);
   const release = backend.hold('create');
   // A held call would keep the process running.
   t.after(release);

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Step } from '../../../../gateway/operations/operation.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { assertProblem, makeGateway, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { assertProblem, openGateway, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { problem } from '../../../fakes/storage-api.ts';
 import { openRest } from '../rest/open-rest.ts';
 
 const names = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `v${n}`);
 
 /** Fails unless the storage and the store agree on cluster a's volumes. */
-async function assertConsistent({ ask, backend }: Awaited<ReturnType<typeof makeGateway>>): Promise<number> {
+async function assertConsistent({ ask, backend }: Awaited<ReturnType<typeof openGateway>>): Promise<number> {
   const { body } = await ask('GET /v1/volumes');
   const listed = body['volumes'] as readonly { readonly id: string; readonly state: string }[];
   const stored = await Array.fromAsync(backend.list?.() ?? []);
@@ -19,7 +19,7 @@ async function assertConsistent({ ask, backend }: Awaited<ReturnType<typeof make
 }
 
 test('work that waits at a pool without a caller does not begin, and work that has begun is finished', async t => {
-  const gateway = await makeGateway(t);
+  const gateway = await openGateway(t);
   const { ask, backend, operations } = gateway;
   const release = backend.hold('create');
   const leaves = new AbortController();
@@ -36,7 +36,7 @@ test('work that waits at a pool without a caller does not begin, and work that h
 });
 
 test('work that waits at a pool past its deadline does not begin, unless another caller requests it', async t => {
-  const gateway = await makeGateway(t);
+  const gateway = await openGateway(t);
   const { ask, backend, operations } = gateway;
   const release = backend.hold('create');
   const create = (name: string, headers = {}) =>
@@ -62,7 +62,7 @@ for (const point of points)
     const checkpoint = (step: Step): void => {
       if (step.point === point) leaves.abort();
     };
-    const gateway = await makeGateway(t, { checkpoint });
+    const gateway = await openGateway(t, { checkpoint });
     const create = (signal?: AbortSignal) =>
       gateway.ask('PUT /v1/volumes/a.one', { body: volumeSpec('one'), ...(signal && { signal }) });
     await create(leaves.signal).catch(() => {});
@@ -76,7 +76,7 @@ for (const point of points)
 /** Returns the deadline that a storage receives for a volume that is requested with these headers. */
 async function askVendor(t: TestContext, headers: Readonly<Record<string, string>>): Promise<unknown> {
   const { backend, api } = await openRest(t, [problem('RESOURCE_EXHAUSTED', 'full')]);
-  const { ask } = await makeGateway(t, { backend });
+  const { ask } = await openGateway(t, { backend });
   await ask('PUT /v1/volumes/a.one', { body: volumeSpec('one'), headers });
   return api.received.find(({ method }) => method === 'PUT')?.headers['x-timeout-ms'];
 }

@@ -5,7 +5,7 @@ import { docsRoutes } from '../../../../gateway/http/docs.ts';
 import { openApiDocument } from '../../../../src/api/http/openapi.ts';
 import { allOperations } from '../../../../src/api/operations.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import { createMemoryLog, makeGateway } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog, openGateway } from '../../../harness/gateway/gateway.ts';
 
 for (const path of Object.values(docsRoutes))
   test(`${path} needs a token unless the description is public`, async () => {
@@ -29,7 +29,7 @@ test('with a public description, everything else still needs a token', async () 
 });
 
 test('the document is served with a token', async t => {
-  const { ask } = await makeGateway(t);
+  const { ask } = await openGateway(t);
   const { status, body } = await ask('GET /openapi.json');
   assert.deepEqual([status, body], [200, openApiDocument('1.2.3')]);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { allOperations } from '../../../../src/api/operations.ts';
 import { problemTable } from '../../../../src/api/problem.ts';
-import { callers, makeGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { callers, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isFull, seed } from '../../../harness/sample.ts';
 
 const spec = {
@@ -49,7 +49,7 @@ const requests = fc.record({
 });
 
 test('every request is answered as the table of operations says, and never with a failure of ours', async t => {
-  const { ask } = await makeGateway(t);
+  const { ask } = await openGateway(t);
   const property = fc.asyncProperty(requests, async ({ as, operation, id, query, body }) => {
     const path = operation.path.replaceAll(/\{\w+\}/g, () => id);
     const asked = query === '' ? '' : `?${new URLSearchParams(query)}`;

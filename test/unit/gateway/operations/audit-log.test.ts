@@ -18,13 +18,13 @@ import type { AuditEntry } from '../../../../src/api/admin.ts';
 import {
   assertProblem,
   clusters,
-  makeGateway,
+  openGateway,
   mounted,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
 import { isProblem } from '../../../harness/gateway/problems.ts';
-import { hour, makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
+import { hour } from '../../../harness/gateway/fixtures.ts';
 
 const one = { capability: mounted, readonly: false };
 
@@ -63,7 +63,7 @@ async function readShort(gateway: Pick<Gateway, 'ask'>, query = ''): Promise<rea
 }
 
 test('every change is in the log with its caller, in order', async t => {
-  const gateway = await makeFaultyGateway(t, { names: [], keepDeletedMs: hour });
+  const gateway = await openGateway(t, { keepDeletedMs: hour });
   const { ask } = gateway;
   const asked = async (route: string, body?: unknown, as = 'a'): Promise<void> => {
     const { status } = await ask(route, { body, as, headers: { 'x-request-id': 'named-by-test' } });
@@ -105,7 +105,7 @@ test('every change is in the log with its caller, in order', async t => {
 });
 
 test('a request that changes nothing is not in the log', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   for (let time = 0; time < 2; time++) {
     await gateway.volumes.create(clusters.a, 'a.one', volumeSpec('one'));
     await gateway.volumes.delete(clusters.a, 'a.never');
@@ -122,7 +122,7 @@ test('a request that changes nothing is not in the log', async t => {
 });
 
 test('a failure is in the log with its code, whether refused at once or by the storage, and so is the clean-up', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   const { ask, backend } = gateway;
   const grow = { body: { requiredBytes: 2 ** 50 } };
   assertProblem(await ask('PUT /v1/volumes/a.one/size', grow), 416, 'OUT_OF_RANGE');
@@ -143,7 +143,7 @@ test('a failure is in the log with its code, whether refused at once or by the s
 });
 
 test('refusals of one caller, operation, resource and code are one entry with a count, for any sizes', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'], capacity: 2 ** 21 });
+  const gateway = await openGateway(t, { volumes: ['one'], capacity: 2 ** 21 });
   const replica = await gateway.replica();
   const before = (await read(gateway)).length;
   for (let index = 0; index < 20; index++) {
@@ -167,7 +167,7 @@ test('refusals of one caller, operation, resource and code are one entry with a 
 });
 
 test('a resource keeps its refusal when another one is refused for the same reason', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['small'], capacity: 2 ** 21 });
+  const gateway = await openGateway(t, { volumes: ['small'], capacity: 2 ** 21 });
   for (const name of ['one', 'two', 'one']) {
     const body = volumeSpec(name, { requiredBytes: 2 ** 21 });
     assert.equal((await gateway.ask(`PUT /v1/volumes/a.${name}`, { body })).status, 507);
@@ -183,7 +183,7 @@ test('a resource keeps its refusal when another one is refused for the same reas
 });
 
 test('refusals of very many resources share an entry, but not with other callers', async t => {
-  const { engine } = await makeGateway(t);
+  const { engine } = await openGateway(t);
   const startMs = Math.floor(Date.now() / hour) * hour;
   const refuse = (resource: string, actor = 'a', ms = startMs): Promise<void> =>
     engine.transaction(sql => addRefusal(sql, { ...refused, id: newId(ms), resource, actor }));
@@ -204,7 +204,7 @@ test('refusals of very many resources share an entry, but not with other callers
 });
 
 test('a refusal of another caller, operation or code has its own entry, and so has each change', async t => {
-  const gateway = await makeFaultyGateway(t, { names: [], capacity: 2 ** 20 });
+  const gateway = await openGateway(t, { capacity: 2 ** 20 });
   const { ask } = gateway;
   const put = (id: string, as: string, requiredBytes: number) =>
     ask(`PUT /v1/volumes/${id}`, { as, body: volumeSpec(id.slice(2), { requiredBytes }) });
@@ -242,7 +242,7 @@ test('a refusal of another caller, operation or code has its own entry, and so h
 });
 
 test('the next hour has its own entry', async t => {
-  const { engine } = await makeGateway(t);
+  const { engine } = await openGateway(t);
   const startMs = Math.floor(Date.now() / hour) * hour;
   const times = [startMs, startMs + hour - 1, startMs + hour, startMs + hour + 1];
   for (const ms of times)
@@ -275,7 +275,7 @@ test("a cluster has a maximum of changes in an hour, counted without other clust
 });
 
 test('a change counts once, and only when it is recorded, however often its transaction runs', async t => {
-  const { engine } = await makeGateway(t);
+  const { engine } = await openGateway(t);
   const counted: string[] = [];
   const undone = new Error('undone');
   const transaction: Engine['transaction'] = async work => {
@@ -310,7 +310,7 @@ test('a change counts once, and only when it is recorded, however often its tran
 });
 
 test('the outcome and its entry are recorded together or not at all', async t => {
-  const gateway = await makeFaultyGateway(t, { names: [] });
+  const gateway = await openGateway(t);
   const { engine, ask, backend } = gateway;
   await engine.transaction(sql => sql.run('alter table audit_log rename to taken_away'));
   const failed = await ask('PUT /v1/volumes/a.one', { body: volumeSpec('one') });
@@ -325,7 +325,7 @@ test('the outcome and its entry are recorded together or not at all', async t =>
 });
 
 test('the log is read in pages, by cluster, resource and time', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one', 'two', 'three'] });
+  const gateway = await openGateway(t, { volumes: ['one', 'two', 'three'] });
   await gateway.volumes.create(clusters.b, 'b.one', volumeSpec('one'));
   assert.equal((await read(gateway, '?cluster=a')).length, 3);
   assert.deepEqual(await readShort(gateway, '?resource=b.one'), ['gateway create b.one OK']);
@@ -351,7 +351,7 @@ test('the log is read in pages, by cluster, resource and time', async t => {
 });
 
 test('a sweep removes entries beyond the retention time, and no younger ones', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['old', 'young'] });
+  const gateway = await openGateway(t, { volumes: ['old', 'young'] });
   const { engine } = gateway;
   const [young, old] = await read(gateway);
   assert.ok(young && old);
@@ -366,12 +366,12 @@ test('a sweep removes entries beyond the retention time, and no younger ones', a
 });
 
 test('a cluster may not read the log', async t => {
-  const { ask } = await makeGateway(t);
+  const { ask } = await openGateway(t);
   assertProblem(await ask('GET /v1/admin/audit-log'), 404, 'NOT_FOUND');
 });
 
 test('a change that the gateway retries by itself is logged once it is done', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   const { backend, volumes, recovery } = gateway;
   for (let time = 0; time < 3; time++) backend.failNext('delete', 'before', unavailableProblem('injected'));
   await assert.rejects(volumes.delete(clusters.a, 'a.one'), isProblem('UNAVAILABLE'));
@@ -383,7 +383,7 @@ test('a change that the gateway retries by itself is logged once it is done', as
 });
 
 test('a refused transfer is in the log, and so is an import beyond the quota, which keeps no claim', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'], orphans: ['legacy'] });
+  const gateway = await openGateway(t, { volumes: ['one'], orphans: ['legacy'] });
   await gateway.volumes.create(clusters.b, 'b.one', volumeSpec('one'));
   const body = { cluster: 'b' };
   const answer = await gateway.ask('PUT /v1/admin/volumes/a.one/owner', { as: 'operator', body });

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { preconditionProblem, unavailableProblem } from '../../../../src/api/problem.ts';
 import type { Answer } from '../../../harness/gateway/gateway.ts';
-import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { changing } from '../../../fakes/faulty-backend/rules.ts';
-import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const canary = 'canary-51c0e7';
 const secretive = { ...mounted, mountFlags: [`password=${canary}`] };
@@ -46,7 +45,7 @@ const failures: readonly (readonly [what: string, failure?: Error])[] = [
 ];
 for (const [what, failure] of failures)
   test(`no secret is in a log, an error or the audit log when the storage ${what}`, async t => {
-    const gateway = await makeFaultyGateway(t, { names: ['one'] });
+    const gateway = await openGateway(t, { volumes: ['one'] });
     const { ask, backend, engine, logLines, recovery } = gateway;
     const refusals: Answer[] = [];
     for (const [route, body, as = 'a'] of asked) {

@@ -4,14 +4,14 @@ import { createAdmin } from '../../../../gateway/admin/admin.ts';
 import { createClock } from '../../../../gateway/operations/clock.ts';
 import { silentLog } from '../../../../src/lib/log.ts';
 import {
+  newVolume,
   clusters,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
-import { makeFaultyGateway, newVolume } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
 const id = 'a.pvc-1';
@@ -21,7 +21,7 @@ const startMs = Date.UTC(2030, 0, 1);
 /** Opens a gateway with a deleted volume that can be restored for 90 seconds, at `startMs`. */
 async function openDeleted(t: TestContext) {
   t.mock.timers.enable({ apis: ['Date'], now: startMs });
-  const gateway = await makeGateway(t, { backend: await openMemory(), keepDeletedMs: 90_000 });
+  const gateway = await openGateway(t, { backend: await openMemory(), keepDeletedMs: 90_000 });
   await gateway.recovery.sweep();
   await gateway.volumes.create(a, id, volumeSpec('pvc-1'));
   await gateway.volumes.delete(a, id);
@@ -59,7 +59,7 @@ test('a clock that goes back is reported, and deleted volumes are kept', async t
 });
 
 test('a claim by a clock that was ahead ends within one lease of the next sweep', async t => {
-  const { backend, engine, volumes, recovery } = await makeFaultyGateway(t, { names: [] });
+  const { backend, engine, volumes, recovery } = await openGateway(t);
   const release = backend.hold('create');
   const creating = volumes.create(a, id, volumeSpec('pvc-1'));
   await backend.entered('create');
@@ -74,7 +74,7 @@ test('a claim by a clock that was ahead ends within one lease of the next sweep'
 for (const jump of [30 * day, -30 * day])
   test(`a clock that goes ${jump > 0 ? 'ahead' : 'back'} takes no claim from its holder`, async t => {
     t.mock.timers.enable({ apis: ['Date'], now: startMs });
-    const { backend, engine, volumes } = await makeFaultyGateway(t, { names: [] });
+    const { backend, engine, volumes } = await openGateway(t);
     const { look } = createClock({ engine, log: silentLog, leaseMs: 15_000 });
     await look();
     if (jump < 0) t.mock.timers.setTime(startMs + jump);
@@ -89,7 +89,7 @@ for (const jump of [30 * day, -30 * day])
 
 test('a repair right after a clock went ahead removes nothing that was found a moment ago', async t => {
   t.mock.timers.enable({ apis: ['Date'], now: startMs });
-  const gateway = await makeGateway(t, { backend: await openMemory() });
+  const gateway = await openGateway(t, { backend: await openMemory() });
   const { backend, recovery, volumes } = gateway;
   const admin = createAdmin({ ...gateway, clusters: () => ({}) });
   await recovery.sweep();
@@ -103,7 +103,7 @@ test('a repair right after a clock went ahead removes nothing that was found a m
 
 test('a clock that jumps ahead removes nothing from the audit log: unobserved time does not count', async t => {
   t.mock.timers.enable({ apis: ['Date'], now: startMs });
-  const gateway = await makeGateway(t, { backend: await openMemory(), keepAuditMs: 90_000 });
+  const gateway = await openGateway(t, { backend: await openMemory(), keepAuditMs: 90_000 });
   const { engine, recovery, volumes } = gateway;
   /** Returns the audit log of these volumes after a gateway's sweep at this time. */
   const loggedAt = async (ms: number): Promise<readonly unknown[]> => {
@@ -126,7 +126,7 @@ test('a clock that jumps ahead removes nothing from the audit log: unobserved ti
 
 test('nodes do not notice a clock that goes back: each attachment has a later id than earlier ones', async t => {
   t.mock.timers.enable({ apis: ['Date'], now: startMs });
-  const gateway = await makeFaultyGateway(t);
+  const gateway = await openGateway(t, { volumes: ['pvc-1'] });
   await gateway.nodes.put(a, 'n1', {});
   const ids: string[] = [];
   const attachNext = async ({ attachments }: Pick<Gateway, 'attachments'> = gateway): Promise<void> => {

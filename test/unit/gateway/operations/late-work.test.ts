@@ -11,7 +11,7 @@ import { createFaultyBackend, type Method } from '../../../fakes/faulty-backend.
 import {
   clusters,
   endClaims,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   volumeSpec,
@@ -31,7 +31,7 @@ const refused = preconditionProblem('refused (injected)');
  */
 async function openPair(t: TestContext, storage?: MemoryBackend) {
   const memory = storage ?? (await openMemory());
-  const stopping = await makeGateway(t, { backend: createFaultyBackend(memory), leaseMs: 600_000 });
+  const stopping = await openGateway(t, { backend: createFaultyBackend(memory), leaseMs: 600_000 });
   const other = await stopping.replica({ backend: createFaultyBackend(memory) });
   await stopping.volumes.create(a, 'a.source', volumeSpec('source'));
   memory.write('a.source', 0, Buffer.from('old'));
@@ -250,7 +250,7 @@ for (const [name, wallMs, elapsedMs] of [
       t.mock.timers.setTime(Date.now() + wallMs);
       t.mock.method(performance, 'now', () => now.call(performance) + elapsedMs);
     };
-    const { volumes } = await makeGateway(t, { backend, checkpoint });
+    const { volumes } = await openGateway(t, { backend, checkpoint });
     await assert.rejects(volumes.create(a, 'a.new', volumeSpec('new')), isProblem('ABORTED'));
     assert.deepEqual(backend.calls, []);
   });

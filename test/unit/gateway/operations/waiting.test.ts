@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { pause, poll } from '../../../../src/lib/concurrency.ts';
-import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
 
 const shared = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
@@ -12,7 +12,7 @@ const nodes = Array.from({ length: 12 }, (_, index) => `n${index}`);
 /** Opens a gateway whose operations wait as long as a test may take, with a volume that many nodes write. */
 async function open(t: TestContext, options: { readonly patienceMs: number } = patient) {
   const backend = createFaultyBackend(await openMemory());
-  const gateway = await makeGateway(t, { backend, ...options });
+  const gateway = await openGateway(t, { backend, ...options });
   const { ask } = gateway;
   const body = volumeSpec('v', { capabilities: [shared, mounted] });
   assert.equal((await ask('PUT /v1/volumes/any.v', { as: 'any', body })).status, 201);
@@ -200,7 +200,7 @@ test('a failure of the running operation lets the next one begin', async t => {
 });
 
 test('a cluster that shares a volume waits for few operations of another cluster, because waiting operations are bounded', async t => {
-  const { ask, backend, nodes: reported } = await makeGateway(t, patient);
+  const { ask, backend, nodes: reported } = await openGateway(t, patient);
   const body = volumeSpec('v', { capabilities: [shared] });
   assert.equal((await ask('PUT /v1/volumes/a.v', { body })).status, 201);
   const grant = { as: 'operator', body: { access: 'read-write' } };

@@ -5,14 +5,13 @@ import { recountReservations } from '../../../../gateway/tables/reservations.ts'
 import type { Backend } from '../../../../gateway/backend.ts';
 import {
   clusters,
-  makeGateway,
+  openGateway,
   openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
 import { isProblemThat } from '../../../harness/gateway/problems.ts';
 import type { FaultyBackend } from '../../../fakes/faulty-backend.ts';
-import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
 const { b } = clusters;
@@ -21,7 +20,7 @@ const withQuota = (quota: Quota) => ({ ...clusters.a, quota });
 
 /** Opens a gateway with the volume `a.one` of 1 MiB and its snapshot `a.cut` of a block. */
 async function openUsed(t: TestContext): Promise<Gateway<FaultyBackend>> {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   await gateway.snapshots.create(clusters.a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
   return gateway;
 }
@@ -69,7 +68,7 @@ for (const [what, ask, tight, wide, path] of asked)
   });
 
 test('only one of several concurrent creates at the limit wins, and another cluster is not delayed', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   const replica = await gateway.replica();
   const limited = withQuota({ volumes: 2 });
   const outcomes = await Promise.allSettled(
@@ -86,7 +85,7 @@ test('only one of several concurrent creates at the limit wins, and another clus
 
 test('a quota over all pools holds for concurrent creates in several pools', async t => {
   const pools = { one: await openMemory(), two: await openMemory() };
-  const gateway = await makeGateway<Backend>(t, { pools });
+  const gateway = await openGateway<Backend>(t, { pools });
   const replica = await gateway.replica({ pools });
   const limited = withQuota({ bytes: 4 * mebibyte });
   const outcomes = await Promise.allSettled(

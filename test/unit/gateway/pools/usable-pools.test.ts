@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { createTenancy } from '../../../../gateway/admin/tenancy.ts';
 import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import type { Cluster } from '../../../../gateway/callers/cluster.ts';
-import { clusters, mounted } from '../../../harness/gateway/gateway.ts';
+import { openGateway, clusters, mounted } from '../../../harness/gateway/gateway.ts';
 import { isProblemThat } from '../../../harness/gateway/problems.ts';
-import { makeFaultyGateway, volumesIn } from '../../../harness/gateway/fixtures.ts';
+import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const refused = isProblemThat('FAILED_PRECONDITION', /^cluster "b" may not use pool "main"$/);
 
 test('no transfer or import brings a volume to a cluster that may not use its pool', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'], orphans: ['legacy'] });
+  const gateway = await openGateway(t, { volumes: ['one'], orphans: ['legacy'] });
   const pools = { b: ['other'] };
   const tenancy = createTenancy({
     ...gateway,

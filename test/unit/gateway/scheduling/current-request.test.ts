@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { currentRequest, type CurrentRequest } from '../../../../gateway/scheduling/current-request.ts';
 import { readTraceparent } from '../../../../src/lib/tracing/trace.ts';
-import { clusters, makeGateway, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 
 const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 
@@ -18,7 +18,7 @@ async function makeWatched(t: TestContext) {
       return created;
     },
   };
-  return { ...(await makeGateway(t, { backend })), seen };
+  return { ...(await openGateway(t, { backend })), seen };
 }
 
 test('concurrent requests are told apart wherever they are', async t => {

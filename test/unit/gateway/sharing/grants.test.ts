@@ -10,7 +10,7 @@ import type { Volume } from '../../../../src/api/volume.ts';
 import {
   assertProblem,
   clusters,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   volumeSpec,
@@ -18,7 +18,6 @@ import {
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
-import { makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
 
 const { a, b } = clusters;
 const reading: Capability = { accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' };
@@ -29,7 +28,7 @@ type Access = 'read-only' | 'read-write';
 
 /** Opens a gateway with the volume `a.one`, shared with `b`; each cluster has reported a node `n1`. */
 async function openShared(t: TestContext, access: Access = 'read-write') {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   for (const cluster of [a, b]) await gateway.nodes.put(cluster, 'n1', {});
   assert.equal((await gateway.ask(`PUT ${grants}/b`, { body: { access } })).status, 200);
   return gateway;
@@ -153,7 +152,7 @@ test("the storage gets the node's cluster, and so detaches only that node", asyn
       seen.push(['detach', id, ...node]);
     },
   };
-  const gateway = await makeGateway(t, { backend });
+  const gateway = await openGateway(t, { backend });
   const { volumes, nodes, sharing } = gateway;
   await volumes.create(a, 'a.one', volumeSpec('one', { capabilities: [sharedWriting] }));
   for (const cluster of [a, b]) await nodes.put(cluster, 'n1', {});
@@ -265,7 +264,7 @@ const share = ({ ask }: Pick<Gateway, 'ask'>, as: 'a' | 'operator', grantee = 'a
   });
 
 test('a cluster neither lists, gets nor attaches a volume that it has not agreed to, and the owner sees that', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   const { ask, volumes } = gateway;
   const { status, body } = await share(gateway, 'a');
   assert.deepEqual([status, body['isAccepted']], [200, false]);
@@ -288,7 +287,7 @@ test('a cluster neither lists, gets nor attaches a volume that it has not agreed
 });
 
 test('a cluster that withdraws its agreement keeps its attachments, detaches them, and attaches nothing anew', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   await share(gateway, 'a');
   const node = { volumeId: 'a.one', nodeId: 'n1' };
   const spec = { capability: mounted, readonly: false };
@@ -303,7 +302,7 @@ test('a cluster that withdraws its agreement keeps its attachments, detaches the
 });
 
 test("an operator's grant needs no agreement, until its owner revokes it", async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   await share(gateway, 'a');
   assert.equal((await share(gateway, 'operator')).body['isAccepted'], undefined);
   assert.deepEqual(await listOf(gateway, any), ['a.one']);
@@ -344,7 +343,7 @@ test('a volume is shared only with existing clusters', async t => {
 });
 
 test("thousands of a stranger's grants cost a cluster no time and no place in its list", async t => {
-  const gateway = await makeFaultyGateway(t, { names: [] });
+  const gateway = await openGateway(t);
   for (const name of ['x', 'y']) await gateway.volumes.create(any, `any.${name}`, volumeSpec(name));
   const reads: string[] = [];
   await gateway.engine.transaction(async sql => {
@@ -390,7 +389,7 @@ test("an owner's grant stays the owner's when it is revoked between two runs of 
       return engine.transaction(work);
     },
   });
-  const { ask, volumes } = await makeGateway(t, { wrapEngine: runTwice });
+  const { ask, volumes } = await openGateway(t, { wrapEngine: runTwice });
   await volumes.create(a, 'a.one', volumeSpec('one'));
   const asOperator = { as: 'operator', body: { access: 'read-only' } };
   assert.equal((await ask('PUT /v1/admin/volumes/a.one/grants/any', asOperator)).status, 200);

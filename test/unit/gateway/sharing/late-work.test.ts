@@ -5,7 +5,7 @@ import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import {
   clusters,
   endClaims,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   volumeSpec,
@@ -31,7 +31,7 @@ async function openPair(t: TestContext) {
     },
     detach: async (_volume, nodeId, cluster) => void nodes.delete(`${cluster}/${nodeId}`),
   };
-  const stopping = await makeGateway(t, { backend: createFaultyBackend(storage), leaseMs: 600_000 });
+  const stopping = await openGateway(t, { backend: createFaultyBackend(storage), leaseMs: 600_000 });
   const other = await stopping.replica({ backend: createFaultyBackend(storage) });
   /** Begins work that pauses in the storage past its claim's end; returns a function that continues it. */
   const stop = async (method: Method, begin: () => Promise<unknown>) => {

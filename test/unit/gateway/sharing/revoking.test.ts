@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { preconditionProblem, unavailableProblem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { clusters, endClaims, makeGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, endClaims, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isProblem } from '../../../harness/gateway/problems.ts';
 
 const { a, b } = clusters;
@@ -12,7 +12,7 @@ const revokeByForce = 'DELETE /v1/admin/volumes/a.one/grants/b?force=true';
 
 /** Makes a gateway die while it shuts `b`, which has `a.one` attached, out by force; returns the next gateway. */
 async function openAfterDeath(t: TestContext, point: 'before-intent' | 'after-intent' | 'before-answer') {
-  const dying = await makeGateway(t, {
+  const dying = await openGateway(t, {
     checkpoint(step) {
       if (step.operation === 'detach' && step.point === point) void dying.engine.close();
     },

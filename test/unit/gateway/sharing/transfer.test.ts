@@ -12,7 +12,7 @@ import { preconditionProblem, type Problem } from '../../../../src/api/problem.t
 import {
   assertProblem,
   clusters,
-  makeGateway,
+  openGateway,
   mounted,
   volumeSpec,
   type Answer,
@@ -20,14 +20,14 @@ import {
 } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 import { createLocal } from '../backends/local.ts';
-import { makeFaultyGateway, volumesIn } from '../../../harness/gateway/fixtures.ts';
+import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a, b } = clusters;
 const writing = { capability: mounted, readonly: false };
 
 /** Opens a gateway with the volume `a.one`, which contains "data"; each cluster has reported a node `n1`. */
 async function open(t: TestContext) {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   for (const cluster of [a, b]) await gateway.nodes.put(cluster, 'n1', {});
   return gateway;
 }
@@ -220,7 +220,7 @@ for (const [plugin, file, says] of [
 ] as const)
   test(`an import of "${file}" explains the names of the pool's volumes`, async t => {
     const { root, backend } = await createLocal(plugin).open(t);
-    const gateway = await makeGateway(t, { backend });
+    const gateway = await openGateway(t, { backend });
     writeFileSync(join(root, file), 'data');
     const answer = await take(gateway, 'a.byhand', { storageId: 'byhand' });
     assertProblem(answer, 404, 'NOT_FOUND');
@@ -228,7 +228,7 @@ for (const [plugin, file, says] of [
   });
 
 test('a volume that only the storage has is imported with its data, which no node formats', async t => {
-  const gateway = await makeFaultyGateway(t, { names: [], orphans: ['legacy', 'a.lost'] });
+  const gateway = await openGateway(t, { orphans: ['legacy', 'a.lost'] });
   const { volumes, attachments, backend } = gateway;
   await gateway.nodes.put(b, 'n1', {});
   for (let time = 0; time < 2; time++) {
@@ -246,7 +246,7 @@ test('a volume that only the storage has is imported with its data, which no nod
 });
 
 test('an import refuses a recorded volume, a missing one, and one beyond the quota', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'], orphans: ['legacy'] });
+  const gateway = await openGateway(t, { volumes: ['one'], orphans: ['legacy'] });
   const refused = async (id: string, body: object, ...expected: [number, string]): Promise<void> =>
     assertProblem(await take(gateway, id, body), ...expected);
   await refused('b.mine', { storageId: 'a.one' }, 409, 'FAILED_PRECONDITION');
@@ -260,7 +260,7 @@ test('an import refuses a recorded volume, a missing one, and one beyond the quo
 });
 
 test('a repair that was planned before an import removes nothing of it', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'], orphans: ['a.lost'] });
+  const gateway = await openGateway(t, { volumes: ['one'], orphans: ['a.lost'] });
   const settings = { ...gateway, stuckAfterMs: 0 };
   const steps = plan(await check(settings), 0);
   assert.deepEqual(

@@ -4,7 +4,7 @@ import type { Extent } from '../../../../gateway/backend.ts';
 import {
   clusters,
   assertProblem,
-  makeGateway,
+  openGateway,
   openMemory,
   volumeSpec,
   type Gateway,
@@ -20,7 +20,7 @@ const whole = { base: undefined, offset: 0, limit: 1_000 };
  */
 async function makeCuts(t: TestContext): Promise<Gateway> {
   const backend = await openMemory();
-  const gateway = await makeGateway(t, { backend });
+  const gateway = await openGateway(t, { backend });
   await gateway.volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
   await gateway.volumes.create(clusters.a, 'a.pvc-2', volumeSpec('pvc-2'));
   for (let i = 0; i < 10; i++) backend.write('a.pvc-1', 2 * i * block, Buffer.from('old'));
@@ -93,7 +93,7 @@ async function makeListing(t: TestContext, extents: readonly Extent[], error?: E
   }
   const inner = await openMemory();
   assert.ok(inner.changes);
-  const gateway = await makeGateway(t, { backend: { ...inner, changes: { ...inner.changes, allocated } } });
+  const gateway = await openGateway(t, { backend: { ...inner, changes: { ...inner.changes, allocated } } });
   await gateway.volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
   await gateway.snapshots.create(clusters.a, 'a.base', { name: 'base', volumeId: 'a.pvc-1' });
   return gateway;

@@ -6,13 +6,13 @@ import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
 import {
   assertProblem,
   clusters,
-  makeGateway,
+  openGateway,
   openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
 import { isProblem } from '../../../harness/gateway/problems.ts';
-import { attach, makeFaultyGateway, snapshotsIn } from '../../../harness/gateway/fixtures.ts';
+import { attach, snapshotsIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
 const names = ['one', 'two', 'three'];
@@ -42,7 +42,7 @@ const kinds = [
   },
 ] as const;
 
-const open = (t: TestContext) => makeFaultyGateway(t, { names });
+const open = (t: TestContext) => openGateway(t, { volumes: names });
 
 async function listed({ snapshots }: Gateway): Promise<number> {
   return (await snapshots.list(a, { limit: 10 })).snapshots.length;
@@ -212,7 +212,7 @@ async function openSlow(t: TestContext) {
         ready: ready || index > 0,
       })),
   };
-  const gateway = await makeGateway(t, { backend: { ...inner, snapshots } });
+  const gateway = await openGateway(t, { backend: { ...inner, snapshots } });
   for (const name of names) await gateway.volumes.create(a, `a.${name}`, volumeSpec(name));
   return { gateway, backend: inner, finish: () => (ready = true) };
 }

@@ -5,13 +5,13 @@ import { Problem } from '../../../../src/api/problem.ts';
 import {
   assertProblem,
   clusters,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   volumeSpec,
 } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
-import { keyOf, makeFaultyGateway, snapshotsIn } from '../../../harness/gateway/fixtures.ts';
+import { keyOf, snapshotsIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
 const volumeId = 'a.pvc-1';
@@ -19,7 +19,7 @@ const id = 'a.snap-1';
 const spec = { name: 'snap-1', volumeId };
 
 test('a snapshot has the size of its volume at that time, and outlives it', async t => {
-  const { snapshots, changes, volumes } = await makeFaultyGateway(t);
+  const { snapshots, changes, volumes } = await openGateway(t, { volumes: ['pvc-1'] });
   const { snapshot } = await snapshots.create(a, id, spec);
   assert.equal(snapshot.sizeBytes, 2 ** 20);
   assert.ok(Math.abs(Date.parse(snapshot.createdAt) - Date.now()) < 10_000);
@@ -41,7 +41,7 @@ test('the storage learns whether a node may write meanwhile', async t => {
     return create(snapshot);
   };
   const backend = { ...inner, snapshots: { ...inner.snapshots, create: report } };
-  const { volumes, snapshots, attachments } = await makeGateway(t, { backend });
+  const { volumes, snapshots, attachments } = await openGateway(t, { backend });
   await volumes.create(a, volumeId, volumeSpec('pvc-1'));
   const key = keyOf(volumeId);
   for (const [name, readonly] of [
@@ -57,7 +57,7 @@ test('the storage learns whether a node may write meanwhile', async t => {
 });
 
 test('a snapshot of a volume that is not ready is ABORTED', async t => {
-  const { snapshots, volumes, backend } = await makeFaultyGateway(t);
+  const { snapshots, volumes, backend } = await openGateway(t, { volumes: ['pvc-1'] });
   backend.failNext('create', 'before', new Error('unreachable'));
   await assert.rejects(volumes.create(a, 'a.half', volumeSpec('half')));
   const work = snapshots.create(a, id, { ...spec, volumeId: 'a.half' });
@@ -66,7 +66,7 @@ test('a snapshot of a volume that is not ready is ABORTED', async t => {
 });
 
 test("a list has pages, of all snapshots or of one volume's", async t => {
-  const { ask, snapshots } = await makeFaultyGateway(t, { names: ['pvc-1', 'pvc-2'] });
+  const { ask, snapshots } = await openGateway(t, { volumes: ['pvc-1', 'pvc-2'] });
   for (let i = 0; i < 6; i++) {
     const source = i % 2 === 0 ? volumeId : 'a.pvc-2';
     await snapshots.create(a, `a.snap-${i}`, { name: `snap-${i}`, volumeId: source });
@@ -90,7 +90,7 @@ test("a list has pages, of all snapshots or of one volume's", async t => {
 });
 
 test('a final failure that cannot be undone is not reported as final, and is finished by a sweep', async t => {
-  const { snapshots, backend, recovery } = await makeFaultyGateway(t);
+  const { snapshots, backend, recovery } = await openGateway(t, { volumes: ['pvc-1'] });
   backend.failNext('snapshot', 'after', new Problem('INTERNAL', 'broken'));
   backend.failNext('snapshot-delete', 'before', new Problem('FAILED_PRECONDITION', 'it is in use'));
   await assert.rejects(snapshots.create(a, id, spec), isProblem('UNAVAILABLE'));
@@ -101,7 +101,7 @@ test('a final failure that cannot be undone is not reported as final, and is fin
 });
 
 test('a deletion that the storage refuses changes nothing', async t => {
-  const { snapshots, backend } = await makeFaultyGateway(t);
+  const { snapshots, backend } = await openGateway(t, { volumes: ['pvc-1'] });
   const { snapshot } = await snapshots.create(a, id, spec);
   backend.failNext('snapshot-delete', 'before', new Problem('FAILED_PRECONDITION', 'it is in use'));
   await assert.rejects(snapshots.delete(a, id), isProblem('FAILED_PRECONDITION'));
@@ -109,7 +109,7 @@ test('a deletion that the storage refuses changes nothing', async t => {
 });
 
 test('a member cannot be deleted alone, but can become a volume, which it then stays for', async t => {
-  const { groups, snapshots, volumes, backend } = await makeFaultyGateway(t);
+  const { groups, snapshots, volumes, backend } = await openGateway(t, { volumes: ['pvc-1'] });
   const { group } = await groups.create(a, 'a.group', { name: 'group', volumeIds: [volumeId] });
   const member = group.snapshots[0]?.id ?? '';
   const alone = isProblemThat('INVALID_ARGUMENT', /belongs to group "a.group"/);
@@ -128,7 +128,7 @@ test('a backend without groups answers UNIMPLEMENTED, and still has snapshots', 
   const inner = await openMemory();
   assert.ok(inner.snapshots);
   const { createGroup: _, ...snapshots } = inner.snapshots;
-  const gateway = await makeGateway(t, { backend: { ...inner, snapshots } });
+  const gateway = await openGateway(t, { backend: { ...inner, snapshots } });
   await gateway.volumes.create(a, volumeId, volumeSpec('pvc-1'));
   const body = { name: 'group', volumeIds: [volumeId] };
   assertProblem(await gateway.ask('PUT /v1/groups/a.group', { body }), 501, 'UNIMPLEMENTED');

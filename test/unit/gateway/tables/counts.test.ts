@@ -4,8 +4,8 @@ import { createTenancy } from '../../../../gateway/admin/tenancy.ts';
 import type { Engine } from '../../../../gateway/store.ts';
 import { listPoolsGranted, readCount, recount } from '../../../../gateway/tables/counts.ts';
 import { Problem, unavailableProblem } from '../../../../src/api/problem.ts';
-import { clusters, mounted } from '../../../harness/gateway/gateway.ts';
-import { attach, keyOf, makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
+import { openGateway, clusters, mounted } from '../../../harness/gateway/gateway.ts';
+import { attach, keyOf } from '../../../harness/gateway/fixtures.ts';
 
 const { a, b } = clusters;
 
@@ -30,7 +30,7 @@ async function read(engine: Engine): Promise<readonly number[]> {
 }
 
 test('nodes are counted once, however often they are reported, until they are deleted', async t => {
-  const { nodes, engine } = await makeFaultyGateway(t);
+  const { nodes, engine } = await openGateway(t, { volumes: ['pvc-1'] });
   for (const nodeId of ['n1', 'n2', 'n1']) await nodes.put(a, nodeId, { maxVolumes: 3 });
   await nodes.put(b, 'n1', {});
   assert.deepEqual(await read(engine), [2, 0, 0]);
@@ -39,7 +39,7 @@ test('nodes are counted once, however often they are reported, until they are de
 });
 
 test('attachments are counted while they are recorded, even after failures', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one', 'two'] });
+  const gateway = await openGateway(t, { volumes: ['one', 'two'] });
   const { backend, engine, attachments, recovery } = gateway;
   await attach(gateway, 'a.one');
   assert.deepEqual(await read(engine), [0, 1, 0]);
@@ -58,7 +58,7 @@ test('attachments are counted while they are recorded, even after failures', asy
 });
 
 test('grants are counted by the pool of their volume, until they are revoked or their volume is gone', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one', 'two', 'three'] });
+  const gateway = await openGateway(t, { volumes: ['one', 'two', 'three'] });
   const { engine, sharing, volumes } = gateway;
   const share = (volumeId: string, access: 'read-only' | 'read-write' = 'read-only') =>
     sharing.grant({ volumeId, grantee: 'b' }, { access });
@@ -78,7 +78,7 @@ test('grants are counted by the pool of their volume, until they are revoked or 
 });
 
 test('a volume that is attached in several modes is counted for each of its nodes', async t => {
-  const gateway = await makeFaultyGateway(t, { names: ['one'] });
+  const gateway = await openGateway(t, { volumes: ['one'] });
   const { engine, attachments } = gateway;
   const asked = { capability: { ...mounted, accessMode: 'MULTI_NODE_READER_ONLY' }, readonly: true } as const;
   for (const nodeId of ['n1', 'n2', 'n2']) await attachments.attach(at(nodeId), asked);

@@ -12,16 +12,16 @@ import { allOperations, type OperationId } from '../../../../src/api/operations.
 import type { ProblemCode } from '../../../../src/api/problem.ts';
 import type { Capability } from '../../../../src/api/storage.ts';
 import {
+  newVolume,
   assertProblem,
   clusters,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
 import { isProblemThat } from '../../../harness/gateway/problems.ts';
-import { newVolume } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
 const readers: Capability = { accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' };
@@ -305,7 +305,7 @@ async function makeTakingAny(t: TestContext): Promise<Gateway> {
     ...(modification && { modification: { ...modification, parameters } }),
     ...(snapshots && { snapshots: { ...snapshots, parameters } }),
   };
-  const gateway = await makeGateway(t, { backend });
+  const gateway = await openGateway(t, { backend });
   await gateway.volumes.create(a, 'a.one', volumeSpec('one'));
   await gateway.nodes.put(a, 'n1', {});
   await memory.create(newVolume('old'));

@@ -5,18 +5,18 @@ import { recountReservations } from '../../../../gateway/tables/reservations.ts'
 import { Problem } from '../../../../src/api/problem.ts';
 import {
   clusters,
-  makeGateway,
+  openGateway,
   openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
 import { isProblem } from '../../../harness/gateway/problems.ts';
-import { create, makeFaultyGateway, snapshot } from '../../../harness/gateway/fixtures.ts';
+import { create, snapshot } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
 const { a, b } = clusters;
 
-const open = (t: TestContext) => makeFaultyGateway(t, { names: [], capacity: 10 * mebibyte });
+const open = (t: TestContext) => openGateway(t, { capacity: 10 * mebibyte });
 
 async function left({ capacities }: Gateway): Promise<number> {
   return (await capacities.find(a, {})).availableBytes / mebibyte;
@@ -94,7 +94,7 @@ test('a snapshot reserves the size that the storage reports, if it does', async 
   assert.ok(snapshots);
   let bytes = 3 * mebibyte;
   const backend = { ...inner, snapshots: { ...snapshots, measure: async () => bytes } };
-  const gateway = await makeGateway(t, { backend });
+  const gateway = await openGateway(t, { backend });
   await create(gateway, 'one', 10);
   await snapshot(gateway, 'cut', 'one');
   await group(gateway, 'both');
@@ -108,7 +108,7 @@ test('a volume that is larger than the pool is OUT_OF_RANGE, a snapshot RESOURCE
   await assert.rejects(create(await open(t), 'one', 11), isProblem('OUT_OF_RANGE'));
   let totalBytes = 15 * mebibyte;
   const backend = { ...(await openMemory(15 * mebibyte)), capacity: async () => ({ totalBytes }) };
-  const gateway = await makeGateway(t, { backend });
+  const gateway = await openGateway(t, { backend });
   await create(gateway, 'one', 10);
   totalBytes = 5 * mebibyte;
   await assert.rejects(snapshot(gateway, 'cut', 'one'), isProblem('RESOURCE_EXHAUSTED'));

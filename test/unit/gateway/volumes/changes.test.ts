@@ -5,14 +5,14 @@ import { Problem } from '../../../../src/api/problem.ts';
 import {
   clusters,
   assertProblem,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
-import { attach, keyOf, makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
+import { attach, keyOf } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
 const { a } = clusters;
@@ -55,7 +55,7 @@ for (const { kind, method, route, body, change, another, done } of kinds) {
   for (const moment of ['before', 'after'] as const)
     test(`ten answers that are lost ${moment} the storage commits make one ${kind}, which a retry or the sweep finishes`, async t => {
       for (const finish of [change, ({ recovery }: Gateway) => recovery.sweep()]) {
-        const gateway = await makeFaultyGateway(t);
+        const gateway = await openGateway(t, { volumes: ['pvc-1'] });
         for (let i = 0; i < 10; i++) {
           gateway.backend.failNext(method, moment, new Error('the answer was lost'));
           await assert.rejects(change(gateway), isProblem('UNAVAILABLE'));
@@ -68,7 +68,7 @@ for (const { kind, method, route, body, change, another, done } of kinds) {
     });
 
   test(`a ${kind} that the storage refuses changes nothing and leaves nothing to finish`, async t => {
-    const gateway = await makeFaultyGateway(t);
+    const gateway = await openGateway(t, { volumes: ['pvc-1'] });
     gateway.backend.failNext(method, 'before', new Problem('INVALID_ARGUMENT', 'not for this volume'));
     await assert.rejects(change(gateway), isProblem('INVALID_ARGUMENT'));
     assert.deepEqual(await show(gateway), untouched);
@@ -76,7 +76,7 @@ for (const { kind, method, route, body, change, another, done } of kinds) {
   });
 
   test(`an equal ${kind} joins the running one, also over the route; any other is ABORTED`, async t => {
-    const gateway = await makeFaultyGateway(t);
+    const gateway = await openGateway(t, { volumes: ['pvc-1'] });
     const { volumes, backend, ask } = gateway;
     const release = backend.hold(method);
     const headers = { prefer: 'wait=0' };
@@ -100,16 +100,16 @@ for (const { kind, method, route, body, change, another, done } of kinds) {
   });
 
   test(`the ${kind} of an unknown volume is NOT_FOUND, and without a pool that offers it UNIMPLEMENTED`, async t => {
-    const { ask } = await makeFaultyGateway(t);
+    const { ask } = await openGateway(t, { volumes: ['pvc-1'] });
     assertProblem(await ask(route.replace('pvc-1', 'never'), { body }), 404, 'NOT_FOUND');
     const { expand: _, modification: __, ...inner } = await openMemory();
-    const { ask: askOther } = await makeGateway(t, { backend: inner });
+    const { ask: askOther } = await openGateway(t, { backend: inner });
     assertProblem(await askOther(route, { body }), 501, 'UNIMPLEMENTED');
   });
 }
 
 test('a volume is expanded once, never shrinks, and repeating or requesting less changes nothing', async t => {
-  const gateway = await makeFaultyGateway(t);
+  const gateway = await openGateway(t, { volumes: ['pvc-1'] });
   const grown = await expand(gateway);
   assert.deepEqual([grown.sizeBytes, grown.nodeExpansionRequired], [3 * mebibyte, true]);
   for (const requiredBytes of [3 * mebibyte, mebibyte, 0])
@@ -121,7 +121,7 @@ test('a volume is expanded once, never shrinks, and repeating or requesting less
 });
 
 test('an attached volume is expanded; its attachments stay the same, and later ones have the new size', async t => {
-  const gateway = await makeFaultyGateway(t);
+  const gateway = await openGateway(t, { volumes: ['pvc-1'] });
   const { attachment: before } = await attach(gateway, id);
   await expand(gateway);
   assert.deepEqual((await attach(gateway, id)).attachment, before);
@@ -131,7 +131,7 @@ test('an attached volume is expanded; its attachments stay the same, and later o
 });
 
 test('an expansion that may have succeeded is not forgotten when a larger one is refused', async t => {
-  const gateway = await makeFaultyGateway(t);
+  const gateway = await openGateway(t, { volumes: ['pvc-1'] });
   gateway.backend.failNext('expand', 'after', new Error('the answer was lost'));
   await assert.rejects(expand(gateway));
   gateway.backend.failNext('expand', 'before', new Problem('RESOURCE_EXHAUSTED', 'it is full'));
@@ -143,14 +143,14 @@ test('an expansion that may have succeeded is not forgotten when a larger one is
 
 test('a storage that reports less than requested is not believed', async t => {
   const expanding = async () => ({ sizeBytes: mebibyte, nodeExpansionRequired: false });
-  const gateway = await makeGateway(t, { backend: { ...(await openMemory()), expand: expanding } });
+  const gateway = await openGateway(t, { backend: { ...(await openMemory()), expand: expanding } });
   await gateway.volumes.create(a, id, volumeSpec('pvc-1'));
   await assert.rejects(expand(gateway), isProblem('UNAVAILABLE'));
   assert.equal((await gateway.volumes.get(a, id)).sizeBytes, mebibyte);
 });
 
 test('pending work that newer settings refuse is undone by the sweep, with its reservation', async t => {
-  const before = await makeFaultyGateway(t, { capacity: 10 * mebibyte });
+  const before = await openGateway(t, { volumes: ['pvc-1'], capacity: 10 * mebibyte });
   for (const { method, change } of kinds) {
     before.backend.failNext(method, 'before', new Error('unreachable'));
     await assert.rejects(change(before));
@@ -165,7 +165,7 @@ test('pending work that newer settings refuse is undone by the sweep, with its r
 
 /** Opens a gateway with a volume that was created with a label. */
 async function openLabelled(t: TestContext) {
-  const gateway = await makeFaultyGateway(t, { names: [] });
+  const gateway = await openGateway(t);
   const create = (label: string) =>
     gateway.volumes.create(a, id, volumeSpec('pvc-1', { mutableParameters: { label } }));
   await create('first');
@@ -211,7 +211,7 @@ test('impossible mutable parameters are refused at once, and in a validation too
   assert.equal(await validate(colour), false);
   assert.equal(await validate({ mutableParameters: { tier: 'fast' } }), true);
   const { modification: _, ...inner } = await openMemory();
-  const other = await makeGateway(t, { backend: inner });
+  const other = await openGateway(t, { backend: inner });
   const tier = volumeSpec('pvc-2', { mutableParameters: { tier: 'fast' } });
   await assert.rejects(other.volumes.create(a, 'a.pvc-2', tier), isProblem('INVALID_ARGUMENT'));
 });

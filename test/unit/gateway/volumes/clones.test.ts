@@ -3,13 +3,13 @@ import { test, type TestContext } from 'node:test';
 import type { VolumeSource, VolumeSpec } from '../../../../src/api/volume.ts';
 import {
   clusters,
-  makeGateway,
+  openGateway,
   openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
-import { attach, keyOf, makeFaultyGateway } from '../../../harness/gateway/fixtures.ts';
+import { attach, keyOf } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
 const { a } = clusters;
@@ -23,7 +23,7 @@ async function makeSource({ volumes, snapshots }: Gateway): Promise<void> {
 
 /** Opens a gateway with the volume a.pvc-1 of 2 MiB, and its snapshot a.snap-1. */
 async function open(t: TestContext) {
-  const gateway = await makeFaultyGateway(t, { names: [] });
+  const gateway = await openGateway(t);
   await makeSource(gateway);
   return gateway;
 }
@@ -102,7 +102,7 @@ for (const source of [fromSnapshot, fromVolume]) {
   test(`a backend that accepts no ${kind} as a source refuses it`, async t => {
     const inner = await openMemory();
     const sources = (inner.sources ?? []).filter(other => other !== kind);
-    const gateway = await makeGateway(t, { backend: { ...inner, sources } });
+    const gateway = await openGateway(t, { backend: { ...inner, sources } });
     await makeSource(gateway);
     await assert.rejects(copy(gateway, source), isProblem('INVALID_ARGUMENT'));
     const { body } = await gateway.ask('GET /v1/capabilities');
@@ -134,7 +134,7 @@ test('a volume is not attached while it is copied, and many volumes can be made 
 
 for (const when of ['before', 'after'] as const)
   test(`a copy that failed ${when} the storage made it is undone once its source has grown, and then made anew`, async t => {
-    const gateway = await makeFaultyGateway(t, { names: [] });
+    const gateway = await openGateway(t);
     const { volumes, changes, recovery, backend } = gateway;
     const make = () => copy(gateway, fromVolume, { requiredBytes: 0 });
     await volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1', { requiredBytes: 2 * mebibyte }));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Capability } from '../../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
-import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 
 const { a } = clusters;
@@ -20,7 +20,7 @@ async function open(
   t: TestContext,
   spec: Partial<VolumeSpec> = { parameters, capabilities: [mounted, block] },
 ) {
-  const gateway = await makeGateway(t);
+  const gateway = await openGateway(t);
   const { volume } = await gateway.volumes.create(a, volumeId, volumeSpec('pvc-1', spec));
   const key = { cluster: a, volumeId, nodeId: 'n1' };
   await gateway.nodes.put(a, 'n1', {});
@@ -68,7 +68,7 @@ test('unknown encryptions, shares and volumes that several nodes write are refus
   );
   await assert.rejects(attach(shared), isProblem('INVALID_ARGUMENT'));
   assert.equal((await volumes.validate(a, volumeId, { capabilities: [shared] })).confirmed, false);
-  const shares = await makeGateway(t, { backend: { ...(await openMemory()), areShares: true } });
+  const shares = await openGateway(t, { backend: { ...(await openMemory()), areShares: true } });
   await assert.rejects(
     shares.volumes.create(a, volumeId, volumeSpec('pvc-1', { parameters })),
     isProblemThat('INVALID_ARGUMENT', /are shares/),

@@ -6,7 +6,7 @@ import type { Capability } from '../../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import {
   clusters,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   volumeSpec,
@@ -22,7 +22,7 @@ const block: Capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER
 const as = (fsType: string, mountFlags: string[] = []): Capability => ({ ...mounted, fsType, mountFlags });
 
 async function open(t: TestContext): Promise<Gateway> {
-  return makeGateway(t, { backend: await openMemory(2 ** 50) });
+  return openGateway(t, { backend: await openMemory(2 ** 50) });
 }
 
 function create({ volumes }: Pick<Gateway, 'volumes'>, name: string, spec: Partial<VolumeSpec>) {
@@ -81,7 +81,7 @@ test("a storage that chooses sizes itself gets the filesystem's minimum", async 
       return backend.create(volume);
     },
   };
-  const gateway = await makeGateway(t, { backend: inner });
+  const gateway = await openGateway(t, { backend: inner });
   await create(gateway, 'one', { capabilities: [as('xfs')], requiredBytes: 64 * MiB });
   assert.deepEqual(asked, [300 * MiB]);
   const limited = create(gateway, 'two', { capabilities: [as('xfs')], limitBytes: 64 * MiB });
@@ -248,7 +248,7 @@ for (const [attachmentBounds, right, wrong] of shared)
       areShares: true as const,
       ...(attachmentBounds && { attachmentBounds }),
     };
-    const gateway = await makeGateway(t, { backend });
+    const gateway = await openGateway(t, { backend });
     for (const [index, capability] of right.entries())
       await create(gateway, `v${index}`, { capabilities: [capability] });
     for (const capability of wrong)

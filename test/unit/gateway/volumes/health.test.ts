@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import type { HealthEntry } from '../../../../gateway/backend.ts';
 import {
   clusters,
-  makeGateway,
+  openGateway,
   openMemory,
   volumeSpec,
   type Gateway,
@@ -19,7 +19,7 @@ async function makeIll(t: TestContext, count: number): Promise<Gateway> {
   const ill = new Map<string, readonly HealthEntry[]>();
   const volumeHealth = async ({ id }: { readonly id: string }): Promise<readonly HealthEntry[]> =>
     ill.get(id) ?? [];
-  const gateway = await makeGateway(t, { backend: { ...inner, volumeHealth } });
+  const gateway = await openGateway(t, { backend: { ...inner, volumeHealth } });
   for (let i = 0; i < count; i++) {
     const name = `pvc-${String(i).padStart(3, '0')}`;
     await gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
@@ -56,7 +56,7 @@ test('the list reaches volumes after a page of those in a pool that does not ans
     dead: { ...(await openMemory()), volumeHealth: () => Promise.reject(new Error('unreachable')) },
     ill: { ...(await openMemory()), volumeHealth: async () => [slow] },
   };
-  const { volumes, health } = await makeGateway(t, { pools });
+  const { volumes, health } = await openGateway(t, { pools });
   const make = (name: string, pool: string) =>
     volumes.create(clusters.a, `a.${name}`, volumeSpec(name, { parameters: { pool } }));
   for (let group = 0; group < 10; group++)
@@ -74,7 +74,7 @@ test('volumes of other pools are listed while one pool does not answer', async t
     dead: { ...inner, volumeHealth: () => Promise.reject(new Error('unreachable')) },
     ill: { ...(await openMemory()), volumeHealth: async () => [slow] },
   };
-  const { volumes, health } = await makeGateway(t, { pools });
+  const { volumes, health } = await openGateway(t, { pools });
   for (const pool of ['dead', 'ill'] as const)
     await volumes.create(clusters.a, `a.${pool}`, volumeSpec(pool, { parameters: { pool } }));
   const list = () => health.list(clusters.a, { limit: 9 });
@@ -90,7 +90,7 @@ test('a pool that does not answer is asked about few of its volumes for a page',
     return Promise.reject(new Error('unreachable'));
   };
   const pools = { dead: { ...(await openMemory()), volumeHealth }, well: await openMemory() };
-  const { volumes, health } = await makeGateway(t, { pools });
+  const { volumes, health } = await openGateway(t, { pools });
   for (let index = 0; index < 100; index++)
     await volumes.create(
       clusters.a,

@@ -4,7 +4,7 @@ import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import { createFaultyBackend, type FaultyBackend } from '../../../fakes/faulty-backend.ts';
 import {
   clusters,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   volumeSpec,
@@ -26,7 +26,7 @@ async function open(t: TestContext): Promise<OpenGateway> {
   const fast = createFaultyBackend(await openMemory(100 * mebibyte));
   const { snapshots: _, volumeHealth: __, ...rest } = await openMemory(50 * mebibyte);
   const slow = createFaultyBackend(rest);
-  return { ...(await makeGateway(t, { pools: { fast, slow } })), fast, slow };
+  return { ...(await openGateway(t, { pools: { fast, slow } })), fast, slow };
 }
 
 test('a volume is in the pool that its parameters name, which its backend never sees', async t => {
@@ -73,7 +73,7 @@ test('an existing volume is found in its pool, even if other pools exist now, an
 });
 
 test('a cluster without a usable pool still finds a volume in the only pool', async t => {
-  const { volumes } = await makeGateway(t);
+  const { volumes } = await openGateway(t);
   await volumes.create(a, 'a.one', inPool('one'));
   assert.equal((await volumes.create({ ...a, pools: [] }, 'a.one', inPool('one'))).created, false);
 });
@@ -165,7 +165,7 @@ test("the capacity is the pool's, and space in one pool is no space in another",
 
 test('volumes of an unconfigured pool are UNAVAILABLE, and there again once it is back', async t => {
   const [fast, slow] = [await openMemory(), await openMemory()];
-  const both = await makeGateway(t, { pools: { fast, slow } });
+  const both = await openGateway(t, { pools: { fast, slow } });
   await both.volumes.create(a, 'a.one', inPool('one', 'slow'));
   const one = await both.replica({ pools: { fast } });
   await assert.rejects(one.volumes.delete(a, 'a.one'), isProblem('UNAVAILABLE'));

@@ -5,7 +5,7 @@ import { poll } from '../../../../src/lib/concurrency.ts';
 import {
   clusters,
   assertProblem,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   volumeSpec,
@@ -20,7 +20,7 @@ const volume = '/v1/volumes/a.pvc-1';
  */
 async function open(t: TestContext, keepDeletedMs = hour) {
   const backend = await openMemory();
-  const gateway = await makeGateway(t, { backend, keepDeletedMs });
+  const gateway = await openGateway(t, { backend, keepDeletedMs });
   const { ask } = gateway;
   const create = () => ask(`PUT ${volume}`, { body: volumeSpec('pvc-1') });
   const restore = async () => {
@@ -92,7 +92,7 @@ const grant: GrantRecord = {
 
 test('a volume that is shared during its soft deletion stays, and its owner learns who shares it', async t => {
   let granted: Promise<unknown> = Promise.resolve();
-  const gateway = await makeGateway(t, {
+  const gateway = await openGateway(t, {
     keepDeletedMs: hour,
     checkpoint({ point, operation }) {
       if (point === 'after-intent' && operation === 'delete')

@@ -6,7 +6,7 @@ import type { NodeSpec } from '../../../../src/api/node.ts';
 import {
   clusters,
   assertProblem,
-  makeGateway,
+  openGateway,
   mounted,
   openMemory,
   volumeSpec,
@@ -28,7 +28,7 @@ const fromVolume = { kind: 'volume', volumeId: 'a.one' } as const;
 
 /** Opens a gateway with the volumes `a.one` and `any.one` in zone b. */
 async function open(t: TestContext) {
-  const gateway = await makeGateway(t, { backend: await openMemory(spaces) });
+  const gateway = await openGateway(t, { backend: await openMemory(spaces) });
   const spec = volumeSpec('one', { topology: { requisite: [b] } });
   for (const cluster of [strict, any]) await gateway.volumes.create(cluster, `${cluster.name}.one`, spec);
   return gateway;
@@ -110,7 +110,7 @@ for (const source of [fromSnapshot, fromVolume])
   });
 
 test('a volume from before topologies is reachable from everywhere, and can be copied to any of them', async t => {
-  const before = await makeGateway(t);
+  const before = await openGateway(t);
   await before.volumes.create(strict, 'a.one', volumeSpec('one'));
   await before.snapshots.create(strict, 'a.cut', { name: 'cut', volumeId: 'a.one' });
   const backend = { ...before.backend, topologies: [b] };
@@ -142,7 +142,7 @@ test('the total capacity of all topologies is never more than a client can read'
   const space = { totalBytes: 2 ** 52 };
   const { sizes: _, ...inner } = await openMemory(spaces);
   const backend = { ...inner, capacity: () => Promise.resolve(space) };
-  const { ask } = await makeGateway(t, { backend });
+  const { ask } = await openGateway(t, { backend });
   const { body } = await ask('POST /v1/capacity', { body: {} });
   assert.deepEqual(capacitySchema.parse(body), { availableBytes: Number.MAX_SAFE_INTEGER });
 });
@@ -153,7 +153,7 @@ for (const [what, topologies] of [
 ] as const)
   test(`a volume of a pool that ${what} is expanded and snapshotted`, async t => {
     const inner = await openMemory(10 * mebibyte);
-    const before = await makeGateway<Backend>(t, { backend: { ...inner, topologies: [a] } });
+    const before = await openGateway<Backend>(t, { backend: { ...inner, topologies: [a] } });
     await before.volumes.create(strict, 'a.one', volumeSpec('one'));
     const after = await before.replica({ backend: { ...inner, ...(topologies && { topologies }) } });
     const { sizeBytes } = await after.changes.expand(strict, 'a.one', { requiredBytes: 2 * mebibyte });

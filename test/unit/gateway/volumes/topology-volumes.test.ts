@@ -5,9 +5,9 @@ import type { TopologyRequirement } from '../../../../src/api/storage.ts';
 import type { ProblemCode } from '../../../../src/api/problem.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import type { Segments } from '../../../../src/api/topology.ts';
-import { clusters, makeGateway, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
-import { makeFaultyGateway, volumesIn } from '../../../harness/gateway/fixtures.ts';
+import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
 const a = { zone: 'a' };
@@ -18,7 +18,7 @@ const capacity = [
   { totalBytes: 10 * mebibyte, segments: a },
   { totalBytes: 20 * mebibyte, segments: b },
 ];
-const open = (t: TestContext) => makeFaultyGateway(t, { names: [], capacity });
+const open = (t: TestContext) => openGateway(t, { capacity });
 
 function spec(topology?: TopologyRequirement, more: Partial<VolumeSpec> = {}): VolumeSpec {
   return volumeSpec('one', { ...(topology && { topology }), ...more });
@@ -117,7 +117,7 @@ test('an unfinished volume in a topology that is gone is removed', async t => {
 
 test('a topology that was not requested is never reported as created', async t => {
   const inner = await openMemory(capacity);
-  const { volumes } = await makeGateway<Backend>(t, {
+  const { volumes } = await openGateway<Backend>(t, {
     backend: { ...inner, create: async volume => ({ ...(await inner.create(volume)), segments: c }) },
   });
   await assert.rejects(
@@ -130,7 +130,7 @@ test('a topology that was not requested is never reported as created', async t =
 });
 
 test("a storage with one topology need not report a volume's topology", async t => {
-  const { volumes } = await makeGateway(t, { backend: { ...(await openMemory()), topologies: [b] } });
+  const { volumes } = await openGateway(t, { backend: { ...(await openMemory()), topologies: [b] } });
   assert.deepEqual((await volumes.create(clusters.a, 'a.one', spec())).volume.topology, [b]);
   await assert.rejects(
     volumes.create(clusters.a, 'a.two', spec({ requisite: [a] })),
@@ -139,7 +139,7 @@ test("a storage with one topology need not report a volume's topology", async t 
 });
 
 test('a storage that is reachable from everywhere accepts any requirement', async t => {
-  const { volumes, ask } = await makeGateway(t);
+  const { volumes, ask } = await openGateway(t);
   const { volume } = await volumes.create(clusters.a, 'a.one', spec({ requisite: [c] }));
   assert.equal(volume.topology, undefined);
   assert.equal((await volumes.create(clusters.a, 'a.one', spec({ requisite: [a] }))).created, false);

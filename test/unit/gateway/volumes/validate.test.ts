@@ -4,7 +4,7 @@ import type { Problem } from '../../../../src/api/problem.ts';
 import type { Capability } from '../../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import { readVolumeParameters } from '../../../../gateway/volumes/validate.ts';
-import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 
 const { a } = clusters;
@@ -12,7 +12,7 @@ const block: Capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER
 const ext4: Capability = { ...mounted, fsType: 'ext4' };
 
 test('options for a new filesystem are passed to nodes in the context of the volume', async t => {
-  const { volumes } = await makeGateway(t);
+  const { volumes } = await openGateway(t);
   const parameters = { 'fs.blockSize': '4096', 'fs.label': 'data' };
   const spec = volumeSpec('pvc-1', { parameters, capabilities: [ext4] });
   const { volume } = await volumes.create(a, 'a.pvc-1', spec);
@@ -34,14 +34,14 @@ const refused: readonly (readonly [parameters: Record<string, string>, uses: Cap
 ];
 for (const [parameters, capability, says] of refused)
   test(`createVolume refuses ${JSON.stringify({ ...parameters, ...capability })} and records nothing`, async t => {
-    const { volumes } = await makeGateway(t);
+    const { volumes } = await openGateway(t);
     const spec = volumeSpec('pvc-1', { parameters, capabilities: [capability] });
     await assert.rejects(volumes.create(a, 'a.pvc-1', spec), isProblemThat('INVALID_ARGUMENT', says));
     await assert.rejects(volumes.get(a, 'a.pvc-1'), isProblem('NOT_FOUND'));
   });
 
 test('all faults of a class are reported at once, at a creation and at a validation', async t => {
-  const { volumes } = await makeGateway(t);
+  const { volumes } = await openGateway(t);
   const wrong = {
     parameters: { colour: 'red', 'fs.blockSize': '3', 'fs.nodeSize': '4096', tier: 'x' },
     capabilities: [ext4, { ...mounted, fsType: 'ntfs' }, { ...mounted, fsType: 'zfs' }],
@@ -66,7 +66,7 @@ test('all faults of a class are reported at once, at a creation and at a validat
 });
 
 test('all impossible options for a new filesystem are reported at once', async t => {
-  const { volumes } = await makeGateway(t);
+  const { volumes } = await openGateway(t);
   const parameters = { 'fs.blockSize': '3', 'fs.checksum': 'none' };
   const uses: readonly (readonly [Capability[], readonly RegExp[]])[] = [
     [[block], [/"fs.blockSize"/, /"fs.checksum"/]],
@@ -84,7 +84,7 @@ test('all impossible options for a new filesystem are reported at once', async t
 
 test('createVolume refuses uses that the pool does not offer together, and a limit below the required size', async t => {
   const offered = { accessModes: [mounted.accessMode], accessTypes: ['mount'] } as const;
-  const { volumes } = await makeGateway(t, { backend: { ...(await openMemory()), ...offered } });
+  const { volumes } = await openGateway(t, { backend: { ...(await openMemory()), ...offered } });
   const readers: Capability = { ...mounted, accessMode: 'MULTI_NODE_READER_ONLY' };
   for (const [spec, says] of [
     [{ capabilities: [mounted, readers] }, /does not offer MULTI_NODE_READER_ONLY/],

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Problem, type ProblemCode } from '../../../../src/api/problem.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
-import { clusters, makeGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
-import { makeFaultyGateway, volumesIn } from '../../../harness/gateway/fixtures.ts';
+import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
 const { a } = clusters;
@@ -12,7 +12,7 @@ const id = 'a.pvc-1';
 
 /** Opens a gateway without volumes, and a function that creates a.pvc-1 of 2 MiB. */
 async function open(t: TestContext) {
-  const gateway = await makeFaultyGateway(t, { names: [] });
+  const gateway = await openGateway(t);
   const create = (change: Partial<VolumeSpec> = {}) =>
     gateway.volumes.create(a, id, volumeSpec('pvc-1', { requiredBytes: 2 * mebibyte, ...change }));
   return { ...gateway, create };
@@ -48,13 +48,13 @@ test("the storage's context reaches the cluster without the members for nodes an
     ...memory,
     create: async volume => ({ ...(await memory.create(volume)), context }),
   };
-  const { volumes } = await makeGateway(t, { backend });
+  const { volumes } = await openGateway(t, { backend });
   const { volume } = await volumes.create(a, id, volumeSpec('pvc-1'));
   assert.deepEqual(volume.context, { server: 'x' });
 });
 
 test('createVolume forgets the volume when the storage is full, so that another attempt is a new one', async t => {
-  const { volumes } = await makeGateway(t, { backend: await openMemory(4 * mebibyte) });
+  const { volumes } = await openGateway(t, { backend: await openMemory(4 * mebibyte) });
   await volumes.create(a, 'a.first', volumeSpec('first', { requiredBytes: 3 * mebibyte }));
   const second = volumeSpec('second', { requiredBytes: 2 * mebibyte });
   await assert.rejects(volumes.create(a, 'a.second', second), isProblem('RESOURCE_EXHAUSTED'));
@@ -80,7 +80,7 @@ for (const moment of ['before', 'after'] as const)
 
 test('a volume that the storage made with a wrong size is never reported as made', async t => {
   const backend = { ...(await openMemory()), create: async () => ({ sizeBytes: 1 }) };
-  const { volumes } = await makeGateway(t, { backend });
+  const { volumes } = await openGateway(t, { backend });
   const work = volumes.create(a, id, volumeSpec('pvc-1'));
   await assert.rejects(work, isProblemThat('UNAVAILABLE', /created volume "a.pvc-1" with 1 bytes/));
   assert.equal((await volumes.get(a, id)).state, 'creating');
@@ -101,7 +101,7 @@ test('an equal create joins the running one; another one is ABORTED and learns w
 });
 
 test('two gateways on one store that create the same volume at once have one effect', async t => {
-  const one = await makeFaultyGateway(t, { names: [] });
+  const one = await openGateway(t);
   const { backend } = one;
   const two = await one.replica();
   for (let i = 0; i < 10; i++) {
@@ -167,7 +167,7 @@ test('validateVolume confirms possible requests and gives the reasons otherwise'
 });
 
 test('a list has pages ordered by id, and shows each volume once while others are made and deleted', async t => {
-  const { volumes } = await makeGateway(t);
+  const { volumes } = await openGateway(t);
   const names = Array.from({ length: 25 }, (_, index) => `pvc-${String(index).padStart(2, '0')}`);
   for (const name of names) await volumes.create(a, `a.${name}`, volumeSpec(name));
   const seen: string[] = [];
