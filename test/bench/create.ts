@@ -2,75 +2,59 @@ import { join } from 'node:path';
 import { Pool } from 'undici';
 import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
 import { pause } from '../../src/lib/concurrency.ts';
+import { allRounds, measureAlternately, type Work } from './cost.ts';
 import type { Bench, Figure } from './figure.ts';
-import { childOf, readCpuMs, readResident, startFloor } from './processes.ts';
-import { inDirectory, withDev, type DevSetting } from './setting.ts';
-import { createAndDelete, forEach, type Range } from './volume.ts';
+import { measureGateway } from './gateway.ts';
+import { childOf, readResident, startFloor } from './processes.ts';
+import { inDirectory, inScope, withDev, type DevSetting } from './setting.ts';
+import { createAndDelete, forEach } from './volume.ts';
 
 const programs = ['controller', 'gateway'] as const;
 const targets = [
   { concurrency: 1, target: '≤ 4 ms' },
   { concurrency: 8, target: '≤ 2 ms' },
 ] as const;
-const warmUp = 1_000;
-const pairs = 3_000;
+const perRound = 250;
 const allPairs = 20_000;
 const settleMs = 2_000;
 
 /** Measures the CPU time and memory of creating and deleting volumes. */
 export const createBench: Bench = {
   name: 'create',
-  doc: `CPU of CreateVolume + DeleteVolume in controller and gateway together, beside an empty gRPC server and a bare Hono route; their memory after ${allPairs}`,
-  run: () => inDirectory(dir => withDev(dir, measureCreate)),
+  doc: `CPU of CreateVolume + DeleteVolume in controller and gateway together, beside an empty gRPC server and a bare Hono route; their memory after ${allPairs}; CPU of reads, of creates on PostgreSQL and of a pool over a vendor in the gateway alone`,
+  run: async () => [
+    ...(await inDirectory(dir => withDev(dir, measureCreate))),
+    ...(await inScope(measureGateway)),
+  ],
 };
 
-/** Creates and deletes one volume. */
-type Work = (index: number) => Promise<void>;
-
 async function measureCreate({ dir, dev, csi }: DevSetting): Promise<readonly Figure[]> {
-  const ours = programs.map(program => childOf(dev.pid, program));
-  const work: Work = index => createAndDelete(csi.controller, `pvc-${index}`);
+  const pids = programs.map(program => childOf(dev.pid, program));
+  const run: Work['run'] = index => createAndDelete(csi.controller, `pvc-${index}`);
   const floor = await openFloor(dir);
   const figures: Figure[] = [];
-  let from = 0;
   for (const { concurrency, target } of targets) {
+    const [ours, theirs] = await measureAlternately([{ pids, run }, floor], { perRound, concurrency });
     figures.push({
       name: `CreateVolume + DeleteVolume at concurrency ${concurrency}`,
-      value: await measureCpu(ours, work, { from, concurrency }),
+      value: ours.cpuMs,
       unit: 'ms CPU',
-      floor: {
-        name: 'an empty gRPC server and a bare Hono route',
-        value: await measureCpu(floor.pids, floor.work, { from, concurrency }),
-      },
+      floor: { name: 'an empty gRPC server and a bare Hono route', value: theirs.cpuMs },
       target,
     });
-    from += warmUp + pairs;
   }
-  await forEach({ from, to: allPairs, concurrency: 8 }, work);
+  await forEach({ from: targets.length * allRounds * perRound, to: allPairs, concurrency: 8 }, run);
   await pause(settleMs);
   for (const [index, program] of programs.entries())
     figures.push({
       name: `${program} after ${allPairs}, resident`,
-      value: readResident(ours[index] ?? 0),
+      value: readResident(pids[index] ?? 0),
       unit: 'MB',
       floor: { name: floor.names[index] ?? '', value: readResident(floor.pids[index] ?? 0) },
       target: '≤ 110 MB',
     });
   await floor.close();
   return figures;
-}
-
-/** Measures the CPU time of one pair in all these processes together, after a warm-up. */
-async function measureCpu(
-  pids: readonly number[],
-  work: Work,
-  { from, concurrency }: Omit<Range, 'to'>,
-): Promise<number> {
-  const start = from + warmUp;
-  await forEach({ from, to: start, concurrency }, work);
-  const beforeMs = readCpuMs(pids);
-  await forEach({ from: start, to: start + pairs, concurrency }, work);
-  return (readCpuMs(pids) - beforeMs) / pairs;
 }
 
 /** Starts a server for each half of the path, which only answers, and a client of both. */
@@ -93,7 +77,7 @@ async function openFloor(dir: string) {
   return {
     pids: [grpc, http].map(({ child }) => child.pid ?? 0),
     names: ['an empty grpc-js server after as many calls', 'a bare Hono route'],
-    async work(index: number) {
+    async run(index: number) {
       await createAndDelete(client, `pvc-${index}`);
       for (let request = 0; request < 2; request++) await put(`/v1/volumes/pvc-${index}`);
     },

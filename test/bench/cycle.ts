@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { connectCsi } from '../../src/csi/client.ts';
+import { measureMemory, measureStartup } from './agent.ts';
 import { median, timed, timeAlternately, type Bench, type Figure, type Floor } from './figure.ts';
 import { startFloor } from './processes.ts';
 import { startRawCycle } from './raw-cycle.ts';
@@ -8,18 +9,22 @@ import { cycleRpcs, openCycleVolume, type CycleTimes } from './volume.ts';
 
 const rounds = 80;
 const formattedRounds = 20;
-const warmUpCycles = 40;
 const warmUpCalls = 3_000;
 const commands = 'losetup, blkid, mount, bind, umount ×2, losetup -d by a shell';
 
 /** Measures the node agent's overhead beyond the necessary commands and calls. */
 export const cycleBench: Bench = {
   name: 'cycle',
-  doc: 'stage, publish, unpublish, unstage of a loop device (ext4), beside the raw commands by a shell plus four empty gRPC calls',
-  run: () => inDirectory(dir => withDev(dir, measureCycle)),
+  doc: 'stage, publish, unpublish, unstage of a loop device (ext4), beside the raw commands by a shell plus four empty gRPC calls; the node agent from exec to registered, and its memory',
+  run: async () => [
+    ...(await inDirectory(measureStartup)),
+    ...(await inDirectory(dir => withDev(dir, measureCycle))),
+  ],
 };
 
 async function measureCycle(setting: DevSetting): Promise<readonly Figure[]> {
+  // Its cycles warm the agent up for the others.
+  const memory = await measureMemory(setting);
   const mounted = await measureMounted(setting);
   const formatted = await measureFormatted(setting);
   const whole = median(mounted.times.map(sum));
@@ -40,10 +45,17 @@ async function measureCycle(setting: DevSetting): Promise<readonly Figure[]> {
       { name: 'the commands with mkfs.ext4', value: formatted.byShell },
     ],
   ];
-  return rows.map(([name, value, floor, target]) => ({ name, value, unit: 'ms', floor, target }));
+  const times = rows.map(([name, value, floor, target]): Figure => ({
+    name,
+    value,
+    unit: 'ms',
+    floor,
+    target,
+  }));
+  return [memory, ...times];
 }
 
-/** Alternates the measured variants, so that noise affects all of them, after a long warm-up. */
+/** Alternates the measured variants, so that noise affects all of them, after warm-up calls. */
 async function measureMounted(setting: DevSetting) {
   const { dir, csi } = setting;
   const volume = await openCycleVolume(setting, 'cycle');
@@ -53,7 +65,6 @@ async function measureMounted(setting: DevSetting) {
   const callAgent = (): Promise<unknown> => csi.node.node.NodeGetCapabilities({});
   const callEmpty = (): Promise<unknown> => empty.identity.Probe({});
   for (const call of [callAgent, callEmpty]) await repeated(warmUpCalls, call);
-  for (let cycle = 0; cycle < warmUpCycles; cycle++) await volume.runCycle();
   const times: CycleTimes[] = [];
   const medians = await timeAlternately(rounds, {
     cycle: async () => times.push(await volume.runCycle()),

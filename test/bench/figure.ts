@@ -47,13 +47,19 @@ export async function timeAlternately<Name extends string>(
   return Object.fromEntries(medians) as Record<Name, number>;
 }
 
+/**
+ * The smallest floor of a ratio: the last digit that the table shows. A smaller floor counts as this, since it is less
+ * than the clocks of /proc resolve and would give a ratio of any size.
+ */
+const minFloor = 0.01;
+
 /** Formats the figures as a table. */
 export function describe(figures: readonly Figure[]): string {
   const rows = figures.map(({ name, value, unit, floor, target }) => ({
     figure: name,
     value: `${format(value)} ${unit}`,
     floor: floor ? `${format(floor.value)} ${unit}` : '',
-    ratio: floor ? `${(value / floor.value).toFixed(2)}×` : '',
+    ratio: floor ? `${(value / Math.max(floor.value, minFloor)).toFixed(2)}×` : '',
     'the floor is': floor?.name ?? '',
     target: target ?? '',
   }));

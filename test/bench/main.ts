@@ -2,38 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { cloneBench } from './clone.ts';
 import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
 import { describe, type Bench, type Figure } from './figure.ts';
 import { exportsBench } from './exports/exports.ts';
 import { fairnessBench } from './fairness/fairness.ts';
-import { getBench } from './get/get.ts';
-import { hopBench } from './hop/hop.ts';
-import { inFlightBench } from './in-flight/in-flight.ts';
-import { memoryBench } from './memory.ts';
-import { postgresBench } from './stores/postgres.ts';
-import { scaleBench } from './scale/scale.ts';
-import { sealingBench } from './sealing/sealing.ts';
-import { startupBench } from './startup.ts';
+import { scaleBench } from './scale.ts';
 
-const benches: readonly Bench[] = [
-  startupBench,
-  cycleBench,
-  createBench,
-  getBench,
-  postgresBench,
-  memoryBench,
-  inFlightBench,
-  fairnessBench,
-  hopBench,
-  cloneBench,
-  scaleBench,
-  sealingBench,
-  exportsBench,
-];
+const benches: readonly Bench[] = [cycleBench, createBench, fairnessBench, scaleBench, exportsBench];
 
-const usage = `Usage: npm run bench [-- --only NAME] [--json FILE]
+const usage = `Usage: npm run bench [-- --only NAME,…] [--json FILE]
 
 Measures each figure beside its floor in the same run, prints them as a table, and writes them as JSON when asked.
 It needs root, for loop devices and mounts.
@@ -48,11 +26,13 @@ async function main(): Promise<void> {
     options: { only: { type: 'string' }, json: { type: 'string' }, help: { type: 'boolean' } },
   });
   if (values.help) return void process.stdout.write(usage);
-  const chosen = benches.filter(({ name }) => values.only === undefined || name === values.only);
-  if (chosen.length === 0)
+  const names = values.only?.split(',') ?? benches.map(({ name }) => name);
+  const unknown = names.find(name => benches.every(bench => bench.name !== name));
+  if (unknown !== undefined)
     return fail(
-      `there is no benchmark "${values.only}"; there are ${benches.map(({ name }) => name).join(', ')}`,
+      `there is no benchmark "${unknown}"; there are ${benches.map(({ name }) => name).join(', ')}`,
     );
+  const chosen = benches.filter(({ name }) => names.includes(name));
   if (process.getuid?.() !== 0)
     return fail('it attaches loop devices and mounts filesystems, which needs root');
   // A program that is missing in the compile cache would load the code that strips its types, and keep that memory.

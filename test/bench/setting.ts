@@ -2,12 +2,19 @@ import { join } from 'node:path';
 import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
 import { startDev, type Dev } from '../harness/dev.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
+import type { CleanupScope } from '../harness/temporary.ts';
 
 /** `fairlead dev` with clients of its two sockets. */
 export type DevSetting = { readonly dir: string; readonly dev: Dev; readonly csi: CsiClients };
 
 /** A client of the controller's services, and one of the node agent's. */
 export type CsiClients = { readonly controller: CsiClient; readonly node: CsiClient };
+
+/** Runs work with a scope that cleans up even if the work fails. */
+export async function inScope<T>(work: (t: CleanupScope) => Promise<T>): Promise<T> {
+  await using ending = new AsyncDisposableStack();
+  return await work({ after: (end: () => void | Promise<void>) => void ending.defer(end) });
+}
 
 /** Runs work in a directory of its own, which is removed even if the work fails. */
 export async function inDirectory<T>(work: (dir: string) => Promise<T>): Promise<T> {

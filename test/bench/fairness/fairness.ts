@@ -1,17 +1,18 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import { maxBodyBytes } from '../../../src/api/operations.ts';
-import { cli } from '../../harness/dev.ts';
-import { createSigner, volumeSpec, type Signer } from '../../harness/gateway/gateway.ts';
+import { signerOf, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { prepareGateway } from '../../harness/gateway/program.ts';
+import { argvOf, cli } from '../../harness/program.ts';
+import type { CleanupScope } from '../../harness/temporary.ts';
 import { median, timed, type Bench, type Figure } from '../figure.ts';
 import { fillStore, noisesAtLimits } from './limits.ts';
 import type { Noise } from './noise.ts';
 import type { SliceTimes } from './time-slices.ts';
-import { inDirectory } from '../setting.ts';
+import { inScope } from '../setting.ts';
 
 const rounds = 100;
 const deadlineMs = 60_000;
@@ -23,27 +24,21 @@ const full = 'full';
 export const fairnessBench: Bench = {
   name: 'fairness',
   doc: 'PUT and DELETE of a volume by one cluster while another that has as much of everything as it may have has ten requests, or 500 creates, under way all the time, beside the same alone',
-  run: () => inDirectory(measureFairness),
+  run: () => inScope(measureFairness),
 };
 
-async function measureFairness(dir: string): Promise<readonly Figure[]> {
-  const signers = {
-    quiet: await createSigner(quiet),
-    noisy: await createSigner(noisy),
-    crowded: await createSigner('crowded'),
-    full: await createSigner(full),
-  };
-  const gateway = await startGateway(dir, signers);
-  const clientOf = (name: keyof typeof signers): StorageClient =>
-    createClient({ url: gateway.url, token: () => signers[name].sign() });
+async function measureFairness(t: CleanupScope): Promise<readonly Figure[]> {
+  const gateway = await startGateway(t);
+  const clientOf = (name: string): StorageClient =>
+    createClient({ url: gateway.url, token: () => tokenOf(name) });
   const calm = clientOf(quiet);
-  const token = await signers.noisy.sign();
+  const token = await tokenOf(noisy);
   const noises = {
     ...noisesOf(`${gateway.url}/v1/volumes`, token),
     ...noisesAtLimits(`${gateway.url}/v1`, {
       token,
-      crowdedToken: await signers.crowded.sign(),
-      fullToken: await signers.full.sign(),
+      crowdedToken: await tokenOf('crowded'),
+      fullToken: await tokenOf(full),
     }),
   };
   for (const [name, noise] of Object.entries(noises)) await requireStatus(name, noise);
@@ -158,23 +153,18 @@ async function measure(client: StorageClient): Promise<number> {
   return median(samples);
 }
 
-async function startGateway(dir: string, signers: Readonly<Record<string, Signer>>) {
-  mkdirSync(dir, { recursive: true });
-  for (const [name, { publicJwk }] of Object.entries(signers))
-    writeFileSync(join(dir, `${name}.json`), JSON.stringify({ keys: [publicJwk] }));
-  const clusters = Object.fromEntries(
-    Object.keys(signers).map(name => [
-      name,
-      { keys: join(dir, `${name}.json`), ...(name === full && { quota: { volumes: 0 } }) },
-    ]),
-  );
-  const config = join(dir, 'gateway.yaml');
-  writeFileSync(config, JSON.stringify({ pools: { main: { backend: 'memory' } }, clusters }));
-  const store = join(dir, 'store.sqlite');
+async function tokenOf(name: string): Promise<string> {
+  return (await signerOf(name)).sign();
+}
+
+/** Starts a gateway that measures its time slices, on a full store. */
+async function startGateway(t: CleanupScope) {
+  const clusters = { [quiet]: {}, [noisy]: {}, crowded: {}, [full]: { quota: { volumes: 0 } } };
+  const directory = await prepareGateway(t, { pools: { main: { backend: 'memory' } }, clusters });
+  const [config, store] = [join(directory, 'gateway.yaml'), join(directory, 'store.sqlite')];
   await fillStore(store);
-  const flags = ['--config', config, '--store', store, '--listen', '127.0.0.1:0'];
-  const probe = new URL('time-slices.ts', import.meta.url).href;
-  const child = spawn(process.execPath, ['--import', probe, cli, 'gateway', ...flags], {
+  const child = fork(cli, ['gateway', ...argvOf({ config, store, listen: '127.0.0.1:0' })], {
+    execArgv: ['--import', new URL('time-slices.ts', import.meta.url).href],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   const [{ ready }] = (await once(child, 'message')) as [{ readonly ready: { readonly gateway: string } }];

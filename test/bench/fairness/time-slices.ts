@@ -1,5 +1,5 @@
-import { dlopen } from 'node:ffi';
 import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks';
+import { readThreadCpuMs } from '../thread-clock.ts';
 
 /** The CPU time of time slices of the event loop, in milliseconds. */
 export type SliceTimes = {
@@ -14,14 +14,6 @@ type TimeSlice = { readonly startMs: number; readonly endMs: number; readonly cp
 
 /** A shorter time slice only checked for work. */
 const idleMs = 0.1;
-/** CLOCK_THREAD_CPUTIME_ID. For a running thread, getrusage is as old as the kernel's last tick: 4 ms at 250 Hz. */
-const threadClock = 3;
-const { clock_gettime: readClock } = dlopen('libc.so.6', {
-  clock_gettime: { arguments: ['i32', 'buffer'], return: 'i32' },
-}).functions;
-const clock = new BigInt64Array(2);
-const clockBytes = Buffer.from(clock.buffer);
-
 let slices: TimeSlice[] | undefined;
 /** The start times of full collections. */
 const collectedMs: number[] = [];
@@ -37,14 +29,14 @@ process.on('message', (message: unknown) => {
   // The collections of the last time slices are reported after them.
   if (message === 'end') setTimeout(() => process.send?.(summarize(measured ?? [])), 100);
   slices = message === 'begin' ? [] : undefined;
-  last = { startMs: performance.now(), cpuMs: readCpuMs() };
+  last = { startMs: performance.now(), cpuMs: readThreadCpuMs() };
   if (slices) setImmediate(measureSlice);
 });
 process.channel?.unref();
 
 function measureSlice(): void {
   if (!slices) return;
-  const now = { startMs: performance.now(), cpuMs: readCpuMs() };
+  const now = { startMs: performance.now(), cpuMs: readThreadCpuMs() };
   const cpuMs = now.cpuMs - last.cpuMs;
   if (cpuMs > idleMs) slices.push({ startMs: last.startMs, endMs: now.startMs, cpuMs });
   last = now;
@@ -67,9 +59,4 @@ function summarize(measured: readonly TimeSlice[]): SliceTimes {
     plainMs: plain?.cpuMs ?? 0,
     usualMs: sorted[Math.floor(sorted.length * 0.99)]?.cpuMs ?? 0,
   };
-}
-
-function readCpuMs(): number {
-  readClock(threadClock, clockBytes);
-  return Number(clock[0]) * 1_000 + Number(clock[1]) / 1e6;
 }

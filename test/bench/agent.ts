@@ -6,22 +6,18 @@ import { defaultDriverName } from '../../src/csi/identity.ts';
 import { pause, poll } from '../../src/lib/concurrency.ts';
 import { askInfo, notify } from '../fakes/kubelet/registration-client.ts';
 import { cli } from '../harness/dev.ts';
-import { median, timed, type Bench, type Figure } from './figure.ts';
-import { readResident, startFloor } from './processes.ts';
-import { inDirectory } from './setting.ts';
+import { median, timed, type Figure } from './figure.ts';
+import { childOf, readResident, startFloor } from './processes.ts';
+import type { DevSetting } from './setting.ts';
+import { openCycleVolume } from './volume.ts';
 
 const rounds = 9;
+const cycles = 1_000;
 const settleMs = 2_000;
 const patience = { everyMs: 2, timeoutMs: 20_000 };
 
-/** Measures the time until the node agent is registered, and its memory then. */
-export const startupBench: Bench = {
-  name: 'startup',
-  doc: 'the node agent from exec to registered with kubelet, and its memory idle',
-  run: () => inDirectory(measureStartup),
-};
-
-async function measureStartup(dir: string): Promise<readonly Figure[]> {
+/** Measures the time until the node agent is registered with kubelet, and its memory then. */
+export async function measureStartup(dir: string): Promise<readonly Figure[]> {
   const registry = join(dir, 'registry');
   mkdirSync(registry);
   const registeredMs: number[] = [];
@@ -33,14 +29,14 @@ async function measureStartup(dir: string): Promise<readonly Figure[]> {
     const agent = startAgent(dir, registry);
     await register(join(registry, `${defaultDriverName}-reg.sock`));
     if (round > 0) registeredMs.push(performance.now() - startMs);
-    if (round === rounds) {
-      await pause(settleMs);
-      idle = readResident(agent.pid ?? 0);
-    }
+    if (round === rounds) idle = await readSettled(agent.pid);
     agent.kill('SIGTERM');
     await once(agent, 'exit');
     nothingMs.push(await timed(() => once(spawn(process.execPath, ['-e', '0']), 'exit')));
   }
+  const empty = await startFloor('empty-grpc.ts', join(dir, 'empty.sock'));
+  const floor = { name: 'an empty grpc-js server', value: await readSettled(empty.child.pid) };
+  empty.child.disconnect();
   return [
     {
       name: 'node agent, exec to registered',
@@ -49,14 +45,24 @@ async function measureStartup(dir: string): Promise<readonly Figure[]> {
       floor: { name: 'node -e 0, exec to exit', value: median(nothingMs) },
       target: '≤ 250 ms',
     },
-    {
-      name: 'node agent idle, resident',
-      value: idle,
-      unit: 'MB',
-      floor: { name: 'an empty grpc-js server', value: await readEmptyServer(dir) },
-      target: '≤ 68 MB',
-    },
+    { name: 'node agent idle, resident', value: idle, unit: 'MB', floor, target: '≤ 68 MB' },
   ];
+}
+
+/** Measures the memory of a node agent after many cycles. */
+export async function measureMemory(setting: DevSetting): Promise<Figure> {
+  const agent = childOf(setting.dev.pid, 'node');
+  const floor = { name: 'the agent when idle', value: await readSettled(agent) };
+  const volume = await openCycleVolume(setting, 'memory');
+  for (let done = 0; done < cycles; done++) await volume.runCycle();
+  await volume.remove();
+  const name = `node agent after ${cycles} cycles, resident`;
+  return { name, value: await readSettled(agent), unit: 'MB', floor, target: '≤ 80 MB' };
+}
+
+async function readSettled(pid = 0): Promise<number> {
+  await pause(settleMs);
+  return readResident(pid);
 }
 
 function startAgent(dir: string, registry: string): ChildProcess {
@@ -86,12 +92,4 @@ async function register(socket: string): Promise<void> {
   };
   if (!(await poll(() => look().catch(() => undefined), patience)))
     throw new Error('the node agent was not registered in time');
-}
-
-async function readEmptyServer(dir: string): Promise<number> {
-  const { child } = await startFloor('empty-grpc.ts', join(dir, 'empty.sock'));
-  await pause(settleMs);
-  const resident = readResident(child.pid ?? 0);
-  child.disconnect();
-  return resident;
 }
