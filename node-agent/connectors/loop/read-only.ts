@@ -34,13 +34,13 @@ export async function findViewed(number: string, host: Host): Promise<string | u
   const backing = await readBacking(view, host);
   if (backing === undefined || (await readLine(`${view}/ro`, host)) !== '1') return undefined;
   const name = basename(backing);
-  const kernelName = backing.endsWith(`/mapper/${name}`) ? await findMapped(name, host) : name;
+  // Where no udev made a link of it, a device-mapper device has a node of its own below /dev/mapper.
+  const isMapped = backing.endsWith(`/mapper/${name}`);
+  const kernelName = isMapped ? await findMapped(name, host) : name;
   const viewed = await readLine(`/sys/class/block/${kernelName}/dev`, host);
   if (viewed === undefined) return undefined;
-  // A device-mapper device has a second node where no udev made a link of it.
-  for (const node of [`/dev/${name}`, `/dev/mapper/${name}`])
-    if (await isOver(number, node, host)) return viewed;
-  return undefined;
+  const node = isMapped ? `/dev/mapper/${name}` : `/dev/${name}`;
+  return (await isOver(number, node, host)) ? viewed : undefined;
 }
 
 /** True when the loop device with this number has this very node as its file. */
