@@ -5,7 +5,7 @@ import { traceIdOf } from '../../src/lib/tracing/trace.ts';
 import { callerName, type Caller } from '../callers/caller.ts';
 
 /** The state of a request: its names in logs, its caller once verified, and the problem if it was refused. */
-export type RequestState = {
+type RequestState = {
   readonly requestId: string;
   readonly traceparent: string;
   caller: Caller | undefined;

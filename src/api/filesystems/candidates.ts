@@ -11,7 +11,7 @@ import { takesMountOptions } from './mount-options.ts';
 import type { Capability } from '../storage.ts';
 import { luksHeaderBytes, luksMinimumBytes, minimumBytesOf, reachOf } from './sizes.ts';
 
-export type FilesystemRequest = {
+type FilesystemRequest = {
   readonly fsType?: string | undefined;
   readonly mountFlags?: readonly string[] | undefined;
   readonly formatOptions: FormatOptions;

@@ -4,7 +4,7 @@ import { invalidProblem } from '../problem.ts';
 /** The attach protocols of shares: directories with their own filesystem, which nodes do not make. */
 export const shareProtocols = ['nfs', 'cephfs', 'bind'] as const;
 
-export type ShareProtocol = (typeof shareProtocols)[number];
+type ShareProtocol = (typeof shareProtocols)[number];
 
 /** The kind of a mount, which decides its allowed options: a filesystem, or the protocol of a share. */
 export type MountKind = FilesystemName | ShareProtocol;

@@ -3,7 +3,7 @@ import { maxAnswerBytes } from '../limits.ts';
 import { unavailableProblem } from '../problem.ts';
 
 /** The sender of a body, for messages, and the maximum bytes to read. */
-export type BodySource = { readonly from: string; readonly maxBytes?: number };
+type BodySource = { readonly from: string; readonly maxBytes?: number };
 
 type EncodedBody = {
   readonly chunks: AsyncIterable<Uint8Array> | null;

@@ -2,7 +2,7 @@ import { byteLength } from '../ids.ts';
 import { unavailableProblem } from '../problem.ts';
 
 /** A list that is read page by page: its server's name for messages, and the maximum time for all pages. */
-export type GuardedList = { readonly from: string; readonly timeoutMs: number };
+type GuardedList = { readonly from: string; readonly timeoutMs: number };
 
 /** Maximum entries on all pages of a list. */
 const maxEntries = 1_000_000;

@@ -1,7 +1,5 @@
 /** The members of a public JWK that decide its strength. */
-export type PublicMembers = Readonly<
-  Partial<Record<'kty' | 'crv' | 'alg' | 'use' | 'x' | 'n' | 'e', unknown>>
->;
+type PublicMembers = Readonly<Partial<Record<'kty' | 'crv' | 'alg' | 'use' | 'x' | 'n' | 'e', unknown>>>;
 
 /** The bounds of RSA keys (FIPS 186-5), with upper bounds that keep verification short. */
 const [minModulusBits, maxModulusBits] = [2_048, 16_384];

@@ -8,7 +8,7 @@ export const maxSchemaBytes = 65_536;
 export const maxFaults = 100;
 
 /** A fault of one parameter, or of all parameters if the path is empty. */
-export type ParameterFault = { readonly path: readonly string[]; readonly message: string };
+type ParameterFault = { readonly path: readonly string[]; readonly message: string };
 
 /** A parsed schema of parameters. No pattern or code of it is ever run. */
 export type ParameterSchema = {
