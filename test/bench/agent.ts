@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { defaultDriverName } from '../../src/csi/identity.ts';
 import { pause, poll } from '../../src/lib/concurrency.ts';
 import { askInfo, notify } from '../fakes/kubelet/registration-client.ts';
-import { cli } from '../harness/dev.ts';
+import { cli } from '../harness/program.ts';
 import { median, timed, type Figure } from './figure.ts';
 import { childOf, readResident, startFloor } from './processes.ts';
 import type { DevSetting } from './setting.ts';

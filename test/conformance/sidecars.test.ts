@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { createProbe } from '../../src/csi/client.ts';
 import { pause, poll } from '../../src/lib/concurrency.ts';
-import { driverName, openNode, type AgentProcess, type TestNode } from '../harness/node/program.ts';
+import { driverName, openNode, type TestNode } from '../harness/node/program.ts';
+import { type ProgramProcess } from '../harness/program.ts';
 import { buildTools, whyNotBuildable } from './go.ts';
 import { freePort, makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../harness/machine.ts';
 
@@ -83,7 +84,11 @@ test('3,000 callers that connect, probe and disconnect leave memory and descript
   await assertFlat(t, agent, createProbe(node.socket, 5_000));
 });
 
-async function assertFlat(t: TestContext, { pid }: AgentProcess, ask: () => Promise<boolean>): Promise<void> {
+async function assertFlat(
+  t: TestContext,
+  { pid }: ProgramProcess,
+  ask: () => Promise<boolean>,
+): Promise<void> {
   const repeat = async (count: number): Promise<void> => {
     for (let left = count; left > 0; left--) assert.equal(await ask(), true);
   };

@@ -1,12 +1,10 @@
-import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { connectCsi } from '../../src/csi/client.ts';
-import { poll } from '../../src/lib/concurrency.ts';
+import { cli, waitForLog } from './program.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from './machine.ts';
 
 /** `fairlead dev` as a process, as a user starts it. */
@@ -25,9 +23,6 @@ export interface Dev {
   /** Sends the signal and returns the exit status or signal. */
   end(signal?: NodeJS.Signals): Promise<{ readonly status: number | null; readonly signal: string | null }>;
 }
-
-/** The path of the command line's entry file. */
-export const cli = fileURLToPath(new URL('../../src/fairlead.mjs', import.meta.url));
 
 /**
  * Starts `fairlead dev` and waits for its ready line. `settings` are flags without their dashes; `entry` is the entry
@@ -57,12 +52,6 @@ export async function startDev(settings: Readonly<Record<string, string>>, entry
       return { status, signal: by };
     },
   };
-}
-
-/** Waits for the pattern in a process's standard error, which may arrive after the ready line on standard output. */
-export async function waitForLog(stderr: () => string, pattern: RegExp): Promise<void> {
-  await poll(() => pattern.test(stderr()) || undefined, { everyMs: 20, timeoutMs: 120_000 });
-  assert.match(stderr(), pattern);
 }
 
 /** Makes a directory that is removed when its test ends, with everything that is mounted in it. */

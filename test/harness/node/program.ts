@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { toPublishContext } from '../../../src/api/attachment.ts';
 import { startKubelet, type Kubelet, type KubeletOptions } from '../../fakes/kubelet/kubelet.ts';
 import type { VolumeSpec } from '../../fakes/kubelet/paths.ts';
-import { cli, waitForLog } from '../dev.ts';
+import { startProgram, type ProgramProcess } from '../program.ts';
 import {
   inOwnMounts,
   bindToItself,
@@ -20,19 +18,6 @@ import {
 /** The driver's name if no setting names another. */
 export const driverName = 'csi.fairlead.dev';
 
-/** `fairlead node` as a process, as a node runs it. */
-export interface AgentProcess {
-  readonly pid: number;
-  /** Returns its standard error so far. */
-  stderr(): string;
-  /** Waits for the pattern in its standard error, which may arrive after the ready line on standard output. */
-  untilLogged(pattern: RegExp): Promise<void>;
-  /** The fields of its ready line; rejects if the process ends before. */
-  readonly ready: Promise<Readonly<Record<string, string>>>;
-  /** Sends the signal and waits until the process is gone. */
-  end(signal?: NodeJS.Signals): Promise<void>;
-}
-
 /** A node with a directory of its own, which is cleaned up after the test even if an agent crashed. */
 export interface TestNode {
   readonly dir: string;
@@ -43,7 +28,7 @@ export interface TestNode {
   /** The command that starts the node's agents in their mount namespace; empty on the host. */
   readonly by: readonly string[];
   /** Starts an agent through a command such as `unshare`; by default through the node's own. */
-  startAgent(settings?: Readonly<Record<string, string>>, by?: readonly string[]): AgentProcess;
+  startAgent(settings?: Readonly<Record<string, string>>, by?: readonly string[]): ProgramProcess;
   /** Starts a kubelet, which stops after the test. */
   startKubelet(options?: Pick<KubeletOptions, 'refuse'>): Kubelet;
   /** Makes the image file of a volume and returns the volume as the gateway's attachment would describe it. */
@@ -97,7 +82,7 @@ export function openNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): Te
         'shutdown-grace': '0s',
         ...settings,
       };
-      const agent = startAgent(all, by);
+      const agent = startProgram('node', all, { by });
       started.push({ end: () => agent.end('SIGKILL') });
       return agent;
     },
@@ -148,36 +133,6 @@ function makeVolume(
     mayFormat: true,
   });
   return { name, handle: `c.${name}`, driver: driverName, mode, publishContext };
-}
-
-/** An empty value leaves a setting out. */
-function startAgent(settings: Readonly<Record<string, string>>, by: readonly string[]): AgentProcess {
-  const argv = Object.entries(settings).flatMap(([name, value]) =>
-    value === '' ? [] : [`--${name}`, value],
-  );
-  const [command = process.execPath, ...args] = [...by, process.execPath, cli, 'node', ...argv];
-  const child: ChildProcess = spawn(command, args, {
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-  // On close its output has arrived completely.
-  const ended = once(child, 'close');
-  let errors = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  const ready = new Promise<Readonly<Record<string, string>>>((resolve, reject) => {
-    child.once('message', message => resolve((message as { ready: Record<string, string> }).ready));
-    void ended.then(() => reject(new Error(`the agent ended: ${errors}`)));
-  });
-  ready.catch(() => {});
-  return {
-    pid: child.pid ?? 0,
-    ready,
-    stderr: () => errors,
-    untilLogged: pattern => waitForLog(() => errors, pattern),
-    async end(signal = 'SIGTERM') {
-      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-      await ended;
-    },
-  };
 }
 
 /** Fails if a volume has left a mount, loop device, record or file of kubelet's behind. */

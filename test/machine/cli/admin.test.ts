@@ -8,7 +8,7 @@ import { createTokenSource } from '../../../src/api/http/tokens.ts';
 import { startChild } from '../../../src/dev/children.ts';
 import { devCluster, enroll } from '../../../src/dev/dev.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
-import { cli } from '../../harness/dev.ts';
+import { cli } from '../../harness/program.ts';
 import { mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway/gateway.ts';
 
 test('operators check, repair and restore, and the exit status tells whether anything is left', async t => {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { commands as table } from '../../../src/cli/commands.ts';
 import { version } from '../../../src/lib/version.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
-import { cli } from '../../harness/dev.ts';
+import { cli } from '../../harness/program.ts';
 import { temporaryDirectory } from '../../harness/temporary.ts';
 
 const commands = Object.keys(table);

@@ -9,7 +9,7 @@ import { makeKey, publicHalf, type PrivateJwk } from '../../../src/api/http/jwt.
 import { createTokenSource } from '../../../src/api/http/tokens.ts';
 import { startChild } from '../../../src/dev/children.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
-import { cli } from '../../harness/dev.ts';
+import { cli } from '../../harness/program.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { makeIssuerKey, signAs } from '../../fakes/issuer.ts';
 

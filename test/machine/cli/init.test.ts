@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
-import { cli } from '../../harness/dev.ts';
+import { cli } from '../../harness/program.ts';
 
 const init = (...argv: readonly string[]) =>
   spawnSync(process.execPath, [cli, 'init', 'vendor', ...argv], { encoding: 'utf8' });

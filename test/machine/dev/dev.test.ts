@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { connectCsi } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
-import { cli, directoryOf, openDev, startDev, type Dev } from '../../harness/dev.ts';
+import { directoryOf, openDev, startDev, type Dev } from '../../harness/dev.ts';
+import { cli } from '../../harness/program.ts';
 import { loopDevicesOf, mountsBelow, noRoot } from '../../harness/machine.ts';
 
 const capability: VolumeCapability = {

@@ -8,7 +8,7 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import { json, startStorageApi, type Step } from '../../fakes/storage-api.ts';
 import { makeCertificates } from '../../fakes/storages/certificate.ts';
 import { referenceVendors, startVendor } from '../../fakes/storages/reference.ts';
-import { cli } from '../../harness/dev.ts';
+import { cli } from '../../harness/program.ts';
 import { createSigner, temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { freePort } from '../../harness/machine.ts';
 

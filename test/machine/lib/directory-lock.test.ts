@@ -15,12 +15,13 @@ import { test, type TestContext } from 'node:test';
 import { lockDirectory } from '../../../src/lib/directory-lock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { serveCsi } from '../../harness/csi-serving.ts';
-import { openNode, type AgentProcess } from '../../harness/node/program.ts';
+import { openNode } from '../../harness/node/program.ts';
+import { type ProgramProcess } from '../../harness/program.ts';
 import { isFull } from '../../harness/sample.ts';
 import { temporaryDirectory } from '../../harness/temporary.ts';
 
 /** Returns the survivor of two agents that were started together; the other one has ended and reported the reason. */
-async function requireOne(both: readonly AgentProcess[], fault: string): Promise<AgentProcess> {
+async function requireOne(both: readonly ProgramProcess[], fault: string): Promise<ProgramProcess> {
   const results = await Promise.allSettled(both.map(agent => agent.ready));
   const [alive, ...more] = both.filter((_, index) => results[index]?.status === 'fulfilled');
   assert.ok(alive && more.length === 0);

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { backends } from '../../../gateway/backends/index.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import { cli } from '../../harness/dev.ts';
+import { cli } from '../../harness/program.ts';
 import { createSigner } from '../../harness/gateway/gateway.ts';
 import { run, settings } from './cluster.ts';
 

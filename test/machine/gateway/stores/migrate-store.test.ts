@@ -5,7 +5,7 @@ import { migrateStore } from '../../../../gateway/admin/migrate-store.ts';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
 import { migrate } from '../../../../gateway/tables/schema.ts';
 import { exec } from '../../../../src/lib/exec.ts';
-import { cli } from '../../../harness/dev.ts';
+import { cli } from '../../../harness/program.ts';
 import {
   clusters,
   openGateway,

@@ -8,13 +8,8 @@ import { connectCsi } from '../../../../src/csi/client.ts';
 import { silentLog, type Log } from '../../../../src/lib/log.ts';
 import { startPages } from '../../../../src/lib/pages.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import {
-  driverName,
-  openNode,
-  openRunningNode,
-  type AgentProcess,
-  type TestNode,
-} from '../../../harness/node/program.ts';
+import { driverName, openNode, openRunningNode, type TestNode } from '../../../harness/node/program.ts';
+import { type ProgramProcess } from '../../../harness/program.ts';
 import { testAsRoot } from '../../../harness/machine.ts';
 import { createFakeHost } from '../../../fakes/host.ts';
 
@@ -187,7 +182,7 @@ function startWithHttp(node: TestNode, settings: Record<string, string> = {}): P
   return urlOf(node.startAgent({ ...withHttp, ...settings }));
 }
 
-async function urlOf({ ready }: AgentProcess): Promise<string> {
+async function urlOf({ ready }: ProgramProcess): Promise<string> {
   return `http://${(await ready)['metrics']}`;
 }
 
