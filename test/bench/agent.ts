@@ -6,10 +6,11 @@ import { defaultDriverName } from '../../src/csi/identity.ts';
 import { pause, poll } from '../../src/lib/concurrency.ts';
 import { askInfo, notify } from '../fakes/kubelet/registration-client.ts';
 import { cli } from '../harness/program.ts';
-import { median, timed, type Figure } from './figure.ts';
+import { timed, type Figure } from './figure.ts';
 import { childOf, readResident, startFloor } from './processes.ts';
 import type { DevSetting } from './setting.ts';
 import { openCycleVolume } from './volume.ts';
+import { median } from '../harness/values.ts';
 
 const rounds = 9;
 const cycles = 1_000;

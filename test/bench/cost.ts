@@ -1,6 +1,6 @@
-import { median } from './figure.ts';
 import { readCpuMs } from './processes.ts';
 import { forEach } from './volume.ts';
+import { median } from '../harness/values.ts';
 
 const warmUpRounds = 4;
 const rounds = 12;

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { connectCsi } from '../../src/csi/client.ts';
 import { measureMemory, measureStartup } from './agent.ts';
-import { median, timed, timeAlternately, type Bench, type Figure, type Floor } from './figure.ts';
+import { timed, timeAlternately, type Bench, type Figure, type Floor } from './figure.ts';
 import { startFloor } from './processes.ts';
 import { startRawCycle } from './raw-cycle.ts';
 import { inDirectory, withDev, type DevSetting } from './setting.ts';
 import { cycleRpcs, openCycleVolume, type CycleTimes } from './volume.ts';
+import { median } from '../harness/values.ts';
 
 const rounds = 80;
 const formattedRounds = 20;

@@ -1,4 +1,5 @@
 import { toTable } from '../../src/cli/commands/admin.ts';
+import { median } from '../harness/values.ts';
 
 /** A measured figure beside a floor from the same run. */
 export type Figure = {
@@ -20,11 +21,6 @@ export type Bench = {
   readonly doc: string;
   readonly run: () => Promise<readonly Figure[]>;
 };
-
-/** Returns the median of the samples; 0 without samples. */
-export function median(samples: readonly number[]): number {
-  return [...samples].sort((a, b) => a - b)[Math.floor(samples.length / 2)] ?? 0;
-}
 
 /** Measures the time of `work` in milliseconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {

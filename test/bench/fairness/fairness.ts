@@ -8,11 +8,12 @@ import { signerOf, volumeSpec } from '../../harness/gateway/gateway.ts';
 import { prepareGateway } from '../../harness/gateway/program.ts';
 import { argvOf, cli } from '../../harness/program.ts';
 import type { CleanupScope } from '../../harness/temporary.ts';
-import { median, timed, type Bench, type Figure } from '../figure.ts';
+import { timed, type Bench, type Figure } from '../figure.ts';
 import { fillStore, noisesAtLimits } from './limits.ts';
 import type { Noise } from './noise.ts';
 import type { SliceTimes } from './time-slices.ts';
 import { inScope } from '../setting.ts';
+import { median } from '../../harness/values.ts';
 
 const rounds = 100;
 const deadlineMs = 60_000;

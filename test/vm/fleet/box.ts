@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { targetsLeft } from '../targets/exported.ts';
 import { loadTarget } from '../targets/configfs.ts';
 import { address, cableTo } from './cables.ts';
 import { openGateway } from './gateway.ts';
+import { hashOf } from '../../harness/values.ts';
 
 const root = '/run/box';
 const exported = {
@@ -38,10 +38,6 @@ export async function openBox() {
 
 function pathOf(name: string, pool: string): string {
   return `${root}/${pool}/c.${name}.img`;
-}
-
-function hashOf(path: string): string {
-  return createHash('sha256').update(readFileSync(path)).digest('hex');
 }
 
 function interfaces(): readonly string[] {

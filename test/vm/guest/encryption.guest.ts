@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readFileSync, readSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -51,7 +51,7 @@ function headerOf({ path }: Store): string {
   const file = openSync(path, 'r');
   readSync(file, data, 0, data.length, 0);
   closeSync(file);
-  return createHash('sha256').update(data).digest('hex');
+  return hash('sha256', data);
 }
 
 test('a volume that is attached again while it is staged is cut off below its decryption and staged anew', async t => {

@@ -5,7 +5,7 @@ import { seed } from '../../harness/sample.ts';
 import { moments } from '../../suites/exports/killed.ts';
 import type { Servant } from '../fleet/fleet.ts';
 import { freeBlocks, moveBetweenNodes, until, writtenOf, type Stage } from '../fleet/scenarios.ts';
-import { accessOf, median } from '../targets/exported.ts';
+import { accessOf } from '../targets/exported.ts';
 import { defineEmptyDomain, virsh } from './domain.ts';
 import {
   directory,
@@ -18,6 +18,7 @@ import {
   startMachines,
 } from './machines.ts';
 import { createMortalGateway } from './mortal-gateway.ts';
+import { median } from '../../harness/values.ts';
 
 const MiB = 2 ** 20;
 

@@ -1,14 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KnownVolume, NodeAccess } from '../../../gateway/backend.ts';
@@ -18,6 +9,7 @@ import { silentLog } from '../../../src/lib/log.ts';
 import { makeVolume, type OfferedBackend } from '../../suites/backend-fixtures.ts';
 import { config, loadTarget } from './configfs.ts';
 import { undoLast, type CleanupScope } from './undo.ts';
+import { hashOf } from '../../harness/values.ts';
 
 export type ExportedPool = Awaited<ReturnType<typeof openExportedPool>>;
 
@@ -80,7 +72,7 @@ export async function openPoolWith(t: CleanupScope, exported: object, root: stri
       return toAttachment(await backend.attach(volume, access), volume, access);
     },
     /** Returns the hash of the volume's file. */
-    hashOf: (id: string): string => hashFile(join(root, `${id}.img`)),
+    hashOf: (id: string): string => hashOf(join(root, `${id}.img`)),
   };
 }
 
@@ -115,14 +107,4 @@ export function targetsLeft(): readonly string[] {
     readdirSync(`${core}/${shelf}`).filter(name => !name.startsWith('hba_')),
   );
   return [...names, ...stores];
-}
-
-/** Hashes a file, read through the cache. */
-function hashFile(path: string): string {
-  return createHash('sha256').update(readFileSync(path)).digest('hex');
-}
-
-/** Returns the median. */
-export function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

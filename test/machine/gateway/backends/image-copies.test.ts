@@ -13,13 +13,13 @@ import {
   allocatedOf,
   connectLoop,
   disconnectLoop,
-  hashOf,
   imagesIn,
   MiB,
   sharing,
   testPool,
   type Pool,
 } from './image-pool.ts';
+import { hashOf } from '../../../harness/values.ts';
 
 testPool('holes stay holes, and no more is allocated than in the source', {}, async pool => {
   const { backend, content, directory } = pool;

@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -115,10 +114,6 @@ export function imagesIn(directory: string): readonly string[] {
   return readdirSync(directory)
     .filter(name => name.endsWith('.img'))
     .toSorted();
-}
-
-export function hashOf(path: string): string {
-  return createHash('sha256').update(readFileSync(path)).digest('hex');
 }
 
 /** Returns the bytes that a file has on disk. */

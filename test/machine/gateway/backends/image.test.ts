@@ -12,7 +12,6 @@ import {
   allocatedOf,
   connectLoop,
   disconnectLoop,
-  hashOf,
   imagesIn,
   MiB,
   openPool,
@@ -20,6 +19,7 @@ import {
   testPool,
   whyNoPool,
 } from './image-pool.ts';
+import { hashOf } from '../../../harness/values.ts';
 
 for (const filesystem of poolFilesystems)
   describe(`the image backend on ${filesystem}`, { skip: whyNoPool[filesystem] }, () => {

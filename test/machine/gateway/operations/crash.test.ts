@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { crashPoints } from '../../../fakes/faulty-backend/rules.ts';
@@ -9,6 +9,7 @@ import { sample } from '../../../harness/sample.ts';
 import { createMutations, fixtures } from '../mutations.ts';
 import { runGateway } from '../../../harness/gateway/program.ts';
 import { askAndLose, askPatiently, callWithin, prepareDirectory, type Ask } from '../process.ts';
+import { hashOf } from '../../../harness/values.ts';
 
 const mebibyte = 2 ** 20;
 const mutations = createMutations({ preallocate: 'true' });
@@ -88,9 +89,10 @@ async function assertWhole(client: StorageClient, directory: string): Promise<vo
 /** Fails unless every volume has its data, and every copy has its source's. */
 function assertBytes(directory: string, hashes: ReadonlyMap<string, string>): void {
   const images = join(directory, 'images');
-  for (const [name, hash] of hashes) assert.equal(hashOf(join(images, `a.${name}.img`)), hash, name);
+  for (const [name, hash] of hashes)
+    assert.equal(hashOf(join(images, `a.${name}.img`), mebibyte), hash, name);
   for (const copy of ['a.copy.img', 'snapshots/a.cut.snap'])
-    assert.equal(hashOf(join(images, copy)), hashes.get('source'), copy);
+    assert.equal(hashOf(join(images, copy), mebibyte), hashes.get('source'), copy);
   assert.equal(statSync(join(images, 'a.grown.img')).size, 3 * mebibyte);
   assert.ok(statSync(join(images, 'a.tuned.img')).blocks * 512 >= mebibyte);
 }
@@ -103,11 +105,7 @@ function seed(directory: string, names: readonly string[]): ReadonlyMap<string, 
       const bytes = Buffer.alloc(mebibyte);
       randomBytes(64 * 1_024).copy(bytes, 128 * 1_024);
       writeFileSync(path, bytes, { flag: 'r+' });
-      return [name, hashOf(path)];
+      return [name, hashOf(path, mebibyte)];
     }),
   );
-}
-
-function hashOf(path: string): string {
-  return createHash('sha256').update(readFileSync(path).subarray(0, mebibyte)).digest('hex');
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes, randomInt } from 'node:crypto';
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { randomBytes, randomInt } from 'node:crypto';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import type { StorageClient } from '../../../../src/api/client.ts';
 import type { Call } from '../../../../src/api/http.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { askPatiently, callWithin } from '../process.ts';
+import { hashOf } from '../../../harness/values.ts';
 
 type Caller = { readonly client: StorageClient };
 
@@ -94,8 +95,4 @@ function writeBytes(path: string): string {
   writeSync(file, bytes, 0, bytes.length, 65_536);
   closeSync(file);
   return hashOf(path);
-}
-
-export function hashOf(path: string): string {
-  return createHash('sha256').update(readFileSync(path)).digest('hex');
 }

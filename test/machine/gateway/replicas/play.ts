@@ -6,8 +6,9 @@ import { poll } from '../../../../src/lib/concurrency.ts';
 import { volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { askPatiently, callWithin } from '../process.ts';
 import type { Fleet } from './fleet.ts';
-import { hashOf, leftBehind, work, type KnownVolumes } from './load.ts';
+import { leftBehind, work, type KnownVolumes } from './load.ts';
 import type { CountedVendor } from './vendor.ts';
+import { hashOf } from '../../../harness/values.ts';
 
 const workers = 5;
 const shared = ['a.shared-1', 'a.shared-2'];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
@@ -14,6 +14,7 @@ import { isFull } from '../../../harness/sample.ts';
 import { useStores } from '../../../harness/stores/store-in.ts';
 import { runGateway, type RunningGateway } from '../../../harness/gateway/program.ts';
 import { prepareDirectory } from '../process.ts';
+import { hashOf } from '../../../harness/values.ts';
 
 const kills = isFull ? 200 : 6;
 const replicas = 3;
@@ -110,7 +111,7 @@ async function live(ask: Ask, { directory, hashes, name, round }: Life): Promise
   await ask((client, call) => client.createVolume({ volumeId, body: volumeSpec(name) }, call));
   if (!hashes.has(volumeId)) {
     writeFileSync(imageOf(volumeId), randomBytes(4_096), { flag: 'r+' });
-    hashes.set(volumeId, hashOf(imageOf(volumeId)));
+    hashes.set(volumeId, hashOf(imageOf(volumeId), mebibyte));
   }
   const nodes = ['n1', 'n2'];
   const attached = await Promise.allSettled(
@@ -127,7 +128,7 @@ async function live(ask: Ask, { directory, hashes, name, round }: Life): Promise
   const larger = { requiredBytes: 2 * mebibyte };
   await ask((client, call) => client.expandVolume({ volumeId, body: larger }, call));
   assert.equal(statSync(imageOf(volumeId)).size, 2 * mebibyte, volumeId);
-  assert.equal(hashOf(imageOf(volumeId)), hashes.get(volumeId), volumeId);
+  assert.equal(hashOf(imageOf(volumeId), mebibyte), hashes.get(volumeId), volumeId);
   await ask((client, call) => client.deleteVolume({ volumeId }, call));
   hashes.delete(volumeId);
 }
@@ -145,9 +146,6 @@ async function assertWhole(ask: Ask, directory: string, hashes: ReadonlyMap<stri
     images.sort(),
     ids.map(id => `${id}.img`),
   );
-  for (const [id, hash] of hashes) assert.equal(hashOf(join(directory, 'images', `${id}.img`)), hash, id);
-}
-
-function hashOf(path: string): string {
-  return createHash('sha256').update(readFileSync(path).subarray(0, mebibyte)).digest('hex');
+  for (const [id, hash] of hashes)
+    assert.equal(hashOf(join(directory, 'images', `${id}.img`), mebibyte), hash, id);
 }
