@@ -1,7 +1,6 @@
 import { preconditionProblem } from '../../../src/api/problem.ts';
 import type { Changes, Extent, KnownSnapshot } from '../../backend.ts';
-import { deletedOf, type RbdPool } from './pool.ts';
-import { findSnapshotNotes } from './snapshot-notes.ts';
+import { deletedOf, snapshotNotesFor, type RbdPool } from './pool.ts';
 
 /** The number of lists in memory. A list is read page by page, and a snapshot never changes. */
 const maxCachedLists = 4;
@@ -37,8 +36,8 @@ function after(extents: readonly Extent[], fromOffset: number): readonly Extent[
 }
 
 async function read(pool: RbdPool, target: KnownSnapshot, base?: KnownSnapshot): Promise<readonly Extent[]> {
-  const [found] = await findSnapshotNotes(pool, target);
-  const [from] = base ? await findSnapshotNotes(pool, base) : [];
+  const [found] = await snapshotNotesFor(pool, target).find(target);
+  const [from] = base ? await snapshotNotesFor(pool, base).find(base) : [];
   const haveOneImage = !base || from?.image.name === found?.image.name;
   if (!found || !haveOneImage)
     throw preconditionProblem(`snapshots "${base?.id}" and "${target.id}" belong to different images`);

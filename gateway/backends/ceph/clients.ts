@@ -27,12 +27,12 @@ export async function readClients(pool: RbdPool, image: Image) {
 export async function rememberClients(pool: RbdPool, image: Image): Promise<void> {
   const { addresses } = await readClients(pool, image);
   for (const address of addresses)
-    await pool.writeNote({ namespace: image.namespace, key: prefixOf(image) + address, text: 'open' });
+    await pool.notesOf(image.namespace).write(prefixOf(image) + address, 'open');
 }
 
 async function readRemembered(pool: RbdPool, image: Image): Promise<ReadonlySet<string>> {
   const prefix = prefixOf(image);
-  const keys = [...(await pool.readNotes(image.namespace)).keys()];
+  const keys = [...(await pool.notesOf(image.namespace).read()).keys()];
   return new Set(keys.filter(key => key.startsWith(prefix)).map(key => key.slice(prefix.length)));
 }
 
@@ -72,6 +72,6 @@ export async function forgetClients(pool: RbdPool, image: Image): Promise<void> 
 }
 
 async function forget(pool: RbdPool, image: Image, addresses: ReadonlySet<string>): Promise<void> {
-  const { namespace } = image;
-  for (const address of addresses) await pool.dropNote({ namespace, key: prefixOf(image) + address });
+  const notes = pool.notesOf(image.namespace);
+  for (const address of addresses) await notes.drop(prefixOf(image) + address);
 }

@@ -3,8 +3,7 @@ import type { VolumeRef, VolumeSource } from '../../backend.ts';
 import { rememberClients } from './clients.ts';
 import { exists, missing } from './commands.ts';
 import { flatten } from './blocks.ts';
-import { deletedOf, requireImage, type Image, type RbdPool } from './pool.ts';
-import { findSnapshotNotes } from './snapshot-notes.ts';
+import { deletedOf, requireImage, snapshotNotesFor, type Image, type RbdPool } from './pool.ts';
 
 /**
  * Image features of Linux 5.3 and later. The lock tells the cluster which client writes, the object map which objects
@@ -33,7 +32,7 @@ export async function fill(pool: RbdPool, image: Image, source: VolumeSource): P
 }
 
 async function cloneSnapshot(pool: RbdPool, image: Image, snapshot: VolumeRef): Promise<void> {
-  const [note] = await findSnapshotNotes(pool, snapshot);
+  const [note] = await snapshotNotesFor(pool, snapshot).find(snapshot);
   if (!note) throw preconditionProblem(`snapshot "${snapshot.id}" is missing`);
   // The snapshot's volume may have been deleted.
   for (const from of [note.image, deletedOf(note.image)])

@@ -3,6 +3,7 @@ import { Problem } from '../../../src/api/problem.ts';
 import type { VolumeRef } from '../../backend.ts';
 import { requireId } from '../../local/files.ts';
 import { exists, missing, type Commands } from './commands.ts';
+import { createSnapshotNotes, type NoteStore } from './notes.ts';
 
 /** A pool of a Ceph cluster, and the names of images in it. */
 export type RbdPool = ReturnType<typeof openPool>;
@@ -15,8 +16,8 @@ export type Image = { readonly namespace: string; readonly name: string };
 
 /** The output of `rbd info`. The id is part of the names of the image's objects, and is never reused. */
 export type ImageInfo = { readonly size: number; readonly id: string; readonly parent?: Parent };
-/** A line of text that is stored beside the images of a namespace. */
-export type Note = { readonly namespace: string; readonly key: string; readonly text: string };
+/** The content of a snapshot's note: its image, and whether it is complete. */
+type SnapshotNote = { readonly image: Image; readonly isWhole: boolean };
 /** The source of a clone. */
 export type Parent = { readonly pool: string; readonly pool_namespace?: string; readonly image: string };
 
@@ -36,13 +37,30 @@ const notesName = 'notes';
 export function openPool(name: string, commands: Commands) {
   const { rbd, askRbd } = commands;
   const specOf = ({ namespace, name: image }: Image): string => `${name}/${namespace}/${image}`;
-  const notesOf = (namespace: string): string => specOf({ namespace, name: notesName });
 
   /** Creates a namespace and the image for its notes, unless they exist. */
   async function makeNamespace(namespace: string): Promise<void> {
     await rbd(['namespace', 'create', `${name}/${namespace}`], { fine: [exists] });
     const layout = ['--size', '1M', '--image-feature', 'layering'];
-    await rbd(['create', ...layout, notesOf(namespace)], { fine: [exists] });
+    await rbd(['create', ...layout, specOf({ namespace, name: notesName })], { fine: [exists] });
+  }
+
+  /** The notes of a namespace, as metadata of their image. */
+  function notesOf(namespace: string): NoteStore {
+    const spec = specOf({ namespace, name: notesName });
+    return {
+      async read() {
+        const notes = await askRbd<Readonly<Record<string, string>>>('image-meta', 'list', spec);
+        return new Map(Object.entries(notes ?? {}));
+      },
+      async write(key, text) {
+        const args = ['image-meta', 'set', spec, key, text];
+        if ((await rbd(args, { fine: [missing] })).status === 0) return;
+        await makeNamespace(namespace);
+        await rbd(args);
+      },
+      drop: async key => void (await rbd(['image-meta', 'remove', spec, key], { fine: [missing] })),
+    };
   }
 
   async function imagesOf(namespace: string): Promise<readonly string[]> {
@@ -69,21 +87,20 @@ export function openPool(name: string, commands: Commands) {
     },
     /** Reads an image's information. Undefined when it is missing, or when an interrupted command left only a part. */
     inspect: (image: Image): Promise<ImageInfo | undefined> => askRbd<ImageInfo>('info', specOf(image)),
-    /** Reads all notes of a namespace, by their keys. */
-    async readNotes(namespace: string): Promise<ReadonlyMap<string, string>> {
-      const notes = await askRbd<Readonly<Record<string, string>>>('image-meta', 'list', notesOf(namespace));
-      return new Map(Object.entries(notes ?? {}));
-    },
-    async writeNote({ namespace, key, text }: Note): Promise<void> {
-      const args = ['image-meta', 'set', notesOf(namespace), key, text];
-      if ((await rbd(args, { fine: [missing] })).status === 0) return;
-      await makeNamespace(namespace);
-      await rbd(args);
-    },
-    async dropNote({ namespace, key }: Pick<Note, 'namespace' | 'key'>): Promise<void> {
-      await rbd(['image-meta', 'remove', notesOf(namespace), key], { fine: [missing] });
-    },
+    notesOf,
+    /** The notes of a namespace's snapshots, which are written again when the snapshot is complete. */
+    snapshotNotesOf: (namespace: string) =>
+      createSnapshotNotes<SnapshotNote>(notesOf(namespace), {
+        prefix: 'snapshot.',
+        nameOf,
+        idOf: one => idOf({ namespace, name: one }),
+      }),
   };
+}
+
+/** The notes of all snapshots in the namespace of this one. */
+export function snapshotNotesFor(pool: RbdPool, { id }: VolumeRef): ReturnType<RbdPool['snapshotNotesOf']> {
+  return pool.snapshotNotesOf(namespaceOf(id, 'snapshot'));
 }
 
 /** Finds the image of a volume; NOT_FOUND when it is missing. */

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { preconditionProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
-import { rememberClients } from './clients.ts';
+import { reap } from './blocks.ts';
+import { forgetClients, rememberClients } from './clients.ts';
 import { exists, missing } from './commands.ts';
-import { deletedOf, nameOf, requireImage, type Image, type RbdPool } from './pool.ts';
-import { drop, findSnapshotNotes, listSnapshotIds, writeSnapshotNote } from './snapshot-notes.ts';
+import { deletedOf, nameOf, requireImage, snapshotNotesFor, type Image, type RbdPool } from './pool.ts';
 
 const tries = 3;
 
+/** A snapshot by its name in RBD and its image. */
+type Snapshot = { readonly name: string; readonly image: Image };
 type Member = { readonly request: NewSnapshot; readonly image: Image };
 
 /**
@@ -16,7 +18,7 @@ type Member = { readonly request: NewSnapshot; readonly image: Image };
  */
 export function createSnapshots(pool: RbdPool): Snapshots {
   async function createGroup(requests: readonly NewSnapshot[]): Promise<readonly CreatedSnapshot[]> {
-    const notes = await Promise.all(requests.map(one => findSnapshotNotes(pool, one)));
+    const notes = await Promise.all(requests.map(one => snapshotNotesFor(pool, one).find(one)));
     const isComplete = notes.every(([one]) => one?.isWhole);
     if (!isComplete) {
       // Members of an earlier, unfinished try are of another time.
@@ -27,7 +29,10 @@ export function createSnapshots(pool: RbdPool): Snapshots {
   }
 
   async function dropAll(ref: Pick<NewSnapshot, 'id' | 'nonce'>): Promise<void> {
-    for (const entry of await findSnapshotNotes(pool, ref)) await drop(pool, ref, entry);
+    for (const entry of await snapshotNotesFor(pool, ref).find(ref)) {
+      await removeSnapshot(pool, entry);
+      await snapshotNotesFor(pool, ref).drop(entry);
+    }
   }
 
   async function takeTogether(requests: readonly NewSnapshot[]): Promise<void> {
@@ -37,7 +42,7 @@ export function createSnapshots(pool: RbdPool): Snapshots {
       for (const member of members) await take(pool, member);
       if (await isOnePoint(pool, members)) {
         for (const { request: one, image } of members)
-          await writeSnapshotNote(pool, one, { image, isWhole: true });
+          await snapshotNotesFor(pool, one).write(one, { image, isWhole: true });
         return;
       }
       for (const one of requests) await dropAll(one);
@@ -57,15 +62,30 @@ export function createSnapshots(pool: RbdPool): Snapshots {
     },
     delete: dropAll,
     async *list() {
-      for (const namespace of await pool.namespaces()) yield* await listSnapshotIds(pool, namespace);
+      for (const namespace of await pool.namespaces()) yield* await pool.snapshotNotesOf(namespace).ids();
     },
   };
 }
 
 async function take(pool: RbdPool, { request, image }: Member): Promise<void> {
-  await writeSnapshotNote(pool, request, { image, isWhole: false });
+  await snapshotNotesFor(pool, request).write(request, { image, isWhole: false });
   await rememberClients(pool, image);
   await takeNow(pool, image, nameOf(request));
+}
+
+/**
+ * Removes a snapshot, and its volume's image if the volume is deleted and nothing else needs the image. Records the
+ * image's clients first, because `rbd snap rm` takes its lock.
+ */
+async function removeSnapshot(pool: RbdPool, { name, image }: Snapshot): Promise<void> {
+  const remove = (one: Image) =>
+    pool.rbd(['snap', 'rm', '--no-progress', `${pool.specOf(one)}@${name}`], { fine: [missing] });
+  await rememberClients(pool, image);
+  const { status } = await remove(image);
+  // The volume may have been deleted after the clients were recorded.
+  if (status === missing && !(await pool.inspect(image))) await forgetClients(pool, image);
+  await remove(deletedOf(image));
+  await reap(pool, deletedOf(image));
 }
 
 async function takeNow(pool: RbdPool, image: Image, name: string): Promise<void> {
@@ -100,7 +120,7 @@ async function isOnePoint(pool: RbdPool, members: readonly Member[]): Promise<bo
 type SnapshotInfo = { readonly name: string; readonly size: number; readonly timestamp: string };
 
 async function describe(pool: RbdPool, request: NewSnapshot): Promise<CreatedSnapshot> {
-  const [entry] = await findSnapshotNotes(pool, request);
+  const [entry] = await snapshotNotesFor(pool, request).find(request);
   for (const image of entry ? [entry.image, deletedOf(entry.image)] : []) {
     const all = (await pool.askRbd<readonly SnapshotInfo[]>('snap', 'ls', pool.specOf(image))) ?? [];
     const info = all.find(({ name }) => name === entry?.name);

@@ -111,17 +111,17 @@ async function remove(pool: RbdPool, image: Image, id: string): Promise<void> {
 async function noteOrigin(pool: RbdPool, image: Image, parent: Parent): Promise<void> {
   const { pool_namespace: namespace = '', image: name } = parent;
   const origin = isInternal(name) ? { namespace, name } : deletedOf({ namespace, name });
-  await pool.writeNote({ ...originOf(image), text: JSON.stringify(origin) });
+  await pool.notesOf(image.namespace).write(originOf(image), JSON.stringify(origin));
 }
 
 async function reapOrigin(pool: RbdPool, image: Image): Promise<void> {
-  const { namespace, key } = originOf(image);
-  const text = (await pool.readNotes(namespace)).get(key);
+  const [notes, key] = [pool.notesOf(image.namespace), originOf(image)];
+  const text = (await notes.read()).get(key);
   if (text === undefined) return;
   await reap(pool, parseJson(text) as Image);
-  await pool.dropNote({ namespace, key });
+  await notes.drop(key);
 }
 
-function originOf({ namespace, name }: Image): { readonly namespace: string; readonly key: string } {
-  return { namespace, key: `origin.${name}` };
+function originOf({ name }: Image): string {
+  return `origin.${name}`;
 }

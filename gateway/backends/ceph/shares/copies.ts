@@ -5,7 +5,7 @@ import { again, exists, invalid, missing } from '../commands.ts';
 import { evictionPoll } from '../clients.ts';
 import { blocksTimeoutMs } from '../blocks.ts';
 import { nameOf, requireSubvolume, type Filesystem, type Subvolume } from './filesystem.ts';
-import { readNotes, findSnapshotNotes } from './notes.ts';
+import { snapshotNotesOf } from './notes.ts';
 
 /** The prefix of the temporary snapshots for copies; no other snapshot's name begins with it. */
 const copyPrefix = 'copy@';
@@ -42,7 +42,7 @@ async function findSource(filesystem: Filesystem, source: VolumeSource, copySnap
     const { subvolume: of } = await requireSubvolume(filesystem, source.volume);
     return { of, snapshot: copySnapshot };
   }
-  const [note] = findSnapshotNotes(await readNotes(filesystem), source.snapshot);
+  const [note] = await snapshotNotesOf(filesystem).find(source.snapshot);
   if (!note) throw preconditionProblem(`snapshot "${source.snapshot.id}" is missing`);
   return { of: note.subvolume, snapshot: nameOf(source.snapshot) };
 }

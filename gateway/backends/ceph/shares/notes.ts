@@ -1,82 +1,57 @@
-import { parseJson } from '../../../../src/lib/json.ts';
-import type { VolumeRef } from '../../../backend.ts';
 import { missing } from '../commands.ts';
+import { createSnapshotNotes, type Notes, type NoteStore, type SnapshotNotes } from '../notes.ts';
 import { idOf, nameOf, type Filesystem, type Subvolume } from './filesystem.ts';
 
-/** The note of a snapshot, finished or not: its name, its subvolume, the volume's size and the time of the snapshot. */
-export type SnapshotNote = {
-  readonly name: string;
+/** The content of a snapshot's note: its subvolume, the volume's size and the time of the snapshot. */
+type SnapshotNote = {
   readonly subvolume: Subvolume;
   readonly sizeBytes: number;
   readonly createdAtMs: number;
 };
 
-type Notes = ReadonlyMap<string, string>;
+type Named = Pick<Filesystem, 'name'>;
 
-const [snapshotPrefix, deletedPrefix] = ['snapshot/', 'deleted/'] as const;
-
-/**
- * The prefix of a filesystem's notes among the monitors' configuration keys. There one command reads all of them;
- * subvolumes would need one each.
- */
-function prefixOf({ name }: Pick<Filesystem, 'name'>): string {
+/** The prefix of a filesystem's notes among the monitors' configuration keys. */
+function prefixOf({ name }: Named): string {
   return `fairlead.fs/${name}/`;
 }
 
-export function ownerKeyOf(filesystem: Pick<Filesystem, 'name'>): string {
+export function ownerKeyOf(filesystem: Named): string {
   return `${prefixOf(filesystem)}owner`;
 }
 
-export async function readNotes(filesystem: Filesystem): Promise<Notes> {
+/** The notes of a filesystem. One command reads all of them; as metadata of subvolumes they would need one each. */
+export function notesOf(filesystem: Filesystem): NoteStore {
+  const { ceph, askCeph } = filesystem;
   const prefix = prefixOf(filesystem);
-  const all =
-    (await filesystem.askCeph<Readonly<Record<string, string>>>('config-key', 'dump', prefix)) ?? {};
-  return new Map(Object.entries(all).map(([key, text]) => [key.slice(prefix.length), text]));
+  return {
+    async read() {
+      const all = (await askCeph<Readonly<Record<string, string>>>('config-key', 'dump', prefix)) ?? {};
+      return new Map(Object.entries(all).map(([key, text]) => [key.slice(prefix.length), text]));
+    },
+    write: async (key, text) => void (await ceph(['config-key', 'set', prefix + key, text])),
+    drop: async key => void (await ceph(['config-key', 'rm', prefix + key], { fine: [missing] })),
+  };
 }
 
-async function write(filesystem: Filesystem, key: string, text: string): Promise<void> {
-  await filesystem.ceph(['config-key', 'set', prefixOf(filesystem) + key, text]);
+export function snapshotNotesOf(filesystem: Filesystem): SnapshotNotes<SnapshotNote> {
+  return createSnapshotNotes<SnapshotNote>(notesOf(filesystem), { prefix: 'snapshot/', nameOf, idOf });
 }
 
-async function drop(filesystem: Filesystem, key: string): Promise<void> {
-  await filesystem.ceph(['config-key', 'rm', prefixOf(filesystem) + key], { fine: [missing] });
+/** The key of the mark of a subvolume whose volume is deleted and that remains only for its snapshots. */
+function deletedKeyOf({ name }: Pick<Subvolume, 'name'>): string {
+  return `deleted/${name}`;
 }
 
-/** Finds a snapshot's notes: with a nonce at most one, otherwise all that have the id. */
-export function findSnapshotNotes(notes: Notes, ref: VolumeRef): readonly SnapshotNote[] {
-  const names = snapshotNames(notes).filter(name =>
-    ref.nonce ? name === nameOf(ref) : idOf(name) === ref.id,
-  );
-  return names.map(name => parseJson(notes.get(snapshotPrefix + name) ?? '') as SnapshotNote);
-}
-
-export function snapshotNames(notes: Notes): readonly string[] {
-  return [...notes.keys()].flatMap(key =>
-    key.startsWith(snapshotPrefix) ? [key.slice(snapshotPrefix.length)] : [],
-  );
-}
-
-/** Writes a snapshot's note, before the snapshot is taken. */
-export async function writeSnapshotNote(filesystem: Filesystem, note: SnapshotNote): Promise<void> {
-  await write(filesystem, snapshotPrefix + note.name, JSON.stringify(note));
-}
-
-/** Drops the note of a removed snapshot. */
-export async function dropSnapshotNote(filesystem: Filesystem, { name }: SnapshotNote): Promise<void> {
-  await drop(filesystem, snapshotPrefix + name);
-}
-
-/** True for a subvolume whose volume is deleted and that remains only for its snapshots. */
-export function isDeleted(notes: Notes, { name }: Pick<Subvolume, 'name'>): boolean {
-  return notes.has(deletedPrefix + name);
+export function isDeleted(notes: Notes, subvolume: Pick<Subvolume, 'name'>): boolean {
+  return notes.has(deletedKeyOf(subvolume));
 }
 
 /** Marks a subvolume as deleted, before its files are removed. */
-export async function markDeleted(filesystem: Filesystem, { name }: Subvolume): Promise<void> {
-  await write(filesystem, deletedPrefix + name, '');
+export function markDeleted(filesystem: Filesystem, subvolume: Subvolume): Promise<void> {
+  return notesOf(filesystem).write(deletedKeyOf(subvolume), '');
 }
 
-/** Drops the mark of `markDeleted`. */
-export async function unmarkDeleted(filesystem: Filesystem, { name }: Subvolume): Promise<void> {
-  await drop(filesystem, deletedPrefix + name);
+export function unmarkDeleted(filesystem: Filesystem, subvolume: Subvolume): Promise<void> {
+  return notesOf(filesystem).drop(deletedKeyOf(subvolume));
 }

@@ -12,7 +12,7 @@ import {
   type Filesystem,
   type Subvolume,
 } from './filesystem.ts';
-import { isDeleted, markDeleted, readNotes } from './notes.ts';
+import { isDeleted, markDeleted, notesOf } from './notes.ts';
 
 /** Manages the volumes of a filesystem: one subvolume for each, with the volume's size as its quota. */
 export function createShareVolumes(
@@ -45,7 +45,7 @@ export function createShareVolumes(
     async *list() {
       for (const group of await filesystem.groups()) {
         const names = await filesystem.namesOf(group);
-        const notes = names.length > 0 ? await readNotes(filesystem) : new Map();
+        const notes = names.length > 0 ? await notesOf(filesystem).read() : new Map();
         yield* new Set(names.filter(name => !isDeleted(notes, { name })).map(idOf));
       }
     },
