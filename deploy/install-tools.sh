@@ -16,7 +16,7 @@ need() { # need TOOL PACKAGE
   case " $packages " in *" $2 "*) ;; *) packages="$packages $2" ;; esac
 }
 # The package "node", which runs every program, is linked against it.
-ls /lib/*/libatomic.so.1 /lib*/libatomic.so.1 >/dev/null 2>&1 || packages="$packages libatomic1"
+ls /lib/*/libatomic.so.1 /lib*/libatomic.so.1 2>/dev/null | grep -q . || packages="$packages libatomic1"
 need losetup mount
 need mount mount
 need blkid util-linux

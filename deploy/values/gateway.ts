@@ -43,7 +43,7 @@ export const gateway = group('the gateway: a hosted one, or one in this cluster'
       'clusters that may use the gateway, as in gateway.yaml, but with `keySet` (the public keys themselves) in place of `keys`, also in `serviceAccount`',
     ),
   operators: asIs('public keys of the operators (JWKS)'),
-  keepDeleted: duration('retention of deleted volumes; until then they can be restored', '0s'),
+  keepDeleted: duration('time until a deleted volume is removed for good', '0s'),
   port: count('port of the API', 7700),
   metricsPort: count('port of health and metrics', 7701),
   tlsSecret: text('Secret with tls.crt and tls.key; empty: plain HTTP, only for use inside the cluster'),

@@ -11,11 +11,12 @@ import { readBy } from '../volumes/validate.ts';
 export const shortBody = 1_024;
 
 /**
- * Limits of a body: objects and lists in it, different keys, depth, entries of an object or a list, and characters of a
- * text as it is written. No schema needs as much. Beyond them, `JSON.parse` and the schemas could take 200 ms.
+ * Limits of a body: objects and lists in it, different sequences of keys, depth, entries of an object or a list, and
+ * characters of a text as it is written. No schema needs as much. Beyond them, `JSON.parse` and the schemas could take
+ * 200 ms; V8 makes a hidden class for each new sequence of keys that an object begins with.
  */
 const maxContainers = 2 * limits.topologyTerms.max + 1_024;
-const maxKeys = 1_024;
+const maxSequences = 2_048;
 const maxDepth = 16;
 const maxEntries = limits.topologyTerms.max;
 const maxText = 32_768;
@@ -32,7 +33,10 @@ export function parseShort(text: string): unknown {
   }
 }
 
-/** Reads a body by its schema. Each step takes at most a few milliseconds. */
+/**
+ * Reads a body by its schema. `JSON.parse` is one step; every other step takes
+ * at most a few milliseconds.
+ */
 export function* readLong(schema: z.ZodType, text: string): Generator<void, unknown> {
   const value = yield* parse(text);
   yield;
@@ -115,28 +119,37 @@ function* requireSimple(text: string): Generator<void, void> {
 
 /** Makes the count of a body's parts. It gets each character outside of texts, and the text before it. */
 function createCount(): (character: number, last: string) => void {
-  const keys = new Set<string>();
-  /** The commas so far in each open list or object. */
-  const commas: number[] = [];
+  /** The number of each sequence of keys, by the number of the sequence without its last key, and that key. */
+  const sequences = new Map<string, number>();
+  /** The open lists and objects, each with its commas and the sequence of its keys so far. */
+  const open: { commas: number; sequence: number }[] = [];
   let containers = 0;
+
+  function addKey(inside: { sequence: number }, key: string): void {
+    const sequence = `${inside.sequence} ${key}`;
+    inside.sequence = sequences.getOrInsert(sequence, sequences.size + 1);
+    if (sequences.size > maxSequences) throw beyondProblem('different sequences of keys', maxSequences);
+  }
+
   return (character, last) => {
+    const inside = open.at(-1);
     switch (character) {
       case 0x3a: // :
         if (last === '__proto__') throw invalidProblem('body: the key "__proto__" is not allowed; remove it');
-        if (keys.add(last).size > maxKeys) throw beyondProblem('keys', maxKeys);
+        if (inside) addKey(inside, last);
         break;
       case 0x2c: // ,
-        commas.push((commas.pop() ?? 0) + 1);
-        if (commas.at(-1) === maxEntries) throw beyondProblem('entries in a list or an object', maxEntries);
+        if (inside && ++inside.commas === maxEntries)
+          throw beyondProblem('entries in a list or an object', maxEntries);
         break;
       case 0x5b: // [
       case 0x7b: // {
-        if (commas.push(0) > maxDepth) throw beyondProblem('nested levels', maxDepth);
+        if (open.push({ commas: 0, sequence: 0 }) > maxDepth) throw beyondProblem('nested levels', maxDepth);
         if (++containers > maxContainers) throw beyondProblem('objects and lists', maxContainers);
         break;
       case 0x5d: // ]
       case 0x7d: // }
-        commas.pop();
+        open.pop();
     }
   };
 }
@@ -171,5 +184,5 @@ function parseJson(text: string): unknown {
 }
 
 function beyondProblem(things: string, max: number): Problem {
-  return invalidProblem(`body: more than ${max} ${things}`);
+  return invalidProblem(`body: more than ${max} ${things}; send fewer`);
 }

@@ -76,19 +76,25 @@ async function decodeAll(
 ): Promise<string> {
   const utf8 = new TextDecoder('utf-8', { fatal: true });
   let text = '';
+  // Small chunks are joined, because a text of very many parts takes long to read.
+  let [piece, length] = [[] as Uint8Array[], 0];
   let [bytes, fault] = [0, undefined as unknown];
   for await (const chunk of chunks) {
     requireAllowed((bytes += chunk.length));
+    if (fault) continue;
+    piece.push(chunk);
+    if ((length += chunk.length) < pieceBytes) continue;
+    const whole = Buffer.concat(piece);
+    [piece, length] = [[], 0];
     try {
-      const read = async (): Promise<string> => decode(utf8, chunk, true);
-      // The next chunk is read from the connection only after this one is decoded.
-      if (!fault) text += await (bytes > pieceBytes ? pace(read) : read());
+      // The next chunk is read from the connection only after this piece is decoded.
+      text += await pace(async () => decode(utf8, whole, true));
     } catch (error) {
       fault = error;
     }
   }
   if (fault) throw fault;
-  return text + decode(utf8);
+  return text + decode(utf8, Buffer.concat(piece));
 }
 
 function requireAllowed(bytes: number): void {

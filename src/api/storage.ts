@@ -213,7 +213,7 @@ export const capacitySpecSchema = z
   .strictObject({
     capabilities: z.array(capabilitySchema).max(limits.capabilities.max).optional(),
     parameters: stringMap.optional(),
-    topology: segmentsSchema.optional().describe('The topology that must reach the volumes.'),
+    topology: segmentsSchema.optional().describe('Nodes in this topology must reach the volumes.'),
   })
   .meta({ id: 'CapacitySpec', description: 'A kind of volume.' });
 

@@ -90,7 +90,9 @@ export const volumeSchema = z
       .array(z.enum(['expansion', 'modification']))
       .optional()
       .describe('Changes that have been started and are not done.'),
-    topology: topologies.describe('The topologies, any of them, that reach it; absent: everywhere.'),
+    topology: topologies.describe(
+      'A node in any of these topologies reaches the volume; absent: every node does.',
+    ),
     owner: text('east').optional().describe('The owner, if the volume is shared with the calling cluster.'),
     access: grantAccess.optional().describe('The access of the calling cluster to a shared volume.'),
     grants: z

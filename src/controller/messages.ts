@@ -90,6 +90,12 @@ export function readSource(source: VolumeContentSource__Output | null): VolumeSo
   throw invalidProblem(`${field} has neither a snapshot nor a volume`);
 }
 
+/**
+ * The number of preferred topologies to send beside required ones. external-provisioner lists each node in both, and
+ * the gateway accepts a body that has long names of many nodes only once.
+ */
+const maxPreferred = 256;
+
 type TopologyCapability = 'topology' | 'snapshot-topology';
 
 /**
@@ -105,7 +111,8 @@ export function readRequirement(
   if (requisite.length + preferred.length === 0) return undefined;
   if (!advertised.includes(kind)) throw unofferedProblem('accessibility_requirements');
   if (!hasFeature(capabilities.get(), 'topology')) return undefined;
-  const [required, preference] = [requisite, preferred].map(terms => terms.map(({ segments }) => segments));
+  const sent = requisite.length > 0 ? preferred.slice(0, maxPreferred) : preferred;
+  const [required, preference] = [requisite, sent].map(terms => terms.map(({ segments }) => segments));
   return { requisite: required, preferred: preference };
 }
 

@@ -1,7 +1,6 @@
 // Parts of jose, because the whole package takes 3 MB more.
 import { exportJWK } from 'jose/key/export';
 import { generateKeyPair } from 'jose/key/generate/keypair';
-import { importJWK } from 'jose/key/import';
 import { FlattenedSign } from 'jose/jws/flattened/sign';
 import { SignJWT } from 'jose/jwt/sign';
 
@@ -23,8 +22,11 @@ export type TokenClaims = { readonly issuer: string; readonly audience: string; 
 
 type Curve = keyof typeof curves;
 
-/** The curves of signing keys by their names in JWKs. */
-const curves = { Ed25519: { alg: 'EdDSA', kty: 'OKP' }, 'P-256': { alg: 'ES256', kty: 'EC' } } as const;
+/** The curves of signing keys by their names in JWKs, with the algorithm, and WebCrypto's names. */
+const curves = {
+  Ed25519: { alg: 'EdDSA', kty: 'OKP', key: { name: 'Ed25519' } },
+  'P-256': { alg: 'ES256', kty: 'EC', key: { name: 'ECDSA', namedCurve: 'P-256' } },
+} as const;
 
 /** Returns the signature algorithm of a kind of key; undefined for keys that cannot sign tokens. */
 export function algorithmOf({ kty, crv }: { readonly kty?: unknown; readonly crv?: unknown }) {
@@ -41,8 +43,9 @@ export function isPrivateJwk(value: unknown): value is PrivateJwk {
 
 /** Imports a key; rejects if its numbers are invalid or it is for another use. */
 export async function importKey(jwk: PrivateJwk): Promise<SigningKey> {
-  const { alg } = curves[jwk.crv];
-  return { alg, kid: jwk.kid, key: (await importJWK(jwk, alg)) as CryptoKey };
+  const { alg, key } = curves[jwk.crv];
+  // jose would ignore the key's use, and take its operations from the file.
+  return { alg, kid: jwk.kid, key: await crypto.subtle.importKey('jwk', { ...jwk }, key, false, ['sign']) };
 }
 
 /** Makes a JWT (RFC 7519) with these claims; undefined ones are omitted. */

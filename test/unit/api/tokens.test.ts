@@ -76,6 +76,7 @@ const bad: readonly (readonly [name: string, content: unknown, fault: RegExp])[]
   ['a private part that is no text', { ...good, d: 5 }, noKey],
   ['a point that is on no curve', { ...curve, x: curve.y }, unusable],
   ['a key that may not sign', { ...good, key_ops: [] }, unusable],
+  ['a key for encryption', { ...good, use: 'enc' }, unusable],
 ];
 
 for (const [name, content, fault] of bad)

@@ -42,6 +42,20 @@ test('the topology requirement of a volume is passed on, and its topology comes 
   assert.partialDeepStrictEqual(served.asked, [['createVolume', { body: { topology: asked } }]]);
 });
 
+test('of very many preferred topologies beside required ones, the first are passed on', async t => {
+  const terms = Array.from({ length: 5_000 }, (_, index) => ({ segments: { zone: `z${index}` } }));
+  const segments = terms.map(term => term.segments);
+  for (const [requisite, sent] of [
+    [terms, { requisite: segments, preferred: segments.slice(0, 256) }],
+    [[], { requisite: [], preferred: segments }],
+  ] as const) {
+    const served = await openController(t, placed, { ...everything, advertised: both });
+    const asking = { ...volume, accessibility_requirements: { requisite, preferred: terms } };
+    await callRpc(served, 'CreateVolume', asking);
+    assert.partialDeepStrictEqual(served.asked, [['createVolume', { body: { topology: sent } }]]);
+  }
+});
+
 test('the topology requirement of a snapshot is passed on, and its topology comes back', async t => {
   const served = await openController(t, placed, { ...everything, advertised: both });
   const group = { group_snapshot_id: 'a.group-1', snapshot_ids: ['a.snap-1'] };

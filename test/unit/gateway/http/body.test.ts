@@ -44,21 +44,29 @@ test('a long body that is no JSON, or matches no schema, is INVALID_ARGUMENT', (
 });
 
 const items = Array.from({ length: 100_000 }, (_, index) => index.toString(36));
-const tooManyEntries = /^body: more than 8192 entries in a list or an object$/;
-const tooLong = /^body: more than 32768 characters in a text$/;
+const tooManyEntries = /^body: more than 8192 entries in a list or an object; send fewer$/;
+const tooManySequences = /^body: more than 2048 different sequences of keys; send fewer$/;
+const tooLong = /^body: more than 32768 characters in a text; send fewer$/;
 /** Bodies that would keep `JSON.parse` or a schema busy for long. */
 const refused: Readonly<Record<string, readonly [text: string, detail: RegExp]>> = {
-  'deep lists': ['['.repeat(100_000), /^body: more than 16 nested levels$/],
-  'deep objects': ['{"a":'.repeat(100_000), /^body: more than 16 nested levels$/],
+  'deep lists': ['['.repeat(100_000), /^body: more than 16 nested levels; send fewer$/],
+  'deep objects': ['{"a":'.repeat(100_000), /^body: more than 16 nested levels; send fewer$/],
   'a long list': [JSON.stringify(items), tooManyEntries],
-  'a long object': [`{${items.map(() => '"a":1').join()}}`, tooManyEntries],
-  'many keys': [
-    JSON.stringify(items.slice(0, 2_000).map(key => ({ [key]: 1 }))),
-    /^body: more than 1024 keys$/,
+  'a long object': [`{${items.map(() => '"a":1').join()}}`, tooManySequences],
+  'many keys': [JSON.stringify(items.slice(0, 3_000).map(key => ({ [key]: 1 }))), tooManySequences],
+  'few keys in many orders': [
+    JSON.stringify(
+      items.slice(0, 3_000).map((key, index) => ({
+        [items[index % 60] ?? '']: 1,
+        [key.charAt(0)]: 1,
+        [items[Math.floor(index / 60)] ?? '']: 1,
+      })),
+    ),
+    tooManySequences,
   ],
   'many objects': [
     `[${Array.from({ length: 4 }, () => `[${'{},'.repeat(8_000)}{}]`).join()}]`,
-    /^body: more than 17408 objects and lists$/,
+    /^body: more than 17408 objects and lists; send fewer$/,
   ],
   'a long text': [`{"a":"${'b'.repeat(100_000)}"}`, tooLong],
   'a long escaped text': [`{"a":"${'\\"'.repeat(100_000)}"}`, tooLong],
