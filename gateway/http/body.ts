@@ -33,10 +33,7 @@ export function parseShort(text: string): unknown {
   }
 }
 
-/**
- * Reads a body by its schema. `JSON.parse` is one step; every other step takes
- * at most a few milliseconds.
- */
+/** Reads a body by its schema. `JSON.parse` is one step; every other step takes at most a few milliseconds. */
 export function* readLong(schema: z.ZodType, text: string): Generator<void, unknown> {
   const value = yield* parse(text);
   yield;
