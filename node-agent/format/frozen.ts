@@ -6,15 +6,14 @@ import { runIfInstalled } from '../host/commands.ts';
 import type { Agent } from '../volumes/agent.ts';
 import type { VolumeRecord } from '../state/records.ts';
 
-/** Maximum run time of a command that inspects the filesystem, in milliseconds. */
-const inspectMs = 1_000;
 /** Time after which an unfinished test change counts as blocked by a freeze, in milliseconds. */
 const changeMs = 500;
 
 /**
  * Says whether the filesystem at a volume's staging path is frozen, so that all writes to it block until a thaw, and remembers
- * the answer for the metrics. A read-only mount counts as not frozen. Takes at most two seconds. Some filesystems show a
- * freeze only to a command that blocks; without `mayWait` the last answer is returned for them.
+ * the answer for the metrics. A read-only mount counts as not frozen. The look takes as long as its command, which on a busy
+ * machine can be seconds. Some filesystems show a freeze only to a command that blocks; without `mayWait` the last answer is
+ * returned for them.
  */
 export async function isFrozen(agent: Agent, record: VolumeRecord, mayWait: boolean): Promise<boolean> {
   const { cache } = agent;
@@ -48,7 +47,7 @@ async function look({ agent, record, mount, filesystem: { freezing } }: FreezeCh
   const { host } = agent;
   const { source, path } = mount;
   using directory = await host.open(dirname(path));
-  const line = { ...freezing.inspect({ device: source, path }), opened: [directory], timeoutMs: inspectMs };
+  const line = { ...freezing.inspect({ device: source, path }), opened: [directory] };
   const result = await runIfInstalled(host, line);
   return result?.status === 0 && freezing.isFrozen(result.stdout) === true;
 }

@@ -10,6 +10,8 @@ import { isMountedReadonly, requireHere } from './request-checks.ts';
 
 /** Maximum run time of a command that waits for a server, in milliseconds. */
 const serverTimeoutMs = 5_000;
+/** Maximum wait for the look at a freeze, in milliseconds. */
+const freezeLookMs = 2_000;
 
 /** A volume to examine; a path is `''` if the caller does not know it. */
 type HealthRequest = {
@@ -42,8 +44,9 @@ export async function examine(
   const answer = await readings({ volumeId, operation, command: 'stat', args, answerMs: soonMs });
   if ('fault' in answer) return [...faults, inaccessible(answer.fault, answer.message)];
   if (await checkRootAccess(agent, record, path)) return [...faults, rootRefusedFault(volumeId)];
-  // A volume is not frozen just because the look at it failed.
-  if (!(await carrier.isFrozen?.(true).catch(() => false))) return faults;
+  // A volume is not frozen just because the look at it failed or takes long.
+  const look = carrier.isFrozen?.(true).catch(() => false);
+  if (!look || !(await withinTime(look, freezeLookMs))?.value) return faults;
   return [...faults, { status: 'DEGRADED', reason: 'Frozen', message: describeFrozen(record) }];
 }
 

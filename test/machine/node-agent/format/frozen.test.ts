@@ -44,6 +44,28 @@ function write(path: string): void {
   });
 }
 
+test(
+  'on a busy machine an xfs grows although the look at a freeze takes seconds',
+  real('mkfs.xfs'),
+  async t => {
+    const bench = openRealBench(t);
+    const run: typeof bench.host.run = (command, args, options) =>
+      command === 'xfs_io'
+        ? bench.host.run('sh', ['-c', 'sleep 3; exec "$@"', 'sh', command, ...args], options)
+        : bench.host.run(command, args, options);
+    const slow = { ...bench, host: { ...bench.host, run } };
+    const { agent, request } = await openVolume(slow, { capability: { fsType: 'xfs' } });
+    await putUp(agent, request);
+    const { volumeId, targetPath: path, attachment } = request;
+    const sizeBytes = 2 * defaultImageBytes;
+    bench.resizeImage(attachment.path, sizeBytes);
+    assert.equal(await expand(agent, { volumeId, path, requiredBytes: sizeBytes, limitBytes: 0 }), sizeBytes);
+    const readings = createReadings(agent);
+    assert.deepEqual(await examine(agent, readings, { volumeId, publishPath: path, stagingPath: '' }), []);
+    await takeDown(agent, request);
+  },
+);
+
 for (const { name } of filesystems) {
   const needed = real(`mkfs.${name}`, 'fsfreeze');
 
