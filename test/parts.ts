@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 /** A part of the full tier that is run and skipped as a whole. */
 export type Part = {
   readonly files: readonly string[];
-  /** Its approximate time in seconds, as a share of a full run on two busy cores. */
+  /** Its time in seconds on two cores, while one other part runs. */
   readonly seconds: number;
   /** The folders and files that its tests prove; a change in one of them selects the part. */
   readonly proves: readonly string[];
@@ -101,35 +101,55 @@ export const parts: Readonly<Record<string, Part>> = {
   },
 };
 
-/** The names of the parts that fit into a time, and of the remaining parts. */
-export type Choice = { readonly run: readonly string[]; readonly left: readonly string[] };
-
 /**
- * Chooses as many parts as fit into the time: first the parts that prove a changed file, then other parts. If not all
- * fit, each day begins with another part, so that the parts take turns in the time that the first ones leave.
+ * Sorts the names of parts: first those that prove a changed file, then the others. Each day begins with another part, so that
+ * the parts take turns in the time that the first ones leave.
  */
-export function chooseParts(
+export function orderParts(
   all: Readonly<Record<string, Part>>,
-  {
-    changed,
-    day,
-    seconds,
-  }: { readonly changed: readonly string[]; readonly day: number; readonly seconds: number },
-): Choice {
+  { changed, day }: { readonly changed: readonly string[]; readonly day: number },
+): readonly string[] {
   const names = Object.keys(all);
   const first = day % names.length;
   const inTurn = [...names.slice(first), ...names.slice(0, first)];
   const isTouched = (name: string): boolean =>
     all[name]?.proves.some(path => changed.some(file => file.startsWith(path))) === true;
-  const [touched, untouched] = [inTurn.filter(isTouched), inTurn.filter(name => !isTouched(name))];
-  let leftSeconds = seconds;
-  const run = [...touched, ...untouched].filter(name => {
-    const needed = all[name]?.seconds ?? 0;
-    if (needed > leftSeconds) return false;
-    leftSeconds -= needed;
-    return true;
-  });
-  return { run, left: names.filter(name => !run.includes(name)) };
+  return [...inTurn.filter(isTouched), ...inTurn.filter(name => !isTouched(name))];
+}
+
+type PartRun = {
+  /** The names in order, with the seconds that each usually takes. */
+  readonly inOrder: readonly (readonly [name: string, seconds: number])[];
+  /** The time for all parts, in seconds. */
+  readonly limit: number;
+  /** The number of parts that run at a time. */
+  readonly slots: number;
+  /** Runs a part and returns its time in seconds, without that of fetching its programs. */
+  readonly run: (name: string) => Promise<number>;
+  /** The clock, in seconds. */
+  readonly now: () => number;
+};
+
+/**
+ * Runs the parts that will probably end in time, and returns the names of the others. It expects each part to be slower than
+ * usual by the same factor as the slowest part that has ended.
+ */
+export async function runParts({ inOrder, limit, slots, run, now }: PartRun): Promise<readonly string[]> {
+  const start = now();
+  const waiting = new Map(inOrder);
+  let slowness = 1;
+  const work = async (): Promise<void> => {
+    for (;;) {
+      const leftSeconds = limit - (now() - start);
+      const next = [...waiting].find(([, seconds]) => seconds * slowness <= leftSeconds);
+      if (!next) return;
+      const [name, seconds] = next;
+      waiting.delete(name);
+      slowness = Math.max(slowness, (await run(name)) / seconds);
+    }
+  };
+  await Promise.all(Array.from({ length: slots }, work));
+  return [...waiting.keys()];
 }
 
 /** Lists the files that the commits of the last day touch; none if there is no git history. */

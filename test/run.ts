@@ -1,16 +1,19 @@
+import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { relative } from 'node:path';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
-import { changedLately, chooseParts, type Part, today } from './parts.ts';
-import { findTests, fullParts, fullTests, prepare, slots, usualTests } from './tiers.ts';
+import { changedLately, orderParts, runParts, today } from './parts.ts';
+import { findTests, fullParts, prepare, slots, usualTests } from './tiers.ts';
 
 const usage = `Usage: npm test [-- [--only NAME] TIER|FOLDER|FILE …]
-       npm run test:full [-- [--only NAME] [--part NAME …] [--minutes N] TIER|FOLDER|FILE …]
-       npm run test:full -- --list [--minutes N]
+       npm run test:full [-- [--only NAME] [--part NAME … | --minutes N | TIER|FOLDER|FILE …]]
+       npm run test:full -- --list
 
 npm test runs the tiers unit, machine and conformance, or the tiers, folders and files that you name. A seed, which is
 printed, chooses a sample of the kill loops and model runs; TEST_SEED=… repeats the choice.
@@ -18,9 +21,10 @@ npm run test:full runs the other tests: sampled tests at full length, virtual ma
 cluster, and installations. Files that you name run at full length. Two tests are too long for that, and the seed chooses a
 share: ten of fifty runs of the vendors' kit (KIT_SEEDS=50 runs all), and a third of Ceph's kill loops
 (CEPH_CRASHES=all runs all).
---list shows the parts of the full tier, and with --minutes those that would run. --part runs one part; repeat it for
-more. --minutes runs as many parts as fit into the time: first those that prove files of the last day's commits, then
-other parts, beginning with another one each day. The parts that do not fit are printed.
+The full tier is divided into parts, which run two at a time; the output of a part appears when it ends. --list shows the
+parts. --part runs one part; repeat it for more. --minutes runs as many parts as will probably end in that time: first those
+that prove files of the last day's commits, then other parts, beginning with another one each day. The parts that were left
+out are printed.
 
   unit         only this process: no root, no tool except openssl; for the chart Helm and promtool, which are fetched
   machine      devices, mounts and processes of this machine: needs root, and Debian's tools, which are installed
@@ -48,45 +52,94 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
-if (values.help) process.stdout.write(usage);
-else
-  try {
-    if (values.list) listParts();
-    else runTests(chooseFiles());
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n`);
-    process.exitCode = 2;
-  }
+process.env['TEST_SEED'] ??= String(randomInt(2 ** 31));
+if (values.full) process.env['TEST_FULL'] = '1';
+try {
+  if (values.help) process.stdout.write(usage);
+  else if (values.list) listParts();
+  else if (values.full && values.part.length === 0 && positionals.length === 0) await runFullTier();
+  else runTests(chooseFiles());
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = 2;
+}
 
 function chooseFiles(): readonly string[] {
   if (positionals.length > 0) return findTests(positionals.map(fromCaller));
-  const chosen = chosenParts();
-  if (chosen !== undefined) return chosen.flatMap(([, { files }]) => files);
-  return values.full ? fullTests() : usualTests();
-}
-
-/** Finds the parts that --part names, or that fit into --minutes; --minutes also prints the choice. */
-function chosenParts(): readonly (readonly [string, Part])[] | undefined {
+  if (values.part.length === 0) return usualTests();
   const all = fullParts();
-  const find = (name: string): readonly [string, Part] => {
+  return values.part.flatMap(name => {
     const part = all[name];
-    if (!part)
-      throw new Error(`there is no part "${name}"; choose one that npm run test:full -- --list shows`);
-    return [name, part];
-  };
-  if (values.part.length > 0) return values.part.map(find);
-  if (values.minutes === undefined) return undefined;
-  const minutes = Number(values.minutes);
-  if (!(minutes > 0)) throw new Error(`--minutes: "${values.minutes}" is no number of minutes above 0`);
-  const chosen = chooseParts(all, { changed: changedLately(), day: today(), seconds: minutes * 60 });
-  process.stdout.write(`parts of the full tier: ${chosen.run.join(', ') || 'none'}\n`);
-  process.stdout.write(`left out for lack of time: ${chosen.left.join(', ') || 'none'}\n`);
-  return chosen.run.map(find);
+    if (part) return part.files;
+    throw new Error(`there is no part "${name}"; choose one that npm run test:full -- --list shows`);
+  });
 }
 
 function listParts(): void {
-  for (const [name, { files, seconds }] of chosenParts() ?? Object.entries(fullParts()))
+  for (const [name, { files, seconds }] of Object.entries(fullParts()))
     process.stdout.write(`${name.padEnd(14)} ${String(seconds).padStart(4)} s  ${files.join(' ')}\n`);
+}
+
+/** Runs the parts of the full tier, each in a process of its own, until the time of --minutes is used. */
+async function runFullTier(): Promise<void> {
+  const { minutes = 'Infinity' } = values;
+  if (!(Number(minutes) > 0)) throw new Error(`--minutes: "${minutes}" is no number of minutes above 0`);
+  const all = fullParts();
+  const notes: string[] = [];
+  const totals = { passed: 0, failed: 0, skipped: 0 };
+  const runTimed = async (name: string): Promise<number> => {
+    prepare(all[name]?.files ?? []);
+    const began = now();
+    process.stdout.write(`part ${name}: started\n`);
+    const { output, counts } = await runPart(name);
+    process.stdout.write(output);
+    const taken = now() - began;
+    process.stdout.write(`part ${name}: ${taken.toFixed(0)} s, usually ${all[name]?.seconds} s\n`);
+    notes.push(...output.split('\n').filter(line => /^(?:failed|skipped): /.test(line)));
+    for (const key of ['passed', 'failed', 'skipped'] as const) totals[key] += counts[key];
+    return taken;
+  };
+  const left = await runParts({
+    inOrder: orderParts(all, { changed: changedLately(), day: today() }).map(name => [
+      name,
+      all[name]?.seconds ?? 0,
+    ]),
+    limit: 60 * Number(minutes),
+    slots: Math.max(2, availableParallelism()),
+    run: runTimed,
+    now,
+  });
+  for (const line of new Set(notes)) process.stdout.write(`${line}\n`);
+  process.stdout.write(`left out for lack of time: ${left.join(', ') || 'none'}\n`);
+  if (totals.failed > 0 || totals.passed === 0) process.exitCode = 1;
+  process.stdout.write(`TEST_SEED=${process.env['TEST_SEED']}\n${lastLine(addUp(totals))}\n`);
+}
+
+/** Returns a time in seconds. */
+function now(): number {
+  return performance.now() / 1_000;
+}
+
+/** Runs a part; one that ends without counts, as after a crash, counts as a failure. */
+async function runPart(name: string): Promise<{ readonly output: string; readonly counts: Totals }> {
+  const directory = mkdtempSync(join(tmpdir(), 'fairlead-part-'));
+  const totals = join(directory, 'totals');
+  const only = values.only === undefined ? [] : ['--only', values.only];
+  const child = spawn(process.execPath, [import.meta.filename, '--full', '--part', name, ...only], {
+    env: { ...process.env, TEST_TOTALS: totals },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const chunks: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  try {
+    await once(child, 'close');
+    const output = Buffer.concat(chunks).toString('utf8');
+    if (existsSync(totals)) return { output, counts: readTotals(totals) };
+    const failed = `failed: part ${name} ended early, with ${child.signalCode ?? `status ${child.exitCode}`}\n`;
+    return { output: `${output}${failed}`, counts: { passed: 0, failed: 1, skipped: 0 } };
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 }
 
 /**
@@ -100,8 +153,7 @@ function fromCaller(name: string): string {
 
 function runTests(files: readonly string[]): void {
   prepare(files);
-  const seed = (process.env['TEST_SEED'] ??= String(randomInt(2 ** 31)));
-  if (values.full) process.env['TEST_FULL'] = '1';
+  const seed = process.env['TEST_SEED'];
   // Loading TypeScript takes most of a short test's time.
   process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
     new URL('../node_modules/.cache/fairlead-test', import.meta.url),
@@ -160,8 +212,7 @@ type Totals = { readonly passed: number; readonly failed: number; readonly skipp
 function addUp(totals: Totals): Totals {
   const path = process.env['TEST_TOTALS'];
   if (path === undefined) return totals;
-  const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-  const before = text === '' ? { passed: 0, failed: 0, skipped: 0 } : (JSON.parse(text) as Totals);
+  const before = readTotals(path);
   const sum = {
     passed: before.passed + totals.passed,
     failed: before.failed + totals.failed,
@@ -169,6 +220,11 @@ function addUp(totals: Totals): Totals {
   };
   writeFileSync(path, JSON.stringify(sum));
   return sum;
+}
+
+function readTotals(path: string): Totals {
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  return text === '' ? { passed: 0, failed: 0, skipped: 0 } : (JSON.parse(text) as Totals);
 }
 
 function lastLine({ passed, failed, skipped }: Totals): string {

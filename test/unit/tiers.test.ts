@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { chooseParts, type Part } from '../parts.ts';
+import { orderParts, runParts, type Part } from '../parts.ts';
 import { findTests, fullParts, fullTests, scriptsFor } from '../tiers.ts';
 
 test('a unit test fetches nothing, unless it renders the chart or tries its alerts', () => {
@@ -25,39 +25,60 @@ test('each file of the full tier is in exactly one of its parts', () => {
   assert.deepEqual(files.toSorted(), fullTests().toSorted());
 });
 
-const part = (seconds: number, ...proves: string[]): Part => ({ files: [], seconds, proves });
-const some = { a: part(60, 'gateway/'), b: part(60, 'src/'), c: part(60, 'src/api/'), d: part(300) };
+const part = (...proves: string[]): Part => ({ files: [], seconds: 60, proves });
+const some = { a: part('gateway/'), b: part('src/'), c: part('src/api/'), d: part() };
 
-for (const [what, changed, day, seconds, run] of [
-  ['parts that prove a changed file come first', ['src/api/http.ts'], 0, 120, ['b', 'c']],
-  ['others follow while there is time', ['gateway/main.ts'], 1, 180, ['a', 'b', 'c']],
-  ['each day begins with another part', [], 2, 60, ['c']],
-  ['a part that takes too long makes way for the next one', [], 3, 120, ['a', 'b']],
-  ['without time nothing runs', ['gateway/main.ts'], 0, 30, []],
+for (const [what, changed, day, order] of [
+  ['parts that prove a changed file come first', ['src/api/http.ts'], 0, ['b', 'c', 'a', 'd']],
+  ['each day begins with another part', [], 2, ['c', 'd', 'a', 'b']],
+  ['changed parts take turns as well', ['src/api/http.ts'], 2, ['c', 'b', 'd', 'a']],
 ] as const)
   test(`the parts of the full tier: ${what}`, () => {
-    const choice = chooseParts(some, { changed, day, seconds });
-    assert.deepEqual(choice.run, run);
-    assert.deepEqual(
-      [...choice.run, ...choice.left].toSorted(),
-      Object.keys(some),
-      'each part is run or left out',
-    );
+    assert.deepEqual(orderParts(some, { changed, day }), order);
   });
 
-const list = (...options: string[]): { stdout: string; stderr: string; status: number | null } =>
-  spawnSync(process.execPath, ['test/run.ts', '--full', '--list', ...options], { encoding: 'utf8' });
+/** Runs parts of these seconds, each slower by a factor, one after another; returns what ran and what was left. */
+async function runInTime(limit: number, factor: number, ...seconds: number[]) {
+  let clock = 1_000;
+  const ran: string[] = [];
+  const left = await runParts({
+    inOrder: seconds.map((usual, index) => [String(index), usual]),
+    limit,
+    slots: 1,
+    now: () => clock,
+    async run(name) {
+      ran.push(name);
+      const taken = factor * Number(seconds[Number(name)]);
+      clock += taken;
+      return taken;
+    },
+  });
+  return { ran: ran.join(''), left: left.join('') };
+}
 
-test('--list shows the parts that fit into a time with their files, and an unknown part is refused', () => {
-  const { stdout, status } = list('--minutes', '12');
+for (const [what, limit, factor, seconds, expected] of [
+  ['all run if the time is enough', 180, 1, [60, 60, 60], { ran: '012', left: '' }],
+  ['a part that takes too long makes way for the next one', 120, 1, [60, 90, 60], { ran: '02', left: '1' }],
+  ['a slow machine runs fewer', 180, 2, [60, 60, 20], { ran: '02', left: '1' }],
+  ['without time nothing runs', 30, 1, [60], { ran: '', left: '0' }],
+] as const)
+  test(`the parts of the full tier in a time: ${what}`, async () => {
+    assert.deepEqual(await runInTime(limit, factor, ...seconds), expected);
+  });
+
+const runFull = (...options: string[]) =>
+  spawnSync(process.execPath, ['test/run.ts', '--full', ...options], { encoding: 'utf8' });
+
+test('--list shows the parts with their files, and an unknown part is refused', () => {
+  const { stdout, status } = runFull('--list');
   assert.equal(status, 0);
-  const [chosen = '', , ...parts] = stdout.trim().split('\n');
+  const lines = stdout.trim().split('\n');
   assert.deepEqual(
-    parts.map(line => line.split(' ')[0]),
-    chosen.replace('parts of the full tier: ', '').split(', '),
+    lines.map(line => line.split(' ')[0]),
+    Object.keys(fullParts()),
   );
-  for (const line of parts) assert.match(line, /^[a-z\-]+ +\d+ s( +\S+\.test\.ts)+$/v);
-  const refused = list('--part', 'no-part');
+  for (const line of lines) assert.match(line, /^[a-z\-]+ +\d+ s( +\S+\.test\.ts)+$/v);
+  const refused = runFull('--part', 'no-part');
   assert.equal(refused.status, 2);
   assert.match(
     refused.stderr,
