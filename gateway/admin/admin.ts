@@ -11,6 +11,7 @@ import { readAllInPieces, readInPieces } from '../tables/paging.ts';
 import { readMissed } from '../tables/clock.ts';
 import { listSoftDeleted, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { restorableUntil } from '../volumes/record.ts';
+import { type ActionOptions, createActions } from './actions.ts';
 import { check, type CheckResult } from './check.ts';
 import { createListings } from './listings.ts';
 import type { ListingOptions } from './state.ts';
@@ -28,7 +29,10 @@ export type Admin = {
   readonly [Id in AdminId]: (request: Request<Rows[Id]>) => Promise<Output<Rows[Id]>>;
 };
 
-export type AdminOptions = TenancyOptions & Omit<RepairOptions, 'stuckAfterMs'> & ListingOptions;
+export type AdminOptions = ActionOptions &
+  TenancyOptions &
+  Omit<RepairOptions, 'stuckAfterMs'> &
+  ListingOptions;
 
 /** Makes the operations of operators. Other gateways may use the store meanwhile: claims keep them apart. */
 export function createAdmin(options: AdminOptions): Admin {
@@ -36,6 +40,7 @@ export function createAdmin(options: AdminOptions): Admin {
   return {
     ...createListings(options),
     ...createTenancy(options),
+    ...createActions(options),
 
     async check({ stuckAfterMs }) {
       const { findings, unchecked } = await check({ ...options, stuckAfterMs });

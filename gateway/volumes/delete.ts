@@ -2,8 +2,8 @@ import { preconditionProblem } from '../../src/api/problem.ts';
 import type { IntendResult, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Pools } from '../pools/pools.ts';
-import type { Sql } from '../store.ts';
-import { findSomeAttachments, nodeName } from '../tables/attachments.ts';
+import type { Reader, Sql } from '../store.ts';
+import { type AttachmentRecord, findSomeAttachments, nodeName } from '../tables/attachments.ts';
 import { readMissed } from '../tables/clock.ts';
 import { findSomeGrants } from '../tables/grants.ts';
 import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
@@ -13,13 +13,44 @@ import { requireUnneeded } from './sources.ts';
 /** The maximum number of nodes and clusters that a message names. */
 const namedHolders = 10;
 
+/**
+ * Returns the outcome of a deletion without deleting anything. Throws FAILED_PRECONDITION while the volume is
+ * attached, shared or needed.
+ */
+export async function foreseeDeletion(
+  { engine: { reader }, keepDeletedMs = 0 }: Pick<ServiceOptions, 'engine' | 'keepDeletedMs'>,
+  id: string,
+): Promise<'missing' | 'deleted' | 'soft-deleted'> {
+  const known = await findVolume(reader, id);
+  if (!known) return 'missing';
+  await requireUnused(reader, known, await findSomeAttachments(reader, id, namedHolders));
+  return isRestorable(known, keepDeletedMs) ? 'soft-deleted' : 'deleted';
+}
+
+/** A volume that is not ready contains nothing that a user could want back. */
+function isRestorable({ state }: VolumeRecord, keepDeletedMs: number): boolean {
+  return keepDeletedMs > 0 && state === 'ready';
+}
+
+/** Throws FAILED_PRECONDITION, which names the holder, while the volume is attached, shared or needed. */
+async function requireUnused(
+  sql: Reader,
+  volume: VolumeRecord,
+  attachments: readonly AttachmentRecord[],
+): Promise<void> {
+  const { id, shared } = volume;
+  const nodes = attachments.map(one => nodeName(one, volume));
+  if (nodes.length > 0) throw preconditionProblem(`volume "${id}" is attached to node ${nodes.join(', ')}`);
+  if (shared) await requireUnshared(sql, id);
+  await requireUnneeded(sql, { kind: 'volume', id });
+}
+
 /** Deletes the volume, or keeps it restorable for a time. If there is no such volume, nothing happens. */
 export async function deleteVolume(
   { pools, operations, keepDeletedMs = 0 }: ServiceOptions,
   id: string,
 ): Promise<void> {
-  /** A volume that is not ready contains nothing that a user could want back. */
-  const canRestore = ({ state }: VolumeRecord): boolean => keepDeletedMs > 0 && state === 'ready';
+  const canRestore = (volume: VolumeRecord): boolean => isRestorable(volume, keepDeletedMs);
 
   async function intend(sql: Sql): Promise<IntendResult<VolumeRecord, void>> {
     const [known, attachments] = await Promise.all([
@@ -27,10 +58,7 @@ export async function deleteVolume(
       findSomeAttachments(sql, id, namedHolders),
     ]);
     if (!known) return { result: undefined };
-    const nodes = attachments.map(one => nodeName(one, known));
-    if (nodes.length > 0) throw preconditionProblem(`volume "${id}" is attached to node ${nodes.join(', ')}`);
-    if (known.shared) await requireUnshared(sql, id);
-    await requireUnneeded(sql, { kind: 'volume', id });
+    await requireUnused(sql, known, attachments);
     if (!canRestore(known)) await volumeTable.update(sql, known, { state: 'deleting' });
     return { intent: known };
   }
@@ -104,7 +132,7 @@ async function hasOtherOwner(sql: Sql, record: VolumeRecord): Promise<boolean> {
 }
 
 /** Throws FAILED_PRECONDITION, which names the clusters, while the volume is shared. */
-async function requireUnshared(sql: Sql, id: string): Promise<void> {
+async function requireUnshared(sql: Reader, id: string): Promise<void> {
   const holders = (await findSomeGrants(sql, id, namedHolders)).map(({ cluster }) => `"${cluster}"`);
   if (holders.length === 0) return;
   throw preconditionProblem(

@@ -9,7 +9,7 @@ import type { VolumeRecord } from '../tables/volumes.ts';
 import { hasAccess, notOwnerProblem, requireGranted } from '../callers/access.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { createVolume } from './create.ts';
-import { deleteVolume, undoVolume } from './delete.ts';
+import { deleteVolume, foreseeDeletion, undoVolume } from './delete.ts';
 import { requireVisible, toKnownVolume, toVolume } from './record.ts';
 import { showVolume, showVolumes } from './show.ts';
 import { isForReaders, readAll, readMutableParameters, requireCapabilities } from './validate.ts';
@@ -98,6 +98,8 @@ export function createVolumes(options: ServiceOptions) {
       if (clusterOf(id) !== cluster.name) throw notOwnerProblem(id);
       await deleteVolume(options, id);
     },
+
+    foreseeDeletion: (id: string) => foreseeDeletion(options, id),
 
     /** Deletes the unfinished volume of this record. A finished volume stays. */
     async undo(record: VolumeRecord): Promise<void> {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { fromQuery, poolName, sizeBytes, text, volumeId } from './storage.ts';
 
+export * from './admin/actions.ts';
 export * from './admin/audit-log.ts';
 export * from './admin/listings.ts';
 export * from './admin/tenancy.ts';

@@ -404,6 +404,20 @@ export const operations = {
     answers: { 200: admin.ownedVolumeSchema },
     problems: ['ABORTED', 'ALREADY_EXISTS', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
   },
+  detachAdminVolume: {
+    route: 'PUT /v1/admin/volumes/{volumeId}/detachment',
+    doc: 'Detaches the volume from one node or from all nodes, and answers once they can no longer read or write.',
+    body: admin.detachmentSpecSchema,
+    answers: { 200: admin.detachmentSchema },
+    problems: ['ABORTED', 'FAILED_PRECONDITION'],
+  },
+  deleteAdminVolume: {
+    route: 'PUT /v1/admin/volumes/{volumeId}/deletion',
+    doc: 'Deletes a volume of any cluster, as its cluster would. FAILED_PRECONDITION while it is attached or needed.',
+    body: admin.deletionSpecSchema,
+    answers: { 200: admin.deletionSchema },
+    problems: ['ABORTED', 'FAILED_PRECONDITION'],
+  },
   importVolume: {
     route: 'PUT /v1/admin/imports/{volumeId}',
     doc: 'Imports an object that the storage has and the store does not know as a volume with this id.',

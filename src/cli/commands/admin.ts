@@ -4,6 +4,7 @@ import { durationMs, text } from '../../lib/parsers.ts';
 import { onOrOff } from '../../lib/settings.ts';
 import { command, shared } from './admin/command.ts';
 import { tenancyCommands } from './admin/tenancy.ts';
+import { volumeCommands } from './admin/volumes.ts';
 import { renderTable } from '../output/table.ts';
 import { toAge } from '../output/values.ts';
 
@@ -97,6 +98,7 @@ export const adminCommands = {
       return { data: { cluster, nodeId }, table };
     },
   }),
+  ...volumeCommands,
   ...tenancyCommands,
 };
 

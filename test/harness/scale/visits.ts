@@ -263,6 +263,21 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
       request: round => [`DELETE /v1/admin/volumes/a.taken${round}/grants/b?force=true`, operator],
     },
   ],
+  detachAdminVolume: [
+    {
+      before: round => [create(`a.apart${round}`), attach(`a.apart${round}`)],
+      request: round => [
+        `PUT /v1/admin/volumes/a.apart${round}/detachment`,
+        { ...operator, body: { force: true } },
+      ],
+    },
+  ],
+  deleteAdminVolume: [
+    {
+      before: round => [create(`a.removed${round}`)],
+      request: round => [`PUT /v1/admin/volumes/a.removed${round}/deletion`, { ...operator, body: {} }],
+    },
+  ],
   transferVolume: [
     {
       before: round => [create(`a.moved${round}`)],

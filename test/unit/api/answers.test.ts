@@ -219,6 +219,11 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   listQueues: { asked: asPage, right: { queues: [] }, wrong: endless },
   restoreVolume: { asked: { volumeId } },
   detachNode: { asked: { cluster: 'a', nodeId } },
+  detachAdminVolume: {
+    asked: { volumeId, body: {} },
+    right: { attachments: [{ cluster: 'a', nodeId, state: 'attached', readonly: false }] },
+  },
+  deleteAdminVolume: { asked: { volumeId, body: {} }, right: { outcome: 'deleted' } },
   grantVolume: granted,
   revokeGrant: { asked: grant },
   grantAdminVolume: granted,

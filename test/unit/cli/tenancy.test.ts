@@ -77,6 +77,32 @@ test("a cluster sees another one's shared volume while its entry names that clus
   assert.ok(await sees(0));
 });
 
+test('operators see the effect of a detachment and a deletion first, and then have them done', async t => {
+  const { a, call, fairlead } = await start(t);
+  const key = { volumeId: 'a.one', nodeId: 'n1' };
+  await a.putNode({ nodeId: 'n1', body: {} }, call);
+  await a.attachVolume({ ...key, body: { capability: mounted, readonly: false } }, call);
+  const steps: readonly (readonly [line: string, status: number, says: RegExp])[] = [
+    ['admin delete a.one', 1, /: volume "a\.one" is attached to node "n1"$/m],
+    ['admin detach a.one', 1, /which cluster "a" still reports; delete the pods .*, or detach it by force$/m],
+    ['admin detach a.one n2 --force', 0, /^volume "a\.one" is not attached to node "n2"; nothing was done$/m],
+    [
+      'admin detach a.one --force --dry-run',
+      0,
+      /^would detach volume "a\.one" from node "n1" of cluster "a"$/m,
+    ],
+    ['admin detach a.one n1 --force', 0, /^volume "a\.one" is detached from node "n1" of cluster "a"$/m],
+    ['admin delete a.one --dry-run', 0, /^would delete volume "a\.one" for good, because /m],
+    ['admin delete a.one', 0, /^volume "a\.one" is deleted$/m],
+    ['admin delete a.one', 2, /^there is no volume "a\.one"; list all with fairlead get volumes -A$/m],
+  ];
+  for (const [line, status, says] of steps) {
+    const result = await fairlead(line);
+    assert.equal(result.status, status, line);
+    assert.match(status === 1 ? result.stderr : result.stdout, says);
+  }
+});
+
 test('a transferred volume gets manifests for its new cluster, and nothing else on stdout', async t => {
   const { b, call, fairlead } = await start(t);
   const { stdout, status } = await fairlead(

@@ -11,6 +11,9 @@ export const shared = {
   json: { doc: 'print JSON in place of a table', ...onOrOff },
 } as const;
 
+/** The setting of commands that can show their effect first. */
+export const dryRun = { doc: 'only say what would be done, and change nothing', ...onOrOff } as const;
+
 /** The output, `data` as JSON or `table` as text, and the exit status: 2 when problems remain. */
 type Result = { readonly data: unknown; readonly table: string; readonly status?: number };
 

@@ -95,9 +95,10 @@ const short: readonly OperationId[] = [
   'grantVolume',
   'grantAdminVolume',
   'transferVolume',
+  'detachAdminVolume',
 ];
 /** Operations with a body that record nothing of it. */
-const asking: readonly OperationId[] = ['getCapacity', 'validateVolume', 'repair'];
+const asking: readonly OperationId[] = ['getCapacity', 'validateVolume', 'repair', 'deleteAdminVolume'];
 
 test('each operation with a body has one that is too large, or is short, or records nothing', () => {
   const known = [...(Object.keys(tooLarge) as OperationId[]), ...short, ...asking];

@@ -1,0 +1,95 @@
+import type { Deletion, Detachment } from '../../src/api/admin.ts';
+import { readNodeId } from '../../src/api/ids.ts';
+import type { Operations as Rows, Request } from '../../src/api/operations.ts';
+import { preconditionProblem } from '../../src/api/problem.ts';
+import type { Operations } from '../operations/operation.ts';
+import type { Services } from '../services.ts';
+import type { Engine, Reader } from '../store.ts';
+import { findAttachments, type ShownAttachment } from '../tables/attachments.ts';
+import { readMissed } from '../tables/clock.ts';
+import { nodeTable } from '../tables/nodes.ts';
+import { findVolume, volumeTable } from '../tables/volumes.ts';
+import { notFoundProblem } from '../callers/ownership.ts';
+import { restorableUntil } from '../volumes/record.ts';
+
+export type ActionOptions = Pick<Services, 'attachments' | 'volumes'> & {
+  readonly engine: Engine;
+  readonly operations: Operations;
+};
+
+type DetachRequest = Request<Rows['detachAdminVolume']>;
+
+/** Makes the operations of operators that detach and delete volumes in place of their clusters. */
+export function createActions({ engine, operations, attachments, volumes }: ActionOptions) {
+  const { reader } = engine;
+
+  async function findRestorable(id: string): Promise<Deletion | undefined> {
+    const volume = await volumeTable.find(reader, { id });
+    if (volume?.state !== 'deleted') return undefined;
+    const until = restorableUntil(volume, await readMissed(reader)) ?? 0;
+    return { outcome: 'soft-deleted', restorableUntil: new Date(until).toISOString() };
+  }
+
+  return {
+    /**
+     * Returns once no chosen node can reach the volume any more. Every refusal comes before anything is detached. After
+     * a failure or crash, the same call continues.
+     */
+    async detachAdminVolume(request: DetachRequest): Promise<Detachment> {
+      const { volumeId, body } = request;
+      const plan = (sql: Reader): Promise<readonly ShownAttachment[]> => planDetachment(sql, request);
+      const audited = { operation: 'detach', kind: 'volume', id: volumeId, about: body.nodeId } as const;
+      const planned = body.dryRun
+        ? await plan(reader)
+        : await operations.change(audited, async sql => {
+            await sql.lock('volume', volumeId);
+            return { result: await plan(sql), isChanged: false };
+          });
+      for (const { cluster: name, nodeId } of body.dryRun ? [] : planned)
+        await attachments.detach({ cluster: { name, acceptAnyNode: true }, volumeId, nodeId });
+      return {
+        attachments: planned.map(({ cluster, nodeId, state, readonly }) => ({
+          cluster,
+          nodeId,
+          state,
+          readonly,
+        })),
+      };
+    },
+
+    /** Deletes the volume for its cluster. A volume that is soft-deleted already stays restorable. */
+    async deleteAdminVolume({
+      volumeId,
+      body: { dryRun },
+    }: Request<Rows['deleteAdminVolume']>): Promise<Deletion> {
+      const known = await findRestorable(volumeId);
+      if (known) return known;
+      if (dryRun) return { outcome: await volumes.foreseeDeletion(volumeId) };
+      const volume = await findVolume(reader, volumeId);
+      if (!volume) return { outcome: 'missing' };
+      await volumes.delete({ name: volume.cluster, acceptAnyNode: true }, volumeId);
+      return (await findRestorable(volumeId)) ?? { outcome: 'deleted' };
+    },
+  };
+}
+
+/**
+ * Finds the chosen attachments. FAILED_PRECONDITION, without `force`, when a cluster still reports the node of one:
+ * then a pod may use the volume.
+ */
+async function planDetachment(
+  sql: Reader,
+  { volumeId, body: { nodeId, cluster, force } }: DetachRequest,
+): Promise<readonly ShownAttachment[]> {
+  if (!(await findVolume(sql, volumeId))) throw notFoundProblem({ kind: 'volume', id: volumeId });
+  const isChosen = (one: ShownAttachment): boolean =>
+    nodeId === undefined || [one.nodeId, readNodeId(one.nodeId).name].includes(nodeId);
+  const chosen = (await findAttachments(sql, volumeId, cluster)).filter(isChosen);
+  if (force) return chosen;
+  for (const one of chosen)
+    if (one.state !== 'detaching' && (await nodeTable.find(sql, one)))
+      throw preconditionProblem(
+        `volume "${volumeId}" is attached to node "${one.nodeId}", which cluster "${one.cluster}" still reports; delete the pods that use the volume, or detach it by force`,
+      );
+  return chosen;
+}

@@ -1,0 +1,74 @@
+import type { Deletion } from '../../../api/admin.ts';
+import { readNodeId } from '../../../api/ids.ts';
+import { text } from '../../../lib/parsers.ts';
+import { onOrOff } from '../../../lib/settings.ts';
+import { command, dryRun, shared } from './command.ts';
+
+const volume = { doc: "the volume's id", parse: text } as const;
+
+/** The commands that detach and delete volumes in place of their clusters, by name. */
+export const volumeCommands = {
+  detach: command({
+    doc: 'detaches a volume from a node, or from all nodes, and returns once they can no longer read or write',
+    settings: {
+      ...shared,
+      volume,
+      node: {
+        doc: "the node's name or id; default: every node that has the volume",
+        parse: text,
+        optional: true,
+      },
+      'node-cluster': { doc: "the node's cluster; default: every cluster", parse: text, optional: true },
+      force: {
+        doc: 'also detach from nodes that their clusters still report; the pods that use the volume there get I/O errors',
+        ...onOrOff,
+      },
+      'dry-run': dryRun,
+    },
+    operands: ['volume', 'node'],
+    async ask(client, call, { volume: volumeId, node, force, 'node-cluster': cluster, 'dry-run': isDry }) {
+      const body = { nodeId: node, cluster, force, dryRun: isDry };
+      const data = await client.detachAdminVolume({ volumeId, body }, call);
+      const lines = data.attachments.map(one => {
+        const at = `node "${readNodeId(one.nodeId).name}" of cluster "${one.cluster}"`;
+        return isDry
+          ? `would detach volume "${volumeId}" from ${at}`
+          : `volume "${volumeId}" is detached from ${at}`;
+      });
+      const where = node === undefined ? 'any node' : `node "${node}"`;
+      const none = `volume "${volumeId}" is not attached to ${where}; nothing was done`;
+      return { data, table: lines.join('\n') || none };
+    },
+  }),
+  delete: command({
+    doc: 'deletes a volume that is not attached; it can be restored for the time of --keep-deleted of the gateway',
+    settings: { ...shared, volume, 'dry-run': dryRun },
+    operands: ['volume'],
+    async ask(client, call, { volume: volumeId, 'dry-run': isDry }) {
+      const data = await client.deleteAdminVolume({ volumeId, body: { dryRun: isDry } }, call);
+      return {
+        data,
+        table: isDry ? toPlan(volumeId, data) : toOutcome(volumeId, data),
+        status: data.outcome === 'missing' ? 2 : 0,
+      };
+    },
+  }),
+};
+
+function toOutcome(id: string, { outcome, restorableUntil }: Deletion): string {
+  if (outcome === 'missing') return toMissing(id);
+  if (outcome === 'deleted') return `volume "${id}" is deleted`;
+  return `volume "${id}" is deleted; until ${restorableUntil}, fairlead admin restore ${id} brings it back`;
+}
+
+function toPlan(id: string, { outcome, restorableUntil }: Deletion): string {
+  if (outcome === 'missing') return toMissing(id);
+  if (restorableUntil !== undefined)
+    return `volume "${id}" was deleted before and can be restored until ${restorableUntil}; nothing would be done`;
+  const how = outcome === 'deleted' ? 'for good, because the gateway keeps no deleted volumes' : 'restorably';
+  return `would delete volume "${id}" ${how}`;
+}
+
+function toMissing(id: string): string {
+  return `there is no volume "${id}"; list all with fairlead get volumes -A`;
+}

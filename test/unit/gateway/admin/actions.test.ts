@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { preconditionProblem } from '../../../../src/api/problem.ts';
+import {
+  assertProblem,
+  clusters,
+  endClaims,
+  openGateway,
+  type Answer,
+  type Gateway,
+} from '../../../harness/gateway/gateway.ts';
+import { hour, volumesIn } from '../../../harness/gateway/fixtures.ts';
+
+const { a, b, any } = clusters;
+const attaching = {
+  capability: { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' },
+  readonly: false,
+} as const;
+const points = ['before-intent', 'after-intent', 'after-commit', 'before-answer'] as const;
+
+const ask = (gateway: Pick<Gateway, 'ask'>, action: string, body: object = {}): Promise<Answer> =>
+  gateway.ask(`PUT /v1/admin/volumes/a.one/${action}`, { as: 'operator', body });
+
+/** Opens a gateway with the volume `a.one`, attached to `n1` and `n2` of a. Cluster a still reports only `n1`. */
+async function openAttached(t: TestContext) {
+  const gateway = await openGateway(t, { volumes: ['one'] });
+  await gateway.nodes.put(a, 'n1', {});
+  for (const nodeId of ['n1', 'n2'])
+    await gateway.attachments.attach(
+      { cluster: { ...any, name: 'a' }, volumeId: 'a.one', nodeId },
+      attaching,
+    );
+  gateway.backend.calls.length = 0;
+  return gateway;
+}
+
+const nodesOf = ({ body }: Answer): readonly string[] =>
+  (body['attachments'] as { nodeId: string }[]).map(({ nodeId }) => nodeId);
+
+async function attachedTo({ engine }: Pick<Gateway, 'engine'>): Promise<readonly string[]> {
+  const rows = await engine.reader.all('select cluster, node_id from attachments order by cluster, node_id');
+  return rows.map(row => `${row.cluster}/${row.node_id}`);
+}
+
+async function logged({ engine }: Pick<Gateway, 'engine'>, operation: string): Promise<readonly string[]> {
+  const query = "select about, code from audit_log where actor = 'operator' and operation = ? order by id";
+  return (await engine.reader.all(query, operation)).map(({ about, code }) => `${about ?? ''} ${code}`);
+}
+
+test('an operator detaches a volume from a node that is gone, and by force from one that its cluster reports', async t => {
+  const gateway = await openAttached(t);
+  assert.deepEqual(nodesOf(await ask(gateway, 'detachment', { nodeId: 'n2' })), ['n2']);
+  const refused = await ask(gateway, 'detachment', { nodeId: 'n1' });
+  assertProblem(refused, 409, 'FAILED_PRECONDITION');
+  assert.match(String(refused.body['detail']), /node "n1", which cluster "a" still reports; delete the pods/);
+  assert.deepEqual(await attachedTo(gateway), ['a/n1']);
+  assert.deepEqual(nodesOf(await ask(gateway, 'detachment', { nodeId: 'n1', force: true })), ['n1']);
+  assert.deepEqual(gateway.backend.calls, ['detach a.one', 'detach a.one']);
+  assert.deepEqual(await attachedTo(gateway), []);
+  assert.deepEqual(nodesOf(await ask(gateway, 'detachment')), []);
+  assert.deepEqual(await logged(gateway, 'detach'), ['n2 OK', 'n1 FAILED_PRECONDITION', 'n1 OK']);
+});
+
+test('a detachment from all nodes is refused before any node is detached', async t => {
+  const gateway = await openAttached(t);
+  assertProblem(await ask(gateway, 'detachment'), 409, 'FAILED_PRECONDITION');
+  assert.deepEqual(gateway.backend.calls, []);
+  assert.deepEqual(nodesOf(await ask(gateway, 'detachment', { force: true, dryRun: true })), ['n1', 'n2']);
+  assert.deepEqual(await attachedTo(gateway), ['a/n1', 'a/n2']);
+  assert.deepEqual(gateway.backend.calls, []);
+  assert.deepEqual(nodesOf(await ask(gateway, 'detachment', { force: true })), ['n1', 'n2']);
+  const ofMissing = { as: 'operator', body: {} };
+  const missing = await gateway.ask('PUT /v1/admin/volumes/a.none/detachment', ofMissing);
+  assertProblem(missing, 404, 'NOT_FOUND');
+});
+
+test("a detachment from one cluster's nodes leaves those of other clusters, and a name finds a node with a key", async t => {
+  const gateway = await openAttached(t);
+  const key = `n1~${'k'.repeat(43)}`;
+  await gateway.sharing.grant({ volumeId: 'a.one', grantee: 'b' }, { access: 'read-write' });
+  const ofB = { cluster: { ...b, acceptAnyNode: true }, volumeId: 'a.one', nodeId: key };
+  await gateway.attachments
+    .attach(ofB, attaching)
+    .catch(() => assert.fail('a node with a key must be valid'));
+  assert.deepEqual(nodesOf(await ask(gateway, 'detachment', { cluster: 'b', nodeId: 'n1' })), [key]);
+  assert.deepEqual(await attachedTo(gateway), ['a/n1', 'a/n2']);
+});
+
+test('force does not skip the proof: a node that the storage cannot shut out stays attached', async t => {
+  const gateway = await openAttached(t);
+  gateway.backend.failNext('detach', 'before', preconditionProblem('in use (injected)'));
+  assertProblem(await ask(gateway, 'detachment', { nodeId: 'n1', force: true }), 409, 'FAILED_PRECONDITION');
+  assert.deepEqual(await attachedTo(gateway), ['a/n1', 'a/n2']);
+});
+
+test('a gateway that dies at any point of a detachment leaves it to a sweep or to the next call', async t => {
+  for (const point of points)
+    for (const isSwept of [true, false]) {
+      const gateway = await openAttached(t);
+      const dying = await gateway.replica({
+        checkpoint(step) {
+          if (step.operation === 'detach' && step.point === point) throw new Error('the gateway died');
+        },
+      });
+      assert.equal((await ask(dying, 'detachment', { nodeId: 'n1', force: true })).status, 503, point);
+      await endClaims(gateway);
+      if (isSwept) await gateway.recovery.sweep();
+      const isNoted = point !== 'before-intent';
+      if (isSwept && isNoted) assert.deepEqual(await attachedTo(gateway), ['a/n2'], point);
+      // What had begun needs no force.
+      const { status } = await ask(gateway, 'detachment', { nodeId: 'n1', force: !isNoted });
+      assert.equal(status, 200, point);
+      assert.deepEqual(await attachedTo(gateway), ['a/n2'], point);
+    }
+});
+
+for (const [keepDeletedMs, outcome] of [
+  [0, 'deleted'],
+  [hour, 'soft-deleted'],
+] as const)
+  test(`an operator's deletion leaves a volume ${outcome} if deleted volumes are kept for ${keepDeletedMs} ms`, async t => {
+    const gateway = await openGateway(t, { volumes: ['one'], keepDeletedMs });
+    const planned = await ask(gateway, 'deletion', { dryRun: true });
+    assert.deepEqual(planned.body, { outcome });
+    assert.equal((await gateway.volumes.get(a, 'a.one')).state, 'ready');
+    assert.deepEqual(await logged(gateway, 'delete'), []);
+    const { body } = await ask(gateway, 'deletion');
+    assert.equal(body['outcome'], outcome);
+    assert.equal(body['restorableUntil'] === undefined, outcome === 'deleted');
+    assert.deepEqual(await volumesIn(gateway.backend), outcome === 'deleted' ? [] : ['a.one']);
+    assert.deepEqual(
+      (await ask(gateway, 'deletion')).body,
+      outcome === 'deleted' ? { outcome: 'missing' } : body,
+    );
+    assert.deepEqual(await logged(gateway, 'delete'), [' OK']);
+  });
+
+test('a volume that is attached or shared is not deleted, and a dry run says so too', async t => {
+  const gateway = await openAttached(t);
+  for (const dryRun of [true, false]) {
+    const refused = await ask(gateway, 'deletion', { dryRun });
+    assertProblem(refused, 409, 'FAILED_PRECONDITION');
+    assert.match(String(refused.body['detail']), /is attached to node "n1", "n2"$/);
+  }
+  await ask(gateway, 'detachment', { force: true });
+  await gateway.sharing.grant({ volumeId: 'a.one', grantee: 'b' }, { access: 'read-only' });
+  for (const dryRun of [true, false])
+    assertProblem(await ask(gateway, 'deletion', { dryRun }), 409, 'FAILED_PRECONDITION');
+  assert.equal((await gateway.volumes.get(a, 'a.one')).state, 'ready');
+});
+
+test('a gateway that dies at any point of a deletion leaves it to the next call', async t => {
+  for (const point of points) {
+    const gateway = await openGateway(t, { volumes: ['one'] });
+    const dying = await gateway.replica({
+      checkpoint(step) {
+        if (step.operation === 'delete' && step.point === point) throw new Error('the gateway died');
+      },
+    });
+    assert.equal((await ask(dying, 'deletion')).status, 503, point);
+    await endClaims(gateway);
+    assert.equal((await ask(gateway, 'deletion')).status, 200, point);
+    assert.deepEqual(await volumesIn(gateway.backend), [], point);
+    await assert.rejects(gateway.volumes.get(a, 'a.one'), { code: 'NOT_FOUND' });
+  }
+});
