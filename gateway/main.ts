@@ -39,6 +39,10 @@ import { migrate } from './tables/schema.ts';
 const closeGraceMs = 3_000;
 /** The interval of the sweeps for unfinished work, in milliseconds. */
 const sweepEveryMs = 15_000;
+/** The time that pools have before the gateway serves without them, in milliseconds. */
+const patienceMs = 500;
+/** The time in which a pool that cannot be opened still refuses the start, in milliseconds. */
+const settleMs = 5_000;
 /**
  * The interval of the checks of the configuration's files, in milliseconds. A removed key is refused after
  * this time.
@@ -64,7 +68,8 @@ export type GatewayOptions = {
 };
 
 /**
- * Starts the gateway and returns once it serves. If the configuration, the store or the address cannot be
+ * Starts the gateway and returns once it serves and each pool was opened or has failed, or takes too long. It serves
+ * before that, and pools that are not open wait. If the configuration, the store or the address cannot be
  * used, it throws one error, or all faults of the configuration together. Everything that was opened before is
  * closed.
  */
@@ -75,12 +80,15 @@ export async function startGateway(
 ): Promise<RunningProgram> {
   await using opened = new AsyncDisposableStack();
   const adopted = config['adopt-pools'] ?? [];
-  // The pools are tried first, so that a refused start leaves no empty store behind.
-  if (config.store.kind === 'sqlite' && !existsSync(config.store.path))
-    await tryPools(config.config, { plugins, identity: identify(config, 'gateway') }, adopted);
   const tracer = await openTracer('gateway', config['otlp-endpoint'], log);
   opened.defer(() => tracer?.close());
   const metrics = createMetrics(tracer);
+  const metricsListen = config['metrics-listen'];
+  const pages = metricsListen && (await startObservability(metricsListen, log));
+  opened.defer(() => pages?.close());
+  // The pools are tried first, so that a refused start leaves no empty store behind.
+  if (config.store.kind === 'sqlite' && !existsSync(config.store.path))
+    await tryPools(config.config, { plugins, identity: identify(config, 'gateway') }, adopted);
   const engine = observeEngine(await openStore(config.store), metrics.observeStore);
   opened.defer(() => engine.close());
   const id = await migrate(engine, { ifCopied: config['adopt-store'] ? 'adopt' : 'refuse' });
@@ -89,6 +97,7 @@ export async function startGateway(
   const identity = identify(config, `gateway-${store.id.slice(0, 8)}`);
   const requireOwned = (pool: Pool): Promise<void> => own(pool, store);
   const wrap = ({ name, backend }: Pool): Backend => observeBackend(backend, metrics.observeBackend(name));
+  const repeated: ReturnType<typeof repeat>[] = [];
   const configuration = await openConfiguration(config.config, {
     plugins,
     log,
@@ -96,6 +105,9 @@ export async function startGateway(
     requireOwned,
     restore: pool => restoreAttachments(engine.reader, pool),
     wrap,
+    patienceMs,
+    // The first is the sweep: work that was left in the pool goes on.
+    onLateOpen: () => repeated[0]?.again(),
   });
   opened.defer(() => configuration.close());
   await requireKnownPools(engine.reader, configuration.pools);
@@ -112,7 +124,7 @@ export async function startGateway(
   });
   const certificate = findCertificate(config, log);
   const server = await listen(config, app.fetch, certificate);
-  const repeated = [
+  repeated.push(
     // Unfinished work of another replica shows when its claim ends.
     repeat(() => recovery.sweep().catch(reportTo(log, 'could not look for unfinished work')), sweepEveryMs),
     repeat(
@@ -120,15 +132,14 @@ export async function startGateway(
       readAgainEveryMs,
     ),
     repeat(async () => certificate?.renew(server as TlsServer), readAgainEveryMs),
-  ];
+  );
   opened.defer(() =>
     endWithin(closeGraceMs, server, [...repeated.map(one => one.close()), operations.idle()]),
   );
-  // The pages report ready only while the API answers.
-  const metricsListen = config['metrics-listen'];
-  const shown = { engine, ...configuration, ...recovery, metrics, queues, slices, log };
-  const pages = metricsListen && (await startObservability({ listen: metricsListen, ...shown }));
+  pages?.use({ engine, ...configuration, ...recovery, metrics, queues, slices });
+  // The pages report ready only while the API answers, so they end first.
   opened.defer(() => pages?.close());
+  await configuration.settle(settleMs);
   const open = opened.move();
   const ready = { gateway: urlOf(server, config), ...(pages && { metrics: pages.address }) };
   return { ready, close: () => open.disposeAsync() };
@@ -147,7 +158,7 @@ async function tryPools(
   adopted: readonly string[],
 ): Promise<void> {
   const requireOwned = (pool: Pool): Promise<void> => requireOwnable(pool, adopted);
-  const tried = await openConfiguration(path, { ...options, log: silentLog, requireOwned });
+  const tried = await openConfiguration(path, { ...options, log: silentLog, requireOwned, patienceMs });
   await tried.close();
 }
 

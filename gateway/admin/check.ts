@@ -62,7 +62,7 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
     pools
       .waiting()
       .entries()
-      .map(([pool, { detail }]) => [pool, detail]),
+      .map(([pool, { reason }]) => [pool, reason]),
   );
   for (const kind of ['volume', 'snapshot'] as const) {
     const before = await readStore(options, kind);

@@ -40,7 +40,7 @@ export async function readPools(
   async function readPool(name: string): Promise<PoolState> {
     const { bytes: reservedBytes, volumes, snapshots } = await readPoolUsage(engine.reader, name);
     const use = { reservedBytes, volumes, snapshots };
-    const waitingFor = pools.waiting().get(name)?.detail;
+    const waitingFor = pools.waiting().get(name)?.reason;
     if (waitingFor !== undefined) return { id: name, state: 'waiting', waitingFor, features: [], ...use };
     const pool = pools.get(name);
     const isOffered = pools.offered().some(one => one.name === name);

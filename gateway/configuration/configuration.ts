@@ -20,9 +20,18 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
   if (!read.configuration || read.faults.length > 0) throw new AggregateError(read.faults);
   let current = read.configuration;
   await openPools.open(poolsOf(current), current.plugins);
+  await requireSound();
   let reportedWaiting = reportWaiting('');
   let reportedKeys = reportKeyFaults('[[],[]]');
   let faults: readonly string[] = [];
+
+  /** Closes all pools and rejects with every pool that cannot be opened. */
+  async function requireSound(): Promise<void> {
+    const all = openPools.faults();
+    if (all.length === 0) return;
+    await openPools.close();
+    throw new AggregateError(all);
+  }
 
   /**
    * Applies the configuration. Pools take effect last, so that a fault in a pool does not delay a change of
@@ -30,13 +39,8 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
    */
   async function apply(): Promise<readonly string[]> {
     current = read.configuration ?? current;
-    try {
-      await openPools.open(poolsOf(current), current.plugins);
-      return read.faults;
-    } catch (error) {
-      const all: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-      return [...read.faults, ...all.map(one => (one instanceof Error ? one.message : String(one)))];
-    }
+    await openPools.open(poolsOf(current), current.plugins);
+    return [...read.faults, ...openPools.faults().map(({ message }) => message)];
   }
 
   function issuerFaults(): readonly KeyFault[] {
@@ -57,7 +61,10 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
   }
 
   function reportWaiting(before: string): string {
-    const details = [...pools.waiting()].map(([name, { detail }]) => `pools.${name}: ${detail}`);
+    const faulty = new Set(openPools.faults().map(({ message }) => message));
+    const details = [...pools.waiting()]
+      .map(([name, { reason }]) => `pools.${name}: ${reason}`)
+      .filter(detail => !faulty.has(detail));
     const text = details.join('\n');
     if (text !== before)
       for (const detail of details) log.error('a pool cannot be reached; it is tried again', { detail });
@@ -85,14 +92,21 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
       reportedKeys = reportKeyFaults(reportedKeys);
       if (!isChanged && faults.length === 0 && pools.waiting().size === 0) return;
       const before = faults.join('\n');
-      const waited = pools.waiting().size;
       faults = await apply();
       reportedWaiting = reportWaiting(reportedWaiting);
-      if (faults.length === 0 && (isChanged || pools.waiting().size < waited))
+      if (faults.length === 0 && isChanged)
         log.info('the configuration was read again', { path, count: pools.all().length });
       else if (faults.length > 0 && faults.join('\n') !== before)
         for (const detail of faults)
           log.error('a part of the configuration stays as it was', { path, detail });
+    },
+    /**
+     * Waits until each pool was opened or has failed, at most `timeoutMs`. Rejects with all pools that cannot be
+     * opened, once all are closed.
+     */
+    async settle(timeoutMs: number): Promise<void> {
+      await openPools.settle(timeoutMs);
+      await requireSound();
     },
     close: openPools.close,
   };

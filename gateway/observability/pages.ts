@@ -2,7 +2,7 @@ import { asProblem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { readRows, renderInSteps, sample, type Row } from '../../src/lib/metrics.ts';
-import { startPages } from '../../src/lib/pages.ts';
+import { startPages, type Page } from '../../src/lib/pages.ts';
 import { version } from '../../src/lib/version.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Queues } from '../scheduling/queues.ts';
@@ -11,8 +11,7 @@ import type { Slices } from '../scheduling/slices.ts';
 import type { Metrics } from './metrics.ts';
 import { readPools, readQueues, readStore } from './state.ts';
 
-type ObservabilityOptions = {
-  readonly listen: { readonly host: string; readonly port: number };
+type ObservabilitySources = {
   readonly engine: Engine;
   readonly pools: Pools;
   readonly metrics: Metrics;
@@ -23,16 +22,27 @@ type ObservabilityOptions = {
   readonly keyFaults: () => readonly unknown[];
   /** The difference between this clock and the last time in the store. */
   readonly skewMs: () => number;
-  readonly log: Log;
 };
 
 const storeTimeoutMs = 2_000;
 
 /**
  * Serves `/healthz`, `/readyz` and `/metrics`. `/healthz` is 200 while the process answers, `/readyz` while its store
- * answers too. The labels of the metrics are operations, codes, pools and names of clusters, never an id.
+ * answers too. Until `use` is called, the others say that the gateway is starting.
  */
-export async function startObservability({ listen, log, ...sources }: ObservabilityOptions) {
+export async function startObservability(listen: { readonly host: string; readonly port: number }, log: Log) {
+  let made: ReturnType<typeof makePages> | undefined;
+  const pages = new Map([
+    ['/healthz', async () => ({ status: 200, text: 'ok\n' })],
+    ['/readyz', () => (made?.describeReadiness ?? describeStart)()],
+    ['/metrics', () => (made?.showMetrics ?? describeStart)()],
+  ]);
+  const { address, close } = await startPages(listen, pages, log);
+  return { address, close, use: (sources: ObservabilitySources) => void (made = makePages(sources)) };
+}
+
+/** The labels of the metrics are operations, codes, pools and names of clusters, never an id. */
+function makePages(sources: ObservabilitySources) {
   const { engine, pools, metrics, queues, slices, keyFaults, skewMs } = sources;
   const readMetrics = async (): Promise<string> => {
     const rows: readonly Row[] = [
@@ -53,12 +63,14 @@ export async function startObservability({ listen, log, ...sources }: Observabil
     ];
     return slices.work('operator', renderInSteps([...metrics.show(), ...readRows(rows)]));
   };
-  const pages = new Map([
-    ['/healthz', async () => ({ status: 200, text: 'ok\n' })],
-    ['/readyz', () => describeReadiness(engine)],
-    ['/metrics', async () => ({ status: 200, text: await readMetrics() })],
-  ]);
-  return startPages(listen, pages, log);
+  return {
+    describeReadiness: () => describeReadiness(engine),
+    showMetrics: async () => ({ status: 200, text: await readMetrics() }),
+  };
+}
+
+async function describeStart(): Promise<Page> {
+  return { status: 503, text: 'the gateway is starting\n' };
 }
 
 async function describeReadiness(engine: Engine) {

@@ -33,7 +33,7 @@ export function capabilitiesOf(pools: Pools, cluster: Cluster): Omit<Capabilitie
   const usable = poolsOf(pools, cluster);
   const each = usable.filter(({ name }) => !pools.waiting().has(name)).map(toOffer);
   const unreached = pools.waiting().get(usable[0]?.name ?? '');
-  if (each.length === 0 && unreached) throw unreached;
+  if (each.length === 0 && unreached) throw unreached.problem;
   const union = <T>(listOf: (one: (typeof each)[number]) => readonly T[]): T[] => [
     ...new Set(each.flatMap(listOf)),
   ];
@@ -107,5 +107,5 @@ export function neededFeature({ vendor, feature }: Operation): Feature | undefin
 export function requireAnyOffers(pools: Pools, feature: Feature): void {
   if (pools.all().some(({ backend }) => featuresOf(backend).includes(feature))) return;
   const [unreached] = pools.waiting().values();
-  throw unreached ?? new Problem('UNIMPLEMENTED', `no pool offers "${feature}"`);
+  throw unreached?.problem ?? new Problem('UNIMPLEMENTED', `no pool offers "${feature}"`);
 }

@@ -1,5 +1,6 @@
 import { Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import type { Segments } from '../../src/api/topology.ts';
+import { withinTime } from '../../src/lib/concurrency.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { AttachmentBounds, Backend, PoolContext } from '../backend.ts';
 import type { PoolEntry } from '../configuration/file.ts';
@@ -14,8 +15,10 @@ export type Pool = { readonly name: string; readonly backend: Backend };
 /** The pools of this gateway. While it runs, pools may be added, but never removed. */
 export type Pools = ReturnType<typeof createPools>;
 
-/** The configured pools that are not open yet, with the reason for each. */
-type WaitingPools = ReadonlyMap<string, Problem>;
+/** A configured pool that is not open: the answer to its callers, and the reason for operators. */
+export type WaitingPool = { readonly problem: Problem; readonly reason: string };
+
+type WaitingPools = ReadonlyMap<string, WaitingPool>;
 
 /** Looks pools up in the present `list`. All of them are offered unless `offered` returns fewer. */
 export function createPools(
@@ -28,15 +31,12 @@ export function createPools(
     all: list,
     /** The pools of the present configuration, including waiting ones. New volumes are created only in these. */
     offered,
-    /**
-     * The pools whose storage has not been reached since this gateway started, with the reason. They are
-     * tried again.
-     */
+    /** The pools that have not been opened since this gateway started. They are tried again. */
     waiting,
-    /** Finds the pool. UNAVAILABLE if it is not configured, or has not been reached yet. */
+    /** Finds the pool. UNAVAILABLE if it is not configured, or not open yet. */
     get(name: string): Pool {
       const pool = list().find(one => one.name === name);
-      if (!pool) throw waiting().get(name) ?? unavailableProblem(`pool "${name}" is not configured`);
+      if (!pool) throw waiting().get(name)?.problem ?? unavailableProblem(`pool "${name}" is not configured`);
       return pool;
     },
   };
@@ -61,17 +61,33 @@ export type OpenOptions = Omit<PoolContext, 'name'> & {
   readonly restore?: ((pool: Pool) => Promise<void>) | undefined;
   /** Wraps a pool's backend, for example to count its calls. */
   readonly wrap?: ((pool: Pool) => Backend) | undefined;
+  /** Called after a pool was opened that others did not wait for. */
+  readonly onLateOpen?: (() => void) | undefined;
+  /** The maximum wait for pools that open slowly, in milliseconds; absent: no maximum. */
+  readonly patienceMs?: number | undefined;
 };
 
 type OpenedPool = Pool & { readonly ownBounds: AttachmentBounds | undefined; readonly entry: PoolEntry };
-type OpenResult = { readonly name: string; readonly pool?: OpenedPool; readonly error?: unknown };
+/** A pool whose storage is being asked. `number` counts the openings, so that lists have a fixed order. */
+type Opening = { readonly entry: PoolEntry; readonly number: number; readonly done: Promise<void> };
 
 /** Makes the pools. None of them is open yet. */
 export function createOpenPools(options: OpenOptions) {
-  const { requireOwned = async () => {}, restore, wrap = pool => pool.backend, ...context } = options;
-  const opened: OpenedPool[] = [];
-  let offered: readonly Pool[] = [];
-  let waiting: WaitingPools = new Map();
+  const {
+    requireOwned = async () => {},
+    restore,
+    wrap = pool => pool.backend,
+    onLateOpen = () => {},
+    patienceMs = Infinity,
+    ...context
+  } = options;
+  const opened: (OpenedPool & { readonly number: number })[] = [];
+  const openings = new Map<string, Opening>();
+  const waiting = new Map<string, WaitingPool>();
+  const faults = new Map<string, Error>();
+  /** Pools that opened, or will open, after others stopped waiting for them. */
+  const late = new Set<string>();
+  let count = 0;
   let configured: ReadonlyMap<string, PoolEntry> = new Map();
 
   /** Returns the present bounds of each pool's attachments, including waiting pools. */
@@ -84,12 +100,12 @@ export function createOpenPools(options: OpenOptions) {
     return new Map([...ofEntries, ...ofOpened]);
   }
 
-  async function openPool(name: string, entry: PoolEntry, plugins: Plugins): Promise<OpenResult> {
+  /** Opens the pool, or closes it again and rejects. */
+  async function openPool(name: string, entry: PoolEntry, plugins: Plugins): Promise<OpenedPool> {
     const { backend, settings, topology } = entry;
-    let found: Backend | undefined;
+    const found = await plugins[backend]?.open(settings, { ...context, name });
+    if (!found) throw new Error(`there is no backend "${backend}"`);
     try {
-      found = await plugins[backend]?.open(settings, { ...context, name });
-      if (!found) throw new Error(`there is no backend "${backend}"`);
       if (topology && found.topologies)
         throw new Error(`topology: the backend "${backend}" reports its own topologies; remove this setting`);
       const ownBounds = found.attachmentBounds;
@@ -101,51 +117,103 @@ export function createOpenPools(options: OpenOptions) {
       await restore?.({ name, backend: found });
       const wrapped = wrap({ name, backend: withinBounds({ name, backend: found }, allBounds) });
       const placed = topology ? withTopology(wrapped, topology) : wrapped;
-      return { name, pool: { name, backend: placed, ownBounds, entry } };
+      return { name, backend: placed, ownBounds, entry };
     } catch (error) {
-      await found?.close?.();
-      return { name, error };
+      await found.close?.();
+      throw error;
+    }
+  }
+
+  function begin(name: string, entry: PoolEntry, plugins: Plugins): void {
+    const number = ++count;
+    // A pool that is no longer wanted, or wanted with other settings, is closed once it has opened.
+    const isWanted = (): boolean => openings.get(name)?.number === number;
+    const done = openPool(name, entry, plugins).then(
+      pool => (isWanted() ? add({ ...pool, number }) : pool.backend.close?.().catch(() => {})),
+      (error: unknown) => (isWanted() ? fail(name, error) : undefined),
+    );
+    openings.set(name, { entry, number, done });
+    if (!waiting.has(name)) waiting.set(name, toWaiting(openingProblem(name)));
+  }
+
+  function add(pool: (typeof opened)[number]): void {
+    const { name } = pool;
+    end(name);
+    waiting.delete(name);
+    opened.push(pool);
+    opened.sort((one, other) => one.number - other.number);
+    if (!late.delete(name)) return;
+    context.log.info('a waiting pool was opened', { detail: `pools.${name}` });
+    onLateOpen();
+  }
+
+  function fail(name: string, error: unknown): void {
+    end(name);
+    late.add(name);
+    if (isUnreached(error)) return void waiting.set(name, toWaiting(error));
+    faults.set(name, toFault(name, error));
+    // The reason may name volumes of other clusters.
+    waiting.set(name, { problem: unusableProblem(name), reason: reasonOf(error) });
+  }
+
+  function end(name: string): void {
+    openings.delete(name);
+    faults.delete(name);
+  }
+
+  function forget(name: string): void {
+    end(name);
+    waiting.delete(name);
+    late.delete(name);
+  }
+
+  /** Waits for the pools that are being opened. */
+  async function settle(timeoutMs: number): Promise<void> {
+    await withinTime(Promise.all([...openings.values()].map(({ done }) => done)), timeoutMs);
+    for (const name of openings.keys()) late.add(name);
+  }
+
+  function reportFixedSettings(entries: ReadonlyMap<string, PoolEntry>): void {
+    for (const { name, entry } of opened) {
+      const wanted = entries.get(name);
+      const change = wanted ? 'its settings have changed' : 'it was removed';
+      if (!wanted || !hasSameFixedSettings(wanted, entry))
+        context.log.warn('a pool stays as it is until the next start', {
+          detail: `pools.${name}: ${change}`,
+        });
     }
   }
 
   return {
     ...createPools(
       () => opened,
-      () => offered,
+      () => [...opened.filter(({ name }) => configured.has(name)), ...[...waiting].map(toUnreached)],
       () => waiting,
     ),
     /**
-     * Opens all entries that are not open yet, or none: then it rejects with every fault. A storage that
-     * cannot be reached is not a fault; its pool waits, and the next call tries again. From then on, exactly
-     * these entries are offered. An open pool keeps its settings, because it may hold volumes; a difference
-     * is logged.
+     * Opens all entries that are not open yet, and waits for them, within the patience. Pools that take longer
+     * wait, as do pools that cannot be opened; the next call tries these again. From then on, exactly these
+     * entries are offered. An open pool keeps its settings, because it may hold volumes; a difference is logged.
      */
     async open(entries: ReadonlyMap<string, PoolEntry>, plugins: Plugins): Promise<void> {
       configured = entries;
-      const missing = [...entries].filter(([name]) => opened.every(pool => pool.name !== name));
-      const outcomes = await Promise.all(missing.map(([name, entry]) => openPool(name, entry, plugins)));
-      const added = outcomes.flatMap(({ pool }) => pool ?? []);
-      const failed = outcomes.filter(({ pool }) => !pool);
-      const unreached = failed.flatMap(({ name, error }) =>
-        isUnreached(error) ? [[name, error] as const] : [],
-      );
-      if (failed.length > unreached.length) {
-        await closeAll(added);
-        throw new AggregateError(failed.map(({ name, error }) => toFault(name, error)));
+      reportFixedSettings(entries);
+      for (const name of waiting.keys()) if (!entries.has(name)) forget(name);
+      for (const [name, entry] of entries) {
+        const asked = openings.get(name)?.entry;
+        const isOpen = opened.some(pool => pool.name === name);
+        if (!isOpen && !(asked && hasSameFixedSettings(asked, entry))) begin(name, entry, plugins);
       }
-      for (const { name, entry } of opened) {
-        const wanted = entries.get(name);
-        const change = wanted ? 'its settings have changed' : 'it was removed';
-        if (!wanted || !hasSameFixedSettings(wanted, entry))
-          context.log.warn('a pool stays as it is until the next start', {
-            detail: `pools.${name}: ${change}`,
-          });
-      }
-      opened.push(...added);
-      waiting = new Map(unreached);
-      offered = [...opened.filter(({ name }) => entries.has(name)), ...unreached.map(toUnreached)];
+      await settle(patienceMs);
     },
-    close: () => closeAll(opened.splice(0)),
+    settle,
+    /** The faults of pools. A storage that cannot be reached is no fault. */
+    faults: (): readonly Error[] => [...configured.keys()].flatMap(name => faults.get(name) ?? []),
+    /** Closes the open pools at once, and each other pool when its opening ends. */
+    async close(): Promise<void> {
+      openings.clear();
+      await closeAll(opened.splice(0));
+    },
   };
 }
 
@@ -155,13 +223,29 @@ function withTopology(backend: Backend, topology: Segments): Backend {
 }
 
 /** Makes a pool that can be chosen. Every use of it fails. */
-function toUnreached([name, problem]: readonly [string, Problem]): Pool {
+function toUnreached([name, { problem }]: readonly [string, WaitingPool]): Pool {
   return {
     name,
     get backend(): Backend {
       throw problem;
     },
   };
+}
+
+function toWaiting(problem: Problem): WaitingPool {
+  return { problem, reason: problem.detail };
+}
+
+function openingProblem(name: string): Problem {
+  return unavailableProblem(
+    `pool "${name}" is not open yet: its storage has not answered since the gateway started; try again`,
+  );
+}
+
+function unusableProblem(name: string): Problem {
+  return unavailableProblem(
+    `pool "${name}" cannot be opened; ask an operator, who sees the reason with "fairlead get pools"`,
+  );
 }
 
 /** Compares entries without the members that take effect at once. */
@@ -175,8 +259,11 @@ function isUnreached(error: unknown): error is Problem {
 }
 
 function toFault(name: string, error: unknown): Error {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new Error(`pools.${name}: ${reason}`, { cause: error });
+  return new Error(`pools.${name}: ${reasonOf(error)}`, { cause: error });
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function closeAll(pools: readonly Pool[]): Promise<void> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { poll } from '../../../../src/lib/concurrency.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { isFull, sample } from '../../../harness/sample.ts';
 import { useStores } from '../../../harness/stores/store-in.ts';
@@ -43,13 +44,20 @@ async function killOften(fleet: Fleet, kills: number): Promise<void> {
 }
 
 test(
-  "a replica does not start over a pool on its machine's disk that another replica has open",
+  "a replica serves without a pool on its machine's disk until the replica that has it open ends",
   { skip },
   async t => {
     const directory = await prepareDirectory(t);
-    await runGateway(t, { directory, process: {} });
-    await assert.rejects(runGateway(t, { directory, process: {} }), {
-      message: /images" is in use by a live process/,
-    });
+    const first = await runGateway(t, { directory, process: {} });
+    const { client } = await runGateway(t, { directory, process: {} });
+    const ask = () => client.getCapabilities({}, { deadlineMs: Date.now() + 1_000 });
+    await assert.rejects(ask(), { code: 'UNAVAILABLE', message: /^pool "images" (is not|cannot be) open/ });
+    await first.end();
+    const answer = () => ask().catch(() => undefined);
+    const found = await poll(answer, { everyMs: 100, timeoutMs: 60_000 });
+    assert.deepEqual(
+      found?.pools.map(({ name }) => name),
+      ['images'],
+    );
   },
 );

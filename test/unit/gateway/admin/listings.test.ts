@@ -120,7 +120,7 @@ test('a waiting pool shows its reason, and a pool without an answer or a removed
     { name: 'broken', backend: broken },
     { name: 'removed', backend: full },
   ];
-  const waiting = new Map([['far', unavailableProblem('it is down')]]);
+  const waiting = new Map([['far', { problem: unavailableProblem('it is down'), reason: 'it is down' }]]);
   const pools = createPools(
     () => all,
     () => all.slice(0, 2),

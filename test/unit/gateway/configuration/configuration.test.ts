@@ -215,11 +215,15 @@ test('a new pool that cannot be opened is opened as soon as possible, and authen
 
 test('a pool that can neither be opened nor closed again is reported, too', async t => {
   const close = new Error('cannot be closed');
-  const openMine = async () => ({ ...openMemory({ capacity: 1 }), close: () => Promise.reject(close) });
+  const openMine = async () => ({
+    ...openMemory({ capacity: 1 }),
+    attachmentBounds: { protocols: [] },
+    close: () => Promise.reject(close),
+  });
   const plugins: Plugins = { ...backends, dir: { ...backends.memory, open: openMine } };
   const { served, write, errors } = await open(t, { one: memory }, { plugins });
-  const missing = { backend: 'image', dir: '/no/such/directory' };
-  write('gateway.yaml', { pools: { one: memory, two: { backend: 'dir' }, three: missing } });
+  const attachments = { protocols: ['loop'], roots: ['/srv/two'] };
+  write('gateway.yaml', { pools: { one: memory, two: { backend: 'dir', attachments } } });
   await served.readAgain();
   assert.match(errors().join('\n'), /cannot be closed/);
 });

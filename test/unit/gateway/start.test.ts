@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { createClient } from '../../../src/api/client.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
+import { prepareGateway } from '../../harness/gateway/program.ts';
+import { signerOf, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { startProgram } from '../../harness/program.ts';
+
+/** The maximum time from the start of a program that only prints its help, in milliseconds, to the first answer. */
+const maxMs = 1_000;
+
+test('a gateway with four hanging pools answers at once, serves its other pool, and lists the four as waiting', async t => {
+  const url = await serveSilence(t);
+  const hanging = ['w', 'x', 'y', 'z'].map(name => [name, { backend: 'rest', url }] as const);
+  const pools = { one: { backend: 'memory' }, ...Object.fromEntries(hanging) };
+  const directory = await prepareGateway(t, { pools });
+  const [api, metrics] = [await findFreePort(), await findFreePort()];
+  const flags = {
+    listen: `127.0.0.1:${api}`,
+    'metrics-listen': `127.0.0.1:${metrics}`,
+    config: join(directory, 'gateway.yaml'),
+    store: join(directory, 'store.sqlite'),
+  };
+  const helpMs = await timeOf(async () => {
+    const help = startProgram('gateway', { help: 'true' }, {});
+    await help.ended;
+  });
+  const program = startProgram('gateway', flags);
+  t.after(() => program.end('SIGKILL'));
+  const firstMs = await timeOf(() => untilAnswered(`http://127.0.0.1:${metrics}/healthz`));
+  assert.ok(firstMs < helpMs + maxMs, `${firstMs} ms, and ${helpMs} ms for its help`);
+  await untilAnswered(`http://127.0.0.1:${metrics}/readyz`);
+  const clientOf = async (name: string) => {
+    const client = createClient({
+      url: `http://127.0.0.1:${api}`,
+      token: async () => (await signerOf(name)).sign(),
+    });
+    t.after(() => client.close());
+    return client;
+  };
+  const [a, operator] = [await clientOf('a'), await clientOf('operators')];
+  const body = { ...volumeSpec('v'), parameters: { pool: 'one' } };
+  const volume = await a.createVolume({ volumeId: 'a.v', body }, call());
+  assert.equal(volume.state, 'ready');
+  assert.doesNotMatch(program.stderr(), /"msg":"ready"/, 'the gateway still looks for its other pools');
+  const other = { ...volumeSpec('o'), parameters: { pool: 'x' } };
+  await assert.rejects(a.createVolume({ volumeId: 'a.o', body: other }, call(1_000)), {
+    code: 'UNAVAILABLE',
+    message: /^pool "x" is not open yet: its storage has not answered since the gateway started/,
+  });
+  const { pools: found } = await operator.listPools({ limit: 10 }, call());
+  const states = found.map(({ id, state }) => `${id} ${state}`);
+  assert.deepEqual(states, ['one open', 'w waiting', 'x waiting', 'y waiting', 'z waiting']);
+  await program.ready;
+});
+
+/** Serves a port that accepts connections and never answers. */
+async function serveSilence(t: TestContext): Promise<string> {
+  const open = new Set<Socket>();
+  const server = createServer(socket => void open.add(socket.on('error', () => {})));
+  t.after(() => {
+    server.close();
+    for (const socket of open) socket.destroy();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function untilAnswered(url: string): Promise<void> {
+  const answer = (): Promise<true | undefined> =>
+    fetch(url).then(
+      ({ ok }) => ok || undefined,
+      () => undefined,
+    );
+  assert.ok(await poll(answer, { everyMs: 10, timeoutMs: 60_000 }));
+}
+
+async function timeOf(work: () => Promise<void>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}
+
+function call(timeoutMs = 60_000) {
+  return { deadlineMs: Date.now() + timeoutMs };
+}
