@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Problem } from '../../src/api/problem.ts';
 import { connectCsi, type CsiClient } from '../../src/csi/client.ts';
 import { createIdentity } from '../../src/csi/identity.ts';
-import { loadCsi } from '../../src/csi/protocol.ts';
+import { loadCsi, loadNodeCsi } from '../../src/csi/protocol.ts';
 import { serve, type GrpcServer, type Service } from '../../src/csi/server.ts';
 import { pause } from '../../src/lib/concurrency.ts';
 import { silentLog, type Log } from '../../src/lib/log.ts';
@@ -13,6 +13,8 @@ import { temporaryDirectory, type CleanupScope } from './temporary.ts';
  * handlers out.
  */
 export type ServerOptions = {
+  /** The handlers of a node agent, which serves no other service besides Identity. */
+  readonly node?: Service['handlers'];
   readonly controller?: Service['handlers'];
   readonly groups?: Service['handlers'];
   readonly metadata?: Service['handlers'];
@@ -24,19 +26,22 @@ export type CsiServer = { readonly server: GrpcServer; readonly socketPath: stri
 
 /** Serves Identity and the given handlers on a socket. */
 export async function serveCsi(t: CleanupScope, serving: ServerOptions = {}): Promise<CsiServer> {
-  const { controller = {}, groups = {}, metadata = {}, log = silentLog } = serving;
+  const { node, controller = {}, groups = {}, metadata = {}, log = silentLog } = serving;
   const socketPath = serving.socketPath ?? join(temporaryDirectory(t), 'csi.sock');
-  const csi = loadCsi();
-  const services = [
-    {
-      definition: csi.Identity,
-      handlers: createIdentity({ driverName: 'csi.test', isReady: () => true }),
-    },
-    { definition: csi.Controller, handlers: controller },
-    { definition: csi.GroupController, handlers: groups },
-    { definition: csi.SnapshotMetadata, handlers: metadata },
+  const { Identity, Node } = loadNodeCsi();
+  const { Controller, GroupController, SnapshotMetadata } = loadCsi();
+  const identity = createIdentity({ driverName: 'csi.test', isReady: () => true });
+  const ofController = [
+    { definition: Controller, handlers: controller },
+    { definition: GroupController, handlers: groups },
+    { definition: SnapshotMetadata, handlers: metadata },
   ];
-  const server = await serve({ socketPath, services, log });
+  const services = node ? [{ definition: Node, handlers: node }] : ofController;
+  const server = await serve({
+    socketPath,
+    services: [{ definition: Identity, handlers: identity }, ...services],
+    log,
+  });
   t.after(() => server.close());
   return { server, socketPath, csi: clientOf(t, socketPath) };
 }

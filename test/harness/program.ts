@@ -33,6 +33,8 @@ export interface ProgramProcess {
   stderr(): string;
   /** Waits for the pattern in its standard error, which may arrive after the ready message. */
   untilLogged(pattern: RegExp): Promise<void>;
+  /** Sends a message and returns the next one that arrives; undefined if the process ends before. */
+  ask(message: object): Promise<unknown>;
   /** Sends the signal and waits until the process is gone. */
   end(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -72,6 +74,11 @@ export function startProgram(
     ended,
     stderr: () => errors,
     untilLogged: pattern => waitForLog(() => errors, pattern),
+    ask(message) {
+      const answer = once(child, 'message').then(([given]: unknown[]) => given);
+      if (child.connected) child.send(message, () => undefined);
+      return Promise.race([answer, ended.then(() => undefined)]);
+    },
     async end(signal = 'SIGTERM') {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
       await ended;

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { toPublishContext } from '../../../src/api/attachment.ts';
 import { startKubelet, type Kubelet, type KubeletOptions } from '../../fakes/kubelet/kubelet.ts';
 import type { VolumeSpec } from '../../fakes/kubelet/paths.ts';
-import { startProgram, type ProgramProcess } from '../program.ts';
+import { startProgram, type Flags, type ProcessOptions, type ProgramProcess } from '../program.ts';
 import {
   inOwnMounts,
   bindToItself,
@@ -27,8 +27,8 @@ export interface TestNode {
   readonly state: string;
   /** The command that starts the node's agents in their mount namespace; empty on the host. */
   readonly by: readonly string[];
-  /** Starts an agent through a command such as `unshare`; by default through the node's own. */
-  startAgent(settings?: Readonly<Record<string, string>>, by?: readonly string[]): ProgramProcess;
+  /** Starts an agent; by default the command line's, in the node's own mount namespace. */
+  startAgent(settings?: Flags, options?: ProcessOptions): ProgramProcess;
   /** Starts a kubelet, which stops after the test. */
   startKubelet(options?: Pick<KubeletOptions, 'refuse'>): Kubelet;
   /** Makes the image file of a volume and returns the volume as the gateway's attachment would describe it. */
@@ -71,7 +71,7 @@ export function openNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): Te
     socket,
     state,
     by: nodeBy,
-    startAgent(settings = {}, by = nodeBy) {
+    startAgent(settings = {}, options = {}) {
       const all = {
         endpoint: socket,
         'node-id': 'n1',
@@ -82,7 +82,7 @@ export function openNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): Te
         'shutdown-grace': '0s',
         ...settings,
       };
-      const agent = startProgram('node', all, { by });
+      const agent = startProgram('node', all, { by: nodeBy, ...options });
       started.push({ end: () => agent.end('SIGKILL') });
       return agent;
     },
@@ -98,10 +98,10 @@ export function openNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): Te
 /** Opens a node with an agent that has registered with a kubelet. */
 export async function openRunningNode(
   t: Pick<TestContext, 'after'>,
-  settings: Readonly<Record<string, string>> = {},
+  settings: Flags = {},
   { node = openNode(t), by = node.by }: { readonly node?: TestNode; readonly by?: readonly string[] } = {},
 ) {
-  const agent = node.startAgent(settings, by);
+  const agent = node.startAgent(settings, { by });
   const kubelet = node.startKubelet();
   await kubelet.plugins.registered(driverName);
   return {

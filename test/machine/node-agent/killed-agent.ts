@@ -1,7 +1,7 @@
 // The node agent with one addition: told a number, it kills itself right before its n-th change to the machine from
 // then on, with a command, a file or a directory. Commands under way continue, as on a real node.
 
-import { nodeSettings, type NodeConfig } from '../../../node-agent/config.ts';
+import { nodeSettings } from '../../../node-agent/config.ts';
 import type { Host } from '../../../node-agent/host.ts';
 import { createMachine } from '../../../node-agent/host/linux.ts';
 import { startNodeAgent } from '../../../node-agent/main.ts';
@@ -16,7 +16,8 @@ process.on('message', message => {
   process.send?.({ left });
 });
 
-const config = readConfig();
+const { values: config, faults } = readSettings(nodeSettings, { argv: process.argv.slice(2), env: {} });
+if (faults) throw new Error(faults.join('; '));
 const machine = createMachine({ timeoutMs: config['command-timeout'] });
 
 await runProgram({
@@ -34,12 +35,6 @@ await runProgram({
       writeDurably: dying(machine.writeDurably),
     } satisfies Host),
 });
-
-function readConfig(): NodeConfig {
-  const { values, faults } = readSettings(nodeSettings, { argv: process.argv.slice(2), env: {} });
-  if (faults) throw new Error(faults.join('; '));
-  return values;
-}
 
 function dying<Arguments extends readonly unknown[], Result>(
   change: (...argv: Arguments) => Promise<Result>,

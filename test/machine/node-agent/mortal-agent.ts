@@ -1,10 +1,9 @@
-import { fork, type ChildProcess, type StdioOptions } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { Problem } from '../../../src/api/problem.ts';
 import { pause } from '../../../src/lib/concurrency.ts';
 import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import type { TestNode } from '../../harness/node/program.ts';
+import type { ProgramProcess } from '../../harness/program.ts';
 
 const program = join(import.meta.dirname, 'killed-agent.ts');
 const patienceMs = 60_000;
@@ -22,49 +21,29 @@ export interface MortalAgent {
 
 /** Creates such an agent for a node, with the test's own commands before the machine's. */
 export function createMortalAgent(node: TestNode, commandDir = ''): MortalAgent {
-  let running: { readonly child: ChildProcess; readonly client: CsiClient } | undefined;
+  let running: { readonly agent: ProgramProcess; readonly client: CsiClient } | undefined;
   async function start() {
-    const settings = {
-      endpoint: node.socket,
-      'node-id': 'n1',
-      'state-dir': node.state,
-      'kubelet-dir': node.root,
-      'local-roots': `${node.dir}/images,${node.dir}/directories`,
-    };
-    const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-    const env = { ...process.env, PATH: `${commandDir}:${process.env['PATH']}` };
-    const [execPath = process.execPath, ...execArgv] = [...node.by, process.execPath];
-    const stdio: StdioOptions = ['ignore', 'ignore', 'inherit', 'ipc'];
-    const child = fork(program, argv, { stdio, env, execPath, execArgv });
-    await once(child, 'message');
-    return { child, client: connectCsi(`unix://${node.socket}`) };
+    const env = { PATH: `${commandDir}:${process.env['PATH']}` };
+    const agent = node.startAgent({ 'registration-dir': '' }, { node: [program], env });
+    await agent.ready;
+    return { agent, client: connectCsi(`unix://${node.socket}`) };
   }
   async function kill(): Promise<void> {
-    if (!running) return;
-    const { child, client } = running;
+    running?.client.close();
+    await running?.agent.end('SIGKILL');
     running = undefined;
-    client.close();
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
   }
   return {
     kill,
     client: async () => (running ??= await start()).client,
     async tryKilledAt(left, call) {
-      const { child, client } = (running ??= await start());
-      const armed = once(child, 'message');
-      child.send({ left });
-      await armed;
+      const { agent, client } = (running ??= await start());
+      await agent.ask({ left });
       const error: unknown = await call(client).then(
         () => undefined,
         (reason: unknown) => reason,
       );
-      const disarmed = once(child, 'message').then(() => true);
-      if (child.connected) child.send({}, () => undefined);
-      const ended = child.exitCode ?? child.signalCode;
-      const isAlive =
-        ended === null && (await Promise.race([disarmed, once(child, 'exit').then(() => false)]));
+      const isAlive = (await agent.ask({})) !== undefined;
       if (!isAlive) await kill();
       if (!isAlive || error === undefined) return isAlive;
       if (!isTemporary(error)) throw error;

@@ -6,7 +6,7 @@ import messages, { services } from '../../../src/csi/generated/pluginregistratio
 import { silentLog as log } from '../../../src/lib/log.ts';
 import { openFakeBench, openService } from '../../harness/node/bench.ts';
 import { testMalformedRequests } from '../../suites/malformed.ts';
-import { serveNodeAgent } from './serving.ts';
+import { serveCsi } from '../../harness/csi-serving.ts';
 import { temporaryDirectory } from '../../harness/temporary.ts';
 
 /** Longer than a test, so that no refusal of kubelet leads to another socket. */
@@ -22,7 +22,10 @@ testMalformedRequests({
     capacity_range: { required_bytes: 1, limit_bytes: 2 },
     secrets: { key: 'value' },
   },
-  open: async t => (await serveNodeAgent(t, openFakeBench())).socketPath,
+  async open(t) {
+    const { node } = await openService(openFakeBench());
+    return (await serveCsi(t, { node })).socketPath;
+  },
 });
 
 testMalformedRequests({

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { clientOf } from '../../harness/csi-serving.ts';
-import { openFakeBench } from '../../harness/node/bench.ts';
-import { serveNodeAgent } from './serving.ts';
+import { serveCsi } from '../../harness/csi-serving.ts';
+import { openFakeBench, openService } from '../../harness/node/bench.ts';
 
 test('a probe is answered, and another volume used, during fifty hanging mounts', async t => {
   const bench = openFakeBench();
@@ -17,8 +16,9 @@ test('a probe is answered, and another volume used, during fifty hanging mounts'
     }
     return run(command, args, options);
   };
-  const { socketPath, request } = await serveNodeAgent(t, { ...bench, host: { ...bench.host, run: held } });
-  const { identity, node } = clientOf(t, socketPath);
+  const { request, node: handlers } = await openService({ ...bench, host: { ...bench.host, run: held } });
+  const { csi } = await serveCsi(t, { node: handlers });
+  const { identity, node } = csi;
   const volumes = Array.from({ length: 50 }, (_, index) => ({
     ...request,
     volume_id: `c.hung-${index}`,

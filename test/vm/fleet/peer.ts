@@ -5,18 +5,16 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFil
 import { open, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startNodeAgent } from '../../../node-agent/main.ts';
-import { nodeSettings } from '../../../node-agent/config.ts';
-import { toPublishContext, type Attachment } from '../../../src/api/attachment.ts';
-import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
+import type { Attachment } from '../../../src/api/attachment.ts';
+import type { CsiClient } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
 import { createLog } from '../../../src/lib/log.ts';
-import { readSettings } from '../../../src/lib/settings.ts';
 import { untilAvailable } from '../../harness/csi-serving.ts';
 import { startRawWriter } from '../targets/raw-writer.ts';
 import { startDaemons } from '../targets/scsi-target.ts';
 import { cableTo } from './cables.ts';
-import { filesWith, iscsiRecords, readEach, withPatience, writer } from '../guest/agent.ts';
+import { volumesBelow, writer } from '../../harness/node/served.ts';
+import { filesWith, iscsiRecords, readEach, servePatiently } from '../guest/agent.ts';
 
 const share: VolumeCapability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' } };
 const capabilities: Readonly<Record<string, VolumeCapability>> = {
@@ -26,6 +24,9 @@ const capabilities: Readonly<Record<string, VolumeCapability>> = {
   share,
   'share to read': share,
 };
+
+/** The agent of a virtual machine runs until the machine is switched off. */
+const untilPowerOff = { after: () => undefined };
 
 /** Opens a node that is cabled to the box. */
 export async function openPeer(number: number) {
@@ -39,40 +40,36 @@ export function openNode(nodeId: string) {
   for (const name of ['stage', 'pods']) mkdirSync(`${directory}/${name}`);
   let agent: CsiClient | undefined;
   const ask = (): CsiClient['node'] => agent?.node ?? assert.fail('the agent was not started');
-  const fieldsOf = (name: string, attachment: Attachment, use: string) => ({
+  const volumeAt = volumesBelow(directory);
+  const pathsOf = (name: string) => ({
     volume_id: `c.${name}`,
-    publish_context: toPublishContext(attachment),
-    staging_target_path: `${directory}/stage/${name}`,
     target_path: `${directory}/pods/${name}`,
-    volume_capability: capabilities[use] ?? assert.fail(`nobody uses a volume as "${use}"`),
-    readonly: attachment.readonly,
+    staging_target_path: `${directory}/stage/${name}`,
   });
   return {
     /** Starts the agent and returns its node id. With `keys` it accepts only attachments that are signed with them. */
     async start(keys?: string) {
-      if (keys !== undefined) writeFileSync(`${directory}/keys`, keys);
-      agent = await startAgent(directory, nodeId);
+      const file = `${directory}/keys`;
+      if (keys !== undefined) writeFileSync(file, keys);
+      const flags = { 'node-id': nodeId, 'gateway-keys-file': existsSync(file) ? file : '' };
+      agent = await servePatiently(untilPowerOff, directory, { flags, log: createLog('node', 'info') });
       return (await ask().NodeGetInfo({})).node_id;
     },
     /** Stages and publishes a volume as kubelet does, with retries. */
     async bringUp(name: string, attachment: Attachment, use = 'mount') {
-      const fields = fieldsOf(name, attachment, use);
+      const capability = capabilities[use] ?? assert.fail(`nobody uses a volume as "${use}"`);
+      const fields = volumeAt({ name, attachment, capability, readonly: attachment.readonly });
       await untilAvailable(() => ask().NodeStageVolume(fields));
       await untilAvailable(() => ask().NodePublishVolume(fields));
     },
     async takeDown(name: string) {
-      const paths = {
-        target_path: `${directory}/pods/${name}`,
-        staging_target_path: `${directory}/stage/${name}`,
-      };
-      await untilAvailable(() => ask().NodeUnpublishVolume({ volume_id: `c.${name}`, ...paths }));
-      await untilAvailable(() => ask().NodeUnstageVolume({ volume_id: `c.${name}`, ...paths }));
+      await untilAvailable(() => ask().NodeUnpublishVolume(pathsOf(name)));
+      await untilAvailable(() => ask().NodeUnstageVolume(pathsOf(name)));
     },
     expand: (name: string, required_bytes: number) =>
       ask().NodeExpandVolume({
-        volume_id: `c.${name}`,
+        ...pathsOf(name),
         volume_path: `${directory}/pods/${name}`,
-        staging_target_path: `${directory}/stage/${name}`,
         capacity_range: { required_bytes: String(required_bytes) },
       } as never),
     pathOf: async (name: string) => `${directory}/pods/${name}`,
@@ -166,22 +163,6 @@ async function appendLines(path: string, state: WriteProgress): Promise<void> {
   } catch (error) {
     state.fault = String(error);
   }
-}
-
-async function startAgent(directory: string, nodeId: string) {
-  const settings = {
-    endpoint: `unix://${directory}/csi.sock`,
-    'node-id': nodeId,
-    'state-dir': `${directory}/state`,
-    'kubelet-dir': directory,
-    'command-timeout': '110s',
-    ...(existsSync(`${directory}/keys`) && { 'gateway-keys-file': `${directory}/keys` }),
-  };
-  const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  const { values } = readSettings(nodeSettings, { argv, env: {} });
-  if (!values) throw new Error('the settings have faults');
-  await startNodeAgent(values, createLog('node', 'info'));
-  return withPatience(connectCsi(settings.endpoint));
 }
 
 /** Lists the node's resources of volumes: controllers, sessions and their records, shares, loop devices, and disks. */

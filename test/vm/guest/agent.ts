@@ -4,28 +4,25 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { nodeSettings } from '../../../node-agent/config.ts';
 import { createMachine } from '../../../node-agent/host/linux.ts';
-import { startNodeAgent } from '../../../node-agent/main.ts';
-import { toPublishContext, type Attachment } from '../../../src/api/attachment.ts';
-import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
-import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
-import { silentLog } from '../../../src/lib/log.ts';
-import { readSettings } from '../../../src/lib/settings.ts';
+import type { CsiClient } from '../../../src/csi/client.ts';
 import { untilAvailable } from '../../harness/csi-serving.ts';
 import { openRealBench } from '../../harness/node/bench.ts';
+import {
+  putUp,
+  serveNode,
+  takeDown,
+  volumesBelow,
+  type ServeOptions,
+  type VolumeFields,
+} from '../../harness/node/served.ts';
+import type { Flags } from '../../harness/program.ts';
 import type { CleanupScope } from '../targets/undo.ts';
 
 export const MiB = 2 ** 20;
 
 /** The machine for tests of a connector itself. */
 export const host = createMachine({ timeoutMs: 60_000 });
-
-/** The capability of an ext4 volume for one writer. */
-export const writer: VolumeCapability = {
-  mount: { fs_type: 'ext4' },
-  access_mode: { mode: 'SINGLE_NODE_WRITER' },
-};
 
 const patienceMs = 10 * 60_000;
 
@@ -36,35 +33,22 @@ export type GuestNode = Awaited<ReturnType<typeof startGuestNode>>;
 export const local = { 'kubelet-dir': '/', 'local-roots': tmpdir() } as const;
 
 /** Starts a node agent with directories of its own; it ends with the test. */
-export async function startGuestNode(t: CleanupScope, settings: Readonly<Record<string, string>> = {}) {
+export async function startGuestNode(t: CleanupScope, flags: Flags = {}) {
   const bench = openRealBench(t);
-  const { directory } = bench;
-  const endpoint = `unix://${directory}/csi.sock`;
-  const all = {
-    endpoint,
-    'node-id': 'n1',
-    'state-dir': `${directory}/state`,
-    'kubelet-dir': directory,
-    'command-timeout': '110s',
-    ...settings,
-  };
-  const argv = Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]);
-  const { values } = readSettings(nodeSettings, { argv, env: {} });
-  assert.ok(values);
-  const running = await startNodeAgent(values, silentLog);
-  const client = connectCsi(endpoint);
-  t.after(async () => {
-    client.close();
-    await running.close();
-  });
-  const patient = withPatience(client);
-  return { bench, client: patient, volumeAt: volumesBelow(directory), ...volumesOver(patient) };
+  const client = await servePatiently(t, bench.directory, { flags });
+  return { bench, client, volumeAt: volumesBelow(bench.directory), ...volumesOver(client) };
 }
 
-type Call = (request: object, timeoutMs: number) => Promise<unknown>;
-
-/** Wraps a client with timeouts long enough for an emulated processor on a busy machine. */
-export function withPatience(client: CsiClient): CsiClient {
+/** Serves an agent in this process with timeouts that are long enough for an emulated processor on a busy machine. */
+export async function servePatiently(
+  t: CleanupScope,
+  directory: string,
+  { flags, ...options }: ServeOptions,
+): Promise<CsiClient> {
+  const client = await serveNode(t, directory, {
+    flags: { 'command-timeout': '110s', ...flags },
+    ...options,
+  });
   const calls = Object.entries<unknown>(client.node).map(([rpc, call]) => [
     rpc,
     (request: object) => (call as Call)(request, patienceMs),
@@ -72,32 +56,7 @@ export function withPatience(client: CsiClient): CsiClient {
   return { ...client, node: Object.fromEntries(calls) as CsiClient['node'] };
 }
 
-/** Makes the fields of all Node calls about one volume, with its own paths on a node. */
-function volumesBelow(directory: string) {
-  return ({ name, attachment, capability = writer, readonly = false }: GuestVolume) => ({
-    volume_id: `c.${name}`,
-    publish_context: toPublishContext(attachment),
-    staging_target_path: `${directory}/stage/${name}`,
-    target_path: `${directory}/pods/${name}`,
-    volume_path: `${directory}/pods/${name}`,
-    volume_capability: capability,
-    readonly,
-  });
-}
-
-/** A volume, its attachment, and its use. */
-export type GuestVolume = {
-  readonly name: string;
-  readonly attachment: Attachment;
-  /** By default an ext4 for one writer. */
-  readonly capability?: VolumeCapability;
-  readonly readonly?: boolean;
-};
-
-/** The fields of the Node calls about a volume, and the secrets of a stage. */
-export type VolumeFields = Omit<ReturnType<ReturnType<typeof volumesBelow>>, 'volume_path' | 'readonly'> & {
-  readonly secrets?: Readonly<Record<string, string>>;
-};
+type Call = (request: object, timeoutMs: number) => Promise<unknown>;
 
 /** The functions that observe a volume's life. */
 export type Life = {
@@ -110,18 +69,11 @@ export type Life = {
 };
 
 /** Creates the operations on volumes over CSI. */
-export function volumesOver({ node }: CsiClient) {
+export function volumesOver(client: CsiClient) {
+  const { node } = client;
   const volumes = {
-    /** Stages and publishes a volume. */
-    async bringUp(volume: VolumeFields): Promise<void> {
-      await node.NodeStageVolume(volume);
-      await node.NodePublishVolume(volume);
-    },
-    /** Unpublishes and unstages a volume. */
-    async takeDown(volume: VolumeFields): Promise<void> {
-      await node.NodeUnpublishVolume(volume);
-      await node.NodeUnstageVolume(volume);
-    },
+    bringUp: (volume: VolumeFields) => putUp(client, volume),
+    takeDown: (volume: VolumeFields) => takeDown(client, volume),
     /** Takes a hung volume down; repeats the calls, as kubelet does, until the processes that wait on it have ended. */
     async takeDownHung(volume: VolumeFields): Promise<void> {
       await untilAvailable(() => volumes.takeDown(volume));

@@ -8,7 +8,8 @@ import { mappedNameOf } from '../../../node-agent/format/mapping.ts';
 import type { Host } from '../../../node-agent/host.ts';
 import { stage, unstage } from '../../../node-agent/volumes/stage.ts';
 import { openRealBench, requestFor, startAgent } from '../../harness/node/bench.ts';
-import { filesWith, host, MiB, startGuestNode, writer } from './agent.ts';
+import { writer } from '../../harness/node/served.ts';
+import { filesWith, host, MiB, startGuestNode } from './agent.ts';
 import { attachmentTo, openBus, openStores, resizeStore, type Store } from '../targets/scsi-target.ts';
 
 const luks = { encryption: 'luks' } as const;

@@ -16,9 +16,8 @@ import {
   startGuestNode,
   untilSeen,
   type GuestNode,
-  type VolumeFields,
-  writer,
 } from './agent.ts';
+import { writer, type VolumeFields } from '../../harness/node/served.ts';
 import { demandChap, type ChapAccount } from '../targets/chap-target.ts';
 import {
   openStores,

@@ -7,7 +7,8 @@ import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
 import { topMount } from '../../../src/lib/linux/mountinfo.ts';
 import { makeTemporaryDirectory, mountsBelow, removeTemporaryDirectory } from '../../harness/machine.ts';
 import { startTrio } from '../../harness/trio.ts';
-import { host, volumesOver, type VolumeFields } from './agent.ts';
+import type { VolumeFields } from '../../harness/node/served.ts';
+import { host, volumesOver } from './agent.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';
 
 const volume_capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };

@@ -9,7 +9,8 @@ import { mountsBelow } from '../../harness/machine.ts';
 import { toExport } from '../../harness/node/shares.ts';
 import { topMount } from '../../../src/lib/linux/mountinfo.ts';
 import { host, startGuestNode } from './agent.ts';
-import type { GuestNode, GuestVolume } from './agent.ts';
+import type { GuestNode } from './agent.ts';
+import type { ServedVolume } from '../../harness/node/served.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';
 
 const capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
@@ -17,7 +18,7 @@ const capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' a
 const server = await startNfsServer({ after });
 
 /** Makes a directory on the server and returns it as a volume. */
-function makeVolume(name: string): GuestVolume {
+function makeVolume(name: string): ServedVolume {
   mkdirSync(join(server.root, name));
   return { name, attachment: toExport(`/${name}`, server.address), capability };
 }

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { parseMountinfo, topMount } from '../../../src/lib/linux/mountinfo.ts';
 import { defaultImageBytes, requestFor } from '../../harness/node/bench.ts';
 import { toExport } from '../../harness/node/shares.ts';
-import { local, startGuestNode, type GuestNode, type VolumeFields } from './agent.ts';
+import type { VolumeFields } from '../../harness/node/served.ts';
+import { local, startGuestNode, type GuestNode } from './agent.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';
 import { labelOf, lackConfig, lackWritable, loadPolicy } from '../targets/selinux-policy.ts';
 

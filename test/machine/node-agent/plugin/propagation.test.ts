@@ -41,7 +41,7 @@ function openShared(t: TestContext) {
 for (const propagation of ['private', 'slave'])
   testAsRoot(`the agent does not start where its mounts stay in its pod (${propagation})`, async t => {
     const { node, inPod } = openShared(t);
-    const { ready } = node.startAgent({}, inPod(propagation));
+    const { ready } = node.startAgent({}, { by: inPod(propagation) });
     await assert.rejects(ready, /would not reach pods.*set mountPropagation: Bidirectional for it/);
   });
 

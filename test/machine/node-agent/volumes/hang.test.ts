@@ -5,11 +5,12 @@ import { countAbandoned } from '../../../../src/lib/exec.ts';
 import { mountsBelow } from '../../../harness/machine.ts';
 import { MiB, openRealBench, until, realFuse } from '../../../harness/node/bench.ts';
 import { untilDone } from '../mortal-agent.ts';
-import { coverTargets, putUp, serveBench, takeDown, volumeOf, type ServedVolume } from '../served.ts';
+import { putUp, serveNode, takeDown } from '../../../harness/node/served.ts';
+import { coverTargets, hasty, volumeOf, type CopiedVolume } from '../hung-volumes.ts';
 
 test('fifty hung volumes stall only themselves, and are unmounted once unpublished', realFuse, async t => {
   const bench = openRealBench(t);
-  const client = await serveBench(t, bench);
+  const client = await serveNode(t, bench.directory, { flags: hasty(bench.directory) });
   const path = bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' });
   const volumes = Array.from({ length: 50 }, (_, index) => volumeOf(bench, path, `v${index}`));
   for (const volume of volumes) await putUp(client, volume);
@@ -43,12 +44,12 @@ test('fifty hung volumes stall only themselves, and are unmounted once unpublish
   assert.deepEqual(mountsBelow(bench.directory), []);
 });
 
-async function assertUsage(client: CsiClient, volume: ServedVolume): Promise<void> {
+async function assertUsage(client: CsiClient, volume: CopiedVolume): Promise<void> {
   const { usage } = await client.node.NodeGetVolumeStats(volume);
   assert.deepEqual(usage[0], { total: '409600', used: '163840', available: '204800', unit: 'BYTES' });
 }
 
-async function assertHung(client: CsiClient, volume: ServedVolume): Promise<void> {
+async function assertHung(client: CsiClient, volume: CopiedVolume): Promise<void> {
   const { volume_id, target_path: volume_publish_path } = volume;
   const answer = await client.node.NodeGetVolumeHealth({ volume_id, volume_publish_path });
   const [entry] = answer.volume_health?.health_statuses ?? [];

@@ -7,14 +7,15 @@ import { readDisk } from '../../../../node-agent/host/disk.ts';
 import { countAbandoned } from '../../../../src/lib/exec.ts';
 import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
 import { MiB, openRealBench, until, realFuse } from '../../../harness/node/bench.ts';
-import { coverTargets, putUp, serveBench, takeDown, volumeOf } from '../served.ts';
+import { putUp, serveNode, takeDown } from '../../../harness/node/served.ts';
+import { coverTargets, hasty, volumeOf } from '../hung-volumes.ts';
 
 /**
  * Opens a published volume that a process uses, covered by a filesystem that hangs, as does the agent's request to it.
  */
 async function openHung(t: TestContext, settings: Readonly<Record<string, string>>) {
   const bench = openRealBench(t);
-  const client = await serveBench(t, bench, settings);
+  const client = await serveNode(t, bench.directory, { flags: { ...hasty(bench.directory), ...settings } });
   const volume = volumeOf(bench, bench.makeImage('image', { sizeBytes: 16 * MiB, content: 'ext4' }), 'v');
   await putUp(client, volume);
   const user = spawn('sh', ['-c', 'echo ready && read _'], {
