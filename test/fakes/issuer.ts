@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { listen } from '../harness/listen.ts';
 
 export type IssuerKey = {
   readonly alg: string;
@@ -90,13 +89,9 @@ export async function startIssuer(t: TestContext, ...first: readonly JWK[]): Pro
     const content = type.includes('jwk') ? { keys } : { issuer: issuer.url, jwks_uri: jwksUri };
     return response.writeHead(200, { 'content-type': type }).end(JSON.stringify(content));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  const address = await listen(t, server);
   const issuer: Issuer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${address}`,
     requests,
     publish: (...published) => void (keys = published),
     answer: how => void (other = how),

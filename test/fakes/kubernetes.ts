@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
+import { listen } from '../harness/listen.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 type StoredObject = {
@@ -91,15 +90,10 @@ export async function startKubernetes(t: TestContext, { token }: { readonly toke
     watches.add(watch);
     response.once('close', () => watches.delete(watch));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  const address = await listen(t, server);
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${address}`,
     asked,
     putNode: (name: string, { labels = {}, ...spec }: FakeNode = {}) =>
       put(`${nodes}/${name}`, { metadata: { labels }, spec }),

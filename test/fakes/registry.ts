@@ -1,13 +1,12 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { temporaryDirectory } from '../harness/gateway/gateway.ts';
+import { listen } from '../harness/listen.ts';
 
 type Manifest = { readonly name: string; readonly version: string };
 
@@ -70,9 +69,7 @@ async function serve(t: TestContext, find: (name: string) => PublishedPackage | 
     response.setHeader('content-type', 'application/json');
     return response.end(JSON.stringify(describe(found, url)));
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  t.after(() => server.close());
+  const url = `http://${await listen(t, server)}/`;
   return url;
 }
 

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { listen } from '../../harness/listen.ts';
 
 /** A proxy that loses answers: the server handles the request, and the proxy cuts the connection. */
 export type LossyProxy = {
@@ -43,14 +43,10 @@ export async function startLossyProxy(
       cut();
     });
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const { port } = server.address() as AddressInfo;
+  const address = await listen(t, server);
+  t.after(() => sockets.forEach(socket => socket.destroy()));
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${address}`,
     open: () => sockets.size,
     maxOpen: () => maxOpen,
     lost: () => lost,

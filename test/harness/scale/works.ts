@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { MemoryBackend } from '../../../gateway/backends/memory.ts';
 import { readStore } from '../../../gateway/observability/state.ts';
@@ -22,6 +20,7 @@ import {
 } from '../gateway/gateway.ts';
 import { fillStore, type StoreSizes, templates } from './full-store.ts';
 import { type GatewayRequest, preparations, visits } from './visits.ts';
+import { listen } from '../listen.ts';
 
 /** A gateway on a store with many rows, and its operator's command line. */
 export type FilledGateway = Gateway & { readonly fairlead: ReturnType<typeof operatorCli> };
@@ -134,9 +133,7 @@ async function serveOperator(t: CleanupScope, { send }: Gateway): Promise<Filled
     const answer = await send(`${method} ${url}`, { as: 'operator' });
     response.writeHead(answer.status, [...answer.headers].flat()).end(await answer.text());
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://${await listen(t, server)}`;
   const operators = await createSigner('operators');
   return operatorCli({ url, directory: temporaryDirectory(t), signers: { operators } });
 }

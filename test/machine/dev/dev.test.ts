@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { connectCsi } from '../../../src/csi/client.ts';
@@ -10,6 +10,7 @@ import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeC
 import { directoryOf, openDev, startDev, type Dev } from '../../harness/dev.ts';
 import { cli } from '../../harness/program.ts';
 import { loopDevicesOf, mountsBelow, noRoot } from '../../harness/machine.ts';
+import { listen } from '../../harness/listen.ts';
 
 const capability: VolumeCapability = {
   mount: { fs_type: 'ext4' },
@@ -60,12 +61,9 @@ test('a start with errors reports each in a line and exits with status 1', async
   writeFileSync(scalar, 'pools');
   writeFileSync(broken, 'pools: [');
   writeFileSync(pools, 'pools: { one: { backend: floppy }, two: { backend: image } }');
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => server.close());
-  const { port } = server.address() as AddressInfo;
+  const address = await listen(t, createServer());
   for (const [flags, fault] of [
-    [['--dir', dir, '--listen', `127.0.0.1:${port}`], new RegExp(`:${port} is already in use\n$`)],
+    [['--dir', dir, '--listen', address], new RegExp(`${address} is already in use\n$`)],
     [['--dir', file], /^fairlead dev: .*file.*\n$/],
     [['--dir', dir, '--config', whole], /^fairlead dev: .*whole\.yaml: remove "clusters": .*\n$/],
     [

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { backends } from '../../../gateway/backends/index.ts';
@@ -14,6 +14,7 @@ import { describeStartFault } from '../../../src/lib/lifecycle.ts';
 import { signerOf, mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway/gateway.ts';
 import { isProblem } from '../../harness/gateway/problems.ts';
 import { prepareGateway, runGateway, type GatewayRun } from '../../harness/gateway/program.ts';
+import { listen } from '../../harness/listen.ts';
 
 const signer = await signerOf('a');
 
@@ -304,10 +305,7 @@ test('the gateway ends even if a connection is open', async t => {
 
 test('a port in use is reported in one line, and nothing stays open', async t => {
   const directory = await prepare(t);
-  const other = createServer();
-  t.after(() => other.close());
-  await once(other.listen(0, '127.0.0.1'), 'listening');
-  const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const address = await listen(t, createServer());
   for (const setting of ['listen', 'metrics-listen'])
     await assertNoStart(
       t,

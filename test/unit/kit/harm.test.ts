@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json as readJson } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
@@ -12,6 +11,7 @@ import { verify } from '../../../src/kit/run.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
 import { runOptions } from '../../fakes/storages/kit.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { listen } from '../../harness/listen.ts';
 
 const size = 2 ** 20;
 
@@ -88,9 +88,5 @@ async function serveWithoutTokens(t: TestContext, volumes: Set<string>): Promise
     if (method === 'DELETE') volumes.delete(id);
     return method === 'DELETE' ? answer(204) : answer(404, { status: 404, code: 'NOT_FOUND' });
   });
-  await new Promise<void>(resolve => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  t.after(() => server.close());
-  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return new URL(`http://${await listen(t, server)}`);
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { sendRequest } from '../../../src/kit/http/exchange.ts';
 import { openProxy, type NetworkFault } from '../../../src/kit/http/proxy.ts';
+import { listen } from '../../harness/listen.ts';
 
 const body = JSON.stringify({ name: 'x'.repeat(1_000) });
 
@@ -65,14 +65,7 @@ async function send(t: TestContext, fault: NetworkFault) {
       response.end('{}');
     });
   });
-  await new Promise<void>(resolve => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const target = { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`) };
+  const target = { url: new URL(`http://${await listen(t, server)}`) };
   const proxy = await openProxy(target, fault);
   const outgoing = { method: 'PUT', path: '/v1/volumes/v', headers: {}, body };
   const travel = { timeoutMs: 20_000, signal: new AbortController().signal, port: proxy.port };

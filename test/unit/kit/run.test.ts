@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { listen } from '../../harness/listen.ts';
 import { type StorageClient } from '../../../src/api/client.ts';
 import { keyCredentials, tokenCredentials } from '../../../src/kit/http/credentials.ts';
 import type { Report, Result } from '../../../src/kit/report.ts';
@@ -103,7 +103,7 @@ test('neither a token nor a secret goes to another machine over plain HTTP unles
 });
 
 test('a fault has the request, the answer, a curl line, and the way to repeat it, without credentials', async t => {
-  const url = await serve(
+  const address = await listen(
     t,
     createServer((request, response) => {
       if (request.url !== '/v1/capabilities') return response.writeHead(404).end('<h1>Not Found</h1>');
@@ -116,6 +116,7 @@ test('a fault has the request, the answer, a curl line, and the way to repeat it
       return response.setHeader('content-type', 'application/json').end(JSON.stringify(document));
     }),
   );
+  const url = new URL(`http://${address}`);
   const credentials = tokenCredentials('a-secret-token');
   const { options } = await startRight(t);
   const report = await verify({ ...options, target: { url }, credentials, seed: 7 });
@@ -147,14 +148,6 @@ async function startRight(
     only: [],
   });
   return { options, client };
-}
-
-async function serve(t: TestContext, server: Server): Promise<URL> {
-  await new Promise<void>(resolve => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  t.after(() => server.close());
-  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 }
 
 function failed({ results }: Report) {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
+import { listen } from '../../harness/listen.ts';
 
 /** A received span, with the program that sent it. */
 export type Span = {
@@ -40,9 +40,7 @@ export async function startCollector(t: TestContext, status = 200): Promise<Coll
     if (isGood && status === 200) spans.push(...readSpans(JSON.parse(body) as SentSpans));
     response.writeHead(isGood ? status : 400, { 'content-type': 'application/json' }).end('{}');
   });
-  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
-  t.after(() => server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, bodies };
+  return { url: `http://${await listen(t, server)}`, spans, bodies };
 }
 
 function readSpans({ resourceSpans }: SentSpans): readonly Span[] {

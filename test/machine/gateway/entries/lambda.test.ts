@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
@@ -11,6 +10,7 @@ import { poll } from '../../../../src/lib/concurrency.ts';
 import { temporaryDirectory, type Signer } from '../../../harness/gateway/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { liveThrough, prepare, spec, type Ask } from './serverless.ts';
+import { listen } from '../../../harness/listen.ts';
 
 const server = sharePostgres();
 
@@ -111,11 +111,10 @@ async function startRuntime(t: TestContext, env: Readonly<Record<string, string>
     }
     give();
   });
-  await once(api.listen(0, '127.0.0.1'), 'listening');
-  const { port } = api.address() as AddressInfo;
+  const address = await listen(t, api);
   const runtime = fileURLToPath(new URL('lambda-runtime.ts', import.meta.url));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', runtime], {
-    env: { ...env, FAIRLEAD_LOG_LEVEL: 'error', AWS_LAMBDA_RUNTIME_API: `127.0.0.1:${port}` },
+    env: { ...env, FAIRLEAD_LOG_LEVEL: 'error', AWS_LAMBDA_RUNTIME_API: address },
     stdio: 'inherit',
   });
   const end = async (): Promise<void> => {
@@ -123,11 +122,7 @@ async function startRuntime(t: TestContext, env: Readonly<Record<string, string>
     child.kill('SIGKILL');
     await once(child, 'exit');
   };
-  t.after(async () => {
-    await end();
-    api.closeAllConnections();
-    api.close();
-  });
+  t.after(end);
   const invoke: Invoke = event =>
     new Promise(answer => {
       events.push({ event, answer });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, request } from 'node:http';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { createSigner, type Signer } from '../../../harness/gateway/gateway.ts';
@@ -10,6 +9,7 @@ import type { PostgresServer } from '../../../harness/postgres.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { runGateway, type RunningGateway } from '../../../harness/gateway/program.ts';
 import { inMemory } from '../../../fakes/storages/reference.ts';
+import { listen } from '../../../harness/listen.ts';
 
 /** The input and the surroundings of a gateway without a process of its own. */
 export type Setup = {
@@ -73,11 +73,7 @@ async function watch(t: TestContext, vendor: RunningGateway): Promise<Storage> {
     });
     asked.pipe(forwarded);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  const address = await listen(t, server);
   const list = async (): Promise<readonly string[] | undefined> => {
     const headers = { authorization: `Bearer ${await vendor.signers.a.sign()}` };
     const response = await fetch(new URL('/v1/volumes', vendor.url), { headers });
@@ -85,7 +81,7 @@ async function watch(t: TestContext, vendor: RunningGateway): Promise<Storage> {
     return volumes.length > 0 ? volumes.map(({ id }) => id) : undefined;
   };
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${address}`,
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>();
       released = promise;
@@ -106,12 +102,8 @@ async function forward(t: TestContext, path: string): Promise<number> {
     }
     socket.pipe(far).pipe(socket);
   });
-  await once(listener.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    listener.close();
-  });
-  return (listener.address() as AddressInfo).port;
+  t.after(() => sockets.forEach(socket => socket.destroy()));
+  return Number((await listen(t, listener)).split(':')[1]);
 }
 
 /** Sends a request as the runtime's front end does and returns the answer. */

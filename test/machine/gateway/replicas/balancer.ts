@@ -1,6 +1,6 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type NetConnectOpts, type Socket } from 'node:net';
+import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
+import { listen } from '../../../harness/listen.ts';
 
 /** A balancer of connections; `cut` ends the open ones. */
 export type Balancer = { readonly port: number; cut(): void };
@@ -44,11 +44,8 @@ export async function startBalancer(
     const start = first++ % Math.max(1, all.length);
     forward(socket, [...all.slice(start), ...all.slice(0, start)]);
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = await listen(t, server);
   const cut = (): void => sockets.forEach(socket => socket.destroy());
-  t.after(() => {
-    server.close();
-    cut();
-  });
-  return { port: (server.address() as AddressInfo).port, cut };
+  t.after(cut);
+  return { port: Number(address.split(':')[1]), cut };
 }

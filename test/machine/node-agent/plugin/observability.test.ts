@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { createMetrics } from '../../../../node-agent/plugin/metrics.ts';
 import { connectCsi } from '../../../../src/csi/client.ts';
@@ -12,6 +11,7 @@ import { driverName, openNode, openRunningNode, type TestNode } from '../../../h
 import { type ProgramProcess } from '../../../harness/program.ts';
 import { testAsRoot } from '../../../harness/machine.ts';
 import { createFakeHost } from '../../../fakes/host.ts';
+import { listen } from '../../../harness/listen.ts';
 
 test('healthz reports the CSI socket and the registration, and is 503 while kubelet refuses the driver; readyz is 503 until it is registered', async t => {
   const node = openNode(t);
@@ -108,12 +108,9 @@ test('200 concurrent requests become one call on the CSI socket and are all answ
 });
 
 test('an address that cannot be listened on is one clear line at the start, and no socket is left', async t => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  t.after(() => taken.close());
-  const { port } = taken.address() as AddressInfo;
+  const taken = await listen(t, createServer());
   for (const [address, fault] of [
-    [`127.0.0.1:${port}`, `127\\.0\\.0\\.1:${port} is already in use`],
+    [taken, `${taken} is already in use`],
     ['no-such-host.invalid:80', '.*no-such-host\\.invalid.*'],
     ['192.0.2.1:80', '.*192\\.0\\.2\\.1.*'],
   ] as const) {

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { createServer, type ServerResponse } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { test, type TestContext } from 'node:test';
@@ -13,6 +11,7 @@ import { createOauth } from '../../../../src/api/http/oauth.ts';
 import { discoverKeys } from '../../../../gateway/callers/discovery.ts';
 import { sendRequest } from '../../../../src/kit/http/exchange.ts';
 import { createApiServer } from '../../../../src/controller/kubernetes/api-server.ts';
+import { listen } from '../../../harness/listen.ts';
 
 const mebibyte = 2 ** 20;
 /** 256 MiB of zeros, compressed to less than a mebibyte. */
@@ -127,12 +126,5 @@ async function serve(t: TestContext, answer: (response: ServerResponse) => void)
     answer(response);
   });
   server.on('connection', socket => socket.on('close', () => (closed += socket.bytesWritten)));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, sent: () => closed };
+  return { url: `http://${await listen(t, server)}`, sent: () => closed };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import {
   leaveUnread,
@@ -11,6 +11,7 @@ import {
   whileOpen,
 } from '../../../../gateway/http/connections.ts';
 import { runGateway } from '../../../harness/gateway/program.ts';
+import { listen } from '../../../harness/listen.ts';
 
 test('above the maximum of connections the longest idle one is closed, never one with a request', async t => {
   const { open, answers } = await serve(t, 3);
@@ -130,16 +131,14 @@ async function serve(t: TestContext, max: number) {
   const sockets: Socket[] = [];
   t.after(() => {
     for (const socket of sockets) socket.destroy();
-    server.closeAllConnections();
-    server.close();
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = new URL(`http://${await listen(t, server)}`);
   return {
     connections,
     asked,
     async open(): Promise<Socket> {
       const accepted = once(server, 'connection');
-      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      const socket = connect(Number(port), '127.0.0.1');
       sockets.push(socket);
       socket.on('error', () => {}).resume();
       await accepted;

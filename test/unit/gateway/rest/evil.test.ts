@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -15,6 +13,8 @@ import { maxTextBytes } from '../../../../src/api/http/printable.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { maxSchemaBytes } from '../../../../src/api/schemas/parameters.ts';
 import { features } from '../../../../src/api/storage.ts';
+import { listen } from '../../../harness/listen.ts';
+import type { CleanupScope } from '../../../harness/temporary.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../../fakes/storage-api.ts';
 import { isFull, seed } from '../../../harness/sample.ts';
 import { createMemoryLog, mounted, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
@@ -200,7 +200,6 @@ async function read<T>(list: AsyncIterable<T> | undefined): Promise<readonly T[]
 }
 
 const storage = await startStorage();
-after(() => storage.close());
 
 for (const name of Object.keys(calls))
   test(`a storage without bad deeds answers the requests of "${name}"`, async t => {
@@ -271,11 +270,7 @@ function requireShown(text: string): void {
 
 /** Starts a storage that answers correctly except for one deed. */
 async function startStorage() {
-  const state: { url: string; deed: Deed | undefined; close: () => void } = {
-    url: '',
-    deed: undefined,
-    close: () => {},
-  };
+  const state: { url: string; deed: Deed | undefined } = { url: '', deed: undefined };
   let pages = 0;
   const bodyOf = (index: number, evil: Deed | undefined): unknown => {
     const body = good[index]?.[1] ?? {};
@@ -297,13 +292,7 @@ async function startStorage() {
     request.on('error', () => {}).resume();
     answer(request, response);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  state.close = () => {
-    server.close();
-    server.closeAllConnections();
-  };
+  state.url = `http://${await listen({ after: after as CleanupScope['after'] }, server)}`;
   return state;
 }
 

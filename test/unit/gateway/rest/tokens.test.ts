@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { test, type TestContext } from 'node:test';
@@ -15,6 +13,7 @@ import { json, problem, startStorageApi, type Step, type StorageApi } from '../.
 import { makeIdentity } from '../../../fakes/storages/far-gateway.ts';
 import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
+import { listen } from '../../../harness/listen.ts';
 
 const offer = { version: '1', accessModes: [], accessTypes: [], features: [], volumes: [] };
 const refused = problem('UNAUTHENTICATED', 'the token has expired');
@@ -149,9 +148,7 @@ test("a certificate proves the caller's identity, is read for each new connectio
       response.writeHead(200, headers).end(JSON.stringify(offer));
     },
   );
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => void server.close().closeAllConnections());
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `https://${await listen(t, server)}`;
   const tls = { ca: 'server.crt', cert: 'own.crt', key: 'own.key' };
   use('hq');
   const backend = await open(t, directory, { url, tls });
