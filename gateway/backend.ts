@@ -60,6 +60,8 @@ export interface Backend {
    * may name loopback, unspecified and link-local addresses only if this host has one.
    */
   readonly storageHost?: string;
+  /** Returns true while the backend sends nothing, because its storage did not answer several times in a row. */
+  readonly isPaused?: () => boolean;
   /** Lets the node reach the volume, and returns once it can. */
   attach(volume: KnownVolume, access: NodeAccess): Promise<Reach>;
   /**

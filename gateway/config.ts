@@ -74,6 +74,11 @@ export const gatewaySettings = {
     parse: longDurationMs,
     default: '90d',
   },
+  'check-every': {
+    doc: 'interval of the checks of storage against store, whose findings `fairlead status` and the metrics show; 0s: only on demand',
+    parse: longDurationMs,
+    default: '1h',
+  },
   'public-docs': {
     doc: 'serves /openapi.json and /docs without a token; all else needs one',
     ...onOrOff,

@@ -15,7 +15,10 @@ import { createSlices } from './scheduling/slices.ts';
 type GatewayParts = OperationsOptions &
   Pick<AppDeps, 'log' | 'publicDocs' | 'keySet' | 'observer' | 'maxWaitMs'> &
   Pick<ServiceOptions, 'signDetached'> & {
-    readonly configuration: Pick<ServedConfiguration, 'pools' | 'clusters' | 'enrolment'>;
+    readonly configuration: Pick<
+      ServedConfiguration,
+      'pools' | 'clusters' | 'enrolment' | 'refusedKeys' | 'faults'
+    >;
     /** The required "aud" of tokens. */
     readonly audience: string;
     readonly keepDeletedMs: number;
@@ -56,7 +59,20 @@ export function createGateway({ configuration, audience, ...parts }: GatewayPart
     signDetached,
   });
   const recovery = createRecovery({ ...parts, services });
-  const admin = createAdmin({ engine, pools, operations, recovery, slices, clusters, ...services });
+  const { refusedKeys: keyFaults, faults: configurationFaults } = configuration;
+  const admin = createAdmin({
+    engine,
+    pools,
+    operations,
+    recovery,
+    slices,
+    clusters,
+    version,
+    skewMs: recovery.skewMs,
+    keyFaults,
+    configurationFaults,
+    ...services,
+  });
   const authenticate = createAuthenticate(enrolment, audience);
   const app = createApp({ ...parts, pools, ...services, slices, admin, authenticate, version });
   return { app, operations, recovery, slices };

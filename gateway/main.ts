@@ -10,6 +10,7 @@ import type { RunningProgram } from '../src/lib/lifecycle.ts';
 import { type Log, silentLog } from '../src/lib/log.ts';
 import { openTracer } from '../src/lib/tracing/tracer.ts';
 import { restoreAttachments } from './attachments/restore.ts';
+import { createScheduledCheck } from './admin/scheduled-check.ts';
 import type { Backend } from './backend.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
@@ -124,12 +125,20 @@ export async function startGateway(
   });
   const certificate = findCertificate(config, log);
   const server = await listen(config, app.fetch, certificate);
+  const scheduledCheck = createScheduledCheck(
+    { engine, pools: configuration.pools, slices, stuckAfterMs: 0 },
+    config['check-every'],
+  );
   repeated.push(
     // Unfinished work of another replica shows when its claim ends.
     repeat(() => recovery.sweep().catch(reportTo(log, 'could not look for unfinished work')), sweepEveryMs),
     repeat(
       () => configuration.readAgain().catch(reportTo(log, 'could not read the configuration')),
       readAgainEveryMs,
+    ),
+    repeat(
+      () => scheduledCheck().catch(reportTo(log, 'could not check the storage against the store')),
+      Math.min(sweepEveryMs, config['check-every'] || sweepEveryMs),
     ),
     repeat(async () => certificate?.renew(server as TlsServer), readAgainEveryMs),
   );

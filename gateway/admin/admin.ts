@@ -8,13 +8,14 @@ import {
 import { asProblem, Problem, problemTable } from '../../src/api/problem.ts';
 import { listVolumesOnNode } from '../tables/attachments.ts';
 import { readAllInPieces, readInPieces } from '../tables/paging.ts';
-import { readMissed } from '../tables/clock.ts';
+import { noteCheck, readMissed } from '../tables/clock.ts';
 import { listSoftDeleted, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { restorableUntil } from '../volumes/record.ts';
 import { type ActionOptions, createActions } from './actions.ts';
 import { check, type CheckResult } from './check.ts';
 import { createListings } from './listings.ts';
 import type { ListingOptions } from './state.ts';
+import { createStatus, type GatewayFacts } from './status.ts';
 import { createTenancy, type TenancyOptions } from './tenancy.ts';
 import { listAuditLog } from './audit-log.ts';
 import { plan, repair, type RepairOptions } from './repair.ts';
@@ -32,7 +33,8 @@ export type Admin = {
 export type AdminOptions = ActionOptions &
   TenancyOptions &
   Omit<RepairOptions, 'stuckAfterMs'> &
-  ListingOptions;
+  ListingOptions &
+  GatewayFacts;
 
 /** Makes the operations of operators. Other gateways may use the store meanwhile: claims keep them apart. */
 export function createAdmin(options: AdminOptions): Admin {
@@ -41,8 +43,10 @@ export function createAdmin(options: AdminOptions): Admin {
     ...createListings(options),
     ...createTenancy(options),
     ...createActions(options),
+    getStatus: createStatus(options.engine, options),
 
     async check({ stuckAfterMs }) {
+      await noteCheck(options.engine);
       const { findings, unchecked } = await check({ ...options, stuckAfterMs });
       return { findings: findings.slice(0, maxPageEntries), total: findings.length, ...show(unchecked) };
     },

@@ -1,14 +1,14 @@
 import type { ClusterState, PoolState, Queue } from '../../src/api/admin.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
-import { asProblem } from '../../src/api/problem.ts';
-import { withinTime } from '../../src/lib/concurrency.ts';
+import type { Failure } from '../pools/answers.ts';
 import { featuresOf } from '../pools/features.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Pool } from '../pools/pools.ts';
-import { measureSpaces } from '../pools/space.ts';
+import { probePool } from '../pools/probe.ts';
 import { listClustersCounted, readCount } from '../tables/counts.ts';
 import { readPoolUsage, readUsage } from '../tables/reservations.ts';
 import type { EnrolledClusters } from '../callers/cluster.ts';
+import type { KeyFault } from '../configuration/read.ts';
 import { readQuotas } from '../pools/quotas.ts';
 import type { CheckOptions } from './check.ts';
 
@@ -16,15 +16,13 @@ import type { CheckOptions } from './check.ts';
 export type ListingOptions = Pick<CheckOptions, 'engine' | 'pools' | 'slices'> & {
   readonly clusters: EnrolledClusters;
   readonly operations: Pick<Operations, 'queues'>;
+  readonly keyFaults: () => readonly KeyFault[];
 };
 
 export type ListRequest = Request<Rows['listAllVolumes']>;
 
 /** The start of a piece of a list: the id before it, and the number of entries. */
 export type PieceStart = readonly [afterId: string, count: number];
-
-/** A storage must report its size within this time, in milliseconds. */
-const answerMs = 2_000;
 
 /** Returns the present pools, including waiting ones; for a cluster, the pools that it may use. */
 export async function readPools(
@@ -41,7 +39,8 @@ export async function readPools(
     const { bytes: reservedBytes, volumes, snapshots } = await readPoolUsage(engine.reader, name);
     const use = { reservedBytes, volumes, snapshots };
     const waitingFor = pools.waiting().get(name)?.reason;
-    if (waitingFor !== undefined) return { id: name, state: 'waiting', waitingFor, features: [], ...use };
+    if (waitingFor !== undefined)
+      return { id: name, state: 'waiting', waitingFor, answers: false, features: [], ...use };
     const pool = pools.get(name);
     const isOffered = pools.offered().some(one => one.name === name);
     const { backend } = pool;
@@ -51,28 +50,36 @@ export async function readPools(
       state: isOffered ? 'open' : 'removed',
       features: featuresOf(backend),
       ...(backend.topologies && { topologies: [...backend.topologies] }),
-      ...(await measure(pool)),
+      ...(await probePool(pool)),
+      ...showAnswers(pool),
       ...use,
     };
   }
 }
 
-/** Returns the size of the storage, or the reason why it is unknown. */
-async function measure(pool: Pool): Promise<Pick<PoolState, 'totalBytes' | 'fault'>> {
-  try {
-    const answer = await withinTime(measureSpaces(pool), answerMs);
-    if (!answer) return { fault: `its storage did not answer within ${answerMs / 1_000} s` };
-    return answer.value
-      ? { totalBytes: answer.value.reduce((all, { totalBytes }) => all + totalBytes, 0) }
-      : {};
-  } catch (error) {
-    return { fault: asProblem(error).detail };
-  }
+/** Returns how the storage of the pool has answered. */
+function showAnswers({ backend, answers }: Pool) {
+  if (!answers) return {};
+  const { calls, failedCalls, lastFailure, oldestCall } = answers.show();
+  return {
+    recentCalls: { total: calls, failed: failedCalls },
+    ...(lastFailure && { lastFailure: toFailure(lastFailure) }),
+    ...(oldestCall && { oldestCall: { method: oldestCall.method, since: toTime(oldestCall.sinceMs) } }),
+    ...(backend.isPaused?.() && { isPaused: true }),
+  };
+}
+
+function toFailure({ atMs, ...failure }: Failure) {
+  return { at: toTime(atMs), ...failure };
+}
+
+function toTime(ms: number): string {
+  return new Date(ms).toISOString();
 }
 
 /** Returns the configured clusters, and the clusters that have anything. */
 export async function readClusters(
-  { engine: { reader }, clusters }: ListingOptions,
+  { engine: { reader }, clusters, keyFaults }: ListingOptions,
   { cluster, id = cluster }: ListRequest,
   from: PieceStart,
 ): Promise<readonly ClusterState[]> {
@@ -95,9 +102,11 @@ export async function readClusters(
     const use = usage
       .filter(({ volumes, snapshots }) => volumes + snapshots > 0)
       .map(({ pool, bytes, volumes, snapshots }) => ({ pool, reservedBytes: bytes, volumes, snapshots }));
+    const faults = keyFaults().flatMap(fault => (fault.cluster === name ? [fault.detail] : []));
     return {
       id: name,
       isEnrolled: Object.hasOwn(enrolled, name),
+      ...(faults.length > 0 && { keyFaults: faults }),
       ...(pools && { pools: [...pools] }),
       volumes: use.reduce((all, { volumes }) => all + volumes, 0),
       snapshots: use.reduce((all, { snapshots }) => all + snapshots, 0),

@@ -50,6 +50,17 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
     }));
   }
 
+  /** Finds the clusters whose key files are sound but list no key. */
+  function keylessClusters(): readonly KeyFault[] {
+    const { owners, trusted } = current.enrolment;
+    const callers = [...owners.values(), ...[...trusted.values()].flat()].map(({ caller }) => caller);
+    const served = callers.filter(({ role }) => role === 'controller').map(callerName);
+    const known = new Set([...served, ...read.keyFaults.map(({ cluster }) => cluster)]);
+    return Object.entries(current.file.clusters)
+      .filter(([cluster]) => !known.has(cluster))
+      .map(([cluster, { keys = '' }]) => ({ cluster, detail: `${keys}: has no keys` }));
+  }
+
   function reportKeyFaults(before: string): string {
     const text = JSON.stringify([read.keyFaults, issuerFaults()]);
     if (text === before) return text;
@@ -80,6 +91,10 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
     boundsOf: (pool: string) => current.file.pools[pool]?.concurrency,
     /** The present faults of key files and issuers, for a metric. */
     keyFaults: () => [...read.keyFaults, ...issuerFaults()],
+    /** The reasons why tokens of callers are refused: faults of keys, and key files without a key. */
+    refusedKeys: () => [...read.keyFaults, ...issuerFaults(), ...keylessClusters()],
+    /** The present faults of the file; the faulty parts stay as they were. */
+    faults: () => faults,
     /**
      * Reads the files again when one has changed. Each sound part takes effect, removals above all. A fault
      * is reported once, and a faulty part stays as it was, except that faulty keys are refused. A pool that

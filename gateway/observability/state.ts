@@ -1,10 +1,11 @@
 import { withinTime } from '../../src/lib/concurrency.ts';
 import { sample, type Row } from '../../src/lib/metrics.ts';
-import type { Pool, Pools } from '../pools/pools.ts';
+import type { Pools } from '../pools/pools.ts';
+import { probePool } from '../pools/probe.ts';
 import type { Queues } from '../scheduling/queues.ts';
 import type { Reader } from '../store.ts';
 
-/** The time limit for the answers of the store and of each pool's storage, in milliseconds. */
+/** The time limit for the answer of the store, in milliseconds. */
 const timeoutMs = 2_000;
 
 /**
@@ -70,22 +71,29 @@ export function readQueues(queues: Queues): readonly Row[] {
   ];
 }
 
-/** Reports for each pool whether it was reached, and its capacity if it has one. */
+/** Reports for each pool whether it was reached, whether it answers, and its capacity if it has one. */
 export async function readPools(pools: Pools): Promise<readonly Row[]> {
   const reached = [
     ...pools.all().map(({ name }) => sample({ pool: name }, true)),
     ...[...pools.waiting().keys()].map(name => sample({ pool: name }, false)),
   ];
-  const capacities = await Promise.all(pools.all().map(readCapacity));
+  const probes = await Promise.all(
+    pools.all().map(async pool => ({ pool: pool.name, probe: await probePool(pool) })),
+  );
+  const answering = [
+    ...probes.map(({ pool, probe }) => sample({ pool }, probe.answers)),
+    ...[...pools.waiting().keys()].map(name => sample({ pool: name }, false)),
+  ];
+  const sizes = probes.flatMap(({ pool, probe: { totalBytes } }) =>
+    totalBytes === undefined ? [] : [sample({ pool }, totalBytes)],
+  );
   return [
     ['fairlead_gateway_pool_reached', '1 if the pool was reached since the start.', reached],
-    ['fairlead_gateway_pool_capacity_bytes', 'Size of the pool, reserved and free.', capacities.flat()],
+    [
+      'fairlead_gateway_pool_answers',
+      '1 if the storage of the pool answers now, or answered the last call.',
+      answering,
+    ],
+    ['fairlead_gateway_pool_capacity_bytes', 'Size of the pool, reserved and free.', sizes],
   ];
-}
-
-async function readCapacity({ name, backend }: Pool): Promise<readonly (readonly [string, number])[]> {
-  if (!backend.capacity) return [];
-  const capacity = backend.capacity().catch(() => undefined);
-  const answer = await withinTime(capacity, timeoutMs);
-  return answer?.value ? [sample({ pool: name }, answer.value.totalBytes)] : [];
 }

@@ -7,10 +7,16 @@ import type { PoolEntry } from '../configuration/file.ts';
 import type { Plugins } from './plugins.ts';
 import type { Reader } from '../store.ts';
 import { listPoolsInUse } from '../tables/reservations.ts';
+import { type Answers, createAnswers } from './answers.ts';
 import { withinBounds } from './attachment-bounds.ts';
 
 /** A backend with its settings, under the name that a StorageClass gives (`pool: fast`). */
-export type Pool = { readonly name: string; readonly backend: Backend };
+export type Pool = {
+  readonly name: string;
+  readonly backend: Backend;
+  /** How the storage has answered since the pool was opened. */
+  readonly answers?: Answers;
+};
 
 /** The pools of this gateway. While it runs, pools may be added, but never removed. */
 export type Pools = ReturnType<typeof createPools>;
@@ -115,9 +121,12 @@ export function createOpenPools(options: OpenOptions) {
         );
       await requireOwned({ name, backend: found });
       await restore?.({ name, backend: found });
-      const wrapped = wrap({ name, backend: withinBounds({ name, backend: found }, allBounds) });
+      const answers = createAnswers();
+      const wrapped = answers.watch(
+        wrap({ name, backend: withinBounds({ name, backend: found }, allBounds) }),
+      );
       const placed = topology ? withTopology(wrapped, topology) : wrapped;
-      return { name, backend: placed, ownBounds, entry };
+      return { name, backend: placed, answers, ownBounds, entry };
     } catch (error) {
       await found.close?.();
       throw error;

@@ -2,8 +2,9 @@ import type { Engine, Reader, Sql } from '../store.ts';
 import { integer, table, text } from './table.ts';
 
 /**
- * Times by the store's clock, in rows of three kinds: the time of the last look of a gateway at the store; each period without such a look, with its start under the name of its end, and the sum of these
- * periods; and, in 64 rows, the newest time in the id of an attachment.
+ * Times by the store's clock, in rows of four kinds: the time of the last look of a gateway at the store; each period
+ * without such a look, with its start under the name of its end, and the sum of these periods; the start of the last
+ * check; and, in 64 rows, the newest time in the id of an attachment.
  */
 export const clockTable = table('clock', {
   key: ['name'],
@@ -80,4 +81,29 @@ export async function timeSeenBefore(
 /** Names sort by time. */
 function unseenName(endMs: number | ''): string {
   return `unseen until ${endMs === '' ? '' : String(endMs).padStart(16, '0')}`;
+}
+
+const checkName = 'check';
+
+/** Returns the start of the last check of storage against store, in milliseconds since the epoch. */
+export async function readTimeOfCheck(reader: Reader): Promise<number | undefined> {
+  return (await clockTable.find(reader, { name: checkName }))?.seenMs;
+}
+
+/** Notes that a check starts. */
+export async function noteCheck({ transaction }: Pick<Engine, 'transaction'>): Promise<void> {
+  await transaction(async sql => clockTable.replace(sql, { name: checkName, seenMs: await sql.now() }));
+}
+
+/** Notes that a check starts, and returns true, if the last one is older than `everyMs`. Only one gateway gets true. */
+export function claimCheck({ transaction }: Pick<Engine, 'transaction'>, everyMs: number): Promise<boolean> {
+  return transaction(async sql => {
+    await sql.lock('clock', checkName);
+    const nowMs = await sql.now();
+    const lastMs = (await readTimeOfCheck(sql)) ?? -Infinity;
+    // A time in the future comes from a clock that was ahead.
+    if (lastMs <= nowMs && nowMs - lastMs < everyMs) return false;
+    await clockTable.replace(sql, { name: checkName, seenMs: nowMs });
+    return true;
+  });
 }

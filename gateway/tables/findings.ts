@@ -63,6 +63,26 @@ export async function recordFindings<T extends FindingKey>(
   }
 }
 
+/** Work that was first found unfinished at or after this time is not stuck yet. */
+const isReported = "and (problem <> 'stuck' or first_seen_ms < ?)";
+
+/** Lists findings by pool and id. Work counts as stuck if it was first found unfinished before `stuckBeforeMs`. */
+export function listFindings(
+  reader: Reader,
+  { stuckBeforeMs, limit }: { readonly stuckBeforeMs: number; readonly limit: number },
+): Promise<readonly FindingRecord[]> {
+  const order = 'order by pool, kind, id, problem limit ?';
+  return findingTable.select(reader, {}, `${isReported} ${order}`, stuckBeforeMs, limit);
+}
+
+/** Counts the findings that `listFindings` lists, at most `max`. */
+export function countFindings(
+  reader: Reader,
+  { stuckBeforeMs, max }: { readonly stuckBeforeMs: number; readonly max: number },
+): Promise<number> {
+  return findingTable.count(reader, { same: {}, max }, isReported, stuckBeforeMs);
+}
+
 async function readFindings(reader: Reader, slices: Slices): Promise<Map<string, FindingRecord>> {
   const known = new Map<string, FindingRecord>();
   const after = 'and (pool, kind, id, problem) > (?, ?, ?, ?) order by pool, kind, id, problem limit ?';

@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import { findingSchema } from './admin/findings.ts';
 import { fromQuery, poolName, sizeBytes, text, volumeId } from './storage.ts';
 
 export * from './admin/actions.ts';
 export * from './admin/audit-log.ts';
+export * from './admin/findings.ts';
 export * from './admin/listings.ts';
+export * from './admin/status.ts';
 export * from './admin/tenancy.ts';
 
 const milliseconds = z.int().nonnegative();
@@ -13,20 +16,6 @@ const toStuckAfter = (given: z.ZodType<number, number>) =>
     .describe('Time in milliseconds after which unfinished work counts as stuck; 600000 by default.');
 
 export const checkQuery = z.object({ stuckAfterMs: toStuckAfter(fromQuery(milliseconds)) });
-
-/** A difference between the storage and the store. */
-export const findingSchema = z
-  .object({
-    pool: poolName,
-    kind: z.enum(['volume', 'snapshot']),
-    id: volumeId,
-    problem: z
-      .enum(['unknown', 'missing', 'stuck'])
-      .describe('`unknown`: not in the store; `missing`: not in the storage; `stuck`: work does not end.'),
-    ageMs: z.int().describe('Time since the first check that found it, in milliseconds.'),
-    detail: text('in the storage, not in the store').describe('A description for people.'),
-  })
-  .meta({ id: 'Finding', description: 'A difference between the storage and the store.' });
 
 const total = z.int().describe('The total number, even if not all are shown.');
 
@@ -88,6 +77,5 @@ export const deletedVolumePageSchema = z
   .meta({ id: 'DeletedVolumePage', description: 'One page of deleted volumes that can be restored.' });
 
 export type DeletedVolume = z.infer<typeof deletedVolumeSchema>;
-export type Finding = z.infer<typeof findingSchema>;
 export type UncheckedPool = z.infer<typeof uncheckedPoolSchema>;
 export type RepairStep = z.infer<typeof repairStepSchema>;

@@ -289,6 +289,11 @@ export const operations = {
     answers: { 204: null },
     problems: ['FAILED_PRECONDITION'],
   },
+  getStatus: {
+    route: 'GET /v1/admin/status',
+    doc: 'Returns the health of the answering gateway and its store, and the findings of the last check.',
+    answers: { 200: admin.statusSchema },
+  },
   check: {
     route: 'GET /v1/admin/check',
     doc: 'Returns the differences between the storage and the store. Records only the time when each was first seen.',

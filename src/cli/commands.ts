@@ -37,6 +37,10 @@ export const commands: Commands = {
       return program('node', { settings, start });
     },
   },
+  status: {
+    doc: 'says whether everything works, and what needs attention',
+    load: async () => (await import('./commands/status.ts')).statusCommand,
+  },
   get: {
     doc: 'lists volumes, snapshots, attachments, nodes, pools, clusters, operations, queues or the audit log',
     load: async () => ({ commands: (await import('./commands/get.ts')).getCommands }),

@@ -14,6 +14,7 @@ import type { StorageClient } from '../api/client.ts';
 import { clusterOf, readNodeId } from '../api/ids.ts';
 import { formatSegments, type Segments } from '../api/topology.ts';
 import { toAge, toSize } from './output/values.ts';
+import { describeLastFailure, faultOf } from './pool-health.ts';
 
 /** An entry of a list, as the gateway returns it. */
 export type Entry = { readonly id: string };
@@ -168,11 +169,25 @@ const pools = kind<PoolState>({
     { head: 'id', of: ({ id }) => id },
     { head: 'backend', of: ({ backend }) => backend },
     { head: 'state', of: ({ state }) => state },
+    {
+      head: 'answers',
+      of: ({ answers, isPaused }) =>
+        isPaused ? 'paused' : answers === undefined ? '' : answers ? 'yes' : 'no',
+    },
     size('total', ({ totalBytes }: PoolState) => totalBytes),
     size('reserved', ({ reservedBytes }: PoolState) => reservedBytes),
     { head: 'used', of: usedOf, show: percent => `${percent}%` },
     { head: 'volumes', of: ({ volumes: count }) => count },
-    { head: 'fault', of: ({ waitingFor, fault }) => waitingFor ?? fault },
+    { head: 'fault', of: faultOf },
+    wide({ head: 'last-failure', of: (pool: PoolState) => describeLastFailure(pool) }),
+    wide({
+      head: 'failed-calls',
+      of: ({ recentCalls }: PoolState) => recentCalls && `${recentCalls.failed}/${recentCalls.total} in 5m`,
+    }),
+    wide({
+      head: 'oldest-call',
+      of: ({ oldestCall }: PoolState) => oldestCall && `${oldestCall.method} since ${oldestCall.since}`,
+    }),
     wide({ head: 'snapshots', of: ({ snapshots: count }: PoolState) => count }),
     wide({ head: 'features', of: ({ features }: PoolState) => list(features) }),
     wide({ head: 'topology', of: ({ topologies }: PoolState) => showTopologies(topologies) }),
@@ -186,13 +201,18 @@ const clusters = kind<ClusterState>({
   page: async (client, query, call) => toPage(await client.listClusters(query, call), 'clusters'),
   columns: [
     { head: 'id', of: ({ id }) => id },
-    { head: 'enrolled', of: ({ isEnrolled }) => (isEnrolled ? 'yes' : 'no') },
+    {
+      head: 'enrolled',
+      of: ({ isEnrolled, keyFaults = [] }) =>
+        isEnrolled ? (keyFaults.length > 0 ? 'faulty keys' : 'yes') : 'no',
+    },
     { head: 'pools', of: ({ pools: usable }) => (usable ? list(usable) : 'all') },
     { head: 'volumes', of: ({ volumes: count }) => count },
     size('reserved', ({ use }: ClusterState) => use.reduce((sum, one) => sum + one.reservedBytes, 0)),
     { head: 'nodes', of: ({ nodes: count }) => count },
     { head: 'attachments', of: ({ attachments: count }) => count },
     { head: 'quota', of: ({ quotas }) => list(quotas.map(toQuota)) },
+    { head: 'fault', of: ({ keyFaults }) => keyFaults?.join('; ') },
     wide({ head: 'snapshots', of: ({ snapshots: count }: ClusterState) => count }),
     wide({
       head: 'use',

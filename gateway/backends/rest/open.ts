@@ -35,6 +35,7 @@ export async function openRest(settings: RestSettings, pool: PoolContext): Promi
       ...createAttachments(storage),
       ...createSnapshots(storage),
       storageHost,
+      isPaused: vendor.isPaused,
     };
     known = offer;
     if (ignored.length > 0)

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { BrokenCircuitError, circuitBreaker, ConsecutiveBreaker, handleWhen } from 'cockatiel';
+import { BrokenCircuitError, circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from 'cockatiel';
 import { createClient } from '../../../src/api/client.ts';
 import { readTlsFiles, type TlsPaths } from '../../../src/api/http/tls-files.ts';
 import type { HttpOptions } from '../../../src/api/http.ts';
@@ -29,13 +29,15 @@ export interface Vendor {
   ask<Id extends OperationId>(id: Id, input: Input<Operations[Id]>): Promise<Output<Operations[Id]>>;
   /** The time limit for a list or a comparison with all its pages, in milliseconds. */
   readonly listTimeoutMs: number;
+  /** Returns true while the circuit breaker holds all requests back. */
+  isPaused(): boolean;
   close(): Promise<void>;
 }
 
 /** Creates the client of a pool's storage with time limits, retries and a circuit breaker. Sends nothing yet. */
 export function createVendor(settings: RestSettings, pool: PoolContext): Vendor {
   const { url, tries, connections, requestTimeout, queryTimeout, workTimeout } = settings;
-  const guard = createGuard(settings, pool);
+  const { guard, isPaused } = createGuard(settings, pool);
   const tlsPaths = resolveAll(settings.tls, pool.directory);
   const token = createTokenSource(settings, pool);
   const tls = readTlsFiles(tlsPaths);
@@ -68,6 +70,7 @@ export function createVendor(settings: RestSettings, pool: PoolContext): Vendor 
       }
     },
     listTimeoutMs: workTimeout,
+    isPaused,
     close: () => client.close(),
   };
 }
@@ -93,7 +96,7 @@ function toProblem({ code, detail, cause, retryAfterS }: Problem, pool: string, 
  * Creates a circuit breaker: after `breakAfter` tries in a row without an answer of the storage itself, nothing is
  * sent for `breakFor`.
  */
-function createGuard({ breakAfter, breakFor }: RestSettings, { name, log }: PoolContext): Guard {
+function createGuard({ breakAfter, breakFor }: RestSettings, { name, log }: PoolContext) {
   const unanswered = handleWhen(error => error !== callerGone).orWhenResult(isUnanswered);
   const breaker = circuitBreaker(unanswered, {
     halfOpenAfter: breakFor,
@@ -104,14 +107,22 @@ function createGuard({ breakAfter, breakFor }: RestSettings, { name, log }: Pool
     log.warn('a storage does not answer; requests to it pause', { detail, durationMs: breakFor }),
   );
   breaker.onReset(() => log.info('a storage answers again', { detail }));
-  const broken = unavailableProblem('the storage does not answer; requests pause for a moment');
-  return async send => {
+  let lastFault = '';
+  const guard: Guard = async send => {
     try {
-      return await breaker.execute(send);
+      const reply = await breaker.execute(send);
+      if (isUnanswered(reply)) lastFault = `a server answered HTTP status ${(reply as Reply).status}`;
+      return reply;
     } catch (error) {
-      throw error instanceof BrokenCircuitError ? broken : error;
+      if (error instanceof BrokenCircuitError)
+        throw unavailableProblem(
+          `the storage does not answer; requests to it pause for ${breakFor / 1_000} s: ${lastFault}`,
+        );
+      if (error !== callerGone) lastFault = asProblem(error).detail;
+      throw error;
     }
   };
+  return { guard, isPaused: () => breaker.state === CircuitState.Open };
 }
 
 /** True for a server error without a problem document, which comes from a proxy and not from the storage. */

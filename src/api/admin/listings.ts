@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { problemTable, type ProblemCode } from '../problem.ts';
 import { attachmentState, nodeId, nodeSpecSchema } from '../node.ts';
 import { snapshotSchema } from '../snapshot.ts';
 import { capabilitySchema, poolName, segmentsSchema, sizeBytes, text, time, volumeId } from '../storage.ts';
@@ -71,6 +72,20 @@ export const adminNodeSchema = nodeSpecSchema
 
 export const allNodesPageSchema = pageOf('nodes', adminNodeSchema);
 
+/** A failed call of a pool's storage. */
+export const failureSchema = z
+  .object({
+    at: time,
+    method: text('create').describe("The backend's method."),
+    code: z.enum(Object.keys(problemTable) as [ProblemCode]),
+    detail: text('the storage does not answer').describe('The reason, for people.'),
+    requestId: z
+      .string()
+      .optional()
+      .describe("The request that made the call; absent for the gateway's own work."),
+  })
+  .meta({ id: 'PoolFailure', description: "A failed call of a pool's storage." });
+
 export const poolSchema = z
   .object({
     id: poolName,
@@ -88,6 +103,27 @@ export const poolSchema = z
     volumes: count,
     snapshots: count,
     fault: z.string().optional().describe('A fault of the pool, such as a storage that does not answer.'),
+    answers: z
+      .boolean()
+      .optional()
+      .describe('False: its storage did not answer just now, or it failed the last call of this gateway.'),
+    isPaused: z
+      .boolean()
+      .optional()
+      .describe(
+        'True: the gateway sends nothing for a moment, because the storage did not answer several times in a row.',
+      ),
+    lastFailure: failureSchema.optional(),
+    recentCalls: z
+      .object({ total: count, failed: count })
+      .optional()
+      .describe(
+        'The calls of this gateway that ended in the last 5 minutes, without questions about size and health.',
+      ),
+    oldestCall: z
+      .object({ method: text('create'), since: time })
+      .optional()
+      .describe('The call of this gateway that has been running for the longest time.'),
   })
   .meta({ id: 'Pool', description: 'A pool as it is now.' });
 
@@ -99,6 +135,10 @@ export const clusterStateSchema = z
     isEnrolled: z
       .boolean()
       .describe('False: the configuration does not name the cluster, but it still has resources.'),
+    keyFaults: z
+      .array(text('east.jwks.json: is not JSON'))
+      .optional()
+      .describe('The faults of its key files and issuers, because of which its tokens are refused.'),
     pools: z.array(poolName).optional().describe('The pools that it may use; absent: all.'),
     volumes: count,
     snapshots: count,

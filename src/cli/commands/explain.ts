@@ -17,6 +17,7 @@ import { operationIdOf, readHealth, type CurrentHealth } from './describe.ts';
 import { clusterOf, clusterSettings, listAll } from './get.ts';
 import { kinds, toQuota, usedOf, type Entry, type Kind, type KindName, type Query } from '../kinds.ts';
 import { outputFormats, toOutput } from '../output/formats.ts';
+import { faultOf } from '../pool-health.ts';
 import { toAge } from '../output/values.ts';
 
 /** One reason why a volume or snapshot is not ready, or one fact about it, and the remedy. */
@@ -35,6 +36,8 @@ export type Facts = {
   readonly snapshot?: AdminSnapshot | undefined;
   readonly operation?: RunningOperation | undefined;
   readonly pool?: PoolState | undefined;
+  /** The pools that its cluster may use, for a resource that does not exist. */
+  readonly pools?: readonly PoolState[];
   /** The cluster named in the id, enrolled or not. */
   readonly cluster?: ClusterState | undefined;
   /** Ids of nodes that have the volume attached and that their cluster does not report. */
@@ -76,6 +79,8 @@ async function gather(connection: Connection, values: SettingsOf<typeof settings
   const volume = await one<AdminVolume>('volumes', { id });
   const snapshot = volume ? undefined : await one<AdminSnapshot>('snapshots', { id });
   const subject = volume ?? snapshot;
+  const owner = clusterOfId(id);
+  const ofOwner = owner === undefined ? {} : { cluster: owner };
   const unknownNodes: string[] = [];
   for (const { cluster, nodeId } of volume?.attachments ?? [])
     if (!(await one('nodes', { id: `${cluster}/${nodeId}` }))) unknownNodes.push(nodeId);
@@ -87,6 +92,7 @@ async function gather(connection: Connection, values: SettingsOf<typeof settings
     unknownNodes,
     operation: await one('operations', { id: snapshot ? operationIdOf(snapshot) : `volume/${id}` }),
     pool: subject && (await one('pools', { id: subject.pool })),
+    pools: subject ? [] : await listAll<PoolState>(connection, kinds.pools as Kind<PoolState>, ofOwner),
     queue: subject && (await one('queues', { id: `${subject.pool}/${clusterOfId(id)}` })),
     cluster: await one('clusters', { id: clusterOfId(id) ?? id }),
     health: volume && (await readHealth(connection, volume)),
@@ -98,7 +104,7 @@ async function gather(connection: Connection, values: SettingsOf<typeof settings
 export function explain(facts: Facts): readonly Advice[] {
   const { id, volume, snapshot } = facts;
   const found = [
-    ...(volume || snapshot ? [] : [missingAdvice(facts)]),
+    ...(volume || snapshot ? [] : missingAdvice(facts)),
     ...operationAdvice(facts),
     ...poolAdvice(facts),
     ...stateAdvice(facts),
@@ -131,22 +137,62 @@ const fact = (what: string, todo?: string): Advice => ({
   ...(todo !== undefined && { todo }),
 });
 
-function missingAdvice({ id, cluster }: Facts): Advice {
+function missingAdvice(facts: Facts): readonly Advice[] {
+  const { id, cluster, pools = [], last } = facts;
   const owner = clusterOfId(id);
   if (owner === undefined)
-    return reason(
-      `"${id}" is not an id`,
-      'an id is CLUSTER.NAME, such as east.pvc-1; list the ids with fairlead get volumes',
-    );
+    return [
+      reason(
+        `"${id}" is not an id`,
+        'an id is CLUSTER.NAME, such as east.pvc-1; list the ids with fairlead get volumes',
+      ),
+    ];
   if (!cluster?.isEnrolled)
-    return reason(
-      `there is no "${id}", and cluster "${owner}" is not enrolled`,
-      `run fairlead enroll ${owner}, and add the entry that it prints to gateway.yaml, below clusters`,
-    );
-  return reason(
-    `there is neither a volume nor a snapshot "${id}"`,
-    "the cluster has not requested it, it was refused, or it was deleted: see the log of the cluster's controller",
+    return [
+      reason(
+        `there is no "${id}", and cluster "${owner}" is not enrolled`,
+        `run fairlead enroll ${owner}, and add the entry that it prints to gateway.yaml, below clusters`,
+      ),
+    ];
+  const missing = `there is neither a volume nor a snapshot "${id}"`;
+  const causes = [
+    ...keyAdvice(cluster),
+    ...pools.flatMap(pool => storageAdvice(pool) ?? []),
+    ...usedUp(facts),
+  ];
+  if (causes.length > 0) return [reason(missing), ...causes];
+  // The failure itself follows as a fact.
+  if (last && last.code !== 'OK') return [reason(missing)];
+  return [
+    reason(
+      missing,
+      last
+        ? `its last change was ${last.operation} by ${last.actor} at ${last.at}`
+        : "the cluster has not requested it: see the log of the cluster's controller",
+    ),
+  ];
+}
+
+/** Reports the faults of a cluster's keys, because of which its requests are refused. */
+function keyAdvice({ id, keyFaults = [] }: ClusterState): readonly Advice[] {
+  return keyFaults.map(fault =>
+    reason(
+      `tokens of cluster "${id}" are refused: ${fault}`,
+      'mend the file on the gateway; it is read again within 2 s',
+    ),
   );
+}
+
+/** Reports the quotas of a cluster that leave nothing. */
+function usedUp({ cluster }: Facts): readonly Advice[] {
+  return (cluster?.quotas ?? [])
+    .filter(({ used, limit }) => used >= limit)
+    .map(quota =>
+      reason(
+        `cluster "${cluster?.id}" has used up its quota (${toQuota(quota)}) and cannot create more`,
+        'raise the quota in gateway.yaml, or delete volumes or snapshots',
+      ),
+    );
 }
 
 function operationAdvice({ operation, nowMs }: Facts): readonly Advice[] {
@@ -173,12 +219,9 @@ function poolAdvice({ pool, volume, snapshot }: Facts): readonly Advice[] {
   const name = volume?.pool ?? snapshot?.pool;
   if (name === undefined) return [];
   if (!pool) return [reason(`pool "${name}" is not configured`, `put pools.${name} back into gateway.yaml`)];
-  const { state, waitingFor, fault } = pool;
-  if (state === 'waiting')
-    return [
-      reason(`pool "${name}" waits for its storage: ${waitingFor}`, 'the gateway tries again every 2 s'),
-    ];
-  if (fault !== undefined) return [reason(`the storage of pool "${name}" reports a fault: ${fault}`)];
+  const { state } = pool;
+  const fault = storageAdvice(pool);
+  if (fault) return [fault];
   const used = usedOf(pool) ?? 0;
   const full =
     used >= 95
@@ -192,6 +235,20 @@ function poolAdvice({ pool, volume, snapshot }: Facts): readonly Advice[] {
   return state === 'removed'
     ? [fact(`pool "${name}" was removed from gateway.yaml: it takes no new volumes`), ...full]
     : full;
+}
+
+/** Names a pool whose storage does not answer or fails, with the storage's last words. */
+function storageAdvice(pool: PoolState): Advice | undefined {
+  const { id, state, waitingFor, answers } = pool;
+  if (state === 'waiting')
+    return reason(`pool "${id}" waits for its storage: ${waitingFor}`, 'the gateway tries again every 2 s');
+  const fault = faultOf(pool);
+  if (fault === undefined) return undefined;
+  const what = answers === false ? 'does not answer' : 'fails';
+  return reason(
+    `the storage of pool "${id}" ${what}: ${fault}`,
+    `check the storage; the clusters try each call again, so the gateway needs no repair; more: fairlead describe pool ${id}`,
+  );
 }
 
 function stateAdvice({ id, volume, snapshot, operation }: Facts): readonly Advice[] {
@@ -267,15 +324,10 @@ function queueAdvice({ queue }: Facts): readonly Advice[] {
   ];
 }
 
-function quotaAdvice({ cluster }: Facts): readonly Advice[] {
-  return (cluster?.quotas ?? [])
-    .filter(({ used, limit }) => used >= limit)
-    .map(quota =>
-      fact(
-        `cluster "${cluster?.id}" has used up its quota (${toQuota(quota)}) and cannot create more`,
-        'raise the quota in gateway.yaml, or delete volumes or snapshots',
-      ),
-    );
+/** Reports used-up quotas of an existing resource's cluster, which delay nothing that exists. */
+function quotaAdvice(facts: Facts): readonly Advice[] {
+  if (!facts.volume && !facts.snapshot) return [];
+  return usedUp(facts).map(({ what, todo }) => fact(what, todo));
 }
 
 /** Reports the newest entry of the audit log, if it is a failure. */

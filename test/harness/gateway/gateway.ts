@@ -8,6 +8,7 @@ import {
   type JWTHeaderParameters,
 } from 'jose';
 import { createAdmin } from '../../../gateway/admin/admin.ts';
+import type { GatewayFacts } from '../../../gateway/admin/status.ts';
 import { createApp } from '../../../gateway/http/app.ts';
 import { createEnrolment, type EnrolledCaller } from '../../../gateway/callers/enrolment.ts';
 import type { PublicKey } from '../../../gateway/callers/keys.ts';
@@ -106,25 +107,26 @@ export type Answer = {
 };
 
 /** A gateway without its listener, with all services that tests examine. */
-export type Gateway<B = Backend> = Services & {
-  readonly engine: Engine;
-  /** The backend of its only or first pool. */
-  readonly backend: B;
-  readonly pools: Pools;
-  readonly slices: Slices;
-  readonly recovery: Recovery;
-  readonly operations: Operations;
-  readonly logLines: readonly string[];
-  /**
-   * Sends a request as cluster `a`, or as the one of `callers` that `as` names, and checks the answer against its
-   * documentation.
-   */
-  ask(route: string, options?: AskOptions): Promise<Answer>;
-  /** Sends a request as `ask` does, and returns the raw response. */
-  send(route: string, options?: AskOptions): Promise<Response>;
-  /** Makes another gateway on the same store, by default with the same pool. */
-  replica(options?: GatewayOptions<B>): Promise<Gateway<B>>;
-};
+export type Gateway<B = Backend> = Services &
+  GatewayFacts & {
+    readonly engine: Engine;
+    /** The backend of its only or first pool. */
+    readonly backend: B;
+    readonly pools: Pools;
+    readonly slices: Slices;
+    readonly recovery: Recovery;
+    readonly operations: Operations;
+    readonly logLines: readonly string[];
+    /**
+     * Sends a request as cluster `a`, or as the one of `callers` that `as` names, and checks the answer against its
+     * documentation.
+     */
+    ask(route: string, options?: AskOptions): Promise<Answer>;
+    /** Sends a request as `ask` does, and returns the raw response. */
+    send(route: string, options?: AskOptions): Promise<Response>;
+    /** Makes another gateway on the same store, by default with the same pool. */
+    replica(options?: GatewayOptions<B>): Promise<Gateway<B>>;
+  };
 
 /** `route` is a method and a path, such as `GET /v1/volumes`. */
 export type AskOptions = {
@@ -216,6 +218,12 @@ export async function openGateway<B extends Backend = FaultyBackend>(
   });
   const { leaseMs, keepAuditMs } = options;
   const recovery = createRecovery({ engine, services, log, leaseMs, keepAuditMs });
+  const facts: GatewayFacts = {
+    version: '1.2.3',
+    skewMs: recovery.skewMs,
+    keyFaults: () => [],
+    configurationFaults: () => [],
+  };
   const admin = createAdmin({
     engine,
     pools,
@@ -224,6 +232,7 @@ export async function openGateway<B extends Backend = FaultyBackend>(
     slices,
     ...services,
     clusters: () => clusters,
+    ...facts,
   });
   const signers = await allSigners();
   const enrolment = await enrol(signers);
@@ -261,6 +270,7 @@ export async function openGateway<B extends Backend = FaultyBackend>(
     operations,
     ...services,
     recovery,
+    ...facts,
     logLines: lines,
     send,
     async ask(route, asked) {

@@ -182,6 +182,7 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
       request: round => [`DELETE /v1/nodes/gone${round}`, { as: 'b' }],
     },
   ],
+  getStatus: [{ request: () => ['GET /v1/admin/status', operator] }],
   check: [],
   repair: [],
   listDeletedVolumes: [{ request: () => ['GET /v1/admin/deleted-volumes', operator] }],

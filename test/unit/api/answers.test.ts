@@ -201,6 +201,18 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   putNode: { asked: { nodeId, body: {} }, right: { id: nodeId }, wrong: others },
   getNode: { asked: { nodeId }, right: { id: nodeId }, wrong: others },
   deleteNode: { asked: { nodeId } },
+  getStatus: {
+    asked: {},
+    right: {
+      version: '1',
+      startedAt: '2026-01-31T12:00:00.000Z',
+      clockSkewMs: 0,
+      configurationFaults: [],
+      keyFaults: [],
+      store: { answers: true, answerMs: 1 },
+      check: { total: 0, findings: [] },
+    },
+  },
   check: { asked: {}, right: { findings: [], total: 0 } },
   repair: { asked: { body: {} }, right: { steps: [], total: 0 } },
   listDeletedVolumes: { asked: asPage, right: { volumes: [] }, wrong: endless },

@@ -41,7 +41,7 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
   ['get operations -o json', '{\n  "operations": []\n}\n'],
   [
     'get pools',
-    'id   backend  state  total  reserved  used  volumes  fault\none  memory   open   1Ti    7Mi       0%    3\n',
+    'id   backend  state  answers  total  reserved  used  volumes  fault\none  memory   open   yes      1Ti    7Mi       0%    3\n',
   ],
 ];
 test("operators see the gateway's resources", async t => {

@@ -28,6 +28,13 @@ const pool: PoolState = {
   volumes: 1,
   snapshots: 0,
 };
+const failure = {
+  at: before(9_000),
+  method: 'create',
+  code: 'UNAVAILABLE',
+  detail: 'no route',
+  requestId: 'r9',
+} as const;
 const cluster: ClusterState = {
   id: 'a',
   isEnrolled: true,
@@ -82,7 +89,17 @@ const rows: readonly (readonly [sentence: string, facts: Partial<Facts>, what: R
     { pool: { ...pool, state: 'waiting', waitingFor: 'no route' } },
     /^pool "fast" waits for its storage: no route$/,
   ],
-  ['a storage that fails', { pool: { ...pool, fault: 'broken' } }, /reports a fault: broken$/],
+  [
+    'a storage that does not answer',
+    { pool: { ...pool, answers: false, fault: 'broken', lastFailure: failure } },
+    /^the storage of pool "fast" does not answer: broken; create failed at .* with UNAVAILABLE: no route \(request r9\)$/,
+    /fairlead describe pool fast/,
+  ],
+  [
+    'a storage that answers but fails',
+    { pool: { ...pool, answers: true, recentCalls: { total: 3, failed: 2 }, lastFailure: failure } },
+    /^the storage of pool "fast" fails: 2 of 3 calls failed in the last 5 minutes; create failed at /,
+  ],
   [
     'a create that is not done',
     { volume: { ...volume, state: 'creating' } },
@@ -136,6 +153,32 @@ for (const [sentence, facts, what, todo] of rows)
     assert.equal(first?.isWaiting, true);
     assert.match(first.what, what);
     if (todo) assert.match(first.todo ?? '', todo);
+  });
+
+const causes: readonly (readonly [sentence: string, facts: Partial<Facts>, what: RegExp])[] = [
+  [
+    'the pool that does not answer',
+    { pools: [pool, { ...pool, id: 'slow', answers: false, lastFailure: failure }] },
+    /^the storage of pool "slow" does not answer: create failed at .* no route \(request r9\)$/,
+  ],
+  [
+    'the quota that is used up, with its figures',
+    { cluster: { ...cluster, quotas: [{ path: 'bytes', limit: 2 ** 31, used: 2 ** 31 }] } },
+    /^cluster "a" has used up its quota \(bytes:2Gi\/2Gi\) and cannot create more$/,
+  ],
+  [
+    'the key file because of which its cluster is refused',
+    { cluster: { ...cluster, keyFaults: ['a.jwks.json: is not JSON'] } },
+    /^tokens of cluster "a" are refused: a\.jwks\.json: is not JSON$/,
+  ],
+];
+
+for (const [sentence, facts, what] of causes)
+  test(`explain names ${sentence} as the cause of a missing volume, and no other`, () => {
+    const [first, cause, ...more] = explain({ ...none, ...facts });
+    assert.deepEqual([first?.todo, more], [undefined, []]);
+    assert.match(cause?.what ?? '', what);
+    assert.ok(cause?.todo);
   });
 
 const known: readonly (readonly [sentence: string, facts: Partial<Facts>, what: RegExp])[] = [

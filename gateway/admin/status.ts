@@ -1,0 +1,78 @@
+import type { Finding } from '../../src/api/admin.ts';
+import type { Operations as Rows, Output } from '../../src/api/operations.ts';
+import { asProblem } from '../../src/api/problem.ts';
+import { withinTime } from '../../src/lib/concurrency.ts';
+import type { KeyFault } from '../configuration/read.ts';
+import type { Engine, Reader } from '../store.ts';
+import { readMissed, readTime, readTimeOfCheck } from '../tables/clock.ts';
+import { countFindings, listFindings } from '../tables/findings.ts';
+
+/** The facts about a gateway that only its process knows. */
+export type GatewayFacts = {
+  readonly version: string;
+  /** The lead of its clock over the last time in the store, in milliseconds. */
+  readonly skewMs: () => number;
+  readonly keyFaults: () => readonly KeyFault[];
+  readonly configurationFaults: () => readonly string[];
+};
+
+/** The store must answer within this time, in milliseconds. */
+const answerMs = 2_000;
+/** The number of findings that are shown, and that are counted. */
+const [maxFindings, maxCounted] = [100, 1_000];
+/** Unfinished work is stuck after this time, in milliseconds. */
+const stuckAfterMs = 600_000;
+
+const details: Readonly<Record<Finding['problem'], string>> = {
+  unknown: 'in the storage, not in the store',
+  missing: 'in the store, not in the storage',
+  stuck: 'work does not end',
+};
+
+type Status = Output<Rows['getStatus']>;
+
+/** Makes the report about this gateway. It also answers while the store does not. */
+export function createStatus(
+  { reader }: Pick<Engine, 'reader'>,
+  { version, skewMs, keyFaults, configurationFaults }: GatewayFacts,
+) {
+  const startedAt = new Date().toISOString();
+  return async (): Promise<Status> => {
+    const startMs = performance.now();
+    const read = readCheck(reader).catch((error: unknown) => ({ fault: asProblem(error).detail }));
+    const { value: found } = (await withinTime(read, answerMs)) ?? {
+      value: { fault: `no answer within ${answerMs / 1_000} s` },
+    };
+    const isDown = 'fault' in found;
+    return {
+      version,
+      startedAt,
+      clockSkewMs: Math.round(skewMs()),
+      configurationFaults: [...configurationFaults()],
+      keyFaults: keyFaults().map(({ cluster, detail }) => ({ caller: cluster, detail })),
+      store: isDown
+        ? { answers: false, fault: found.fault }
+        : { answers: true, answerMs: Math.round(performance.now() - startMs) },
+      check: isDown ? { total: 0, findings: [] } : found,
+    };
+  };
+}
+
+async function readCheck(reader: Reader): Promise<Status['check']> {
+  const atMs = await readTimeOfCheck(reader);
+  const seenMs = (await readTime(reader)) - (await readMissed(reader));
+  const stuckBeforeMs = seenMs - stuckAfterMs;
+  const rows = await listFindings(reader, { stuckBeforeMs, limit: maxFindings });
+  return {
+    ...(atMs !== undefined && { at: new Date(atMs).toISOString() }),
+    total: await countFindings(reader, { stuckBeforeMs, max: maxCounted }),
+    findings: rows.map(({ pool, kind, id, problem, firstSeenMs }) => ({
+      pool,
+      kind,
+      id,
+      problem,
+      ageMs: Math.max(0, seenMs - firstSeenMs),
+      detail: details[problem],
+    })),
+  };
+}

@@ -1,0 +1,118 @@
+import { asProblem, type ProblemCode } from '../../src/api/problem.ts';
+import type { Backend } from '../backend.ts';
+import { currentRequest } from '../scheduling/current-request.ts';
+import { wrapCalls } from './backend-proxy.ts';
+
+/** A failed call of a pool's storage. */
+export type Failure = {
+  readonly atMs: number;
+  /** The backend's method, such as `create`. */
+  readonly method: string;
+  readonly code: ProblemCode;
+  readonly detail: string;
+  /** The request that made the call; absent for the gateway's own work. */
+  readonly requestId?: string;
+};
+
+/** How a pool's storage has answered. The counts are of work, not of questions about the storage's size or health. */
+export type AnswersState = {
+  /** False after a call that failed or was not answered, until the storage answers another one. */
+  readonly answers: boolean;
+  readonly calls: number;
+  readonly failedCalls: number;
+  readonly lastFailure: Failure | undefined;
+  /** The call that has been running for the longest time. */
+  readonly oldestCall: { readonly method: string; readonly sinceMs: number } | undefined;
+};
+
+/** The answers of one pool's storage to this gateway since its start. */
+export type Answers = ReturnType<typeof createAnswers>;
+
+/** Calls of this time are counted, in milliseconds. */
+const recentMs = 300_000;
+/** Calls are counted in steps of this time, in milliseconds. */
+const stepMs = 10_000;
+
+/** The codes of a storage that failed or did not answer. */
+const failures: ReadonlySet<ProblemCode> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL']);
+/** Methods that only ask the storage. */
+const questions: ReadonlySet<string> = new Set(['capacity', 'available', 'volumeHealth']);
+
+/** Makes an empty record of answers. */
+export function createAnswers(nowMs: () => number = Date.now) {
+  const counts = new Map<number, { calls: number; failed: number }>();
+  const running = new Set<NonNullable<AnswersState['oldestCall']>>();
+  let answers = true;
+  /** The last failure of work, and of a question. */
+  let [ofWork, ofQuestion]: (Failure | undefined)[] = [];
+  let question: Promise<unknown> | undefined;
+
+  function count(isFailed: boolean): void {
+    const step = Math.floor(nowMs() / stepMs);
+    const own = counts.getOrInsertComputed(step, () => ({ calls: 0, failed: 0 }));
+    own.calls++;
+    own.failed += Number(isFailed);
+    forgetOld();
+  }
+
+  function forgetOld(): void {
+    for (const step of counts.keys()) if (step * stepMs <= nowMs() - recentMs) counts.delete(step);
+  }
+
+  function note(method: string, error: unknown): void {
+    const { code, detail } = asProblem(error);
+    const isFailed = failures.has(code);
+    answers = !isFailed;
+    const isQuestion = questions.has(method);
+    if (!isQuestion) count(isFailed);
+    if (!isFailed && code !== 'RESOURCE_EXHAUSTED') return;
+    const requestId = currentRequest()?.requestId;
+    const failure = { atMs: nowMs(), method, code, detail, ...(requestId !== undefined && { requestId }) };
+    if (isQuestion) ofQuestion = failure;
+    else ofWork = failure;
+  }
+
+  /** Prefers a recent failure of work, because questions are asked every few seconds. */
+  function lastFailure(): Failure | undefined {
+    const isRecent = ofWork && ofWork.atMs > nowMs() - recentMs;
+    return isRecent || (ofWork?.atMs ?? 0) > (ofQuestion?.atMs ?? 0) ? ofWork : ofQuestion;
+  }
+
+  return {
+    /** Wraps the backend so that the result of each call is noted. */
+    watch(backend: Backend): Backend {
+      return wrapCalls(backend, async ({ method }, run) => {
+        const call = { method, sinceMs: nowMs() };
+        running.add(call);
+        try {
+          const result = await run();
+          answers = true;
+          if (!questions.has(method)) count(false);
+          return result;
+        } catch (error) {
+          note(method, error);
+          throw error;
+        } finally {
+          running.delete(call);
+        }
+      });
+    },
+    /** Asks the storage, or joins the same question that it has not answered yet. */
+    async ask<T>(own: () => Promise<T>): Promise<T> {
+      const asked = (question ??= own().finally(() => (question = undefined)));
+      return asked as Promise<T>;
+    },
+    show(): AnswersState {
+      forgetOld();
+      const all = [...counts.values()];
+      const oldestCall = running.values().find(({ method }) => !questions.has(method));
+      return {
+        answers,
+        calls: all.reduce((sum, { calls }) => sum + calls, 0),
+        failedCalls: all.reduce((sum, { failed }) => sum + failed, 0),
+        lastFailure: lastFailure(),
+        oldestCall,
+      };
+    },
+  };
+}

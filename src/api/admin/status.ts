@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { text, time } from '../storage.ts';
+import { findingSchema } from './findings.ts';
+
+/** The health of the answering gateway and of its store, and the result of the last check. */
+export const statusSchema = z
+  .object({
+    version: text('1.0.0'),
+    startedAt: time.describe('The start of the answering gateway.'),
+    clockSkewMs: z
+      .int()
+      .describe(
+        'The lead of its clock over the last time in the store, in milliseconds; negative if it is behind.',
+      ),
+    configurationFaults: z
+      .array(text('pools.fast: there is no backend "imag"'))
+      .describe('The faults of the configuration file; the faulty parts stay as they were.'),
+    keyFaults: z
+      .array(z.object({ caller: text('east'), detail: text('east.jwks.json: is not JSON') }))
+      .describe('The faults of key files and issuers by cluster, or `operator`; their tokens are refused.'),
+    store: z
+      .object({
+        answers: z.boolean(),
+        answerMs: z
+          .int()
+          .nonnegative()
+          .optional()
+          .describe('The time that the answer took, in milliseconds.'),
+        fault: z.string().optional().describe('The reason why the store does not answer.'),
+      })
+      .describe('Without an answer of the store, `check` has no findings.'),
+    check: z
+      .object({
+        at: time.optional().describe('The start of the last check; absent: there was none.'),
+        total: z.int().nonnegative().describe('The number of findings, at most 1000.'),
+        findings: z.array(findingSchema),
+      })
+      .describe(
+        'The differences between the storage and the store that the last check found; at most 100 are shown.',
+      ),
+  })
+  .meta({ id: 'Status', description: 'The health of a gateway and its store.' });
+
+export type Status = z.infer<typeof statusSchema>;

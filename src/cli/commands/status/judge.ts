@@ -1,0 +1,183 @@
+import type { ClusterState, Finding, PoolState, RunningOperation, Status } from '../../../api/admin.ts';
+import { toQuota, usedOf } from '../../kinds.ts';
+import { toAge, toSize } from '../../output/values.ts';
+import { describeLastFailure, faultOf } from '../../pool-health.ts';
+
+/** The facts of a gateway; only `fault` if it did not answer, and no lists if its store did not answer. */
+export type StatusFacts = {
+  /** The gateway's address. */
+  readonly gateway: string;
+  readonly nowMs: number;
+  readonly fault?: string;
+  readonly status?: Status;
+  readonly pools?: readonly PoolState[];
+  readonly clusters?: readonly ClusterState[];
+  readonly operations?: readonly RunningOperation[];
+};
+
+/** One part of the system with its state. A line with `todo` needs somebody, and `what` says why. */
+export type StatusLine = {
+  readonly about: string;
+  readonly state: string;
+  readonly what?: string;
+  readonly todo?: string;
+};
+
+/** A pool or quota is nearly full at this part of its size. */
+const nearlyFull = 0.9;
+/** An operation is stuck after this time, in milliseconds, as for `fairlead admin check`. */
+const stuckAfterMs = 600_000;
+const maxSkewMs = 60_000;
+
+/** Judges the facts: one line for each part, those that need somebody included. */
+export function judge(facts: StatusFacts): readonly StatusLine[] {
+  const { gateway, nowMs, fault, status, pools = [], clusters = [], operations = [] } = facts;
+  if (!status)
+    return [
+      {
+        about: 'gateway',
+        state: 'does not answer',
+        what: `${gateway} does not answer: ${fault}`,
+        todo: 'is it running? see kubectl get pods, or systemctl status fairlead-gateway, and its log; running pods keep their volumes meanwhile',
+      },
+    ];
+  return [
+    ...judgeGateway(status, nowMs),
+    judgeStore(status),
+    ...pools.map(judgePool),
+    ...clusters.flatMap(judgeCluster),
+    ...judgeOperations(operations, nowMs),
+    ...(status.store.answers ? judgeCheck(status.check, nowMs) : []),
+  ];
+}
+
+function judgeGateway(status: Status, nowMs: number): readonly StatusLine[] {
+  const { version, startedAt, clockSkewMs, configurationFaults, keyFaults } = status;
+  const skewS = Math.round(clockSkewMs / 1_000);
+  const operatorFaults = keyFaults.filter(({ caller }) => caller === 'operator');
+  return [
+    { about: 'gateway', state: `version ${version}, up for ${toAge(nowMs - Date.parse(startedAt))}` },
+    ...configurationFaults.map(fault => ({
+      about: 'configuration',
+      state: 'has faults',
+      what: `${fault}; this part stays as it was`,
+      todo: 'mend gateway.yaml; it is read again within 2 s (to check it first: fairlead gateway --check)',
+    })),
+    ...operatorFaults.map(({ detail }) => ({
+      about: 'operators',
+      state: 'have faulty keys',
+      what: `tokens of operators are refused: ${detail}`,
+      todo: 'mend the file on the gateway; it is read again within 2 s',
+    })),
+    Math.abs(clockSkewMs) > maxSkewMs
+      ? {
+          about: 'clock',
+          state: 'is wrong',
+          what: `the clock of the gateway is ${Math.abs(skewS)} s ${skewS > 0 ? 'ahead of' : 'behind'} the store`,
+          todo: 'synchronize the clocks of the gateways (NTP)',
+        }
+      : { about: 'clock', state: 'agrees with the store' },
+  ];
+}
+
+function judgeStore({ store }: Status): StatusLine {
+  if (store.answers) return { about: 'store', state: `answers in ${store.answerMs} ms` };
+  return {
+    about: 'store',
+    state: 'does not answer',
+    what: `does not answer, so every request is refused for now: ${store.fault}`,
+    todo: 'PostgreSQL: is it running, and reachable from the gateway? SQLite: is its disk full, or the file gone?',
+  };
+}
+
+function judgePool(pool: PoolState): StatusLine {
+  const { id, state, answers, volumes, totalBytes, reservedBytes } = pool;
+  const about = `pool ${id}`;
+  const fault = faultOf(pool);
+  const used = totalBytes
+    ? `${usedOf(pool)}% of ${toSize(totalBytes)} reserved`
+    : `${toSize(reservedBytes)} reserved`;
+  const count = volumes === 1 ? '1 volume' : `${volumes} volumes`;
+  const line = { about, state: `${state}, ${used}, ${count}` };
+  if (state === 'waiting')
+    return {
+      about,
+      state: `waiting, ${count}`,
+      what: `it has not been opened since the gateway started: ${fault}`,
+      todo: `check the storage, and pools.${id} in gateway.yaml; the gateway tries again every 2 s`,
+    };
+  if (fault !== undefined)
+    return {
+      about,
+      state: `${answers === false ? 'does not answer' : 'fails'}, ${used}, ${count}`,
+      what: `its storage ${answers === false ? 'does not answer' : 'fails'}: ${fault}`,
+      todo: `check the storage; the clusters try each call again, so the gateway needs no repair; more: fairlead describe pool ${id}`,
+    };
+  if (totalBytes && reservedBytes >= totalBytes * nearlyFull)
+    return {
+      ...line,
+      what: `${used}: it is nearly full`,
+      todo: 'enlarge the storage, or delete volumes: fairlead get volumes --sort-by -size',
+    };
+  const last = describeLastFailure(pool);
+  return last === undefined ? line : { about, state: `${line.state}; last failure: ${last}` };
+}
+
+function judgeCluster(cluster: ClusterState): readonly StatusLine[] {
+  const { id, isEnrolled, keyFaults = [], quotas, volumes, nodes } = cluster;
+  const about = `cluster ${id}`;
+  const state = `${isEnrolled ? 'enrolled' : 'not enrolled'}, ${volumes} volumes, ${nodes} nodes`;
+  const full = quotas.filter(({ used, limit }) => used >= limit * nearlyFull);
+  const problems = [
+    ...keyFaults.map(fault => ({
+      about,
+      state: 'faulty keys',
+      what: `its tokens are refused: ${fault}`,
+      todo: `mend the file on the gateway, which is read again within 2 s; for a new key: fairlead enroll ${id}`,
+    })),
+    ...full.map(quota => ({
+      about,
+      state,
+      what: `its quota is ${quota.used >= quota.limit ? 'used up' : 'nearly used up'}: ${toQuota(quota)}`,
+      todo: `raise clusters.${id}.quota in gateway.yaml, or delete volumes or snapshots of the cluster`,
+    })),
+  ];
+  return problems.length > 0 ? problems : [{ about, state }];
+}
+
+function judgeOperations(operations: readonly RunningOperation[], nowMs: number): readonly StatusLine[] {
+  const stuck = operations.filter(({ since }) => nowMs - Date.parse(since) > stuckAfterMs);
+  const [about, state] = ['operations', `${operations.length} running`];
+  if (stuck.length === 0) return [{ about, state }];
+  return stuck.map(({ operation, resourceId, since }) => ({
+    about,
+    state,
+    what: `${operation} of "${resourceId}" has been running for ${toAge(nowMs - Date.parse(since))}`,
+    todo: `a large copy may take so long; otherwise its storage hangs: fairlead explain ${resourceId}`,
+  }));
+}
+
+const remedies: Readonly<Record<Finding['problem'], string>> = {
+  unknown: 'import it (fairlead admin import), or remove it: fairlead admin repair',
+  missing:
+    'restore it on the storage from a backup, or delete the volume or snapshot; details: fairlead admin check',
+  stuck: 'finish it: fairlead admin repair --yes; its obstacle: fairlead explain',
+};
+
+function judgeCheck({ at, total, findings }: Status['check'], nowMs: number): readonly StatusLine[] {
+  const age = at === undefined ? 'not checked yet' : `checked ${toAge(nowMs - Date.parse(at))} ago`;
+  const state = `${age}, ${total === 1 ? '1 difference' : `${total} differences`} to the store`;
+  if (findings.length === 0) return [{ about: 'storage', state }];
+  const groups = Map.groupBy(findings, ({ pool, kind, problem }) => `${pool} ${kind} ${problem}`);
+  return [...groups.values()].map(group => {
+    const [{ pool, kind, problem, detail }, ids] = [group[0] as Finding, group.map(({ id }) => `"${id}"`)];
+    const more = ids.length > 3 ? ` and ${ids.length - 3} more` : '';
+    const noun = ids.length === 1 ? kind : `${ids.length} ${kind}s`;
+    return {
+      about: 'storage',
+      state,
+      what: `pool "${pool}": ${noun} ${ids.slice(0, 3).join(', ')}${more}: ${detail}`,
+      todo: remedies[problem],
+    };
+  });
+}

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { z } from 'zod';
+import type { Backend } from '../../../gateway/backend.ts';
+import { backends } from '../../../gateway/backends/index.ts';
+import { storeSetting } from '../../../gateway/config.ts';
+import { openStore } from '../../../gateway/stores/index.ts';
+import { poll } from '../../../src/lib/concurrency.ts';
+import { startStorageApi, type Step } from '../../fakes/storage-api.ts';
+import { operatorCli, type CliResult } from '../../harness/cli/run-cli.ts';
+import { newVolume, openMemory, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { runGateway, type GatewayRun, type RunningGateway } from '../../harness/gateway/program.ts';
+
+/** A gateway with one pool `fast`, and its operator's command line, which counts its commands. */
+async function start(t: TestContext, run: GatewayRun = {}) {
+  const gateway = await runGateway(t, { pools: { fast: { backend: 'memory' } }, ...run });
+  const fairlead = operatorCli(gateway);
+  let commands = 0;
+  return {
+    gateway,
+    /** Runs a command of the operator, who needs at most three of them. */
+    async ask(line: string): Promise<CliResult> {
+      assert.ok(++commands <= 3, 'the operator needed more than three commands');
+      return fairlead(line);
+    },
+    /** Waits until `fairlead status` says this. It costs the operator nothing: an incident takes time to show. */
+    async until(words: RegExp): Promise<void> {
+      const said = await poll(async () => words.test((await fairlead('status')).stdout) || undefined, {
+        everyMs: 50,
+        timeoutMs: 20_000,
+      });
+      assert.ok(said, (await fairlead('status')).stdout);
+    },
+  };
+}
+
+const call = () => ({ deadlineMs: Date.now() + 30_000 });
+
+function create({ client }: RunningGateway, name: string, requiredBytes = 2 ** 20) {
+  return client.createVolume({ volumeId: `a.${name}`, body: volumeSpec(name, { requiredBytes }) }, call());
+}
+
+/** Makes the plug-in of a pool whose storage is memory, with members of the test's own. */
+async function storageOf(own: Partial<Backend>): Promise<Pick<GatewayRun, 'plugins' | 'pools'>> {
+  const inner = await openMemory();
+  const plugin = { settings: z.strictObject({}), open: async () => ({ ...inner, ...own }) };
+  return { plugins: { ...backends, own: plugin }, pools: { fast: { backend: 'own' } } };
+}
+
+test('fairlead status says that everything works, with a line for each part', async t => {
+  const { gateway, ask } = await start(t);
+  await create(gateway, 'one');
+  const { status, stdout, stderr } = await ask('status');
+  assert.deepEqual([status, stderr], [0, '']);
+  assert.match(
+    stdout,
+    /^everything works\n\ngateway +version \S+, up for \d+s\nclock +agrees with the store\nstore +answers in \d+ ms\npool fast +open, 0% of 1Ti reserved, 1 volume\ncluster a +enrolled, 1 volumes, 0 nodes\ncluster b +enrolled.*\noperations +0 running\nstorage +not checked yet, 0 differences to the store\n$/,
+  );
+  const { ok, problems } = JSON.parse((await ask('status -o json')).stdout) as Record<string, unknown>;
+  assert.deepEqual([ok, problems], [true, []]);
+});
+
+test('incident: the gateway is down', async t => {
+  const { gateway, ask } = await start(t);
+  await gateway.end();
+  const { status, stdout } = await ask('status');
+  assert.equal(status, 1);
+  assert.match(stdout, /^1 problem needs attention\n! gateway: http:\S+ does not answer: /);
+  assert.match(stdout, /kubectl get pods, or systemctl status/);
+});
+
+test('incident: the pool is full', async t => {
+  const { gateway, ask } = await start(t, { pools: { fast: { backend: 'memory', capacity: 2 ** 22 } } });
+  await create(gateway, 'big', 2 ** 22);
+  await assert.rejects(create(gateway, 'more'), { code: 'RESOURCE_EXHAUSTED' });
+  const { status, stdout } = await ask('status');
+  assert.equal(status, 1);
+  assert.match(
+    stdout,
+    /! pool fast: 100% of 4Mi reserved: it is nearly full\n {4}enlarge the storage, or delete/,
+  );
+  assert.match((await ask('get volumes --sort-by -size')).stdout, /a\.big/);
+});
+
+test('incident: the quota is used up', async t => {
+  const { gateway, ask } = await start(t, { clusters: { a: { quota: { bytes: 2 ** 22 } } } });
+  await create(gateway, 'big', 2 ** 22);
+  await assert.rejects(create(gateway, 'more'), { code: 'RESOURCE_EXHAUSTED' });
+  const { status, stdout } = await ask('status');
+  assert.equal(status, 1);
+  assert.match(stdout, /! cluster a: its quota is used up: bytes:4Mi\/4Mi\n {4}raise clusters\.a\.quota/);
+  assert.match((await ask('explain a.more')).stdout, /cluster "a" has used up its quota \(bytes:4Mi\/4Mi\)/);
+});
+
+test('incident: the storage hangs after the gateway has started', async t => {
+  const hanging = Promise.withResolvers<never>();
+  let hangs = false;
+  const run = await storageOf({
+    create: async ({ requiredBytes }) => (hangs ? hanging.promise : { sizeBytes: requiredBytes }),
+    capacity: async () => (hangs ? hanging.promise : { totalBytes: 2 ** 40 }),
+  });
+  const { gateway, ask } = await start(t, run);
+  hangs = true;
+  t.after(() => hanging.reject(new Error('the test ended')));
+  const creating = create(gateway, 'one').catch(() => undefined);
+  const { status, stdout } = await ask('status');
+  assert.equal(status, 1);
+  assert.match(
+    stdout,
+    /! pool fast: its storage does not answer: its storage did not answer within 2 s\n {4}check the storage/,
+  );
+  assert.match((await ask('get pools')).stdout, /^fast +memory +open +no .* its storage did not answer/m);
+  assert.match((await ask('explain a.one')).stdout, /storage of pool "fast" does not answer/);
+  hanging.reject(new Error('the test ended'));
+  await creating;
+});
+
+test('incident: the vendor answers 500', async t => {
+  let isBroken = false;
+  const offer = {
+    version: '1',
+    accessModes: ['SINGLE_NODE_WRITER'],
+    accessTypes: ['mount', 'block'],
+    features: [],
+    zeroed: true,
+    pools: [],
+  };
+  const serve: Step = ({ url }, response) => {
+    const answer = url?.startsWith('/v1/volumes') ? { volumes: [] } : offer;
+    response.writeHead(isBroken ? 500 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(isBroken ? 'boom' : answer));
+  };
+  const api = await startStorageApi(t, [serve]);
+  const { gateway, ask } = await start(t, {
+    pools: { acme: { backend: 'rest', url: api.url, tries: 1, breakAfter: 2, breakFor: '30s' } },
+  });
+  isBroken = true;
+  for (const name of ['one', 'two', 'three'])
+    await assert.rejects(create(gateway, name), { code: 'UNAVAILABLE' });
+  const { status, stdout } = await ask('status');
+  assert.equal(status, 1);
+  assert.match(
+    stdout,
+    /! pool acme: its storage does not answer: .* calls failed in the last 5 minutes; the gateway pauses its requests; create failed at \S+ with UNAVAILABLE: pool "acme": .*500.* \(request [\w-]+\)\n/,
+  );
+  const pool = await ask('describe pool acme');
+  assert.match(pool.stdout, /^answers: +paused$/m);
+  assert.match(pool.stdout, /^last-failure: +create failed at \S+ with UNAVAILABLE: .*500/m);
+  assert.match((await ask('explain a.none')).stdout, /the storage of pool "acme" does not answer: .*500/);
+});
+
+const keyFiles: readonly (readonly [sentence: string, change: (path: string) => void, fault: RegExp])[] = [
+  ['garbage', path => writeFileSync(path, '}garbage'), /a\.jwks\.json: is not JSON/],
+  ['empty', path => writeFileSync(path, ''), /a\.jwks\.json: is not JSON/],
+  ['without keys', path => writeFileSync(path, '{"keys":[]}'), /a\.jwks\.json: has no keys/],
+  ['removed', path => rmSync(path), /a\.jwks\.json: cannot be read/],
+];
+
+for (const [sentence, change, fault] of keyFiles)
+  test(`incident: the key file of a cluster is ${sentence}`, async t => {
+    const { gateway, ask, until } = await start(t);
+    change(join(gateway.directory, 'a.jwks.json'));
+    await until(/tokens are refused/);
+    const { status, stdout } = await ask('status');
+    assert.equal(status, 1);
+    assert.match(stdout, /! cluster a: its tokens are refused: .*\n {4}mend the file on the gateway/);
+    assert.match(stdout, fault);
+    const clusters = await ask('get clusters');
+    assert.match(clusters.stdout, /^a +faulty keys .*a\.jwks\.json/m);
+    assert.match((await ask('explain a.one')).stdout, fault);
+  });
+
+test('incident: the storage has an orphan, and another volume is missing there', async t => {
+  const inner = await openMemory();
+  const plugin = { settings: z.strictObject({}), open: async () => inner };
+  const { gateway, ask, until } = await start(t, {
+    plugins: { ...backends, own: plugin },
+    pools: { fast: { backend: 'own' } },
+    flags: { 'check-every': '100ms' },
+  });
+  await create(gateway, 'kept');
+  await create(gateway, 'lost');
+  await inner.create(newVolume('a.orphan'));
+  await inner.delete({ id: 'a.lost' });
+  await until(/2 differences/);
+  const { status, stdout } = await ask('status');
+  assert.equal(status, 1);
+  assert.match(
+    stdout,
+    /! storage: pool "fast": volume "a\.lost": in the store, not in the storage\n {4}restore it on the storage from a backup, or/,
+  );
+  assert.match(
+    stdout,
+    /! storage: pool "fast": volume "a\.orphan": in the storage, not in the store\n {4}import it .* fairlead admin repair/,
+  );
+  assert.match((await ask('admin repair')).stdout, /a\.orphan/);
+});
+
+test('incident: an operation is stuck', async t => {
+  const hanging = Promise.withResolvers<never>();
+  const { gateway, ask } = await start(t, await storageOf({ create: () => hanging.promise }));
+  const creating = create(gateway, 'one').catch(() => undefined);
+  const engine = await openStore(storeSetting(gateway.store));
+  t.after(() => engine.close());
+  const isClaimed = await poll(
+    () => engine.transaction(async sql => (await sql.run('update claims set since_ms = 1')) || undefined),
+    { everyMs: 20, timeoutMs: 10_000 },
+  );
+  assert.ok(isClaimed);
+  const { status, stdout } = await ask('status');
+  assert.equal(status, 1);
+  assert.match(
+    stdout,
+    /! operations: create of "a\.one" has been running for \d+d\n.* fairlead explain a\.one/,
+  );
+  assert.match((await ask('explain a.one')).stdout, /create has been running on volume "a\.one"/);
+  assert.match((await ask('describe pool fast')).stdout, /^oldest-call: +create since /m);
+  hanging.reject(new Error('the test ended'));
+  await creating;
+});

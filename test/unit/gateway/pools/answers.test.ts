@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Backend } from '../../../../gateway/backend.ts';
+import { createAnswers } from '../../../../gateway/pools/answers.ts';
+import { probePool } from '../../../../gateway/pools/probe.ts';
+import { withRequest } from '../../../../gateway/scheduling/current-request.ts';
+import { Problem, unavailableProblem } from '../../../../src/api/problem.ts';
+import { openMemory } from '../../../harness/gateway/gateway.ts';
+
+/** Makes a watched backend whose `delete` and `capacity` end as the test says, at the time that the test says. */
+async function openWatched() {
+  const clock = { nowMs: 1_000_000 };
+  const answers = createAnswers(() => clock.nowMs);
+  const inner = await openMemory();
+  const next: { error?: Error; sizes?: () => Promise<{ totalBytes: number }> } = {};
+  const backend: Backend = answers.watch({
+    ...inner,
+    delete: async () => {
+      if (next.error) throw next.error;
+    },
+    capacity: () => next.sizes?.() ?? Promise.resolve({ totalBytes: 8 }),
+  });
+  const remove = (error?: Error): Promise<void> => {
+    if (error) next.error = error;
+    else delete next.error;
+    return backend.delete({ id: 'a.one' }).catch(() => undefined);
+  };
+  return { answers, backend, clock, next, remove };
+}
+
+const down = unavailableProblem('no route');
+
+test('a failed call is kept with its time, method, words and request', async () => {
+  const { answers, remove } = await openWatched();
+  assert.deepEqual(answers.show(), {
+    answers: true,
+    calls: 0,
+    failedCalls: 0,
+    lastFailure: undefined,
+    oldestCall: undefined,
+  });
+  const request = { requestId: 'r1', caller: { role: 'operator' }, isGone: () => false } as const;
+  await withRequest(request, () => remove(down));
+  assert.deepEqual(answers.show(), {
+    answers: false,
+    calls: 1,
+    failedCalls: 1,
+    lastFailure: {
+      atMs: 1_000_000,
+      method: 'delete',
+      code: 'UNAVAILABLE',
+      detail: 'no route',
+      requestId: 'r1',
+    },
+    oldestCall: undefined,
+  });
+  await remove();
+  assert.partialDeepStrictEqual(answers.show(), { answers: true, calls: 2, failedCalls: 1 });
+});
+
+test('calls are counted for 5 minutes, and the last failure stays', async () => {
+  const { answers, clock, remove } = await openWatched();
+  await remove(down);
+  clock.nowMs += 290_000;
+  await remove();
+  assert.partialDeepStrictEqual(answers.show(), { calls: 2, failedCalls: 1 });
+  clock.nowMs += 20_000;
+  assert.partialDeepStrictEqual(answers.show(), { calls: 1, failedCalls: 0 });
+  assert.equal(answers.show().lastFailure?.detail, 'no route');
+});
+
+test('a refusal is an answer, and a full storage an answer that is kept', async () => {
+  const { answers, remove } = await openWatched();
+  await remove(new Problem('FAILED_PRECONDITION', 'in use'));
+  assert.partialDeepStrictEqual(answers.show(), { answers: true, failedCalls: 0, lastFailure: undefined });
+  await remove(new Problem('RESOURCE_EXHAUSTED', 'no space'));
+  assert.partialDeepStrictEqual(answers.show(), { answers: true, failedCalls: 0 });
+  assert.equal(answers.show().lastFailure?.code, 'RESOURCE_EXHAUSTED');
+});
+
+test('a failed question about the size hides no failure of work in the last 5 minutes', async () => {
+  const { answers, backend, clock, next, remove } = await openWatched();
+  await remove(down);
+  clock.nowMs += 1_000;
+  next.sizes = () => Promise.reject(unavailableProblem('no size'));
+  assert.deepEqual(await probePool({ name: 'fast', backend, answers }), { answers: false, fault: 'no size' });
+  assert.partialDeepStrictEqual(answers.show(), { answers: false, calls: 1 });
+  assert.equal(answers.show().lastFailure?.detail, 'no route');
+  clock.nowMs += 300_000;
+  assert.equal(answers.show().lastFailure?.detail, 'no size');
+});
+
+test('a storage that hangs gets one question at a time, and is said not to answer', async () => {
+  const { answers, backend, next } = await openWatched();
+  let asked = 0;
+  const hanging = Promise.withResolvers<{ totalBytes: number }>();
+  next.sizes = () => {
+    asked++;
+    return hanging.promise;
+  };
+  const probe = () => probePool({ name: 'fast', backend, answers });
+  const silent = { answers: false, fault: 'its storage did not answer within 2 s' };
+  assert.deepEqual(await Promise.all([probe(), probe()]), [silent, silent]);
+  assert.equal(asked, 1);
+  hanging.resolve({ totalBytes: 8 });
+  await hanging.promise;
+  assert.deepEqual(await probe(), { answers: true, totalBytes: 8 });
+});
+
+test('the call that has been running for the longest time is shown', async () => {
+  const clock = { nowMs: 1 };
+  const answers = createAnswers(() => clock.nowMs);
+  const hanging = Promise.withResolvers<never>();
+  const inner = await openMemory();
+  const backend = answers.watch({ ...inner, delete: () => hanging.promise });
+  const deleted = backend.delete({ id: 'a.one' });
+  clock.nowMs = 9;
+  await backend.detach({ id: 'a.one' }, 'n1');
+  assert.deepEqual(answers.show().oldestCall, { method: 'delete', sinceMs: 1 });
+  hanging.reject(down);
+  await assert.rejects(deleted);
+  assert.equal(answers.show().oldestCall, undefined);
+});
