@@ -7,9 +7,9 @@ import { findHelm, renderChart } from '../../../deploy/render.ts';
 import { createClient } from '../../../src/api/client.ts';
 import { makeKey, publicHalf, type PrivateJwk } from '../../../src/api/http/jwt.ts';
 import { createTokenSource } from '../../../src/api/http/tokens.ts';
-import { startChild } from '../../../src/dev/children.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { cli } from '../../harness/program.ts';
+import { runGateway } from '../../harness/gateway/program.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { makeIssuerKey, signAs } from '../../fakes/issuer.ts';
 
@@ -34,12 +34,11 @@ test('the key in the written Secret signs tokens that a gateway with the printed
     'a',
   );
   assert.equal(status, 0);
-  const config = join(dir, 'gateway.yaml');
-  writeFileSync(config, `pools: { a: { backend: memory }, b: { backend: memory } }\n${stdout}`);
-  const store = join(dir, 'store.sqlite');
-  const gateway = startChild('gateway', { listen: '127.0.0.1:0', store, config, 'log-level': 'error' });
-  t.after(() => gateway.close());
-  const { gateway: url = '' } = await gateway.ready;
+  writeFileSync(
+    join(dir, 'gateway.yaml'),
+    `pools: { a: { backend: memory }, b: { backend: memory } }\n${stdout}`,
+  );
+  const { url } = await runGateway(t, { directory: dir, process: {} });
   const { stringData } = parse(read(dir, 'east.secret.yaml')) as { stringData: Record<string, string> };
   const keyFile = join(dir, 'key.jwk.json');
   writeFileSync(keyFile, stringData['key.jwk.json'] ?? '');
@@ -89,17 +88,13 @@ test("the values for the nodes have the gateway's public keys and nothing privat
 
 test('enroll asks the named gateway for its public keys, and continues without them if it does not answer', async t => {
   const dir = temporaryDirectory(t);
-  const config = join(dir, 'gateway.yaml');
-  writeFileSync(config, 'pools: { a: { backend: memory } }\n');
-  const store = join(dir, 'store.sqlite');
-  const gateway = startChild('gateway', { listen: '127.0.0.1:0', store, config, 'log-level': 'error' });
-  t.after(() => gateway.close());
-  const { gateway: url = '' } = await gateway.ready;
+  writeFileSync(join(dir, 'gateway.yaml'), 'pools: { a: { backend: memory } }\n');
+  const { url, end } = await runGateway(t, { directory: dir, process: {} });
   assert.equal((await enroll(dir, 'east', '--gateway', url)).status, 0);
   const { keys } = JSON.parse(read(dir, 'store.sqlite.keys.json')) as { keys: PrivateJwk[] };
   const { node } = parse(read(dir, 'east.values.yaml')) as { node: object };
   assert.deepEqual(node, { gatewayKeys: { keys: keys.map(publicHalf) } });
-  await gateway.close();
+  await end();
   const { status, stderr } = await enroll(dir, 'west', '--gateway', url);
   assert.equal(status, 0);
   assert.match(
@@ -117,12 +112,8 @@ test('a cluster is enrolled by its service account without a key, and the gatewa
   assert.deepEqual(readdirSync(dir), ['west.values.yaml']);
   const key = await makeIssuerKey('one');
   writeFileSync(join(dir, 'west.issuer.jwks.json'), JSON.stringify({ keys: [key.publicJwk] }));
-  const config = join(dir, 'gateway.yaml');
-  writeFileSync(config, `pools: { a: { backend: memory } }\n${stdout}`);
-  const store = join(dir, 'store.sqlite');
-  const gateway = startChild('gateway', { listen: '127.0.0.1:0', store, config, 'log-level': 'error' });
-  t.after(() => gateway.close());
-  const { gateway: url = '' } = await gateway.ready;
+  writeFileSync(join(dir, 'gateway.yaml'), `pools: { a: { backend: memory } }\n${stdout}`);
+  const { url } = await runGateway(t, { directory: dir, process: {} });
   const token = () =>
     signAs('https://kubernetes.default.svc.cluster.local', key, { sub: 'system:serviceaccount:storage:csi' });
   const client = createClient({ url, token });

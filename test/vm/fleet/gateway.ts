@@ -1,19 +1,20 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { gatewaySettings } from '../../../gateway/config.ts';
-import { startGateway } from '../../../gateway/main.ts';
-import { createClient } from '../../../src/api/client.ts';
 import type { Capability } from '../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../src/api/volume.ts';
 import { createLog } from '../../../src/lib/log.ts';
-import { readSettings } from '../../../src/lib/settings.ts';
-import { createSigner } from '../../harness/gateway/gateway.ts';
+import { prepareGateway, runGateway } from '../../harness/gateway/program.ts';
+import { servantScope } from './orders.ts';
 
 /** The pools of a gateway's configuration by name. */
 export type Pools = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** Opens a gateway in this process, with all its files in a directory, and a client of the cluster "c". */
 export async function openGateway(root: string, pools: Pools) {
-  const { client, url, startedMs } = await start(root, pools);
+  await prepareGateway(servantScope, { pools, clusters: { c: {} } }, root);
+  const startMs = performance.now();
+  const log = createLog('gateway', 'warn');
+  const { url, clientOf } = await runGateway(servantScope, { directory: root, log });
+  const startedMs = performance.now() - startMs;
+  const client = clientOf('c');
   return {
     /** Returns the time from the gateway's start until it served. */
     startedMs: async () => startedMs,
@@ -35,29 +36,6 @@ export async function openGateway(root: string, pools: Pools) {
     },
     detach: (name: string, nodeId: string) => client.detachVolume(keyOf(name, nodeId), call()),
   };
-}
-
-async function start(root: string, pools: Pools) {
-  const signer = await createSigner('c');
-  mkdirSync(root, { recursive: true });
-  writeFileSync(`${root}/c.jwks.json`, JSON.stringify({ keys: [signer.publicJwk] }));
-  const clusters = { c: { keys: 'c.jwks.json' } };
-  writeFileSync(`${root}/gateway.yaml`, JSON.stringify({ pools, clusters }));
-  const flags = [
-    '--listen',
-    '127.0.0.1:0',
-    '--store',
-    `${root}/store.sqlite`,
-    '--config',
-    `${root}/gateway.yaml`,
-  ];
-  const { values } = readSettings(gatewaySettings, { argv: flags, env: {} });
-  if (!values) throw new Error('the settings have faults');
-  const startMs = performance.now();
-  const { ready } = await startGateway(values, createLog('gateway', 'warn'));
-  const url = ready['gateway'] ?? '';
-  const client = createClient({ url, token: () => signer.sign() });
-  return { client, url, startedMs: performance.now() - startMs };
 }
 
 /** The use of a volume: many nodes at once mount a share, or use a shared block volume raw. */

@@ -8,6 +8,9 @@ import type { Answer, Order } from './fleet.ts';
 /** The works of a servant by name. */
 export type Works = Readonly<Record<string, (...args: readonly never[]) => Promise<unknown>>>;
 
+/** The scope of a servant's work: nothing is cleaned up, because its process or machine ends with it. */
+export const servantScope = { after: () => undefined };
+
 const runFile = promisify(execFile);
 
 /** Runs a command and returns its output; rejects with its error output if it fails. */

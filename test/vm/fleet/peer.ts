@@ -13,6 +13,7 @@ import { untilAvailable } from '../../harness/csi-serving.ts';
 import { startRawWriter } from '../targets/raw-writer.ts';
 import { startDaemons } from '../targets/scsi-target.ts';
 import { cableTo } from './cables.ts';
+import { servantScope } from './orders.ts';
 import { volumesBelow, writer } from '../../harness/node/served.ts';
 import { filesWith, iscsiRecords, readEach, servePatiently } from '../guest/agent.ts';
 
@@ -24,9 +25,6 @@ const capabilities: Readonly<Record<string, VolumeCapability>> = {
   share,
   'share to read': share,
 };
-
-/** The agent of a virtual machine runs until the machine is switched off. */
-const untilPowerOff = { after: () => undefined };
 
 /** Opens a node that is cabled to the box. */
 export async function openPeer(number: number) {
@@ -52,7 +50,7 @@ export function openNode(nodeId: string) {
       const file = `${directory}/keys`;
       if (keys !== undefined) writeFileSync(file, keys);
       const flags = { 'node-id': nodeId, 'gateway-keys-file': existsSync(file) ? file : '' };
-      agent = await servePatiently(untilPowerOff, directory, { flags, log: createLog('node', 'info') });
+      agent = await servePatiently(servantScope, directory, { flags, log: createLog('node', 'info') });
       return (await ask().NodeGetInfo({})).node_id;
     },
     /** Stages and publishes a volume as kubelet does, with retries. */
