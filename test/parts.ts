@@ -32,7 +32,6 @@ export const parts: Readonly<Record<string, Part>> = {
     files: [
       'test/machine/gateway/stores/postgres-retries.test.ts',
       'test/machine/gateway/stores/postgres-services.test.ts',
-      'test/machine/gateway/stores/postgres-kills.test.ts',
     ],
     seconds: 180,
     proves: stores,
@@ -91,7 +90,7 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   replicas: {
     files: ['test/machine/gateway/replicas/kills.test.ts', 'test/database/patroni.test.ts'],
-    seconds: 150,
+    seconds: 190,
     proves: stores,
   },
   vendors: {

@@ -15,46 +15,6 @@ const create = {
 };
 const zone = 'csi.fairlead.dev/zone';
 
-test('refusals arrive at the socket, and odd names and ids do no harm', { skip: noRoot }, async t => {
-  const { dev, controller: sockets } = await openDev(t);
-  const { controller } = sockets;
-  const { volume } = await controller.CreateVolume(create);
-  const volume_id = volume?.volume_id ?? '';
-  const publish = { volume_id, node_id: dev.nodeId, volume_capability };
-  await controller.ControllerPublishVolume(publish);
-  for (const [code, call] of [
-    [
-      'INVALID_ARGUMENT',
-      () => controller.CreateVolume({ ...create, name: 'bad', parameters: { colour: 'red' } }),
-    ],
-    [
-      'OUT_OF_RANGE',
-      () => controller.CreateVolume({ ...create, name: 'bad', capacity_range: { limit_bytes: 1 } }),
-    ],
-    [
-      'ALREADY_EXISTS',
-      () => controller.CreateVolume({ ...create, capacity_range: { required_bytes: 2 ** 30 } }),
-    ],
-    ['FAILED_PRECONDITION', () => controller.DeleteVolume({ volume_id })],
-    ['NOT_FOUND', () => controller.ControllerPublishVolume({ ...publish, volume_id: 'east.one' })],
-    ['NOT_FOUND', () => controller.ControllerPublishVolume({ ...publish, node_id: '..' })],
-    ['ALREADY_EXISTS', () => controller.ControllerPublishVolume({ ...publish, readonly: true })],
-    ['ABORTED', () => controller.ListVolumes({ starting_token: 'made-up' })],
-  ] as const)
-    await assert.rejects(call, { code });
-  await controller.DeleteVolume({ volume_id: '../../etc/passwd' });
-  await controller.ControllerUnpublishVolume({ volume_id: '..', node_id: '' });
-  const names = ['n'.repeat(128), `${'n'.repeat(127)}m`, 'ä/../b', 'ä/../c', 'A', 'a', ' ', '.', '..', '%2e'];
-  const ids = new Set<string>();
-  for (const name of names)
-    ids.add((await controller.CreateVolume({ ...create, name })).volume?.volume_id ?? '');
-  assert.equal(ids.size, names.length);
-  for (const id of ids) {
-    assert.match(id, /^dev\.[A-Za-z0-9_.-]+$/);
-    await controller.DeleteVolume({ volume_id: id });
-  }
-});
-
 test(
   "a StorageClass's options reach the filesystem, and wrong ones create no volume",
   { skip: noRoot },

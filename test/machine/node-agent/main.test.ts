@@ -128,8 +128,9 @@ test("a record with impossible values does not prevent the agent's start, and is
       `${node.state}/volumes/${record.volumeId.replace('.', '_')}-${hash('sha256', record.volumeId).slice(0, 16)}.json`,
       JSON.stringify({ version: 2, digest: hash('sha256', JSON.stringify(record)), record }),
     );
-  const agent = node.startAgent();
-  await agent.ready;
+  const agent = node.startAgent({ 'metrics-listen': '127.0.0.1:0' });
+  const metrics = await fetch(`http://${(await agent.ready)['metrics']}/metrics`);
+  assert.match(await metrics.text(), /^fairlead_node_damaged_records 3$/m);
   for (const fault of [
     /is a share, which has no block device.*the record of a volume is damaged/,
     /"\/elsewhere\/w\\" does not lie below.*the record of a volume is damaged/,

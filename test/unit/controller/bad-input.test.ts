@@ -147,6 +147,7 @@ const impossibleIds = [
   'no id',
   '../x',
   '.',
+  '..',
   'a.x/y',
 ];
 

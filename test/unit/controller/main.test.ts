@@ -104,17 +104,6 @@ test("an API error arrives at the socket with its code, its detail and the reque
     });
 });
 
-test('DeleteVolume succeeds for an impossible id', async t => {
-  const api = await startStorageApi(t, [json(200, offered)]);
-  const { csi, untilReady } = await runController(t, { gateway: api.url });
-  await untilReady();
-  for (const volume_id of ['..', '.']) {
-    await csi.controller.DeleteVolume({ volume_id });
-    await csi.controller.ControllerUnpublishVolume({ volume_id, node_id: 'n' });
-  }
-  assert.equal(api.received.length, 1);
-});
-
 test('a controller is healthy while its socket answers, even without its gateway, and unhealthy once the socket is gone', async t => {
   const api = await startStorageApi(t, [hang]);
   const { ready, socketPath } = await runController(t, { gateway: api.url, 'metrics-listen': '127.0.0.1:0' });

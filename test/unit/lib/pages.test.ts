@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { pause } from '../../../src/lib/concurrency.ts';
-import { silentLog } from '../../../src/lib/log.ts';
+import { silentLog, type Log } from '../../../src/lib/log.ts';
 import { startPages, type Page } from '../../../src/lib/pages.ts';
 
 const ok: Page = { status: 200, text: 'ok\n' };
@@ -82,22 +82,31 @@ test('an exchange that takes more than 5 s is ended', async t => {
   assert.ok(bytes < large.text.length, `${bytes} bytes`);
 });
 
-test('a failed page is 500 once and made anew', async t => {
+test('a failed page is 500 once and made anew, and only the log has the reason', async t => {
+  const faults: string[] = [];
+  const error: Log['error'] = (_, fields) => faults.push(`${fields?.['path']}: ${fields?.detail}`);
   let isBroken = true;
   const page = async (): Promise<Page> => {
     if (isBroken) throw new Error('broken');
     return ok;
   };
-  const { url } = await open(t, { '/healthz': page });
-  assert.equal((await fetch(`${url}/healthz`)).status, 500);
+  const { url } = await open(t, { '/healthz': page }, { ...silentLog, error });
+  const failed = await fetch(`${url}/healthz?x`);
+  assert.equal(failed.status, 500);
+  assert.equal(await failed.text(), 'the page could not be made\n');
+  assert.deepEqual(faults, ['/healthz: Error: broken']);
   isBroken = false;
   assert.equal((await fetch(`${url}/healthz`)).status, 200);
 });
 
-async function open(t: TestContext, others: Readonly<Record<string, () => Promise<Page>>> = {}) {
+async function open(
+  t: TestContext,
+  others: Readonly<Record<string, () => Promise<Page>>> = {},
+  log = silentLog,
+) {
   const all = { '/healthz': async () => ok, '/metrics': async () => large, ...others };
   const pages = new Map(Object.entries(all));
-  const { address, close } = await startPages({ host: '127.0.0.1', port: 0 }, pages, silentLog);
+  const { address, close } = await startPages({ host: '127.0.0.1', port: 0 }, pages, log);
   t.after(close);
   const url = `http://${address}`;
   const probe = async (): Promise<string> => {

@@ -28,6 +28,7 @@ export const leftBehind = '-left';
 const maxWaitMs = 60;
 
 const body = { capability: mounted, readonly: false };
+const larger = { requiredBytes: 2 ** 21 };
 
 /** Runs volumes' lives, one after the other, until `isOver`, and records the answers. Returns the number of lives. */
 export async function work(worker: Worker, isOver: () => boolean): Promise<number> {
@@ -46,7 +47,7 @@ export async function work(worker: Worker, isOver: () => boolean): Promise<numbe
 }
 
 /**
- * Creates, writes, snapshots, restores and deletes; every second life keeps the restored volume, the others keep the
+ * Creates, expands, writes, snapshots, restores and deletes; every second life keeps the restored volume, the others keep the
  * first one.
  */
 async function playLife({ name, caller, known }: Worker, life: string): Promise<void> {
@@ -56,13 +57,14 @@ async function playLife({ name, caller, known }: Worker, life: string): Promise<
   const key = { volumeId, nodeId: `n-${name}` };
   const create = { volumeId, body: volumeSpec(life) };
   await ask((client, call) => client.createVolume(create, call));
+  await ask((client, call) => client.expandVolume({ volumeId, body: larger }, call));
   const { attachment } = await ask((client, call) => client.attachVolume({ ...key, body }, call));
   known.set(volumeId, writeBytes(pathOf(attachment)));
   await ask((client, call) => client.detachVolume(key, call));
   const snapshot = { snapshotId, body: { name: `${life}-s`, volumeId } };
   await ask((client, call) => client.createSnapshot(snapshot, call));
   const source = { kind: 'snapshot', snapshotId } as const;
-  const restore = { volumeId: restoredId, body: volumeSpec(`${life}-r`, { source }) };
+  const restore = { volumeId: restoredId, body: volumeSpec(`${life}-r`, { ...larger, source }) };
   await ask((client, call) => client.createVolume(restore, call));
   known.set(restoredId, known.get(volumeId) ?? '');
   await ask((client, call) => client.deleteSnapshot({ snapshotId }, call));

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { createMetrics } from '../../../../node-agent/plugin/metrics.ts';
 import { connectCsi } from '../../../../src/csi/client.ts';
-import { silentLog, type Log } from '../../../../src/lib/log.ts';
-import { startPages } from '../../../../src/lib/pages.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { driverName, openNode, openRunningNode, type TestNode } from '../../../harness/node/program.ts';
 import { type ProgramProcess } from '../../../harness/program.ts';
@@ -72,15 +70,6 @@ testAsRoot('metrics count RPCs, phases and commands, and of volumes say only how
   assert.doesNotMatch(after, /secretive/);
 });
 
-test('a damaged record is logged at the start and counted in the metrics, and the other volumes are served', async t => {
-  const node = openNode(t);
-  mkdirSync(`${node.state}/volumes/e`, { recursive: true });
-  writeFileSync(`${node.state}/volumes/c_v-0123.json`, 'no JSON');
-  const agent = node.startAgent(withHttp);
-  await hasLines(await urlOf(agent), ['fairlead_node_damaged_records 1', 'fairlead_node_records 0']);
-  await agent.untilLogged(/"path":"[^"]*\/c_v-0123\.json".*"msg":"the record of a volume is damaged"/);
-});
-
 test('other requests than the two pages are refused', async t => {
   const node = openNode(t);
   const url = await startWithHttp(node);
@@ -92,19 +81,6 @@ test('other requests than the two pages are refused', async t => {
   const head = await fetch(`${url}/healthz?verbose`, { method: 'HEAD' });
   assert.equal(head.status, 200);
   assert.equal(await head.text(), '');
-});
-
-test('200 concurrent requests become one call on the CSI socket and are all answered', async t => {
-  const node = openNode(t);
-  const url = await startWithHttp(node, { 'registration-dir': '' });
-  const answers = await Promise.all(Array.from({ length: 200 }, () => ask(`${url}/healthz`)));
-  const answered = answers.filter(status => status === 200);
-  assert.ok(answered.length >= 20, `only ${answered.length} answers`);
-  // The flood's connections end one by one, and no further one is accepted meanwhile.
-  while ((await ask(`${url}/metrics`)) !== 200) await new Promise(setImmediate);
-  const { text } = await get(`${url}/metrics`);
-  const probes = Number(/^fairlead_node_rpcs_total\{rpc="Probe",code="OK"\} (\d+)$/m.exec(text)?.[1]);
-  assert.ok(probes < answered.length, `${probes} probes for ${answered.length} answers`);
 });
 
 test('an address that cannot be listened on is one clear line at the start, and no socket is left', async t => {
@@ -120,17 +96,6 @@ test('an address that cannot be listened on is one clear line at the start, and 
     assert.match(agent.stderr(), new RegExp(`^fairlead node: ${fault}\n$`));
     assert.equal(existsSync(node.socket), false);
   }
-});
-
-test('a page that fails is 500, and only the log has the reason', async t => {
-  const faults: string[] = [];
-  const error: Log['error'] = (_, fields) => faults.push(`${fields?.['path']}: ${fields?.detail}`);
-  const pages = new Map([['/metrics', () => Promise.reject(new Error('no mountinfo'))]]);
-  const server = await startPages({ host: '127.0.0.1', port: 0 }, pages, { ...silentLog, error });
-  t.after(() => server.close());
-  const page = await get(`http://${server.address}/metrics?x`);
-  assert.deepEqual(page, { status: 500, text: 'the page could not be made\n' });
-  assert.deepEqual(faults, ['/metrics: Error: no mountinfo']);
 });
 
 test('a command without an exit status is counted by its reason', async () => {
@@ -213,15 +178,6 @@ async function hasLines(url: string, lines: readonly string[]): Promise<string> 
 async function get(url: string): Promise<{ readonly status: number; readonly text: string }> {
   const response = await fetch(url);
   return { status: response.status, text: await response.text() };
-}
-
-/** Returns the status; undefined if the connection was refused. */
-async function ask(url: string): Promise<number | undefined> {
-  try {
-    return (await get(url)).status;
-  } catch {
-    return undefined;
-  }
 }
 
 async function untilText(url: string, expected: string): Promise<void> {

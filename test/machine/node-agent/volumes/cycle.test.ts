@@ -84,15 +84,6 @@ test('the kernel prevents writes to a read-only block volume', real(), async t =
   await takeDown(opened.agent, request);
 });
 
-test('a volume in use by a process is not reported as unstaged', real(), async t => {
-  const { agent, request } = await openVolume(openRealBench(t));
-  await stage(agent, request);
-  const file = openSync(`${request.stagingPath}/file`, 'w');
-  await assert.rejects(unstage(agent, request), { code: 'UNAVAILABLE' });
-  closeSync(file);
-  await unstage(agent, request);
-});
-
 for (const [kind, capability] of Object.entries({
   'an ext4': { accessMode: 'SINGLE_NODE_MULTI_WRITER' },
   'a block volume': { ...block, accessMode: 'SINGLE_NODE_MULTI_WRITER' },

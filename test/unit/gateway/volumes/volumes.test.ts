@@ -100,21 +100,6 @@ test('an equal create joins the running one; another one is ABORTED and learns w
   assert.deepEqual(backend.calls, [`create ${id}`]);
 });
 
-test('two gateways on one store that create the same volume at once have one effect', async t => {
-  const one = await openGateway(t);
-  const { backend } = one;
-  const two = await one.replica();
-  for (let i = 0; i < 10; i++) {
-    const both = await Promise.allSettled(
-      [one, two].map(({ volumes }) => volumes.create(a, `a.pvc-${i}`, volumeSpec(`pvc-${i}`))),
-    );
-    const failed = both.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
-    assert.ok(failed.length < 2 && failed.every(({ reason }) => isProblem('ABORTED')(reason)));
-    assert.deepEqual(await one.volumes.get(a, `a.pvc-${i}`), await two.volumes.get(a, `a.pvc-${i}`));
-    assert.equal(backend.calls.filter(call => call === `create a.pvc-${i}`).length, 1);
-  }
-});
-
 test('deleteVolume removes the volume and succeeds if there is none', async t => {
   const { create, volumes, backend } = await open(t);
   await create();
