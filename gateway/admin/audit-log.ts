@@ -25,7 +25,8 @@ export async function listAuditLog(
 }
 
 function toEntry(record: AuditRecord): AuditEntry {
-  const { id, actor, subject, operation, kind, resource, about, code, requestId, count, firstMs } = record;
+  const { id, actor, subject, operation, kind, resource, about, code, detail, requestId, count, firstMs } =
+    record;
   return {
     id,
     at: new Date(timeOfAuditId(id)).toISOString(),
@@ -36,6 +37,7 @@ function toEntry(record: AuditRecord): AuditEntry {
     resource,
     ...(about !== undefined && { about }),
     code,
+    ...(detail !== undefined && { detail }),
     ...(requestId !== undefined && { requestId }),
     ...(firstMs !== undefined && { count, firstAt: new Date(firstMs).toISOString() }),
   };

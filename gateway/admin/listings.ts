@@ -87,10 +87,11 @@ export function createListings(options: ListingOptions) {
     listAllNodes: (request: ListRequest) =>
       page('nodes', request, async (...from): Promise<readonly AdminNode[]> => {
         const shown: AdminNode[] = [];
-        for (const { cluster, nodeId, spec } of await listNodes(reader, request, from)) {
+        for (const { cluster, nodeId, spec, goneMs } of await listNodes(reader, request, from)) {
           const { maxVolumes, topology } = spec;
           const volumes = await countVolumesAt(reader, { cluster, nodeId });
-          shown.push({ id: `${cluster}/${nodeId}`, cluster, nodeId, maxVolumes, topology, volumes });
+          const gone = goneMs !== undefined && { goneSince: new Date(goneMs).toISOString() };
+          shown.push({ id: `${cluster}/${nodeId}`, cluster, nodeId, maxVolumes, topology, volumes, ...gone });
         }
         return shown;
       }),

@@ -6,6 +6,7 @@ import type { KeyFault } from '../configuration/read.ts';
 import type { Engine, Reader } from '../store.ts';
 import { readMissed, readTime, readTimeOfCheck } from '../tables/clock.ts';
 import { countFindings, listFindings } from '../tables/findings.ts';
+import { countVolumesAt, listGoneNodes } from '../tables/nodes.ts';
 
 /** The facts about a gateway that only its process knows. */
 export type GatewayFacts = {
@@ -18,6 +19,7 @@ export type GatewayFacts = {
 
 /** The store must answer within this time, in milliseconds. */
 const answerMs = 2_000;
+const maxNodes = 100;
 /** The number of findings that are shown, and that are counted. */
 const [maxFindings, maxCounted] = [100, 1_000];
 /** Unfinished work is stuck after this time, in milliseconds. */
@@ -39,7 +41,7 @@ export function createStatus(
   const startedAt = new Date().toISOString();
   return async (): Promise<Status> => {
     const startMs = performance.now();
-    const read = readCheck(reader).catch((error: unknown) => ({ fault: asProblem(error).detail }));
+    const read = readStore(reader).catch((error: unknown) => ({ fault: asProblem(error).detail }));
     const { value: found } = (await withinTime(read, answerMs)) ?? {
       value: { fault: `no answer within ${answerMs / 1_000} s` },
     };
@@ -53,9 +55,26 @@ export function createStatus(
       store: isDown
         ? { answers: false, fault: found.fault }
         : { answers: true, answerMs: Math.round(performance.now() - startMs) },
-      check: isDown ? { total: 0, findings: [] } : found,
+      goneNodes: isDown ? [] : found.goneNodes,
+      check: isDown ? { total: 0, findings: [] } : found.check,
     };
   };
+}
+
+async function readStore(reader: Reader): Promise<Pick<Status, 'goneNodes' | 'check'>> {
+  return { goneNodes: await readGoneNodes(reader), check: await readCheck(reader) };
+}
+
+async function readGoneNodes(reader: Reader): Promise<Status['goneNodes']> {
+  const gone = await listGoneNodes(reader, maxNodes);
+  return Promise.all(
+    gone.map(async ({ cluster, nodeId, goneMs = 0 }) => ({
+      cluster,
+      nodeId,
+      since: new Date(goneMs).toISOString(),
+      volumes: await countVolumesAt(reader, { cluster, nodeId }),
+    })),
+  );
 }
 
 async function readCheck(reader: Reader): Promise<Status['check']> {

@@ -34,13 +34,22 @@ export function createNodes({
   pools,
   slices,
 }: Pick<ServiceOptions, 'engine' | 'operations' | 'pools' | 'slices'>) {
+  /** Notes that the cluster no longer has the node. */
+  async function noteGone(node: { readonly cluster: string; readonly nodeId: string }): Promise<void> {
+    await engine.transaction(async sql => {
+      await lockNode(sql, node);
+      const known = await nodeTable.find(sql, node);
+      if (known && known.goneMs === undefined) await nodeTable.update(sql, node, { goneMs: await sql.now() });
+    });
+  }
+
   return {
     /**
      * Records the cluster's report of the node in place of an earlier one. RESOURCE_EXHAUSTED beyond
      * `limits.nodesPerCluster`; FAILED_PRECONDITION for a name that has volumes attached under another key.
      */
     async put({ name: cluster }: Cluster, nodeId: string, spec: NodeSpec) {
-      const node = { cluster, nodeId, spec };
+      const node = { cluster, nodeId, spec, goneMs: undefined };
       requireRecordSize(`node "${nodeId}"`, node);
       const created = await operations.change(nodeOperation('report', cluster, nodeId), async sql => {
         await lockNode(sql, node);
@@ -51,7 +60,7 @@ export function createNodes({
           await countAtNode(sql, 'nodes', { cluster, nodeId, change: 1 });
         }
         // A controller repeats its report when it starts, which must not fill the log.
-        const isChanged = !sameJson(known?.spec, spec);
+        const isChanged = known?.goneMs !== undefined || !sameJson(known?.spec, spec);
         if (isChanged) await nodeTable.replace(sql, node);
         return { result: known === undefined, isChanged };
       });
@@ -75,11 +84,14 @@ export function createNodes({
 
     /**
      * Deletes the node. FAILED_PRECONDITION while volumes are attached; if the node is unknown, nothing
-     * happens. The record stays until every storage that may know the node has forgotten it, in pools that
+     * happens. A node that is still in use is noted as gone. The record stays until every storage that may know the node has forgotten it, in pools that
      * the cluster may use or has volumes in. A repeated call asks again the storages that did not answer.
      */
     async delete({ name: cluster, pools: allowed }: Cluster, nodeId: string): Promise<void> {
-      await requireUnused(engine.reader, { cluster, nodeId });
+      await requireUnused(engine.reader, { cluster, nodeId }).catch(async (error: unknown) => {
+        await noteGone({ cluster, nodeId });
+        throw error;
+      });
       const used = await listPools(engine.reader, cluster);
       for (const { name, backend } of pools.all())
         if (!allowed || [...allowed, ...used].includes(name)) await backend.forgetNode?.({ cluster, nodeId });

@@ -22,12 +22,16 @@ export async function readStore(reader: Reader): Promise<readonly Row[]> {
 }
 
 async function readContents(reader: Reader): Promise<readonly Row[]> {
-  const [reserved, claims] = await Promise.all([
+  const [reserved, claims, gone, findings] = await Promise.all([
     reader.all(
       `select pool, cluster, sum(bytes) as bytes, sum(volumes) as volumes, sum(snapshots) as snapshots
        from reservations group by pool, cluster`,
     ),
     reader.all('select operation, count(*) as number, min(since_ms) as since from claims group by operation'),
+    reader.all('select cluster, count(*) as number from nodes where gone_ms is not null group by cluster'),
+    reader.all(
+      `select pool, problem, count(*) as number from findings where problem <> 'stuck' group by pool, problem`,
+    ),
   ]);
   const byOwner = (column: string) =>
     reserved.map(row =>
@@ -43,6 +47,18 @@ async function readContents(reader: Reader): Promise<readonly Row[]> {
       'fairlead_gateway_claims',
       'Resources that the gateways on this store work on, by operation.',
       claims.map(({ operation, number }) => sample({ operation: String(operation) }, Number(number))),
+    ],
+    [
+      'fairlead_gateway_gone_nodes',
+      'Nodes that their cluster no longer has although volumes are attached to them.',
+      gone.map(({ cluster, number }) => sample({ cluster: String(cluster) }, Number(number))),
+    ],
+    [
+      'fairlead_gateway_findings',
+      'Differences between the storage and the store that the last check found.',
+      findings.map(({ pool, problem, number }) =>
+        sample({ pool: String(pool), problem: String(problem) }, Number(number)),
+      ),
     ],
     ['fairlead_gateway_oldest_claim_seconds', 'Age of the oldest claim.', (nowMs - oldestMs) / 1_000],
   ];

@@ -16,7 +16,10 @@ export type AuditedOperation = Pick<AuditRecord, 'operation' | 'kind'> & {
 /** The result of a transaction. Nothing is logged for one that changed nothing. */
 export type Change<T> = { readonly result: T; readonly isChanged: boolean };
 
-/** Makes the log of callers, operations and outcomes. Of a request it records nothing but ids. */
+/** The maximum length of a failure's words. */
+const maxDetailLength = 512;
+
+/** Makes the log of callers, operations and outcomes. It records ids, and the words of a failure as its caller gets them. */
 export function createAuditLog(
   { transaction }: Pick<Engine, 'transaction'>,
   changes = createHourlyChanges(),
@@ -35,7 +38,7 @@ export function createAuditLog(
     const actor = request ? callerName(request.caller) : 'gateway';
     const cluster = request?.caller.cluster?.name;
     if (cluster !== undefined && !unlimited.has(operation)) changes.requireFew(cluster);
-    const write = (sql: Sql, code: AuditRecord['code']): Promise<void> =>
+    const write = (sql: Sql, code: AuditRecord['code'], detail?: string): Promise<void> =>
       (code === 'OK' ? addChange : addRefusal)(sql, {
         id: nextId(),
         actor,
@@ -46,6 +49,7 @@ export function createAuditLog(
         resource: id,
         about,
         code,
+        detail: detail?.slice(0, maxDetailLength),
         requestId: request?.requestId,
       });
     /** A failure that the gateway tries again by itself would fill the log. */
@@ -53,8 +57,8 @@ export function createAuditLog(
       request !== undefined || code === 'OK' || problemTable[code].final;
     return {
       /** Logs the end. Call it in the transaction that records the outcome. */
-      async ended(sql: Sql, code: AuditRecord['code']): Promise<void> {
-        if (isLogged(code)) await write(sql, code);
+      async ended(sql: Sql, code: AuditRecord['code'], detail?: string): Promise<void> {
+        if (isLogged(code)) await write(sql, code, detail);
       },
       /** Counts a change. Call it after the transaction has resolved, because its work may run twice. */
       count(): void {
@@ -62,9 +66,9 @@ export function createAuditLog(
       },
       /** Logs a final refusal before anything was recorded, and throws it. */
       async refused(failure: unknown): Promise<never> {
-        const { code } = asProblem(failure);
+        const { code, detail } = asProblem(failure);
         if (request && problemTable[code].final)
-          await transaction(sql => write(sql, code)).catch(() => undefined);
+          await transaction(sql => write(sql, code, detail)).catch(() => undefined);
         throw failure;
       },
     };

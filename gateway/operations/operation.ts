@@ -233,7 +233,7 @@ export function createOperations(options: OperationsOptions) {
     const fail = async (problem: Problem): Promise<never> => {
       const record = async (sql: Sql): Promise<void> => {
         await work.fail(sql, { intent, problem });
-        await audited.ended(sql, problem.code);
+        await audited.ended(sql, problem.code, problem.detail);
       };
       await conclude(claims, record, settle);
       if (problemTable[problem.code].final) await undo().catch(failUndone);

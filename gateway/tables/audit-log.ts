@@ -17,6 +17,8 @@ const columns = {
   resource: text(),
   about: optional(text()),
   code: text<'OK' | ProblemCode>(),
+  /** The words of a failure; undefined for a success, and for an entry of an older release. */
+  detail: optional(text()),
   requestId: optional(text()),
   /**
    * Equal for all refusals that one entry counts; undefined for a change, and for a refusal of an older
@@ -60,6 +62,9 @@ export const addRefusals: readonly string[] = [
 
 const transfers = `audit_log_transfers on audit_log (resource, id) where operation = '${transferName}'`;
 
+/** The statement that lets the table of an older store keep the words of failures. */
+export const addDetail = 'alter table audit_log add column detail text';
+
 /** The statements that rename the transfers of an older store, and index them. */
 export const indexAudit: readonly string[] = [
   `update audit_log set operation = '${transferName}' where operation = 'hand over'`,
@@ -100,7 +105,7 @@ export function addChange(sql: Sql, record: NewRecord): Promise<void> {
 const windowMs = 3_600_000;
 
 const counting = `on conflict (refusal) where refusal is not null do update set id = excluded.id,
-  resource = excluded.resource, about = excluded.about, request_id = excluded.request_id, count = audit_log.count + 1`;
+  resource = excluded.resource, about = excluded.about, detail = excluded.detail, request_id = excluded.request_id, count = audit_log.count + 1`;
 
 /** The number of entries for one caller's refusals in an hour. Beyond it, resources share entries. */
 export const maxRefusals = 1_000;

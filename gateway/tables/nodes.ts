@@ -1,14 +1,33 @@
 import type { NodeSpec } from '../../src/api/node.ts';
 import { readNodeId } from '../../src/api/ids.ts';
 import type { Reader } from '../store.ts';
-import { json, table, text, type RecordOf } from './table.ts';
+import { integer, json, optional, table, text, type RecordOf } from './table.ts';
 
-const columns = { cluster: text(), nodeId: text(), spec: json<NodeSpec>() };
+const columns = {
+  cluster: text(),
+  nodeId: text(),
+  spec: json<NodeSpec>(),
+  /** The time since which the cluster wants to delete the node, whose volumes are still attached. */
+  goneMs: optional(integer()),
+};
 
 type NodeRecord = RecordOf<typeof columns>;
 
+const goneNodes = 'nodes_gone on nodes (cluster, node_id) where gone_ms is not null';
+
 /** The nodes of all clusters, as each cluster reported them. */
-export const nodeTable = table('nodes', { key: ['cluster', 'nodeId'], columns });
+export const nodeTable = table('nodes', { key: ['cluster', 'nodeId'], columns, indexes: [goneNodes] });
+
+/** The statements that let the table of an older store tell which nodes are gone. */
+export const addGone: readonly string[] = [
+  'alter table nodes add column gone_ms bigint',
+  `create index ${goneNodes}`,
+];
+
+/** Lists nodes whose cluster no longer has them although volumes are attached to them. */
+export function listGoneNodes(sql: Reader, limit: number): Promise<readonly NodeRecord[]> {
+  return nodeTable.select(sql, {}, 'and gone_ms is not null order by cluster, node_id limit ?', limit);
+}
 
 /** Counts the volumes that are attached, or being attached or detached, at the node. */
 export async function countVolumesAt(

@@ -1,19 +1,19 @@
 import type { Engine, Sql } from '../store.ts';
 import { attachmentTable, indexAttachments } from './attachments.ts';
-import { addAuditLog, addRefusals, auditTable, indexAudit } from './audit-log.ts';
+import { addAuditLog, addDetail, addRefusals, auditTable, indexAudit } from './audit-log.ts';
 import { addConsent, addGrants, grantTable, indexGrants } from './grants.ts';
 import { claimTable, indexClaims } from './claims.ts';
 import { clockTable } from './clock.ts';
 import { countTable, recount } from './counts.ts';
 import { findingTable } from './findings.ts';
 import { groupTable } from './groups.ts';
-import { nodeTable } from './nodes.ts';
+import { addGone, nodeTable } from './nodes.ts';
 import { addCounts, recountReservations, reservationTable } from './reservations.ts';
 import { addEncryption, addFilesystem, narrowSnapshots, snapshotTable } from './snapshots.ts';
 import { addSharing, narrowVolumes, volumeTable } from './volumes.ts';
 
 /** The version of the tables. A release that changes them raises it and adds the step to `changes`. */
-export const schemaVersion = 7;
+export const schemaVersion = 8;
 
 /** All tables of a store, each after the tables that it refers to. */
 export const tables = [
@@ -53,6 +53,7 @@ const changes: Readonly<Record<number, readonly string[]>> = {
     ...indexAudit,
     ...countTable.ddl,
   ],
+  8: [addDetail, ...addGone],
 };
 
 /**

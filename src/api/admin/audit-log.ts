@@ -30,6 +30,7 @@ export const auditEntrySchema = z
     resource: text('east.pvc-1').describe('The id; for a node with its cluster, such as `east/node-1`.'),
     about: z.string().optional().describe('Another object of the change, such as the node.'),
     code: z.enum(codes).describe('The outcome.'),
+    detail: z.string().optional().describe('The reason of a failure, for people, at most 512 characters.'),
     requestId: z.string().optional(),
     count: z
       .int()

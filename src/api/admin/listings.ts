@@ -66,6 +66,9 @@ export const adminNodeSchema = nodeSpecSchema
     cluster,
     nodeId,
     volumes: count.describe('The number of volumes attached, being attached or being detached.'),
+    goneSince: time
+      .optional()
+      .describe('The time since which its cluster no longer has it, although volumes are attached to it.'),
   })
   .loose()
   .meta({ id: 'AdminNode', description: 'A node of any cluster, as its cluster reported it.' });

@@ -29,6 +29,16 @@ export const statusSchema = z
         fault: z.string().optional().describe('The reason why the store does not answer.'),
       })
       .describe('Without an answer of the store, `check` has no findings.'),
+    goneNodes: z
+      .array(
+        z.object({
+          cluster: text('east'),
+          nodeId: text('node-1'),
+          since: time,
+          volumes: z.int().nonnegative(),
+        }),
+      )
+      .describe('Nodes that their cluster no longer has although volumes are attached to them; at most 100.'),
     check: z
       .object({
         at: time.optional().describe('The start of the last check; absent: there was none.'),

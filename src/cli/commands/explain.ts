@@ -333,17 +333,14 @@ function quotaAdvice(facts: Facts): readonly Advice[] {
 /** Reports the newest entry of the audit log, if it is a failure. */
 function auditAdvice({ last, nowMs }: Facts): readonly Advice[] {
   if (!last || last.code === 'OK') return [];
-  const { operation, code, actor, at, requestId, about, count = 1 } = last;
+  const { operation, code, detail = problemTable[code].title, actor, at, requestId, about, count = 1 } = last;
   const call = about === undefined ? operation : `${operation} (${about})`;
   const age = toAge(nowMs - Date.parse(at));
   const logged =
     requestId === undefined ? undefined : `find it in the gateway's log by request id ${requestId}`;
   const times = count > 1 ? ` (${count} such refusals of ${actor} in one hour)` : '';
   return [
-    fact(
-      `the last call, ${call} by ${actor} ${age} ago, ended with ${code}: ${problemTable[code].title}${times}`,
-      logged,
-    ),
+    fact(`the last call, ${call} by ${actor} ${age} ago, ended with ${code}: ${detail}${times}`, logged),
   ];
 }
 

@@ -47,7 +47,7 @@ export async function fillStore(path: string): Promise<void> {
     for (let index = 0; index < volumes; index++) await addVolume(sql, `${noisy}.${index}`);
     for (let index = 0; index < limits.nodesPerCluster.max; index++) {
       const node = { cluster: noisy, nodeId: `node-${index}` };
-      await nodeTable.add(sql, { ...node, spec: { maxVolumes: 100, topology } });
+      await nodeTable.add(sql, { ...node, spec: { maxVolumes: 100, topology }, goneMs: undefined });
       await countAtNode(sql, 'nodes', { ...node, change: 1 });
     }
     await addSnapshots(sql, `${noisy}.0`);
@@ -84,7 +84,7 @@ async function addCrowded(sql: Sql): Promise<void> {
     await volumeTable.add(sql, volume);
     await moveReservation(sql, undefined, volume);
   }
-  await nodeTable.add(sql, { cluster: crowded, nodeId: 'more', spec: {} });
+  await nodeTable.add(sql, { cluster: crowded, nodeId: 'more', spec: {}, goneMs: undefined });
   const first = { volumeId: `${crowded}.more`, cluster: crowded, nodeId: 'first' };
   const attached = { attachmentId: 'x', state: 'attached', capability, readonly: true } as const;
   const reach = { protocol: 'loop', path: '/srv/pool/crowded.img' } as const;

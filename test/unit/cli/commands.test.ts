@@ -33,7 +33,7 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
   ['get attachments -o name', 'a.one/a/n1\n'],
   ['get attachments a.one -o name', 'a.one/a/n1\n'],
   ['get nodes --cluster a n1 -o name', 'a/n1\n'],
-  ['get nodes', 'id    volumes  max  topology\na/n1  1        3\n'],
+  ['get nodes', 'id    volumes  max  topology  gone-for\na/n1  1        3\n'],
   ['get nodes --no-headers', 'a/n1  1  3\n'],
   ['get clusters -o name', 'a\nb\n'],
   ['get operations -o name', ''],

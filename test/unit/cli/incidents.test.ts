@@ -10,7 +10,7 @@ import { openStore } from '../../../gateway/stores/index.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { startStorageApi, type Step } from '../../fakes/storage-api.ts';
 import { operatorCli, type CliResult } from '../../harness/cli/run-cli.ts';
-import { newVolume, openMemory, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { mounted, newVolume, openMemory, volumeSpec } from '../../harness/gateway/gateway.ts';
 import { runGateway, type GatewayRun, type RunningGateway } from '../../harness/gateway/program.ts';
 
 /** A gateway with one pool `fast`, and its operator's command line, which counts its commands. */
@@ -91,7 +91,14 @@ test('incident: the quota is used up', async t => {
   const { status, stdout } = await ask('status');
   assert.equal(status, 1);
   assert.match(stdout, /! cluster a: its quota is used up: bytes:4Mi\/4Mi\n {4}raise clusters\.a\.quota/);
-  assert.match((await ask('explain a.more')).stdout, /cluster "a" has used up its quota \(bytes:4Mi\/4Mi\)/);
+  const { stdout: cause } = await ask('explain a.more');
+  assert.match(cause, /cluster "a" has used up its quota \(bytes:4Mi\/4Mi\)/);
+  assert.match(
+    cause,
+    /ended with RESOURCE_EXHAUSTED: the quota "bytes" of cluster "a" is 4194304: 4194304 are/,
+  );
+  const { stdout: log } = await ask('get audit a.more');
+  assert.match(log, / RESOURCE_EXHAUSTED +1 +the quota "bytes" of cluster "a" is 4194304/);
 });
 
 test('incident: the storage hangs after the gateway has started', async t => {
@@ -196,6 +203,38 @@ test('incident: the storage has an orphan, and another volume is missing there',
     /! storage: pool "fast": volume "a\.orphan": in the storage, not in the store\n {4}import it .* fairlead admin repair/,
   );
   assert.match((await ask('admin repair')).stdout, /a\.orphan/);
+});
+
+test('incident: a node is gone, and its volumes are still attached there', async t => {
+  const { gateway, ask } = await start(t);
+  const { client } = gateway;
+  await create(gateway, 'one');
+  await client.putNode({ nodeId: 'n1', body: {} }, call());
+  const body = { capability: mounted, readonly: false };
+  await client.attachVolume({ volumeId: 'a.one', nodeId: 'n1', body }, call());
+  await assert.rejects(client.deleteNode({ nodeId: 'n1' }, call()), { code: 'FAILED_PRECONDITION' });
+  const { status, stdout } = await ask('status');
+  assert.equal(status, 1);
+  assert.match(
+    stdout,
+    /! node a\/n1: its cluster has not had it for \d+s, but 1 volume is attached to it\n.* fairlead admin detach-node a n1\n/,
+  );
+  assert.equal((await ask('admin detach-node a n1')).status, 0);
+  await client.deleteNode({ nodeId: 'n1' }, call());
+  assert.equal((await ask('status')).status, 0);
+});
+
+test('a node that its cluster reports again is not gone', async t => {
+  const { gateway, ask } = await start(t);
+  const { client } = gateway;
+  await create(gateway, 'one');
+  await client.putNode({ nodeId: 'n1', body: {} }, call());
+  const body = { capability: mounted, readonly: false };
+  await client.attachVolume({ volumeId: 'a.one', nodeId: 'n1', body }, call());
+  await assert.rejects(client.deleteNode({ nodeId: 'n1' }, call()));
+  assert.match((await ask('get nodes')).stdout, /\ds$/m);
+  await client.putNode({ nodeId: 'n1', body: {} }, call());
+  assert.equal((await ask('status')).status, 0);
 });
 
 test('incident: an operation is stuck', async t => {

@@ -1,4 +1,5 @@
 import type { ClusterState, Finding, PoolState, RunningOperation, Status } from '../../../api/admin.ts';
+import { readNodeId } from '../../../api/ids.ts';
 import { toQuota, usedOf } from '../../kinds.ts';
 import { toAge, toSize } from '../../output/values.ts';
 import { describeLastFailure, faultOf } from '../../pool-health.ts';
@@ -23,6 +24,8 @@ export type StatusLine = {
   readonly todo?: string;
 };
 
+type GoneNode = Status['goneNodes'][number];
+
 /** A pool or quota is nearly full at this part of its size. */
 const nearlyFull = 0.9;
 /** An operation is stuck after this time, in milliseconds, as for `fairlead admin check`. */
@@ -46,6 +49,7 @@ export function judge(facts: StatusFacts): readonly StatusLine[] {
     judgeStore(status),
     ...pools.map(judgePool),
     ...clusters.flatMap(judgeCluster),
+    ...status.goneNodes.map(node => judgeGoneNode(node, nowMs)),
     ...judgeOperations(operations, nowMs),
     ...(status.store.answers ? judgeCheck(status.check, nowMs) : []),
   ];
@@ -143,6 +147,18 @@ function judgeCluster(cluster: ClusterState): readonly StatusLine[] {
     })),
   ];
   return problems.length > 0 ? problems : [{ about, state }];
+}
+
+function judgeGoneNode({ cluster, nodeId, since, volumes }: GoneNode, nowMs: number): StatusLine {
+  const { name } = readNodeId(nodeId);
+  const [noun, verb] = volumes === 1 ? ['volume', 'is'] : ['volumes', 'are'];
+  const age = toAge(nowMs - Date.parse(since));
+  return {
+    about: `node ${cluster}/${name}`,
+    state: `gone for ${age}, ${volumes} ${noun} attached`,
+    what: `its cluster has not had it for ${age}, but ${volumes} ${noun} ${verb} attached to it`,
+    todo: `if the machine is off for good, release them: fairlead admin detach-node ${cluster} ${nodeId}`,
+  };
 }
 
 function judgeOperations(operations: readonly RunningOperation[], nowMs: number): readonly StatusLine[] {

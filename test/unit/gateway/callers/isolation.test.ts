@@ -35,7 +35,7 @@ async function openCrowd(t: TestContext) {
   const { engine } = gateway;
   await engine.transaction(async sql => {
     for (const [at, cluster] of clusterNames.entries()) {
-      await nodeTable.add(sql, { cluster, nodeId: 'n1', spec: {} });
+      await nodeTable.add(sql, { cluster, nodeId: 'n1', spec: {}, goneMs: undefined });
       for (const name of names) {
         const id = `${cluster}.${name}`;
         const known = { id, cluster, name: `${name}-of-${cluster}-`, pool: 'main', source: undefined };

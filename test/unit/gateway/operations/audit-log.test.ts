@@ -37,6 +37,7 @@ const refused = {
   kind: 'volume',
   about: undefined,
   code: 'RESOURCE_EXHAUSTED',
+  detail: undefined,
   requestId: undefined,
 } as const;
 
