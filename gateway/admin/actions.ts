@@ -3,6 +3,8 @@ import { readNodeId } from '../../src/api/ids.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
 import { preconditionProblem } from '../../src/api/problem.ts';
 import type { Operations } from '../operations/operation.ts';
+import { createDrain } from '../pools/drain.ts';
+import type { Pools } from '../pools/pools.ts';
 import type { Services } from '../services.ts';
 import type { Engine, Reader } from '../store.ts';
 import { findAttachments, type ShownAttachment } from '../tables/attachments.ts';
@@ -13,15 +15,17 @@ import { notFoundProblem } from '../callers/ownership.ts';
 import { restorableUntil } from '../volumes/record.ts';
 
 export type ActionOptions = Pick<Services, 'attachments' | 'volumes'> & {
+  readonly pools: Pools;
   readonly engine: Engine;
   readonly operations: Operations;
 };
 
 type DetachRequest = Request<Rows['detachAdminVolume']>;
 
-/** Makes the operations of operators that detach and delete volumes in place of their clusters. */
-export function createActions({ engine, operations, attachments, volumes }: ActionOptions) {
+/** Makes the operations of operators that detach and delete volumes in place of their clusters, and drain pools. */
+export function createActions({ engine, operations, pools, attachments, volumes }: ActionOptions) {
   const { reader } = engine;
+  const drain = createDrain({ engine, operations, pools });
 
   async function findRestorable(id: string): Promise<Deletion | undefined> {
     const volume = await volumeTable.find(reader, { id });
@@ -56,6 +60,8 @@ export function createActions({ engine, operations, attachments, volumes }: Acti
         })),
       };
     },
+
+    drainPool: ({ pool, body }: Request<Rows['drainPool']>) => drain({ pool, ...body }),
 
     /** Deletes the volume for its cluster. A volume that is soft-deleted already stays restorable. */
     async deleteAdminVolume({

@@ -5,6 +5,7 @@ import { featuresOf } from '../pools/features.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Pool } from '../pools/pools.ts';
 import { probePool } from '../pools/probe.ts';
+import { findClosure } from '../tables/closures.ts';
 import { listClustersCounted, readCount } from '../tables/counts.ts';
 import { readPoolUsage, readUsage } from '../tables/reservations.ts';
 import type { EnrolledClusters } from '../callers/cluster.ts';
@@ -37,7 +38,13 @@ export async function readPools(
 
   async function readPool(name: string): Promise<PoolState> {
     const { bytes: reservedBytes, volumes, snapshots } = await readPoolUsage(engine.reader, name);
-    const use = { reservedBytes, volumes, snapshots };
+    const since = await findClosure(engine.reader, 'pool', name);
+    const use = {
+      reservedBytes,
+      volumes,
+      snapshots,
+      ...(since !== undefined && { drainedSince: new Date(since).toISOString() }),
+    };
     const waitingFor = pools.waiting().get(name)?.reason;
     if (waitingFor !== undefined)
       return { id: name, state: 'waiting', waitingFor, answers: false, features: [], ...use };

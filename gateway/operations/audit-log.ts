@@ -43,7 +43,7 @@ export function createAuditLog(
         id: nextId(),
         actor,
         subject: request?.caller.subject,
-        cluster: clusterOf(id) ?? id.split('/', 1)[0] ?? '',
+        cluster: kind === 'pool' ? '' : (clusterOf(id) ?? id.split('/', 1)[0] ?? ''),
         operation,
         kind,
         resource: id,

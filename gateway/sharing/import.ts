@@ -3,6 +3,7 @@ import type { Capability } from '../../src/api/storage.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireUsable } from '../pools/choice.ts';
+import { requireUndrained } from '../pools/drain.ts';
 import { requireOffered } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
 import type { Sql } from '../store.ts';
@@ -60,6 +61,7 @@ export function createImport({
         const known = await findImported(sql, asNew, storageId);
         if (known) return { result: known };
         requireUsable(cluster, pool.name);
+        await requireUndrained(sql, pool.name);
         return { intent: asNew };
       },
       async act() {

@@ -10,10 +10,10 @@ const columns = {
   actor: text(),
   /** The caller's name in its token, such as the `kid`. */
   subject: optional(text()),
-  /** The owner of the resource. */
+  /** The owner of the resource; empty for a pool. */
   cluster: text(),
   operation: text(),
-  kind: text<'volume' | 'snapshot' | 'group' | 'node'>(),
+  kind: text<'volume' | 'snapshot' | 'group' | 'node' | 'pool'>(),
   resource: text(),
   about: optional(text()),
   code: text<'OK' | ProblemCode>(),

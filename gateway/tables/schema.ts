@@ -4,6 +4,7 @@ import { addAuditLog, addDetail, addRefusals, auditTable, indexAudit } from './a
 import { addConsent, addGrants, grantTable, indexGrants } from './grants.ts';
 import { claimTable, indexClaims } from './claims.ts';
 import { clockTable } from './clock.ts';
+import { closureTable } from './closures.ts';
 import { countTable, recount } from './counts.ts';
 import { findingTable } from './findings.ts';
 import { groupTable } from './groups.ts';
@@ -29,6 +30,7 @@ export const tables = [
   auditTable,
   grantTable,
   countTable,
+  closureTable,
 ];
 
 /** The statements of each step, by the version that it leads to. */
@@ -53,7 +55,7 @@ const changes: Readonly<Record<number, readonly string[]>> = {
     ...indexAudit,
     ...countTable.ddl,
   ],
-  8: [addDetail, ...addGone],
+  8: [addDetail, ...addGone, ...closureTable.ddl],
 };
 
 /**

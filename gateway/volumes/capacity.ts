@@ -2,6 +2,7 @@ import type { Capacity, CapacitySpec } from '../../src/api/storage.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { type Choice, choosePool, poolsOf } from '../pools/choice.ts';
 import { requireOffered } from '../pools/features.ts';
+import { findClosure } from '../tables/closures.ts';
 import { availableIn, measureSpaces } from '../pools/space.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { quotaLeft } from '../pools/quotas.ts';
@@ -15,11 +16,13 @@ export function createCapacities({ engine, pools }: Pick<ServiceOptions, 'engine
   return {
     /**
      * Returns the space in all requested topologies, limited by the cluster's quota; 0 if the pool does not
-     * offer such volumes. INVALID_ARGUMENT for bad parameters.
+     * offer such volumes, or is being drained. INVALID_ARGUMENT for bad parameters.
      */
     async find(cluster: Cluster, spec: CapacitySpec): Promise<Capacity> {
       const choice = choosePool(poolsOf(pools, cluster), spec.parameters);
       const capacity = await findIn(choice, spec);
+      if ((await findClosure(engine.reader, 'pool', choice.pool.name)) !== undefined)
+        return { availableBytes: 0 };
       const leftBytes = await quotaLeft(engine.reader, cluster, choice.pool.name);
       if (leftBytes === Infinity) return capacity;
       const { availableBytes, maximumVolumeBytes = leftBytes } = capacity;

@@ -7,6 +7,7 @@ import type { Backend, CreatedVolume, VolumeSource } from '../backend.ts';
 import type { IntendResult } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { type Choice, choosePool, poolsOf } from '../pools/choice.ts';
+import { requireUndrained } from '../pools/drain.ts';
 import type { Pool } from '../pools/pools.ts';
 import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Sql } from '../store.ts';
@@ -153,6 +154,7 @@ async function chooseSpace(
   const [space] = await Promise.all([
     requireSpace(sql, where, { bytes, topologies }),
     requireQuota(sql, cluster, { pool: pool.name, bytes, volumes: 1 }),
+    requireUndrained(sql, pool.name),
   ]);
   const segments = space?.segments;
   const chosen = topologies && segments ? [segments] : topologies;

@@ -423,6 +423,13 @@ export const operations = {
     answers: { 200: admin.deletionSchema },
     problems: ['ABORTED', 'FAILED_PRECONDITION'],
   },
+  drainPool: {
+    route: 'PUT /v1/admin/pools/{pool}/drain',
+    doc: 'Stops the creation of volumes in the pool, or allows it again, and returns its remaining resources.',
+    body: admin.drainSpecSchema,
+    answers: { 200: admin.poolDrainSchema },
+    problems: ['ABORTED'],
+  },
   importVolume: {
     route: 'PUT /v1/admin/imports/{volumeId}',
     doc: 'Imports an object that the storage has and the store does not know as a volume with this id.',

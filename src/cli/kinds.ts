@@ -173,7 +173,7 @@ const pools = kind<PoolState>({
   columns: [
     { head: 'id', of: ({ id }) => id },
     { head: 'backend', of: ({ backend }) => backend },
-    { head: 'state', of: ({ state }) => state },
+    { head: 'state', of: ({ state, drainedSince }) => (drainedSince ? `${state}+drained` : state) },
     {
       head: 'answers',
       of: ({ answers, isPaused }) =>

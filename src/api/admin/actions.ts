@@ -1,14 +1,11 @@
 import { z } from 'zod';
 import { attachmentState, nodeId } from '../node.ts';
-import { text, time } from '../storage.ts';
+import { sizeBytes, text, time } from '../storage.ts';
 
 const cluster = text('east');
-const dryRun = z
-  .boolean()
-  .default(false)
-  .describe('True: only says what would be done, and changes nothing.');
+const count = z.int().nonnegative();
+const dryRun = z.boolean().default(false).describe('True: returns the effect without changing anything.');
 
-/** The nodes from which an operator detaches a volume. */
 export const detachmentSpecSchema = z
   .strictObject({
     nodeId: nodeId
@@ -18,10 +15,10 @@ export const detachmentSpecSchema = z
     force: z
       .boolean()
       .default(false)
-      .describe('True: also from nodes that their clusters still report, whose pods may use the volume.'),
+      .describe('True: also from nodes that their clusters still report and that may use the volume.'),
     dryRun,
   })
-  .meta({ id: 'DetachmentSpec', description: 'The nodes from which an operator detaches a volume.' });
+  .meta({ id: 'DetachmentSpec', description: 'A request to detach a volume from one node or several.' });
 
 export const detachmentSchema = z
   .object({
@@ -42,7 +39,26 @@ export const deletionSchema = z
       .describe('`soft-deleted`: it can be restored; `missing`: there is no such volume.'),
     restorableUntil: time.optional().describe("The time of a soft-deleted volume's final deletion."),
   })
-  .meta({ id: 'Deletion', description: 'The outcome of a deletion, or what it would be.' });
+  .meta({ id: 'Deletion', description: 'The outcome of a deletion, or the expected one.' });
+
+export const drainSpecSchema = z
+  .strictObject({
+    end: z.boolean().default(false).describe('True: the pool takes new volumes again.'),
+    dryRun,
+  })
+  .meta({ id: 'DrainSpec', description: 'The options of a drain.' });
+
+export const poolDrainSchema = z
+  .object({
+    isDrained: z.boolean().describe('True: the pool takes no new volumes.'),
+    left: z
+      .array(z.object({ cluster, volumes: count, snapshots: count, reservedBytes: sizeBytes }))
+      .describe(
+        'The resources that are still in the pool, by cluster, including volumes that can be restored.',
+      ),
+  })
+  .meta({ id: 'PoolDrain', description: 'A drained pool and its remaining resources.' });
 
 export type Detachment = z.infer<typeof detachmentSchema>;
 export type Deletion = z.infer<typeof deletionSchema>;
+export type PoolDrain = z.infer<typeof poolDrainSchema>;

@@ -98,6 +98,9 @@ export const poolSchema = z
       .describe(
         '`waiting`: its storage has not been reached yet, so the pool cannot be used; `removed`: open until the next start, but no longer offered.',
       ),
+    drainedSince: time
+      .optional()
+      .describe('An operator drains the pool: it takes no new volumes since then.'),
     waitingFor: z.string().optional().describe('The reason why the pool is `waiting`.'),
     features: z.array(text('expand')),
     topologies: z.array(segmentsSchema).optional(),

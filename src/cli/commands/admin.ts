@@ -3,6 +3,7 @@ import type { StorageClient } from '../../api/client.ts';
 import { durationMs, text } from '../../lib/parsers.ts';
 import { onOrOff } from '../../lib/settings.ts';
 import { command, shared } from './admin/command.ts';
+import { drainCommand } from './admin/drain.ts';
 import { tenancyCommands } from './admin/tenancy.ts';
 import { volumeCommands } from './admin/volumes.ts';
 import { renderTable } from '../output/table.ts';
@@ -98,6 +99,7 @@ export const adminCommands = {
       return { data: { cluster, nodeId }, table };
     },
   }),
+  drain: drainCommand,
   ...volumeCommands,
   ...tenancyCommands,
 };

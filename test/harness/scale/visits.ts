@@ -273,6 +273,7 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
       ],
     },
   ],
+  drainPool: [{ request: () => ['PUT /v1/admin/pools/main/drain', { ...operator, body: { dryRun: true } }] }],
   deleteAdminVolume: [
     {
       before: round => [create(`a.removed${round}`)],

@@ -236,6 +236,7 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
     asked: { volumeId, body: {} },
     right: { attachments: [{ cluster: 'a', nodeId, state: 'attached', readonly: false }] },
   },
+  drainPool: { asked: { pool: 'main', body: {} }, right: { isDrained: true, left: [] } },
   deleteAdminVolume: { asked: { volumeId, body: {} }, right: { outcome: 'deleted' } },
   grantVolume: granted,
   revokeGrant: { asked: grant },

@@ -103,6 +103,33 @@ test('operators see the effect of a detachment and a deletion first, and then ha
   }
 });
 
+test('an operator drains a pool, sees what is left, and uses the pool again', async t => {
+  const { a, call, fairlead } = await start(t);
+  const left = /^cluster +volumes +snapshots +reserved\na +1 +0 +1Mi$/m;
+  const dry = await fairlead('admin drain one --dry-run');
+  assert.match(dry.stdout, /^pool "one" would take no new volumes; what is left:\n/);
+  assert.match((await fairlead('get pools one --no-headers')).stdout, /^one +memory +open /);
+  const drained = await fairlead('admin drain one');
+  assert.deepEqual([drained.status, left.test(drained.stdout)], [2, true], drained.stdout);
+  assert.match((await fairlead('get pools one --no-headers')).stdout, /^one +memory +open\+drained /);
+  await a.deleteVolume({ volumeId: 'a.one' }, call);
+  const empty = await fairlead('admin drain one');
+  assert.deepEqual(
+    [empty.status, empty.stdout],
+    [
+      0,
+      'pool "one" takes no new volumes; it is empty: remove it from gateway.yaml, or use it again with --end\n',
+    ],
+  );
+  assert.equal((await fairlead('admin drain one --end')).stdout, 'pool "one" takes new volumes again\n');
+  await a.createVolume({ volumeId: 'a.two', body: volumeSpec('two') }, call);
+  assert.match((await fairlead('admin drain two')).stderr, /there is no pool "two"; the pools are one\n/);
+  assert.match(
+    (await fairlead('get audit one --no-headers')).stdout,
+    /operator +end drain +one +OK\n.*operator +drain +one +OK/,
+  );
+});
+
 test('a transferred volume gets manifests for its new cluster, and nothing else on stdout', async t => {
   const { b, call, fairlead } = await start(t);
   const { stdout, status } = await fairlead(

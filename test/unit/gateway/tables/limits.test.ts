@@ -42,6 +42,7 @@ const bounds: Readonly<Record<string, LimitName | Reason>> = {
   clock: 'only gateways write to it',
   counts: 'only gateways write to it: some rows for each cluster',
   findings: 'only operators make them',
+  closures: 'only operators make them',
   audit_log: 'each belongs to a change',
 };
 
@@ -98,7 +99,13 @@ const short: readonly OperationId[] = [
   'detachAdminVolume',
 ];
 /** Operations with a body that record nothing of it. */
-const asking: readonly OperationId[] = ['getCapacity', 'validateVolume', 'repair', 'deleteAdminVolume'];
+const asking: readonly OperationId[] = [
+  'getCapacity',
+  'validateVolume',
+  'repair',
+  'deleteAdminVolume',
+  'drainPool',
+];
 
 test('each operation with a body has one that is too large, or is short, or records nothing', () => {
   const known = [...(Object.keys(tooLarge) as OperationId[]), ...short, ...asking];

@@ -1,0 +1,37 @@
+import type { PoolDrain } from '../../../api/admin.ts';
+import { text } from '../../../lib/parsers.ts';
+import { onOrOff } from '../../../lib/settings.ts';
+import { renderTable } from '../../output/table.ts';
+import { toSize } from '../../output/values.ts';
+import { command, dryRun, shared } from './command.ts';
+
+/** The command that empties a pool. Its exit status is 2 while something is left. */
+export const drainCommand = command({
+  doc: 'stops the creation of volumes in a pool, and lists what is left in it; exit status 2 until the pool is empty',
+  settings: {
+    ...shared,
+    pool: { doc: 'the pool', parse: text },
+    end: { doc: 'end the drain: the pool takes new volumes again', ...onOrOff },
+    'dry-run': dryRun,
+  },
+  operands: ['pool'],
+  async ask(client, call, { pool, end, 'dry-run': isDry }) {
+    const data = await client.drainPool({ pool, body: { end, dryRun: isDry } }, call);
+    if (end) return { data, table: `pool "${pool}" ${isDry ? 'would take' : 'takes'} new volumes again` };
+    const effect = isDry ? 'would take no new volumes' : 'takes no new volumes';
+    const table = `pool "${pool}" ${effect}; ${toRest(pool, data)}`;
+    return { data, table, status: data.left.length > 0 ? 2 : 0 };
+  },
+});
+
+function toRest(pool: string, { left }: PoolDrain): string {
+  if (left.length === 0) return 'it is empty: remove it from gateway.yaml, or use it again with --end';
+  const rows = left.map(one => [
+    one.cluster,
+    String(one.volumes),
+    String(one.snapshots),
+    toSize(one.reservedBytes),
+  ]);
+  const table = renderTable(['cluster', 'volumes', 'snapshots', 'reserved'], rows);
+  return `what is left:\n${table}delete these volumes, or let their clusters copy the data into volumes of another pool; fairlead get volumes -l pool=${pool} lists them`;
+}
