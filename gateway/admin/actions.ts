@@ -92,10 +92,12 @@ async function planDetachment(
     nodeId === undefined || [one.nodeId, readNodeId(one.nodeId).name].includes(nodeId);
   const chosen = (await findAttachments(sql, volumeId, cluster)).filter(isChosen);
   if (force) return chosen;
-  for (const one of chosen)
-    if (one.state !== 'detaching' && (await nodeTable.find(sql, one)))
+  for (const one of chosen) {
+    const node = one.state === 'detaching' ? undefined : await nodeTable.find(sql, one);
+    if (node && node.goneMs === undefined)
       throw preconditionProblem(
         `volume "${volumeId}" is attached to node "${one.nodeId}", which cluster "${one.cluster}" still reports; delete the pods that use the volume, or detach it by force`,
       );
+  }
   return chosen;
 }

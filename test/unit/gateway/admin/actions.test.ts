@@ -61,6 +61,13 @@ test('an operator detaches a volume from a node that is gone, and by force from 
   assert.deepEqual(await logged(gateway, 'detach'), ['n2 OK', 'n1 FAILED_PRECONDITION', 'n1 OK']);
 });
 
+test('a node that its cluster wants to delete needs no force', async t => {
+  const gateway = await openAttached(t);
+  await assert.rejects(gateway.nodes.delete(a, 'n1'), { code: 'FAILED_PRECONDITION' });
+  assert.deepEqual(nodesOf(await ask(gateway, 'detachment')), ['n1', 'n2']);
+  await gateway.nodes.delete(a, 'n1');
+});
+
 test('a detachment from all nodes is refused before any node is detached', async t => {
   const gateway = await openAttached(t);
   assertProblem(await ask(gateway, 'detachment'), 409, 'FAILED_PRECONDITION');
