@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { Problem, type AttachmentResource, type VendorOperations } from 'fairlead/vendor';
 import { volumeNamed, type Disk } from './disk.ts';
@@ -34,11 +34,16 @@ export function createAttachments(disk: Disk) {
     detachVolume({ volumeId, nodeId }) {
       const volume = disk.find(volumeNamed(volumeId));
       if (volume?.attached?.resource.nodeId !== nodeId) return [204];
-      const files = globSync('/sys/block/loop*/loop/backing_file').map(file => readFileSync(file, 'utf8'));
-      if (files.includes(`${disk.pathOf(volume)}\n`))
+      if (isOpen(disk.pathOf(volume)))
         throw new Problem('FAILED_PRECONDITION', `volume "${volumeId}" is still open on node "${nodeId}"`);
       disk.put({ ...volume, attached: undefined });
       return [204];
     },
   } satisfies VendorOperations;
+}
+
+/** True while a loop device of this machine has the file open. */
+function isOpen(path: string): boolean {
+  const files = readdirSync('/sys/block').map(device => `/sys/block/${device}/loop/backing_file`);
+  return files.some(file => existsSync(file) && readFileSync(file, 'utf8') === `${path}\n`);
 }

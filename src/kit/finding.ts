@@ -1,9 +1,9 @@
 import type { Exchange } from './http/exchange.ts';
 import type { RequirementId } from './sections.ts';
 
-/** The reason why a check does not pass: a fault of the vendor, or an obstacle to the check. */
+/** The reason why a check does not pass: a fault of the vendor, an obstacle to the check, or an outcome that proves nothing. */
 export type Finding = Error & {
-  readonly kind: 'fault' | 'skip';
+  readonly kind: 'fault' | 'skip' | 'unproved';
   /** The request and the answer that show the fault; absent for the check's last exchange. */
   readonly exchange?: Exchange | undefined;
   /** The broken requirement; absent for the check's own. */
@@ -18,6 +18,11 @@ export function fault(expected: string, more: Pick<Finding, 'exchange' | 'requir
 /** Makes the finding that a check cannot be done here, for this reason. */
 export function skip(reason: string): Finding {
   return Object.assign(new Error(reason), { kind: 'skip' as const });
+}
+
+/** Makes the finding that the check has run, and has proved neither that the requirement holds nor that it does not. */
+export function unproved(reason: string): Finding {
+  return Object.assign(new Error(`could not be proved: ${reason}`), { kind: 'unproved' as const });
 }
 
 /** Throws a fault unless the condition holds. */

@@ -1,10 +1,10 @@
-import { isFinding } from './finding.ts';
+import { fault, isFinding, type Finding } from './finding.ts';
 import { minTokenLength } from './http/credentials.ts';
 import { toCurl, type Exchange, type RawAnswer, type Target } from './http/exchange.ts';
 import { requirementOf } from './requirements.ts';
 import { chapters, sectionOf, type RequirementId } from './sections.ts';
 
-/** The outcome of a check. FAIL is a MUST that does not hold, WARN a SHOULD that does not hold. */
+/** The outcome of a check. FAIL is a MUST that does not hold, WARN a SHOULD that does not hold or a MUST that could not be proved. */
 export type Outcome = 'PASS' | 'FAIL' | 'WARN' | 'SKIP';
 
 /** The evidence that a requirement does not hold. It never contains credentials. */
@@ -22,7 +22,7 @@ export type Result = {
   readonly level: 'MUST' | 'SHOULD';
   readonly text: string;
   readonly outcome: Outcome;
-  /** The reason for a SKIP. */
+  /** The reason for a SKIP, or for a WARN without a failure. */
   readonly because?: string | undefined;
   readonly failure?: Failure | undefined;
   /** The flags that run this check alone, with the same choices. */
@@ -59,25 +59,54 @@ export function resultOf(
   return { id, level, text, outcome, because, failure, repeat: `--only ${id} --seed ${seed}`, tookMs };
 }
 
-/** Makes the results of a check that did not pass: its own, and one for the requirement that it found broken. */
+/** The state of a requirement in a run: its check has passed or failed, comes later, or is not a part of the run. */
+export type Standing = 'passed' | 'failed' | 'pending' | 'unselected';
+
+/**
+ * Makes the results of a check that did not pass. A fault counts once. A breach of a rule that has its own check counts there,
+ * unless that check has passed or is not a part of the run: then only this one sees the fault.
+ */
 export function toResults(
   id: RequirementId,
   error: unknown,
-  { target, trail, ...more }: CheckRun & { readonly target: Target; readonly trail: readonly Exchange[] },
+  {
+    target,
+    trail,
+    standingOf = () => 'pending',
+    ...more
+  }: CheckRun & {
+    readonly target: Target;
+    readonly trail: readonly Exchange[];
+    readonly standingOf?: (requirement: RequirementId) => Standing;
+  },
 ): readonly Result[] {
-  const { message } = error instanceof Error ? error : { message: String(error) };
-  if (isFinding(error) && error.kind === 'skip') return [resultOf(id, 'SKIP', { ...more, because: message })];
+  const finding = toFinding(error);
+  const { kind, message, requirement = id } = finding;
+  if (kind === 'skip') return [resultOf(id, 'SKIP', { ...more, because: message })];
+  if (kind === 'unproved') return [resultOf(id, 'WARN', { ...more, because: message })];
+  const standing = requirement === id ? 'unselected' : standingOf(requirement);
+  const because = `the check stopped at a fault of ${requirement}: ${message}`;
+  const skipped = resultOf(id, 'SKIP', { ...more, because });
+  if (standing === 'failed') return [skipped];
+  const broken = standing === 'pending' ? requirement : id;
+  const expected = broken === requirement ? message : `${message} (${requirement})`;
   // Without an exchange of its own the check's last one shows the fault.
-  const { requirement = id, exchange = trail.at(-1) } = isFinding(error) ? error : {};
+  const { exchange = trail.at(-1) } = finding;
   const failure: Failure = {
-    expected: message,
+    expected,
     exchange: exchange && withoutCredentials(exchange),
     curl: exchange && toCurl(target, exchange.request),
     trail: trail.slice(-trailLength).map(withoutCredentials),
   };
-  return [...new Set([id, requirement])].map(one =>
-    resultOf(one, requirementOf(one).level === 'MUST' ? 'FAIL' : 'WARN', { ...more, failure }),
-  );
+  const outcome = requirementOf(broken).level === 'MUST' ? 'FAIL' : 'WARN';
+  const result = resultOf(broken, outcome, { ...more, failure });
+  return broken === id ? [result] : [result, skipped];
+}
+
+/** Makes a fault of an error that a check did not expect. */
+function toFinding(error: unknown): Finding {
+  if (isFinding(error)) return error;
+  return fault(error instanceof Error ? error.message : String(error));
 }
 
 /** Counts the results by outcome. */

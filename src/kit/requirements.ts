@@ -5,16 +5,20 @@ import { changes } from './chapters/changes.ts';
 import { data } from './chapters/data.ts';
 import { faults } from './chapters/faults.ts';
 import { groups } from './chapters/groups.ts';
+import { isolation } from './chapters/isolation.ts';
+import { late } from './chapters/late.ts';
 import { lists } from './chapters/lists.ts';
 import { order } from './chapters/order.ts';
 import { restarts } from './chapters/restarts.ts';
 import { snapshots } from './chapters/snapshots.ts';
 import { transport } from './chapters/transport.ts';
+import { copies } from './chapters/copies.ts';
 import { volumes } from './chapters/volumes.ts';
+import { ways } from './chapters/ways.ts';
 import type { Requirement } from './requirement.ts';
-import type { RequirementId } from './sections.ts';
+import { sectionOf, sections, type RequirementId } from './sections.ts';
 
-/** Every requirement by its id, in the order of the document. */
+/** Every requirement by its id. */
 export const requirements = {
   ...transport,
   ...authentication,
@@ -28,11 +32,22 @@ export const requirements = {
   ...faults,
   ...restarts,
   ...order,
+  ...late,
+  ...isolation,
   ...data,
+  ...copies,
+  ...ways,
 };
 
-/** The ids of all requirements, in their order. */
-export const requirementIds = Object.keys(requirements) as readonly (keyof typeof requirements)[];
+/** The ids of all requirements, in the order of the document. */
+export const requirementIds = (Object.keys(requirements) as (keyof typeof requirements)[]).sort(
+  (one, other) => placeOf(one) - placeOf(other),
+);
+
+function placeOf(id: RequirementId): number {
+  const number = Number(id.slice(id.lastIndexOf('-') + 1));
+  return Object.keys(sections).indexOf(sectionOf(id)) * 1_000 + number;
+}
 
 /** Returns the requirement with this id; throws when there is none. */
 export function requirementOf(id: RequirementId): Requirement {

@@ -6,7 +6,7 @@ import type { KitOptions } from './http/calls.ts';
 import { createKit, type Kit } from './fixtures/kit.ts';
 import { createLedger } from './fixtures/ledger.ts';
 import { createRandom } from './fixtures/random.ts';
-import { resultOf, toResults, type Report, type Result } from './report.ts';
+import { resultOf, toResults, type Report, type Result, type Standing } from './report.ts';
 import { requirementIds, requirementOf } from './requirements.ts';
 import type { RequirementId } from './sections.ts';
 
@@ -15,6 +15,8 @@ export type VerifyOptions = Omit<KitOptions, 'hasForeign'> & {
   readonly seed: number;
   /** Ids of the requirements, sections or chapters to check, such as `FL-3` and `FL-3.2`; empty for all. */
   readonly only: readonly string[];
+  /** Ends the run at the first MUST that does not hold. */
+  readonly isFailFast?: boolean;
   /** Runs even if the server holds volumes or snapshots that no run of the kit has made. */
   readonly allowForeign: boolean;
   /** Ends the run early; the clean-up still happens. */
@@ -40,7 +42,8 @@ const noCapabilities: Capabilities = {
  * check when nothing answers, when the credentials are refused, or when the server holds foreign volumes or snapshots.
  */
 export async function verify(options: VerifyOptions): Promise<Report> {
-  const { target, seed, signal } = options;
+  const { target, seed, signal, only, isFailFast = false } = options;
+  requireSelectors(only);
   const startedMs = Date.now();
   const results = new Map<RequirementId, Result>();
   const add = (result: Result): void => {
@@ -50,10 +53,15 @@ export async function verify(options: VerifyOptions): Promise<Report> {
     results.set(result.id, result);
     options.show?.(result);
   };
+  const standingOf = (id: RequirementId): Standing => {
+    const known = results.get(id);
+    if (known) return isFault(known) ? 'failed' : 'passed';
+    return selectedOf(options).includes(id) ? 'pending' : 'unselected';
+  };
   const run = await begin(options, add);
   for (const id of run.isReady ? selectedOf(options) : []) {
-    if (signal.aborted) break;
-    for (const result of await check(id, run, options)) add(result);
+    if (signal.aborted || (isFailFast && hasFailed(results))) break;
+    for (const result of await check(id, run, { ...options, standingOf })) add(result);
     await cleanUp(run.remover);
   }
   return {
@@ -95,7 +103,7 @@ async function begin(options: VerifyOptions, add: (result: Result) => void): Pro
         `"${target.url.href}" holds ${count} volumes and snapshots that the kit did not create, such as "${example}": use an empty server, or --allow-foreign`,
       );
     const known = { ...runOptions, capabilities, hasForeign: count + others > 0 };
-    const remover = createKit({ ...known, random, signal: abandoned });
+    const remover = createKit({ ...known, random, signal: abandoned, isPatient: true });
     await cleanUp(remover);
     const kitFor: Run['kitFor'] = (name, end) =>
       createKit({ ...known, random: createRandom(seed, name), signal: end });
@@ -111,7 +119,13 @@ async function begin(options: VerifyOptions, add: (result: Result) => void): Pro
 async function check(
   id: RequirementId,
   run: Run,
-  { seed, target, timeoutMs, signal }: VerifyOptions,
+  {
+    seed,
+    target,
+    timeoutMs,
+    signal,
+    standingOf,
+  }: VerifyOptions & { readonly standingOf: (id: RequirementId) => Standing },
 ): Promise<readonly Result[]> {
   const startedMs = performance.now();
   const late = AbortSignal.timeout(checkFactor * timeoutMs);
@@ -128,7 +142,7 @@ async function check(
   } catch (error) {
     if (signal.aborted) return [];
     const found = late.aborted ? new Error(`the check ends within ${checkFactor * timeoutMs} ms`) : error;
-    return toResults(id, found, { seed, tookMs: tookMs(), target, trail: kit.trail });
+    return toResults(id, found, { seed, tookMs: tookMs(), target, trail: kit.trail, standingOf });
   }
 }
 
@@ -138,6 +152,20 @@ async function cleanUpFinally(kit: Kit): Promise<readonly string[]> {
   await cleanUp(kit);
   kit.ledger.recall();
   return kit.ledger.removals().map(({ input }) => Object.values(input).join(' on '));
+}
+
+function hasFailed(results: ReadonlyMap<RequirementId, Result>): boolean {
+  return [...results.values()].some(({ outcome }) => outcome === 'FAIL');
+}
+
+/** Throws when one of the selectors names no requirement, section or chapter. */
+export function requireSelectors(only: readonly string[]): void {
+  const unknown = only.filter(selector => !requirementIds.some(id => isSelected(id, selector)));
+  if (unknown.length === 0) return;
+  const names = unknown.map(one => `"${one}"`).join(', ');
+  throw new Error(
+    `--only ${names}: no requirement, section or chapter has this name; write it as in the document, such as FL-3.2-1, FL-3.2 or FL-3`,
+  );
 }
 
 function selectedOf({ only }: VerifyOptions): readonly RequirementId[] {

@@ -43,6 +43,7 @@ export const verifySettings = {
     parse: list(text),
     default: '',
   },
+  'fail-fast': { doc: 'end the run at the first requirement that does not hold', ...onOrOff },
   seed: {
     doc: 'seed of all random choices, to repeat a run; default: a new one each time',
     parse: integer(0, 2 ** 31),

@@ -7,7 +7,7 @@ import { countOutcomes, type Report } from './report.ts';
 import { toHtml } from './reports/html.ts';
 import { toJunit } from './reports/junit.ts';
 import { toLines, toSummary } from './reports/lines.ts';
-import { verify } from './run.ts';
+import { requireSelectors, verify } from './run.ts';
 import { newSeed, verifySettings } from './settings.ts';
 import { restartBy, startVendor, type VendorProcess } from './vendor-process.ts';
 import { stdout } from '../cli/output/terminal.ts';
@@ -22,6 +22,7 @@ export const verifyCommand = {
   settings: verifySettings,
   operands: ['url'],
   async run(settings: Settings): Promise<number> {
+    requireSelectors(settings.only);
     const started = settings.start === undefined ? undefined : await startVendor(settings.start);
     try {
       return await runOn(settings, started);
@@ -59,6 +60,7 @@ async function runOn(settings: Settings, started: VendorProcess | undefined): Pr
     restart: started ? () => started.restart() : restart === undefined ? undefined : restartBy(restart),
     seed,
     only: settings.only,
+    isFailFast: settings['fail-fast'],
     ...ends,
     show: result => print(toLines(result, command)),
   });

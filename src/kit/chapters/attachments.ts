@@ -1,3 +1,5 @@
+import { byteLength } from '../../api/ids.ts';
+import { limits } from '../../api/limits.ts';
 import { accessModes } from '../../api/storage.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect, skip } from '../finding.ts';
@@ -82,11 +84,14 @@ export const attachments = {
       ];
       for (const source of sources) {
         const { id } = await kit.makeVolume({ source, requiredBytes: 0 });
-        const { attachment } = await kit.attach(id, nodeId);
-        expect(
-          attachment?.mayFormat === false,
-          `"mayFormat" is false for a volume made from a ${source.kind}`,
-        );
+        for (let again = 0; again < 2; again++) {
+          const { attachment } = await kit.attach(id, nodeId);
+          expect(
+            attachment?.mayFormat === false,
+            `"mayFormat" is false for a volume made from a ${source.kind}`,
+          );
+          await kit.done('detachVolume', { volumeId: id, nodeId });
+        }
       }
     },
   ),
@@ -117,16 +122,49 @@ export const attachments = {
       await kit.refused('getAttachment', { volumeId, nodeId }, ['NOT_FOUND']);
     },
   ),
-  'FL-4.2-1': must(
-    'While a single-node volume is attached, attaching it to another node is FAILED_PRECONDITION.',
+  'FL-4.1-9': must(
+    '`mayFormat` is false once the volume was attached for writing with access type `block`.',
   ).check(async kit => {
-    const first = await kit.makeAttachment();
-    const { volumeId, nodeId: holder } = first;
-    const other = await kit.makeNode();
-    await refuseOther(kit, volumeId, other);
-    await kit.refused('getAttachment', { volumeId, nodeId: other }, ['NOT_FOUND']);
-    const now = await kit.done('getAttachment', { volumeId, nodeId: holder });
-    expect(sameJson(now, first), 'the node that has the volume keeps it');
+    const { accessTypes } = kit.capabilities;
+    if (!accessTypes.includes('mount') || !accessTypes.includes('block'))
+      throw skip('the vendor does not offer both access types');
+    const mount = kit.capabilityOf();
+    const raw = { ...mount, accessType: 'block' } as const;
+    const { id: volumeId } = await kit.makeVolume({ capabilities: [mount, raw] });
+    const nodes = [await kit.makeNode(), await kit.makeNode()];
+    for (const nodeId of nodes) {
+      await kit.done('attachVolume', { volumeId, nodeId, body: kit.accessOf({ capability: raw }) });
+      await kit.done('detachVolume', { volumeId, nodeId });
+    }
+    for (const nodeId of nodes) {
+      const { attachment } = await kit.attach(volumeId, nodeId);
+      expect(attachment?.mayFormat === false, '"mayFormat" is false after a raw attach for writing');
+      await kit.done('detachVolume', { volumeId, nodeId });
+    }
+  }),
+  'FL-4.2-1': must(
+    'While a single-node volume is attached, attaching it to another node is FAILED_PRECONDITION, also for reading.',
+  ).check(async kit => {
+    const [holder, other] = [await kit.makeNode(), await kit.makeNode()];
+    const modes = kit.capabilities.accessModes.filter(mode => mode.startsWith('SINGLE_NODE_'));
+    if (modes.length === 0) throw skip('the vendor offers no access mode for one node');
+    const capabilities = modes.map(mode => kit.capabilityOf(mode));
+    // A reader is a second node too, as is a writer beside a reader.
+    const bodies = capabilities.flatMap(capability => [
+      kit.accessOf({ capability }),
+      kit.accessOf({ capability, readonly: true }),
+    ]);
+    for (const held of [bodies[0], bodies[1]]) {
+      if (!held) continue;
+      const { id: volumeId } = await kit.makeVolume({ capabilities });
+      const first = await kit.done('attachVolume', { volumeId, nodeId: holder, body: held });
+      for (const body of bodies) {
+        await kit.refused('attachVolume', { volumeId, nodeId: other, body }, ['FAILED_PRECONDITION']);
+        await kit.refused('getAttachment', { volumeId, nodeId: other }, ['NOT_FOUND']);
+      }
+      const now = await kit.done('getAttachment', { volumeId, nodeId: holder });
+      expect(sameJson(now, first), 'the node that has the volume keeps it');
+    }
   }),
   'FL-4.2-2': must('If many nodes request a single-node volume at once, exactly one gets it.').check(
     async kit => {
@@ -182,15 +220,23 @@ export const attachments = {
     expect(listed.length === 0, 'the volume lists no attachment');
     await kit.attach(volumeId, other);
   }),
-  'FL-4.3-2': must('Detaching a volume that is missing or not attached answers 204.').check(async kit => {
-    const { volumeId, nodeId } = await kit.makeAttachment();
+  'FL-4.3-2': must(
+    'Detaching a volume that is missing, or not attached to the node, answers 204 and leaves other nodes their attachments.',
+  ).check(async kit => {
+    const first = await kit.makeAttachment();
+    const { volumeId, nodeId } = first;
+    const other = await kit.makeNode();
     for (const input of [
-      { volumeId, nodeId },
-      { volumeId, nodeId },
+      { volumeId, nodeId: other },
       { volumeId, nodeId: kit.id() },
       { volumeId: kit.id(), nodeId },
-    ])
+    ]) {
       await kit.done('detachVolume', input);
+      const { code, body, exchange } = await kit.settle('getAttachment', { volumeId, nodeId });
+      const isSame = code === undefined && sameJson(body, first);
+      expect(isSame, `node "${nodeId}" keeps volume "${volumeId}" when another one is detached`, exchange);
+    }
+    for (let again = 0; again < 2; again++) await kit.done('detachVolume', { volumeId, nodeId });
   }),
   'FL-4.3-3': must('Attaching again after detaching gives a new `attachmentId`.').check(async kit => {
     const first = await kit.makeAttachment();
@@ -216,7 +262,37 @@ export const attachments = {
     await kit.done('detachVolume', { volumeId, nodeId });
     for (let again = 0; again < 2; again++) await kit.done('deleteNode', { nodeId });
   }),
+  'FL-4.4-3': must(
+    "A node's id is any text of up to 256 bytes without control characters, and ids that differ in one byte are different nodes.",
+  ).check(async kit => {
+    const own = `${kit.id()}.Node~aZ_1`;
+    const long = own.padEnd(limits.nodeIdBytes.max, 'x');
+    for (const holder of [own, long, `${own} %41/é`]) {
+      const nodeId = await kit.makeNode(holder);
+      const { id: volumeId } = await kit.makeVolume();
+      const first = await kit.attach(volumeId, nodeId);
+      for (const other of similarNodes(holder)) {
+        await kit.makeNode(other);
+        await refuseOther(kit, volumeId, other);
+        await kit.refused('getAttachment', { volumeId, nodeId: other }, ['NOT_FOUND']);
+        await kit.done('detachVolume', { volumeId, nodeId: other });
+      }
+      const now = await kit.done('getAttachment', { volumeId, nodeId });
+      expect(sameJson(now, first), `node "${holder}" keeps its attachment`);
+    }
+  }),
 } satisfies Chapter;
+
+/** Makes ids of other nodes: in another case, one character shorter, and with another last character. */
+function similarNodes(id: string): readonly string[] {
+  return [
+    id.toUpperCase(),
+    id.toLowerCase(),
+    id.slice(0, -1),
+    `${id.slice(0, -1)}y`,
+    id.replace('_', 'x'),
+  ].filter(one => one !== id && byteLength(one) <= limits.nodeIdBytes.max);
+}
 
 function refuseOther(kit: Kit, volumeId: string, nodeId: string) {
   const input = { volumeId, nodeId, body: kit.accessOf() };

@@ -5,6 +5,7 @@ import type { Kit } from '../fixtures/kit.ts';
 import { must, should, type Chapter } from '../requirement.ts';
 
 const times = 3;
+const crowd = 3;
 
 /** The requirements of chapter 7. */
 export const capacity = {
@@ -141,7 +142,53 @@ export const capacity = {
     const isOnce = taken < requiredBytes * 2;
     expect(isOnce, `a volume of ${requiredBytes} bytes takes its size once, not ${taken} bytes`);
   }),
+  'FL-7.3-5': must(
+    'If the server refuses volumes for which there is no space, concurrent requests do not share the same space.',
+    'capacity',
+  ).check(async kit => {
+    const requiredBytes = await largerHalf(kit);
+    const { id: first } = await kit.makeVolume({ requiredBytes });
+    const alone = kit.id();
+    const input = { volumeId: alone, body: kit.specOf(alone, { requiredBytes }) };
+    const { code } = await kit.settle('createVolume', input);
+    for (const volumeId of [first, alone]) await kit.done('deleteVolume', { volumeId });
+    if (code !== 'RESOURCE_EXHAUSTED') throw skip('the vendor creates volumes beyond its available bytes');
+    const ids = Array.from({ length: crowd }, () => kit.id());
+    const answers = await Promise.all(
+      ids.map(volumeId =>
+        kit.settle('createVolume', { volumeId, body: kit.specOf(volumeId, { requiredBytes }) }),
+      ),
+    );
+    const made = answers.filter(answer => answer.code === undefined).length;
+    const expected = `at most one of ${crowd} volumes that each need more than half of the space, not ${made}`;
+    expect(made <= 1, expected, answers.at(-1)?.exchange);
+    for (const volumeId of ids) await kit.done('deleteVolume', { volumeId });
+    if (kit.has('expand')) await expandTogether(kit, requiredBytes);
+  }),
 } satisfies Chapter;
+
+/** Returns a size with space for one volume and not for two. */
+async function largerHalf(kit: Kit): Promise<number> {
+  if (kit.hasForeign) throw skip('other volumes at the server may change the available bytes');
+  const { availableBytes } = await readCapacity(kit);
+  const { stepBytes, maximumBytes } = kit.sizes;
+  const sizeBytes = Math.ceil((availableBytes * 0.6) / stepBytes) * stepBytes;
+  if (sizeBytes <= kit.smallSize(2) || sizeBytes > maximumBytes || !Number.isSafeInteger(sizeBytes))
+    throw skip(`no volume can take more than half of the ${availableBytes} available bytes`);
+  return sizeBytes;
+}
+
+/** Throws a fault if two volumes grow into the same space. */
+async function expandTogether(kit: Kit, requiredBytes: number): Promise<void> {
+  const volumes = [await kit.makeVolume(), await kit.makeVolume()];
+  const calls = volumes.map(({ id: volumeId }) =>
+    kit.settle('expandVolume', { volumeId, body: { requiredBytes } }),
+  );
+  const answers = await Promise.all(calls);
+  const grown = answers.filter(({ code }) => code === undefined).length;
+  expect(grown <= 1, `at most one of two volumes grows into the last space`, answers.at(-1)?.exchange);
+  for (const { id: volumeId } of volumes) await kit.done('deleteVolume', { volumeId });
+}
 
 function readCapacity(kit: Kit) {
   return kit.done('getCapacity', { body: { capabilities: kit.specOf(kit.id()).capabilities } });

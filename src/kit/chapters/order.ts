@@ -1,6 +1,8 @@
 import type * as FastCheck from 'fast-check';
+import { pause } from '../../lib/concurrency.ts';
 import { expect, fault, isFinding } from '../finding.ts';
 import type { Kit } from '../fixtures/kit.ts';
+import { lateMs } from './late.ts';
 import { createPlayer, names, type Player } from '../model/player.ts';
 import { emptyWorld, outcomesOf, worldsAfter, type Call, type World } from '../model/world.ts';
 import { must, type Chapter } from '../requirement.ts';
@@ -20,14 +22,24 @@ export const order = {
       [fc.tuple(callsOf(fc, kit), fc.boolean()).map(([call, isLost]) => commandOf(call, isLost))],
       { maxCommands: kit.isThorough ? 40 : 15, size: 'max' },
     );
+    const ends: { readonly player: Player; readonly world: World }[] = [];
     const property = fc.asyncProperty(commands, async list => {
       const player = await createPlayer(kit);
       const model = { world: emptyWorld };
       await fc.asyncModelRun(() => ({ model, real: player }), list);
       const difference = await player.differenceTo(model.world);
       expect(difference === undefined, `the state that the calls lead to; but ${difference}`);
+      ends.push({ player, world: model.world });
     });
     await play(fc, kit, property);
+    await pause(lateMs, kit.signal);
+    for (const { player, world } of ends) {
+      const difference = await player.differenceTo(world);
+      if (difference !== undefined)
+        throw fault(`the state stays as the calls left it; but later ${difference}`, {
+          requirement: 'FL-8.4-3',
+        });
+    }
   }),
   'FL-8.4-2': must('Any concurrent calls lead to a state that one of their possible orders leads to.').check(
     async kit => {

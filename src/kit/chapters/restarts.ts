@@ -1,8 +1,8 @@
 import { poll } from '../../lib/concurrency.ts';
 import { sameJson } from '../../lib/json.ts';
-import { expect, fault, skip } from '../finding.ts';
+import { expect, fault, isFinding, skip } from '../finding.ts';
 import type { Kit } from '../fixtures/kit.ts';
-import { chooseMutations, prepare } from '../fixtures/mutations.ts';
+import { chooseMutations, offeredMutations, prepare } from '../fixtures/mutations.ts';
 import { expectOne, idsOf } from '../fixtures/fixtures.ts';
 import { must, type Chapter } from '../requirement.ts';
 
@@ -64,6 +64,22 @@ export const restarts = {
       );
     },
   ),
+  'FL-8.3-4': must(
+    'Every kind of change is durable before its answer: the last change before a power failure is still there.',
+  ).check(async kit => {
+    requireRestart(kit);
+    for (const id of offeredMutations(kit)) {
+      const { operation, input, verify } = await prepare(kit, id);
+      await kit.done(operation, input as never);
+      await restart(kit);
+      await verify().catch((error: unknown) => {
+        const { message } = error instanceof Error ? error : { message: String(error) };
+        throw isFinding(error)
+          ? fault(`${operation} is durable before its answer: ${message}`, { exchange: error.exchange })
+          : error;
+      });
+    }
+  }),
 } satisfies Chapter;
 
 function requireRestart({ restart: restartVendor }: Kit): () => Promise<void> {

@@ -1,4 +1,4 @@
-import { expect } from '../finding.ts';
+import { expect, skip } from '../finding.ts';
 import { expectOne, nameOf } from '../fixtures/fixtures.ts';
 import { checkCopies, refuseCopies } from './changes.ts';
 import { must, type Chapter } from '../requirement.ts';
@@ -60,6 +60,22 @@ export const snapshots = {
     const read = await kit.done('getSnapshot', { snapshotId: id });
     for (const one of all) expectOne('snapshot', read, one);
     await kit.expectListedOnce('listSnapshots', read);
+  }),
+  'FL-5.1-6': must(
+    'A snapshot keeps its size and its time when its volume is expanded, and a copy of it may be as small as it.',
+    'snapshots',
+  ).check(async kit => {
+    if (!kit.has('expand')) throw skip('the vendor does not offer "expand"');
+    const { id: volumeId } = await kit.makeVolume();
+    const snapshot = await kit.takeSnapshot(volumeId);
+    await kit.done('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(3) } });
+    expectOne('snapshot', snapshot, await kit.done('getSnapshot', { snapshotId: snapshot.id }));
+    const body = { name: snapshot.name, volumeId };
+    expectOne('snapshot', snapshot, await kit.done('createSnapshot', { snapshotId: snapshot.id, body }));
+    if (!kit.has('restore')) return;
+    const source = { kind: 'snapshot', snapshotId: snapshot.id } as const;
+    const limitBytes = snapshot.sizeBytes;
+    await kit.makeVolume({ source, requiredBytes: limitBytes, limitBytes });
   }),
   'FL-5.2-1': must(
     'Deleting a snapshot answers 204, or 202 until it is done; then the snapshot is NOT_FOUND and not in the list. Deleting a missing snapshot answers 204.',

@@ -147,15 +147,34 @@ export const transport = {
       agent.destroy();
     }
   }),
-  'FL-1.4-3': must('Percent-encoding in the path is decoded: an escaped id is the same id.').check(
-    async kit => {
-      const { id } = await kit.makeVolume();
-      const escaped = [...id].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join('');
-      const exchange = await sendRaw(kit, { method: 'GET', path: `/v1/volumes/${escaped}` });
-      const found = (exchange.answer?.body as { readonly id?: string } | undefined)?.id;
-      expect(found === id, `the escaped id names volume "${id}"`, exchange);
-    },
-  ),
+  'FL-1.4-3': must(
+    'Percent-encoding in the path is decoded exactly once: an escaped id is the same id, and an id escaped twice names nothing.',
+  ).check(async kit => {
+    const { id } = await kit.makeVolume();
+    const nodeId = await kit.makeNode();
+    await kit.attach(id, nodeId);
+    const escaped = [...id].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join('');
+    const exchange = await sendRaw(kit, { method: 'GET', path: `/v1/volumes/${escaped}` });
+    const found = (exchange.answer?.body as { readonly id?: string } | undefined)?.id;
+    expect(found === id, `the escaped id names volume "${id}"`, exchange);
+    const ways = encodeURIComponent(`${id}/attachments/${nodeId}`);
+    for (const path of [encodeURIComponent(escaped), ways])
+      for (const method of ['GET', 'DELETE']) {
+        const other = await sendRaw(kit, { method, path: `/v1/volumes/${path}` });
+        const { status = 0 } = other.answer ?? {};
+        // Deleting a volume that does not exist answers 204.
+        const isNothing = status === 404 || status === 400 || (method === 'DELETE' && status === 204);
+        expect(isNothing, `"${path}" names no volume, so not status ${status}`, other);
+      }
+    const { attachments } = await kit.done('getVolume', { volumeId: id });
+    expect(attachments.length === 1, 'the volume stays attached when an id that is escaped twice is deleted');
+    // A node's id may contain a percent sign.
+    const node = await kit.makeNode(`${kit.id()}%41`);
+    const twin = await kit.makeNode(node.replace('%41', 'A'));
+    const { id: volumeId } = await kit.makeVolume();
+    await kit.attach(volumeId, twin);
+    await kit.refused('getAttachment', { volumeId, nodeId: node }, ['NOT_FOUND']);
+  }),
 } satisfies Chapter;
 
 /** Sends a request that asks for an immediate answer, which may be 202, and then repeats it until it is done. */

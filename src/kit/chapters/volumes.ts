@@ -5,6 +5,7 @@ import { expect, skip } from '../finding.ts';
 import { expectOne, nameOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { sameJson } from '../../lib/json.ts';
+import { findMutable } from '../fixtures/mutations.ts';
 import { must, type Chapter } from '../requirement.ts';
 
 const crowd = 8;
@@ -161,6 +162,28 @@ export const volumes = {
     });
     expect(status < 300 && body.sizeBytes >= requiredBytes, `a new volume of ${requiredBytes} bytes`);
     await kit.expectListedOnce('listVolumes', body);
+  }),
+  'FL-3.2-7': must(
+    'After a volume was modified or expanded, the request that created it answers 200 with the volume as it now is.',
+  ).check(async kit => {
+    const { id: volumeId } = await kit.makeVolume();
+    const mutable = kit.has('modify') ? findMutable(kit) : undefined;
+    if (!mutable && !kit.has('expand')) throw skip('the vendor can neither modify nor expand volumes');
+    for (const value of mutable?.values ?? []) {
+      const body = { mutableParameters: { [mutable?.name ?? '']: value } };
+      await kit.done('modifyVolume', { volumeId, body });
+    }
+    if (kit.has('expand'))
+      await kit.done('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(2) } });
+    const now = await kit.done('getVolume', { volumeId });
+    const { status, body, exchange } = await kit.settle('createVolume', {
+      volumeId,
+      body: kit.specOf(volumeId),
+    });
+    const isSame = status === 200 && body.sizeBytes === now.sizeBytes;
+    const isKept = sameJson(body.mutableParameters, now.mutableParameters);
+    expect(isSame && isKept, '200 with the changed volume', exchange);
+    await kit.expectSame(now);
   }),
   'FL-3.3-1': must(
     'Reading a volume gives the same as creating it; reading a missing volume is NOT_FOUND.',

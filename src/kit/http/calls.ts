@@ -5,7 +5,7 @@ import { pause } from '../../lib/concurrency.ts';
 import { judge } from './answers.ts';
 import type { Credentials } from './credentials.ts';
 import type { AnyInput, Exchange, Target } from './exchange.ts';
-import { fault } from '../finding.ts';
+import { fault, skip } from '../finding.ts';
 import type { Ledger } from '../fixtures/ledger.ts';
 import type { NetworkFault } from './proxy.ts';
 import type { Random } from '../fixtures/random.ts';
@@ -29,6 +29,8 @@ export type KitOptions = {
   readonly mutable: Readonly<Record<string, readonly string[]>>;
   /** Restarts the vendor; undefined if the user has given no way to do so. */
   readonly restart: (() => Promise<void>) | undefined;
+  /** True to try every call, even one of an operation that hangs: the clean-up must not give up. */
+  readonly isPatient?: boolean;
 };
 
 /** The answer of an operation: a body that matches its schema, or the code of a problem. */
@@ -85,11 +87,14 @@ export function createCalls(options: CheckOptions): Calls {
   const trail: Exchange[] = [];
   const { features } = options.capabilities;
   const wire = createWire({ ...options, trail });
-  const settle = createSettle(options, ask);
+  const hangs = hangsOf(options);
+  const settle = createSettle(options, { ask, hangs });
 
   async function ask(id: OperationId, input: AnyInput, callOptions: CallOptions = {}): Promise<Answer> {
-    const exchange = await wire.call(id, input, callOptions);
+    const limitMs = hangs.timeFor(id);
+    const exchange = await wire.call(id, input, { ...callOptions, limitMs });
     const { answer } = exchange;
+    if (exchange.error === 'ABORT_ERR' && exchange.tookMs >= limitMs) hangs.note(id);
     if (!answer) throw fault(`${id}: an answer, not ${exchange.error}`, { exchange });
     const { name } = Object(input['body']) as { readonly name?: string };
     const request = { operation: operationOf(id), ids: idsOf(id, input), name };
@@ -119,28 +124,65 @@ export function createCalls(options: CheckOptions): Calls {
   return { ...options, ...wire, trail, has, ask, settle, done, refused } as unknown as Calls;
 }
 
-/** Counts how often each operation exceeded its time. After the second time it gets a tenth, so that a hanging vendor does not delay every check. */
-const lateness = new WeakMap<Target, Map<OperationId, number>>();
+/** The operations that exceeded their time in the run on one server. They bound the time of a run on a server that hangs. */
+type Hangs = {
+  /**
+   * Returns the time for the operation in milliseconds: a tenth once it has exceeded its time. Skips the check when the
+   * operation has exceeded its time twice without an end in between.
+   */
+  timeFor(id: OperationId): number;
+  note(id: OperationId): void;
+  /** Notes that the operation has ended in time. */
+  clear(id: OperationId): void;
+};
+
+const maxHangs = 2;
+const counts = new WeakMap<Target, Map<OperationId, { total: number; inRow: number }>>();
+
+function hangsOf({ target, timeoutMs, isPatient = false }: CheckOptions): Hangs {
+  const known = counts.getOrInsertComputed(target, () => new Map());
+  const of = (id: OperationId) => known.getOrInsertComputed(id, () => ({ total: 0, inRow: 0 }));
+  return {
+    timeFor(id) {
+      const { total, inRow } = of(id);
+      if (inRow >= maxHangs && !isPatient)
+        throw skip(`${id} exceeded its time ${maxHangs} times in a row in earlier checks`);
+      return total === 0 ? timeoutMs : timeoutMs / 10;
+    },
+    note(id) {
+      const { total, inRow } = of(id);
+      known.set(id, { total: total + 1, inRow: inRow + 1 });
+    },
+    clear: id => void (of(id).inRow = 0),
+  };
+}
 
 function createSettle(
-  { target, timeoutMs, signal }: CheckOptions,
-  ask: (id: OperationId, input: AnyInput, callOptions: CallOptions) => Promise<Answer>,
+  { signal }: CheckOptions,
+  {
+    ask,
+    hangs,
+  }: {
+    readonly ask: (id: OperationId, input: AnyInput, callOptions: CallOptions) => Promise<Answer>;
+    readonly hangs: Hangs;
+  },
 ) {
-  const late = lateness.getOrInsertComputed(target, () => new Map<OperationId, number>());
   return async (
     id: OperationId,
     input: AnyInput,
     { final = [], ...callOptions }: SettleOptions = {},
   ): Promise<Answer> => {
-    const times = late.get(id) ?? 0;
-    const deadlineMs = performance.now() + (times > 1 ? timeoutMs / 10 : timeoutMs);
+    const deadlineMs = performance.now() + hangs.timeFor(id);
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       const answer = await ask(id, input, callOptions);
       const { code } = answer;
       const isOpen = answer.status === 202 || code === 'ABORTED' || code === 'UNAVAILABLE';
-      if (!isOpen || (code && final.includes(code))) return answer;
+      if (!isOpen || (code && final.includes(code))) {
+        hangs.clear(id);
+        return answer;
+      }
       if (performance.now() > deadlineMs) {
-        late.set(id, times + 1);
+        hangs.note(id);
         const expected = `${id} ends in time, not with ${code ?? 'status 202'} to every request`;
         throw fault(expected, { exchange: answer.exchange, requirement: 'FL-1.3-1' });
       }

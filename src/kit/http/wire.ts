@@ -10,6 +10,8 @@ export type CallOptions = {
   /** Replaces the kit's own credentials; empty for none. */
   readonly authorization?: string;
   readonly network?: NetworkFault;
+  /** Time limit for the answer in milliseconds, in place of the run's. */
+  readonly limitMs?: number;
   /** Time that the vendor may take before it answers 202, in seconds. */
   readonly waitS?: number;
 };
@@ -75,7 +77,7 @@ export function createWire({ target, credentials, timeoutMs, signal, trail, ledg
       const request = await toRawRequest(id, input, callOptions);
       const proxy = callOptions.network && (await openProxy(target, callOptions.network));
       try {
-        return await send(request, { port: proxy?.port });
+        return await send(request, { port: proxy?.port, timeoutMs: callOptions.limitMs ?? timeoutMs });
       } finally {
         proxy?.close();
       }

@@ -27,6 +27,8 @@ export function toHtml(report: Report): string {
 <h1>fairlead verify</h1>
 <p><code>${escape(url)}</code>, version ${escape(version)}, ${escape(startedAt)}, seed ${seed}, ${(tookMs / 1_000).toFixed(1)} s</p>
 <p>${counts.join(' · ')}</p>${remains}
+${chapterTable(results)}
+${faultsFirst(results)}
 ${byChapter(results)
   .map(([title, own]) => chapterOf(title, own))
   .join('\n')}
@@ -34,16 +36,42 @@ ${byChapter(results)
 `;
 }
 
-function chapterOf(title: string, results: readonly Result[]): string {
-  if (results.length === 0) return '';
-  return `<h2>${escape(title)}</h2>\n<table>${results.map(rowOf).join('\n')}</table>`;
+/** Writes the number of outcomes in each chapter, with links to the chapters. */
+function chapterTable(results: readonly Result[]): string {
+  const rows = byChapter(results)
+    .filter(([, own]) => own.length > 0)
+    .map(([title, own]) => {
+      const cells = Object.entries(countOutcomes(own)).map(
+        ([outcome, count]) => `<td${count > 0 ? ` class="${outcome}"` : ''}>${count}</td>`,
+      );
+      return `<tr><td><a href="#chapter-${title.charAt(0)}">${escape(title)}</a></td>${cells.join('')}</tr>`;
+    });
+  const head = ['chapter', 'PASS', 'FAIL', 'WARN', 'SKIP'].map(name => `<th>${name}</th>`).join('');
+  return `<table><tr>${head}</tr>\n${rows.join('\n')}</table>`;
 }
 
-function rowOf(result: Result): string {
+/** Writes the requirements that do not hold with their evidence, the MUSTs first; empty if all hold. */
+function faultsFirst(results: readonly Result[]): string {
+  const faults = ['FAIL', 'WARN'].flatMap(wanted => results.filter(({ outcome }) => outcome === wanted));
+  if (faults.length === 0) return '';
+  return `<h2>Does not hold</h2>\n<table>${faults.map(one => rowOf(one, true)).join('\n')}</table>`;
+}
+
+function chapterOf(title: string, results: readonly Result[]): string {
+  if (results.length === 0) return '';
+  const rows = results.map(one => rowOf(one, false)).join('\n');
+  return `<h2 id="chapter-${title.charAt(0)}">${escape(title)}</h2>\n<table>${rows}</table>`;
+}
+
+/** Writes a result as a row. The evidence stands in the list of faults, and the row in the chapter links to it. */
+function rowOf(result: Result, isFault: boolean): string {
   const { id, level, text, outcome, because, failure } = result;
   const section = sections[sectionOf(id)];
-  const why = because === undefined ? '' : `<br><small>skipped: ${escape(because)}</small>`;
-  return `<tr id="${id}"><td class="${outcome}">${outcome}</td><td class="id" title="${escape(section)}">${id}<br><small>${level}</small></td><td>${markUp(text)}${why}${failure ? detailsOf(failure, result) : ''}</td></tr>`;
+  const reason = outcome === 'SKIP' ? `skipped: ${because}` : because;
+  const why = reason === undefined ? '' : `<br><small>${escape(reason)}</small>`;
+  const shownId = !isFault && failure ? `<a href="#fault-${id}">${id}</a>` : id;
+  const evidence = isFault && failure ? detailsOf(failure, result) : '';
+  return `<tr id="${isFault ? `fault-${id}` : id}"><td class="${outcome}">${outcome}</td><td class="id" title="${escape(section)}">${shownId}<br><small>${level}</small></td><td>${markUp(text)}${why}${evidence}</td></tr>`;
 }
 
 function detailsOf({ expected, exchange, curl, trail }: Failure, { repeat }: Result): string {

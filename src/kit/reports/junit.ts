@@ -30,7 +30,7 @@ function caseOf({ id, text, outcome, because, failure, repeat, tookMs }: Result)
   const inner = {
     PASS: '',
     FAIL: `<failure ${attributes({ message: expected })}>${details}</failure>`,
-    WARN: `<skipped ${attributes({ message: `WARN: ${expected}` })}/>`,
+    WARN: `<skipped ${attributes({ message: `WARN: ${because ?? expected}` })}/>`,
     SKIP: `<skipped ${attributes({ message: because ?? '' })}/>`,
   }[outcome];
   return inner === '' ? `<testcase ${head}/>` : `<testcase ${head}>${inner}</testcase>`;

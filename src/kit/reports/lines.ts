@@ -8,7 +8,7 @@ const maxBodyLength = 600;
 export function toLines(result: Result, command: string): string {
   const { id, outcome, text, because, failure, tookMs, repeat } = result;
   const line = `${outcome}  ${id.padEnd(9)} ${text}`;
-  if (outcome === 'SKIP') return `${line}\n      skipped: ${because}`;
+  if (because !== undefined) return `${line}\n      ${outcome === 'SKIP' ? 'skipped: ' : ''}${because}`;
   if (!failure) return `${line} (${tookMs} ms)`;
   const shown = [...linesOf(failure), `repeat:   ${command} ${repeat}`];
   return [line, ...shown.map(one => `      ${one.replaceAll('\n', '\n      ')}`)].join('\n');

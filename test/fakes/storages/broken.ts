@@ -1,4 +1,7 @@
 import { attachments } from './broken/attachments.ts';
+import { copies } from './broken/copies.ts';
+import { crossings } from './broken/crossings.ts';
+import { durability } from './broken/durability.ts';
 import type { Breakage } from './broken/breakage.ts';
 import { lists } from './broken/lists.ts';
 import { tokens } from './broken/tokens.ts';
@@ -12,4 +15,7 @@ export const brokenVendors: Readonly<Record<string, Breakage>> = {
   ...volumes,
   ...attachments,
   ...lists,
+  ...crossings,
+  ...durability,
+  ...copies,
 };

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Report } from '../../../src/kit/report.ts';
-import { resultOf, toResults } from '../../../src/kit/report.ts';
+import { resultOf, toResults, type Standing } from '../../../src/kit/report.ts';
 import { toHtml } from '../../../src/kit/reports/html.ts';
 import { toJunit } from '../../../src/kit/reports/junit.ts';
 import { toLines, toSummary } from '../../../src/kit/reports/lines.ts';
-import { fault, skip } from '../../../src/kit/finding.ts';
+import { fault, skip, unproved } from '../../../src/kit/finding.ts';
 import { requirementIds, requirements } from '../../../src/kit/requirements.ts';
 import { sectionOf, sections } from '../../../src/kit/sections.ts';
 
@@ -48,17 +48,56 @@ test('requirements are in the order of the sections and numbered from 1', () => 
   assert.deepEqual(requirementIds, numbered);
 });
 
-test('a fault of another requirement counts for both, and a fault of a SHOULD is a warning', () => {
+test('a fault counts once, under the requirement that is broken, and a fault of a SHOULD is a warning', () => {
   const results = toResults('FL-3.1-1', fault('x', { requirement: 'FL-1.1-1' }), more);
   assert.deepEqual(
     results.map(({ id, outcome }) => [id, outcome]),
     [
-      ['FL-3.1-1', 'FAIL'],
       ['FL-1.1-1', 'FAIL'],
+      ['FL-3.1-1', 'SKIP'],
     ],
   );
+  assert.equal(results[1]?.because, 'the check stopped at a fault of FL-1.1-1: x');
+  const outcomesAfter = (standing: Standing) =>
+    toResults('FL-3.1-1', fault('x', { requirement: 'FL-1.1-1' }), {
+      ...more,
+      standingOf: () => standing,
+    }).map(({ id, outcome, failure }) => `${id} ${outcome} ${failure?.expected ?? ''}`);
+  assert.deepEqual(outcomesAfter('passed'), ['FL-3.1-1 FAIL x (FL-1.1-1)']);
+  assert.deepEqual(outcomesAfter('unselected'), ['FL-3.1-1 FAIL x (FL-1.1-1)']);
+  assert.deepEqual(outcomesAfter('failed'), ['FL-3.1-1 SKIP ']);
   assert.equal(report.results[2]?.outcome, 'WARN');
   assert.equal(requirements['FL-1.2-7'].level, 'SHOULD');
+});
+
+test('a MUST that could not be proved is a warning with its reason in every report', () => {
+  const [result] = toResults('FL-9.2-3', unproved('no writes'), more);
+  assert.ok(result);
+  assert.deepEqual([result.outcome, result.because], ['WARN', 'could not be proved: no writes']);
+  assert.match(toLines(result, ''), /^WARN {2}FL-9\.2-3 .*\n {6}could not be proved: no writes$/);
+  const whole = { ...report, results: [result] };
+  assert.match(toHtml(whole), /<h2>Does not hold<\/h2>[^]*could not be proved: no writes/);
+  assert.match(toJunit(whole), /<skipped message="WARN: could not be proved: no writes"/);
+});
+
+test('the HTML page begins with a table of the chapters and the faults, the MUSTs first', () => {
+  const html = toHtml(report);
+  const places = [
+    '<th>chapter</th>',
+    '<a href="#chapter-3">3 Volumes</a>',
+    '<h2>Does not hold</h2>',
+    'id="fault-FL-1.2-1"',
+    'id="fault-FL-1.2-7"',
+    '<h2 id="chapter-1">',
+    'id="FL-1.1-1"',
+    'href="#fault-FL-1.2-1"',
+  ].map(part => html.indexOf(part));
+  assert.ok(!places.includes(-1), String(places));
+  assert.deepEqual(
+    places,
+    places.toSorted((a, b) => a - b),
+  );
+  assert.equal(html.match(/Expected: a &quot;problem&quot; document/g)?.length, 1);
 });
 
 test('lines have the expectation, the request, the answer, and the way to repeat it', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { listen } from '../../harness/listen.ts';
@@ -92,6 +92,43 @@ test('a run does not begin if nothing answers or the credentials are refused', a
   await assert.rejects(verify({ ...options, credentials }), /refuses the credentials with status 401/);
 });
 
+test('--only of a name that no requirement, section or chapter has is an error', async t => {
+  const { options } = await startRight(t);
+  await assert.rejects(
+    verify({ ...options, only: ['FL-3.1', 'FL-9.9', 'FL-3.1-99'] }),
+    /^Error: --only "FL-9\.9", "FL-3\.1-99": no requirement, section or chapter has this name; write it as/,
+  );
+  const { values } = readSettings(verifySettings, {
+    argv: ['--url', 'http://127.0.0.1:1', '--only', 'FL-12'],
+    env: {},
+  });
+  assert.ok(values);
+  await assert.rejects(verifyCommand.run(values), /--only "FL-12"/);
+});
+
+test('a run that is to fail fast ends at the first MUST that does not hold', async t => {
+  const { options } = await startRight(t);
+  const url = await serveNothing(t);
+  const only = ['FL-1.2-1', 'FL-1.2-2', 'FL-3.1-1'];
+  const report = await verify({ ...options, target: { url }, only, isFailFast: true });
+  const outcomes = report.results.map(({ id, outcome }) => `${id} ${outcome}`);
+  assert.deepEqual(outcomes, ['FL-1.2-1 FAIL']);
+});
+
+test('a server that hangs delays a run by a bounded time, however many checks need the operation', async t => {
+  const { options } = await startRight(t);
+  const url = await serveNothing(t, () => {});
+  const startedMs = performance.now();
+  const report = await verify({ ...options, target: { url }, timeoutMs: 2_000, only: ['FL-3'] });
+  const tookMs = performance.now() - startedMs;
+  assert.ok(failed(report).length > 0);
+  assert.ok(
+    report.results.some(({ because }) => /createVolume exceeded its time 2 times/.test(because ?? '')),
+  );
+  // One whole time limit, then tenths of it; 17 checks need the operation.
+  assert.ok(tookMs < 10_000, `${tookMs} ms`);
+});
+
 test('neither a token nor a secret goes to another machine over plain HTTP unless an option allows it', async () => {
   const oauth = { 'oauth-url': 'http://id.example', 'oauth-client': 'a', 'oauth-secret': 's' };
   for (const given of [{ url: 'http://vendor.example' }, { url: 'https://vendor.example', ...oauth }]) {
@@ -148,6 +185,24 @@ async function startRight(
     only: [],
   });
   return { options, client };
+}
+
+/** Serves capabilities and an empty list of volumes, and answers everything else with `answer`. */
+async function serveNothing(
+  t: TestContext,
+  answer: (response: ServerResponse) => void = response => response.writeHead(404).end('<h1>Not Found</h1>'),
+): Promise<URL> {
+  const modes = { accessModes: ['SINGLE_NODE_WRITER'], accessTypes: ['mount'] };
+  const documents: Readonly<Record<string, object>> = {
+    '/v1/capabilities': { version: '1', features: [], ...modes },
+    '/v1/volumes': { volumes: [] },
+  };
+  const server = createServer(({ url = '' }, response) => {
+    const document = documents[url];
+    if (!document) return answer(response);
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(document));
+  });
+  return new URL(`http://${await listen(t, server)}`);
 }
 
 function failed({ results }: Report) {

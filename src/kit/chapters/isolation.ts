@@ -1,0 +1,84 @@
+import { sameJson } from '../../lib/json.ts';
+import { expect } from '../finding.ts';
+import { expectOne } from '../fixtures/fixtures.ts';
+import type { Kit } from '../fixtures/kit.ts';
+import { must, type Chapter } from '../requirement.ts';
+
+/** The requirements that a call leaves resources with similar ids alone. */
+export const isolation = {
+  'FL-3.4-4': must(
+    'Deleting a volume deletes nothing else: no volume, snapshot or attachment whose id contains its id or is like it.',
+  ).check(async kit => {
+    const [id, others] = similarIds(kit);
+    const volumes = [];
+    for (const other of others) volumes.push(await kit.makeVolume({}, other));
+    await kit.makeVolume({}, id);
+    const nodeId = await kit.makeNode();
+    const attached = [];
+    for (const volume of volumes) attached.push(await kit.attach(volume.id, nodeId));
+    const source = await kit.makeVolume();
+    const snapshot = kit.has('snapshots') ? await kit.takeSnapshot(source.id, id) : undefined;
+    await kit.done('deleteVolume', { volumeId: id });
+    for (const volume of volumes) await kit.expectSame(volume);
+    await requireAttachments(kit, attached, `volume "${id}" was deleted`);
+    if (snapshot) expectOne('snapshot', snapshot, await kit.done('getSnapshot', { snapshotId: id }));
+  }),
+  'FL-4.3-4': must(
+    'Detaching a volume from a node closes no attachment of another volume, and none to a node with a similar id.',
+  ).check(async kit => {
+    const [id, others] = similarIds(kit);
+    const nodeId = await kit.makeNode();
+    const { id: volumeId } = await kit.makeVolume({}, id);
+    await kit.attach(volumeId, nodeId);
+    const kept = [];
+    for (const other of others) {
+      await kit.makeVolume({}, other);
+      kept.push(await kit.attach(other, nodeId));
+    }
+    const { id: elsewhere } = await kit.makeVolume();
+    kept.push(await kit.attach(elsewhere, await kit.makeNode(`${nodeId}0`)));
+    await kit.done('detachVolume', { volumeId, nodeId });
+    await requireAttachments(kit, kept, `volume "${volumeId}" was detached from node "${nodeId}"`);
+  }),
+  'FL-5.2-3': must(
+    'Deleting a snapshot deletes nothing else: no snapshot or volume whose id contains its id or is like it.',
+    'snapshots',
+  ).check(async kit => {
+    const [id, others] = similarIds(kit);
+    const volume = await kit.makeVolume({}, id);
+    const snapshots = [];
+    for (const other of others) snapshots.push(await kit.takeSnapshot(volume.id, other));
+    await kit.takeSnapshot(volume.id, id);
+    await kit.done('deleteSnapshot', { snapshotId: id });
+    for (const snapshot of snapshots)
+      expectOne('snapshot', snapshot, await kit.done('getSnapshot', { snapshotId: snapshot.id }));
+    await kit.expectSame(volume);
+  }),
+} satisfies Chapter;
+
+/** Makes an id, and ids that begin with it, that it begins with, that differ in case, or that match it as a pattern. */
+function similarIds(kit: Kit): readonly [string, readonly string[]] {
+  const id = `${kit.id()}_n1`;
+  const others = [
+    `${id}0`,
+    `${id}.a`,
+    `${id}-1`,
+    id.slice(0, -1),
+    id.replace('_n', 'xn'),
+    id.replace('_n', '_N'),
+  ];
+  return [id, others];
+}
+
+async function requireAttachments(
+  kit: Kit,
+  all: readonly { readonly volumeId: string; readonly nodeId: string }[],
+  after: string,
+): Promise<void> {
+  for (const one of all) {
+    const { volumeId, nodeId } = one;
+    const { code, body, exchange } = await kit.settle('getAttachment', { volumeId, nodeId });
+    const isSame = code === undefined && sameJson(body, one);
+    expect(isSame, `volume "${volumeId}" stays attached to node "${nodeId}" after ${after}`, exchange);
+  }
+}

@@ -1,0 +1,100 @@
+import { pause } from '../../lib/concurrency.ts';
+import { sameJson } from '../../lib/json.ts';
+import { expect } from '../finding.ts';
+import { expectOne, nameOf } from '../fixtures/fixtures.ts';
+import type { Kit } from '../fixtures/kit.ts';
+import { findMutable } from '../fixtures/mutations.ts';
+import { must, type Chapter } from '../requirement.ts';
+
+/** Time after the last answer until everything is read back, in milliseconds. */
+export const lateMs = 1_200;
+
+/** Reads a part of the vendor's state, and throws a fault unless it is as it was answered. */
+type Reading = () => Promise<void>;
+
+/** The requirement that calls act before their answers only. */
+export const late = {
+  'FL-8.4-3': must(
+    'A call has no effect after its answer: a second later everything still reads as it was answered.',
+  ).check(async kit => {
+    const readings = [
+      await attachAgain(kit),
+      await attachElsewhere(kit),
+      await createAgain(kit),
+      await deleteAfterLoss(kit),
+      await changeTwice(kit),
+      ...(kit.has('snapshots') ? [await snapshotAgain(kit)] : []),
+    ];
+    await pause(lateMs, kit.signal);
+    for (const read of readings) await read();
+  }),
+} satisfies Chapter;
+
+async function attachAgain(kit: Kit): Promise<Reading> {
+  const { volumeId, nodeId } = await kit.makeAttachment();
+  for (let again = 0; again < 2; again++) await kit.done('detachVolume', { volumeId, nodeId });
+  return readAttachment(kit, volumeId, nodeId);
+}
+
+async function attachElsewhere(kit: Kit): Promise<Reading> {
+  const { volumeId, nodeId } = await kit.makeAttachment();
+  const other = await kit.makeNode();
+  await kit.lose('detachVolume', { volumeId, nodeId }, { kind: 'cut-answer' });
+  await kit.done('detachVolume', { volumeId, nodeId });
+  return readAttachment(kit, volumeId, other);
+}
+
+/** Attaches the volume to the node, and returns the reading of this attachment. */
+async function readAttachment(kit: Kit, volumeId: string, nodeId: string): Promise<Reading> {
+  const attached = await kit.attach(volumeId, nodeId);
+  return async () => {
+    const { code, body, exchange } = await kit.settle('getAttachment', { volumeId, nodeId });
+    const isSame = code === undefined && sameJson(body, attached);
+    expect(
+      isSame,
+      `the attachment that followed a detach stays; the detach acts before its answer`,
+      exchange,
+    );
+  };
+}
+
+async function createAgain(kit: Kit): Promise<Reading> {
+  const { id } = await kit.makeVolume();
+  for (let again = 0; again < 2; again++) await kit.done('deleteVolume', { volumeId: id });
+  const made = await kit.makeVolume({ requiredBytes: kit.smallSize(2) }, id);
+  return () => kit.expectSame(made);
+}
+
+async function deleteAfterLoss(kit: Kit): Promise<Reading> {
+  const volumeId = kit.id();
+  const input = { volumeId, body: kit.specOf(volumeId) };
+  await kit.lose('createVolume', input, { kind: 'hang-up' });
+  await kit.done('createVolume', input);
+  await kit.done('deleteVolume', { volumeId });
+  return () => kit.expectNoVolume(volumeId);
+}
+
+async function changeTwice(kit: Kit): Promise<Reading> {
+  const { id: volumeId } = await kit.makeVolume();
+  const mutable = kit.has('modify') ? findMutable(kit) : undefined;
+  for (const value of mutable?.values ?? [])
+    await kit.done('modifyVolume', {
+      volumeId,
+      body: { mutableParameters: { [mutable?.name ?? '']: value } },
+    });
+  for (const factor of kit.has('expand') ? [2, 3] : [])
+    await kit.done('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(factor) } });
+  const now = await kit.done('getVolume', { volumeId });
+  return () => kit.expectSame(now);
+}
+
+async function snapshotAgain(kit: Kit): Promise<Reading> {
+  const { id: volumeId } = await kit.makeVolume();
+  const snapshotId = kit.id();
+  await kit.takeSnapshot(volumeId, snapshotId);
+  for (let again = 0; again < 2; again++) await kit.done('deleteSnapshot', { snapshotId });
+  const body = { name: nameOf(snapshotId), volumeId };
+  await kit.done('createSnapshot', { snapshotId, body });
+  const made = await kit.untilReady(() => kit.done('getSnapshot', { snapshotId }));
+  return async () => expectOne('snapshot', made, await kit.done('getSnapshot', { snapshotId }));
+}
