@@ -2,19 +2,26 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
+import { unavailableProblem } from '../src/api/problem.ts';
 import { directoryFaults } from '../src/lib/directories.ts';
 import { describeStartFault } from '../src/lib/lifecycle.ts';
 import { silentLog } from '../src/lib/log.ts';
-import type { PoolContext } from './backend.ts';
+import type { Identity, PoolContext } from './backend.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { findCertificate } from './http/certificate.ts';
+import { createIdentity } from './pools/identity.ts';
+import type { Engine } from './store.ts';
 import { openStore } from './stores/index.ts';
-import type { PoolEntry } from './configuration/file.ts';
+import { discovered, type PoolEntry } from './configuration/file.ts';
 import { type Configuration, readConfiguration } from './configuration/read.ts';
 
-/** A part of the gateway with its faults. `note` replaces "ok" if the part could not be checked. */
-type Finding = { readonly part: string; readonly faults: readonly string[]; readonly note?: string };
+/** A part of the gateway with its faults. `note` replaces "ok" if the part, or some of it, was not checked. */
+type Finding = {
+  readonly part: string;
+  readonly faults: readonly string[];
+  readonly note?: string | undefined;
+};
 
 /**
  * Checks the settings, the files that they name, and the machine for each pool. Prints a line for each fault,
@@ -25,49 +32,127 @@ export async function checkGateway(
   { out }: { readonly out: (text: string) => void },
 ): Promise<number> {
   const { configuration, faults, keyFaults } = await readConfiguration(config.config, backends);
+  const { storeId, ...store } = await checkStore(config);
+  const metrics = config['metrics-listen'];
   const findings: readonly Finding[] = [
     { part: 'configuration', faults },
-    { part: 'keys', faults: keyFaults.map(({ cluster, detail }) => `${cluster}: ${detail}`) },
-    { part: 'store', faults: await checkStore(config) },
-    { part: 'certificate', faults: await faultsOf(async () => findCertificate(config, silentLog)) },
-    { part: 'address', faults: await checkAddress(config) },
-    ...(configuration ? await checkPools(configuration, config.config) : []),
+    {
+      part: 'keys',
+      faults: keyFaults.map(({ cluster, detail }) => `${cluster}: ${detail}`),
+      note: noteOfKeys(configuration),
+    },
+    { part: 'store', ...store },
+    await checkCertificate(config),
+    { part: 'address', ...(await checkAddress(config.listen)) },
+    ...(metrics ? [{ part: 'metrics address', ...(await checkAddress(metrics)) }] : []),
+    ...(configuration
+      ? await checkPools(configuration, { config, storeId })
+      : [{ part: 'pools', faults: [], note: 'the configuration has faults' }]),
   ];
-  for (const { part, faults: found, note = 'ok' } of findings)
-    for (const line of found.length > 0 ? found : [note]) out(`${part}: ${line}\n`);
+  for (const { part, faults: found, note } of findings) {
+    const sound = note === undefined ? 'ok' : `not checked: ${note}`;
+    for (const line of found.length > 0 ? found : [sound]) out(`${part}: ${line}\n`);
+  }
   return findings.some(({ faults: found }) => found.length > 0) ? 1 : 0;
 }
 
-/** Checks the store. It only connects to a database; a missing file is created at the start. */
-async function checkStore({ store }: GatewayConfig): Promise<readonly string[]> {
-  if (store.kind === 'sqlite' && !existsSync(store.path))
-    return directoryFaults(dirname(store.path), 'the directory of the store');
-  return faultsOf(async () => (await openStore(store)).close());
+/** Lists the faults of the configuration file and of the key files that it names. */
+export async function findConfigurationFaults(path: string): Promise<readonly string[]> {
+  const { faults, keyFaults } = await readConfiguration(path, backends);
+  return [...faults, ...keyFaults.map(({ detail }) => detail)];
 }
 
-/** Checks the address. A gateway that already serves there is no fault. */
-async function checkAddress({ listen: { host, port } }: GatewayConfig): Promise<readonly string[]> {
-  return faultsOf(async () => {
+function noteOfKeys(configuration: Configuration | undefined): string | undefined {
+  if (!configuration) return 'the configuration has faults';
+  const { clusters, operators } = configuration.file;
+  const trusted = [...Object.values(clusters).map(({ serviceAccount }) => serviceAccount), operators?.oidc];
+  const issuers = trusted.flatMap(one => (one?.keys === discovered ? [`"${one.issuer}"`] : []));
+  if (issuers.length === 0) return undefined;
+  return `a running gateway reads the keys of ${issuers.join(' and ')}; the key files are ok`;
+}
+
+/** Checks the store. It only connects to a database; a missing file is created at the start. */
+async function checkStore({ store }: GatewayConfig) {
+  if (store.kind === 'sqlite' && !existsSync(store.path))
+    return {
+      faults: await directoryFaults(dirname(store.path), 'the directory of the store'),
+      note: `"${store.path}" does not exist; the first start makes it`,
+    };
+  let storeId: string | undefined;
+  const faults = await faultsOf(async () => {
+    const engine = await openStore(store);
+    storeId = await readStoreId(engine).finally(() => engine.close());
+  });
+  return { faults, storeId };
+}
+
+/** Reads the store's id; undefined if no gateway has used the store yet. */
+async function readStoreId({ reader }: Engine): Promise<string | undefined> {
+  const [identity] = await reader.all('select id from store_identity').catch(() => []);
+  return identity && String(identity['id']);
+}
+
+async function checkCertificate(config: GatewayConfig): Promise<Finding> {
+  let note: string | undefined;
+  const faults = await faultsOf(async () => {
+    if (!findCertificate(config, silentLog)) note = 'without --tls-cert-file the gateway serves plain HTTP';
+  });
+  return { part: 'certificate', faults, note };
+}
+
+/** Checks an address. A gateway that already serves there is no fault. */
+async function checkAddress({ host, port }: GatewayConfig['listen']) {
+  let note: string | undefined;
+  const faults = await faultsOf(async () => {
     await using server = createServer();
     await once(server.listen(port, host), 'listening').catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EADDRINUSE') throw error;
+      note = `another process, perhaps the gateway, serves "${host}:${port}" now`;
     });
   });
+  return { faults, note };
 }
 
-async function checkPools({ file, plugins }: Configuration, path: string): Promise<readonly Finding[]> {
-  const context: Omit<PoolContext, 'name'> = { log: silentLog, directory: dirname(path) };
+type CheckedParts = { readonly config: GatewayConfig; readonly storeId: string | undefined };
+
+async function checkPools(
+  { file, plugins }: Configuration,
+  { config, storeId }: CheckedParts,
+): Promise<readonly Finding[]> {
+  const context: Omit<PoolContext, 'name'> = { log: silentLog, directory: dirname(config.config) };
   const check = async (name: string, { backend, settings }: PoolEntry): Promise<Finding> => {
     const part = `pool ${name}`;
     const plugin = plugins[backend];
-    if (!plugin?.check) return { part, faults: [], note: 'not checked: a check would have to open the pool' };
+    if (!plugin?.check) return { part, faults: [], note: 'a check would have to open the pool' };
+    const { identity, lacks } = identify(config, storeId);
     const missing: string[] = [];
     const faults = await faultsOf(async () =>
-      missing.push(...((await plugin.check?.(settings, { ...context, name })) ?? [])),
+      missing.push(...((await plugin.check?.(settings, { ...context, name, identity })) ?? [])),
     );
-    return { part, faults: [...missing, ...faults] };
+    const note = lacks();
+    return { part, faults: note === undefined ? [...missing, ...faults] : [], note };
   };
   return Promise.all(Object.entries(file.pools).map(([name, entry]) => check(name, entry)));
+}
+
+/**
+ * Makes the identity that the gateway would have. `lacks` says why a pool that asked for a token could not get one,
+ * because a check makes no key file.
+ */
+function identify(config: GatewayConfig, storeId: string | undefined) {
+  const keyFile = config['key-file'] ?? `${config.store.path}.keys.json`;
+  const name = config['gateway-name'] ?? (storeId && `gateway-${storeId.slice(0, 8)}`) ?? 'gateway';
+  const made = createIdentity(name, keyFile);
+  let note: string | undefined;
+  const identity: Identity = {
+    name,
+    async token(audience, renew) {
+      if (existsSync(keyFile)) return made.token(audience, renew);
+      note = `its storage wants a token, and the key file "${keyFile}" does not exist; the first start makes it`;
+      throw unavailableProblem(note);
+    },
+  };
+  return { identity, lacks: () => note };
 }
 
 async function faultsOf(work: () => Promise<unknown>): Promise<readonly string[]> {

@@ -6,5 +6,6 @@ export const rest: BackendPlugin<typeof restSettings> = {
   settings: restSettings,
   maxConcurrency: ({ connections }) => connections,
   // A lazy import: the client takes 10 MB, which a gateway without a rest pool saves.
+  check: async (values, pool) => (await import('./rest/open.ts')).checkRest(values, pool),
   open: async (values, pool) => (await import('./rest/open.ts')).openRest(values, pool),
 };

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../src/lib/words/failures.ts';
 import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote';
 import type { JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
@@ -108,8 +109,8 @@ async function get(address: string, timeoutMs: number): Promise<unknown> {
   const { status, text } = await fetchBody(address, { headers, timeoutMs }, source).catch(
     (error: unknown) => {
       if (error instanceof Problem) throw error;
-      const { code, message } = Object((error as Error).cause ?? error) as NodeJS.ErrnoException;
-      throw new Error(`"${address}" cannot be reached (${code ?? message})`);
+      const reason = reasonOf(error, 'NODE_EXTRA_CA_CERTS');
+      throw new Error(`"${address}" cannot be reached: ${reason}`);
     },
   );
   if (status !== 200) throw new Error(`"${address}" answers ${status}`);

@@ -28,6 +28,11 @@ export type PoolEntry = {
 /** The whole file. */
 export type ConfigFile = z.output<ReturnType<typeof configFileSchema>>;
 
+/** Lets a rule be checked beside other faults of the same object. */
+function isObject({ value: found }: { readonly value: unknown }): boolean {
+  return found?.constructor === Object;
+}
+
 const name = z.string().refine(isShortName, {
   error: 'must have lower-case letters, digits and inner dashes, at most 32',
 });
@@ -162,7 +167,10 @@ export function clusterSchema(poolNames: readonly string[]) {
           'maximum rate of its requests to each process; without it: the capacity that other clusters leave',
         ),
     })
-    .refine(({ keys, serviceAccount }) => keys ?? serviceAccount, 'needs "keys" or "serviceAccount"');
+    .refine(({ keys, serviceAccount }) => keys ?? serviceAccount, {
+      error: 'needs "keys" or "serviceAccount"',
+      when: isObject,
+    });
 }
 
 export const operatorsSchema = z
@@ -171,7 +179,10 @@ export const operatorsSchema = z
     readers: readersFile,
     oidc: oidcSchema.optional().describe('people with an account at an OpenID provider'),
   })
-  .refine(({ keys, readers, oidc }) => keys ?? readers ?? oidc, 'needs "keys", "readers" or "oidc"');
+  .refine(({ keys, readers, oidc }) => keys ?? readers ?? oidc, {
+    error: 'needs "keys", "readers" or "oidc"',
+    when: isObject,
+  });
 
 /** The whole file, with these backends and pools. */
 export function configFileSchema(found: FoundPlugins, poolNames: readonly string[]) {
@@ -184,34 +195,47 @@ export function configFileSchema(found: FoundPlugins, poolNames: readonly string
   });
 }
 
-/** The entry of a pool. The backend's own schema checks the settings that not all pools have. */
-function poolSchema({ plugins, faults }: FoundPlugins): z.ZodType<PoolEntry> {
-  const backendName = z.enum(Object.keys(plugins), { error: ({ input }) => faults.get(String(input)) });
-  const known = z.looseObject({
-    backend: backendName,
+/** The members that every pool may have. */
+export function commonPoolSchema({ plugins, faults }: FoundPlugins) {
+  const backend = z.enum(Object.keys(plugins), { error: ({ input }) => faults.get(String(input)) });
+  return z.object({
+    backend,
     topology: topologySchema.optional(),
     concurrency: concurrencySchema.default({}),
     attachments: attachmentsSchema.optional(),
   });
-  return known.transform(({ backend, topology, concurrency, attachments, ...rest }, context) => {
-    const plugin = plugins[backend];
-    const parsed = plugin?.settings.safeParse(rest);
-    if (parsed?.success) {
-      const { bounds, fault } = toBounds(concurrency, plugin?.maxConcurrency?.(parsed.data));
-      if (fault === undefined)
-        return {
-          backend,
-          topology,
-          concurrency: bounds,
-          settings: parsed.data,
-          ...(attachments && { attachments }),
-        };
-      context.addIssue({ code: 'custom', path: ['concurrency'], message: fault });
+}
+
+/** The entry of a pool. The backend's own schema checks the other members, and all faults are reported. */
+function poolSchema(found: FoundPlugins): z.ZodType<PoolEntry> {
+  const common = commonPoolSchema(found);
+  return z.looseObject({}).transform((entry, context) => {
+    const { backend, topology: _t, concurrency: _c, attachments: _a, ...rest } = entry;
+    const plugin = findPlugin(found, backend);
+    const known = common.safeParse(entry);
+    const own = plugin?.settings.safeParse(rest);
+    for (const { error } of [known, ...(own ? [own] : [])])
+      for (const issue of error?.issues ?? [])
+        context.issues.push({ ...issue, input: entry } as (typeof context.issues)[number]);
+    if (!plugin || !known.success || !own?.success) return z.NEVER;
+    const { topology, attachments } = known.data;
+    const settings: unknown = own.data;
+    return {
+      backend: known.data.backend,
+      topology,
+      concurrency: readBounds(),
+      settings,
+      ...(attachments && { attachments }),
+    };
+
+    function readBounds(): Bounds {
+      const { bounds, fault } = toBounds(known.data?.concurrency ?? {}, plugin?.maxConcurrency?.(own?.data));
+      if (fault !== undefined) context.addIssue({ code: 'custom', path: ['concurrency'], message: fault });
+      return bounds;
     }
-    for (const issue of parsed?.error?.issues ?? []) {
-      const found = { ...issue, input: rest } as (typeof context.issues)[number];
-      context.issues.push(found);
-    }
-    return z.NEVER;
   });
+}
+
+function findPlugin({ plugins }: FoundPlugins, backend: unknown) {
+  return Object.hasOwn(plugins, String(backend)) ? plugins[String(backend)] : undefined;
 }

@@ -1,16 +1,18 @@
+import { reasonOf } from '../../src/lib/words/failures.ts';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import type { Enrolment, KeyOwner } from '../callers/authenticate.ts';
 import { callerName } from '../callers/caller.ts';
-import { describeIssues } from '../volumes/validate.ts';
+import { describeIssues } from '../../src/api/schemas/issues.ts';
 import { callersOf, type IssuerKeysFile, type OwnKeysFile } from './callers.ts';
 import { createEnrolment, type OwnKeys } from '../callers/enrolment.ts';
-import { type ConfigFile, configFileSchema, discovered } from './file.ts';
+import { commonPoolSchema, type ConfigFile, configFileSchema, discovered } from './file.ts';
 import { issuerKeySetSchema, keySetSchema } from '../callers/keys.ts';
+import { membersAt } from './members.ts';
 import { type Data, withoutFaults } from './mend.ts';
-import { findPlugins, type Plugins } from '../pools/plugins.ts';
+import { findPlugins, type FoundPlugins, type Plugins } from '../pools/plugins.ts';
 import { createTrust, type Trust } from '../callers/trust.ts';
 
 /**
@@ -89,15 +91,27 @@ async function readConfigFile(
   try {
     const data = (document.toJS({ reviver: requireOwnKey }) ?? {}) as Data;
     const found = await findPlugins(last?.plugins ?? plugins, backendsOf(data, last?.data), dirname(path));
-    const parse = (all: Data) =>
-      configFileSchema(found, Object.keys(Object(all['pools']) as object)).safeParse(all);
+    const schemaOf = (all: Data) => configFileSchema(found, Object.keys(Object(all['pools']) as object));
+    const parse = (all: Data) => schemaOf(all).safeParse(all);
     const parsed = parse(data);
-    if (!parsed.success) faults.push(...describeIssues(parsed.error, locate));
+    const members = (at: readonly PropertyKey[]): readonly string[] => [
+      ...membersAt(schemaOf(data), at),
+      ...poolMembers(found, data, at),
+    ];
+    if (!parsed.success) faults.push(...describeIssues(parsed.error, locate, members));
     const read = parsed.success ? { file: parsed.data, data } : last && withoutFaults(parse, data, last.data);
     return read && { ...read, plugins: found.plugins };
   } catch (error) {
     return void faults.push(`${path}: ${(error as Error).message}`);
   }
+}
+
+/** Lists the members at a path within a pool that its backend adds. */
+function poolMembers(found: FoundPlugins, data: Data, [part, pool, ...rest]: readonly PropertyKey[]) {
+  if (part !== 'pools' || pool === undefined) return [];
+  const entry = Object((Object(data['pools']) as Data)[String(pool)]) as Data;
+  const { settings } = found.plugins[String(entry['backend'])] ?? {};
+  return [commonPoolSchema(found), settings].flatMap(schema => (schema ? membersAt(schema, rest) : []));
 }
 
 /** Lists the backends that pools name, even in files with other faults. */
@@ -168,7 +182,6 @@ async function readText(path: string, files: Map<string, string>): Promise<FileT
   try {
     return { text: await readFile(path, 'utf8'), fault: '' };
   } catch (error) {
-    const fault = `${path}: cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`;
-    return { text: undefined, fault };
+    return { text: undefined, fault: `${path}: cannot be read: ${reasonOf(error)}` };
   }
 }

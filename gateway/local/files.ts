@@ -1,3 +1,4 @@
+import { reasonOf } from '../../src/lib/words/failures.ts';
 import { constants } from 'node:fs';
 import { access, open, readFile, rename, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -39,10 +40,10 @@ export function fileProblem(error: unknown, name: string): Problem {
   const code = codeOf(error);
   if (code === 'ENOENT') return new Problem('NOT_FOUND', `${name} is missing`, error);
   if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new Problem('RESOURCE_EXHAUSTED', `the filesystem of the volumes is full (${code})`, error);
+    return new Problem('RESOURCE_EXHAUSTED', 'the filesystem of the volumes is full', error);
   if (code === 'EFBIG')
     return new Problem('OUT_OF_RANGE', `${name} would exceed the maximum file size of the filesystem`, error);
-  return unavailableProblem(`cannot use ${name} (${code})`, error);
+  return unavailableProblem(`cannot use ${name}: ${reasonOf(error)}`, error);
 }
 
 /**
@@ -106,19 +107,19 @@ export function readFault(error: unknown, noun: 'image' | 'directory', id: strin
   const name = noun === 'image' ? 'Image' : 'Directory';
   if (code === 'ENOENT' || code === 'NOT_FOUND')
     return { status: 'DATA_LOSS', reason: `${name}Missing`, message: `${what} is missing` };
-  const message = `${what} cannot be read (${code})`;
+  const message = `${what} cannot be read: ${reasonOf(error)}`;
   return { status: 'INACCESSIBLE', reason: `${name}Unreadable`, message };
 }
 
 /** Reports the faults of the filesystem below `root` for a volume that may still need `neededBytes`. */
 export async function filesystemFaults(root: string, neededBytes: number): Promise<readonly HealthEntry[]> {
   const status = 'DEGRADED';
-  const code = await access(root, constants.W_OK).then(() => undefined, codeOf);
+  const reason = await access(root, constants.W_OK).then(() => undefined, reasonOf);
   const { bavail, bsize } = await statfs(root);
   const freeBytes = bavail * bsize;
   const entries: HealthEntry[] = [];
-  if (code !== undefined) {
-    const message = `the filesystem of the volumes cannot be written (${code})`;
+  if (reason !== undefined) {
+    const message = `the filesystem of the volumes cannot be written: ${reason}`;
     entries.push({ status, reason: 'PoolReadOnly', message });
   }
   if (freeBytes < neededBytes) {

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../src/lib/words/failures.ts';
 import { existsSync } from 'node:fs';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import type { JSONWebKeySet } from 'jose';
@@ -118,9 +119,8 @@ async function readKeys(path: string): Promise<readonly PrivateJwk[] | undefined
   try {
     content = await readFile(path, 'utf8');
   } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return undefined;
-    throw unusableProblem(path, `cannot be read (${code})`);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw unusableProblem(path, `cannot be read: ${reasonOf(error)}`);
   }
   const { keys } = Object(parseJson(content)) as { readonly keys?: unknown };
   if (!Array.isArray(keys)) throw unusableProblem(path, 'is not a JSON Web Key Set');
@@ -139,8 +139,8 @@ async function makeKeys(path: string): Promise<readonly PrivateJwk[]> {
     await writeFile(temporary, JSON.stringify({ keys: [key] }), { mode: 0o600, flush: true });
     await link(temporary, path);
   } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    if (code !== 'EEXIST') throw unusableProblem(path, `cannot be made (${code})`);
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+      throw unusableProblem(path, `cannot be made: ${reasonOf(error)}`);
   } finally {
     await rm(temporary, { force: true });
   }

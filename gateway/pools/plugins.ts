@@ -1,6 +1,7 @@
 // A namespace import, because other runtimes do not have `registerHooks`. They do not need it.
 import * as modules from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { suggest } from '../../src/lib/words/suggest.ts';
 import type { BackendPlugin } from '../backend.ts';
 
 /** The backends that pools can have, by name. */
@@ -31,7 +32,7 @@ export async function findPlugins(
         const there = Object.keys(known).join(', ');
         faults.set(
           name,
-          `"${name}" is neither a built-in backend (${there}) nor a package with a backend: ${reason}`,
+          `"${name}" is neither a built-in backend (${there}) nor a package with a backend${suggest(name, Object.keys(known))}: ${reason}`,
         );
         return [];
       }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import type { ClientBase, PoolClient } from 'pg';
+import type { Client, ClientBase, PoolClient } from 'pg';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import { pause } from '../../src/lib/concurrency.ts';
 import type { Engine, Sql, SqlRow, SqlValue } from '../store.ts';
 import { joinHosts, requireEncrypted, urlsOf, type Hosts } from './postgres/hosts.ts';
-import { beginOn, failedProblem, readOn, reasonOf } from './postgres/transaction.ts';
+import { beginOn, codeOf, explainFailure, failedProblem, readOn } from './postgres/transaction.ts';
 
 /** The maximum number of connections to one host. */
 const maxConnections = 10;
@@ -55,7 +55,7 @@ export async function openPostgres(urlFile: string): Promise<Engine> {
     try {
       return await hosts.connect();
     } catch (error) {
-      throw unavailableProblem(`the store cannot be reached at present (${reasonOf(error)})`, error);
+      throw unavailableProblem(`the store cannot be reached at present: ${explainFailure(error)}`, error);
     }
   }
 
@@ -70,7 +70,7 @@ export async function openPostgres(urlFile: string): Promise<Engine> {
     } catch (error) {
       client.release(!(await rollback()));
       // Retries even if the work caught the error: a failed statement has ended the transaction.
-      return { error, again: transient.has(reasonOf(failure())) };
+      return { error, again: transient.has(codeOf(failure())) };
     }
   }
 
@@ -82,7 +82,7 @@ export async function openPostgres(urlFile: string): Promise<Engine> {
       return { value: rows };
     } catch (error) {
       client.release(true);
-      return { error: failedProblem(error), again: transient.has(reasonOf(error)) };
+      return { error: failedProblem(error), again: transient.has(codeOf(error)) };
     }
   }
 
@@ -113,14 +113,24 @@ async function openHosts(urlFile: string): Promise<Hosts> {
     return pool;
   });
   const hosts = joinHosts(pools);
+  const clients: Client[] = [];
   try {
-    for (const url of urls) requireEncrypted(url, new Client({ connectionString: url }));
+    for (const url of urls) {
+      const client = new Client({ connectionString: url });
+      clients.push(client);
+      requireEncrypted(url, client);
+    }
     await makeLocks(hosts);
     return hosts;
   } catch (error) {
     await hosts.end();
-    throw new Error(`cannot use the store of "${urlFile}": ${reasonOf(error)}`, { cause: error });
+    const failure = explainFailure(error, clients.map(nameOf).join(' or '));
+    throw new Error(`cannot use the store of "${urlFile}": ${failure}`, { cause: error });
   }
+}
+
+function nameOf({ database, host, port, user }: Client): string {
+  return `the database "${database}" at "${host}:${port}", as "${user}",`;
 }
 
 const sorted = 'B _ a a-b a.b aB é';

@@ -1,3 +1,4 @@
+import { describeIssues } from '../../src/api/schemas/issues.ts';
 import type { z } from 'zod';
 import {
   driverOf,
@@ -207,21 +208,6 @@ export function readMutableParameters(
   if (modification) return readParameters(modification.parameters, parameters, 'mutableParameters');
   if (Object.keys(parameters).length === 0) return {};
   throw invalidProblem(`mutableParameters: pool "${name}" has no mutable parameters`);
-}
-
-/** Lists all faults, each as `path: fault`. Values are not shown, because some may be secret. */
-export function describeIssues(
-  { issues }: z.ZodError,
-  locate: (path: readonly PropertyKey[]) => string,
-): readonly string[] {
-  return issues.flatMap(issue => {
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map(key => `${locate([...issue.path, key])}: is not known`);
-    if (issue.code === 'invalid_key')
-      return issue.issues.map(({ message }) => `${locate(issue.path)}: ${message}`);
-    const [initial = '', ...rest] = issue.message.replace(/^Invalid input: /, '');
-    return [`${locate(issue.path)}: ${initial.toLowerCase()}${rest.join('')}`];
-  });
 }
 
 /** The number of characters of a message about faults. A longer one would take milliseconds to answer and log. */

@@ -1,8 +1,10 @@
+import { predicateOf, reasonOf } from '../lib/words/failures.ts';
 import { createExchange } from '#exchange';
 import { maxTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
 import type { Observer } from '../lib/tracing/trace.ts';
 import type { ExchangeOptions, Reply } from './http/exchange.ts';
 import { toPrintable } from './http/printable.ts';
+import { describeIssues } from './schemas/issues.ts';
 import { problemSchema, problemsOf, timeoutHeaderName, type NamedOperation } from './operations.ts';
 import { callerGone, Problem, problemTable, tooManyRequests, whileObserved } from './problem.ts';
 
@@ -21,6 +23,8 @@ export type Call = {
 export type HttpOptions = ExchangeOptions & {
   /** Returns a bearer token, if any; with `renew` a new one, because the last one was refused. */
   readonly token: (renew: boolean) => string | undefined | Promise<string | undefined>;
+  /** The setting that names trusted authorities, for messages; by default `--ca-file`. */
+  readonly authoritiesFrom?: string | undefined;
   /** Maximum tries of one request, including the first. All requests of the API may be repeated. */
   readonly tries?: number | undefined;
   /** Runs each try of a request; a Problem that it throws ends the call. */
@@ -116,7 +120,7 @@ export function createHttp(options: HttpOptions) {
         await pause(pauseMs, opened.signal);
       }
     } catch (error) {
-      throw toProblem(error, opened.signal);
+      throw toProblem(error, opened.signal, options);
     } finally {
       opened.close();
     }
@@ -176,8 +180,8 @@ function readAnswer(reply: Reply, request: HttpRequest): unknown {
   if (schema === null || (status === 202 && body === undefined)) return undefined;
   const { success, data, error } = schema.safeParse(body);
   if (success) return requireSameIds(data, request);
-  const issue = error.issues[0];
-  throw malformedProblem(request, `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not JSON'}`);
+  const [fault = 'body: is not JSON'] = describeIssues(error, at => at.join('.') || 'body');
+  throw malformedProblem(request, fault);
 }
 
 /** UNAVAILABLE if an answer, final or not, is of another object than the path: each id must match by its name or as `id`. */
@@ -233,9 +237,10 @@ function withRetryAfter(problem: Problem, { status, retryAfterMs }: Reply): Prob
 }
 
 /** Makes the `Problem` of a failed call. If the call has ended, that is the reason, since it causes other errors. */
-function toProblem(error: unknown, signal: AbortSignal): Problem {
+function toProblem(error: unknown, signal: AbortSignal, { url, authoritiesFrom }: HttpOptions): Problem {
   if (error instanceof Problem) return error;
   if (signal.aborted) return signal.reason as Problem;
-  const { code } = error as NodeJS.ErrnoException;
-  return new Problem('UNAVAILABLE', `the storage API cannot be reached${code ? ` (${code})` : ''}`, error);
+  const predicate = predicateOf(error, authoritiesFrom);
+  const reason = predicate === undefined ? reasonOf(error) : `"${new URL(url).origin}" ${predicate}`;
+  return new Problem('UNAVAILABLE', `the storage API cannot be reached: ${reason}`, error);
 }

@@ -14,6 +14,10 @@ export const commands: Commands = {
       const served = program('gateway', { settings, start });
       return {
         ...served,
+        async findFaults({ config }: Partial<SettingsOf<typeof settings>>) {
+          if (config === undefined) return [];
+          return (await import('../../gateway/check.ts')).findConfigurationFaults(config);
+        },
         async run(config: SettingsOf<typeof settings>, io) {
           if (!config.check) return served.run(config as never, io);
           return (await import('../../gateway/check.ts')).checkGateway(config, io);

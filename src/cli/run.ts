@@ -1,13 +1,8 @@
 import { toTerminal } from '../api/http/printable.ts';
 import { createTerminal } from './output/terminal.ts';
 import { describeStartFault } from '../lib/lifecycle.ts';
-import {
-  describeSettings,
-  readSettings,
-  suggest,
-  type SettingsTable,
-  type Sources,
-} from '../lib/settings.ts';
+import { describeSettings, readSettings, type SettingsTable, type Sources } from '../lib/settings.ts';
+import { suggest } from '../lib/words/suggest.ts';
 
 /** The streams and the environment of a command: data goes to `out`, everything else to `err`. */
 export type Io = {
@@ -37,6 +32,8 @@ export type Runnable = {
   readonly operands?: readonly string[];
   /** Gives settings that neither flags nor variables set. A command with it ignores variables that only other commands know. */
   readonly fallback?: (env: NodeJS.ProcessEnv) => NonNullable<Sources['fallback']>;
+  /** Lists faults of the files that sound settings name, to report them beside faults of other settings. */
+  readonly findFaults?: (sound: never) => Promise<readonly string[]>;
   readonly run: (values: never, io: Io) => Promise<number | void>;
 };
 
@@ -109,20 +106,35 @@ async function run([name, ...argv]: readonly string[], level: Level, io: Io): Pr
   const loaded = await load(command);
   if ('commands' in loaded) return run(argv, { path, commands: loaded.commands }, io);
   if (argv.some(isHelp)) {
+    const usage = usageOf(path, loaded);
     io.out(
-      `${path}: ${command.doc}\n\nUsage: ${usageOf(path, loaded)}\n\n${settingsHelp}${describeSettings(loaded.settings)}\n`,
+      `${path}: ${command.doc}\n\nUsage: ${usage}\n\n${settingsHelp}${describeSettings(loaded.settings)}\n`,
     );
     return 0;
   }
-  const { settings, operands } = loaded;
-  const fallback = loaded.fallback?.(io.env);
-  const { values, faults } = readSettings(settings, { argv, env: io.env, operands, fallback });
+  const { values, faults } = await readAll(loaded, argv, io.env);
   if (faults) return fail(faults, path);
   try {
     return (await loaded.run(values as never, io)) ?? undefined;
   } catch (error) {
     return fail([describeStartFault(error)], path);
   }
+}
+
+/** Reads the settings; with faults also those of the files that sound settings name. */
+async function readAll(
+  { settings, operands, fallback, findFaults }: Runnable,
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ readonly values?: object; readonly faults?: readonly string[] }> {
+  const { values, faults, sound } = readSettings(settings, {
+    argv,
+    env,
+    operands,
+    fallback: fallback?.(env),
+  });
+  if (values) return { values };
+  return { faults: [...faults, ...((await findFaults?.(sound as never)) ?? [])] };
 }
 
 const settingsHelp = 'Settings, as flags or environment variables (a flag wins):\n\n';

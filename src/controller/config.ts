@@ -23,6 +23,11 @@ export const controllerSettings = {
     parse: absolutePath,
     optional: true,
   },
+  'ca-file': {
+    doc: "PEM file with the certificates that sign the gateway's certificate; read for each new connection; default: the system's",
+    parse: absolutePath,
+    optional: true,
+  },
   'tls-cert-file': {
     doc: 'PEM file with the client certificate for gateways that require one; read for each new connection',
     parse: absolutePath,

@@ -26,7 +26,11 @@ import { createStorage } from './vendor.ts';
 export async function startController(config: ControllerConfig, log: Log): Promise<RunningProgram> {
   if (!config['allow-http']) requirePrivate(config.gateway);
   const token = await openTokens(config);
-  const tls = readTlsFiles({ cert: config['tls-cert-file'], key: config['tls-key-file'] });
+  const tls = readTlsFiles({
+    ca: config['ca-file'],
+    cert: config['tls-cert-file'],
+    key: config['tls-key-file'],
+  });
   await using opened = new AsyncDisposableStack();
   const tracer = await openTracer('controller', config['otlp-endpoint'], log);
   opened.defer(() => tracer?.close());

@@ -10,10 +10,7 @@ export async function readCapabilities(kit: Kit): Promise<Capabilities> {
   // A server that has just started may need longer than one timeout.
   for (let tries = 1; error === 'ABORT_ERR' && tries < maxTries; tries++)
     ({ answer, error } = await kit.call('getCapabilities', {}));
-  if (!answer)
-    throw new Error(
-      `"${kit.target.url.href}" does not answer (${error}): check that the server is running and the address is right`,
-    );
+  if (!answer) throw new Error(`"${kit.target.url.href}" does not answer: ${error}`);
   if (answer.status === 401 || answer.status === 403)
     throw new Error(
       `"${kit.target.url.href}" refuses the credentials with status ${answer.status}: check --token, --key-file, --oauth-url or --cert`,

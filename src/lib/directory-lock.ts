@@ -1,3 +1,4 @@
+import { reasonOf } from './words/failures.ts';
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { poll, type PollResult } from './concurrency.ts';
@@ -69,8 +70,7 @@ function openPrivately(path: string, name: string): number {
     // A descriptor for writing would prevent a read-only remount of the filesystem.
     descriptor = openSync(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new Error(`cannot lock ${name}: cannot open "${path}" (${code})`, { cause: error });
+    throw new Error(`cannot lock ${name}: cannot open "${path}": ${reasonOf(error)}`, { cause: error });
   }
   const found = fstatSync(descriptor);
   const isPrivate = found.isFile() && found.uid === process.geteuid?.() && (found.mode & 0o077) === 0;

@@ -1,3 +1,4 @@
+import { predicateOf, reasonOf } from './words/failures.ts';
 import type { Log } from './log.ts';
 
 /** A running program, with its facts at the start and the functions to end it. */
@@ -73,23 +74,10 @@ export function describeStartFault(error: unknown): string {
 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { code = '', path } = error as NodeJS.ErrnoException;
+  const { path } = error as NodeJS.ErrnoException;
   const address = 'address' in error && 'port' in error && `${String(error.address)}:${String(error.port)}`;
   const subject = path === undefined ? address : `"${path}"`;
-  const sentence = sentences[code];
-  return sentence && subject ? `${subject} ${sentence}` : error.message || code || error.name;
+  const predicate = predicateOf(error);
+  if (predicate && subject) return `${subject} ${predicate}`;
+  return error.message || reasonOf(error);
 }
-
-/** Explains system errors to people who start a program. */
-const sentences: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is already in use',
-  EADDRNOTAVAIL: 'is not an address of this machine',
-  EACCES: 'cannot be used: permission denied',
-  EPERM: 'cannot be used: permission denied',
-  EROFS: 'cannot be written: its filesystem is read-only',
-  ENOENT: 'does not exist, or its directory does not',
-  EEXIST: 'already exists',
-  ENOTDIR: 'is not a directory, or a part of its path is a file',
-  ENAMETOOLONG: 'has too long a name',
-  ENOSPC: 'is on a full disk',
-};

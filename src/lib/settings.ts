@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { logLevels } from './log.ts';
+import { suggest } from './words/suggest.ts';
 import { choice, httpUrl, trueOrFalse } from './parsers.ts';
 
 // A static import would load all of node:util at the start.
@@ -73,7 +74,10 @@ export type Sources = {
 
 type Fallback = Readonly<Record<string, string | undefined>>;
 
-/** Reads all settings from the command line and the environment. Reports all faults, at most one for each setting. */
+/**
+ * Reads all settings from the command line and the environment. Reports all faults, at most one for each setting, beside
+ * the sound values.
+ */
 export function readSettings<T extends SettingsTable>(
   table: T,
   { argv, env, operands = [], fallback }: Sources,
@@ -96,7 +100,8 @@ export function readSettings<T extends SettingsTable>(
       faults.push(`--${name}: ${(error as Error).message}`);
     }
   }
-  return faults.length > 0 ? { faults } : { values: values as SettingsOf<T> };
+  if (faults.length === 0) return { values: values as SettingsOf<T> };
+  return { faults, sound: values as Partial<SettingsOf<T>> };
 }
 
 /** Formats the table for `--help`: flag, variable, default and description. */
@@ -142,6 +147,7 @@ function readFlags(
   if (argv.length === 0) return new Map();
   const given = new Map<string, (string | undefined)[]>();
   const left = [...operands];
+  const dashed = [...known.keys()].map(flag => `--${flag}`);
   const options = known.entries().map(([flag, { isSwitch, short }]) => {
     const type = isSwitch ? 'boolean' : 'string';
     return [flag, { type, ...(short !== undefined && { short }) }] as const;
@@ -160,7 +166,8 @@ function readFlags(
     const setting = known.get(name);
     // A following argument that looks like a flag is not this flag's value.
     const own = inlineValue || !value?.startsWith('--') ? value : undefined;
-    if (!setting) faults.push(`unknown flag ${rawName}${suggest(name, known.keys())}`);
+    if (!setting)
+      faults.push(`unknown flag ${rawName}${rawName.startsWith('--') ? suggest(rawName, dashed) : ''}`);
     else given.set(name, [...(given.get(name) ?? []), own ?? (setting.isSwitch ? 'true' : undefined)]);
   }
   return given;
@@ -209,31 +216,4 @@ function readText(name: string, given: GivenValues): string | undefined {
 
 function variableOf(name: string): string {
   return prefix + name.toUpperCase().replaceAll('-', '_');
-}
-
-/**
- * Finds the word that a mistyped or shortened one probably means, as ` (did you mean "x"?)`; empty when none is
- * similar.
- */
-export function suggest(typed: string, words: Iterable<string>): string {
-  let best = { word: '', distance: Math.min(3, Math.ceil(typed.length / 2)) };
-  for (const word of words) {
-    const distance = typed.length > 1 && word.startsWith(typed) ? 0.5 : editDistance(typed, word);
-    if (distance < best.distance) best = { word, distance };
-  }
-  return best.word === '' ? '' : ` (did you mean "${best.word}"?)`;
-}
-
-/** The number of letters to insert, remove or change to turn one word into the other (Levenshtein). */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (const [i, letter] of [...a].entries()) {
-    const next = [i + 1];
-    for (let j = 1; j <= b.length; j++) {
-      const changed = (row[j - 1] ?? 0) + (letter === b[j - 1] ? 0 : 1);
-      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

@@ -1,3 +1,4 @@
+import { reasonOf } from './words/failures.ts';
 import { once } from 'node:events';
 import { randomUUID } from 'node:crypto';
 import { constants, lstatSync, openSync, rmSync } from 'node:fs';
@@ -18,9 +19,8 @@ export async function isSocketAnswered(socketPath: string): Promise<boolean> {
     await once(socket, 'connect');
     return true;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (unanswered.has(code)) return false;
-    throw new Error(`cannot use socket "${socketPath}" (${code ?? message})`, { cause: error });
+    if (unanswered.has((error as NodeJS.ErrnoException).code)) return false;
+    throw new Error(`cannot use socket "${socketPath}": ${reasonOf(error)}`, { cause: error });
   } finally {
     socket.destroy();
   }

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../src/lib/words/failures.ts';
 import { access, constants } from 'node:fs/promises';
 import { readMonitors, type Mode } from './attachments.ts';
 import { readDataPool } from './shares/filesystem.ts';
@@ -43,7 +44,7 @@ export async function checkPool(location: PoolLocation): Promise<readonly string
 async function fileFaults(path: string, what: string): Promise<readonly string[]> {
   return access(path, constants.R_OK).then(
     () => [],
-    ({ code = '' }: NodeJS.ErrnoException) => [`${what}, "${path}", cannot be read (${code})`],
+    (error: unknown) => [`${what}, "${path}", cannot be read: ${reasonOf(error)}`],
   );
 }
 

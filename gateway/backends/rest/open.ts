@@ -12,6 +12,19 @@ import { createStorage } from './storage.ts';
 import { createVendor } from './vendor.ts';
 import { createVolumes } from './volumes.ts';
 
+/** Asks the storage once for its capabilities. Returns its fault, if it has one. */
+export async function checkRest(settings: RestSettings, pool: PoolContext): Promise<readonly string[]> {
+  const vendor = createVendor(settings, pool);
+  try {
+    await readOffer(vendor, settings.pool);
+    return [];
+  } catch (error) {
+    return [asProblem(error).detail];
+  } finally {
+    await vendor.close();
+  }
+}
+
 /**
  * Opens a pool over REST with the capabilities that the storage reports. They are read again every `lookEvery`, and
  * the backend's members follow the last valid answer. UNAVAILABLE when the storage reports none at the start.

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../src/lib/words/failures.ts';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { HttpOptions } from '../../../src/api/http.ts';
@@ -30,7 +31,6 @@ async function readSecret(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    throw unavailableProblem(`"${path}" cannot be read (${code})`);
+    throw unavailableProblem(`"${path}" cannot be read: ${reasonOf(error)}`);
   }
 }

@@ -48,6 +48,7 @@ export function createVendor(settings: RestSettings, pool: PoolContext): Vendor 
     connections,
     requestTimeoutMs: requestTimeout,
     tls,
+    authoritiesFrom: '"tls.ca" of the pool',
     guard,
   });
   return {

@@ -1,3 +1,4 @@
+import { predicateOf, reasonOf } from '../../../src/lib/words/failures.ts';
 import type { PoolClient } from 'pg';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { Sql, SqlValue } from '../../store.ts';
@@ -62,7 +63,7 @@ export function beginOn(client: PoolClient): Transaction {
     { resolve, reject, otherwise }: Callbacks = ignored,
   ): void {
     const fail = (error: unknown): void => {
-      failure ??= otherwise && reasonOf(error) === noRow ? otherwise() : error;
+      failure ??= otherwise && codeOf(error) === noRow ? otherwise() : error;
       reject(failedProblem(failure));
     };
     queue.push({ sql, values, resolve, reject: fail });
@@ -175,7 +176,7 @@ function isUsableAfter(failure: unknown): boolean {
   return (
     failure === undefined ||
     failure instanceof Problem ||
-    /^(2[23]...|42...|40001|40P01|55P03)$/.test(reasonOf(failure))
+    /^(2[23]...|42...|40001|40P01|55P03)$/.test(codeOf(failure))
   );
 }
 
@@ -185,16 +186,36 @@ function isUsableAfter(failure: unknown): boolean {
  */
 export function failedProblem(failure: unknown): Problem {
   if (failure instanceof Problem) return failure;
-  return unavailableProblem(`the store cannot be used at present (${reasonOf(failure)})`, failure);
+  return unavailableProblem(`the store cannot be used at present: ${explainFailure(failure)}`, failure);
 }
 
 /**
  * A SQLSTATE, or a short reason of the system or the driver. The server's own text is left out, because it may
  * contain values.
  */
-export function reasonOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   const { code, message } = Object(error) as { readonly code?: unknown; readonly message?: unknown };
   return String(code ?? message ?? error);
+}
+
+/**
+ * Says what the database of this name does and what to do. The server's own text is left out, because it may contain
+ * values.
+ */
+export function explainFailure(error: unknown, name = 'its database'): string {
+  const {
+    severity,
+    code = '',
+    message = '',
+    path,
+  } = Object(error) as Readonly<Record<string, string | undefined>>;
+  if (message.includes('client password must be a string'))
+    return `${name} requires a password; add it to the URL`;
+  if (message.includes('does not support SSL')) return `${name} does not speak TLS; turn it on there`;
+  if (code === 'ERR_INVALID_URL') return 'write the URL as postgres://USER:PASSWORD@HOST:PORT/DATABASE';
+  const predicate = predicateOf(error, '"sslrootcert" in the URL');
+  if (predicate !== undefined) return `${path === undefined ? name : `"${path}"`} ${predicate}`;
+  return severity === undefined ? reasonOf(error) : `${name} refuses the work (${code}); look at its log`;
 }
 
 /** The lock row of an id, the same in all gateways (FNV-1a). */

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../lib/words/failures.ts';
 import { createExchange } from '#exchange';
 import { unavailableProblem } from '../problem.ts';
 import type { ExchangeOptions } from './exchange.ts';
@@ -20,8 +21,7 @@ export async function fetchGatewayKeys(options: ExchangeOptions): Promise<Gatewa
     if (found) return found;
     throw new Error(`status ${status} without a JWKS of Ed25519 and P-256 keys`);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw unavailableProblem(`"${options.url}${path}" gives no keys (${code ?? message})`, error);
+    throw unavailableProblem(`"${options.url}${path}" gives no keys: ${reasonOf(error)}`, error);
   } finally {
     await exchange.close();
   }

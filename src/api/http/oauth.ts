@@ -1,3 +1,4 @@
+import { reasonOf } from '../../lib/words/failures.ts';
 import { z } from 'zod';
 import { Problem, unavailableProblem } from '../problem.ts';
 import { fetchBody, parseBody } from './body.ts';
@@ -34,7 +35,8 @@ export function createOauth({ url, clientId, secret, scope, timeoutMs }: OauthCl
     const request = { method: 'POST', headers, body, timeoutMs };
     const answer = await fetchBody(url, request, source).catch((error: unknown) => {
       if (error instanceof Problem) throw error;
-      throw unavailableProblem('the authorization server cannot be reached', error);
+      const reason = reasonOf(error, 'NODE_EXTRA_CA_CERTS');
+      throw unavailableProblem(`the authorization server cannot be reached: ${reason}`, error);
     });
     const { data } = grantSchema.safeParse(parseBody(answer.text));
     if (answer.status < 200 || answer.status > 299 || !data)

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../lib/words/failures.ts';
 import { readFile } from 'node:fs/promises';
 import { unavailableProblem } from '../problem.ts';
 import type { TlsFiles } from './exchange.ts';
@@ -21,7 +22,7 @@ export function readTlsFiles(paths: TlsPaths): (() => Promise<TlsFiles>) | undef
 }
 
 async function readPem(path: string): Promise<Buffer> {
-  return readFile(path).catch(({ code = 'unknown error' }: NodeJS.ErrnoException) => {
-    throw unavailableProblem(`"${path}" cannot be read (${code})`);
+  return readFile(path).catch((error: unknown) => {
+    throw unavailableProblem(`"${path}" cannot be read: ${reasonOf(error)}`);
   });
 }

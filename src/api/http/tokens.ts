@@ -1,3 +1,4 @@
+import { reasonOf } from '../../lib/words/failures.ts';
 import { readFile } from 'node:fs/promises';
 import { claimsOf, importKey, isPrivateJwk, sign, type SigningKey, type TokenClaims } from './jwt.ts';
 import { type Problem, unavailableProblem } from '../problem.ts';
@@ -28,11 +29,9 @@ const readAgainMs = 1_000;
 export function readTokenFile(path: string): TokenSource {
   let known: { readonly token: string; readonly untilMs: number } | undefined;
   async function read(): Promise<string> {
-    const content = await readFile(path, 'utf8').catch(
-      ({ code = 'unknown error' }: NodeJS.ErrnoException) => {
-        throw unavailableProblem(`token file "${path}" cannot be read (${code})`);
-      },
-    );
+    const content = await readFile(path, 'utf8').catch((error: unknown) => {
+      throw unavailableProblem(`token file "${path}" cannot be read: ${reasonOf(error)}`);
+    });
     const token = content.trim();
     if (!/^[\w.~+/=-]+$/.test(token)) throw unavailableProblem(`token file "${path}" holds no token`);
     known = { token, untilMs: performance.now() + readAgainMs };
@@ -43,8 +42,8 @@ export function readTokenFile(path: string): TokenSource {
 
 /** Reads a private key; UNAVAILABLE names the file and the fault, but never the content. */
 export async function readKey(path: string): Promise<SigningKey> {
-  const content = await readFile(path, 'utf8').catch(({ code = 'unknown error' }: NodeJS.ErrnoException) => {
-    throw unusableProblem(path, `cannot be read (${code})`);
+  const content = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw unusableProblem(path, `cannot be read: ${reasonOf(error)}`);
   });
   const jwk = parseJson(content);
   if (!isPrivateJwk(jwk))

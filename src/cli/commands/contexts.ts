@@ -1,10 +1,12 @@
+import { reasonOf } from '../../lib/words/failures.ts';
 import { readFileSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parseJson } from '../../lib/json.ts';
 import { httpUrl, text, trueOrFalse } from '../../lib/parsers.ts';
-import { allowHttpSetting, suggest, type SettingsOf, type Sources } from '../../lib/settings.ts';
+import { allowHttpSetting, type SettingsOf, type Sources } from '../../lib/settings.ts';
+import { suggest } from '../../lib/words/suggest.ts';
 import { outputFormats, toOutput } from '../output/formats.ts';
 import { renderTable } from '../output/table.ts';
 import type { Commands, Io } from '../run.ts';
@@ -175,7 +177,7 @@ function readContexts(env: NodeJS.ProcessEnv): Contexts {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return { contexts: {} };
-    throw new Error(`cannot read the contexts in "${file}" (${code})`, { cause: error });
+    throw new Error(`cannot read the contexts in "${file}": ${reasonOf(error)}`, { cause: error });
   }
   const found = parseJson(content) as Partial<Contexts> | undefined;
   if (typeof found?.contexts !== 'object')

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../lib/words/failures.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fetchGatewayKeys, toGatewayKeys, type GatewayKeySet } from '../../api/http/gateway-keys.ts';
@@ -124,8 +125,8 @@ type KeySet = { readonly keys: readonly object[] };
 
 /** Reads a JWKS file; the error for an unreadable file shows `fetchCommand`, which would create it. */
 async function readKeySet(path: string, fetchCommand: string): Promise<KeySet> {
-  const content = await readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
-    throw new Error(`cannot read "${path}" (${code}); to create it: ${fetchCommand}`);
+  const content = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new Error(`cannot read "${path}": ${reasonOf(error)}; to create it: ${fetchCommand}`);
   });
   const keySet = parseJson(content) as { readonly keys?: unknown } | undefined;
   if (!Array.isArray(keySet?.keys))

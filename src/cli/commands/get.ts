@@ -1,6 +1,7 @@
 import { pause } from '../../lib/concurrency.ts';
 import { durationMs, integer, list, text } from '../../lib/parsers.ts';
-import { onOrOff, suggest, type SettingsOf } from '../../lib/settings.ts';
+import { onOrOff, type SettingsOf } from '../../lib/settings.ts';
+import { suggest } from '../../lib/words/suggest.ts';
 import { connectionSettings, gatewayCommand, type Connection } from '../connection.ts';
 import { contextSettings } from './contexts.ts';
 import { kinds, type Column, type Entry, type Kind, type Query } from '../kinds.ts';

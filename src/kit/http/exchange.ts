@@ -1,3 +1,4 @@
+import { reasonOf } from '../../lib/words/failures.ts';
 import { request as requestHttp, type Agent, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { parseBody, readBody } from '../../api/http/body.ts';
@@ -54,9 +55,7 @@ export async function sendRequest(
   const startedMs = performance.now();
   const outcome = await send(target, request, sendOptions).then(
     answer => ({ answer }),
-    (error: NodeJS.ErrnoException) => ({
-      error: error instanceof Problem ? error.detail : (error.code ?? error.message),
-    }),
+    (error: unknown) => ({ error: error instanceof Problem ? error.detail : reasonOf(error) }),
   );
   return { request, ...outcome, tookMs: Math.round(performance.now() - startedMs) };
 }

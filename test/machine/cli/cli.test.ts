@@ -91,6 +91,9 @@ test('all errors are reported, one a line, before any socket is made, and a fail
     `--cluster a --gateway http://127.0.0.1:1 --key-file ${key}`,
   );
   assert.deepEqual([status, stdout], [1, '']);
-  assert.equal(stderr, `fairlead controller: key file "${key}" cannot be read (ENOENT)\n`);
+  assert.equal(
+    stderr,
+    `fairlead controller: key file "${key}" cannot be read: it does not exist, or its directory does not\n`,
+  );
   assert.equal(existsSync(socketPath), false);
 });

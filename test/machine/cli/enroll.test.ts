@@ -99,7 +99,7 @@ test('enroll asks the named gateway for its public keys, and continues without t
   assert.equal(status, 0);
   assert.match(
     stderr,
-    /jwks.json" gives no keys \(ECONNREFUSED\): the controller will fetch the gateway's keys later/,
+    /jwks.json" gives no keys: it refuses connections; start the server there, or correct the address: the controller will fetch the gateway's keys later/,
   );
   assert.equal((parse(read(dir, 'west.values.yaml')) as { node?: object }).node, undefined);
 });

@@ -25,7 +25,10 @@ function start(t: TestContext, behaviour: string): StartedProgram {
 for (const [behaviour, line] of [
   ['fails', 'fairlead toy: it cannot be\n'],
   ['fails-in-lines', 'fairlead toy: first second\n'],
-  ['fails-without-words', 'fairlead toy: ECONNREFUSED\n'],
+  [
+    'fails-without-words',
+    'fairlead toy: it refuses connections; start the server there, or correct the address\n',
+  ],
 ] as const)
   test(`a start that ${behaviour} prints one line on standard error and exits with status 1`, async t => {
     const { stderr, exit } = start(t, behaviour);

@@ -189,7 +189,7 @@ const bad: readonly (readonly [line: string, stderr: RegExp])[] = [
   ['get volumes -x', /^fairlead get volumes: unknown flag -x\n$/],
   [
     'get volumes --sort size',
-    /unknown flag --sort \(did you mean "sort-by"\?\)\n.*unexpected|unknown flag --sort /,
+    /unknown flag --sort \(did you mean "--sort-by"\?\)\n.*unexpected|unknown flag --sort /,
   ],
   ['get volumes -o xml', /--output: "xml" is not one of table, wide, json, yaml, name\n$/],
   [
@@ -209,7 +209,7 @@ const bad: readonly (readonly [line: string, stderr: RegExp])[] = [
   ],
   [
     'get volumes --key-file /none',
-    /^request "\w+" failed; .*\n.*key file "\/none" cannot be read \(ENOENT\)\n$/,
+    /^request "\w+" failed; .*\n.*key file "\/none" cannot be read: it does not exist, or its directory does not\n$/,
   ],
   [
     'get volumes',

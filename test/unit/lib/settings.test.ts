@@ -67,7 +67,7 @@ const single: readonly (readonly [argv: string, variables: NodeJS.ProcessEnv, fa
   ['--wait=x --wait=y', env, '--wait: is given twice'],
   ['--wait=1s --wait --wait=1s', env, '--wait: is given twice'],
   ['--store-key-file', env, '--store-key: needs a value'],
-  ['--endpiont=/e', env, 'unknown flag --endpiont (did you mean "endpoint"?)'],
+  ['--endpiont=/e', env, 'unknown flag --endpiont (did you mean "--endpoint"?)'],
   ['', { ...env, FAIRLEAD_WIAT: '5s' }, 'unknown variable FAIRLEAD_WIAT (did you mean "FAIRLEAD_WAIT"?)'],
 ];
 

@@ -219,8 +219,8 @@ test('a check reports everything that the machine lacks, and then does not conta
   assert.deepEqual(outcome, [
     '"ceph" is not installed; install the package ceph-common',
     '"rbd" is not installed; install the package ceph-common',
-    'the configuration of the cluster, "/missing/conf", cannot be read (ENOENT)',
-    'the user\'s keyring, "/missing/keyring", cannot be read (ENOENT)',
+    'the configuration of the cluster, "/missing/conf", cannot be read: it does not exist, or its directory does not',
+    'the user\'s keyring, "/missing/keyring", cannot be read: it does not exist, or its directory does not',
   ]);
   assert.ok(!existsSync(join(directory, 'lines')));
 });

@@ -95,7 +95,10 @@ test('a controller starts with a key or a token, and not with both, neither, or 
   const missing = { ...given, 'token-file': join(temporaryDirectory(t), 'none') };
   await assert.rejects(
     runController(t, missing),
-    isProblemThat('UNAVAILABLE', /^token file "\S+" cannot be read \(ENOENT\)$/),
+    isProblemThat(
+      'UNAVAILABLE',
+      /^token file "\S+" cannot be read: it does not exist, or its directory does not$/,
+    ),
   );
 });
 

@@ -48,6 +48,36 @@ test('a file lists pools, clusters and operators', async t => {
   assert.deepEqual([...files.keys()].sort(), names.map(name => join(directory, name)).sort());
 });
 
+test('every fault of the file is reported at once, in plain words and with advice', async t => {
+  const text = `
+pools:
+  one: { backend: image, dri: /srv, concurrency: { mni: 2, max: many } }
+  two: { backend: imag }
+  far: { backend: rest, url: https://x, tls: { caa: x } }
+clustres: {}
+clusters:
+  east: { key: a.jwks.json, quota: { byte: 1 } }
+operators: 3
+`;
+  const { faults } = await read(t, { 'gateway.yaml': text });
+  const found = faults.map(fault =>
+    fault.replace(/^.*gateway\.yaml:/, '').replace(/: no such package.*/, ''),
+  );
+  assert.deepEqual(found, [
+    '3: pools.one.concurrency.max: must be a number, but is text',
+    '3: pools.one.concurrency.mni: is not known (did you mean "min"?)',
+    '3: pools.one.dir: is missing; give text',
+    '3: pools.one.dri: is not known (did you mean "dir"?)',
+    '4: pools.two.backend: "imag" is neither a built-in backend (ceph, dir, image, memory, rest) nor a package with a backend (did you mean "image"?)',
+    '5: pools.far.tls.caa: is not known (did you mean "ca"?)',
+    '8: clusters.east.quota.byte: is not known (did you mean "bytes"?)',
+    '8: clusters.east.key: is not known (did you mean "keys"?)',
+    '8: clusters.east: needs "keys" or "serviceAccount"',
+    '9: operators: must be an object with members, but is a number',
+    '6: clustres: is not known (did you mean "clusters"?)',
+  ]);
+});
+
 const config = (text: string): Files => ({ 'gateway.yaml': text });
 const far = 'backend: rest, url: https://nas.example';
 const concurrencies: readonly (readonly [entry: string, bounds: object | RegExp])[] = [
@@ -63,7 +93,7 @@ const concurrencies: readonly (readonly [entry: string, bounds: object | RegExp]
     'backend: memory, concurrency: { min: 9, max: 7 }',
     /pools\.one\.concurrency: min is 9, which is more than max, 7/,
   ],
-  ['backend: memory, concurrency: { min: 0 }', /pools\.one\.concurrency\.min: too small/],
+  ['backend: memory, concurrency: { min: 0 }', /pools\.one\.concurrency\.min: must be at least 1/],
 ];
 for (const [entry, expected] of concurrencies)
   test(`a pool with ${entry} is given ${expected instanceof RegExp ? 'nothing' : JSON.stringify(expected)}`, async t => {
@@ -95,7 +125,7 @@ extra: 1
     /^8: pools\.Bad_Name: must have lower-case letters/,
     /^10: clusters\.east\.pools\.1: there is no pool "slow"$/,
     /^10: clusters\.east\.quota\.pools\.slow: there is no pool "slow"$/,
-    /^10: clusters\.east\.quota\.volumes: too small/,
+    /^10: clusters\.east\.quota\.volumes: must be at least 0/,
     /^11: operators: needs "keys", "readers" or "oidc"$/,
     /^12: extra: is not known$/,
   ];
@@ -168,7 +198,11 @@ for (const [name, files, says] of bad)
   });
 
 const badKeys: readonly (readonly [name: string, files: Files, says: RegExp, cluster?: string])[] = [
-  ['no key file', change('a.jwks.json', 'nope.json'), /nope\.json: cannot be read \(ENOENT\)$/],
+  [
+    'no key file',
+    change('a.jwks.json', 'nope.json'),
+    /nope\.json: cannot be read: it does not exist, or its directory does not$/,
+  ],
   ['a key file that is no JSON', { 'a.jwks.json': '{' }, /a\.jwks\.json: is not JSON$/],
   ['no set of keys', { 'a.jwks.json': '{}' }, /a\.jwks\.json: keys: /],
   ['a private key', keys(a.privateJwk), /a\.jwks\.json: keys\.0: is a private or secret key/],

@@ -14,8 +14,8 @@ const asked = { ...volumeSpec('x') };
 const badInput: readonly (readonly [route: string, body: unknown, says: RegExp])[] = [
   [volume, 'not json', /^body: not JSON$/],
   [volume, '', /^body: not JSON$/],
-  [volume, [], /^body: expected object, received array$/],
-  [volume, { ...asked, name: undefined }, /^body.name: expected string/],
+  [volume, [], /^body: must be an object with members, but is a list$/],
+  [volume, { ...asked, name: undefined }, /^body.name: is missing; give text/],
   [volume, { ...asked, name: 'x'.repeat(129) }, /^body.name: must have at most 128 bytes/],
   [volume, { ...asked, requiredBytes: -1 }, /^body.requiredBytes: /],
   [volume, { ...asked, requiredBytes: 1.5 }, /^body.requiredBytes: /],

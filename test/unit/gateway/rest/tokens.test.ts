@@ -175,6 +175,9 @@ test('an unreadable certificate is named', async t => {
   writeFileSync(join(directory, 'x'), 'token');
   await assert.rejects(
     opening,
-    isProblemThat('UNAVAILABLE', /"[^"]*no-such\.pem" cannot be read \(ENOENT\)/),
+    isProblemThat(
+      'UNAVAILABLE',
+      /"[^"]*no-such\.pem" cannot be read: it does not exist, or its directory does not/,
+    ),
   );
 });

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { predicateOf, reasonOf } from '../../../src/lib/words/failures.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const withCode = (code: string, more: object = {}): Error =>
+  Object.assign(new Error(code), { code, ...more });
+
+const codes =
+  '28000 28P01 3D000 42501 53300 57P03 08006 42P01 XX000 DEPTH_ZERO_SELF_SIGNED_CERT ERR_TLS_CERT_ALTNAME_INVALID ' +
+  'CERT_HAS_EXPIRED EPROTO UND_ERR_SOCKET UND_ERR_CONNECT_TIMEOUT UND_ERR_HEADERS_TIMEOUT HPE_INVALID_CONSTANT ' +
+  'ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN EHOSTUNREACH ENOENT EACCES';
+for (const code of codes.split(' '))
+  test(`${code} is said in words`, () => {
+    const words = reasonOf(withCode(code));
+    assert.match(words, /^it [a-z]/);
+    assert.ok(!words.includes(code), words);
+  });
+
+test('the code of a cause, or of one of several addresses, is found', () => {
+  const refused = withCode('ECONNREFUSED');
+  assert.match(reasonOf(new TypeError('fetch failed', { cause: refused })), /^it refuses connections/);
+  assert.match(reasonOf(new AggregateError([withCode('OTHER'), refused])), /^it refuses connections/);
+});
+
+test('an untrusted certificate names the setting for authorities', () => {
+  const error = withCode('DEPTH_ZERO_SELF_SIGNED_CERT');
+  assert.match(predicateOf(error) ?? '', /PEM file with --ca-file$/);
+  assert.match(predicateOf(error, '"tls.ca" of the pool') ?? '', /PEM file with "tls\.ca" of the pool$/);
+});
+
+test('an error without a known code keeps its message, on one line', () => {
+  assert.equal(predicateOf(withCode('E_OTHER')), undefined);
+  assert.equal(reasonOf(new Error('first\n second')), 'first second');
+  assert.equal(reasonOf(Object.assign(new Error(''), { code: 'E_OTHER' })), 'unknown failure "E_OTHER"');
+});
+
+test('no message of the gateway, the controller or the command line shows a bare code', () => {
+  const bare = ['src', 'gateway'].flatMap(folder =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter(name => name.endsWith('.ts'))
+      .flatMap(name => {
+        const text = readFileSync(join(root, folder, name), 'utf8');
+        return /\(\$\{code( \?\? \w+)?\}\)/.test(text) ? [`${folder}/${name}`] : [];
+      }),
+  );
+  assert.deepEqual(bare, ['gateway/stores/postgres/transaction.ts']);
+});
