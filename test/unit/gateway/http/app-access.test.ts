@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allOperations } from '../../../../src/api/operations.ts';
-import {
-  assertProblem,
-  openGateway,
-  mounted,
-  volumeSpec,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
-
-const attachmentSpec = { capability: mounted, readonly: false };
+import { assertProblem, openGateway } from '../../../harness/gateway/gateway.ts';
 
 const unknownRoutes = [
   'GET /',
@@ -31,33 +23,3 @@ test('an unknown operation is NOT_FOUND, and without a valid token everything is
       assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
     }
 });
-
-test("no list shows another cluster's volumes, and no page token reveals them", async t => {
-  const gateway = await openGateway(t);
-  await prepareForeign(gateway);
-  assert.deepEqual((await gateway.ask('GET /v1/volumes')).body, { volumes: [] });
-  await gateway.ask('PUT /v1/volumes/b.pvc-2', { as: 'b', body: volumeSpec('pvc-2') });
-  const page = await gateway.ask('GET /v1/volumes?limit=1', { as: 'b' });
-  const token = String(page.body['nextPageToken']);
-  assertProblem(await gateway.ask(`GET /v1/volumes?pageToken=${token}`), 409, 'ABORTED');
-});
-
-test("a node of another cluster is invisible to this one, and this cluster's node of that name does not change it", async t => {
-  const gateway = await openGateway(t);
-  await gateway.ask('PUT /v1/nodes/n1', { as: 'b', body: { maxVolumes: 3 } });
-  assertProblem(await gateway.ask('GET /v1/nodes/n1'), 404, 'NOT_FOUND');
-  assert.equal((await gateway.ask('DELETE /v1/nodes/n1')).status, 204);
-  assert.equal((await gateway.ask('PUT /v1/nodes/n1', { body: {} })).status, 201);
-  assert.deepEqual((await gateway.ask('GET /v1/nodes/n1', { as: 'b' })).body, { id: 'n1', maxVolumes: 3 });
-});
-
-async function prepareForeign({ ask }: Gateway): Promise<void> {
-  await ask('PUT /v1/nodes/n1', { as: 'a', body: {} });
-  await ask('PUT /v1/nodes/n1', { as: 'b', body: {} });
-  await ask('PUT /v1/volumes/b.pvc-1', { as: 'b', body: volumeSpec('pvc-1') });
-  await ask('PUT /v1/volumes/b.pvc-1/attachments/n1', { as: 'b', body: attachmentSpec });
-  const name = 'pvc-1';
-  await ask('PUT /v1/snapshots/b.pvc-1', { as: 'b', body: { name, volumeId: 'b.pvc-1' } });
-  const { status } = await ask('PUT /v1/groups/b.pvc-1', { as: 'b', body: { name, volumeIds: ['b.pvc-1'] } });
-  assert.equal(status, 201);
-}

@@ -202,28 +202,3 @@ test('a valid request id is kept, and another one is replaced', async t => {
   for (const id of ['', 'a b', 'x'.repeat(65), 'a"b', 'ä'])
     assert.match((await idOf(id)) ?? '', /^[0-9a-f-]{36}$/, id);
 });
-
-test('no secret of a request appears in the log or an answer', async t => {
-  const canary = 'canary-7f3a';
-  const { ask, backend, logLines } = await openGateway(t);
-  backend.failNext('create', 'before', new Error(`password ${canary}`));
-  const mountFlags = [`password=${canary}`];
-  const body = volumeSpec('pvc-1', { capabilities: [{ ...mounted, mountFlags }] });
-  const answers = [
-    await ask('GET /v1/volumes', { headers: { authorization: `Bearer ${canary}` } }),
-    await ask('GET /v1/volumes', { headers: { authorization: `Basic ${canary}` } }),
-    await ask('PUT /v1/volumes/a.pvc-1', { body }),
-    await ask('PUT /v1/volumes/a.pvc-1', { body: volumeSpec('pvc-1') }),
-    await ask('PUT /v1/volumes/a.pvc-1', { body: `{"${canary}` }),
-    await ask('PUT /v1/volumes/a.pvc-1', {
-      body: { ...body, capabilities: [{ ...mounted, mountFlags: canary }] },
-    }),
-    await ask(`GET /v1/volumes?pageToken=${canary}`),
-    await ask(`GET /v1/volumes/a.none?token=${canary}`),
-  ];
-  const statuses = answers.map(({ status }) => status);
-  assert.deepEqual(statuses, [401, 401, 400, 503, 400, 400, 409, 404]);
-  for (const answer of answers) assert.ok(!JSON.stringify(answer.body).includes(canary));
-  assert.equal(logLines.length, answers.length);
-  for (const line of logLines) assert.ok(!line.includes(canary), line);
-});

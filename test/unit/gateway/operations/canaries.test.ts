@@ -9,7 +9,7 @@ const canary = 'canary-51c0e7';
 const secretive = { ...mounted, mountFlags: [`password=${canary}`] };
 const operator = { as: 'operator' };
 
-/** Every request for a change, with a canary in each field that may hold a secret. */
+/** Requests for every change, and wrong ones, with a canary wherever a secret may be. */
 const asked: readonly (readonly [route: string, body?: unknown, as?: string])[] = [
   ['PUT /v1/nodes/n1', { topology: { zone: 'a' } }],
   ['PUT /v1/volumes/a.two', volumeSpec('two', { parameters: { password: canary } })],
@@ -22,6 +22,10 @@ const asked: readonly (readonly [route: string, body?: unknown, as?: string])[] 
   ['PUT /v1/volumes/a.one/parameters', { mutableParameters: { label: canary } }],
   ['PUT /v1/volumes/a.one/parameters', { mutableParameters: { label: canary.repeat(9) } }],
   ['PUT /v1/volumes/a.one/size', { requiredBytes: 2 ** 21, password: canary }],
+  ['PUT /v1/volumes/a.two', `{"${canary}`],
+  ['PUT /v1/volumes/a.two', { ...volumeSpec('two'), capabilities: [{ ...mounted, mountFlags: canary }] }],
+  [`GET /v1/volumes?pageToken=${canary}`],
+  [`GET /v1/volumes/a.none?token=${canary}`],
   ['PUT /v1/snapshots/a.cut', { name: 'cut', volumeId: 'a.one', parameters: { password: canary } }],
   ['PUT /v1/snapshots/a.cut', { name: 'cut', volumeId: 'a.one' }],
   ['PUT /v1/groups/a.both', { name: 'both', volumeIds: ['a.one'], parameters: { password: canary } }],
@@ -50,7 +54,7 @@ for (const [what, failure] of failures)
     const refusals: Answer[] = [];
     for (const [route, body, as = 'a'] of asked) {
       if (failure) for (const method of changing) backend.failNext(method, 'before', failure);
-      for (const authorization of [undefined, `Bearer ${canary}`]) {
+      for (const authorization of [undefined, `Bearer ${canary}`, `Basic ${canary}`]) {
         const headers = { ...(authorization !== undefined && { authorization }) };
         const answer = await ask(route, { as, body, headers });
         if (answer.status >= 400) refusals.push(answer);
