@@ -1,5 +1,8 @@
+import assert from 'node:assert/strict';
 import type { Backend } from '../../../gateway/backend.ts';
-import { clusters, mounted, volumeSpec, type Gateway } from './gateway.ts';
+import type { FaultyBackend, Method } from '../../fakes/faulty-backend.ts';
+import { clusters, endClaims, mounted, volumeSpec, type Gateway } from './gateway.ts';
+import { isProblem } from './problems.ts';
 
 /** An hour in milliseconds. */
 export const hour = 3_600_000;
@@ -32,4 +35,21 @@ export async function volumesIn(backend: Backend): Promise<readonly string[]> {
 /** Lists the ids of the storage's snapshots. */
 export async function snapshotsIn(backend: Backend): Promise<readonly string[]> {
   return Array.fromAsync(backend.snapshots?.list?.() ?? []);
+}
+
+/**
+ * Returns a function that begins work of the gateway and pauses it in the storage past its claim's end. The work is
+ * ABORTED once it may continue.
+ */
+export function stopperOf(gateway: Gateway<FaultyBackend>) {
+  return async (method: Method, begin: () => Promise<unknown>): Promise<() => Promise<void>> => {
+    const resume = gateway.backend.hold(method);
+    const ended = assert.rejects(begin(), isProblem('ABORTED'));
+    await gateway.backend.entered(method);
+    await endClaims(gateway);
+    return async () => {
+      resume();
+      await ended;
+    };
+  };
 }

@@ -190,12 +190,19 @@ export async function openVolume<B extends Bench>(
   return { bench, agent: await startAgent(bench), request };
 }
 
+/** Opens the node service on a bench for volume `c.v`, which is mounted with `noatime`. */
+export async function openService(bench: Bench, change: VolumeChange = {}) {
+  const capability = { mountFlags: ['noatime'], ...change.capability };
+  const { agent, request } = await openVolume(bench, { ...change, capability });
+  return serviceOf(agent, request);
+}
+
 /**
- * Opens the node service on a bench for volume `c.v`. `ask` calls it with a request that fits every call, plus the
+ * Opens an agent's node service. `request` fits every call about the volume, and `ask` makes a call with it, plus the
  * given members.
  */
-export async function openService(bench: Bench, change: VolumeChange = {}) {
-  const { agent, request: volume } = await openVolume(bench, change);
+export function serviceOf(agent: Agent, volume: StageRequest & PublishRequest) {
+  const { accessType, accessMode, fsType = '', mountFlags = [] } = volume.capability;
   const segments: Record<string, string> = {};
   const node = createNode(agent, { nodeId: 'n1', maxVolumes: 7, topology: async () => segments });
   const request = {
@@ -205,10 +212,11 @@ export async function openService(bench: Bench, change: VolumeChange = {}) {
     target_path: volume.targetPath,
     volume_path: volume.targetPath,
     volume_capability: {
-      access_type: 'mount' as const,
-      mount: { fs_type: 'ext4', mount_flags: ['noatime'], volume_mount_group: '' },
-      block: null,
-      access_mode: { mode: 'SINGLE_NODE_WRITER' as const },
+      access_type: accessType,
+      mount:
+        accessType === 'mount' ? { fs_type: fsType, mount_flags: mountFlags, volume_mount_group: '' } : null,
+      block: accessType === 'block' ? {} : null,
+      access_mode: { mode: accessMode },
     },
     readonly: false,
     secrets: {},

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Call } from '../../../src/api/http.ts';
 import type { StorageClient } from '../../../src/api/client.ts';
+import type { Volume } from '../../../src/api/volume.ts';
 import { Problem, problemTable } from '../../../src/api/problem.ts';
 import { prepareGateway, type GatewayRun, type RunningGateway } from '../../harness/gateway/program.ts';
 import type { CleanupScope } from '../../harness/temporary.ts';
@@ -47,6 +48,18 @@ export async function askPatiently<T>(
       await sleep(retryMs);
     }
   }
+}
+
+/** Lists all volumes, page by page. */
+export async function listAll(client: StorageClient): Promise<readonly Volume[]> {
+  const all: Volume[] = [];
+  let pageToken: string | undefined;
+  do {
+    const page = await client.listVolumes({ pageToken }, callWithin(10_000));
+    all.push(...page.volumes);
+    pageToken = page.nextPageToken;
+  } while (pageToken !== undefined);
+  return all;
 }
 
 /** Reads the changes of the storage from the journal, as `method id`. */

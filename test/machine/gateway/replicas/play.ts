@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import type { StorageClient } from '../../../../src/api/client.ts';
-import type { Volume } from '../../../../src/api/volume.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { volumeSpec } from '../../../harness/gateway/gateway.ts';
-import { askPatiently, callWithin } from '../process.ts';
+import { askPatiently, callWithin, listAll } from '../process.ts';
 import type { Fleet } from './fleet.ts';
 import { leftBehind, work, type KnownVolumes } from './load.ts';
 import type { CountedVendor } from './vendor.ts';
@@ -52,17 +50,6 @@ export async function untilFinished(fleet: Fleet): Promise<void> {
     return volumes.every(({ state }) => state === 'ready') || undefined;
   };
   assert.ok(await poll(isFinished, { everyMs: 200, timeoutMs: 60_000 }), 'something stays unfinished');
-}
-
-async function listAll(client: StorageClient): Promise<readonly Volume[]> {
-  const all: Volume[] = [];
-  let pageToken: string | undefined;
-  do {
-    const page = await client.listVolumes({ pageToken }, callWithin(10_000));
-    all.push(...page.volumes);
-    pageToken = page.nextPageToken;
-  } while (pageToken !== undefined);
-  return all;
 }
 
 /** Fails unless each replica, the storage and the recorded answers agree, and nothing else is left. */

@@ -3,13 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createClient } from '../../../../src/api/client.ts';
-import type { Volume } from '../../../../src/api/volume.ts';
 import { startLossyProxy } from '../../../fakes/storages/lossy-proxy.ts';
 import { filesBelow, startVendor } from '../../../fakes/storages/reference.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isFull } from '../../../harness/sample.ts';
 import { runGateway } from '../../../harness/gateway/program.ts';
-import { askPatiently, callWithin, prepareDirectory, type Ask } from '../process.ts';
+import { askPatiently, listAll, prepareDirectory, type Ask } from '../process.ts';
 
 /** The number of requests about each volume; every third volume is deleted in the end. */
 const requestsEach = 4;
@@ -48,10 +47,10 @@ test('one in ten answers of a storage is lost, and every object exists once', as
 
   const left = Array.from({ length: volumes }, (_, index) => index).filter(index => index % 3 !== 0);
   const names = left.map(index => `a.pvc-${index}`).toSorted();
-  const near = await readAll(pageToken => gateway.client.listVolumes({ pageToken }, callWithin(10_000)));
+  const near = await listAll(gateway.client);
   const client = createClient({ url: vendor.url, token: () => vendor.token });
   t.after(() => client.close());
-  const far = await readAll(pageToken => client.listVolumes({ pageToken }, callWithin(10_000)));
+  const far = await listAll(client);
   assert.deepEqual(near.map(({ id }) => id).toSorted(), names);
   assert.deepEqual(far.map(({ name }) => name).toSorted(), names);
   assert.ok(far.every(({ attachments }) => attachments.length === 0));
@@ -72,18 +71,6 @@ async function runAll(
     while (next < to) await work(next++);
   };
   await Promise.all(Array.from({ length: concurrency }, drain));
-}
-
-async function readAll(
-  read: (pageToken: string) => Promise<{ volumes: Volume[]; nextPageToken?: string | undefined }>,
-): Promise<readonly Volume[]> {
-  const all: Volume[] = [];
-  for (let pageToken: string | undefined = ''; pageToken !== undefined;) {
-    const page = await read(pageToken);
-    all.push(...page.volumes);
-    pageToken = page.nextPageToken;
-  }
-  return all;
 }
 
 function residentBytes(pid = 0): number {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { createMetrics } from '../../../../node-agent/plugin/metrics.ts';
 import { connectCsi } from '../../../../src/csi/client.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
+import { readMetrics } from '../../../harness/node/metrics.ts';
 import { driverName, openNode, openRunningNode, type TestNode } from '../../../harness/node/program.ts';
 import { type ProgramProcess } from '../../../harness/program.ts';
 import { testAsRoot } from '../../../harness/machine.ts';
@@ -20,12 +21,12 @@ test('healthz reports the CSI socket and the registration, and is 503 while kube
   const kubelet = node.startKubelet({ refuse: () => (isRefused ? 'no space' : undefined) });
   await untilText(`${url}/healthz`, health('refused: no space'));
   for (const page of ['healthz', 'readyz']) assert.equal((await get(`${url}/${page}`)).status, 503);
-  await hasLines(url, ['fairlead_node_registered 0']);
+  await readMetrics(`${url}/metrics`, ['fairlead_node_registered 0']);
   isRefused = false;
   await kubelet.plugins.registered(driverName);
   await untilText(`${url}/healthz`, health('registered'));
   assert.equal((await get(`${url}/readyz`)).status, 200);
-  const text = await hasLines(url, [
+  const text = await readMetrics(`${url}/metrics`, [
     'fairlead_node_registered 1',
     '# TYPE fairlead_node_registration_refusals_total counter',
   ]);
@@ -50,7 +51,7 @@ testAsRoot('metrics count RPCs, phases and commands, and of volumes say only how
   const client = connectCsi(`unix://${node.socket}`);
   await assert.rejects(client.node.NodeUnstageVolume({ volume_id: '' }), { code: 'INVALID_ARGUMENT' });
   client.close();
-  const text = await hasLines(url, [
+  const text = await readMetrics(`${url}/metrics`, [
     'fairlead_node_rpcs_total{rpc="NodeStageVolume",code="OK"} 1',
     'fairlead_node_rpcs_total{rpc="NodeUnstageVolume",code="INVALID_ARGUMENT"} 1',
     'fairlead_node_rpc_duration_seconds_bucket{rpc="NodeStageVolume",le="+Inf"} 1',
@@ -66,7 +67,7 @@ testAsRoot('metrics count RPCs, phases and commands, and of volumes say only how
   assert.match(text, /^process_resident_memory_bytes \d+$/m);
   assertWellFormed(text);
   await drain();
-  const after = await hasLines(url, ['fairlead_node_records 0', phaseLine('disconnect')]);
+  const after = await readMetrics(`${url}/metrics`, ['fairlead_node_records 0', phaseLine('disconnect')]);
   assert.doesNotMatch(after, /secretive/);
 });
 
@@ -155,24 +156,6 @@ function health(registration: string): string {
 
 function phaseLine(phase: string): string {
   return `fairlead_node_phase_duration_seconds_count{phase="${phase}",outcome="done"} 1`;
-}
-
-/** Returns the metrics once they have these lines: a page may be a second old. */
-async function hasLines(url: string, lines: readonly string[]): Promise<string> {
-  const read = async () => {
-    const { text } = await get(`${url}/metrics`);
-    return { text, missing: lines.filter(line => !text.split('\n').includes(line)) };
-  };
-  const whole = await poll(
-    async () => {
-      const page = await read();
-      return page.missing.length === 0 ? page : undefined;
-    },
-    { everyMs: 100, timeoutMs: 5_000 },
-  );
-  const { text, missing } = whole ?? (await read());
-  assert.deepEqual(missing, [], text);
-  return text;
 }
 
 async function get(url: string): Promise<{ readonly status: number; readonly text: string }> {

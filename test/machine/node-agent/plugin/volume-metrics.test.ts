@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { createReadings } from '../../../../node-agent/host/readings.ts';
 import { examineAll } from '../../../../node-agent/volumes/health.ts';
-import { poll } from '../../../../src/lib/concurrency.ts';
 import { connectCsi } from '../../../../src/csi/client.ts';
+import { readMetrics } from '../../../harness/node/metrics.ts';
 import { openRunningNode } from '../../../harness/node/program.ts';
 import { mountFuse, type HangingFuse } from '../../../harness/node/fuse.ts';
 import {
@@ -29,7 +29,7 @@ test('a hanging volume shows in the metrics with its command, and recovers', rea
     'fairlead_node_volume_healthy{volume_id="c.hung"} 1',
     'fairlead_node_volume_healthy{volume_id="c.well"} 1',
   ];
-  await untilLines(url, lines);
+  await readMetrics(url, lines);
   const target = kubelet.paths.target(hung, 'pod');
   const fuse = await mountFuse(t, [{ image: hung.publishContext['path'] ?? '', target }]);
   covers.push(fuse);
@@ -39,30 +39,19 @@ test('a hanging volume shows in the metrics with its command, and recovers', rea
   await client.node.NodeGetVolumeStats(request);
   await fuse.hang();
   await client.node.NodeGetVolumeStats(request);
-  await untilLines(url, [
+  await readMetrics(url, [
     'fairlead_node_stuck_children 1',
     'fairlead_node_volume_healthy{volume_id="c.hung"} 0',
     'fairlead_node_volume_faults{volume_id="c.hung",reason="Hung"} 1',
     'fairlead_node_volume_healthy{volume_id="c.well"} 1',
   ]);
   await fuse.end();
-  await untilLines(url, ['fairlead_node_stuck_children 0']);
+  await readMetrics(url, ['fairlead_node_stuck_children 0']);
   execFileSync('umount', ['--lazy', '--', target]);
   await client.node.NodeGetVolumeStats(request);
-  assert.doesNotMatch(await untilLines(url, lines), /volume_faults\{/);
+  assert.doesNotMatch(await readMetrics(url, lines), /volume_faults\{/);
   await drain();
 });
-
-async function untilLines(url: string, lines: readonly string[]): Promise<string> {
-  let text = '';
-  const look = async () => {
-    text = await (await fetch(url)).text();
-    return lines.every(line => text.split('\n').includes(line)) || undefined;
-  };
-  if (await poll(look, { everyMs: 50, timeoutMs: 60_000 })) return text;
-  const seen = text.split('\n').filter(line => /^fairlead_node_(stuck|volume)/.test(line));
-  return assert.fail(`not all of ${lines.join(' ')} in ${seen.join(' ')}`);
-}
 
 async function openPublished() {
   const { bench, agent, request: made } = await openVolume(openFakeBench(), { image: { content: 'ext4' } });

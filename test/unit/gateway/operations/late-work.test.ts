@@ -7,15 +7,9 @@ import { findSomeAttachments } from '../../../../gateway/tables/attachments.ts';
 import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import { findSnapshotSet } from '../../../../gateway/snapshots/record.ts';
 import type { Step } from '../../../../gateway/operations/operation.ts';
-import { createFaultyBackend, type Method } from '../../../fakes/faulty-backend.ts';
-import {
-  clusters,
-  endClaims,
-  openGateway,
-  mounted,
-  openMemory,
-  volumeSpec,
-} from '../../../harness/gateway/gateway.ts';
+import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
+import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { stopperOf } from '../../../harness/gateway/fixtures.ts';
 import { isProblem } from '../../../harness/gateway/problems.ts';
 
 const { a } = clusters;
@@ -35,17 +29,7 @@ async function openPair(t: TestContext, storage?: MemoryBackend) {
   const other = await stopping.replica({ backend: createFaultyBackend(memory) });
   await stopping.volumes.create(a, 'a.source', volumeSpec('source'));
   memory.write('a.source', 0, Buffer.from('old'));
-  /** Begins work that pauses in the storage past its claim's end, and is ABORTED once it may continue. */
-  const stop = async (method: Method, begin: () => Promise<unknown>) => {
-    const resume = stopping.backend.hold(method);
-    const ended = assert.rejects(begin(), isProblem('ABORTED'));
-    await stopping.backend.entered(method);
-    await endClaims(stopping);
-    return async () => {
-      resume();
-      await ended;
-    };
-  };
+  const stop = stopperOf(stopping);
   return { memory, stopping, other, stop };
 }
 

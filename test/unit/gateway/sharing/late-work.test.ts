@@ -4,16 +4,14 @@ import type { MemoryBackend } from '../../../../gateway/backends/memory.ts';
 import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import {
   clusters,
-  endClaims,
   openGateway,
   mounted,
   openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
-import { isProblem } from '../../../harness/gateway/problems.ts';
-import { createFaultyBackend, type Method } from '../../../fakes/faulty-backend.ts';
-import { volumesIn } from '../../../harness/gateway/fixtures.ts';
+import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
+import { stopperOf, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a, b } = clusters;
 const key = { cluster: { ...a, acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' };
@@ -33,17 +31,7 @@ async function openPair(t: TestContext) {
   };
   const stopping = await openGateway(t, { backend: createFaultyBackend(storage), leaseMs: 600_000 });
   const other = await stopping.replica({ backend: createFaultyBackend(storage) });
-  /** Begins work that pauses in the storage past its claim's end; returns a function that continues it. */
-  const stop = async (method: Method, begin: () => Promise<unknown>) => {
-    const resume = stopping.backend.hold(method);
-    const ended = assert.rejects(begin(), isProblem('ABORTED'));
-    await stopping.backend.entered(method);
-    await endClaims(stopping);
-    return async () => {
-      resume();
-      await ended;
-    };
-  };
+  const stop = stopperOf(stopping);
   return { memory, nodes, stopping, other, stop };
 }
 

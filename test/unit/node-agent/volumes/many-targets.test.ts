@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Host } from '../../../../node-agent/host.ts';
-import { createNode } from '../../../../node-agent/node.ts';
 import { expand } from '../../../../node-agent/volumes/size.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage } from '../../../../node-agent/volumes/stage.ts';
-import { toPublishContext } from '../../../../src/api/attachment.ts';
 import { pause } from '../../../../src/lib/concurrency.ts';
-import { block, openFakeBench, openVolume, startAgent, type Bench } from '../../../harness/node/bench.ts';
+import {
+  block,
+  openFakeBench,
+  openVolume,
+  serviceOf,
+  startAgent,
+  type Bench,
+} from '../../../harness/node/bench.ts';
 import { openFakeShares, shareRequest, type ShareRequest } from '../../../harness/node/shares.ts';
 
 const count = 50;
@@ -43,31 +48,15 @@ for (const [kind, open] of Object.entries(kinds))
     const { bench, request } = await open();
     const { host, seen } = observe(bench.host);
     const agent = { ...(await startAgent(bench)), host };
-    const node = createNode(agent, { nodeId: 'n1', maxVolumes: 0, topology: async () => ({}) });
-    const { accessMode: mode, accessType: type } = request.capability;
-    const fields = {
-      volume_id: request.volumeId,
-      publish_context: toPublishContext(request.attachment),
-      staging_target_path: request.stagingPath,
-      readonly: false,
-      secrets: {},
-      volume_context: {},
-      volume_capability: {
-        access_type: type,
-        mount: { fs_type: request.capability.fsType ?? '', mount_flags: [], volume_mount_group: '' },
-        block: {},
-        access_mode: { mode },
-      },
-    };
-    const call = { deadlineMs: Date.now() + 60_000, requestId: 'r', signal: new AbortController().signal };
+    const { ask } = serviceOf(agent, request);
     const paths = Array.from({ length: count }, (_, index) => `${bench.directory}/pods/${index}`);
     const forAll = (work: (target_path: string) => Promise<unknown>) => Promise.all(paths.map(work));
     const mounted = async () =>
       (await bench.host.mounts()).map(({ path }) => path).filter(path => paths.includes(path));
     const recorded = () => (agent.records.get('c.v')?.targets ?? []).map(({ path }) => path).toSorted();
 
-    await node.NodeStageVolume?.(fields as never, call);
-    await forAll(async target_path => node.NodePublishVolume?.({ ...fields, target_path } as never, call));
+    await ask('NodeStageVolume');
+    await forAll(target_path => ask('NodePublishVolume', { target_path }));
     assert.ok(seen.max > 1, 'they run side by side');
     assert.deepEqual((await mounted()).toSorted(), paths.toSorted());
     assert.deepEqual(recorded(), paths.toSorted());
@@ -75,7 +64,7 @@ for (const [kind, open] of Object.entries(kinds))
     assert.equal(restarted.records.get('c.v')?.targets.length, count, 'the next agent knows all of them');
 
     seen.max = 0;
-    await forAll(async target_path => node.NodeUnpublishVolume?.({ ...fields, target_path } as never, call));
+    await forAll(target_path => ask('NodeUnpublishVolume', { target_path }));
     assert.ok(seen.max > 1, 'they run side by side');
     assert.deepEqual([await mounted(), recorded()], [[], []]);
   });
@@ -84,24 +73,10 @@ test('one of two concurrent publishes of a volume that may have one path is refu
   const { bench, agent, request } = await openVolume(openFakeBench(), {
     capability: { accessMode: 'SINGLE_NODE_SINGLE_WRITER' },
   });
-  const node = createNode(agent, { nodeId: 'n1', maxVolumes: 0, topology: async () => ({}) });
-  await stage(agent, request);
-  const fields = {
-    volume_id: request.volumeId,
-    publish_context: toPublishContext(request.attachment),
-    staging_target_path: request.stagingPath,
-    readonly: false,
-    volume_capability: {
-      access_type: 'mount',
-      mount: { fs_type: 'ext4', mount_flags: [], volume_mount_group: '' },
-      access_mode: { mode: 'SINGLE_NODE_SINGLE_WRITER' },
-    },
-  };
-  const call = { deadlineMs: Date.now() + 60_000, requestId: 'r', signal: new AbortController().signal };
+  const { ask } = serviceOf(agent, request);
+  await ask('NodeStageVolume');
   const outcomes = await Promise.allSettled(
-    ['one', 'two'].map(async name =>
-      node.NodePublishVolume?.({ ...fields, target_path: `${bench.directory}/pods/${name}` } as never, call),
-    ),
+    ['one', 'two'].map(name => ask('NodePublishVolume', { target_path: `${bench.directory}/pods/${name}` })),
   );
   assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
 });
