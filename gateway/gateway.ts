@@ -2,6 +2,7 @@ import { version } from '../src/lib/version.ts';
 import { createAdmin } from './admin/admin.ts';
 import { createApp, type AppDeps } from './http/app.ts';
 import { createAuthenticate } from './callers/authenticate.ts';
+import { createVisits } from './callers/visits.ts';
 import type { GatewayConfig } from './config.ts';
 import type { ServedConfiguration } from './configuration/configuration.ts';
 import { createOperations, type OperationsOptions } from './operations/operation.ts';
@@ -60,6 +61,8 @@ export function createGateway({ configuration, audience, ...parts }: GatewayPart
   });
   const recovery = createRecovery({ ...parts, services });
   const { refusedKeys: keyFaults, faults: configurationFaults } = configuration;
+  const visits = createVisits(clusters);
+  const { refusedTokens, lastSeenMs } = visits;
   const admin = createAdmin({
     engine,
     pools,
@@ -71,9 +74,11 @@ export function createGateway({ configuration, audience, ...parts }: GatewayPart
     skewMs: recovery.skewMs,
     keyFaults,
     configurationFaults,
+    refusedTokens,
+    lastSeenMs,
     ...services,
   });
-  const authenticate = createAuthenticate(enrolment, audience);
+  const authenticate = visits.watch(createAuthenticate(enrolment, audience));
   const app = createApp({ ...parts, pools, ...services, slices, admin, authenticate, version });
-  return { app, operations, recovery, slices };
+  return { app, operations, recovery, slices, visits };
 }

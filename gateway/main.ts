@@ -114,7 +114,7 @@ export async function startGateway(
   await requireKnownPools(engine.reader, configuration.pools);
   await identity.prepare().catch(reportTo(log, 'attachments cannot be signed'));
   const queues = observeQueues(createQueues(configuration.boundsOf), metrics.startWait);
-  const { app, operations, recovery, slices } = createGateway({
+  const { app, operations, recovery, slices, visits } = createGateway({
     engine,
     queues,
     configuration,
@@ -145,7 +145,7 @@ export async function startGateway(
   opened.defer(() =>
     endWithin(closeGraceMs, server, [...repeated.map(one => one.close()), operations.idle()]),
   );
-  pages?.use({ engine, ...configuration, ...recovery, metrics, queues, slices });
+  pages?.use({ engine, ...configuration, ...recovery, ...visits, metrics, queues, slices });
   // The pages report ready only while the API answers, so they end first.
   opened.defer(() => pages?.close());
   await configuration.settle(settleMs);

@@ -238,7 +238,13 @@ const metrics = group('metrics for Prometheus', {
   rules: group('alerts for the Prometheus operator', {
     enabled: flag('create a PrometheusRule with the alerts', false),
     labels: named('labels with which Prometheus selects it'),
-    runbookUrl: text('address of docs/runbook.md for the links of alerts', 'docs/runbook.md'),
+    runbookUrl: z
+      .string()
+      .regex(/^(https?:\/\/.+)?$/)
+      .default('')
+      .describe(
+        'address of your copy of docs/runbook.md for the links of alerts, such as https://docs.example/runbook; empty: no links',
+      ),
   }),
 });
 

@@ -18,6 +18,8 @@ export type ListingOptions = Pick<CheckOptions, 'engine' | 'pools' | 'slices'> &
   readonly clusters: EnrolledClusters;
   readonly operations: Pick<Operations, 'queues'>;
   readonly keyFaults: () => readonly KeyFault[];
+  /** The time of a cluster's last request to this gateway, in milliseconds since the epoch. */
+  readonly lastSeenMs: (cluster: string) => number | undefined;
 };
 
 export type ListRequest = Request<Rows['listAllVolumes']>;
@@ -86,7 +88,7 @@ function toTime(ms: number): string {
 
 /** Returns the configured clusters, and the clusters that have anything. */
 export async function readClusters(
-  { engine: { reader }, clusters, keyFaults }: ListingOptions,
+  { engine: { reader }, clusters, keyFaults, lastSeenMs }: ListingOptions,
   { cluster, id = cluster }: ListRequest,
   from: PieceStart,
 ): Promise<readonly ClusterState[]> {
@@ -109,11 +111,13 @@ export async function readClusters(
     const use = usage
       .filter(({ volumes, snapshots }) => volumes + snapshots > 0)
       .map(({ pool, bytes, volumes, snapshots }) => ({ pool, reservedBytes: bytes, volumes, snapshots }));
+    const seenMs = lastSeenMs(name);
     const faults = keyFaults().flatMap(fault => (fault.cluster === name ? [fault.detail] : []));
     return {
       id: name,
       isEnrolled: Object.hasOwn(enrolled, name),
       ...(faults.length > 0 && { keyFaults: faults }),
+      ...(seenMs !== undefined && { lastSeenAt: toTime(seenMs) }),
       ...(pools && { pools: [...pools] }),
       volumes: use.reduce((all, { volumes }) => all + volumes, 0),
       snapshots: use.reduce((all, { snapshots }) => all + snapshots, 0),

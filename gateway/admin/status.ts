@@ -2,6 +2,7 @@ import type { Finding } from '../../src/api/admin.ts';
 import type { Operations as Rows, Output } from '../../src/api/operations.ts';
 import { asProblem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
+import type { RefusedTokens } from '../callers/visits.ts';
 import type { KeyFault } from '../configuration/read.ts';
 import type { Engine, Reader } from '../store.ts';
 import { readMissed, readTime, readTimeOfCheck } from '../tables/clock.ts';
@@ -15,6 +16,8 @@ export type GatewayFacts = {
   readonly skewMs: () => number;
   readonly keyFaults: () => readonly KeyFault[];
   readonly configurationFaults: () => readonly string[];
+  /** The refused tokens of the last 5 minutes. */
+  readonly refusedTokens: () => readonly RefusedTokens[];
 };
 
 /** The store must answer within this time, in milliseconds. */
@@ -36,7 +39,7 @@ type Status = Output<Rows['getStatus']>;
 /** Makes the report about this gateway. It also answers while the store does not. */
 export function createStatus(
   { reader }: Pick<Engine, 'reader'>,
-  { version, skewMs, keyFaults, configurationFaults }: GatewayFacts,
+  { version, skewMs, keyFaults, configurationFaults, refusedTokens }: GatewayFacts,
 ) {
   const startedAt = new Date().toISOString();
   return async (): Promise<Status> => {
@@ -52,6 +55,7 @@ export function createStatus(
       clockSkewMs: Math.round(skewMs()),
       configurationFaults: [...configurationFaults()],
       keyFaults: keyFaults().map(({ cluster, detail }) => ({ caller: cluster, detail })),
+      refusedTokens: refusedTokens().map(({ lastMs, ...one }) => toRefused(one, lastMs)),
       store: isDown
         ? { answers: false, fault: found.fault }
         : { answers: true, answerMs: Math.round(performance.now() - startMs) },
@@ -59,6 +63,14 @@ export function createStatus(
       check: isDown ? { total: 0, findings: [] } : found.check,
     };
   };
+}
+
+function toRefused(
+  { cluster, count, detail }: Omit<RefusedTokens, 'lastMs'>,
+  lastMs: number,
+): Status['refusedTokens'][number] {
+  const lastAt = new Date(lastMs).toISOString();
+  return { ...(cluster !== undefined && { cluster }), count, lastAt, detail };
 }
 
 async function readStore(reader: Reader): Promise<Pick<Status, 'goneNodes' | 'check'>> {

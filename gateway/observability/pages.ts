@@ -22,6 +22,8 @@ type ObservabilitySources = {
   readonly keyFaults: () => readonly unknown[];
   /** The difference between this clock and the last time in the store. */
   readonly skewMs: () => number;
+  /** The time since the last request of each configured cluster, in milliseconds. */
+  readonly silentMs: () => ReadonlyMap<string, number>;
 };
 
 const storeTimeoutMs = 2_000;
@@ -43,7 +45,7 @@ export async function startObservability(listen: { readonly host: string; readon
 
 /** The labels of the metrics are operations, codes, pools and names of clusters, never an id. */
 function makePages(sources: ObservabilitySources) {
-  const { engine, pools, metrics, queues, slices, keyFaults, skewMs } = sources;
+  const { engine, pools, metrics, queues, slices, keyFaults, skewMs, silentMs } = sources;
   const readMetrics = async (): Promise<string> => {
     const rows: readonly Row[] = [
       ['fairlead_gateway_info', 'The version.', [sample({ version }, true)]],
@@ -56,6 +58,11 @@ function makePages(sources: ObservabilitySources) {
         'fairlead_gateway_clock_skew_seconds',
         'Lead of the clock over the last time in the store; negative if it is behind.',
         skewMs() / 1_000,
+      ],
+      [
+        'fairlead_gateway_cluster_silent_seconds',
+        'Time since the last request of a configured cluster to this gateway, or since the start.',
+        [...silentMs()].map(([cluster, ms]) => sample({ cluster }, ms / 1_000)),
       ],
       ...readQueues(queues),
       ...(await readPools(pools)),

@@ -217,6 +217,11 @@ const clusters = kind<ClusterState>({
     { head: 'nodes', of: ({ nodes: count }) => count },
     { head: 'attachments', of: ({ attachments: count }) => count },
     { head: 'quota', of: ({ quotas }) => list(quotas.map(toQuota)) },
+    {
+      head: 'seen',
+      of: ({ lastSeenAt }, nowMs) => (lastSeenAt === undefined ? undefined : nowMs - Date.parse(lastSeenAt)),
+      show: toAge,
+    },
     { head: 'fault', of: ({ keyFaults }) => keyFaults?.join('; ') },
     wide({ head: 'snapshots', of: ({ snapshots: count }: ClusterState) => count }),
     wide({

@@ -141,6 +141,9 @@ export const clusterStateSchema = z
     isEnrolled: z
       .boolean()
       .describe('False: the configuration does not name the cluster, but it still has resources.'),
+    lastSeenAt: time
+      .optional()
+      .describe('The time of its last request to the answering gateway; absent: none since the start.'),
     keyFaults: z
       .array(text('east.jwks.json: is not JSON'))
       .optional()

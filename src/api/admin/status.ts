@@ -18,6 +18,20 @@ export const statusSchema = z
     keyFaults: z
       .array(z.object({ caller: text('east'), detail: text('east.jwks.json: is not JSON') }))
       .describe('The faults of key files and issuers by cluster, or `operator`; their tokens are refused.'),
+    refusedTokens: z
+      .array(
+        z.object({
+          cluster: text('east')
+            .optional()
+            .describe('The cluster that the tokens name, without proof; absent: no configured one.'),
+          count: z.int().positive(),
+          lastAt: time,
+          detail: text('the token has expired ("exp")').describe(
+            'The reason for the last refusal, for people.',
+          ),
+        }),
+      )
+      .describe('The tokens that the answering gateway has refused in the last 5 minutes.'),
     store: z
       .object({
         answers: z.boolean(),

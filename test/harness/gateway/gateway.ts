@@ -9,6 +9,7 @@ import {
 } from 'jose';
 import { createAdmin } from '../../../gateway/admin/admin.ts';
 import type { GatewayFacts } from '../../../gateway/admin/status.ts';
+import type { ListingOptions } from '../../../gateway/admin/state.ts';
 import { createApp } from '../../../gateway/http/app.ts';
 import { createEnrolment, type EnrolledCaller } from '../../../gateway/callers/enrolment.ts';
 import type { PublicKey } from '../../../gateway/callers/keys.ts';
@@ -108,7 +109,8 @@ export type Answer = {
 
 /** A gateway without its listener, with all services that tests examine. */
 export type Gateway<B = Backend> = Services &
-  GatewayFacts & {
+  GatewayFacts &
+  Pick<ListingOptions, 'lastSeenMs'> & {
     readonly engine: Engine;
     /** The backend of its only or first pool. */
     readonly backend: B;
@@ -218,11 +220,13 @@ export async function openGateway<B extends Backend = FaultyBackend>(
   });
   const { leaseMs, keepAuditMs } = options;
   const recovery = createRecovery({ engine, services, log, leaseMs, keepAuditMs });
-  const facts: GatewayFacts = {
+  const facts = {
     version: '1.2.3',
     skewMs: recovery.skewMs,
     keyFaults: () => [],
     configurationFaults: () => [],
+    refusedTokens: () => [],
+    lastSeenMs: () => undefined,
   };
   const admin = createAdmin({
     engine,

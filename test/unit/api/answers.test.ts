@@ -210,6 +210,7 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
       configurationFaults: [],
       keyFaults: [],
       store: { answers: true, answerMs: 1 },
+      refusedTokens: [],
       goneNodes: [],
       check: { total: 0, findings: [] },
     },

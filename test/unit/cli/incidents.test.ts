@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { z } from 'zod';
@@ -13,17 +13,39 @@ import { operatorCli, type CliResult } from '../../harness/cli/run-cli.ts';
 import { mounted, newVolume, openMemory, volumeSpec } from '../../harness/gateway/gateway.ts';
 import { runGateway, type GatewayRun, type RunningGateway } from '../../harness/gateway/program.ts';
 
+const runbook = readFileSync('docs/runbook.md', 'utf8');
+
+/** Reads the section of the runbook for an alert. */
+function sectionOf(alert: string): string {
+  const [, section] = runbook.split(`## ${alert}\n`);
+  return section?.split('\n## ')[0] ?? assert.fail(`the runbook has no section ${alert}`);
+}
+
 /** A gateway with one pool `fast`, and its operator's command line, which counts its commands. */
 async function start(t: TestContext, run: GatewayRun = {}) {
-  const gateway = await runGateway(t, { pools: { fast: { backend: 'memory' } }, ...run });
+  const flags = { 'metrics-listen': '127.0.0.1:0', ...run.flags };
+  const gateway = await runGateway(t, { pools: { fast: { backend: 'memory' } }, ...run, flags });
   const fairlead = operatorCli(gateway);
   let commands = 0;
+  /** Runs a command of the operator, who needs at most three of them. */
+  const ask = async (line: string): Promise<CliResult> => {
+    assert.ok(++commands <= 3, 'the operator needed more than three commands');
+    return fairlead(line);
+  };
   return {
     gateway,
-    /** Runs a command of the operator, who needs at most three of them. */
-    async ask(line: string): Promise<CliResult> {
-      assert.ok(++commands <= 3, 'the operator needed more than three commands');
-      return fairlead(line);
+    ask,
+    /** Runs a command that the runbook's section for the alert gives, as `fairlead` and these words. */
+    async walk(alert: string, line: string, words = line): Promise<CliResult> {
+      const commandsThere = sectionOf(alert).replaceAll(/\s+/g, ' ');
+      assert.ok(commandsThere.includes(`\`fairlead ${words}`), `section ${alert} does not give ${words}`);
+      return ask(line);
+    },
+    /** Reads the value of a metric. */
+    async metric(sample: string): Promise<number | undefined> {
+      const answer = await fetch(`http://${gateway.ready['metrics']}/metrics`);
+      const line = (await answer.text()).split('\n').find(one => one.startsWith(`${sample} `));
+      return line === undefined ? undefined : Number(line.slice(sample.length));
     },
     /** Waits until `fairlead status` says this. It costs the operator nothing: an incident takes time to show. */
     async until(words: RegExp): Promise<void> {
@@ -56,7 +78,7 @@ test('fairlead status says that everything works, with a line for each part', as
   assert.deepEqual([status, stderr], [0, '']);
   assert.match(
     stdout,
-    /^everything works\n\ngateway +version \S+, up for \d+s\nclock +agrees with the store\nstore +answers in \d+ ms\npool fast +open, 0% of 1Ti reserved, 1 volume\ncluster a +enrolled, 1 volumes, 0 nodes\ncluster b +enrolled.*\noperations +0 running\nstorage +not checked yet, 0 differences to the store\n$/,
+    /^everything works\n\ngateway +version \S+, up for \d+s\nclock +agrees with the store\nstore +answers in \d+ ms\npool fast +open, 0% of 1Ti reserved, 1 volume\ncluster a +enrolled, 1 volume, 0 nodes, last seen 0s ago\ncluster b +enrolled.*\noperations +0 running\nstorage +not checked yet, 0 differences to the store\n$/,
   );
   const { ok, problems } = JSON.parse((await ask('status -o json')).stdout) as Record<string, unknown>;
   assert.deepEqual([ok, problems], [true, []]);
@@ -108,18 +130,20 @@ test('incident: the storage hangs after the gateway has started', async t => {
     create: async ({ requiredBytes }) => (hangs ? hanging.promise : { sizeBytes: requiredBytes }),
     capacity: async () => (hangs ? hanging.promise : { totalBytes: 2 ** 40 }),
   });
-  const { gateway, ask } = await start(t, run);
+  const { gateway, walk, ask, metric } = await start(t, run);
+  assert.equal(await metric('fairlead_gateway_pool_answers{pool="fast"}'), 1);
   hangs = true;
   t.after(() => hanging.reject(new Error('the test ended')));
   const creating = create(gateway, 'one').catch(() => undefined);
-  const { status, stdout } = await ask('status');
+  const { status, stdout } = await walk('FairleadPoolSilent', 'status');
   assert.equal(status, 1);
   assert.match(
     stdout,
     /! pool fast: its storage does not answer: its storage did not answer within 2 s\n {4}check the storage/,
   );
   assert.match((await ask('get pools')).stdout, /^fast +memory +open +no .* its storage did not answer/m);
-  assert.match((await ask('explain a.one')).stdout, /storage of pool "fast" does not answer/);
+  const { stdout: cause } = await walk('FairleadPoolSilent', 'explain a.one', 'explain ID');
+  assert.match(cause, /storage of pool "fast" does not answer/);
   hanging.reject(new Error('the test ended'));
   await creating;
 });
@@ -140,7 +164,7 @@ test('incident: the vendor answers 500', async t => {
     response.end(JSON.stringify(isBroken ? 'boom' : answer));
   };
   const api = await startStorageApi(t, [serve]);
-  const { gateway, ask } = await start(t, {
+  const { gateway, walk, ask } = await start(t, {
     pools: { acme: { backend: 'rest', url: api.url, tries: 1, breakAfter: 2, breakFor: '30s' } },
   });
   isBroken = true;
@@ -152,7 +176,7 @@ test('incident: the vendor answers 500', async t => {
     stdout,
     /! pool acme: its storage does not answer: .* calls failed in the last 5 minutes; the gateway pauses its requests; create failed at \S+ with UNAVAILABLE: pool "acme": .*500.* \(request [\w-]+\)\n/,
   );
-  const pool = await ask('describe pool acme');
+  const pool = await walk('FairleadPoolSilent', 'describe pool acme', 'describe pool POOL');
   assert.match(pool.stdout, /^answers: +paused$/m);
   assert.match(pool.stdout, /^last-failure: +create failed at \S+ with UNAVAILABLE: .*500/m);
   assert.match((await ask('explain a.none')).stdout, /the storage of pool "acme" does not answer: .*500/);
@@ -179,10 +203,52 @@ for (const [sentence, change, fault] of keyFiles)
     assert.match((await ask('explain a.one')).stdout, fault);
   });
 
+test('incident: the token of a cluster has expired, or its key was removed', async t => {
+  const { gateway, ask, until } = await start(t);
+  const past = Math.floor(Date.now() / 1_000) - 900;
+  const { a, b } = gateway.signers;
+  const send = async (token: string): Promise<number> =>
+    (await fetch(`${gateway.url}/v1/nodes`, { headers: { authorization: `Bearer ${token}` } })).status;
+  assert.equal(await send(await a.sign({ iat: past, exp: past + 60 })), 401);
+  const first = await ask('status');
+  assert.equal(first.status, 1);
+  assert.match(
+    first.stdout,
+    /! cluster a: 1 token with its name was refused in the last 5 minutes, the last at \S+: .*expired.*\n.* fairlead enroll a\), and synchronize the clocks/,
+  );
+  writeFileSync(join(gateway.directory, 'b.jwks.json'), JSON.stringify({ keys: [a.publicJwk] }));
+  await until(/cluster b/);
+  await poll(async () => (await send(await b.sign())) === 401 || undefined, {
+    everyMs: 50,
+    timeoutMs: 10_000,
+  });
+  assert.match((await ask('status')).stdout, /! cluster b: 1 token with its name was refused .*"kid"/);
+});
+
+test('a cluster shows when it was last seen, and what it left behind when it was removed', async t => {
+  const { gateway, ask, walk, until, metric } = await start(t);
+  await create(gateway, 'one');
+  assert.match((await walk('FairleadClusterSilent', 'get clusters')).stdout, /^a .* \ds/m);
+  const [a = Infinity, b = 0] = [
+    await metric('fairlead_gateway_cluster_silent_seconds{cluster="a"}'),
+    await metric('fairlead_gateway_cluster_silent_seconds{cluster="b"}'),
+  ];
+  assert.ok(a < b, `cluster a is silent for ${a} s, cluster b for ${b} s`);
+  const path = join(gateway.directory, 'gateway.yaml');
+  const file = JSON.parse(readFileSync(path, 'utf8')) as { clusters: Record<string, unknown> };
+  delete file.clusters['a'];
+  writeFileSync(path, JSON.stringify(file));
+  await until(/not enrolled/);
+  const { status, stdout } = await walk('FairleadClusterSilent', 'status');
+  assert.equal(status, 1);
+  assert.match(stdout, /! cluster a: it is not in gateway\.yaml, but still has 1 volume and 0 nodes\n/);
+  assert.match((await ask('get volumes --cluster a -o name')).stdout, /^a\.one\n$/);
+});
+
 test('incident: the storage has an orphan, and another volume is missing there', async t => {
   const inner = await openMemory();
   const plugin = { settings: z.strictObject({}), open: async () => inner };
-  const { gateway, ask, until } = await start(t, {
+  const { gateway, walk, until, metric } = await start(t, {
     plugins: { ...backends, own: plugin },
     pools: { fast: { backend: 'own' } },
     flags: { 'check-every': '100ms' },
@@ -192,7 +258,9 @@ test('incident: the storage has an orphan, and another volume is missing there',
   await inner.create(newVolume('a.orphan'));
   await inner.delete({ id: 'a.lost' });
   await until(/2 differences/);
-  const { status, stdout } = await ask('status');
+  for (const problem of ['unknown', 'missing'])
+    assert.equal(await metric(`fairlead_gateway_findings{pool="fast",problem="${problem}"}`), 1);
+  const { status, stdout } = await walk('FairleadVolumesMissing', 'status');
   assert.equal(status, 1);
   assert.match(
     stdout,
@@ -202,11 +270,13 @@ test('incident: the storage has an orphan, and another volume is missing there',
     stdout,
     /! storage: pool "fast": volume "a\.orphan": in the storage, not in the store\n {4}import it .* fairlead admin repair/,
   );
-  assert.match((await ask('admin repair')).stdout, /a\.orphan/);
+  assert.match((await walk('FairleadOrphans', 'admin repair')).stdout, /a\.orphan/);
+  await gateway.client.deleteVolume({ volumeId: 'a.lost' }, call());
+  assert.doesNotMatch((await walk('FairleadVolumesMissing', 'admin check')).stdout, /a\.lost/);
 });
 
 test('incident: a node is gone, and its volumes are still attached there', async t => {
-  const { gateway, ask } = await start(t);
+  const { gateway, walk, ask, metric } = await start(t);
   const { client } = gateway;
   await create(gateway, 'one');
   await client.putNode({ nodeId: 'n1', body: {} }, call());
@@ -219,7 +289,9 @@ test('incident: a node is gone, and its volumes are still attached there', async
     stdout,
     /! node a\/n1: its cluster has not had it for \d+s, but 1 volume is attached to it\n.* fairlead admin detach-node a n1\n/,
   );
-  assert.equal((await ask('admin detach-node a n1')).status, 0);
+  assert.equal(await metric('fairlead_gateway_gone_nodes{cluster="a"}'), 1);
+  const command = 'admin detach-node CLUSTER NODE';
+  assert.equal((await walk('FairleadNodeGone', 'admin detach-node a n1', command)).status, 0);
   await client.deleteNode({ nodeId: 'n1' }, call());
   assert.equal((await ask('status')).status, 0);
 });

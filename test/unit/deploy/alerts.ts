@@ -48,6 +48,48 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     firesAt: '20m',
     labels: { pool: 'fast' },
   },
+  FairleadPoolSilent: {
+    series: {
+      ...gauge(`fairlead_gateway_pool_answers{${at},pool="fast"}`, 1, 0),
+      [`fairlead_gateway_pool_reached{${at},pool="fast"}`]: '1x70',
+      [`fairlead_gateway_pool_answers{${at},pool="never"}`]: '0x70',
+      [`fairlead_gateway_pool_reached{${at},pool="never"}`]: '0x70',
+      [`fairlead_gateway_pool_answers{${at},pool="half"}`]: '0x70',
+      [`fairlead_gateway_pool_answers{instance="two",pool="half"}`]: '1x70',
+      [`fairlead_gateway_pool_reached{${at},pool="half"}`]: '1x70',
+    },
+    quietAt: '15m',
+    firesAt: '20m',
+    labels: { pool: 'fast' },
+  },
+  FairleadNodeGone: {
+    series: gauge(`fairlead_gateway_gone_nodes{${at},cluster="a"}`, 0, 1),
+    quietAt: '25m',
+    firesAt: '30m',
+    labels: { cluster: 'a' },
+  },
+  FairleadClusterSilent: {
+    series: {
+      ...gauge(`fairlead_gateway_cluster_silent_seconds{${at},cluster="a"}`, 9, 4_000),
+      ...gauge(`fairlead_gateway_cluster_silent_seconds{${at},cluster="b"}`, 9, 4_000),
+      [`fairlead_gateway_cluster_silent_seconds{instance="two",cluster="b"}`]: '9x70',
+    },
+    quietAt: '20m',
+    firesAt: '25m',
+    labels: { cluster: 'a' },
+  },
+  FairleadOrphans: {
+    series: { [`fairlead_gateway_findings{${at},pool="fast",problem="unknown"}`]: '1x200' },
+    quietAt: '80m',
+    firesAt: '100m',
+    labels: { pool: 'fast' },
+  },
+  FairleadVolumesMissing: {
+    series: gauge(`fairlead_gateway_findings{${at},pool="fast",problem="missing"}`, 0, 2),
+    quietAt: '15m',
+    firesAt: '20m',
+    labels: { pool: 'fast' },
+  },
   FairleadPoolFails: {
     series: failing('fairlead_gateway_backend_calls_total', `${at},pool="fast",method="create"`),
     quietAt: '12m',

@@ -45,6 +45,21 @@ function containersOf(manifests: readonly Manifest[]): readonly Container[] {
   return manifests.flatMap(({ spec }) => spec?.template?.spec.containers ?? []);
 }
 
+/** Renders the alerts and returns their links. */
+async function linksWith(runbookUrl: string): Promise<readonly string[]> {
+  const rules = { enabled: true, runbookUrl };
+  const text = stringify({ ...parse(sets.get('full') ?? ''), metrics: { enabled: true, rules } });
+  return (await renderChart(helm, text)).match(/runbook_url: .*/g) ?? [];
+}
+
+test('alerts link to the runbook only at the address that the values give', { skip }, async () => {
+  assert.deepEqual(await linksWith(''), []);
+  const links = await linksWith('https://docs.example/runbook');
+  assert.ok(links.length > 0);
+  for (const link of links) assert.match(link, /^runbook_url: https:\/\/docs\.example\/runbook#fairlead\w+$/);
+  await assert.rejects(linksWith('docs/runbook.md'), /runbookUrl/);
+});
+
 for (const [name, text] of sets) {
   test(`the rendering of the values "${name}" is the one in git`, { skip }, async () => {
     assert.equal(await renderChart(helm, text), snapshotOf(name), 'node deploy/render.ts writes it anew');

@@ -48,7 +48,8 @@ export function judge(facts: StatusFacts): readonly StatusLine[] {
     ...judgeGateway(status, nowMs),
     judgeStore(status),
     ...pools.map(judgePool),
-    ...clusters.flatMap(judgeCluster),
+    ...clusters.flatMap(cluster => judgeCluster(cluster, nowMs)),
+    ...status.refusedTokens.map(judgeTokens),
     ...status.goneNodes.map(node => judgeGoneNode(node, nowMs)),
     ...judgeOperations(operations, nowMs),
     ...(status.store.answers ? judgeCheck(status.check, nowMs) : []),
@@ -101,7 +102,7 @@ function judgePool(pool: PoolState): StatusLine {
   const used = totalBytes
     ? `${usedOf(pool)}% of ${toSize(totalBytes)} reserved`
     : `${toSize(reservedBytes)} reserved`;
-  const count = volumes === 1 ? '1 volume' : `${volumes} volumes`;
+  const count = countOf(volumes, 'volume');
   const line = { about, state: `${state}, ${used}, ${count}` };
   if (state === 'waiting')
     return {
@@ -127,12 +128,25 @@ function judgePool(pool: PoolState): StatusLine {
   return last === undefined ? line : { about, state: `${line.state}; last failure: ${last}` };
 }
 
-function judgeCluster(cluster: ClusterState): readonly StatusLine[] {
-  const { id, isEnrolled, keyFaults = [], quotas, volumes, nodes } = cluster;
+function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine[] {
+  const { id, isEnrolled, keyFaults = [], quotas, volumes, nodes, lastSeenAt } = cluster;
   const about = `cluster ${id}`;
-  const state = `${isEnrolled ? 'enrolled' : 'not enrolled'}, ${volumes} volumes, ${nodes} nodes`;
+  const seen = lastSeenAt === undefined ? '' : `, last seen ${toAge(nowMs - Date.parse(lastSeenAt))} ago`;
+  const [has, of] = [countOf(volumes, 'volume'), countOf(nodes, 'node')];
+  const state = `${isEnrolled ? 'enrolled' : 'not enrolled'}, ${has}, ${of}${seen}`;
   const full = quotas.filter(({ used, limit }) => used >= limit * nearlyFull);
+  const left = isEnrolled
+    ? []
+    : [
+        {
+          about,
+          state,
+          what: `it is not in gateway.yaml, but still has ${has} and ${of}`,
+          todo: `put clusters.${id} back into gateway.yaml, or transfer or delete its volumes: fairlead get volumes --cluster ${id}`,
+        },
+      ];
   const problems = [
+    ...left,
     ...keyFaults.map(fault => ({
       about,
       state: 'faulty keys',
@@ -149,16 +163,31 @@ function judgeCluster(cluster: ClusterState): readonly StatusLine[] {
   return problems.length > 0 ? problems : [{ about, state }];
 }
 
+function judgeTokens({ cluster, count, lastAt, detail }: Status['refusedTokens'][number]): StatusLine {
+  const [tokens, verb] = [countOf(count, 'token'), count === 1 ? 'was' : 'were'];
+  const whose = cluster === undefined ? 'of unknown callers' : 'with its name';
+  return {
+    about: cluster === undefined ? 'tokens' : `cluster ${cluster}`,
+    state: `${tokens} refused`,
+    what: `${tokens} ${whose} ${verb} refused in the last 5 minutes, the last at ${lastAt}: ${detail}`,
+    todo: `give its controller a key that gateway.yaml lists (a new one: fairlead enroll ${cluster ?? 'CLUSTER'}), and synchronize the clocks (NTP)`,
+  };
+}
+
 function judgeGoneNode({ cluster, nodeId, since, volumes }: GoneNode, nowMs: number): StatusLine {
   const { name } = readNodeId(nodeId);
-  const [noun, verb] = volumes === 1 ? ['volume', 'is'] : ['volumes', 'are'];
+  const [attached, verb] = [countOf(volumes, 'volume'), volumes === 1 ? 'is' : 'are'];
   const age = toAge(nowMs - Date.parse(since));
   return {
     about: `node ${cluster}/${name}`,
-    state: `gone for ${age}, ${volumes} ${noun} attached`,
-    what: `its cluster has not had it for ${age}, but ${volumes} ${noun} ${verb} attached to it`,
+    state: `gone for ${age}, ${attached} attached`,
+    what: `its cluster has not had it for ${age}, but ${attached} ${verb} attached to it`,
     todo: `if the machine is off for good, release them: fairlead admin detach-node ${cluster} ${nodeId}`,
   };
+}
+
+function countOf(count: number, noun: string): string {
+  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
 }
 
 function judgeOperations(operations: readonly RunningOperation[], nowMs: number): readonly StatusLine[] {
