@@ -5,6 +5,7 @@ import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { requirementProblem } from './requirement.mjs';
 
 // The node agent computes little, so memory counts for more than speed: no optimizing compiler, and at the start no
 // compiler at all.
@@ -23,19 +24,20 @@ const flags = {
   gateway: `${serverFlags} --no-parallel-scavenge`,
 };
 
-if (!process.features.typescript) {
-  process.stderr.write(
-    `fairlead: Node ${process.versions.node} cannot run TypeScript; npx and npm scripts run on the Node 26 that npm ci installs\n`,
-  );
+const program = process.argv[2] ?? '';
+const problem = requirementProblem(program);
+if (problem !== undefined) {
+  process.stderr.write(`fairlead: ${problem}\n`);
   process.exit(1);
 }
 // Not every root shell has the administrator's tools on its PATH.
 process.env['PATH'] = [process.env['PATH'] ?? '/usr/bin:/bin', '/usr/sbin', '/sbin'].join(':');
-const program = process.argv[2] ?? '';
 if (Object.hasOwn(flags, program)) setFlagsFromString(flags[program]);
 // All users share a portable cache; any other kind has the user's id in its name. Deno has its own cache.
 const directory = fileURLToPath(new URL('../node_modules/.cache/fairlead', import.meta.url));
-module.enableCompileCache?.({ directory, portable: true });
+// Node.js before 25, which runs the package's commands, takes only a directory.
+const isCurrent = Number.parseInt(process.versions.node, 10) >= 25;
+module.enableCompileCache?.(isCurrent ? { directory, portable: true } : directory);
 // Node.js would warn at every start that node:ffi may change; npm ci installs the one version of Node.js that is used.
 const { emitWarning } = process;
 process.emitWarning = (warning, type, ...more) =>

@@ -54,7 +54,7 @@ export const parts: Readonly<Record<string, Part>> = {
   'fleet-server': {
     files: ['test/vm/fleet/storage-server.test.ts'],
     seconds: 100,
-    proves: ['docs/guides/storage-server.md', 'deploy/systemd/', ...exported],
+    proves: ['docs/guides/storage-server.md', 'deploy/systemd/', 'deploy/release/', ...exported],
   },
   disks: {
     files: ['test/vm/disks.test.ts', 'test/vm/harness.test.ts'],
@@ -80,9 +80,17 @@ export const parts: Readonly<Record<string, Part>> = {
   'ceph-crashes': { files: ['test/storage/ceph-crashes.test.ts'], seconds: 120, proves: ceph },
   install: {
     files: ['test/install/minimal.test.ts'],
-    seconds: 240,
-    proves: ['README.md', 'docs/guides/', 'deploy/install-tools.sh', 'deploy/set-up.sh', 'package-lock.json'],
+    seconds: 400,
+    proves: [
+      'README.md',
+      'docs/guides/',
+      'deploy/install-tools.sh',
+      'deploy/set-up.sh',
+      'deploy/release/',
+      'package-lock.json',
+    ],
   },
+  'image-elsewhere': { files: ['test/install/arm64.test.ts'], seconds: 150, proves: ['deploy/image/'] },
   document: {
     files: ['test/conformance/schemathesis.test.ts'],
     seconds: 90,

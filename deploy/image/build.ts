@@ -4,18 +4,21 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { version } from '../../src/lib/version.ts';
+import { architectures, ownArchitecture } from './architectures.ts';
 import { sizeOf } from './files.ts';
 import { pack } from './pack.ts';
 import { fillRoot } from './root.ts';
 
-const usage = `Usage: npm run image [-- --out DIR] [--name NAME:TAG]
+const usage = `Usage: npm run image [-- --out DIR] [--name NAME:TAG] [--arch amd64|arm64]
 
-Builds the container image with all programs for this machine's architecture, without a daemon or a registry. Requires root
-and Debian 12 with apt-get, binutils and tar.
+Builds the container image with all programs, without a daemon or a registry. Requires root and Debian 12 with apt-get, binutils
+and tar.
 
   --out DIR    output directory; default: dist. image/ is an OCI layout, fairlead-VERSION.tar the same layout as one file
                for ctr, docker, podman and skopeo, and fairlead-VERSION.cdx.json the bill of materials
   --name NAME  name of the image; default: docker.io/library/fairlead:VERSION
+  --arch ARCH  type of processors; default: this machine's. For another one, the names in DIR end with it (image-arm64/,
+               fairlead-VERSION-arm64.tar), and the machine needs binutils for it, such as binutils-aarch64-linux-gnu
   --root DIR   only write the image's files to this directory, as the Dockerfile does
 `;
 
@@ -26,6 +29,7 @@ const { values } = parseArgs({
   options: {
     out: { type: 'string', default: 'dist' },
     name: { type: 'string', default: `docker.io/library/fairlead:${version}` },
+    arch: { type: 'string', default: ownArchitecture as string },
     root: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -38,14 +42,18 @@ if (values.help) process.stdout.write(usage);
 else build();
 
 function build(): void {
-  const cache = resolve('.cache/image');
+  const architecture = architectures.find(one => one === values.arch);
+  if (architecture === undefined)
+    throw new Error(`--arch: "${values.arch}" is unknown; give ${architectures.join(' or ')}`);
+  const cache = resolve(architecture === ownArchitecture ? '.cache/image' : `.cache/image-${architecture}`);
   const work = mkdtempSync(join(tmpdir(), 'fairlead-image-'));
   try {
     const root = rootFromCaller ?? join(work, 'root');
-    fillRoot(root, { cache, work });
+    fillRoot(root, { architecture, cache, work });
     const unpacked = sizeOf(root);
     if (rootFromCaller !== undefined) return report({ unpacked });
-    const { digest, compressed } = pack({ root, out, cache: join(cache, 'layers'), name: values.name });
+    const layers = join(cache, 'layers');
+    const { digest, compressed } = pack({ architecture, root, out, cache: layers, name: values.name });
     process.stdout.write(`${values.name}@${digest}\n`);
     report({ unpacked, compressed });
   } finally {

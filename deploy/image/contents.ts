@@ -62,22 +62,12 @@ export const sbomPath = 'usr/share/sbom/fairlead.cdx.json';
 /** Empty directories, most of them mount points. */
 export const directories = ['dev', 'proc', 'run', 'sys', 'tmp', 'usr/lib64', 'var/lib/fairlead'];
 
-const starts = Object.entries(startFlags).map(
-  ([program, flags]) => `${program}) own='${flags.join(' ')}' ;;`,
-);
-
 /** The contents of text files, by their path in the image. */
 export const textFiles: Readonly<Record<string, string>> = {
   'etc/passwd': `root:x:0:0:root:/:/bin/sh\nfairlead:x:${user}:${user}::/var/lib/fairlead:/bin/sh\n`,
   'etc/group': `root:x:0:\nfairlead:x:${user}:\n`,
   'etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
-  'usr/local/bin/fairlead': `#!/bin/sh
-case "$1" in
-${starts.join('\n')}
-*) own= ;;
-esac
-exec ${nodeCommand.join(' ')} $own /${home}/src/fairlead.mjs "$@"
-`,
+  'usr/local/bin/fairlead': launcherOf(nodeCommand, `/${home}/src/fairlead.mjs`),
 };
 
 /** The targets of symbolic links, by their path in the image. */
@@ -99,6 +89,20 @@ export const runtime = {
   Env: ['PATH=/usr/local/bin:/usr/bin:/usr/sbin', ...variables],
   Entrypoint: ['fairlead'],
 } as const;
+
+/** Makes the script `fairlead`, which starts each program with its own options of Node.js. */
+export function launcherOf(node: readonly string[], entry: string): string {
+  const starts = Object.entries(startFlags).map(
+    ([program, flags]) => `${program}) own='${flags.join(' ')}' ;;`,
+  );
+  return `#!/bin/sh
+case "$1" in
+${starts.join('\n')}
+*) own= ;;
+esac
+exec ${node.join(' ')} $own ${entry} "$@"
+`;
+}
 
 function words(text: string): readonly string[] {
   return text.split(' ');

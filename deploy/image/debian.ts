@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, posix } from 'node:path';
+import { ownArchitecture, type Architecture } from './architectures.ts';
 import { companions, programs, unused } from './contents.ts';
 import { walk } from './files.ts';
 
@@ -25,36 +26,56 @@ const options = {
   env: { ...process.env, LC_ALL: 'C' },
 } as const;
 
-/** Downloads the packages of the image and their dependencies with this machine's apt settings, and returns the files. */
-export function download(cache: string): readonly string[] {
-  mkdirSync(join(cache, 'archives/partial'), { recursive: true });
+/**
+ * Downloads the packages of the image and their dependencies with this machine's apt settings, and returns the files.
+ * Another architecture has package lists of its own in the cache.
+ */
+export function download(cache: string, architecture: Architecture): readonly string[] {
+  const apt = aptOptions(cache, architecture);
+  for (const folder of ['archives', 'lists']) mkdirSync(join(cache, folder, 'partial'), { recursive: true });
   const complete = (): readonly string[] => {
-    const files = filesOf(cache);
-    if (!files.every(file => existsSync(file))) install(cache, '--download-only');
+    const files = filesOf(cache, apt);
+    if (!files.every(file => existsSync(file))) install(apt, '--download-only');
     return files.filter(file => !unused.test(basename(file))).sort();
   };
   try {
     return complete();
   } catch {
     // The package lists are missing, or name versions that the mirror has removed.
-    execFileSync('apt-get', ['update', '-qq'], { ...options, stdio: 'inherit' });
+    execFileSync('apt-get', ['update', '-qq', ...apt], { ...options, stdio: 'inherit' });
     return complete();
   }
 }
 
+function aptOptions(cache: string, architecture: Architecture): readonly string[] {
+  const settings = [`Dir::Cache=${cache}`, 'Debug::NoLocking=true'];
+  if (architecture !== ownArchitecture) {
+    const names = ['APT::Architecture', 'APT::Architectures'].map(name => `${name}=${architecture}`);
+    settings.push(...names, `Dir::State::lists=${join(cache, 'lists')}`);
+  }
+  return settings.flatMap(one => ['-o', one]);
+}
+
 /** Lists the package files that apt would install, in its cache. */
-function filesOf(cache: string): readonly string[] {
-  const lines = install(cache, '--simulate').matchAll(/^Inst (\S+) \((\S+) .*\[(\w+)\]\)/gm);
+function filesOf(cache: string, apt: readonly string[]): readonly string[] {
+  const lines = install(apt, '--simulate').matchAll(/^Inst (\S+) \((\S+) .*\[(\w+)\]\)/gm);
   return [...lines].map(([, name, version = '', architecture]) =>
     join(cache, 'archives', `${name}_${version.replaceAll(':', '%3a')}_${architecture}.deb`),
   );
 }
 
 /** Runs `apt-get install` as on a machine without any packages, and returns its output. */
-function install(cache: string, mode: '--simulate' | '--download-only'): string {
-  const settings = ['Dir::State::status=/dev/null', `Dir::Cache=${cache}`, 'Debug::NoLocking=true'];
+function install(apt: readonly string[], mode: '--simulate' | '--download-only'): string {
   const names = new Set([...Object.keys(programs), ...Object.keys(companions)]);
-  const args = ['install', mode, '-qq', '--no-install-recommends', ...settings.flatMap(one => ['-o', one])];
+  const args = [
+    'install',
+    mode,
+    '-qq',
+    '--no-install-recommends',
+    '-o',
+    'Dir::State::status=/dev/null',
+    ...apt,
+  ];
   return execFileSync('apt-get', [...args, '--', ...names], options);
 }
 

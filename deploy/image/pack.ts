@@ -2,11 +2,13 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../../src/lib/version.ts';
+import { ownArchitecture, type Architecture } from './architectures.ts';
 import { home, runtime, sbomPath, user } from './contents.ts';
 import { createLayout } from './layout.ts';
 
 /** The image's files, its output directory and its name. `cache` is a directory for compressed layers. */
 export type PackOptions = {
+  readonly architecture: Architecture;
   readonly root: string;
   readonly out: string;
   readonly cache: string;
@@ -17,8 +19,9 @@ export type PackOptions = {
 export type PackResult = { readonly digest: string; readonly compressed: number };
 
 /** Packs the files of a root as an OCI layout, as the same layout in one file, and writes the bill of materials. */
-export function pack({ root, out, cache, name }: PackOptions): PackResult {
-  const directory = join(out, 'image');
+export function pack({ architecture, root, out, cache, name }: PackOptions): PackResult {
+  const suffix = architecture === ownArchitecture ? '' : `-${architecture}`;
+  const directory = join(out, `image${suffix}`);
   rmSync(directory, { recursive: true, force: true });
   const layout = createLayout(directory, cache);
   const node = ['usr/local/bin/node', 'usr/share/doc/node'];
@@ -31,8 +34,8 @@ export function pack({ root, out, cache, name }: PackOptions): PackResult {
     layout.addLayer({ root, paths: [state], user }),
     layout.addLayer({ root, paths: own }),
   ];
-  const digest = layout.addImage(name, { config: describeImage(), layers });
-  const stem = join(out, `fairlead-${version}`);
+  const digest = layout.addImage(name, { config: describeImage(architecture), layers });
+  const stem = join(out, `fairlead-${version}${suffix}`);
   cpSync(join(root, sbomPath), `${stem}.cdx.json`);
   const archive = ['--create', '--file', `${stem}.tar`, '--sort=name', '--mtime=@0', '--format=ustar'];
   const owner = ['--numeric-owner', '--owner=:0', '--group=:0', '--mode=u=rwX,go=rX'];
@@ -41,7 +44,7 @@ export function pack({ root, out, cache, name }: PackOptions): PackResult {
 }
 
 /** Makes the image's configuration. The creation time is SOURCE_DATE_EPOCH, or the time of the last commit. */
-function describeImage(): object {
+function describeImage(architecture: Architecture): object {
   const labels = {
     title: 'Fairlead',
     description: 'A remote CSI gateway: gateway, controller and node agent',
@@ -53,7 +56,7 @@ function describeImage(): object {
   const seconds = process.env['SOURCE_DATE_EPOCH'] ?? git('log', '-1', '--format=%ct');
   return {
     created: new Date(Number(seconds) * 1000).toISOString(),
-    architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+    architecture,
     os: 'linux',
     config: {
       ...runtime,

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { copyNodeProgram, type NodeRelease } from './architectures.ts';
 import { home, nodeCommand } from './contents.ts';
 
 /** An npm package that is in the image. */
@@ -27,14 +28,14 @@ const nodePackage = 'node_modules/node';
 /** Files of packages that Node.js never reads. */
 const unread = /\.(map|md|[cm]?ts)$|\/@opentelemetry\/[^/]+\/build\/(esm|esnext)$/;
 
-/** Copies the Node.js that npm has installed, without debugging symbols. */
-export function copyNode(root: string): void {
+/** Copies a Node.js without debugging symbols, and its licence. */
+export function copyNode(root: string, release: NodeRelease): void {
   const path = join(root, nodeCommand[0] ?? '');
   mkdirSync(dirname(path), { recursive: true });
-  execFileSync('strip', ['-o', path, '--', 'node_modules/node/bin/node']);
+  copyNodeProgram(release, path);
   const license = join(root, 'usr/share/doc/node/copyright');
   mkdirSync(dirname(license), { recursive: true });
-  cpSync(`node_modules/node/node_modules/node-linux-${process.arch}/LICENSE`, license);
+  cpSync(join(release.directory, 'LICENSE'), license);
 }
 
 /** Copies Fairlead and its run-time packages, as `npm ci` has installed them. Returns these packages, including Node.js. */

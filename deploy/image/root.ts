@@ -1,26 +1,28 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../../src/lib/version.ts';
+import { findNode, ownArchitecture, type Architecture } from './architectures.ts';
 import { directories, links, nodeCommand, sbomPath, textFiles } from './contents.ts';
 import { assemble, download, unpack } from './debian.ts';
 import { link, makePlain, write } from './files.ts';
 import { copyNode, copyPrograms, fillCompileCache } from './programs.ts';
 import { describeContents } from './sbom.ts';
 
-/** Directories of a build: `cache` keeps downloads, `work` is removed afterwards. */
-export type BuildDirectories = { readonly cache: string; readonly work: string };
+/** A build: the type of processors, and directories. `cache` keeps downloads, `work` is removed afterwards. */
+export type Build = { readonly architecture: Architecture; readonly cache: string; readonly work: string };
 
 /** Writes all files of the image below `root`. */
-export function fillRoot(root: string, { cache, work }: BuildDirectories): void {
-  const packages = unpack(download(join(cache, 'debs')), join(work, 'packages'));
+export function fillRoot(root: string, { architecture, cache, work }: Build): void {
+  const packages = unpack(download(join(cache, 'debs'), architecture), join(work, 'packages'));
   for (const name of directories) mkdirSync(join(root, name), { recursive: true });
   for (const [name, target] of Object.entries(links)) link(target, join(root, name));
   for (const [name, text] of Object.entries(textFiles)) write(join(root, name), text);
   chmodSync(join(root, 'usr/local/bin/fairlead'), 0o755);
-  copyNode(root);
+  copyNode(root, findNode(architecture, cache));
   const debian = assemble(packages, root, [join(root, nodeCommand[0] ?? '')]);
   const npm = copyPrograms(root);
   write(join(root, sbomPath), describeContents({ version, debian, npm }));
-  fillCompileCache(root);
+  // Another processor's programs do not run here, and the image works without the cache.
+  if (architecture === ownArchitecture) fillCompileCache(root);
   makePlain(root);
 }

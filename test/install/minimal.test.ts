@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { before, test } from 'node:test';
+import { buildDebianPackage } from '../../deploy/release/debian-package.ts';
+import { buildPackage } from '../../deploy/release/package.ts';
 import { readGuide } from '../../docs/guides/guide.ts';
 import { packagesOf } from '../packages.ts';
 
@@ -87,7 +89,35 @@ test("the first step of the vendor's guide makes a project there", { skip }, () 
   assert.match(run(`cd /opt/fairlead\n${first?.text}\nls /srv/acme`), /^package\.json$/m);
 });
 
-test("the first step of the storage server's guide installs the command there", { skip }, () => {
-  const [first] = readGuide('docs/guides/storage-server.md');
-  assert.match(run(`${first?.text}\nfairlead --help`), /^ *gateway /m);
-});
+test(
+  "the first step of the storage server's guide installs the command there, without npm",
+  { skip },
+  async t => {
+    const out = mkdtempSync(join(tmpdir(), 'fairlead-release-'));
+    t.after(() => rmSync(out, { recursive: true }));
+    const file = buildDebianPackage(await buildPackage(out), out);
+    cpSync(file, join(root, 'root', basename(file)));
+    const [first] = readGuide('docs/guides/storage-server.md');
+    const gateway = 'pools: { a: { backend: image, dir: /srv/a } }';
+    const output = run(`${first?.text}
+    mkdir -p /srv/a
+    echo '${gateway}' > /srv/gateway.yaml
+    PATH=/usr/bin:/bin fairlead gateway --check --config /srv/gateway.yaml --store /srv/store.sqlite
+    fairlead demo
+    test -e /usr/lib/systemd/system/fairlead-gateway.service
+    apt-get remove --yes fairlead
+    ! find / -xdev -path '*/fairlead*' -not -path '/opt/*' -not -path '/root/*' -not -path '/proc/*' | grep .`);
+    assert.match(output, /^pool a: ok$/m);
+    assert.match(output, /^Proved: /m);
+  },
+);
+
+for (const release of ['20.20.2', '22.23.3', '24.21.0'])
+  test(`README's first command runs the demo with Node.js ${release} there`, { skip }, () => {
+    const output = run(`npm install --global --no-audit --no-fund node@${release}
+      hash -r; node --version
+      cd /opt/fairlead; rm -rf node_modules
+      ${demo}`);
+    assert.match(output, new RegExp(`^v${release}$`, 'm'));
+    assert.match(output, /^Proved: /m);
+  });

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Unpacks the packages of a minimal Debian below .cache/.
+# Unpacks below .cache/ the program that makes a minimal Debian, and those that build and run programs of arm64.
 set -eu
 cd "$(dirname "$0")/../.."
 . test/unpack-packages.sh
 
-unpack install mmdebstrap
+unpack install mmdebstrap qemu-user-static binutils-aarch64-linux-gnu

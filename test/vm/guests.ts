@@ -26,16 +26,21 @@ export function testInMachine(name: string, files: readonly string[], options: M
   test(name, skip === undefined ? {} : { skip }, t => runInMachine(t, files, options));
 }
 
-/** The members of `MachinePlan` besides the command. */
-type MachineOptions = Partial<Omit<MachinePlan, 'command'>>;
+/** The members of `MachinePlan` besides the command, and variables for the test files. */
+type MachineOptions = Partial<Omit<MachinePlan, 'command'>> & {
+  readonly env?: Readonly<Record<string, string>>;
+};
 
 /** Runs test files as `testInMachine` does, within a test, for a machine that runs beside other programs. */
 export async function runInMachine(
   t: TestContext,
   files: readonly string[],
-  options: MachineOptions,
+  { env = {}, ...options }: MachineOptions,
 ): Promise<void> {
-  const command = ['env', `TEST_SEED=${seed}`, process.execPath, guest, ...files];
+  const variables = Object.entries({ TEST_SEED: String(seed), ...env }).map(
+    ([key, value]) => `${key}=${value}`,
+  );
+  const command = ['env', ...variables, process.execPath, guest, ...files];
   const machine = startMachine({ silentMs: 5 * 60_000, ...options, command });
   t.after(() => machine.end());
   const taken: (readonly [name: string, ms: number])[] = [];

@@ -10,6 +10,7 @@ type Manifest = { readonly Config: string; readonly Layers: readonly string[] };
 
 /** The parts of an image's configuration that a runtime uses. */
 export type ImageConfig = {
+  readonly architecture: string;
   readonly config: {
     readonly User: string;
     readonly Env: readonly string[];

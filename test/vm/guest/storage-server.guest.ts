@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -10,6 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { basename } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { parse } from 'yaml';
 import { readGuide, toShell } from '../../../docs/guides/guide.ts';
@@ -25,9 +26,6 @@ const patience = { everyMs: 500, timeoutMs: 180_000 };
 
 test('the guide turns a machine with systemd into a storage server', async t => {
   const dir = temporaryDirectory(t);
-  // The project may be below /tmp, which a service does not share.
-  mkdirSync('/opt/fairlead');
-  execFileSync('mount', ['--bind', process.cwd(), '/opt/fairlead']);
   const inside = await startSystemd(t, dir);
   /** Runs commands inside and returns their output. */
   const run = (script: string): string => {
@@ -42,7 +40,7 @@ test('the guide turns a machine with systemd into a storage server', async t => 
     assert.equal(status, 0, stdout);
     return stdout;
   };
-  writeInstalled(`${dir}/bin`);
+  provideRelease(`${dir}/bin`);
   run(
     `truncate --size=1G ${dir}/disk; mkfs.xfs -q ${dir}/disk; mkdir -p /srv/fast; mount -o loop ${dir}/disk /srv/fast`,
   );
@@ -142,9 +140,25 @@ async function startSystemd(t: TestContext, dir: string): Promise<readonly strin
   return found;
 }
 
-/** Writes the files that `npm ci` would install. */
-function writeInstalled(directory: string): void {
+/**
+ * Puts the release's package where the guide expects it, and writes an `apt-get` that unpacks it and runs its script, as dpkg
+ * does. The machine has no database of packages; test/install/ proves that the real one installs it.
+ */
+function provideRelease(directory: string): void {
+  const file = process.env['DEBIAN_PACKAGE'] ?? '';
+  mkdirSync('/root', { recursive: true });
+  symlinkSync(file, `/root/${basename(file)}`);
   mkdirSync(directory);
-  writeFileSync(`${directory}/npm`, '#!/bin/sh\ntest "$1" = ci\n');
-  chmodSync(`${directory}/npm`, 0o755);
+  writeFileSync(
+    `${directory}/apt-get`,
+    `#!/bin/sh
+set -eu
+[ "$1" = install ] || exit 0
+[ -e /usr/lib/fairlead ] || dpkg-deb --fsys-tarfile "$3" | tar --extract --directory / --keep-directory-symlink
+rm -rf /tmp/control
+dpkg-deb --control "$3" /tmp/control
+exec /tmp/control/postinst configure
+`,
+  );
+  chmodSync(`${directory}/apt-get`, 0o755);
 }
