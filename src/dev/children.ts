@@ -21,13 +21,16 @@ const cli = fileURLToPath(new URL('../fairlead.mjs', import.meta.url));
 /** Time limit for the end of a program, in milliseconds; shorter than the limit of dev, which ends at the same time. */
 const closeTimeoutMs = 12_000;
 
-/** Starts `fairlead <program>` with only these settings, in its own process group. It ends when this process ends. */
-export function startChild(program: string, settings: ChildSettings): Child {
+/**
+ * Starts `fairlead <program>` with only these settings, in its own process group. It ends when this process ends. `entry` is
+ * the entry file of another version.
+ */
+export function startChild(program: string, settings: ChildSettings, entry = cli): Child {
   const argv = Object.entries(settings).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}=${value}`],
   );
   const variables = Object.entries(process.env).filter(([name]) => !/^(FAIRLEAD_|CSI_)/.test(name));
-  const child = fork(cli, [program, ...argv], {
+  const child = fork(entry, [program, ...argv], {
     env: { ...Object.fromEntries(variables), ...startVariables },
     execArgv: [...process.execArgv, ...(startFlags[program] ?? [])],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -8,6 +8,8 @@ import { devCluster, enroll, fetchKeys, registerNodes, rootsOf } from '../../src
 
 /** A gateway with one pool, a controller, and the agents of several nodes, each a process. */
 export type Trio = {
+  /** Ends all processes before the test ends. */
+  readonly end: () => Promise<void>;
   /** The controller's endpoint. */
   readonly controller: string;
   readonly nodes: readonly TrioNode[];
@@ -29,15 +31,30 @@ export type TrioOptions = {
   readonly topology?: Segments;
   /** The plug-in capabilities that depend on the pool. */
   readonly advertised?: readonly string[];
+  /** Programs that run another version, with its entry file. */
+  readonly others?: { readonly programs: readonly string[]; readonly entry: string };
 };
 
 /** Starts all processes and registers the nodes; they end with the test. */
 export async function startTrio(t: TestContext, options: TrioOptions): Promise<Trio> {
-  const { dir, pool = {}, storage, nodeNames, localRoot = '', topology = {}, advertised = [] } = options;
+  const {
+    dir,
+    pool = {},
+    storage,
+    nodeNames,
+    localRoot = '',
+    topology = {},
+    advertised = [],
+    others,
+  } = options;
   const children: Child[] = [];
-  t.after(() => Promise.all(children.map(child => child.close())));
+  const end = async (): Promise<void> => {
+    await Promise.all(children.splice(0).map(child => child.close()));
+  };
+  t.after(end);
   const start = (program: string, settings: Readonly<Record<string, string>>): Child['ready'] => {
-    const child = startChild(program, { ...settings, 'log-level': 'warn' });
+    const entry = others?.programs.includes(program) ? others.entry : undefined;
+    const child = startChild(program, { ...settings, 'log-level': 'warn' }, entry);
     children.push(child);
     return child.ready;
   };
@@ -58,7 +75,7 @@ export async function startTrio(t: TestContext, options: TrioOptions): Promise<T
     : { 'gateway-keys-file': await fetchKeys(gateway, join(dir, 'gateway.jwks.json')) };
   const nodes: TrioNode[] = [];
   for (const name of nodeNames) {
-    mkdirSync(join(dir, name));
+    mkdirSync(join(dir, name), { recursive: true });
     const { nodeId = '' } = await start('node', {
       ...keys,
       ...plugin,
@@ -73,5 +90,5 @@ export async function startTrio(t: TestContext, options: TrioOptions): Promise<T
   }
   const nodeIds = nodes.map(({ nodeId }) => nodeId);
   if (!storage) await registerNodes(gateway, keyFile, { nodeIds, topology });
-  return { controller: `unix://${controller}`, nodes };
+  return { end, controller: `unix://${controller}`, nodes };
 }
