@@ -1,7 +1,13 @@
 import { resolve } from 'node:path';
 import { parseShortName } from '../src/api/ids.ts';
 import { durationMs, hostPort, longDurationMs, text } from '../src/lib/parsers.ts';
-import { logLevelSetting, onOrOff, otlpEndpointSetting, type SettingsOf } from '../src/lib/settings.ts';
+import {
+  logFormatSetting,
+  logLevelSetting,
+  onOrOff,
+  otlpEndpointSetting,
+  type SettingsOf,
+} from '../src/lib/settings.ts';
 
 /** The minimum lease, in milliseconds. Shorter claims would expire while their process is only slow. */
 const minLeaseMs = 200;
@@ -93,6 +99,7 @@ export const gatewaySettings = {
     doc: 'reports the faults of the settings and the configuration, and what this machine lacks for each pool; starts and changes nothing',
     ...onOrOff,
   },
+  'log-format': logFormatSetting,
   'log-level': logLevelSetting,
 } as const;
 

@@ -9,7 +9,13 @@ import {
   text,
   unixSocket,
 } from '../src/lib/parsers.ts';
-import { logLevelSetting, onOrOff, type SettingsOf, type SettingsTable } from '../src/lib/settings.ts';
+import {
+  logFormatSetting,
+  logLevelSetting,
+  onOrOff,
+  type SettingsOf,
+  type SettingsTable,
+} from '../src/lib/settings.ts';
 import { protocols } from '../src/api/attachment.ts';
 import { parseShortName } from '../src/api/ids.ts';
 import { filesystems } from './filesystems/index.ts';
@@ -105,6 +111,7 @@ export const nodeSettings = {
     parse: hostPort,
     optional: true,
   },
+  'log-format': logFormatSetting,
   'log-level': logLevelSetting,
 } as const satisfies SettingsTable;
 

@@ -50,7 +50,7 @@ export function createServerless({ maxWaitMs, directory }: ServerlessOptions) {
   async function open(env: Environment) {
     await using opened = new AsyncDisposableStack();
     const config = readConfig(env, directory);
-    const log = createLog('gateway', config['log-level']);
+    const log = createLog('gateway', config['log-level'], { format: config['log-format'] });
     const engine = await openPostgres(config.store.path);
     opened.defer(() => engine.close());
     const id = storeIds.get(config.store.path) ?? (await migrate(engine));

@@ -1,5 +1,5 @@
 import { runProgram, type ProgramRun, type RunningProgram } from '../lib/lifecycle.ts';
-import { createLog, writeTogether, type Log, type LogLevel } from '../lib/log.ts';
+import { createLog, writeTogether, type Log, type LogFormat, type LogLevel } from '../lib/log.ts';
 import type { SettingsOf, SettingsTable } from '../lib/settings.ts';
 import type { Commands, Runnable } from './run.ts';
 import { stderr, stdout } from './output/terminal.ts';
@@ -103,11 +103,22 @@ export const commands: Commands = {
     async load() {
       const { devSettings: settings } = await import('../dev/config.ts');
       const { startDev } = await import('../dev/dev.ts');
-      const start = (config: SettingsOf<typeof settings>): Promise<RunningProgram> =>
-        startDev(config, reason => {
-          stderr.write(`fairlead dev: ${reason}\n`);
+      const { announceDev, writeDevContext } = await import('./dev.ts');
+      let context = '';
+      const start = async (config: SettingsOf<typeof settings>): Promise<RunningProgram> => {
+        const fail = (reason: string): void => {
+          sayForDev(reason);
           process.exit(1);
+        };
+        const running = await startDev(config, { fail, say: sayForDev });
+        context = await writeDevContext(config, running.ready).catch((error: Error) => {
+          sayForDev(`${error.message}; give the commands --gateway and --key-file`);
+          return '';
         });
+        return running;
+      };
+      const announce = ({ ready }: RunningProgram): void =>
+        stdout.write(announceDev({ ready, context, isTerminal: process.stdout.isTTY }));
       return program('dev', { settings, start, announce });
     },
   },
@@ -120,9 +131,8 @@ export const commands: Commands = {
   },
 };
 
-/** Prints the program's addresses to the process that started it. */
-function announce({ ready }: RunningProgram): void {
-  stdout.write(`${JSON.stringify(ready)}\n`);
+function sayForDev(line: string): void {
+  stderr.write(`fairlead dev: ${line}\n`);
 }
 
 type Program<T extends SettingsTable> = Pick<ProgramRun, 'announce'> & {
@@ -135,7 +145,8 @@ function program<T extends SettingsTable>(name: string, { settings, start, ...mo
   return {
     settings,
     async run(config: SettingsOf<T>) {
-      const log = createLog(name, config['log-level'] as LogLevel, writeTogether());
+      const format = config['log-format'] as LogFormat | undefined;
+      const log = createLog(name, config['log-level'] as LogLevel, { write: writeTogether(), format });
       await runProgram({ ...more, name, log, start: () => start(config, log) });
     },
   };

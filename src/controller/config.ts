@@ -2,7 +2,13 @@ import { parseShortName } from '../api/ids.ts';
 import { advertisedSetting, driverNameSetting } from '../csi/identity.ts';
 import { absolutePath, durationMs, hostPort, httpUrl, text, unixSocket } from '../lib/parsers.ts';
 import { inCluster } from './kubernetes/connection.ts';
-import { allowHttpSetting, logLevelSetting, otlpEndpointSetting, type SettingsOf } from '../lib/settings.ts';
+import {
+  allowHttpSetting,
+  logFormatSetting,
+  logLevelSetting,
+  otlpEndpointSetting,
+  type SettingsOf,
+} from '../lib/settings.ts';
 
 export const controllerSettings = {
   endpoint: {
@@ -71,6 +77,7 @@ export const controllerSettings = {
   'driver-name': driverNameSetting,
   'plugin-capabilities': advertisedSetting,
   'otlp-endpoint': otlpEndpointSetting,
+  'log-format': logFormatSetting,
   'log-level': logLevelSetting,
 } as const;
 

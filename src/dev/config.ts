@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { parseSegments, type Segments } from '../api/topology.ts';
 import { advertisedSetting, defaultDriverName } from '../csi/identity.ts';
 import { absolutePath, bytes, choice, list, text, unixSocket } from '../lib/parsers.ts';
-import { logLevelSetting, type SettingsOf } from '../lib/settings.ts';
+import { logFormatSetting, logLevelSetting, type SettingsOf } from '../lib/settings.ts';
 import { resolve } from 'node:path';
 
 export const devSettings = {
@@ -37,12 +37,18 @@ export const devSettings = {
     parse: bytes,
     optional: true,
   },
+  context: {
+    doc: 'name of the context that the start writes for the command line, as fairlead config set-context does; none: no context',
+    parse: (value: string) => (value === 'none' ? '' : text(value)),
+    default: 'dev',
+  },
   'plugin-capabilities': advertisedSetting,
   topology: {
     doc: "topology of this machine and its volumes, such as zone=a; each key gets the driver's name and / as a prefix",
     parse: ownSegments,
     optional: true,
   },
+  'log-format': logFormatSetting,
   'log-level': logLevelSetting,
 } as const;
 

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, open, readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -8,6 +9,7 @@ import { choice, text } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
 import { startChild } from './children.ts';
+import { withNotice } from '../lib/words/notice.ts';
 import { toTerminal } from '../api/http/printable.ts';
 
 const startTimeoutMs = 30_000;
@@ -32,8 +34,11 @@ export async function runDemo({ fs, dir: running }: SettingsOf<typeof demoSettin
     return 1;
   }
   const interrupt = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => interrupt.abort(new Error('interrupted')));
+  // A repeated signal must not end the process before everything is removed.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => interrupt.abort(new Error('interrupted')));
+  // The terminal may be closed, and writing to it then fails.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const step = createStep(interrupt.signal);
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-demo-'));
   try {
@@ -83,8 +88,15 @@ async function walkBoth({ dir, running, step, fs }: WalkBothOptions): Promise<re
   const kubeletDir = join(dir, 'kubelet');
   await mkdir(kubeletDir);
   const dev = running ?? join(dir, 'dev');
+  if (!(running === undefined || existsSync(running)))
+    throw new Error(`there is no directory "${running}": start fairlead dev --dir "${running}" first`);
   if (running === undefined) {
-    const child = startChild('dev', { dir: dev, 'kubelet-dir': kubeletDir, 'log-level': 'error' });
+    const child = startChild('dev', {
+      dir: dev,
+      'kubelet-dir': kubeletDir,
+      'log-level': 'error',
+      context: 'none',
+    });
     stack.defer(() => child.close());
     await step('start gateway, controller and node agent', () => child.ready);
   }
@@ -107,7 +119,8 @@ async function walkBoth({ dir, running, step, fs }: WalkBothOptions): Promise<re
 /** Waits until a program serves the socket: a `fairlead dev` that has just started may need a moment. */
 async function waitForSocket(path: string): Promise<void> {
   const isServed = async (): Promise<true | undefined> => (await isSocketAnswered(path)) || undefined;
-  if (!(await poll(isServed, { everyMs: 100, timeoutMs: startTimeoutMs })))
+  const serving = poll(isServed, { everyMs: 100, timeoutMs: startTimeoutMs });
+  if (!(await withNotice(serving, `fairlead dev to serve "${path}"`, complain)))
     throw new Error(`no program serves "${path}": is fairlead dev running with this --dir?`);
 }
 

@@ -11,6 +11,7 @@ import { poll } from '../lib/concurrency.ts';
 import { makeDirectories } from '../lib/directories.ts';
 import type { RunningProgram } from '../lib/lifecycle.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
+import { withNotice } from '../lib/words/notice.ts';
 import { startChild, type Child, type ChildSettings } from './children.ts';
 import type { DevConfig } from './config.ts';
 import { endWithParent } from './parent.ts';
@@ -25,11 +26,14 @@ type PoolSettings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 const vacateTimeoutMs = 15_000;
 const registerTimeoutMs = 10_000;
 
-/** Starts gateway, controller and node agent as processes, and registers the node. Calls `fail` when one ends by itself. */
-export async function startDev(config: DevConfig, fail: (reason: string) => void): Promise<RunningProgram> {
+/** Functions to call when a program ends by itself, and for lines about a long wait. */
+type DevReports = { readonly fail: (reason: string) => void; readonly say: (line: string) => void };
+
+/** Starts gateway, controller and node agent as processes, and registers the node. */
+export async function startDev(config: DevConfig, { fail, say }: DevReports): Promise<RunningProgram> {
   const { dir, topology } = config;
   const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };
-  await Promise.all(Object.values(sockets).map(requireVacant));
+  await Promise.all(Object.values(sockets).map(path => requireVacant(path, say)));
   const pools = await poolsOf(config);
   const { keyFile, configFile } = await enroll(dir, pools);
   const children: Child[] = [];
@@ -41,7 +45,11 @@ export async function startDev(config: DevConfig, fail: (reason: string) => void
     await Promise.all(children.map(child => child.close()));
   });
   const start = (program: string, settings: ChildSettings): Child['ready'] => {
-    const child = startChild(program, { ...settings, 'log-level': config['log-level'] });
+    const child = startChild(program, {
+      ...settings,
+      'log-level': config['log-level'],
+      'log-format': config['log-format'],
+    });
     children.push(child);
     return child.ready;
   };
@@ -186,9 +194,11 @@ export async function registerNodes(
   }
 }
 
-async function requireVacant(socketPath: string): Promise<void> {
+async function requireVacant(socketPath: string, say: DevReports['say']): Promise<void> {
   const isVacant = async (): Promise<true | undefined> => !(await isSocketAnswered(socketPath)) || undefined;
-  if (!(await poll(isVacant, { everyMs: 50, timeoutMs: vacateTimeoutMs })))
+  const ending = poll(isVacant, { everyMs: 50, timeoutMs: vacateTimeoutMs });
+  const what = `another fairlead dev to end, which serves "${socketPath}"`;
+  if (!(await withNotice(ending, what, say)))
     throw new Error(
       `socket "${socketPath}" is in use by another fairlead dev: end it, or choose another --dir`,
     );

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { logLevels } from './log.ts';
+import { logFormats, logLevels } from './log.ts';
 import { suggest } from './words/suggest.ts';
 import { choice, httpUrl, trueOrFalse } from './parsers.ts';
 
@@ -41,6 +41,13 @@ export const logLevelSetting = {
   doc: `minimum level of logged lines: ${logLevels.join(', ')}`,
   parse: choice(...logLevels),
   default: 'info',
+} as const;
+
+/** The setting of the log's format, the same in all programs. */
+export const logFormatSetting = {
+  doc: `format of logged lines: text for people, or json; default: text on a terminal, json elsewhere`,
+  parse: choice(...logFormats),
+  optional: true,
 } as const;
 
 /** The parts of a switch: `--name`, `--name=false`, or `true` or `false` in its variable. */

@@ -28,11 +28,18 @@ export interface Dev {
  * Starts `fairlead dev` and waits for its ready line. `settings` are flags without their dashes; `entry` is the entry
  * file of a package that is installed elsewhere.
  */
-export async function startDev(settings: Readonly<Record<string, string>>, entry = cli): Promise<Dev> {
-  const argv = Object.entries({ capacity: '1Ti', 'log-level': 'warn', ...settings }).flatMap(
+export async function startDev(
+  settings: Readonly<Record<string, string>>,
+  entry = cli,
+  env = process.env,
+): Promise<Dev> {
+  const argv = Object.entries({ capacity: '1Ti', 'log-level': 'warn', context: 'none', ...settings }).flatMap(
     ([name, value]) => [`--${name}`, value],
   );
-  const child = spawn(process.execPath, [entry, 'dev', ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [entry, 'dev', ...argv], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env,
+  });
   const ended = once(child, 'exit') as Promise<[number | null, string | null]>;
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));

@@ -155,9 +155,19 @@ export const configCommands: Commands = {
   },
 };
 
+/** Writes a context. It becomes the current one if there is no other. Returns the flag that selects it, if needed. */
+export async function writeContext(env: NodeJS.ProcessEnv, own: string, context: Context): Promise<string> {
+  let flag = '';
+  await change({ env, err: () => {} }, ({ current = own, contexts }) => {
+    flag = current === own ? '' : ` --context ${own}`;
+    return [{ current, contexts: { ...contexts, [own]: context } }, ''];
+  });
+  return flag;
+}
+
 /** Changes the file of contexts, whole or not at all, readable by its owner only, and prints the sentence of `work`. */
 async function change(
-  { env, err }: Io,
+  { env, err }: Pick<Io, 'env' | 'err'>,
   work: (contexts: Contexts) => readonly [Contexts, string],
 ): Promise<void> {
   const [contexts, sentence] = work(readContexts(env));

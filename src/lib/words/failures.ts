@@ -13,8 +13,8 @@ const noRoute = 'cannot be reached from this network; check the address and the 
 const denied = 'cannot be used: permission denied';
 
 /**
- * The failures of files, connections, TLS and databases, by the code that a library or the system reports. Each says
- * what the file, the server or the database does, and what to do. A SQLSTATE class has two characters.
+ * The failures of files, connections, TLS and databases, by the code that a library or the system reports. Each names
+ * the fault of the file, the server or the database, and then the remedy. A SQLSTATE class has two characters.
  */
 const predicates: Readonly<Record<string, string>> = {
   // Files and addresses of this machine.

@@ -86,7 +86,7 @@ test('a second dev on the same directory is refused and disturbs nothing', { ski
   assert.equal(second.status, 1);
   assert.match(
     second.stderr,
-    /^fairlead dev: socket ".*\.sock" is in use by another fairlead dev: end it, or choose another --dir\n$/,
+    /^fairlead dev: waiting for another fairlead dev to end, which serves "\S+\.sock" \(2 s\)\n[^]*\n?fairlead dev: socket ".*\.sock" is in use by another fairlead dev: end it, or choose another --dir\n$/,
   );
   assert.equal((await node.identity.Probe({})).ready?.value, true);
 });
@@ -101,7 +101,7 @@ for (const { ends, shells, signal, env, isForAll } of [
   { ends: 'dev itself, by force', shells: [], signal: 'SIGKILL', env: {}, isForAll: false },
 ] as const)
   test(`dev and its processes end with ${ends}`, { skip: noRoot }, async t => {
-    const node = [process.execPath, cli, 'dev', '--dir', join(directoryOf(t), 'dev')];
+    const node = [process.execPath, cli, 'dev', '--context', 'none', '--dir', join(directoryOf(t), 'dev')];
     const [shell = '', ...argv] = [...shells, ...node];
     const outer = spawn(shell, argv, { detached: true, env: { ...process.env, ...env } });
     t.after(() => spawnSync('kill', ['-KILL', '--', `-${outer.pid}`]));
