@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { defaultDriverName } from '../../src/csi/identity.ts';
 import { pause, poll } from '../../src/lib/concurrency.ts';
 import { askInfo, notify } from '../fakes/kubelet/registration-client.ts';
-import { cli } from '../harness/program.ts';
+import { argvOf, cli } from '../harness/program.ts';
 import { timed, type Figure } from './figure.ts';
 import { childOf, readResident, startFloor } from './processes.ts';
 import type { DevSetting } from './setting.ts';
@@ -75,8 +75,9 @@ function startAgent(dir: string, registry: string): ChildProcess {
     'registration-dir': registry,
     'log-level': 'error',
   };
-  const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
-  return spawn(process.execPath, [cli, 'node', ...argv], { stdio: ['ignore', 'ignore', 'inherit'] });
+  return spawn(process.execPath, [cli, 'node', ...argvOf(settings)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
 }
 
 /**

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { createClient } from '../../../src/api/client.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { prepareGateway } from '../../harness/gateway/program.ts';
 import { signerOf, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { listen } from '../../harness/listen.ts';
+import { freePort } from '../../harness/machine.ts';
 import { startProgram } from '../../harness/program.ts';
 
 /** The maximum time from the start of a program that only prints its help, in milliseconds, to the first answer. */
@@ -17,7 +18,7 @@ test('a gateway with four hanging pools answers at once, serves its other pool, 
   const hanging = ['w', 'x', 'y', 'z'].map(name => [name, { backend: 'rest', url }] as const);
   const pools = { one: { backend: 'memory' }, ...Object.fromEntries(hanging) };
   const directory = await prepareGateway(t, { pools });
-  const [api, metrics] = [await findFreePort(), await findFreePort()];
+  const [api, metrics] = [await freePort(), await freePort()];
   const flags = {
     listen: `127.0.0.1:${api}`,
     'metrics-listen': `127.0.0.1:${metrics}`,
@@ -61,21 +62,8 @@ test('a gateway with four hanging pools answers at once, serves its other pool, 
 async function serveSilence(t: TestContext): Promise<string> {
   const open = new Set<Socket>();
   const server = createServer(socket => void open.add(socket.on('error', () => {})));
-  t.after(() => {
-    server.close();
-    for (const socket of open) socket.destroy();
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  t.after(() => open.forEach(socket => socket.destroy()));
+  return `http://${await listen(t, server)}`;
 }
 
 async function untilAnswered(url: string): Promise<void> {
