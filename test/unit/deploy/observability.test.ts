@@ -49,6 +49,41 @@ test('each alert links to its own section of the runbook, and each section belon
   assert.deepEqual(anchors.toSorted(), asked.toSorted());
 });
 
+type Panel = {
+  readonly type: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly targets?: readonly { readonly expr: string }[];
+  readonly fieldConfig?: { readonly defaults: { readonly thresholds?: object } };
+};
+type Dashboard = {
+  readonly panels: readonly Panel[];
+  readonly templating: { readonly list: readonly { readonly name: string }[] };
+};
+
+for (const path of globSync(`${chart}/dashboards/*.json`))
+  test(`${path.split('/').at(-1)} has rows, and each panel quotes the runbook`, () => {
+    const { panels, templating } = JSON.parse(readFileSync(path, 'utf8')) as Dashboard;
+    const [first] = panels;
+    assert.equal(first?.type, 'row');
+    const runbook = readFileSync('docs/runbook.md', 'utf8').replaceAll(/\s+/g, ' ');
+    for (const { title, description = '' } of panels.filter(({ type }) => type !== 'row')) {
+      const [, alert = '', words = ''] = /^(\w+): (.+)$/s.exec(description) ?? [];
+      assert.ok(words !== '' && runbook.includes(`## ${alert} ${words}`), `${title}: ${description}`);
+    }
+    const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
+    const names = templating.list.map(({ name }) => name).filter(name => name !== 'source');
+    for (const name of names)
+      assert.ok(
+        expressions.some(expr => expr.includes(`${name}=~"$${name}"`)),
+        `nothing uses ${name}`,
+      );
+    if (path.endsWith('gateway.json')) {
+      assert.deepEqual(names, ['pool', 'cluster']);
+      assert.ok(panels.filter(({ fieldConfig }) => fieldConfig?.defaults.thresholds).length >= 8);
+    }
+  });
+
 test('promtool finds nothing wrong with the alerts', { skip }, () => {
   execFileSync(promtool, ['check', 'rules', rulesFile], { stdio: ['ignore', 'ignore', 'inherit'] });
 });
