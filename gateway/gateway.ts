@@ -1,6 +1,7 @@
 import { version } from '../src/lib/version.ts';
 import { createAdmin } from './admin/admin.ts';
 import { createApp, type AppDeps } from './http/app.ts';
+import { createRetiredClusters } from './callers/retired.ts';
 import { createAuthenticate } from './callers/authenticate.ts';
 import { createVisits } from './callers/visits.ts';
 import type { GatewayConfig } from './config.ts';
@@ -59,6 +60,7 @@ export function createGateway({ configuration, audience, ...parts }: GatewayPart
     keepDeletedMs,
     signDetached,
   });
+  const retired = createRetiredClusters(engine);
   const recovery = createRecovery({ ...parts, services });
   const { refusedKeys: keyFaults, faults: configurationFaults } = configuration;
   const visits = createVisits(clusters);
@@ -76,9 +78,10 @@ export function createGateway({ configuration, audience, ...parts }: GatewayPart
     configurationFaults,
     refusedTokens,
     lastSeenMs,
+    retired,
     ...services,
   });
-  const authenticate = visits.watch(createAuthenticate(enrolment, audience));
+  const authenticate = visits.watch(retired.guard(createAuthenticate(enrolment, audience)));
   const app = createApp({ ...parts, pools, ...services, slices, admin, authenticate, version });
   return { app, operations, recovery, slices, visits };
 }

@@ -70,7 +70,7 @@ export function createActions({ engine, operations, pools, attachments, volumes 
     }: Request<Rows['deleteAdminVolume']>): Promise<Deletion> {
       const known = await findRestorable(volumeId);
       if (known) return known;
-      if (dryRun) return { outcome: await volumes.foreseeDeletion(volumeId) };
+      if (dryRun) return { outcome: await volumes.foreseeDeletion({ id: volumeId }) };
       const volume = await findVolume(reader, volumeId);
       if (!volume) return { outcome: 'missing' };
       await volumes.delete({ name: volume.cluster, acceptAnyNode: true }, volumeId);

@@ -5,7 +5,7 @@ import { featuresOf } from '../pools/features.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Pool } from '../pools/pools.ts';
 import { probePool } from '../pools/probe.ts';
-import { findClosure } from '../tables/closures.ts';
+import { findClosure, listClosures } from '../tables/closures.ts';
 import { listClustersCounted, readCount } from '../tables/counts.ts';
 import { readPoolUsage, readUsage } from '../tables/reservations.ts';
 import type { EnrolledClusters } from '../callers/cluster.ts';
@@ -93,12 +93,15 @@ export async function readClusters(
   from: PieceStart,
 ): Promise<readonly ClusterState[]> {
   const enrolled = clusters();
+  const retired = await listClosures(reader, 'cluster');
   if (id === undefined) {
-    const names = [...Object.keys(enrolled), ...(await listClustersCounted(reader, from))];
+    const names = [...Object.keys(enrolled), ...retired.keys(), ...(await listClustersCounted(reader, from))];
     return Promise.all(pieceOf(names, from).map(readCluster));
   }
   const selected = await Promise.all(pieceOf(id === (cluster ?? id) ? [id] : [], from).map(readCluster));
-  return selected.filter(one => one.isEnrolled || one.use.length + one.nodes + one.attachments > 0);
+  return selected.filter(
+    one => one.isEnrolled || one.retiredSince || one.use.length + one.nodes + one.attachments > 0,
+  );
 
   async function readCluster(name: string): Promise<ClusterState> {
     const { pools, quota } = (Object.hasOwn(enrolled, name) && enrolled[name]) || {};
@@ -113,9 +116,11 @@ export async function readClusters(
       .map(({ pool, bytes, volumes, snapshots }) => ({ pool, reservedBytes: bytes, volumes, snapshots }));
     const seenMs = lastSeenMs(name);
     const faults = keyFaults().flatMap(fault => (fault.cluster === name ? [fault.detail] : []));
+    const retiredMs = retired.get(name);
     return {
       id: name,
       isEnrolled: Object.hasOwn(enrolled, name),
+      ...(retiredMs !== undefined && { retiredSince: toTime(retiredMs) }),
       ...(faults.length > 0 && { keyFaults: faults }),
       ...(seenMs !== undefined && { lastSeenAt: toTime(seenMs) }),
       ...(pools && { pools: [...pools] }),

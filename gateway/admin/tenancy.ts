@@ -10,9 +10,11 @@ import type { Cluster } from '../callers/cluster.ts';
 import { createTransfer } from '../sharing/transfer.ts';
 import { createImport } from '../sharing/import.ts';
 import { toVolume } from '../volumes/record.ts';
+import { createRetirement, type RetirementOptions } from './retirement.ts';
 import type { ListingOptions } from './state.ts';
 
-export type TenancyOptions = Pick<ListingOptions, 'clusters' | 'engine' | 'pools' | 'slices'> &
+export type TenancyOptions = RetirementOptions &
+  Pick<ListingOptions, 'clusters' | 'engine' | 'pools' | 'slices'> &
   Pick<Services, 'attachments' | 'sharing'> & { readonly operations: Operations };
 
 /** Makes the operations of operators that grant, transfer and import volumes. */
@@ -29,17 +31,18 @@ export function createTenancy(options: TenancyOptions) {
     throw invalidProblem(`there is no cluster "${name}"; there are ${names.join(', ') || 'none'}`);
   }
 
-  const transfer = createTransfer(options, detach);
+  const transfers = createTransfer(options, detach);
   const importVolume = createImport(options);
 
   return {
+    retireCluster: createRetirement(options, transfers, requireCluster),
     async grantAdminVolume({ body, ...key }: Request<Rows['grantAdminVolume']>) {
       requireCluster(key.grantee);
       return sharing.grant(key, body);
     },
     async transferVolume({ volumeId, body }: Request<Rows['transferVolume']>) {
       const to = requireCluster(body.cluster);
-      const record = await transfer({ volumeId, to, name: body.name });
+      const record = await transfers.transfer({ volumeId, to, name: body.name });
       return show(record);
     },
     async importVolume({ volumeId, body: { storageId = volumeId, ...body } }: Request<Rows['importVolume']>) {

@@ -14,6 +14,9 @@ import type { Cluster } from '../callers/cluster.ts';
 import { requireQuota } from '../pools/quotas.ts';
 import type { Detacher } from './grants.ts';
 
+/** The transfers of volumes between clusters. */
+export type Transfers = ReturnType<typeof createTransfer>;
+
 /** A volume and its next owner. The volume keeps its name unless another is given. */
 export type TransferRequest = {
   readonly volumeId: string;
@@ -81,13 +84,9 @@ export function createTransfer(
     return move(request, id);
   }
 
-  return async (request: TransferRequest): Promise<VolumeRecord> => {
-    const { volumeId, to, name = volumeId.slice(volumeId.indexOf('.') + 1) } = request;
-    const id = `${to.name}.${name}`;
-    if (clusterOf(id) !== to.name)
-      throw invalidProblem(
-        `"${id}" is not a valid volume id; give the volume another name for cluster "${to.name}"`,
-      );
+  async function transfer(request: TransferRequest): Promise<VolumeRecord> {
+    const { volumeId } = request;
+    const id = toNewId(request);
     const { reader } = engine;
     const done = (await findVolume(reader, volumeId)) ? undefined : await findDone(reader, volumeId, id);
     if (done) return done;
@@ -100,7 +99,27 @@ export function createTransfer(
       if (!doneMeanwhile) throw error;
       return doneMeanwhile;
     }
+  }
+
+  return {
+    transfer,
+    /** Throws why the transfer is not possible, and changes nothing. */
+    foresee: (request: TransferRequest): Promise<unknown> =>
+      engine.transaction(sql => plan(sql, request, toNewId(request))),
   };
+}
+
+/** Makes the id in the next cluster. INVALID_ARGUMENT when the name cannot be used there. */
+function toNewId({
+  volumeId,
+  to,
+  name = volumeId.slice(volumeId.indexOf('.') + 1),
+}: TransferRequest): string {
+  const id = `${to.name}.${name}`;
+  if (clusterOf(id) === to.name) return id;
+  throw invalidProblem(
+    `"${id}" is not a valid volume id; give the volume another name for cluster "${to.name}"`,
+  );
 }
 
 /** Finds the volume if this transfer was done before. */

@@ -13,7 +13,7 @@ const columns = {
   /** The owner of the resource; empty for a pool. */
   cluster: text(),
   operation: text(),
-  kind: text<'volume' | 'snapshot' | 'group' | 'node' | 'pool'>(),
+  kind: text<'volume' | 'snapshot' | 'group' | 'node' | 'pool' | 'cluster'>(),
   resource: text(),
   about: optional(text()),
   code: text<'OK' | ProblemCode>(),

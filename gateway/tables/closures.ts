@@ -10,6 +10,12 @@ export const closureTable = table('closures', {
   columns: { kind: text<ClosedKind>(), name: text(), sinceMs: integer() },
 });
 
+/** Returns all closed pools or clusters, with the time since when each is closed. */
+export async function listClosures(sql: Reader, kind: ClosedKind): Promise<ReadonlyMap<string, number>> {
+  const all = await closureTable.select(sql, { kind }, 'order by name');
+  return new Map(all.map(({ name, sinceMs }) => [name, sinceMs]));
+}
+
 /** Returns the time since when the pool or cluster is closed, in milliseconds since the epoch; undefined if it is open. */
 export async function findClosure(sql: Reader, kind: ClosedKind, name: string): Promise<number | undefined> {
   return (await closureTable.find(sql, { kind, name }))?.sinceMs;

@@ -3,7 +3,12 @@ import type { IntendResult, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Reader, Sql } from '../store.ts';
-import { type AttachmentRecord, findSomeAttachments, nodeName } from '../tables/attachments.ts';
+import {
+  findAttachments,
+  findSomeAttachments,
+  nodeName,
+  type ShownAttachment,
+} from '../tables/attachments.ts';
 import { readMissed } from '../tables/clock.ts';
 import { findSomeGrants } from '../tables/grants.ts';
 import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
@@ -13,17 +18,22 @@ import { requireUnneeded } from './sources.ts';
 /** The maximum number of nodes and clusters that a message names. */
 const namedHolders = 10;
 
+/** A deletion to foresee. The attachments to the nodes of `detached` will have ended before it. */
+export type ForeseenDeletion = { readonly id: string; readonly detached?: string };
+
 /**
  * Returns the outcome of a deletion without deleting anything. Throws FAILED_PRECONDITION while the volume is
  * attached, shared or needed.
  */
 export async function foreseeDeletion(
   { engine: { reader }, keepDeletedMs = 0 }: Pick<ServiceOptions, 'engine' | 'keepDeletedMs'>,
-  id: string,
+  { id, detached }: ForeseenDeletion,
 ): Promise<'missing' | 'deleted' | 'soft-deleted'> {
   const known = await findVolume(reader, id);
   if (!known) return 'missing';
-  await requireUnused(reader, known, await findSomeAttachments(reader, id, namedHolders));
+  const attachments = await findAttachments(reader, id);
+  const others = attachments.filter(({ cluster }) => cluster !== detached);
+  await requireUnused(reader, known, others.slice(0, namedHolders));
   return isRestorable(known, keepDeletedMs) ? 'soft-deleted' : 'deleted';
 }
 
@@ -36,7 +46,7 @@ function isRestorable({ state }: VolumeRecord, keepDeletedMs: number): boolean {
 async function requireUnused(
   sql: Reader,
   volume: VolumeRecord,
-  attachments: readonly AttachmentRecord[],
+  attachments: readonly ShownAttachment[],
 ): Promise<void> {
   const { id, shared } = volume;
   const nodes = attachments.map(one => nodeName(one, volume));

@@ -9,7 +9,7 @@ import type { VolumeRecord } from '../tables/volumes.ts';
 import { hasAccess, notOwnerProblem, requireGranted } from '../callers/access.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { createVolume } from './create.ts';
-import { deleteVolume, foreseeDeletion, undoVolume } from './delete.ts';
+import { deleteVolume, type ForeseenDeletion, foreseeDeletion, undoVolume } from './delete.ts';
 import { requireVisible, toKnownVolume, toVolume } from './record.ts';
 import { showVolume, showVolumes } from './show.ts';
 import { isForReaders, readAll, readMutableParameters, requireCapabilities } from './validate.ts';
@@ -99,7 +99,7 @@ export function createVolumes(options: ServiceOptions) {
       await deleteVolume(options, id);
     },
 
-    foreseeDeletion: (id: string) => foreseeDeletion(options, id),
+    foreseeDeletion: (deletion: ForeseenDeletion) => foreseeDeletion(options, deletion),
 
     /** Deletes the unfinished volume of this record. A finished volume stays. */
     async undo(record: VolumeRecord): Promise<void> {

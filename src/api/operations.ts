@@ -430,6 +430,13 @@ export const operations = {
     answers: { 200: admin.poolDrainSchema },
     problems: ['ABORTED'],
   },
+  retireCluster: {
+    route: 'PUT /v1/admin/clusters/{cluster}/retirement',
+    doc: 'Detaches everything from the nodes of the cluster, keeps, deletes or transfers its volumes, and then refuses its tokens.',
+    body: admin.retirementSpecSchema,
+    answers: { 200: admin.retirementSchema },
+    problems: ['ABORTED', 'FAILED_PRECONDITION'],
+  },
   importVolume: {
     route: 'PUT /v1/admin/imports/{volumeId}',
     doc: 'Imports an object that the storage has and the store does not know as a volume with this id.',

@@ -208,8 +208,8 @@ const clusters = kind<ClusterState>({
     { head: 'id', of: ({ id }) => id },
     {
       head: 'enrolled',
-      of: ({ isEnrolled, keyFaults = [] }) =>
-        isEnrolled ? (keyFaults.length > 0 ? 'faulty keys' : 'yes') : 'no',
+      of: ({ isEnrolled, retiredSince, keyFaults = [] }) =>
+        retiredSince ? 'retired' : isEnrolled ? (keyFaults.length > 0 ? 'faulty keys' : 'yes') : 'no',
     },
     { head: 'pools', of: ({ pools: usable }) => (usable ? list(usable) : 'all') },
     { head: 'volumes', of: ({ volumes: count }) => count },

@@ -59,6 +59,49 @@ export const poolDrainSchema = z
   })
   .meta({ id: 'PoolDrain', description: 'A drained pool and its remaining resources.' });
 
+export const retirementSpecSchema = z
+  .strictObject({
+    volumes: z.enum(['keep', 'delete', 'transfer']).default('keep').describe('The fate of its volumes.'),
+    to: text('west').optional().describe('The cluster that gets its volumes; only with `transfer`.'),
+    force: z.boolean().default(false).describe('True: also detaches volumes from its nodes.'),
+    end: z
+      .boolean()
+      .default(false)
+      .describe('True: its tokens are accepted again, and nothing else changes.'),
+    dryRun,
+  })
+  .refine(({ volumes, to, end }) => end || (volumes === 'transfer') === (to !== undefined), {
+    path: ['to'],
+    error: 'is required for transferred volumes, and for no others',
+  })
+  .meta({ id: 'RetirementSpec', description: 'The options of a retirement.' });
+
+export const retirementStepSchema = z
+  .object({
+    kind: z.enum(['attachment', 'volume']),
+    id: text('east.pvc-1'),
+    action: z.enum(['detach', 'keep', 'delete', 'transfer']),
+    outcome: z
+      .enum(['done', 'failed', 'left', 'planned'])
+      .describe('`left`: not tried, because a volume is still attached to a node of the cluster.'),
+    note: z.string().describe('The reason of a failure.'),
+  })
+  .meta({ id: 'RetirementStep', description: 'One attachment or volume of a retired cluster.' });
+
+export const retirementSchema = z
+  .object({
+    isRetired: z.boolean().describe('True: the tokens of the cluster are refused.'),
+    steps: z.array(retirementStepSchema),
+    total: z.int().describe('The total number of steps, even if not all are shown.'),
+    failed: count.describe(
+      'The number of steps that failed. While there is one, the cluster stays in service.',
+    ),
+    snapshots: count.describe('The number of its snapshots, which stay.'),
+  })
+  .meta({ id: 'Retirement', description: 'The steps of a retirement; at most 1000 are shown.' });
+
 export type Detachment = z.infer<typeof detachmentSchema>;
 export type Deletion = z.infer<typeof deletionSchema>;
+export type Retirement = z.infer<typeof retirementSchema>;
+export type RetirementStep = z.infer<typeof retirementStepSchema>;
 export type PoolDrain = z.infer<typeof poolDrainSchema>;

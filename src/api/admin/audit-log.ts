@@ -13,7 +13,7 @@ const moment = (description: string) =>
 
 export const auditLogQuery = {
   cluster: queryText("Only changes of this cluster's present or former resources.", 'east'),
-  resource: queryText('Only changes of this volume, snapshot, group, node or pool.', 'east.pvc-1'),
+  resource: queryText('Only changes of this volume, snapshot, group, node, pool or cluster.', 'east.pvc-1'),
   since: moment('Only changes at this time or later.'),
   until: moment('Only changes before this time.'),
 };
@@ -26,7 +26,7 @@ export const auditEntrySchema = z
     actor: text('east').describe('The calling cluster, `operator`, or `gateway` for its own work.'),
     subject: z.string().optional().describe("The actor's key, or the subject of its token."),
     operation: text('create'),
-    kind: z.enum(['volume', 'snapshot', 'group', 'node', 'pool']),
+    kind: z.enum(['volume', 'snapshot', 'group', 'node', 'pool', 'cluster']),
     resource: text('east.pvc-1').describe('The id; for a node with its cluster, such as `east/node-1`.'),
     about: z.string().optional().describe('Another object of the change, such as the node.'),
     code: z.enum(codes).describe('The outcome.'),

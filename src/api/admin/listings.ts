@@ -144,6 +144,9 @@ export const clusterStateSchema = z
     lastSeenAt: time
       .optional()
       .describe('The time of its last request to the answering gateway; absent: none since the start.'),
+    retiredSince: time
+      .optional()
+      .describe('An operator retired the cluster: its tokens are refused since then.'),
     keyFaults: z
       .array(text('east.jwks.json: is not JSON'))
       .optional()

@@ -4,6 +4,7 @@ import { durationMs, text } from '../../lib/parsers.ts';
 import { onOrOff } from '../../lib/settings.ts';
 import { command, shared } from './admin/command.ts';
 import { drainCommand } from './admin/drain.ts';
+import { retireCommand } from './admin/retire.ts';
 import { tenancyCommands } from './admin/tenancy.ts';
 import { volumeCommands } from './admin/volumes.ts';
 import { renderTable } from '../output/table.ts';
@@ -100,6 +101,7 @@ export const adminCommands = {
     },
   }),
   drain: drainCommand,
+  'retire-cluster': retireCommand,
   ...volumeCommands,
   ...tenancyCommands,
 };

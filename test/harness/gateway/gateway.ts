@@ -13,6 +13,7 @@ import type { ListingOptions } from '../../../gateway/admin/state.ts';
 import { createApp } from '../../../gateway/http/app.ts';
 import { createEnrolment, type EnrolledCaller } from '../../../gateway/callers/enrolment.ts';
 import type { PublicKey } from '../../../gateway/callers/keys.ts';
+import { createRetiredClusters, type RetiredClusters } from '../../../gateway/callers/retired.ts';
 import { createAuthenticate, type Enrolment } from '../../../gateway/callers/authenticate.ts';
 import type { Backend, NewVolume } from '../../../gateway/backend.ts';
 import { openMemory as openMemoryBackend, type MemoryBackend } from '../../../gateway/backends/memory.ts';
@@ -118,6 +119,7 @@ export type Gateway<B = Backend> = Services &
     readonly slices: Slices;
     readonly recovery: Recovery;
     readonly operations: Operations;
+    readonly retired: RetiredClusters;
     readonly logLines: readonly string[];
     /**
      * Sends a request as cluster `a`, or as the one of `callers` that `as` names, and checks the answer against its
@@ -163,6 +165,8 @@ export type GatewayOptions<B = Backend> = {
   readonly publicDocs?: boolean;
   readonly keepDeletedMs?: number;
   readonly keepAuditMs?: number;
+  /** The age at which the list of retired clusters is read again; by default never, so that no test counts that read. */
+  readonly retiredEveryMs?: number;
   /** The signer of attachments; without it they are not signed. */
   readonly signDetached?: DetachedSigner;
 };
@@ -219,6 +223,7 @@ export async function openGateway<B extends Backend = FaultyBackend>(
     signDetached: options.signDetached,
   });
   const { leaseMs, keepAuditMs } = options;
+  const retired = createRetiredClusters(engine, options.retiredEveryMs ?? Infinity);
   const recovery = createRecovery({ engine, services, log, leaseMs, keepAuditMs });
   const facts = {
     version: '1.2.3',
@@ -236,11 +241,12 @@ export async function openGateway<B extends Backend = FaultyBackend>(
     slices,
     ...services,
     clusters: () => clusters,
+    retired,
     ...facts,
   });
   const signers = await allSigners();
   const enrolment = await enrol(signers);
-  const authenticate = createAuthenticate(() => enrolment, 'fairlead');
+  const authenticate = retired.guard(createAuthenticate(() => enrolment, 'fairlead'));
   const app = createApp({
     pools,
     ...services,
@@ -272,6 +278,7 @@ export async function openGateway<B extends Backend = FaultyBackend>(
     pools,
     slices,
     operations,
+    retired,
     ...services,
     recovery,
     ...facts,

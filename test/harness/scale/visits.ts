@@ -274,6 +274,9 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
     },
   ],
   drainPool: [{ request: () => ['PUT /v1/admin/pools/main/drain', { ...operator, body: { dryRun: true } }] }],
+  retireCluster: [
+    { request: () => ['PUT /v1/admin/clusters/any/retirement', { ...operator, body: { dryRun: true } }] },
+  ],
   deleteAdminVolume: [
     {
       before: round => [create(`a.removed${round}`)],

@@ -238,6 +238,10 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
     right: { attachments: [{ cluster: 'a', nodeId, state: 'attached', readonly: false }] },
   },
   drainPool: { asked: { pool: 'main', body: {} }, right: { isDrained: true, left: [] } },
+  retireCluster: {
+    asked: { cluster: 'a', body: {} },
+    right: { isRetired: true, steps: [], total: 0, failed: 0, snapshots: 0 },
+  },
   deleteAdminVolume: { asked: { volumeId, body: {} }, right: { outcome: 'deleted' } },
   grantVolume: granted,
   revokeGrant: { asked: grant },

@@ -130,6 +130,37 @@ test('an operator drains a pool, sees what is left, and uses the pool again', as
   );
 });
 
+test('an operator retires a cluster, sees what it left behind, and takes it back into service', async t => {
+  const { a, call, fairlead } = await start(t);
+  await a.putNode({ nodeId: 'n1', body: {} }, call);
+  await a.attachVolume(
+    { volumeId: 'a.one', nodeId: 'n1', body: { capability: mounted, readonly: false } },
+    call,
+  );
+  const refused = await fairlead('admin retire-cluster a');
+  assert.equal(refused.status, 2);
+  assert.match(
+    refused.stdout,
+    /^attachment +a\.one\/a\/n1 +detach +failed +delete the pods that use it, or retire the cluster by force$/m,
+  );
+  assert.match(refused.stdout, /^1 step failed, so cluster "a" stays in service; remove the causes/m);
+  const planned = await fairlead('admin retire-cluster a --force --dry-run');
+  assert.match(planned.stdout, /planned\n.*\nthe tokens of cluster "a" would be refused then\n$/);
+  assert.equal((await a.listVolumes({}, call)).volumes.length, 1);
+  const done = await fairlead('admin retire-cluster a --force');
+  assert.deepEqual(
+    [done.status, /cluster "a" is retired: its tokens are refused; remove/.test(done.stdout)],
+    [0, true],
+  );
+  await assert.rejects(a.listVolumes({}, { deadlineMs: Date.now() + 2_000 }), /cluster "a" was retired/);
+  assert.match((await fairlead('get clusters a --no-headers')).stdout, /^a +retired +all +1 +1Mi +1 +0/);
+  assert.equal(
+    (await fairlead('admin retire-cluster a --end')).stdout,
+    'the tokens of cluster "a" are accepted again\n',
+  );
+  assert.equal((await a.listVolumes({}, call)).volumes.length, 1);
+});
+
 test('a transferred volume gets manifests for its new cluster, and nothing else on stdout', async t => {
   const { b, call, fairlead } = await start(t);
   const { stdout, status } = await fairlead(

@@ -104,6 +104,7 @@ const asking: readonly OperationId[] = [
   'validateVolume',
   'repair',
   'deleteAdminVolume',
+  'retireCluster',
   'drainPool',
 ];
 

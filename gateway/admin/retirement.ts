@@ -1,0 +1,196 @@
+import type { Retirement, RetirementStep } from '../../src/api/admin.ts';
+import { maxPageEntries, type Operations as Rows, type Request } from '../../src/api/operations.ts';
+import { asProblem, invalidProblem, Problem } from '../../src/api/problem.ts';
+import type { Operations } from '../operations/operation.ts';
+import type { Services } from '../services.ts';
+import type { Reader, Sql } from '../store.ts';
+import { attachmentTable, type AttachmentRecord } from '../tables/attachments.ts';
+import { closureTable, findClosure } from '../tables/closures.ts';
+import { readCount } from '../tables/counts.ts';
+import { readAllInPieces } from '../tables/paging.ts';
+import { readUsage } from '../tables/reservations.ts';
+import { type VolumeRecord, volumeTable } from '../tables/volumes.ts';
+import { findEntry } from '../callers/access.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import type { RetiredClusters } from '../callers/retired.ts';
+import type { Transfers } from '../sharing/transfer.ts';
+import type { ListingOptions } from './state.ts';
+
+export type RetirementOptions = Pick<ListingOptions, 'clusters' | 'engine' | 'slices'> &
+  Pick<Services, 'attachments' | 'volumes'> & {
+    readonly operations: Operations;
+    readonly retired: RetiredClusters;
+  };
+
+/** The next volumes that are not soft-deleted, as their index has them. */
+const undeletedAfter = "and state <> 'deleted' and id > ? order by id limit ?";
+
+/** One step of a retirement: shows why it is not possible, or takes it. */
+type Action = Omit<RetirementStep, 'outcome' | 'note'> & {
+  /** Throws the reason why the step is not possible. */
+  readonly foresee: () => Promise<unknown>;
+  readonly take: () => Promise<unknown>;
+};
+
+type RetireRequest = Request<Rows['retireCluster']>;
+type Destination = (name: string) => Cluster;
+
+/**
+ * Makes the retirement of clusters. Each step is an operation of its own, and the refusal of the cluster's tokens comes
+ * last, only if every step succeeded. So after a failure or a crash the same call continues.
+ */
+export function createRetirement(
+  options: RetirementOptions,
+  transfers: Transfers,
+  requireCluster: Destination,
+) {
+  const { engine, operations, retired, slices, attachments, volumes, clusters } = options;
+  const { reader } = engine;
+
+  const inSlice = <T>(piece: () => Promise<T>): Promise<T> => slices.take('operator', piece);
+
+  function detachment({ volumeId, nodeId, cluster }: AttachmentRecord, force: boolean): Action {
+    const key = { cluster: { name: cluster, acceptAnyNode: true }, volumeId, nodeId };
+    const foresee = async (): Promise<void> => {
+      if (!force)
+        throw new Problem(
+          'FAILED_PRECONDITION',
+          'delete the pods that use it, or retire the cluster by force',
+        );
+    };
+    return {
+      kind: 'attachment',
+      id: `${volumeId}/${cluster}/${nodeId}`,
+      action: 'detach',
+      foresee,
+      take: () => foresee().then(() => attachments.detach(key)),
+    };
+  }
+
+  function forVolume(
+    { id, cluster }: VolumeRecord,
+    { volumes: fate, to = '' }: RetireRequest['body'],
+  ): Action {
+    const common = { kind: 'volume', id } as const;
+    if (fate === 'keep') return { ...common, action: 'keep', foresee: doNothing, take: doNothing };
+    if (fate === 'delete')
+      return {
+        ...common,
+        action: 'delete',
+        foresee: () => volumes.foreseeDeletion({ id, detached: cluster }),
+        take: () => volumes.delete({ name: cluster, acceptAnyNode: true }, id),
+      };
+    const request = { volumeId: id, to: requireCluster(to) };
+    return {
+      ...common,
+      action: 'transfer',
+      foresee: () => transfers.foresee(request),
+      take: () => transfers.transfer(request),
+    };
+  }
+
+  /** Lists the steps: first all detachments, because a volume is deleted only while it is not attached. */
+  async function* listActions({ cluster, body }: RetireRequest): AsyncGenerator<Action, void> {
+    const attached = readAllInPieces<AttachmentRecord>((last, limit) => {
+      const piece = {
+        order: ['nodeId', 'volumeId'] as const,
+        last: last ?? { nodeId: '', volumeId: '' },
+        limit,
+      };
+      return inSlice(() => attachmentTable.selectAfter(reader, { cluster }, piece));
+    });
+    for await (const one of attached) yield detachment(one, body.force);
+    const owned = readAllInPieces<VolumeRecord>((last, limit) =>
+      inSlice(() => volumeTable.select(reader, { cluster }, undeletedAfter, last?.id ?? '', limit)),
+    );
+    for await (const one of owned) yield forVolume(one, body);
+  }
+
+  async function walk(request: RetireRequest): Promise<Omit<Retirement, 'isRetired' | 'snapshots'>> {
+    const steps: RetirementStep[] = [];
+    const isDry = request.body.dryRun;
+    let [total, failed, attached] = [0, 0, 0];
+    for await (const { foresee, take, ...step } of listActions(request)) {
+      total++;
+      // A transfer detaches from every node, and a kept volume would stay attached.
+      if (attached > 0 && step.kind === 'volume') {
+        if (steps.length < maxPageEntries) steps.push({ ...step, outcome: 'left', note: '' });
+        continue;
+      }
+      const fault = await (isDry ? foresee() : take()).then(
+        () => undefined,
+        (error: unknown) => asProblem(error).detail,
+      );
+      if (fault !== undefined) failed++;
+      if (fault !== undefined && step.kind === 'attachment') attached++;
+      const outcome = fault === undefined ? (isDry ? 'planned' : 'done') : 'failed';
+      if (steps.length < maxPageEntries) steps.push({ ...step, outcome, note: fault ?? '' });
+    }
+    return { steps, total, failed };
+  }
+
+  async function set(operation: string, name: string, work: (sql: Sql) => Promise<boolean>): Promise<void> {
+    await operations.change({ operation, kind: 'cluster', id: name }, async sql => ({
+      result: undefined,
+      isChanged: await work(sql),
+    }));
+    await retired.refresh();
+  }
+
+  return async (request: RetireRequest): Promise<Retirement> => {
+    const { cluster: name, body } = request;
+    const wasRetired = (await findClosure(reader, 'cluster', name)) !== undefined;
+    const isKnown =
+      wasRetired || findEntry(clusters, name) !== undefined || (await hasAnything(reader, name));
+    if (!isKnown) {
+      const names = Object.keys(clusters()).map(one => `"${one}"`);
+      throw new Problem(
+        'NOT_FOUND',
+        `there is no cluster "${name}"; there are ${names.join(', ') || 'none'}`,
+      );
+    }
+    const snapshots = (await readUsage(reader, name)).reduce((sum, one) => sum + one.snapshots, 0);
+    if (body.end) {
+      if (!body.dryRun) await set('end retirement', name, sql => open(sql, name));
+      return { isRetired: body.dryRun && wasRetired, steps: [], total: 0, failed: 0, snapshots };
+    }
+    if (body.volumes === 'transfer' && requireCluster(body.to ?? '').name === name)
+      throw invalidProblem(`body.to: "${name}" is the cluster itself; name another cluster`);
+    const walked = await walk(request);
+    const isDone = !body.dryRun && walked.failed === 0;
+    if (isDone) await set('retire', name, sql => close(sql, request));
+    return { isRetired: isDone || wasRetired, ...walked, snapshots };
+  };
+}
+
+/** Records that the tokens of the cluster are refused. Returns false if they were before. */
+async function close(sql: Sql, { cluster: name, body }: RetireRequest): Promise<boolean> {
+  await sql.lock('cluster', name);
+  if ((await findClosure(sql, 'cluster', name)) !== undefined) return false;
+  if (body.volumes !== 'keep') await requireEmpty(sql, name);
+  await closureTable.add(sql, { kind: 'cluster', name, sinceMs: await sql.now() });
+  return true;
+}
+
+/** Records that the tokens of the cluster are accepted. Returns false if they were before. */
+async function open(sql: Sql, name: string): Promise<boolean> {
+  await sql.lock('cluster', name);
+  const isClosed = (await findClosure(sql, 'cluster', name)) !== undefined;
+  if (isClosed) await closureTable.remove(sql, { kind: 'cluster', name });
+  return isClosed;
+}
+
+/** Throws ABORTED when the cluster has a volume that was created since the steps were taken. */
+async function requireEmpty(sql: Reader, cluster: string): Promise<void> {
+  const [one] = await volumeTable.select(sql, { cluster }, "and state <> 'deleted' order by id limit 1");
+  if (one)
+    throw new Problem('ABORTED', `cluster "${cluster}" created volume "${one.id}" meanwhile; try again`);
+}
+
+const doNothing = async (): Promise<void> => {};
+
+async function hasAnything(sql: Reader, cluster: string): Promise<boolean> {
+  const usage = await readUsage(sql, cluster);
+  if (usage.some(({ volumes, snapshots }) => volumes + snapshots > 0)) return true;
+  return (await readCount(sql, cluster, 'nodes')) + (await readCount(sql, cluster, 'attachments')) > 0;
+}

@@ -1,0 +1,55 @@
+import type { Retirement } from '../../../api/admin.ts';
+import { choice, text } from '../../../lib/parsers.ts';
+import { onOrOff } from '../../../lib/settings.ts';
+import { renderTable } from '../../output/table.ts';
+import { command, dryRun, shared } from './command.ts';
+
+/** The command that takes a cluster out of service. Its exit status is 2 while a step failed. */
+export const retireCommand = command({
+  doc: 'detaches everything from a cluster, keeps, deletes or transfers its volumes, and then refuses its tokens',
+  settings: {
+    ...shared,
+    name: { doc: 'the cluster', parse: text },
+    volumes: {
+      doc: "what to do with the cluster's volumes; deleted ones can be restored for the time of --keep-deleted of the gateway",
+      parse: choice('keep', 'delete', 'transfer'),
+      default: 'keep',
+    },
+    to: { doc: 'the cluster that gets the volumes, with --volumes transfer', parse: text, optional: true },
+    force: {
+      doc: 'also detach volumes that are attached to the nodes of the cluster; the pods that use them get I/O errors',
+      ...onOrOff,
+    },
+    end: { doc: 'end the retirement: the tokens of the cluster are accepted again', ...onOrOff },
+    'dry-run': dryRun,
+  },
+  operands: ['name'],
+  async ask(client, call, { name: cluster, volumes, to, force, end, 'dry-run': isDry }) {
+    const body = { volumes, to, force, end, dryRun: isDry };
+    const data = await client.retireCluster({ cluster, body }, call);
+    if (end) {
+      const effect = isDry ? 'would be accepted' : 'are accepted';
+      return { data, table: `the tokens of cluster "${cluster}" ${effect} again` };
+    }
+    const table = `${toSteps(data)}${toEnd(cluster, data, isDry)}`;
+    return { data, table, status: data.failed > 0 ? 2 : 0 };
+  },
+});
+
+function toSteps({ steps, total }: Retirement): string {
+  if (steps.length === 0) return '';
+  const rows = steps.map(({ kind, id, action, outcome, note }) => [kind, id, action, outcome, note]);
+  const table = renderTable(['kind', 'id', 'action', 'outcome', 'note'], rows);
+  return total > steps.length ? `${table}and ${total - steps.length} more\n` : table;
+}
+
+function toEnd(cluster: string, { failed, isRetired, snapshots }: Retirement, isDry: boolean): string {
+  const named = `cluster "${cluster}"`;
+  const count = failed === 1 ? '1 step' : `${failed} steps`;
+  if (failed > 0 && isDry) return `${count} would fail, so ${named} would stay in service`;
+  if (failed > 0)
+    return `${count} failed, so ${named} stays in service; remove the causes and run this again`;
+  const left = snapshots > 0 ? `; its snapshots (${snapshots}) stay` : '';
+  if (isDry && !isRetired) return `the tokens of ${named} would be refused then${left}`;
+  return `${named} is retired: its tokens are refused${left}; remove its entry from gateway.yaml, and see fairlead get clusters ${cluster} for what it left behind`;
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import {
+  assertProblem,
+  clusters,
+  endClaims,
+  openGateway,
+  volumeSpec,
+  type Answer,
+  type Gateway,
+} from '../../../harness/gateway/gateway.ts';
+import { attach, hour } from '../../../harness/gateway/fixtures.ts';
+
+const { a } = clusters;
+
+const retire = ({ ask }: Pick<Gateway, 'ask'>, body: object = {}): Promise<Answer> =>
+  ask('PUT /v1/admin/clusters/a/retirement', { as: 'operator', body });
+
+/** Opens a gateway with the volumes `a.one`, attached to n1, and `a.two`. Deleted volumes are kept for an hour. */
+async function open(t: TestContext) {
+  const gateway = await openGateway(t, { volumes: ['one', 'two'], keepDeletedMs: hour });
+  await attach(gateway, 'a.one');
+  return gateway;
+}
+
+const stepsOf = ({ body }: Answer): readonly unknown[] =>
+  (body['steps'] as { id: string; action: string; outcome: string }[]).map(
+    ({ id, action, outcome }) => `${action} ${id} ${outcome}`,
+  );
+
+async function statesOf({ engine }: Pick<Gateway, 'engine'>): Promise<readonly string[]> {
+  const rows = await engine.reader.all('select id, state from volumes order by id');
+  return rows.map(({ id, state }) => `${id} ${state}`);
+}
+
+const statusOf = async ({ ask }: Pick<Gateway, 'ask'>, as = 'a'): Promise<number> =>
+  (await ask('GET /v1/volumes', { as })).status;
+
+test('a retired cluster and its readers are refused by each gateway, and others are not', async t => {
+  const gateway = await open(t);
+  const soon = await gateway.replica({ retiredEveryMs: 0 });
+  assert.deepEqual([await statusOf(gateway), await statusOf(soon)], [200, 200]);
+  const answer = await retire(gateway, { force: true });
+  assert.equal(answer.body['isRetired'], true);
+  for (const one of [gateway, soon]) {
+    const refused = await one.ask('GET /v1/volumes');
+    assertProblem(refused, 401, 'UNAUTHENTICATED');
+    assert.match(String(refused.body['detail']), /^cluster "a" was retired.*admin retire-cluster a --end$/);
+    assert.deepEqual([await statusOf(one, 'reader of a'), await statusOf(one, 'b')], [401, 200]);
+  }
+  assert.deepEqual(stepsOf(answer), ['detach a.one/a/n1 done', 'keep a.one done', 'keep a.two done']);
+  assert.deepEqual(await statesOf(gateway), ['a.one ready', 'a.two ready']);
+  const shown = await gateway.ask('GET /v1/admin/clusters?id=a', { as: 'operator' });
+  assert.partialDeepStrictEqual(shown.body, { clusters: [{ id: 'a', volumes: 2, attachments: 0 }] });
+  const [cluster] = shown.body['clusters'] as { retiredSince?: string }[];
+  assert.ok(Date.parse(cluster?.retiredSince ?? '') > Date.now() - hour);
+  await retire(gateway, { end: true });
+  assert.deepEqual([await statusOf(gateway), await statusOf(soon)], [200, 200]);
+  const log = await gateway.ask('GET /v1/admin/audit-log?resource=a', { as: 'operator' });
+  const entries = log.body['entries'] as { operation: string; actor: string }[];
+  assert.deepEqual(
+    entries.map(({ operation, actor }) => `${actor} ${operation}`),
+    ['operator end retirement', 'operator retire'],
+  );
+});
+
+test('without force, a cluster with an attached volume stays in service, and its volumes stay', async t => {
+  const gateway = await open(t);
+  const left = ['detach a.one/a/n1 failed', 'transfer a.one left', 'transfer a.two left'];
+  for (const dryRun of [true, false]) {
+    const answer = await retire(gateway, { volumes: 'transfer', to: 'b', dryRun });
+    assert.deepEqual([stepsOf(answer), answer.body['isRetired']], [left, false]);
+  }
+  assert.deepEqual(await statesOf(gateway), ['a.one ready', 'a.two ready']);
+  assert.equal((await gateway.engine.reader.all('select * from attachments')).length, 1);
+  assert.equal(await statusOf(gateway), 200);
+});
+
+for (const [volumes, to, expected] of [
+  ['delete', undefined, ['a.one deleted', 'a.two deleted']],
+  ['transfer', 'b', ['b.one ready', 'b.two ready']],
+] as const)
+  test(`a retirement can ${volumes} all volumes, and a dry run of it changes nothing`, async t => {
+    const gateway = await open(t);
+    const body = { volumes, force: true, ...(to && { to }) };
+    const planned = await retire(gateway, { ...body, dryRun: true });
+    assert.deepEqual(stepsOf(planned).slice(1), [`${volumes} a.one planned`, `${volumes} a.two planned`]);
+    assert.deepEqual(await statesOf(gateway), ['a.one ready', 'a.two ready']);
+    assert.equal(await statusOf(gateway), 200);
+    const done = await retire(gateway, body);
+    assert.deepEqual(stepsOf(done).slice(1), [`${volumes} a.one done`, `${volumes} a.two done`]);
+    assert.deepEqual(await statesOf(gateway), expected);
+    assert.equal(await statusOf(gateway), 401);
+  });
+
+test('a step that fails keeps the cluster in service, a dry run foresees it, and the next call goes on', async t => {
+  const gateway = await open(t);
+  await gateway.volumes.create(clusters.b, 'b.two', volumeSpec('two'));
+  const body = { volumes: 'transfer', to: 'b', force: true };
+  const planned = await retire(gateway, { ...body, dryRun: true });
+  assert.deepEqual(stepsOf(planned).slice(2), ['transfer a.two failed']);
+  const failed = await retire(gateway, body);
+  assert.deepEqual(stepsOf(failed).slice(1), ['transfer a.one done', 'transfer a.two failed']);
+  assert.match(JSON.stringify(failed.body['steps']), /"b\.two\\" is the id of another volume/);
+  assert.equal(await statusOf(gateway), 200);
+  await gateway.volumes.delete(a, 'a.two');
+  assert.equal((await retire(gateway, body)).body['isRetired'], true);
+  assert.equal(await statusOf(gateway), 401);
+});
+
+test('a gateway that dies in any step of a retirement leaves the rest to the next call', async t => {
+  for (const operation of ['detach', 'transfer'])
+    for (const point of ['before-intent', 'after-intent', 'after-commit', 'before-answer'] as const) {
+      const gateway = await open(t);
+      const dying = await gateway.replica({
+        checkpoint(step) {
+          if (step.operation === operation && step.point === point) throw new Error('the gateway died');
+        },
+      });
+      const body = { volumes: 'transfer', to: 'b', force: true };
+      assert.notEqual((await retire(dying, body)).body['isRetired'], true, point);
+      assert.equal(await statusOf(gateway), 200, point);
+      await endClaims(gateway);
+      assert.equal((await retire(gateway, body)).body['isRetired'], true, `${operation} ${point}`);
+      assert.deepEqual(await statesOf(gateway), ['b.one ready', 'b.two ready'], `${operation} ${point}`);
+    }
+});
+
+test('a retirement refuses an unknown cluster, a transfer to nobody or to itself, and readers', async t => {
+  const gateway = await open(t);
+  const unknown = { as: 'operator', body: {} };
+  assertProblem(await gateway.ask('PUT /v1/admin/clusters/aa/retirement', unknown), 404, 'NOT_FOUND');
+  for (const body of [
+    { volumes: 'transfer' },
+    { volumes: 'transfer', to: 'a' },
+    { volumes: 'transfer', to: 'nobody' },
+    { volumes: 'keep', to: 'b' },
+  ])
+    assertProblem(await retire(gateway, { ...body, force: true }), 400, 'INVALID_ARGUMENT');
+  const route = 'PUT /v1/admin/clusters/a/retirement';
+  assert.equal((await gateway.ask(route, { as: 'reader of operators', body: {} })).status, 404);
+  assert.equal(await statusOf(gateway), 200);
+});
+
+test('a gateway whose store does not answer still refuses the clusters that it knows as retired', async t => {
+  let isDown = false;
+  const gateway = await openGateway(t, {
+    retiredEveryMs: 0,
+    wrapEngine: engine => ({
+      ...engine,
+      reader: {
+        all: (sql, ...values) =>
+          isDown && sql.includes('closures')
+            ? Promise.reject(new Error('down'))
+            : engine.reader.all(sql, ...values),
+      },
+    }),
+  });
+  await retire(gateway);
+  assert.deepEqual([await statusOf(gateway), await statusOf(gateway, 'b')], [401, 200]);
+  isDown = true;
+  assert.deepEqual([await statusOf(gateway), await statusOf(gateway, 'b')], [401, 200]);
+});
