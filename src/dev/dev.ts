@@ -33,7 +33,8 @@ type DevReports = { readonly fail: (reason: string) => void; readonly say: (line
 export async function startDev(config: DevConfig, { fail, say }: DevReports): Promise<RunningProgram> {
   const { dir, topology } = config;
   const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };
-  await Promise.all(Object.values(sockets).map(path => requireVacant(path, say)));
+  const vacant = Promise.all(Object.values(sockets).map(requireVacant));
+  await withNotice(vacant, `another fairlead dev in "${dir}" to end`, say);
   const pools = await poolsOf(config);
   const { keyFile, configFile } = await enroll(dir, pools);
   const children: Child[] = [];
@@ -194,11 +195,9 @@ export async function registerNodes(
   }
 }
 
-async function requireVacant(socketPath: string, say: DevReports['say']): Promise<void> {
+async function requireVacant(socketPath: string): Promise<void> {
   const isVacant = async (): Promise<true | undefined> => !(await isSocketAnswered(socketPath)) || undefined;
-  const ending = poll(isVacant, { everyMs: 50, timeoutMs: vacateTimeoutMs });
-  const what = `another fairlead dev to end, which serves "${socketPath}"`;
-  if (!(await withNotice(ending, what, say)))
+  if (!(await poll(isVacant, { everyMs: 50, timeoutMs: vacateTimeoutMs })))
     throw new Error(
       `socket "${socketPath}" is in use by another fairlead dev: end it, or choose another --dir`,
     );

@@ -86,7 +86,7 @@ test('a second dev on the same directory is refused and disturbs nothing', { ski
   assert.equal(second.status, 1);
   assert.match(
     second.stderr,
-    /^fairlead dev: waiting for another fairlead dev to end, which serves "\S+\.sock" \(2 s\)\n[^]*\n?fairlead dev: socket ".*\.sock" is in use by another fairlead dev: end it, or choose another --dir\n$/,
+    /^fairlead dev: waiting for another fairlead dev in "\S+" to end \(\d s\)\nfairlead dev: waiting [^\n]*\(\d+ s\)\nfairlead dev: socket ".*\.sock" is in use by another fairlead dev: end it, or choose another --dir\n$/,
   );
   assert.equal((await node.identity.Probe({})).ready?.value, true);
 });
