@@ -14,7 +14,7 @@ Builds the npm package: the command line, the programs and the libraries, as one
 `;
 
 /** Names that are not packed: output of running the examples. */
-const excluded = new Set(['node_modules', '.data', 'data', '__pycache__']);
+const excluded = new Set(['node_modules', '.data', '.build', 'data', '__pycache__']);
 
 /** The libraries for others, by the names that they are imported by. */
 const libraries = {

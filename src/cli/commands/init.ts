@@ -12,8 +12,8 @@ const vendorSettings = {
     parse: (value: string) => resolve(text(value)),
   },
   lang: {
-    doc: 'language of the project: typescript or python',
-    parse: choice('typescript', 'python'),
+    doc: 'language of the project: typescript, python or go',
+    parse: choice('typescript', 'python', 'go'),
     default: 'typescript',
   },
 } as const;
@@ -30,9 +30,9 @@ export const initCommands = {
 
 /** The root of the checkout or of the installed package. */
 const home = fileURLToPath(new URL('../../..', import.meta.url));
-const templates = { typescript: 'vendor-hono', python: 'vendor-python' };
+const templates = { typescript: 'vendor-hono', python: 'vendor-python', go: 'vendor-go' };
 /** Files that are not copied: the manifest, which is written anew, and the output of running the example. */
-const notCopied = new Set(['node_modules', 'project.json', '.data', 'data', '__pycache__']);
+const notCopied = new Set(['node_modules', 'project.json', '.data', '.build', 'data', '__pycache__']);
 
 /**
  * Copies the example, and gives it a name and this version of Fairlead. In the checkout the example's manifest is called
@@ -43,7 +43,7 @@ async function writeVendor({ dir, lang }: SettingsOf<typeof vendorSettings>): Pr
   const example = join(home, 'examples', templates[lang]);
   await cp(example, dir, { recursive: true, filter: path => !notCopied.has(basename(path)) });
   // Written here because npm leaves .gitignore files out of packages.
-  await writeFile(join(dir, '.gitignore'), 'node_modules/\n__pycache__/\n.data/\ndata/\n');
+  await writeFile(join(dir, '.gitignore'), 'node_modules/\n__pycache__/\n.build/\n.data/\ndata/\n');
   const manifest = JSON.parse(await readFile(join(example, 'project.json'), 'utf8')) as Manifest;
   const name = basename(dir)
     .toLowerCase()

@@ -12,6 +12,7 @@ const init = (...argv: readonly string[]) =>
 for (const [example, flags] of [
   ['vendor-hono', []],
   ['vendor-python', ['--lang', 'python']],
+  ['vendor-go', ['--lang', 'go']],
 ] as const)
   test(`a vendor's project is examples/${example} under a new name, tested by this Fairlead`, t => {
     const dir = join(temporaryDirectory(t), 'Acme Storage');

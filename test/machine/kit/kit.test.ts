@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Report } from '../../../src/kit/report.ts';
 import { brokenVendors } from '../../fakes/storages/broken.ts';
 import { runKit } from '../../fakes/storages/kit.ts';
 import { referenceVendors } from '../../fakes/storages/reference.ts';
+import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { noRoot } from '../../harness/machine.ts';
 import { isFull, sample, seed } from '../../harness/sample.ts';
 
@@ -12,6 +14,7 @@ import { isFull, sample, seed } from '../../harness/sample.ts';
 const seedCount = Number(process.env['KIT_SEEDS'] ?? (isFull ? 10 : 1));
 assert.ok(seedCount >= 1, 'KIT_SEEDS must be a number above 0');
 const seeds = Array.from({ length: seedCount }, (_, index) => (seed + index) % 2 ** 31);
+const noGo = spawnSync('go', ['version']).status === 0 ? false : 'this needs go';
 const serve = join(import.meta.dirname, '../../fakes/storages/serve.ts');
 
 // A run mostly waits.
@@ -25,6 +28,20 @@ void describe('the kit', { concurrency: 3 }, () => {
         assert.deepEqual(report.left, [], `seed ${one}`);
       }
     });
+
+  test('the kit finds nothing in the vendor in go, with any seed', { skip: noGo }, async t => {
+    const program = join(temporaryDirectory(t), 'server');
+    const { status, stderr } = spawnSync('go', ['build', '-o', program, '.'], {
+      cwd: join(import.meta.dirname, '../../../examples/vendor-go'),
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, stderr);
+    for (const one of seeds) {
+      const report = await runKit(t, { command: [program], seed: one, hasData: noRoot === false });
+      assert.deepEqual(faultsOf(report), [], `seed ${one}`);
+      assert.deepEqual(report.left, [], `seed ${one}`);
+    }
+  });
 
   for (const [name, { wrong, caughtBy, needs, timeoutMs = 10_000 }] of sample(
     'broken',

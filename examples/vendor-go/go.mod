@@ -1,0 +1,3 @@
+module example.com/vendor-go
+
+go 1.23
