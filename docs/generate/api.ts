@@ -1,4 +1,4 @@
-import { openApiDocument } from '../../src/api/http/openapi.ts';
+import { openApiDocument, vendorDocument } from '../../src/api/http/openapi.ts';
 import { allOperations, type NamedOperation } from '../../src/api/operations.ts';
 
 /** The part of a JSON Schema that the page shows. */
@@ -60,8 +60,17 @@ function toOperations(operations: readonly NamedOperation[]): string {
   return `| operation | route | query, body | answer | does |\n|---|---|---|---|---|\n${rows.join('\n')}`;
 }
 
-function toLink(name = ''): string {
+/** Writes a link to the table of a resource on the same page. */
+export function toLink(name = ''): string {
   return `[${name}](#${name.toLowerCase()})`;
+}
+
+/** Writes the members of each schema of the vendor's part of the API, with links within the page. */
+export function vendorBodies(): string {
+  const { schemas } = vendorDocument('').components as { schemas: Readonly<Record<string, Schema>> };
+  return Object.entries(schemas)
+    .map(([name, schema]) => `### ${name}\n${schema.description ?? ''}\n\n${toTable(schema)}`)
+    .join('\n\n');
 }
 
 function toTable(schema: Schema): string {

@@ -10,6 +10,7 @@ import { attachmentsSchema } from '../../gateway/configuration/attachments.ts';
 import { concurrencySchema } from '../../gateway/configuration/concurrency.ts';
 import { nodeSettings } from '../../node-agent/config.ts';
 import { type Limit, limits } from '../../src/api/limits.ts';
+import { vendorDocument } from '../../src/api/http/openapi.ts';
 import { problemTable } from '../../src/api/problem.ts';
 import { enrollSettings } from '../../src/cli/commands/enroll.ts';
 import { initCommands } from '../../src/cli/commands/init.ts';
@@ -17,6 +18,7 @@ import { verifySettings } from '../../src/kit/settings.ts';
 import { controllerSettings } from '../../src/controller/config.ts';
 import { devSettings } from '../../src/dev/config.ts';
 import type { SettingsTable } from '../../src/lib/settings.ts';
+import { version } from '../../src/lib/version.ts';
 import { apiPage } from './api.ts';
 import { chartFiles } from './chart.ts';
 import { cli } from './cli.ts';
@@ -40,6 +42,7 @@ else
     'reference/cli.md': await cli(toTable),
     'reference/evidence.md': evidencePage(),
     'reference/vendor-api.md': vendorApi(),
+    'reference/vendor-openapi.json': `${JSON.stringify(vendorDocument(version), null, 2)}\n`,
     ...chartFiles(),
   }))
     keep(name, text);
