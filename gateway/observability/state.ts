@@ -7,6 +7,8 @@ import type { Reader } from '../store.ts';
 
 /** The time limit for the answer of the store, in milliseconds. */
 const timeoutMs = 2_000;
+/** The maximum number of gone nodes, and of findings, that are counted. */
+const maxCounted = 1_000;
 
 /**
  * Reads the contents of the store by pool and cluster, and the resources that gateways work on. If the store does not
@@ -28,9 +30,15 @@ async function readContents(reader: Reader): Promise<readonly Row[]> {
        from reservations group by pool, cluster`,
     ),
     reader.all('select operation, count(*) as number, min(since_ms) as since from claims group by operation'),
-    reader.all('select cluster, count(*) as number from nodes where gone_ms is not null group by cluster'),
     reader.all(
-      `select pool, problem, count(*) as number from findings where problem <> 'stuck' group by pool, problem`,
+      `select cluster, count(*) as number
+       from (select cluster from nodes where gone_ms is not null order by cluster, node_id limit ${maxCounted}) as gone
+       group by cluster`,
+    ),
+    reader.all(
+      `select pool, problem, count(*) as number
+       from (select pool, problem from findings order by pool, kind, id, problem limit ${maxCounted}) as found
+       where problem <> 'stuck' group by pool, problem`,
     ),
   ]);
   const byOwner = (column: string) =>
