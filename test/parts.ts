@@ -32,6 +32,7 @@ export const parts: Readonly<Record<string, Part>> = {
     files: [
       'test/machine/gateway/stores/postgres-retries.test.ts',
       'test/machine/gateway/stores/postgres-services.test.ts',
+      'test/machine/gateway/stores/postgres-kills.test.ts',
     ],
     seconds: 180,
     proves: stores,
@@ -98,7 +99,7 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   replicas: {
     files: ['test/machine/gateway/replicas/kills.test.ts', 'test/database/patroni.test.ts'],
-    seconds: 190,
+    seconds: 150,
     proves: stores,
   },
   vendors: {

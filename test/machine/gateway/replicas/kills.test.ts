@@ -19,7 +19,7 @@ useStores(async () => `postgres:${await (await server()).createDatabase()}`);
 const maxPauseMs = 400;
 
 /** The number of kills. Each takes about two seconds, more on a busy machine; KILLS=200 was run once as proof. */
-const killCount = Number(process.env['KILLS'] ?? (isFull ? 30 : 3));
+const killCount = Number(process.env['KILLS'] ?? (isFull ? 20 : 3));
 const fleets = [2, 3];
 for (const count of sample('fleets', fleets, 1))
   test(
