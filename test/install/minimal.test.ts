@@ -106,7 +106,7 @@ test(
     fairlead demo
     test -e /usr/lib/systemd/system/fairlead-gateway.service
     apt-get remove --yes fairlead
-    ! find / -xdev -path '*/fairlead*' -not -path '/opt/*' -not -path '/root/*' -not -path '/proc/*' | grep .`);
+    ! find /usr -name '*fairlead*' | grep .`);
     assert.match(output, /^pool a: ok$/m);
     assert.match(output, /^Proved: /m);
   },
