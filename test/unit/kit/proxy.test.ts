@@ -10,20 +10,20 @@ const body = JSON.stringify({ name: 'x'.repeat(1_000) });
 test('a cut answer does not arrive, and the request is done', async t => {
   const { seen, error } = await send(t, { kind: 'cut-answer' });
   assert.deepEqual(seen, [body]);
-  assert.equal(error, 'ECONNRESET');
+  assert.match(error ?? '', /closed the connection before it answered/v);
 });
 
 test('a caller that disconnects has sent the whole request', async t => {
   const { arrived, error } = await send(t, { kind: 'hang-up' });
   assert.deepEqual(await arrived, body);
-  assert.equal(error, 'ECONNRESET');
+  assert.match(error ?? '', /closed the connection before it answered/v);
 });
 
 test("half of a cut request's body arrives, and never the rest", async t => {
   const { seen, cut, error } = await send(t, { kind: 'cut-request' });
   assert.equal((await cut).length, Math.floor(body.length / 2));
   assert.deepEqual(seen, []);
-  assert.equal(error, 'ECONNRESET');
+  assert.match(error ?? '', /closed the connection before it answered/v);
 });
 
 test('a request that is delivered twice is answered once', async t => {
