@@ -67,26 +67,25 @@ export function createRetirement(
     };
   }
 
-  function forVolume(
-    { id, cluster }: VolumeRecord,
-    { volumes: fate, to = '' }: RetireRequest['body'],
-  ): Action {
+  function forVolume({ id, cluster }: VolumeRecord, body: RetireRequest['body']): Action {
     const common = { kind: 'volume', id } as const;
-    if (fate === 'keep') return { ...common, action: 'keep', foresee: doNothing, take: doNothing };
-    if (fate === 'delete')
+    if (body.volumes === 'transfer') {
+      const request = { volumeId: id, to: requireCluster(body.to) };
+      return {
+        ...common,
+        action: 'transfer',
+        foresee: () => transfers.foresee(request),
+        take: () => transfers.transfer(request),
+      };
+    }
+    if (body.volumes === 'delete')
       return {
         ...common,
         action: 'delete',
         foresee: () => volumes.foreseeDeletion({ id, detached: cluster }),
         take: () => volumes.delete({ name: cluster, acceptAnyNode: true }, id),
       };
-    const request = { volumeId: id, to: requireCluster(to) };
-    return {
-      ...common,
-      action: 'transfer',
-      foresee: () => transfers.foresee(request),
-      take: () => transfers.transfer(request),
-    };
+    return { ...common, action: 'keep', foresee: doNothing, take: doNothing };
   }
 
   /** Lists the steps: first all detachments, because a volume is deleted only while it is not attached. */
@@ -154,7 +153,7 @@ export function createRetirement(
       if (!body.dryRun) await set('end retirement', name, sql => open(sql, name));
       return { isRetired: body.dryRun && wasRetired, steps: [], total: 0, failed: 0, snapshots };
     }
-    if (body.volumes === 'transfer' && requireCluster(body.to ?? '').name === name)
+    if (body.volumes === 'transfer' && requireCluster(body.to).name === name)
       throw invalidProblem(`body.to: "${name}" is the cluster itself; name another cluster`);
     const walked = await walk(request);
     const isDone = !body.dryRun && walked.failed === 0;
@@ -167,7 +166,7 @@ export function createRetirement(
 async function close(sql: Sql, { cluster: name, body }: RetireRequest): Promise<boolean> {
   await sql.lock('cluster', name);
   if ((await findClosure(sql, 'cluster', name)) !== undefined) return false;
-  if (body.volumes !== 'keep') await requireEmpty(sql, name);
+  if ((body.volumes ?? 'keep') !== 'keep') await requireEmpty(sql, name);
   await closureTable.add(sql, { kind: 'cluster', name, sinceMs: await sql.now() });
   return true;
 }

@@ -59,21 +59,27 @@ export const poolDrainSchema = z
   })
   .meta({ id: 'PoolDrain', description: 'A drained pool and its remaining resources.' });
 
+const retirementOptions = {
+  force: z.boolean().default(false).describe('True: also detaches volumes from its nodes.'),
+  end: z.boolean().default(false).describe('True: its tokens are accepted again, and nothing else changes.'),
+  dryRun,
+};
+
 export const retirementSpecSchema = z
-  .strictObject({
-    volumes: z.enum(['keep', 'delete', 'transfer']).default('keep').describe('The fate of its volumes.'),
-    to: text('west').optional().describe('The cluster that gets its volumes; only with `transfer`.'),
-    force: z.boolean().default(false).describe('True: also detaches volumes from its nodes.'),
-    end: z
-      .boolean()
-      .default(false)
-      .describe('True: its tokens are accepted again, and nothing else changes.'),
-    dryRun,
-  })
-  .refine(({ volumes, to, end }) => end || (volumes === 'transfer') === (to !== undefined), {
-    path: ['to'],
-    error: 'is required for transferred volumes, and for no others',
-  })
+  .discriminatedUnion('volumes', [
+    z.strictObject({
+      volumes: z
+        .enum(['keep', 'delete'])
+        .optional()
+        .describe('The fate of its volumes; absent: they are kept.'),
+      ...retirementOptions,
+    }),
+    z.strictObject({
+      volumes: z.literal('transfer').describe('Its volumes get another owner.'),
+      to: text('west').describe('The cluster that gets its volumes; only with `transfer`.'),
+      ...retirementOptions,
+    }),
+  ])
   .meta({ id: 'RetirementSpec', description: 'The options of a retirement.' });
 
 export const retirementStepSchema = z

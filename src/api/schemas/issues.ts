@@ -38,7 +38,7 @@ function describeIssue(issue: Issue): string {
       return describeChoice(issue.values);
     case 'invalid_union':
       return 'options' in issue && Array.isArray(issue.options)
-        ? describeChoice(issue.options)
+        ? describeChoice(issue.options.filter(option => option !== undefined))
         : 'has none of the allowed forms';
     case 'too_small':
       return issue.origin === 'string' && issue.minimum === 1

@@ -144,6 +144,12 @@ test('an operator retires a cluster, sees what it left behind, and takes it back
     /^attachment +a\.one\/a\/n1 +detach +failed +delete the pods that use it, or retire the cluster by force$/m,
   );
   assert.match(refused.stdout, /^1 step failed, so cluster "a" stays in service; remove the causes/m);
+  const mistakes: readonly (readonly [flags: string, says: RegExp])[] = [
+    ['--volumes transfer', /: --to is missing: name the cluster that gets the volumes$/m],
+    ['--to b', /: --to "b" is given, but --volumes is keep: give --volumes transfer, or leave --to out$/m],
+  ];
+  for (const [flags, says] of mistakes)
+    assert.match((await fairlead(`admin retire-cluster a ${flags}`)).stderr, says);
   const planned = await fairlead('admin retire-cluster a --force --dry-run');
   assert.match(planned.stdout, /planned\n.*\nthe tokens of cluster "a" would be refused then\n$/);
   assert.equal((await a.listVolumes({}, call)).volumes.length, 1);

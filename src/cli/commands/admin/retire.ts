@@ -25,7 +25,7 @@ export const retireCommand = command({
   },
   operands: ['name'],
   async ask(client, call, { name: cluster, volumes, to, force, end, 'dry-run': isDry }) {
-    const body = { volumes, to, force, end, dryRun: isDry };
+    const body = { ...fateOf(volumes, to), force, end, dryRun: isDry };
     const data = await client.retireCluster({ cluster, body }, call);
     if (end) {
       const effect = isDry ? 'would be accepted' : 'are accepted';
@@ -35,6 +35,19 @@ export const retireCommand = command({
     return { data, table, status: data.failed > 0 ? 2 : 0 };
   },
 });
+
+type Fate = 'keep' | 'delete' | 'transfer';
+
+function fateOf(volumes: Fate, to: string | undefined) {
+  if (volumes === 'transfer') {
+    if (to !== undefined) return { volumes, to };
+    throw new Error('--to is missing: name the cluster that gets the volumes');
+  }
+  if (to === undefined) return { volumes };
+  throw new Error(
+    `--to "${to}" is given, but --volumes is ${volumes}: give --volumes transfer, or leave --to out`,
+  );
+}
 
 function toSteps({ steps, total }: Retirement): string {
   if (steps.length === 0) return '';

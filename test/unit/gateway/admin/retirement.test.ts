@@ -130,13 +130,18 @@ test('a retirement refuses an unknown cluster, a transfer to nobody or to itself
   const gateway = await open(t);
   const unknown = { as: 'operator', body: {} };
   assertProblem(await gateway.ask('PUT /v1/admin/clusters/aa/retirement', unknown), 404, 'NOT_FOUND');
-  for (const body of [
-    { volumes: 'transfer' },
-    { volumes: 'transfer', to: 'a' },
-    { volumes: 'transfer', to: 'nobody' },
-    { volumes: 'keep', to: 'b' },
-  ])
-    assertProblem(await retire(gateway, { ...body, force: true }), 400, 'INVALID_ARGUMENT');
+  for (const [body, detail] of [
+    [{ volumes: 'transfer' }, 'body.to: is missing; give text'],
+    [{ volumes: 'transfer', to: 'a' }, 'body.to: "a" is the cluster itself; name another cluster'],
+    [{ volumes: 'transfer', to: 'nobody' }, 'there is no cluster "nobody"; there are "a", "b", "any"'],
+    [{ volumes: 'keep', to: 'b' }, 'body.to: is not known'],
+    [{ to: 'b' }, 'body.to: is not known'],
+    [{ volumes: 'sell' }, 'body.volumes: must be one of "keep", "delete", "transfer"'],
+  ] as const) {
+    const answer = await retire(gateway, { ...body, force: true });
+    assertProblem(answer, 400, 'INVALID_ARGUMENT');
+    assert.equal(answer.body['detail'], detail);
+  }
   const route = 'PUT /v1/admin/clusters/a/retirement';
   assert.equal((await gateway.ask(route, { as: 'reader of operators', body: {} })).status, 404);
   assert.equal(await statusOf(gateway), 200);
