@@ -47,9 +47,9 @@ export function judge(facts: StatusFacts): readonly StatusLine[] {
   return [
     ...judgeGateway(status, nowMs),
     judgeStore(status),
-    ...pools.map(judgePool),
+    ...pools.map(pool => judgePool(pool, nowMs)),
     ...clusters.flatMap(cluster => judgeCluster(cluster, nowMs)),
-    ...status.refusedTokens.map(judgeTokens),
+    ...status.refusedTokens.map(tokens => judgeTokens(tokens, clusters)),
     ...status.goneNodes.map(node => judgeGoneNode(node, nowMs)),
     ...judgeOperations(operations, nowMs),
     ...(status.store.answers ? judgeCheck(status.check, nowMs) : []),
@@ -95,8 +95,11 @@ function judgeStore({ store }: Status): StatusLine {
   };
 }
 
-function judgePool(pool: PoolState): StatusLine {
-  const { id, state, answers, volumes, totalBytes, reservedBytes } = pool;
+function judgePool(pool: PoolState, nowMs: number): StatusLine {
+  const { id, answers, volumes, totalBytes, reservedBytes, drainedSince } = pool;
+  const drained =
+    drainedSince === undefined ? '' : `, drained for ${toAge(nowMs - Date.parse(drainedSince))}`;
+  const state = `${pool.state}${drained}`;
   const about = `pool ${id}`;
   const fault = faultOf(pool);
   const used = totalBytes
@@ -104,17 +107,17 @@ function judgePool(pool: PoolState): StatusLine {
     : `${toSize(reservedBytes)} reserved`;
   const count = countOf(volumes, 'volume');
   const line = { about, state: `${state}, ${used}, ${count}` };
-  if (state === 'waiting')
+  if (pool.state === 'waiting')
     return {
       about,
-      state: `waiting, ${count}`,
+      state: `${state}, ${count}`,
       what: `it has not been opened since the gateway started: ${fault}`,
       todo: `check the storage, and pools.${id} in gateway.yaml; the gateway tries again every 2 s`,
     };
   if (fault !== undefined)
     return {
       about,
-      state: `${answers === false ? 'does not answer' : 'fails'}, ${used}, ${count}`,
+      state: `${answers === false ? 'does not answer' : 'fails'}${drained}, ${used}, ${count}`,
       what: `its storage ${answers === false ? 'does not answer' : 'fails'}: ${fault}`,
       todo: `check the storage; the clusters try each call again, so the gateway needs no repair; more: fairlead describe pool ${id}`,
     };
@@ -129,10 +132,13 @@ function judgePool(pool: PoolState): StatusLine {
 }
 
 function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine[] {
-  const { id, isEnrolled, keyFaults = [], quotas, volumes, nodes, lastSeenAt } = cluster;
+  const { id, isEnrolled, retiredSince, keyFaults = [], quotas, volumes, nodes, lastSeenAt } = cluster;
   const about = `cluster ${id}`;
   const seen = lastSeenAt === undefined ? '' : `, last seen ${toAge(nowMs - Date.parse(lastSeenAt))} ago`;
   const [has, of] = [countOf(volumes, 'volume'), countOf(nodes, 'node')];
+  // The keys and the quota of a retired cluster no longer matter, and an operator chose to keep its volumes.
+  if (retiredSince !== undefined)
+    return [{ about, state: `retired ${toAge(nowMs - Date.parse(retiredSince))} ago, ${has}, ${of}${seen}` }];
   const state = `${isEnrolled ? 'enrolled' : 'not enrolled'}, ${has}, ${of}${seen}`;
   const full = quotas.filter(({ used, limit }) => used >= limit * nearlyFull);
   const left = isEnrolled
@@ -163,14 +169,20 @@ function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine
   return problems.length > 0 ? problems : [{ about, state }];
 }
 
-function judgeTokens({ cluster, count, lastAt, detail }: Status['refusedTokens'][number]): StatusLine {
+function judgeTokens(
+  { cluster, count, lastAt, detail }: Status['refusedTokens'][number],
+  clusters: readonly ClusterState[],
+): StatusLine {
+  const isRetired = clusters.some(({ id, retiredSince }) => id === cluster && retiredSince !== undefined);
   const [tokens, verb] = [countOf(count, 'token'), count === 1 ? 'was' : 'were'];
   const whose = cluster === undefined ? 'of unknown callers' : 'with its name';
   return {
     about: cluster === undefined ? 'tokens' : `cluster ${cluster}`,
     state: `${tokens} refused`,
     what: `${tokens} ${whose} ${verb} refused in the last 5 minutes, the last at ${lastAt}: ${detail}`,
-    todo: `give its controller a key that gateway.yaml lists (a new one: fairlead enroll ${cluster ?? 'CLUSTER'}), and synchronize the clocks (NTP)`,
+    todo: isRetired
+      ? `uninstall Fairlead in that cluster, or end its retirement: fairlead admin retire-cluster ${cluster} --end`
+      : `give its controller a key that gateway.yaml lists (a new one: fairlead enroll ${cluster ?? 'CLUSTER'}), and synchronize the clocks (NTP)`,
   };
 }
 
