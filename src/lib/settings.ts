@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { logFormats, logLevels } from './log.ts';
+import { reasonOf } from './words/failures.ts';
 import { suggest } from './words/suggest.ts';
 import { choice, httpUrl, trueOrFalse } from './parsers.ts';
 
@@ -95,20 +96,26 @@ export function readSettings<T extends SettingsTable>(
   // A variable applies to all commands of a shell, so one that this command does not know is no fault here.
   const variables = readVariables(known, env, fallback ? [] : faults);
   const values: Record<string, unknown> = {};
-  const given = (name: string): string | undefined => readText(name, flags) ?? readText(name, variables);
-  const others = orFault(() => fallback?.(given), faults) ?? {};
+  const given = (name: string): GivenText | undefined =>
+    readText(name, { given: flags, sourceOf: flag => `--${flag}` }) ??
+    readText(name, { given: variables, sourceOf: flag => usedVariable(flag, known, env) });
+  const others = orFault(() => fallback?.(name => given(name)?.text), faults) ?? {};
   for (const [name, setting] of Object.entries(table)) {
+    let source = '';
     try {
-      const text = given(name) ?? others[name] ?? setting.default;
+      const found = given(name);
+      source = `${found?.source ?? `--${name}`}: `;
+      const text = found?.text ?? others[name] ?? setting.default;
       if (text !== undefined) values[name] = setting.parse(text);
       else if (!setting.optional)
         faults.push(`--${name} is required (or ${variableOf(name)}): ${setting.doc}`);
     } catch (error) {
-      faults.push(`--${name}: ${(error as Error).message}`);
+      faults.push(`${source}${(error as Error).message}`);
     }
   }
   if (faults.length === 0) return { values: values as SettingsOf<T> };
-  return { faults, sound: values as Partial<SettingsOf<T>> };
+  // The fallback reads settings too, so it may have reported the same fault.
+  return { faults: [...new Set(faults)], sound: values as Partial<SettingsOf<T>> };
 }
 
 /** Formats the table for `--help`: flag, variable, default and description. */
@@ -209,16 +216,41 @@ function readVariables(flags: Flags, env: NodeJS.ProcessEnv, faults: string[]): 
   return new Map(values.filter(([, value]) => value !== undefined).map(([flag, value]) => [flag, [value]]));
 }
 
-/** The text of a setting from its value or its file. Both together are a fault, because neither should be ignored. */
-function readText(name: string, given: GivenValues): string | undefined {
-  const [value, path] = [name, `${name}-file`].map(flag => {
+/** The text of a setting, and the flag or the variable that gave it. */
+type GivenText = { readonly text: string; readonly source: string };
+
+type Source = { readonly given: GivenValues; readonly sourceOf: (flag: string) => string };
+
+/**
+ * Reads the text of a setting from its value or its file. Both together are a fault, because neither should be ignored.
+ * The message of each error starts with the flag or the variable.
+ */
+function readText(name: string, { given, sourceOf }: Source): GivenText | undefined {
+  const file = `${name}-file`;
+  const [value, path] = [name, file].map(flag => {
     const [first, ...more] = given.get(flag) ?? [];
-    if (more.length > 0) throw new Error('is given twice');
-    if (given.has(flag) && first === undefined) throw new Error('needs a value');
+    if (more.length > 0) throw new Error(`${sourceOf(flag)}: is given twice`);
+    if (given.has(flag) && first === undefined) throw new Error(`${sourceOf(flag)}: needs a value`);
     return first;
   });
-  if (value !== undefined && path) throw new Error('is given both as a value and as a file');
-  return (value ?? (path ? readFileSync(path, 'utf8') : undefined))?.trim();
+  if (value !== undefined && path)
+    throw new Error(`${sourceOf(name)}: is given both as a value and as a file`);
+  if (value !== undefined) return { text: value.trim(), source: sourceOf(name) };
+  return path ? { text: readSettingFile(path, sourceOf(file)), source: sourceOf(file) } : undefined;
+}
+
+function readSettingFile(path: string, source: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new Error(`${source}: "${path}" cannot be read: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+/** The variable that gives a setting: its own, or its second one. */
+function usedVariable(flag: string, known: Flags, env: NodeJS.ProcessEnv): string {
+  const own = variableOf(flag);
+  return env[own] === undefined ? (known.get(flag)?.variable ?? own) : own;
 }
 
 function variableOf(name: string): string {

@@ -37,7 +37,7 @@ test('all errors are reported together', () => {
     'unknown variable FAIRLEAD_COLOUR',
     '--endpoint is required (or FAIRLEAD_ENDPOINT): where',
     '--wait: "soon" is not a duration such as 250ms, 30s, 5m or 1h',
-    '--store-key: "bad" is not one of good',
+    'FAIRLEAD_STORE_KEY: "bad" is not one of good',
     '--note: is given twice',
   ]);
 });
@@ -52,21 +52,32 @@ const single: readonly (readonly [argv: string, variables: NodeJS.ProcessEnv, fa
   ['', { ...env, FAIRLEAD_NOTE_FILE: '/x' }, 'unknown variable FAIRLEAD_NOTE_FILE'],
   ['', { ...env, FAIRLEAD_note: 'x' }, 'unknown variable FAIRLEAD_note'],
   ['--note=', env, '--note: must not be empty'],
-  ['', { ...env, FAIRLEAD_NOTE: '' }, '--note: must not be empty'],
-  ['--store-key-file=/nowhere/k', env, `--store-key: ENOENT: no such file or directory, open '/nowhere/k'`],
-  ['--store-key-file=/', env, '--store-key: EISDIR: illegal operation on a directory, read'],
+  ['', { ...env, FAIRLEAD_NOTE: '' }, 'FAIRLEAD_NOTE: must not be empty'],
+  ['', { ...env, FAIRLEAD_WAIT: 'x' }, 'FAIRLEAD_WAIT: "x" is not a duration such as 250ms, 30s, 5m or 1h'],
+  ['', { CSI_ENDPOINT: '' }, 'CSI_ENDPOINT: must not be empty'],
+  [
+    '--store-key-file=/nowhere/k',
+    env,
+    '--store-key-file: "/nowhere/k" cannot be read: it does not exist, or its directory does not',
+  ],
+  ['--store-key-file=/', env, '--store-key-file: "/" cannot be read: it is a directory, not a file'],
+  [
+    '',
+    { ...env, FAIRLEAD_STORE_KEY_FILE: '/nowhere/k' },
+    'FAIRLEAD_STORE_KEY_FILE: "/nowhere/k" cannot be read: it does not exist, or its directory does not',
+  ],
   ['--store-key=good --store-key-file=/x', env, '--store-key: is given both as a value and as a file'],
   [
     '',
     { ...env, FAIRLEAD_STORE_KEY: 'good', FAIRLEAD_STORE_KEY_FILE: '/x' },
-    '--store-key: is given both as a value and as a file',
+    'FAIRLEAD_STORE_KEY: is given both as a value and as a file',
   ],
   ['', {}, '--endpoint is required (or FAIRLEAD_ENDPOINT): where'],
   ['--endpoint', {}, '--endpoint: needs a value'],
   ['--wait', given, '--wait: needs a value'],
   ['--wait=x --wait=y', env, '--wait: is given twice'],
   ['--wait=1s --wait --wait=1s', env, '--wait: is given twice'],
-  ['--store-key-file', env, '--store-key: needs a value'],
+  ['--store-key-file', env, '--store-key-file: needs a value'],
   ['--endpiont=/e', env, 'unknown flag --endpiont (did you mean "--endpoint"?)'],
   ['', { ...env, FAIRLEAD_WIAT: '5s' }, 'unknown variable FAIRLEAD_WIAT (did you mean "FAIRLEAD_WAIT"?)'],
 ];
@@ -151,4 +162,8 @@ test('other settings are read after flags and variables, and receive them; unkno
     },
   });
   assert.deepEqual(broken.faults, ['cannot be read']);
+  assert.deepEqual(readAfter(['--output=a', '--output=b']).faults, [
+    '--output: is given twice',
+    '--kind is required (or FAIRLEAD_KIND): a kind',
+  ]);
 });
