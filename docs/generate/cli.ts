@@ -13,7 +13,7 @@ export async function cli(toTable: (settings: SettingsTable) => string): Promise
   const sections = [...groups].map(([path, group]) => toSection(path, group, toTable));
   return `# Command line
 
-Generated from the table of commands, \`src/cli/commands.ts\`. \`fairlead --help\` lists all commands, and \`fairlead COMMAND --help\` the
+Generated from the table of commands, \`src/cli/commands.ts\`. \`fairlead --help\` lists all commands, and \`fairlead help COMMAND\` the
 settings of one command. [config.md](config.md) lists the settings of the programs (\`gateway\`, \`controller\`, \`node\`, \`dev\`). The
 commands of this page are for operators and their [readers](../gateway.md#callers-and-their-rights). These commands are clients of the gateway,
 and need only its address and a key.
@@ -39,7 +39,8 @@ fairlead get volumes --cluster east -o name --no-headers | xargs -n 1 fairlead e
 * **A flag wins over a variable, a variable over the context.** Each setting \`--name\` is also \`FAIRLEAD_NAME\`. If a key or a token
   file is given, the context's key and token are both ignored.
 * **Names.** A volume or snapshot is \`CLUSTER.NAME\`, a node \`CLUSTER/NODE\`. With \`--cluster\`, or a context that has a
-  cluster, the cluster may be left out. \`-A\` means all clusters, also with such a context.
+  cluster, the cluster may be left out. \`-A\` means all clusters, also with such a context. Lists have other names, such as
+  \`vol\`, \`snap\`, \`att\` and \`op\`; \`fairlead help get\` shows them.
 * **Colours** appear only in a terminal, and not with \`NO_COLOR\`.
 
 | exit status | meaning |

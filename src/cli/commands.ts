@@ -86,6 +86,10 @@ export const commands: Commands = {
       commands: (await import('./commands/completion.ts')).completionCommands(() => commands),
     }),
   },
+  version: {
+    doc: 'shows the version of this command line and of the gateway',
+    load: async () => (await import('./commands/version.ts')).versionCommand,
+  },
   enroll: {
     doc: "creates a cluster's key, the values of its Helm release, and its entry for gateway.yaml",
     load: async () => (await import('./commands/enroll.ts')).enrollCommand,

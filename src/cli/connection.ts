@@ -30,7 +30,7 @@ export const connectionSettings = {
   timeout: { doc: 'time limit for each call to the gateway', parse: durationMs, default: '30s' as string },
 } as const;
 
-type ConnectionSettings = SettingsOf<typeof connectionSettings>;
+export type ConnectionSettings = SettingsOf<typeof connectionSettings>;
 
 /** A client of the gateway, and the streams of the command that uses it. */
 export type Connection = {
@@ -63,7 +63,7 @@ export function gatewayCommand<T extends typeof connectionSettings>(
  * Runs `work` with a client and closes the client afterwards. When the gateway reports a problem, prints the request id,
  * which is also in the gateway's log, and throws.
  */
-async function withConnection(
+export async function withConnection(
   values: ConnectionSettings,
   io: Io,
   work: (connection: Connection) => Promise<number | void>,

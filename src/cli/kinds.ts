@@ -39,6 +39,8 @@ export type Column<E extends Entry = Entry> = {
 export type Kind<E extends Entry = Entry> = {
   /** The word for one entry. */
   readonly one: string;
+  /** Other names of the list in commands. */
+  readonly aliases: readonly string[];
   readonly doc: string;
   readonly columns: readonly Column<E>[];
   /** True for a log: entries never change, the newest comes first, and a list without a limit would be too long. */
@@ -70,6 +72,7 @@ const showTopologies = (topologies: readonly Segments[] | undefined): string =>
 
 const volumes = kind<AdminVolume>({
   one: 'volume',
+  aliases: ['volume', 'vol'],
   doc: 'volumes in any state, soft-deleted ones included',
   ask: ofCluster('.'),
   page: async (client, query, call) => toPage(await client.listAllVolumes(query, call), 'volumes'),
@@ -105,6 +108,7 @@ const volumes = kind<AdminVolume>({
 
 const snapshots = kind<AdminSnapshot>({
   one: 'snapshot',
+  aliases: ['snapshot', 'snap'],
   doc: 'snapshots in any state, members of groups included',
   ask: ofCluster('.'),
   page: async (client, query, call) => toPage(await client.listAllSnapshots(query, call), 'snapshots'),
@@ -124,6 +128,7 @@ const snapshots = kind<AdminSnapshot>({
 
 const attachments = kind<AdminAttachment>({
   one: 'attachment',
+  aliases: ['attachment', 'att'],
   doc: 'attachments of volumes to nodes; a name is a volume, or volume/cluster/node',
   ask: (name, cluster) =>
     name.includes('/') ? { id: name } : { volumeId: ofCluster('.')(name, cluster).id ?? name },
@@ -146,6 +151,7 @@ const attachments = kind<AdminAttachment>({
 
 const nodes = kind<AdminNode>({
   one: 'node',
+  aliases: ['node'],
   doc: 'nodes that clusters have reported; a name is cluster/node, with or without the key in its id',
   ask: ofCluster('/'),
   page: async (client, query, call) => toPage(await client.listAllNodes(query, call), 'nodes'),
@@ -167,6 +173,7 @@ const nodes = kind<AdminNode>({
 
 const pools = kind<PoolState>({
   one: 'pool',
+  aliases: ['pool'],
   doc: 'pools, with their space and the reason why they wait',
   ask: id => ({ id }),
   page: async (client, query, call) => toPage(await client.listPools(query, call), 'pools'),
@@ -201,6 +208,7 @@ const pools = kind<PoolState>({
 
 const clusters = kind<ClusterState>({
   one: 'cluster',
+  aliases: ['cluster'],
   doc: 'clusters, with their quotas and usage',
   ask: id => ({ id }),
   page: async (client, query, call) => toPage(await client.listClusters(query, call), 'clusters'),
@@ -233,6 +241,7 @@ const clusters = kind<ClusterState>({
 
 const operations = kind<RunningOperation>({
   one: 'operation',
+  aliases: ['operation', 'op'],
   doc: 'running operations; a name is a volume, or kind/id',
   ask: (name, cluster) =>
     name.includes('/') ? { id: name } : { id: `volume/${ofCluster('.')(name, cluster).id}` },
@@ -249,6 +258,7 @@ const operations = kind<RunningOperation>({
 
 const queues = kind<Queue>({
   one: 'queue',
+  aliases: ['queue'],
   doc: 'queues of operations that wait for a slot at a pool; a name is pool/cluster',
   ask: id => ({ id }),
   page: async (client, query, call) => toPage(await client.listQueues(query, call), 'queues'),
@@ -265,6 +275,7 @@ const queues = kind<Queue>({
 
 const audit = kind<AuditEntry>({
   one: 'entry',
+  aliases: [],
   doc: 'the audit log: who changed which resource and the outcome; the newest 100 entries, or --limit; a name is the resource',
   isLog: true,
   ask: (name, cluster) => ({ resource: ofCluster('.')(name, cluster).id ?? name }),

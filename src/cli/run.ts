@@ -39,8 +39,8 @@ export type Runnable = {
 
 export type LoadedCommand = Runnable | { readonly commands: Commands };
 
-/** A command with its description. With `load`, its code is loaded when it is called. `alias` is a second name. */
-export type Command = { readonly doc: string; readonly alias?: string } & (
+/** A command with its description. With `load`, its code is loaded when it is called. `aliases` are other names. */
+export type Command = { readonly doc: string; readonly aliases?: readonly string[] } & (
   | LoadedCommand
   | { readonly load: () => Promise<LoadedCommand> }
 );
@@ -90,6 +90,8 @@ async function run([name, ...argv]: readonly string[], level: Level, io: Io): Pr
     for (const fault of faults) io.err(`${path}: ${fault}\n`);
     return 1;
   };
+  // `help get volumes` is `get volumes --help`.
+  if (name === 'help' && argv.length > 0) return run([...argv, '--help'], level, io);
   if (name === undefined || name === 'help' || isHelp(name)) {
     io.out(help(level));
     return name === undefined ? 1 : 0;
@@ -150,13 +152,17 @@ export function usageOf(path: string, { settings, operands = [] }: Runnable): st
 }
 
 function find(commands: Commands, name: string): readonly [string, Command] | undefined {
-  return Object.entries(commands).find(([known, { alias }]) => name === known || name === alias);
+  return Object.entries(commands).find(([known, { aliases = [] }]) => [known, ...aliases].includes(name));
 }
 
 function help({ path, commands: known }: Level): string {
-  const width = Math.max(...Object.keys(known).map(name => name.length));
-  const list = Object.entries(known).map(([name, { doc }]) => `  ${name.padEnd(width)}  ${doc}`);
-  return `Fairlead, a remote CSI gateway.\n\nUsage: ${path} <command> [--flag value …]\n\n${list.join('\n')}\n\nRun ${path} <command> --help for its settings.\n`;
+  const rows = Object.entries(known).map(([name, { doc, aliases = [] }]) => ({
+    names: [name, ...aliases].join(', '),
+    doc,
+  }));
+  const width = Math.max(...rows.map(({ names }) => names.length));
+  const list = rows.map(({ names, doc }) => `  ${names.padEnd(width)}  ${doc}`);
+  return `Fairlead, a remote CSI gateway.\n\nUsage: ${path} <command> [--flag value …]\n\n${list.join('\n')}\n\nRun ${path} help <command>, or ${path} <command> --help, for its settings.\n`;
 }
 
 function isHelp(word: string): boolean {

@@ -60,7 +60,10 @@ export const describeCommands: Commands = Object.fromEntries(
     };
     const run = (connection: Connection, values: SettingsOf<typeof settings>): Promise<number> =>
       describe(connection, target, values);
-    return [kind.one, { ...gatewayCommand(command, run), alias: name }];
+    return [
+      kind.one,
+      { ...gatewayCommand(command, run), aliases: [name, ...kind.aliases.filter(one => one !== kind.one)] },
+    ];
   }),
 );
 

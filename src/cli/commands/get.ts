@@ -67,7 +67,7 @@ export const getCommands: Commands = Object.fromEntries(
     const command = gatewayCommand<typeof settings>(own, (connection, values) =>
       get(connection, { plural, kind }, values),
     );
-    return [plural, { ...command, ...(!kind.isLog && { alias: kind.one }) }];
+    return [plural, { ...command, aliases: kind.aliases }];
   }),
 );
 

@@ -30,6 +30,10 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
   ['get volumes --sort-by size --no-headers -o name', 'a.one\na.two\nb.one\n'],
   ['get volume -o name --cluster a b.one', 'b.one\n'],
   ['get snapshots -o name', 'a.cut\n'],
+  ['get vol a.one -o name', 'a.one\n'],
+  ['get snap -o name', 'a.cut\n'],
+  ['get att -o name', 'a.one/a/n1\n'],
+  ['get op -o name', ''],
   ['get attachments -o name', 'a.one/a/n1\n'],
   ['get attachments a.one -o name', 'a.one/a/n1\n'],
   ['get nodes --cluster a n1 -o name', 'a/n1\n'],
@@ -116,7 +120,15 @@ test("operators see the gateway's resources", async t => {
     for (const part of parts) assert.match(stdout, part);
     const json = JSON.parse((await fairlead('describe volume a.one -o json')).stdout) as object;
     assert.partialDeepStrictEqual(json, { volume: { id: 'a.one' }, health: { entries: [] } });
-    for (const line of ['snapshot a.cut', 'attachment a.one', 'node a/n1', 'pool one', 'cluster a'])
+    for (const line of [
+      'vol a.one',
+      'snap a.cut',
+      'snapshot a.cut',
+      'attachment a.one',
+      'node a/n1',
+      'pool one',
+      'cluster a',
+    ])
       assert.equal((await fairlead(`describe ${line}`)).status, 0, line);
     const none = await fairlead('describe node a/n2');
     assert.deepEqual(
@@ -182,9 +194,11 @@ test("operators see the gateway's resources", async t => {
 const bad: readonly (readonly [line: string, stderr: RegExp])[] = [
   ['get', /^$/],
   [
-    'get vol',
-    /^fairlead get: unknown command "vol" \(did you mean "volumes"\?\); the commands are volumes, /,
+    'get volum',
+    /^fairlead get: unknown command "volum" \(did you mean "volumes"\?\); the commands are volumes, /,
   ],
+  ['help gte', /^fairlead: unknown command "gte" \(did you mean "get"\?\)/],
+  ['help get volum', /^fairlead get: unknown command "volum" \(did you mean "volumes"\?\)/],
   ['got volumes', /^fairlead: unknown command "got" \(did you mean "get"\?\)/],
   ['get volumes -x', /^fairlead get volumes: unknown flag -x\n$/],
   [
@@ -255,4 +269,13 @@ test('a node is shown and found by its name, and by its key if requested', async
     const { stdout, stderr } = await fairlead(line);
     assert.match(stdout, found, `${line}: ${stdout}${stderr}`);
   }
+});
+
+test('help COMMAND is COMMAND --help, for groups and for commands below them', async () => {
+  for (const command of ['status', 'get', 'get volumes', 'describe vol', 'admin drain']) {
+    const [asked, flagged] = [await runCli(`help ${command}`), await runCli(`${command} --help`)];
+    assert.deepEqual(asked, flagged, command);
+    assert.equal(asked.status, 0);
+  }
+  assert.match((await runCli('help get')).stdout, /^ {2}volumes, volume, vol +volumes in any state/m);
 });
