@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type PluginBuild } from 'esbuild';
+import { build } from 'esbuild';
 
 const top = fileURLToPath(new URL('..', import.meta.url));
 
@@ -22,33 +22,9 @@ export async function bundleWorker(path: string): Promise<number> {
     external: ['node:*', 'cloudflare:*', ...builtins],
     // pg is CommonJS and loads the runtime's modules with `require`, so the bundle has to define that function.
     banner: { js: requireBuiltins },
-    plugins: [{ name: 'omit unused files of zod', setup: omitUnused }],
     logLevel: 'error',
   });
   return Object.values(metafile.outputs)[0]?.bytes ?? 0;
-}
-
-/**
- * Unused files of zod with their exports: messages in all languages, schemas read from JSON, and schemas compiled to code.
- */
-const unused: Readonly<Record<string, readonly string[]>> = {
-  'locales/index.js': [],
-  'classic/from-json-schema.js': ['fromJSONSchema'],
-  'core/compile.js': [
-    'INVALID',
-    'ZodCompileAsyncError',
-    'ZodCompileUnsupportedError',
-    'compile',
-    'withParser',
-    'compileFn',
-  ],
-};
-
-function omitUnused({ onLoad }: PluginBuild): void {
-  for (const [file, names] of Object.entries(unused))
-    onLoad({ filter: new RegExp(`/zod/v4/${file.replaceAll('.', String.raw`\.`)}$`) }, () => ({
-      contents: names.map(name => `export const ${name} = undefined;`).join('\n'),
-    }));
 }
 
 const requireBuiltins =

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { logLevels } from '../../src/lib/log.ts';
 
 /** An object that Kubernetes, not the chart, checks against its schema. */

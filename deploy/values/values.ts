@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { protocols } from '../../src/api/attachment.ts';
 import { advertisable, advertisedByDefault, defaultDriverName } from '../../src/csi/identity.ts';
 import { isShortName } from '../../src/api/ids.ts';

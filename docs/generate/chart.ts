@@ -1,5 +1,5 @@
 import { Document, isMap, isScalar, type Pair, type YAMLMap } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { values } from '../../deploy/values/values.ts';
 import { type Schema, toMembers } from './members.ts';
 

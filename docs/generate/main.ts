@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { z } from 'zod';
+import * as z from 'zod';
 import { backends } from '../../gateway/backends/index.ts';
 import { exports } from '../../gateway/exports/index.ts';
 import { gatewaySettings } from '../../gateway/config.ts';

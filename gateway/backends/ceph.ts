@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { accessModes } from '../../src/api/storage.ts';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import type { Backend, BackendPlugin, OwnerMark } from '../backend.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, opendir, readdir, readFile, rename, statfs } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { accessModes, type Capability } from '../../src/api/storage.ts';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';

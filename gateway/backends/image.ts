@@ -1,6 +1,6 @@
 import { readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { isDroppedProtocol } from '../../src/api/attachment.ts';
 import { asProblem } from '../../src/api/problem.ts';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { accessModes, accessTypes } from '../../src/api/storage.ts';
 import type {

@@ -1,7 +1,7 @@
 import { reasonOf } from '../../src/lib/words/failures.ts';
 import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote';
 import type { JWTVerifyGetKey } from 'jose';
-import { z } from 'zod';
+import * as z from 'zod';
 import { fetchBody, parseBody } from '../../src/api/http/body.ts';
 import { findWeakness } from '../../src/api/http/weak-keys.ts';
 import { Problem, unavailableProblem } from '../../src/api/problem.ts';

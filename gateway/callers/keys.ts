@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { algorithmOf } from '../../src/api/http/jwt.ts';
 
 const secretMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { protocols } from '../../src/api/attachment.ts';
 import { isAddressPattern } from '../pools/addresses.ts';
 import { networkProtocols } from '../pools/attachment-bounds.ts';

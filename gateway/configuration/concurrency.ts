@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Bounds, defaultBounds } from '../scheduling/limit.ts';
 
 const count = z.int().min(1).max(1_024).optional();

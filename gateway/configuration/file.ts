@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isShortName } from '../../src/api/ids.ts';
 import {
   hasDistinctKeys,

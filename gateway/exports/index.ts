@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { isDroppedProtocol } from '../../src/api/attachment.ts';
 import type { Export, ExportContext, ExportPlugin } from '../export.ts';
 import { iscsi } from './iscsi.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { canonicalAddress } from '../../src/api/attachments/addresses.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { takesWrites, type Export, type ExportedVolume, type ExportPlugin } from '../export.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { readNodeId } from '../../src/api/ids.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { createKeyedQueue, poll } from '../../src/lib/concurrency.ts';

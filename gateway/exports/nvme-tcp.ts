@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { z } from 'zod';
+import * as z from 'zod';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import type { Reach } from '../../src/api/attachment.ts';
 import { canonicalHost } from '../../src/api/attachments/addresses.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { absolutePath, bytes } from '../../src/lib/parsers.ts';
 
 /** Makes a schema of a parser for text; the parser's error becomes the reported fault. */

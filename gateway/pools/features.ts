@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { Problem } from '../../src/api/problem.ts';
 import type { Operation } from '../../src/api/operations.ts';
 import type { Capabilities, Feature } from '../../src/api/storage.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { findingSchema } from './admin/findings.ts';
 import { fromQuery, poolName, sizeBytes, text, volumeId } from './storage.ts';
 

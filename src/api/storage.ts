@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { byteLength, mapByteLength, maxIdBytes, namePattern, textPattern } from './ids.ts';
 import { limitDetail, limits } from './limits.ts';
 import { hasDistinctKeys, segmentKeyPattern, segmentValuePattern } from './topology.ts';

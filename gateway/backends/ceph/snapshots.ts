@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { preconditionProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
 import { reap } from './blocks.ts';

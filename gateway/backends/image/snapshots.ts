@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
 import { ignore } from '../../local/files.ts';
 import { requireMadeFor } from '../../local/marks.ts';

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, ftruncateSync, openSync } from 'node:fs';
 import { open, stat, statfs } from 'node:fs/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import { preconditionProblem, Problem } from '../../../src/api/problem.ts';
 import { exec } from '../../../src/lib/exec.ts';
 import type {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { readParameterSchema, type ParameterSchema } from '../../../src/api/schemas/parameters.ts';
 import type { Capabilities } from '../../../src/api/storage.ts';

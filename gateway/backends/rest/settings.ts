@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { durationMs, httpUrl, requirePrivate } from '../../../src/lib/parsers.ts';
 import { parsedText } from '../../local/settings-schemas.ts';
 

@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { z } from 'zod';
+import * as z from 'zod';
 import { canonicalAddress } from '../../../src/api/attachments/addresses.ts';
 import { areAddresses, fieldKinds } from '../../../src/api/attachment.ts';
 import { unavailableProblem } from '../../../src/api/problem.ts';

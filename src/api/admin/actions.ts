@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { attachmentState, nodeId } from '../node.ts';
 import { sizeBytes, text, time } from '../storage.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { problemTable, type ProblemCode } from '../problem.ts';
 import { queryText, text, time } from '../storage.ts';
 

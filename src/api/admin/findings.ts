@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { poolName, text, volumeId } from '../storage.ts';
 
 /** A difference between the storage and the store. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { problemTable, type ProblemCode } from '../problem.ts';
 import { attachmentState, nodeId, nodeSpecSchema } from '../node.ts';
 import { snapshotSchema } from '../snapshot.ts';

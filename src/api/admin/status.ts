@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { text, time } from '../storage.ts';
 import { findingSchema } from './findings.ts';
 

@@ -1,5 +1,5 @@
 import { reasonOf } from '../../lib/words/failures.ts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { Problem, unavailableProblem } from '../problem.ts';
 import { fetchBody, parseBody } from './body.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { shortNamePattern, idPattern, maxIdBytes, vendorIdPattern } from '../ids.ts';
 import { nodeId } from '../node.ts';
 import { allOperations, problemsOf, vendorOperations, type NamedOperation } from '../operations.ts';

@@ -1,7 +1,7 @@
 // `fairlead/vendor`: the library for a storage vendor's server in TypeScript.
 
 import { Hono, type Context } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import { maxIdBytes, vendorIdPattern } from '../../api/ids.ts';
 import { nodeId } from '../../api/node.ts';
 import { vendorOperations, type NamedOperation } from '../../api/operations.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { z } from 'zod';
+import * as z from 'zod';
 import { openMemory, type MemoryBackend } from '../../../gateway/backends/memory.ts';
 import { rest } from '../../../gateway/backends/rest.ts';
 import type { Backend, BackendPlugin } from '../../../gateway/backend.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { z } from 'zod';
+import * as z from 'zod';
 import { clusterOf, idPattern } from '../../../src/api/ids.ts';
 import { openApiDocument, vendorDocument, type OpenApiNode } from '../../../src/api/http/openapi.ts';
 import { allOperations, vendorOperations } from '../../../src/api/operations.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Backend } from '../../../gateway/backend.ts';
 import { backends } from '../../../gateway/backends/index.ts';
 import { storeSetting } from '../../../gateway/config.ts';

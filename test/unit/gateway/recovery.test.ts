@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AttachmentSpec } from '../../../src/api/node.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import type { FaultyBackend, Method } from '../../fakes/faulty-backend.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { NewSnapshot, Snapshots } from '../../../backend.ts';
 import { missing } from '../commands.ts';
 import { groupOf, nameOf, quotaOf, requireSubvolume, type Filesystem, type Subvolume } from './filesystem.ts';

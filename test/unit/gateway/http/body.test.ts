@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readLong } from '../../../../gateway/http/body.ts';
 import type { Problem } from '../../../../src/api/problem.ts';
 import { volumeSpecSchema } from '../../../../src/api/volume.ts';

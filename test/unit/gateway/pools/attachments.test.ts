@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AttachmentBounds, Backend, BackendPlugin } from '../../../../gateway/backend.ts';
 import { openMemory } from '../../../../gateway/backends/memory.ts';
 import { openConfiguration } from '../../../../gateway/configuration/configuration.ts';

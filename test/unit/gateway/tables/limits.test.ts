@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { z } from 'zod';
+import * as z from 'zod';
 import { attachmentTable } from '../../../../gateway/tables/attachments.ts';
 import { countTable } from '../../../../gateway/tables/counts.ts';
 import { tables } from '../../../../gateway/tables/schema.ts';
