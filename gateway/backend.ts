@@ -345,6 +345,11 @@ export interface BackendPlugin<Settings extends z.ZodType = z.ZodType> {
    */
   check?(settings: z.output<Settings>, pool: PoolContext): Promise<readonly string[]>;
   /**
+   * Returns the `attachmentBounds` that the opened backend will have, as far as the settings tell them. They keep
+   * other pools away from its addresses and paths until it is open.
+   */
+  expectedBounds?(settings: z.output<Settings>): AttachmentBounds;
+  /**
    * Opens the backend, or throws one line about the fault of the machine or the settings. UNAVAILABLE: it
    * cannot be opened now, and is tried again.
    */

@@ -9,14 +9,14 @@ const settings = z.strictObject({ dir: z.string().startsWith('/').describe('the 
 /** @type {import('fairlead/backend').BackendPlugin<typeof settings>} */
 export const backend = {
   settings,
+  expectedBounds: ({ dir }) => boundsOf(dir),
   async open({ dir }) {
     await mkdir(dir, { recursive: true });
     return {
       name: 'acme',
       accessModes: ['SINGLE_NODE_WRITER'],
       accessTypes: ['mount', 'block'],
-      // The gateway refuses attachments of files outside this directory.
-      attachmentBounds: { protocols: ['loop'], roots: [dir] },
+      attachmentBounds: boundsOf(dir),
       parameters: z.strictObject({}),
       sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 12, defaultBytes: 2 ** 30 },
 
@@ -57,6 +57,15 @@ export const backend = {
     };
   },
 };
+
+/**
+ * The gateway refuses attachments of files outside this directory, and other pools may not attach files in it.
+ * @param {string} dir
+ * @returns {import('fairlead/backend').AttachmentBounds}
+ */
+function boundsOf(dir) {
+  return { protocols: ['loop'], roots: [dir] };
+}
 
 /**
  * Says whether the volume exists and has this nonce. A reference without a nonce matches any volume.

@@ -8,7 +8,14 @@ import { directoryFaults, requireWritableDirectory } from '../../src/lib/directo
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import { exec } from '../../src/lib/exec.ts';
 import { isAtOrBelow, originOf, parseMountinfo } from '../../src/lib/linux/mountinfo.ts';
-import type { Backend, BackendPlugin, HealthEntry, PoolContext, VolumeRef } from '../backend.ts';
+import type {
+  AttachmentBounds,
+  Backend,
+  BackendPlugin,
+  HealthEntry,
+  PoolContext,
+  VolumeRef,
+} from '../backend.ts';
 import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
 import {
   codeOf,
@@ -62,8 +69,15 @@ type Settings = z.output<typeof settings>;
 export const dir: BackendPlugin<typeof settings> = {
   settings,
   check: ({ dir: directory }) => directoryFaults(directory, poolDirectory),
+  expectedBounds: ({ dir: directory, nfs }) => boundsOf(directory, nfs),
   open: openDirectories,
 };
+
+function boundsOf(root: string, nfs: Settings['nfs']): AttachmentBounds {
+  return nfs
+    ? { protocols: ['nfs'], addresses: [nfs.server], roots: [nfs.path] }
+    : { protocols: ['bind'], roots: [root] };
+}
 
 async function openDirectories(
   { dir: directory, nfs, capacity }: Settings,
@@ -84,9 +98,7 @@ async function openDirectories(
     accessModes,
     accessTypes: ['mount'],
     areShares: true,
-    attachmentBounds: nfs
-      ? { protocols: ['nfs'], addresses: [nfs.server], roots: [nfs.path] }
-      : { protocols: ['bind'], roots: [root] },
+    attachmentBounds: boundsOf(root, nfs),
     listedAs: `a directory CLUSTER.NAME in "${root}"`,
     sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
     parameters: z.strictObject({}),

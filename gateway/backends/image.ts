@@ -6,7 +6,7 @@ import { asProblem } from '../../src/api/problem.ts';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
-import type { AttachedVolume, Backend, BackendPlugin } from '../backend.ts';
+import type { AttachedVolume, AttachmentBounds, Backend, BackendPlugin } from '../backend.ts';
 import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
 import type { Export, ExportedAttachment } from '../export.ts';
 import { exportSettings, openExport } from '../exports/index.ts';
@@ -45,6 +45,10 @@ export const image: BackendPlugin<typeof settings> = {
     const exportFaults = await findExportFaults(await openExport(chosen, context), dir);
     return [...(await directoryFaults(dir, what)), ...exportFaults.map(fault => `export: ${fault}`)];
   },
+  expectedBounds({ dir, export: chosen = loopOnly }) {
+    const protocol = chosen.protocol === 'libvirt' ? 'device' : chosen.protocol;
+    return boundsOf(dir, { ...chosen, protocol });
+  },
   async open({ dir, capacity, export: chosen = loopOnly }, { log }) {
     const root = await requireWritableDirectory(dir, what);
     const release = await lockDirectory(root, what, { waitMs: vacateTimeoutMs, log });
@@ -61,6 +65,17 @@ export const image: BackendPlugin<typeof settings> = {
     }
   },
 };
+
+function boundsOf(
+  root: string,
+  { protocol, addresses }: Pick<Export, 'protocol' | 'addresses'>,
+): AttachmentBounds {
+  return {
+    protocols: [protocol],
+    ...(addresses && { addresses }),
+    ...(protocol === 'loop' && { roots: [root] }),
+  };
+}
 
 /**
  * Lists the reasons not to export the images, one line each. An nbd-server of an earlier release may still write to an
@@ -90,11 +105,7 @@ export async function openImages(
   const modification = await createPreallocation(pool);
   return {
     name: 'image',
-    attachmentBounds: {
-      protocols: [exported.protocol],
-      ...(exported.addresses && { addresses: exported.addresses }),
-      ...(exported.protocol === 'loop' && { roots: [root] }),
-    },
+    attachmentBounds: boundsOf(root, exported),
     ...createImages(pool),
     accessModes: exported.accessModes,
     accessTypes: ['mount', 'block'],

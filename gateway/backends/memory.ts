@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { accessModes, accessTypes } from '../../src/api/storage.ts';
 import type {
+  AttachmentBounds,
   Backend,
   BackendPlugin,
   Changes,
@@ -24,6 +25,7 @@ const blockBytes = 4_096;
 /** Keeps volumes in memory until the process ends, for tests and for a first look at the API. */
 export const memory: BackendPlugin<typeof settings> = {
   settings,
+  expectedBounds: () => attachmentBounds,
   open: async values => openMemory(values),
 };
 
@@ -41,6 +43,7 @@ type Contents = { readonly volumes: Map<string, Disk>; readonly snapshots: Map<s
 
 /** The directory of attached devices, as a node would see it; it holds no file. */
 const directory = '/dev/shm';
+const attachmentBounds: AttachmentBounds = { protocols: ['loop'], roots: [directory] };
 
 /** Opens an empty backend. */
 export function openMemory({ capacity }: z.output<typeof settings>): MemoryBackend {
@@ -48,7 +51,7 @@ export function openMemory({ capacity }: z.output<typeof settings>): MemoryBacke
   const { volumes } = contents;
   return {
     name: 'memory',
-    attachmentBounds: { protocols: ['loop'], roots: [directory] },
+    attachmentBounds,
     accessModes,
     accessTypes,
     parameters: z.strictObject({}),

@@ -95,15 +95,16 @@ export function createOpenPools(options: OpenOptions) {
   const late = new Set<string>();
   let count = 0;
   let configured: ReadonlyMap<string, PoolEntry> = new Map();
+  /** The bounds of pools that are not open yet. */
+  let expected: ReadonlyMap<string, AttachmentBounds | undefined> = new Map();
 
   /** Returns the present bounds of each pool's attachments, including waiting pools. */
   function allBounds(): ReadonlyMap<string, AttachmentBounds | undefined> {
-    const ofEntries = [...configured].map(([name, { attachments }]) => [name, attachments] as const);
     const ofOpened = opened.map(({ name, ownBounds, entry }) => {
       const { attachments } = configured.get(name) ?? entry;
       return [name, ownBounds ?? attachments] as const;
     });
-    return new Map([...ofEntries, ...ofOpened]);
+    return new Map([...expected, ...ofOpened]);
   }
 
   /** Opens the pool, or closes it again and rejects. */
@@ -206,6 +207,7 @@ export function createOpenPools(options: OpenOptions) {
      */
     async open(entries: ReadonlyMap<string, PoolEntry>, plugins: Plugins): Promise<void> {
       configured = entries;
+      expected = boundsOf(entries, plugins);
       reportFixedSettings(entries);
       for (const name of waiting.keys()) if (!entries.has(name)) forget(name);
       for (const [name, entry] of entries) {
@@ -224,6 +226,17 @@ export function createOpenPools(options: OpenOptions) {
       await closeAll(opened.splice(0));
     },
   };
+}
+
+/** Returns the bounds of each pool's attachments as far as they are known before the pool is open. */
+function boundsOf(
+  entries: ReadonlyMap<string, PoolEntry>,
+  plugins: Plugins,
+): ReadonlyMap<string, AttachmentBounds | undefined> {
+  const found = [...entries].map(([name, { backend, settings, attachments }]) => {
+    return [name, plugins[backend]?.expectedBounds?.(settings) ?? attachments] as const;
+  });
+  return new Map(found);
 }
 
 /** Adds a topology. A backend's members may change while it is open, so they are looked up and not copied. */

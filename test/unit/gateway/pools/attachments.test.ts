@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import * as z from 'zod';
 import type { AttachmentBounds, Backend, BackendPlugin } from '../../../../gateway/backend.ts';
+import { backends } from '../../../../gateway/backends/index.ts';
 import { openMemory } from '../../../../gateway/backends/memory.ts';
 import { openConfiguration } from '../../../../gateway/configuration/configuration.ts';
 import type { Reach } from '../../../../src/api/attachment.ts';
@@ -53,9 +54,26 @@ test('a pool whose backend knows its bounds accepts none from the file', async t
   });
 });
 
+test('a storage cannot name the shares or addresses of a local pool that is not open yet', async t => {
+  const exported = { protocol: 'nvme-tcp', addresses: ['192.0.2.9:4420'] };
+  const { attach } = await open(t, {
+    files: { backend: 'slowDir', dir: '/mnt/files', nfs: { server: '192.0.2.8', path: '/srv/files' } },
+    disks: { backend: 'slowImage', dir: '/mnt/disks', export: exported },
+    acme,
+  });
+  const server = '192.0.2.1';
+  const share: Reach = { protocol: 'nfs', server, path: '/srv/files/east.pvc-1' };
+  const disk: Reach = { ...exported, protocol: 'nvme-tcp', subsystem: 'nqn.2014-08.org:x', wwid: 'uuid.x' };
+  await assert.rejects(attach('acme', share), /not below a root of this pool alone/);
+  await assert.rejects(attach('acme', { ...share, server: '192.0.2.8' }), /which is another pool's/);
+  await assert.rejects(attach('acme', disk), /which is another pool's/);
+  const right: Reach = { protocol: 'nfs', server, path: '/srv/acme/east.a' };
+  assert.deepEqual(await attach('acme', right), right);
+});
+
 /**
  * Opens a gateway's pools: `image` knows its bounds, `acme` does not, and the storage of `local` is on this machine.
- * Each gives the answer that the test sets.
+ * Each gives the answer that the test sets. `slowDir` and `slowImage` open after the test.
  */
 async function open(t: TestContext, pools: Readonly<Record<string, object>>) {
   let answer = foreign;
@@ -73,8 +91,10 @@ async function open(t: TestContext, pools: Readonly<Record<string, object>>) {
     image: plugin({ attachmentBounds: images }),
     acme: plugin(),
     local: plugin({ storageHost: '[::1]' }),
+    slowDir: { ...backends.dir, open: never } as BackendPlugin,
+    slowImage: { ...backends.image, open: never } as BackendPlugin,
   };
-  const served = await openConfiguration(path, { plugins, log });
+  const served = await openConfiguration(path, { plugins, log, patienceMs: 20 });
   t.after(() => served.close());
   const volume = { id: 'east.a', sizeBytes: 1, parameters: {} };
   const access = { nodeId: 'n1', attachmentId: 'x', capability: mounted, readonly: false };
@@ -88,4 +108,8 @@ async function open(t: TestContext, pools: Readonly<Record<string, object>>) {
       return served.pools.get(pool).backend.attach(volume, access);
     },
   };
+}
+
+function never(): Promise<Backend> {
+  return new Promise(() => {});
 }
