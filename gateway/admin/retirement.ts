@@ -4,7 +4,12 @@ import { asProblem, invalidProblem, Problem } from '../../src/api/problem.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Services } from '../services.ts';
 import type { Reader, Sql } from '../store.ts';
-import { attachmentTable, type AttachmentRecord } from '../tables/attachments.ts';
+import {
+  attachmentTable,
+  findAttachments,
+  type AttachmentRecord,
+  type ShownAttachment,
+} from '../tables/attachments.ts';
 import { closureTable, findClosure } from '../tables/closures.ts';
 import { readCount } from '../tables/counts.ts';
 import { readAllInPieces } from '../tables/paging.ts';
@@ -49,7 +54,7 @@ export function createRetirement(
 
   const inSlice = <T>(piece: () => Promise<T>): Promise<T> => slices.take('operator', piece);
 
-  function detachment({ volumeId, nodeId, cluster }: AttachmentRecord, force: boolean): Action {
+  function detachment({ volumeId, nodeId, cluster }: ShownAttachment, force: boolean): Action {
     const key = { cluster: { name: cluster, acceptAnyNode: true }, volumeId, nodeId };
     const foresee = async (): Promise<void> => {
       if (!force)
@@ -70,7 +75,7 @@ export function createRetirement(
   function forVolume({ id, cluster }: VolumeRecord, body: RetireRequest['body']): Action {
     const common = { kind: 'volume', id } as const;
     if (body.volumes === 'transfer') {
-      const request = { volumeId: id, to: requireCluster(body.to) };
+      const request = { volumeId: id, to: requireCluster(body.to), mayDetach: body.force };
       return {
         ...common,
         action: 'transfer',
@@ -88,6 +93,19 @@ export function createRetirement(
     return { ...common, action: 'keep', foresee: doNothing, take: doNothing };
   }
 
+  const listOwned = (cluster: string): AsyncGenerator<VolumeRecord, void> =>
+    readAllInPieces<VolumeRecord>((last, limit) =>
+      inSlice(() => volumeTable.select(reader, { cluster }, undeletedAfter, last?.id ?? '', limit)),
+    );
+
+  /** Lists the attachments of the cluster's volumes to the nodes of other clusters. */
+  async function* listElsewhere(cluster: string): AsyncGenerator<ShownAttachment, void> {
+    for await (const { id, shared } of listOwned(cluster)) {
+      const all = shared ? await inSlice(() => findAttachments(reader, id)) : [];
+      yield* all.filter(one => one.cluster !== cluster);
+    }
+  }
+
   /** Lists the steps: first all detachments, because a volume is deleted only while it is not attached. */
   async function* listActions({ cluster, body }: RetireRequest): AsyncGenerator<Action, void> {
     const attached = readAllInPieces<AttachmentRecord>((last, limit) => {
@@ -99,10 +117,10 @@ export function createRetirement(
       return inSlice(() => attachmentTable.selectAfter(reader, { cluster }, piece));
     });
     for await (const one of attached) yield detachment(one, body.force);
-    const owned = readAllInPieces<VolumeRecord>((last, limit) =>
-      inSlice(() => volumeTable.select(reader, { cluster }, undeletedAfter, last?.id ?? '', limit)),
-    );
-    for await (const one of owned) yield forVolume(one, body);
+    // A transfer keeps no attachment.
+    if (body.volumes === 'transfer')
+      for await (const one of listElsewhere(cluster)) yield detachment(one, body.force);
+    for await (const one of listOwned(cluster)) yield forVolume(one, body);
   }
 
   async function walk(request: RetireRequest): Promise<Omit<Retirement, 'isRetired' | 'snapshots'>> {

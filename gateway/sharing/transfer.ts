@@ -22,6 +22,8 @@ export type TransferRequest = {
   readonly volumeId: string;
   readonly to: Cluster;
   readonly name?: string | undefined;
+  /** False: a volume that is attached to a node is not transferred. By default it is detached first. */
+  readonly mayDetach?: boolean;
 };
 
 type VolumeMove = { readonly before: VolumeRecord; readonly after: VolumeRecord };
@@ -48,9 +50,8 @@ export function createTransfer(
       ],
       async intend(sql) {
         const intent = await plan(sql, request, id);
-        const [attached] = await findSomeAttachments(sql, volumeId, 1);
-        if (!attached) return { intent };
-        const where = nodeName(attached, intent.before);
+        const where = await findNodeName(sql, intent.before);
+        if (where === undefined) return { intent };
         throw new Problem(
           'ABORTED',
           `volume "${volumeId}" was attached to node ${where} meanwhile; try again`,
@@ -80,7 +81,8 @@ export function createTransfer(
       for (const each of [volumeId, id]) await sql.lock('volume', each);
       return { result: await plan(sql, request, id), isChanged: false };
     });
-    for (const attachment of await findAttachments(engine.reader, volumeId)) await detach(attachment);
+    if (request.mayDetach !== false)
+      for (const attachment of await findAttachments(engine.reader, volumeId)) await detach(attachment);
     return move(request, id);
   }
 
@@ -127,9 +129,13 @@ async function findDone(sql: Reader, volumeId: string, id: string): Promise<Volu
   return (await wasTransferred(sql, volumeId, id)) ? findVolume(sql, id) : undefined;
 }
 
-/** Returns the record before and after. Throws if the transfer is not possible, except because of attachments. */
-async function plan(sql: Sql, { volumeId, to }: TransferRequest, id: string): Promise<VolumeMove> {
+/**
+ * Returns the record before and after. Throws if the transfer is not possible; because of attachments only if they may
+ * not be detached.
+ */
+async function plan(sql: Sql, { volumeId, to, mayDetach }: TransferRequest, id: string): Promise<VolumeMove> {
   const before = await requireReadyVolume(sql, volumeId);
+  if (mayDetach === false) await requireDetached(sql, before);
   const { pool, pending, storageId = volumeId, shared } = before;
   const named = `volume "${volumeId}"`;
   if (before.cluster === to.name) throw invalidProblem(`${named} already belongs to cluster "${to.name}"`);
@@ -145,6 +151,21 @@ async function plan(sql: Sql, { volumeId, to }: TransferRequest, id: string): Pr
   await requireRoom(sql, to, before);
   const moved = { cluster: to.name, shared: false, storageId: storageId === id ? undefined : storageId };
   return { before, after: { ...before, id, ...moved } };
+}
+
+/** Names a node that the volume is attached to; undefined if there is none. */
+async function findNodeName(sql: Reader, volume: VolumeRecord): Promise<string | undefined> {
+  const [attached] = await findSomeAttachments(sql, volume.id, 1);
+  return attached && nodeName(attached, volume);
+}
+
+/** Throws FAILED_PRECONDITION, which names a node, while the volume is attached. */
+async function requireDetached(sql: Reader, volume: VolumeRecord): Promise<void> {
+  const where = await findNodeName(sql, volume);
+  if (where === undefined) return;
+  throw preconditionProblem(
+    `volume "${volume.id}" is attached to node ${where}; delete the pods that use it`,
+  );
 }
 
 /** Throws FAILED_PRECONDITION while the volume is shared with a cluster other than its next owner. */

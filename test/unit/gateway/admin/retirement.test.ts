@@ -4,12 +4,13 @@ import {
   assertProblem,
   clusters,
   endClaims,
+  mounted,
   openGateway,
   volumeSpec,
   type Answer,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
-import { attach, hour } from '../../../harness/gateway/fixtures.ts';
+import { attach, hour, keyOf } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
 
@@ -74,6 +75,43 @@ test('without force, a cluster with an attached volume stays in service, and its
   assert.deepEqual(await statesOf(gateway), ['a.one ready', 'a.two ready']);
   assert.equal((await gateway.engine.reader.all('select * from attachments')).length, 1);
   assert.equal(await statusOf(gateway), 200);
+});
+
+test('without force, a volume that the next owner or a late pod has attached is not transferred', async t => {
+  const gateway = await openGateway(t, { volumes: ['one', 'two'] });
+  const body = { volumes: 'transfer', to: 'b' };
+  const asked = { as: 'operator', body: { access: 'read-write' } };
+  await gateway.ask('PUT /v1/admin/volumes/a.one/grants/b', asked);
+  const ofB = { ...keyOf('a.one'), cluster: { ...clusters.b, acceptAnyNode: true } };
+  await gateway.attachments.attach(ofB, { capability: mounted, readonly: false });
+  const left = ['detach a.one/b/n1 failed', 'transfer a.one left', 'transfer a.two left'];
+  for (const dryRun of [true, false])
+    assert.deepEqual(stepsOf(await retire(gateway, { ...body, dryRun })), left);
+  assert.deepEqual(await statesOf(gateway), ['a.one ready', 'a.two ready']);
+  await gateway.attachments.detach(ofB);
+  // A pod of the next owner attaches a volume after the attachments were listed.
+  let lists = 0;
+  const slow = await gateway.replica({
+    wrapEngine: engine => ({
+      ...engine,
+      reader: {
+        async all(sql, ...values) {
+          if (sql.includes("state <> 'deleted' and id >") && ++lists === 2)
+            await gateway.attachments.attach(ofB, { capability: mounted, readonly: false });
+          return engine.reader.all(sql, ...values);
+        },
+      },
+    }),
+  });
+  const late = await retire(slow, body);
+  assert.deepEqual(stepsOf(late), ['transfer a.one failed', 'transfer a.two done']);
+  assert.match(
+    JSON.stringify(late.body['steps']),
+    /is attached to node \\"n1\\" of cluster \\"b\\"; delete the pods/,
+  );
+  assert.equal((await gateway.engine.reader.all('select * from attachments')).length, 1);
+  assert.equal((await retire(gateway, { ...body, force: true })).body['isRetired'], true);
+  assert.deepEqual(await statesOf(gateway), ['b.one ready', 'b.two ready']);
 });
 
 for (const [volumes, to, expected] of [
