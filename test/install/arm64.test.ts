@@ -51,7 +51,7 @@ void suite('the image for arm64', { skip }, () => {
     for (const program of ['gateway', 'controller', 'node', 'get'])
       assert.match(
         emulate(root, [...command.split(' '), '/opt/fairlead/src/fairlead.mjs', program, '--help']),
-        new RegExp(`^fairlead ${program}`),
+        new RegExp(`^(?:Usage: )?fairlead ${program} `, 'm'),
       );
   });
 
