@@ -177,12 +177,12 @@ test('one reader reads the body of an HTTP message, and limits it', () => {
   assert.deepEqual(faults, []);
 });
 
-/** The writer of commands' output, which removes terminal controls from foreign text. */
 test('files import zod as a namespace, because a bundle leaves out only the unused parts of a namespace', () => {
   const faults = sources.filter(file => /^import \{.*\} from 'zod'/m.test(readFileSync(file, 'utf8')));
   assert.deepEqual(faults, []);
 });
 
+/** The writer of commands' output, which removes terminal controls from foreign text. */
 const terminal = 'src/cli/output/terminal.ts';
 
 test('the output of commands leaves by one exit', () => {
