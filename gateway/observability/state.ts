@@ -24,23 +24,25 @@ export async function readStore(reader: Reader): Promise<readonly Row[]> {
 }
 
 async function readContents(reader: Reader): Promise<readonly Row[]> {
-  const [reserved, claims, gone, findings] = await Promise.all([
-    reader.all(
-      `select pool, cluster, sum(bytes) as bytes, sum(volumes) as volumes, sum(snapshots) as snapshots
-       from reservations group by pool, cluster`,
-    ),
-    reader.all('select operation, count(*) as number, min(since_ms) as since from claims group by operation'),
-    reader.all(
-      `select cluster, count(*) as number
-       from (select cluster from nodes where gone_ms is not null order by cluster, node_id limit ${maxCounted}) as gone
-       group by cluster`,
-    ),
-    reader.all(
-      `select pool, problem, count(*) as number
-       from (select pool, problem from findings order by pool, kind, id, problem limit ${maxCounted}) as found
-       where problem <> 'stuck' group by pool, problem`,
-    ),
-  ]);
+  // SQLite answers at once, so each statement waits for a new time slice.
+  const read = (statement: string) => new Promise(setImmediate).then(() => reader.all(statement));
+  const reserved = await read(
+    `select pool, cluster, sum(bytes) as bytes, sum(volumes) as volumes, sum(snapshots) as snapshots
+     from reservations group by pool, cluster`,
+  );
+  const claims = await read(
+    'select operation, count(*) as number, min(since_ms) as since from claims group by operation',
+  );
+  const gone = await read(
+    `select cluster, count(*) as number
+     from (select cluster from nodes where gone_ms is not null order by cluster, node_id limit ${maxCounted}) as gone
+     group by cluster`,
+  );
+  const findings = await read(
+    `select pool, problem, count(*) as number
+     from (select pool, problem from findings order by pool, kind, id, problem limit ${maxCounted}) as found
+     where problem <> 'stuck' group by pool, problem`,
+  );
   const byOwner = (column: string) =>
     reserved.map(row =>
       sample({ pool: String(row['pool']), cluster: String(row['cluster']) }, Number(row[column])),
