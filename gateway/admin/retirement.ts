@@ -1,6 +1,7 @@
 import type { Retirement, RetirementStep } from '../../src/api/admin.ts';
 import { maxPageEntries, type Operations as Rows, type Request } from '../../src/api/operations.ts';
 import { asProblem, invalidProblem, Problem } from '../../src/api/problem.ts';
+import type { Change } from '../operations/audit-log.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Services } from '../services.ts';
 import type { Reader, Sql } from '../store.ts';
@@ -10,7 +11,7 @@ import {
   type AttachmentRecord,
   type ShownAttachment,
 } from '../tables/attachments.ts';
-import { closureTable, findClosure } from '../tables/closures.ts';
+import { closureTable, findClosure, lockCluster } from '../tables/closures.ts';
 import { readCount } from '../tables/counts.ts';
 import { readAllInPieces } from '../tables/paging.ts';
 import { readUsage } from '../tables/reservations.ts';
@@ -41,8 +42,9 @@ type RetireRequest = Request<Rows['retireCluster']>;
 type Destination = (name: string) => Cluster;
 
 /**
- * Makes the retirement of clusters. Each step is an operation of its own, and the refusal of the cluster's tokens comes
- * last, only if every step succeeded. So after a failure or a crash the same call continues.
+ * Makes the retirement of clusters. It first refuses the cluster's tokens and everything new for the cluster, so that
+ * no step misses anything. Without `force`, a cluster with an attached volume stays in service. Each step is an
+ * operation of its own. After a failure or a crash the cluster stays retired, and the same call continues.
  */
 export function createRetirement(
   options: RetirementOptions,
@@ -123,9 +125,12 @@ export function createRetirement(
     for await (const one of listOwned(cluster)) yield forVolume(one, body);
   }
 
-  async function walk(request: RetireRequest): Promise<Omit<Retirement, 'isRetired' | 'snapshots'>> {
+  /** Takes the steps, or with `isDry` only shows them. */
+  async function walk(
+    request: RetireRequest,
+    isDry: boolean,
+  ): Promise<Omit<Retirement, 'isRetired' | 'snapshots'>> {
     const steps: RetirementStep[] = [];
-    const isDry = request.body.dryRun;
     let [total, failed, attached] = [0, 0, 0];
     for await (const { foresee, take, ...step } of listActions(request)) {
       total++;
@@ -146,12 +151,10 @@ export function createRetirement(
     return { steps, total, failed };
   }
 
-  async function set(operation: string, name: string, work: (sql: Sql) => Promise<boolean>): Promise<void> {
-    await operations.change({ operation, kind: 'cluster', id: name }, async sql => ({
-      result: undefined,
-      isChanged: await work(sql),
-    }));
+  async function change<T>(operation: string, name: string, work: (sql: Sql) => Promise<Change<T>>) {
+    const result = await operations.change({ operation, kind: 'cluster', id: name }, work);
     await retired.refresh();
+    return result;
   }
 
   return async (request: RetireRequest): Promise<Retirement> => {
@@ -168,40 +171,39 @@ export function createRetirement(
     }
     const snapshots = (await readUsage(reader, name)).reduce((sum, one) => sum + one.snapshots, 0);
     if (body.end) {
-      if (!body.dryRun) await set('end retirement', name, sql => open(sql, name));
+      if (!body.dryRun) await change('end retirement', name, sql => open(sql, name));
       return { isRetired: body.dryRun && wasRetired, steps: [], total: 0, failed: 0, snapshots };
     }
     if (body.volumes === 'transfer' && requireCluster(body.to).name === name)
       throw invalidProblem(`body.to: "${name}" is the cluster itself; name another cluster`);
-    const walked = await walk(request);
-    const isDone = !body.dryRun && walked.failed === 0;
-    if (isDone) await set('retire', name, sql => close(sql, request));
-    return { isRetired: isDone || wasRetired, ...walked, snapshots };
+    const isRetired = body.dryRun ? wasRetired : await change('retire', name, sql => close(sql, request));
+    const isDry = body.dryRun || !isRetired;
+    const walked = await walk(request, isDry);
+    if (!body.dryRun && isDry && walked.failed === 0)
+      throw new Problem('ABORTED', `a volume of cluster "${name}" was detached meanwhile; try again`);
+    return { isRetired, ...walked, snapshots };
   };
 }
 
-/** Records that the tokens of the cluster are refused. Returns false if they were before. */
-async function close(sql: Sql, { cluster: name, body }: RetireRequest): Promise<boolean> {
-  await sql.lock('cluster', name);
-  if ((await findClosure(sql, 'cluster', name)) !== undefined) return false;
-  if ((body.volumes ?? 'keep') !== 'keep') await requireEmpty(sql, name);
-  await closureTable.add(sql, { kind: 'cluster', name, sinceMs: await sql.now() });
-  return true;
+/**
+ * Records that the cluster is retired. Returns false, and records nothing, without `force` while a volume is attached
+ * to a node of the cluster: only while its tokens are accepted, the end of a pod detaches the pod's volumes.
+ */
+async function close(sql: Sql, { cluster: name, body: { force } }: RetireRequest): Promise<Change<boolean>> {
+  await lockCluster(sql, name);
+  if ((await findClosure(sql, 'cluster', name)) !== undefined) return { result: true, isChanged: false };
+  const one = 'order by node_id limit 1';
+  const isAttached = !force && (await attachmentTable.select(sql, { cluster: name }, one)).length > 0;
+  if (!isAttached) await closureTable.add(sql, { kind: 'cluster', name, sinceMs: await sql.now() });
+  return { result: !isAttached, isChanged: !isAttached };
 }
 
-/** Records that the tokens of the cluster are accepted. Returns false if they were before. */
-async function open(sql: Sql, name: string): Promise<boolean> {
-  await sql.lock('cluster', name);
+/** Records that the cluster is in service. Nothing changes if it was before. */
+async function open(sql: Sql, name: string): Promise<Change<void>> {
+  await lockCluster(sql, name);
   const isClosed = (await findClosure(sql, 'cluster', name)) !== undefined;
   if (isClosed) await closureTable.remove(sql, { kind: 'cluster', name });
-  return isClosed;
-}
-
-/** Throws ABORTED when the cluster has a volume that was created since the steps were taken. */
-async function requireEmpty(sql: Reader, cluster: string): Promise<void> {
-  const [one] = await volumeTable.select(sql, { cluster }, "and state <> 'deleted' order by id limit 1");
-  if (one)
-    throw new Problem('ABORTED', `cluster "${cluster}" created volume "${one.id}" meanwhile; try again`);
+  return { result: undefined, isChanged: isClosed };
 }
 
 const doNothing = async (): Promise<void> => {};

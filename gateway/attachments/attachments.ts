@@ -18,6 +18,7 @@ import {
   noteAttachmentTime,
   removeAttachment,
 } from '../tables/attachments.ts';
+import { requireInService } from '../tables/closures.ts';
 import { nodeTable } from '../tables/nodes.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../callers/cluster.ts';
@@ -87,6 +88,7 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
       findNextTime(sql, volumeId),
       findUnderOtherKey(sql, request),
       countAttachments(sql, request),
+      requireInService(sql, cluster.name, nodeId),
     ]);
     const { parameters } = volume.spec;
     requireCapabilities(pools.get(volume.pool), [request.capability], { isNew: false, parameters });

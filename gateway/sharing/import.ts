@@ -7,6 +7,7 @@ import { requireUndrained } from '../pools/drain.ts';
 import { requireOffered } from '../pools/features.ts';
 import type { Pool } from '../pools/pools.ts';
 import type { Sql } from '../store.ts';
+import { requireInService } from '../tables/closures.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { findAtStorage, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { isOneOf } from '../volumes/placement.ts';
@@ -69,6 +70,7 @@ export function createImport({
         return measure(pool, request);
       },
       async succeed(sql, { effect: sizeBytes }) {
+        await requireInService(sql, cluster.name, volumeId);
         await requireQuota(sql, cluster, { pool: pool.name, bytes: sizeBytes, volumes: 1 });
         const record = { ...asNew, sizeBytes, reservedBytes: sizeBytes };
         await volumeTable.add(sql, record);

@@ -11,6 +11,7 @@ import type { Pools } from '../pools/pools.ts';
 import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
+import { requireInService } from '../tables/closures.ts';
 import { isWritable } from '../tables/attachments.ts';
 import { groupTable } from '../tables/groups.ts';
 import { moveReservation } from '../tables/reservations.ts';
@@ -176,7 +177,7 @@ async function recordNew(
  */
 async function recordMember(
   sql: Sql,
-  { cluster, pools, requirement, spaces }: SnapshotPlan,
+  { id: setId, cluster, pools, requirement, spaces }: SnapshotPlan,
   member: SnapshotRecord,
 ): Promise<void> {
   const { id, volumeId, segments, reservedBytes: bytes } = member;
@@ -190,6 +191,7 @@ async function recordMember(
   const [count] = await Promise.all([
     snapshotTable.count(sql, { same: { volumeId }, max: limits.snapshotsPerVolume.max }),
     requireSpace(sql, where, { bytes, topologies, tooLarge: 'RESOURCE_EXHAUSTED' }),
+    requireInService(sql, cluster.name, setId),
     requireQuota(sql, cluster, { pool: member.pool, bytes, snapshots: 1 }),
   ]);
   if (count >= limits.snapshotsPerVolume.max)

@@ -1,4 +1,6 @@
-import type { Reader } from '../store.ts';
+import { preconditionProblem } from '../../src/api/problem.ts';
+import type { Reader, Sql } from '../store.ts';
+import { partOf } from './counts.ts';
 import { integer, table, text } from './table.ts';
 
 /** The kinds of things that operators close. */
@@ -19,4 +21,31 @@ export async function listClosures(sql: Reader, kind: ClosedKind): Promise<Reado
 /** Returns the time since when the pool or cluster is closed, in milliseconds since the epoch; undefined if it is open. */
 export async function findClosure(sql: Reader, kind: ClosedKind, name: string): Promise<number | undefined> {
   return (await closureTable.find(sql, { kind, name }))?.sinceMs;
+}
+
+/** The number of locks of one cluster, so that two requests of a cluster seldom wait for each other. */
+const lockParts = 16;
+
+/**
+ * Throws FAILED_PRECONDITION while the cluster is retired. Call it in the transaction that records what the cluster
+ * gets: a retirement that begins later finds the record. `id` chooses the lock, so it may be any id of the request.
+ */
+export async function requireInService(sql: Sql, cluster: string, id: string): Promise<void> {
+  await sql.lock('cluster', lockName(cluster, partOf(id, lockParts)));
+  if ((await findClosure(sql, 'cluster', cluster)) === undefined) return;
+  throw preconditionProblem(
+    `cluster "${cluster}" is retired, so it gets no volumes, snapshots or attachments; an operator can end this: fairlead admin retire-cluster ${cluster} --end`,
+  );
+}
+
+/** Keeps all transactions that call `requireInService` for the cluster from deciding until this transaction ends. */
+export async function lockCluster(sql: Sql, cluster: string): Promise<void> {
+  // Without a statement between them, the store takes these locks in its own order, so that no two wait for each other.
+  await Promise.all(
+    Array.from({ length: lockParts }, (_, part) => sql.lock('cluster', lockName(cluster, part))),
+  );
+}
+
+function lockName(cluster: string, part: number): string {
+  return `${cluster} ${part}`;
 }

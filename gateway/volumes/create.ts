@@ -12,6 +12,7 @@ import type { Pool } from '../pools/pools.ts';
 import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
+import { requireInService } from '../tables/closures.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import type { SnapshotRecord } from '../tables/snapshots.ts';
 import { segmentsText } from '../tables/table.ts';
@@ -153,6 +154,7 @@ async function chooseSpace(
   requireReach(filesystem, record.spec.parameters, { fromBytes: sizeOfSource(source), toBytes: bytes });
   const [space] = await Promise.all([
     requireSpace(sql, where, { bytes, topologies }),
+    requireInService(sql, cluster.name, record.id),
     requireQuota(sql, cluster, { pool: pool.name, bytes, volumes: 1 }),
     requireUndrained(sql, pool.name),
   ]);

@@ -96,11 +96,15 @@ export const retirementStepSchema = z
 
 export const retirementSchema = z
   .object({
-    isRetired: z.boolean().describe('True: the tokens of the cluster are refused.'),
+    isRetired: z
+      .boolean()
+      .describe(
+        'True: the tokens of the cluster are refused, and it gets nothing new. With `failed`, steps are left.',
+      ),
     steps: z.array(retirementStepSchema),
     total: z.int().describe('The total number of steps, even if not all are shown.'),
     failed: count.describe(
-      'The number of steps that failed. While there is one, the cluster stays in service.',
+      'The number of steps that failed. Remove the causes, and send the same request again.',
     ),
     snapshots: count.describe('The number of its snapshots, which stay.'),
   })

@@ -167,6 +167,21 @@ test('an operator retires a cluster, sees what it left behind, and takes it back
   assert.equal((await a.listVolumes({}, call)).volumes.length, 1);
 });
 
+test('a retirement with a failed step says that the cluster is retired, and what is left', async t => {
+  const { a, b, call, fairlead } = await start(t);
+  await b.createVolume({ volumeId: 'b.one', body: volumeSpec('one') }, call);
+  const planned = await fairlead('admin retire-cluster a --volumes transfer --to b --dry-run');
+  assert.match(planned.stdout, /^1 step would fail; remove the causes first$/m);
+  const says =
+    /^cluster "a" is retired, but 1 step failed, and volumes are left; remove the causes and run this again$/m;
+  for (let i = 0; i < 2; i++) {
+    const { stdout, status } = await fairlead('admin retire-cluster a --volumes transfer --to b');
+    assert.match(stdout, says);
+    assert.equal(status, 2);
+  }
+  await assert.rejects(a.listVolumes({}, { deadlineMs: Date.now() + 2_000 }), /cluster "a" was retired/);
+});
+
 test('a transferred volume gets manifests for its new cluster, and nothing else on stdout', async t => {
   const { b, call, fairlead } = await start(t);
   const { stdout, status } = await fairlead(

@@ -6,7 +6,7 @@ import { command, dryRun, shared } from './command.ts';
 
 /** The command that takes a cluster out of service. Its exit status is 2 while a step failed. */
 export const retireCommand = command({
-  doc: 'detaches everything from a cluster, keeps, deletes or transfers its volumes, and then refuses its tokens',
+  doc: 'refuses the tokens of a cluster, detaches everything from its nodes, and keeps, deletes or transfers its volumes',
   settings: {
     ...shared,
     name: { doc: 'the cluster', parse: text },
@@ -59,7 +59,9 @@ function toSteps({ steps, total }: Retirement): string {
 function toEnd(cluster: string, { failed, isRetired, snapshots }: Retirement, isDry: boolean): string {
   const named = `cluster "${cluster}"`;
   const count = failed === 1 ? '1 step' : `${failed} steps`;
-  if (failed > 0 && isDry) return `${count} would fail, so ${named} would stay in service`;
+  if (failed > 0 && isDry) return `${count} would fail; remove the causes first`;
+  if (failed > 0 && isRetired)
+    return `${named} is retired, but ${count} failed, and volumes are left; remove the causes and run this again`;
   if (failed > 0)
     return `${count} failed, so ${named} stays in service; remove the causes and run this again`;
   const left = snapshots > 0 ? `; its snapshots (${snapshots}) stay` : '';
