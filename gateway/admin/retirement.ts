@@ -11,7 +11,7 @@ import {
   type AttachmentRecord,
   type ShownAttachment,
 } from '../tables/attachments.ts';
-import { closureTable, findClosure, lockCluster } from '../tables/closures.ts';
+import { closureTable, findClosure, lockCluster, requireInService } from '../tables/closures.ts';
 import { readCount } from '../tables/counts.ts';
 import { readAllInPieces } from '../tables/paging.ts';
 import { readUsage } from '../tables/reservations.ts';
@@ -174,8 +174,11 @@ export function createRetirement(
       if (!body.dryRun) await change('end retirement', name, sql => open(sql, name));
       return { isRetired: body.dryRun && wasRetired, steps: [], total: 0, failed: 0, snapshots };
     }
-    if (body.volumes === 'transfer' && requireCluster(body.to).name === name)
-      throw invalidProblem(`body.to: "${name}" is the cluster itself; name another cluster`);
+    if (body.volumes === 'transfer') {
+      const to = requireCluster(body.to).name;
+      if (to === name) throw invalidProblem(`body.to: "${name}" is the cluster itself; name another cluster`);
+      await engine.transaction(sql => requireInService(sql, to, name));
+    }
     const isRetired = body.dryRun ? wasRetired : await change('retire', name, sql => close(sql, request));
     const isDry = body.dryRun || !isRetired;
     const walked = await walk(request, isDry);

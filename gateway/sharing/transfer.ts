@@ -4,6 +4,7 @@ import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireUsable } from '../pools/choice.ts';
 import type { Reader, Sql } from '../store.ts';
 import { findAttachments, findSomeAttachments, nodeName } from '../tables/attachments.ts';
+import { requireInService } from '../tables/closures.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { transferName, wasTransferred } from '../tables/audit-log.ts';
 import { findSomeGrants, removeGrants } from '../tables/grants.ts';
@@ -178,6 +179,12 @@ async function requireUnshared(sql: Sql, { volumeId, to }: TransferRequest): Pro
   );
 }
 
-function requireRoom(sql: Sql, to: Cluster, { pool, reservedBytes: bytes }: VolumeRecord): Promise<void> {
-  return requireQuota(sql, to, { pool, bytes, volumes: 1 });
+/** Throws when the next owner is retired, or has no room for the volume. */
+async function requireRoom(
+  sql: Sql,
+  to: Cluster,
+  { id, pool, reservedBytes: bytes }: VolumeRecord,
+): Promise<void> {
+  await requireInService(sql, to.name, id);
+  await requireQuota(sql, to, { pool, bytes, volumes: 1 });
 }

@@ -168,6 +168,22 @@ test('a retired cluster gets no volume, snapshot, attachment or import, even fro
   assert.equal((await gateway.ask('PUT /v1/admin/imports/a.found', importing)).status, 200);
 });
 
+test('no volume is transferred to a retired cluster, and no cluster is retired into one', async t => {
+  const gateway = await openGateway(t, { volumes: ['one'] });
+  const ofB = { as: 'operator', body: {} };
+  await gateway.ask('PUT /v1/admin/clusters/b/retirement', ofB);
+  const transfer = { as: 'operator', body: { cluster: 'b' } };
+  const refused = await gateway.ask('PUT /v1/admin/volumes/a.one/owner', transfer);
+  assertProblem(refused, 409, 'FAILED_PRECONDITION');
+  for (const dryRun of [true, false]) {
+    const answer = await retire(gateway, { volumes: 'transfer', to: 'b', dryRun });
+    assertProblem(answer, 409, 'FAILED_PRECONDITION');
+    assert.match(String(answer.body['detail']), /^cluster "b" is retired/);
+  }
+  assert.equal(await statusOf(gateway), 200);
+  assert.deepEqual(await statesOf(gateway), ['a.one ready']);
+});
+
 test('a volume that is created while a cluster is being retired is not left behind', async t => {
   const gateway = await openGateway(t, { volumes: ['one'] });
   const other = await gateway.replica();
