@@ -22,6 +22,9 @@ and need only its address and a key.
 fairlead config set-context prod --gateway https://storage.example --key-file operator.jwk.json
 fairlead get volumes                              # of all clusters
 fairlead get volumes --cluster east --sort-by -size -o wide
+fairlead get volumes -l pool=fast,state!=ready
+fairlead get volumes -o custom-columns=id,BYTES:.sizeBytes
+fairlead get volumes -o csv > volumes.csv
 fairlead get attachments east.pvc-1 -o json
 fairlead get operations --watch
 fairlead get audit east.pvc-1 --since 24h
@@ -36,6 +39,11 @@ fairlead get volumes --cluster east -o name --no-headers | xargs -n 1 fairlead e
   (\`/openapi.json\`): a list is an object with one member, and a named resource is the resource itself. With \`-o name\` each line is one
   id, which all commands accept. With \`--watch\` each change is a line: \`added\`, \`changed\` or \`removed\`. With \`-o json\` or
   \`-o yaml\` this line is a JSON object with \`event\` and \`entry\`.
+* **Columns.** \`-l\` selects entries by columns of the wide table: \`COLUMN=VALUE\` or \`COLUMN!=VALUE\`, separated by commas,
+  which all have to hold. The value is the whole cell, or one part of a list such as \`n1\` in \`n1,n2\`. \`cluster=NAME\` wins over
+  \`--cluster\`. \`-o custom-columns=\` takes names of columns, and \`HEAD:.member\` for a member in JSON. \`--bytes\` prints
+  sizes in bytes. \`-o csv\` has all columns of the wide table, with sizes in bytes and ages in seconds.
+* **A cluster that does not exist is an error**, not an empty list.
 * **A flag wins over a variable, a variable over the context.** Each setting \`--name\` is also \`FAIRLEAD_NAME\`. If a key or a token
   file is given, the context's key and token are both ignored.
 * **Names.** A volume or snapshot is \`CLUSTER.NAME\`, a node \`CLUSTER/NODE\`. With \`--cluster\`, or a context that has a

@@ -29,3 +29,8 @@ export function faultOf(pool: PoolState): string | undefined {
   const all = [own, failed, paused, last].filter(one => one !== undefined);
   return all.length > 0 ? all.join('; ') : undefined;
 }
+
+/** Calculates the reserved part of a pool in percent; undefined for a pool of unknown size. */
+export function usedOf({ totalBytes, reservedBytes }: Pick<PoolState, 'totalBytes' | 'reservedBytes'>) {
+  return totalBytes ? Math.round((100 * reservedBytes) / totalBytes) : undefined;
+}

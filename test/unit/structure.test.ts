@@ -88,7 +88,7 @@ const allImports: readonly FileImport[] = sources.flatMap(file =>
 /** The nouns that folders are called by. A subfolder of a plural folder has a plug-in's name. */
 const nouns = new Set(
   `src gateway node-agent
-   lib linux tracing words api csi controller kubernetes dev cli commands admin output kit chapters fixtures model reports sdk server
+   lib linux tracing words api csi controller kubernetes dev cli commands admin output kinds kit chapters fixtures model reports sdk server
    http callers scheduling volumes snapshots attachments sharing operations configuration pools tables entries observability local
    backends exports stores connectors filesystems carriers schemas shares
    format host state plugin staging`.split(/\s+/),

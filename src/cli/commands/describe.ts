@@ -4,10 +4,13 @@ import type { Health } from '../../api/volume.ts';
 import { text } from '../../lib/parsers.ts';
 import type { SettingsOf } from '../../lib/settings.ts';
 import { connectionSettings, gatewayCommand, type Connection } from '../connection.ts';
-import { clusterOf, clusterSettings, listAll, toCell, toRows } from './get.ts';
-import { kinds, type Entry, type Kind, type KindName, type Query } from '../kinds.ts';
+import type { Entry, Kind, Query } from '../kind.ts';
+import { kinds, type KindName } from '../kinds/index.ts';
+import { clusterOf, clusterSettings, findClusterFault, listAll } from '../listing.ts';
 import { outputFormats, toOutput } from '../output/formats.ts';
+import { narrowOf, toCell, toRows } from '../output/rows.ts';
 import { renderTable } from '../output/table.ts';
+import { readableNumbers } from '../output/values.ts';
 import type { Commands, Io } from '../run.ts';
 
 /** The queries that find the entries related to one entry, by their kind. */
@@ -79,9 +82,12 @@ async function describe(
   values: SettingsOf<typeof settings>,
 ): Promise<number> {
   const { io } = connection;
-  const [entry] = await listAll(connection, kind, kind.ask(values.name, clusterOf(values)));
+  const cluster = clusterOf(values);
+  const [entry] = await listAll(connection, kind, kind.ask(values.name, cluster));
   if (!entry) {
-    io.err(`there is no ${kind.one} "${values.name}"; list all with fairlead get ${name} -A\n`);
+    const fault = cluster === undefined ? undefined : await findClusterFault(connection, cluster);
+    const missing = `there is no ${kind.one} "${values.name}"; list all with fairlead get ${name} -A`;
+    io.err(`${fault ?? missing}\n`);
     return 2;
   }
   const related: Partial<Record<KindName, readonly Entry[]>> = {};
@@ -100,12 +106,12 @@ type Description = {
 };
 
 function toText({ style }: Io, kind: Kind, { entry, health, related }: Description): string {
-  const nowMs = Date.now();
-  const cells = kind.columns.map(column => [`${column.head}:`, toCell(column, entry, nowMs)]);
+  const view = { nowMs: Date.now(), numbers: readableNumbers };
+  const cells = kind.columns.map(column => [`${column.head}:`, toCell(column, entry, view)]);
   const facts = [...cells, ...(health ? [['health:', toSentence(health)]] : [])];
   const filled = facts.filter(([, cell]) => cell !== '');
   const parts = (Object.entries(related) as [KindName, readonly Entry[]][]).map(([other, entries]) => {
-    const { heads, rows } = toRows(kinds[other], false, entries);
+    const { heads, rows } = toRows(narrowOf(kinds[other].columns), entries);
     const table = rows.length > 0 ? renderTable(heads, rows, { style }) : 'none\n';
     return `\n${style('bold', `${other}:`)}\n${table.trimEnd().replaceAll(/^/gm, '  ')}\n`;
   });

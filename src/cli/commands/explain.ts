@@ -14,11 +14,12 @@ import { text } from '../../lib/parsers.ts';
 import type { SettingsOf } from '../../lib/settings.ts';
 import { connectionSettings, gatewayCommand, type Connection } from '../connection.ts';
 import { operationIdOf, readHealth, type CurrentHealth } from './describe.ts';
-import { clusterOf, clusterSettings, listAll } from './get.ts';
-import { kinds, toQuota, usedOf, type Entry, type Kind, type KindName, type Query } from '../kinds.ts';
+import type { Entry, Kind, Query } from '../kind.ts';
+import { kinds, type KindName } from '../kinds/index.ts';
+import { clusterOf, clusterSettings, listAll } from '../listing.ts';
 import { outputFormats, toOutput } from '../output/formats.ts';
-import { faultOf } from '../pool-health.ts';
-import { toAge } from '../output/values.ts';
+import { faultOf, usedOf } from '../pool-health.ts';
+import { toAge, toQuota } from '../output/values.ts';
 
 /** One reason why a volume or snapshot is not ready, or one fact about it, and the remedy. */
 export type Advice = {

@@ -1,11 +1,12 @@
 import type { ClusterState, PoolState, RunningOperation, Status } from '../../api/admin.ts';
 import { asProblem } from '../../api/problem.ts';
 import { connectionSettings, gatewayCommand, type Connection } from '../connection.ts';
-import { kinds, type Entry, type Kind, type KindName } from '../kinds.ts';
+import type { Entry, Kind } from '../kind.ts';
+import { kinds, type KindName } from '../kinds/index.ts';
+import { listAll } from '../listing.ts';
 import { outputFormats, toOutput } from '../output/formats.ts';
 import { renderTable } from '../output/table.ts';
 import { judge, type StatusFacts, type StatusLine } from './status/judge.ts';
-import { listAll } from './get.ts';
 
 const settings = { output: outputFormats('text', 'json', 'yaml'), ...connectionSettings } as const;
 

@@ -2,8 +2,9 @@ import { pause } from '../../lib/concurrency.ts';
 import { durationMs, integer } from '../../lib/parsers.ts';
 import type { SettingsOf } from '../../lib/settings.ts';
 import { connectionSettings, gatewayCommand, type Connection } from '../connection.ts';
-import { clusterOf, clusterSettings, listAll, toRows } from './get.ts';
-import { kinds } from '../kinds.ts';
+import { kinds } from '../kinds/index.ts';
+import { clusterOf, clusterSettings, findClusterFault, listAll } from '../listing.ts';
+import { narrowOf, toRows } from '../output/rows.ts';
 import { renderTable } from '../output/table.ts';
 
 const settings = {
@@ -47,11 +48,13 @@ async function render(connection: Connection, values: Values): Promise<string> {
   const { io } = connection;
   const cluster = clusterOf(values);
   const parts = [`fairlead at ${values.gateway}, ${new Date().toISOString()}\n`];
+  const fault = cluster === undefined ? undefined : await findClusterFault(connection, cluster);
+  if (fault !== undefined) throw new Error(fault);
   for (const name of shownKinds) {
     const kind = kinds[name];
     const entries = await listAll(connection, kind, cluster === undefined ? {} : { cluster });
     const maxRows = io.isTerminal ? maxLines : Infinity;
-    const { heads, rows } = toRows(kind, false, entries.slice(0, maxRows));
+    const { heads, rows } = toRows(narrowOf(kind.columns), entries.slice(0, maxRows));
     const rest = entries.length > maxRows ? `and ${entries.length - maxRows} more\n` : '';
     const table = rows.length === 0 ? 'none\n' : renderTable(heads, rows, { style: io.style });
     parts.push(`${io.style('bold', `${name} (${entries.length})`)}\n${table}${rest}`);

@@ -17,3 +17,27 @@ export function toSize(bytes: number): string {
   const power = bytes < 1_024 ? 0 : Math.min(5, Math.floor(Math.log2(bytes) / 10));
   return `${Math.floor((bytes / 1_024 ** power) * 10) / 10}${units[power]}`;
 }
+
+/** The unit of a number in a table: bytes, milliseconds or percent. */
+export type Unit = 'bytes' | 'ms' | 'percent';
+
+/** Functions that write numbers, by unit. */
+export type Numbers = Readonly<Record<Unit, (value: number) => string>>;
+
+/** Numbers for people: sizes and durations are in their largest units. */
+export const readableNumbers: Numbers = { bytes: toSize, ms: toAge, percent: value => `${value}%` };
+
+/** Numbers for programs: bytes, whole seconds, and percent without a sign. */
+export const exactNumbers: Numbers = {
+  bytes: String,
+  ms: value => String(Math.max(0, Math.floor(value / 1_000))),
+  percent: String,
+};
+
+type Quota = { readonly path: string; readonly used: number; readonly limit: number };
+
+/** Formats a quota as `bytes:1Gi/10Gi`. */
+export function toQuota({ path, used, limit }: Quota, size: Numbers['bytes'] = toSize): string {
+  const show = path.endsWith('bytes') ? size : String;
+  return `${path}:${show(used)}/${show(limit)}`;
+}

@@ -14,7 +14,7 @@ export const lines: readonly (readonly [line: string, proposed: string])[] = [
   ['fairlead get volumes ', 'names:get_volumes_-o_name'],
   ['fairlead describe node ', 'names:get_node_-o_name'],
   ['fairlead get volumes --no-headers --out', '--output'],
-  ['fairlead get pools -o ', 'table wide json yaml name'],
+  ['fairlead get pools -o ', 'table wide csv json yaml name custom-columns='],
   ['fairlead get pools -o y', 'yaml'],
   ['fairlead config use-context ', 'names:config_get-contexts_-o_name'],
   ['fairlead admin rest', 'restore'],

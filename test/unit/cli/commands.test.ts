@@ -30,6 +30,25 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
   ['get volumes --sort-by size --no-headers -o name', 'a.one\na.two\nb.one\n'],
   ['get volume -o name --cluster a b.one', 'b.one\n'],
   ['get snapshots -o name', 'a.cut\n'],
+  ['get volumes -l cluster=b -o name', 'b.one\n'],
+  ['get volumes -l cluster=a --cluster b -o name', 'a.one\na.two\n'],
+  ['get volumes -l cluster!=a,pool=one,state=ready -o name', 'b.one\n'],
+  ['get volumes -l pool!=one -o name', ''],
+  ['get volumes -l attached=n1 -o name', 'a.one\n'],
+  ['get volumes -l attached= -o name --limit 1', 'a.two\n'],
+  ['get volumes -l size=2Mi -o name', 'a.two\n'],
+  ['get volumes -l size=4194304 -o name', 'b.one\n'],
+  ['get snapshots -l volume=a.one,cluster=a -o name', 'a.cut\n'],
+  ['get pools -l cluster=a -o name', 'one\n'],
+  ['get volumes -l cluster=a -o custom-columns=id,size', 'id     size\na.one  1Mi\na.two  2Mi\n'],
+  ['get volumes a.one -o custom-columns=id,size --bytes', 'id     size\na.one  1048576\n'],
+  [
+    'get volumes -o custom-columns=ID:.id,BYTES:.sizeBytes,NODES:.attachments[*].nodeId --cluster a',
+    'ID     BYTES    NODES\na.one  1048576  n1\na.two  2097152\n',
+  ],
+  ['get volumes -o custom-columns=M:.capabilities.accessMode --no-headers a.one', 'SINGLE_NODE_WRITER\n'],
+  ['get nodes -o csv', 'id,volumes,max,topology,gone-for,cluster,node,key\na/n1,1,3,,,a,n1,\n'],
+  ['get pools --bytes --no-headers', 'one  memory  open  yes  1099511627776  7340032  0%  3\n'],
   ['get vol a.one -o name', 'a.one\n'],
   ['get snap -o name', 'a.cut\n'],
   ['get att -o name', 'a.one/a/n1\n'],
@@ -105,6 +124,40 @@ test("operators see the gateway's resources", async t => {
       assert.deepEqual([status, stderr], [0, 'no entries found\n']);
     },
   );
+
+  await t.test(
+    'a cluster that does not exist is an error of each command, and not an empty list',
+    async () => {
+      const fault = 'there is no cluster "aa"; list all with fairlead get clusters -A\n';
+      for (const line of [
+        'get volumes --cluster aa',
+        'get volumes --cluster aa -o json',
+        'get volumes one two --cluster aa',
+        'get snapshots -l cluster=aa',
+        'get audit --cluster aa',
+        'get clusters --cluster aa',
+        'describe volume one --cluster aa',
+      ])
+        assert.deepEqual(await fairlead(line), { status: 2, stdout: '', stderr: fault }, line);
+      const top = await fairlead('top --cluster aa');
+      assert.deepEqual([top.status, top.stderr], [1, `fairlead top: ${fault}`]);
+      const empty = await fairlead('get snapshots --cluster b');
+      assert.deepEqual(empty, { status: 0, stdout: '', stderr: 'no snapshots found\n' });
+    },
+  );
+
+  await t.test('a name that exists but does not meet the conditions is missing', async () => {
+    const { status, stdout, stderr } = await fairlead('get volumes a.one a.two -l attached=n1 -o name');
+    assert.deepEqual([status, stdout], [2, 'a.one\n']);
+    assert.match(stderr, /^there is no volume "a\.two" with attached=n1; /);
+  });
+
+  await t.test('CSV has all columns, with sizes in bytes and ages in seconds, also of changes', async () => {
+    const { stdout } = await fairlead('get volumes -o csv -l cluster=a');
+    assert.match(stdout, /^id,state,pool,size,.*\na\.one,ready,one,1048576,n1,\d+,a,1048576,mount:/);
+    const watched = await fairlead('get volumes --watch -o csv', { until: text => text.includes('b.one') });
+    assert.match(watched.stdout, /^event,id,state,.*\nadded,a\.one,ready,one,1048576,n1,\d+,a,/);
+  });
 
   await t.test('a description has the related resources', async () => {
     const { status, stdout } = await fairlead('describe volume one --cluster a');
@@ -205,7 +258,39 @@ const bad: readonly (readonly [line: string, stderr: RegExp])[] = [
     'get volumes --sort size',
     /unknown flag --sort \(did you mean "--sort-by"\?\)\n.*unexpected|unknown flag --sort /,
   ],
-  ['get volumes -o xml', /--output: "xml" is not one of table, wide, json, yaml, name\n$/],
+  [
+    'get volumes -o xml',
+    /--output: "xml" is not one of table, wide, csv, json, yaml, name, custom-columns=COLUMN,…\n$/,
+  ],
+  ['get volumes -o custom-columns=', /--output: "custom-columns=" is not one of /],
+  [
+    'get volumes --key-file /none -o custom-columns=siz',
+    /: --output: there is no column "siz" \(did you mean "size"\?\); the columns are id, .*; for any member write HEAD:\.member\n$/,
+  ],
+  [
+    'get volumes --key-file /none -o custom-columns=SIZE:sizeBytes',
+    /--output: "SIZE:sizeBytes" is not HEAD:PATH, such as SIZE:\.sizeBytes\n$/,
+  ],
+  [
+    'get volumes --key-file /none -o custom-columns=SIZE:.sizeByte',
+    /--output: a volume has no member "sizeByte" \(did you mean "sizeBytes"\?\); its members are id, /,
+  ],
+  [
+    'get volumes --key-file /none -o custom-columns=N:.attachments.node',
+    /--output: "attachments" of a volume has no member "node" \(did you mean "nodeId"\?\); its members are cluster, /,
+  ],
+  [
+    'get volumes --key-file /none -l pol=fast',
+    /--selector: there is no column "pol" \(did you mean "pool"\?\); the columns are id, /,
+  ],
+  [
+    'get volumes --key-file /none -l fast',
+    /--selector: "fast" is not a condition; write COLUMN=VALUE or COLUMN!=VALUE, such as pool=fast\n$/,
+  ],
+  [
+    'get volumes --key-file /none -l cluster=a,cluster=b',
+    /--selector: nothing is in two clusters at once: a, b\n$/,
+  ],
   [
     'get volumes --key-file /none --sort-by siz',
     /--sort-by: there is no column "siz" \(did you mean "size"\?\); the columns are id, /,
@@ -278,4 +363,10 @@ test('help COMMAND is COMMAND --help, for groups and for commands below them', a
     assert.equal(asked.status, 0);
   }
   assert.match((await runCli('help get')).stdout, /^ {2}volumes, volume, vol +volumes in any state/m);
+});
+
+test('a mistyped cluster is an error that names the similar one', async t => {
+  const fairlead = operatorCli(await runGateway(t, { clusters: { east: { keys: 'a.jwks.json' } } }));
+  const { status, stderr } = await fairlead('get volumes --cluster eats');
+  assert.deepEqual([status, stderr.split(';')[0]], [2, 'there is no cluster "eats" (did you mean "east"?)']);
 });

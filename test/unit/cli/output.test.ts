@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { toCsv } from '../../../src/cli/output/csv.ts';
 import { renderTable } from '../../../src/cli/output/table.ts';
 import { toAge, toSize } from '../../../src/cli/output/values.ts';
 
@@ -19,6 +20,9 @@ test('foreign text cannot control the terminal or begin a line', () => {
   assert.doesNotMatch(table.replaceAll('\n', ''), /[\p{Cc}\u202E]/u);
   assert.match(table, /red.*two lines/);
 });
+
+test('a CSV field with a comma, a quote or an outer space is quoted, and stays on its line', () =>
+  assert.equal(toCsv([['a,b', 'say "x"', ' c', 'd\ne', '', 'f g']]), '"a,b","say ""x"""," c",d e,,f g\n'));
 
 for (const [bytes, text] of [
   [0, '0'],

@@ -1,8 +1,7 @@
 import type { ClusterState, Finding, PoolState, RunningOperation, Status } from '../../../api/admin.ts';
 import { readNodeId } from '../../../api/ids.ts';
-import { toQuota, usedOf } from '../../kinds.ts';
-import { toAge, toSize } from '../../output/values.ts';
-import { describeLastFailure, faultOf } from '../../pool-health.ts';
+import { toAge, toQuota, toSize } from '../../output/values.ts';
+import { describeLastFailure, faultOf, usedOf } from '../../pool-health.ts';
 
 /** The facts of a gateway; only `fault` if it did not answer, and no lists if its store did not answer. */
 export type StatusFacts = {

@@ -1,0 +1,100 @@
+import { choice } from '../../../lib/parsers.ts';
+import type { SettingsOf } from '../../../lib/settings.ts';
+import type { Column, Entry, Kind } from '../../kind.ts';
+import { toCsv } from '../../output/csv.ts';
+import { toJson, toOutput } from '../../output/formats.ts';
+import { narrowOf, toRows } from '../../output/rows.ts';
+import { renderTable, widthsOf } from '../../output/table.ts';
+import { exactNumbers, readableNumbers } from '../../output/values.ts';
+import type { Io } from '../../run.ts';
+import { toCustomColumns } from './columns.ts';
+
+const formats = ['table', 'wide', 'csv', 'json', 'yaml', 'name'] as const;
+const custom = 'custom-columns=';
+
+const readFormat = (value: string): string => {
+  if (value.startsWith(custom) && value.length > custom.length) return value;
+  if (formats.some(format => format === value)) return value;
+  throw new Error(`"${value}" is not one of ${formats.join(', ')}, ${custom}COLUMN,…`);
+};
+
+/** The setting for the output format of lists. */
+export const listFormat = {
+  doc: `output format: ${formats.join(', ')}, or ${custom}COLUMN,… with columns of the wide table, or HEAD:.member for a member in JSON`,
+  parse: Object.assign(readFormat, { words: choice(...formats, custom).words }),
+  default: 'table',
+  short: 'o',
+} as const;
+
+/** The settings that decide how entries are printed. */
+export type OutputValues = SettingsOf<{
+  readonly output: typeof listFormat;
+  readonly 'no-headers': { readonly doc: string; readonly parse: (text: string) => boolean };
+  readonly bytes: { readonly doc: string; readonly parse: (text: string) => boolean };
+}>;
+
+/** The kind of the entries to print, and the settings that say how. */
+export type Output = {
+  readonly plural: string;
+  readonly kind: Kind;
+  readonly values: OutputValues;
+};
+
+export type Change = { readonly event: 'added' | 'changed' | 'removed'; readonly entry: Entry };
+
+/** Returns true for the formats that people read. */
+export function isTable({ output }: OutputValues): boolean {
+  return output === 'table' || output === 'wide' || output.startsWith(custom);
+}
+
+/** Chooses the columns and the form of numbers. An unknown column is an error. */
+export function viewOf({ columns, ...kind }: Kind, { output, bytes }: OutputValues) {
+  const exact = output === 'csv' ? exactNumbers : { ...readableNumbers, bytes: exactNumbers.bytes };
+  const numbers = bytes || output === 'csv' ? exact : readableNumbers;
+  return { numbers, columns: chosen() };
+
+  function chosen(): readonly Column[] {
+    if (output.startsWith(custom)) return toCustomColumns({ ...kind, columns }, output.slice(custom.length));
+    return output === 'table' ? narrowOf(columns) : columns;
+  }
+}
+
+/** Prints entries. With `isOne` the first entry is printed as one object in place of a list. */
+export async function printEntries(
+  io: Io,
+  { plural, kind, values }: Output,
+  { entries, isOne }: { readonly entries: readonly Entry[]; readonly isOne: boolean },
+): Promise<void> {
+  const { output } = values;
+  if (output === 'json' || output === 'yaml')
+    return io.out(await toOutput(isOne ? entries[0] : { [plural]: entries }, output));
+  if (output === 'name') return io.out(entries.map(({ id }) => `${id}\n`).join(''));
+  const { columns, numbers } = viewOf(kind, values);
+  const { heads, rows } = toRows(columns, entries, numbers);
+  const hasHeads = !values['no-headers'];
+  if (output === 'csv') io.out(toCsv(hasHeads ? [heads, ...rows] : rows));
+  else io.out(renderTable(heads, rows, { hasHeads, style: io.style }));
+}
+
+/** Makes a function that prints changes, each on a line of its own. */
+export function changePrinter(io: Io, { kind, values }: Output): (changes: readonly Change[]) => void {
+  let widths: readonly number[] = [];
+  let hasHeads = !values['no-headers'];
+  const { output } = values;
+  const { columns, numbers } = viewOf(kind, values);
+  return changes => {
+    if (!isTable(values) && output !== 'csv') {
+      const toLine = ({ event, entry }: Change): string =>
+        output === 'name' ? `${event} ${entry.id}` : toJson({ event, entry }, 0);
+      return io.out(changes.map(change => `${toLine(change)}\n`).join(''));
+    }
+    const entries = changes.map(({ entry }) => entry);
+    const table = toRows(columns, entries, numbers);
+    const heads = ['event', ...table.heads];
+    const rows = table.rows.map((row, index) => [changes[index]?.event ?? ''].concat(row));
+    if (output === 'csv') io.out(toCsv(hasHeads ? [heads, ...rows] : rows));
+    else io.out(renderTable(heads, rows, { hasHeads, style: io.style, widths }));
+    widths = widthsOf([heads, ...rows], widths);
+    hasHeads = false;
+  };
+}

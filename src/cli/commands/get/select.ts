@@ -1,0 +1,52 @@
+import { suggest } from '../../../lib/words/suggest.ts';
+import type { Column, Entry, Kind, View } from '../../kind.ts';
+import { toCell } from '../../output/rows.ts';
+import { readableNumbers } from '../../output/values.ts';
+
+/** The parts of `--selector`: the gateway selects the cluster, and `matches` checks the rest. */
+export type Selection = {
+  readonly cluster?: string;
+  readonly matches?: (entry: Entry) => boolean;
+};
+
+/** Reads conditions such as `pool=fast` and `state!=ready`, which all have to hold. */
+export function toSelection(kind: Kind, conditions: readonly string[] = []): Selection {
+  const parts = conditions.map(condition => toPart(kind, condition));
+  const clusters = parts.flatMap(({ cluster }) => cluster ?? []);
+  if (new Set(clusters).size > 1)
+    throw new Error(`--selector: nothing is in two clusters at once: ${clusters.join(', ')}`);
+  const checks = parts.flatMap(({ matches }) => matches ?? []);
+  return {
+    ...(clusters[0] !== undefined && { cluster: clusters[0] }),
+    ...(checks.length > 0 && { matches: entry => checks.every(check => check(entry)) }),
+  };
+}
+
+function toPart(kind: Kind, condition: string): Selection {
+  const [, name = '', operator, wanted = ''] = /^([a-z-]+)(!?=)(.*)$/.exec(condition) ?? [];
+  if (operator === undefined)
+    throw new Error(
+      `--selector: "${condition}" is not a condition; write COLUMN=VALUE or COLUMN!=VALUE, such as pool=fast`,
+    );
+  const isEqual = operator === '=';
+  if (name === 'cluster' && isEqual) return { cluster: wanted };
+  const column = findColumn(kind, name);
+  return { matches: entry => hasValue(column, entry, wanted) === isEqual };
+}
+
+function findColumn({ columns }: Kind, name: string): Column {
+  const heads = columns.map(({ head }) => head);
+  const found = columns.find(({ head }) => head === name);
+  if (found) return found;
+  const known = [...new Set([...heads, 'cluster'])];
+  throw new Error(
+    `--selector: there is no column "${name}"${suggest(name, known)}; the columns are ${known.join(', ')}`,
+  );
+}
+
+/** Returns true for the whole value of a cell, as shown or exact, and for each part of a list. */
+function hasValue(column: Column, entry: Entry, wanted: string): boolean {
+  const view: View = { nowMs: Date.now(), numbers: readableNumbers };
+  const exact = String(column.of(entry, view) ?? '');
+  return [toCell(column, entry, view), exact, ...exact.split(/[+,]/)].includes(wanted);
+}

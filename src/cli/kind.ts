@@ -1,0 +1,94 @@
+import type { z } from 'zod';
+import type { StorageClient } from '../api/client.ts';
+import type { Call } from '../api/http.ts';
+import { clusterOf, readNodeId } from '../api/ids.ts';
+import { formatSegments, type Segments } from '../api/topology.ts';
+import type { Numbers, Unit } from './output/values.ts';
+
+/** An entry of a list, as the gateway returns it. */
+export type Entry = { readonly id: string };
+
+/** The filters of a list; without any, everything is listed. */
+export type Query = Readonly<
+  Partial<Record<'cluster' | 'id' | 'volumeId' | 'nodeId' | 'resource' | 'since' | 'until', string>>
+> & { readonly limit?: number };
+
+type Value = string | number | undefined;
+
+/** The present time, and the form of numbers in cells. */
+export type View = { readonly nowMs: number; readonly numbers: Numbers };
+
+/** A column of a table. Rows are sorted by its values. A number with a `unit` is shown in this unit. */
+export type Column<E extends Entry = Entry> = {
+  readonly head: string;
+  of(entry: E, view: View): Value;
+  readonly unit?: Unit;
+  /** True for a column of `-o wide` only. */
+  readonly isWide?: boolean;
+};
+
+/** A kind of entry that operators list. */
+export type Kind<E extends Entry = Entry> = {
+  /** The word for one entry. */
+  readonly one: string;
+  /** Other names of the list in commands. */
+  readonly aliases: readonly string[];
+  readonly doc: string;
+  /** The members of an entry, as in JSON. */
+  readonly schema: z.ZodType;
+  readonly columns: readonly Column<E>[];
+  /** True for a log: entries never change, the newest comes first, and a list without a limit would be too long. */
+  readonly isLog?: boolean;
+  /** Makes the query for a name that a user typed, in `cluster` when one is chosen. A query with an `id` finds at most one entry. */
+  ask(name: string, cluster?: string): Query;
+  page(client: StorageClient, query: Query & { readonly pageToken: string }, call: Call): Promise<Page<E>>;
+};
+
+type Page<E> = { readonly entries: readonly E[]; readonly nextPageToken?: string | undefined };
+
+/** Infers the type of a kind's entries from its row. */
+export function kind<E extends Entry>(row: Kind<E>): Kind<E> {
+  return row;
+}
+
+export const ageColumn = {
+  head: 'age',
+  of: ({ createdAt }: { createdAt: string }, { nowMs }: View) => nowMs - Date.parse(createdAt),
+  unit: 'ms',
+} as const;
+
+export function sizeColumn<E>(head: string, of: (entry: E) => number | undefined) {
+  return { head, of, unit: 'bytes' } as const;
+}
+
+export function wide<C extends object>(column: C): C & { readonly isWide: true } {
+  return { ...column, isWide: true };
+}
+
+/** Returns the node's name, which is its id without the key. */
+export function nameOf(nodeId: string): string {
+  return readNodeId(nodeId).name;
+}
+
+export function join(words: readonly string[] = []): string {
+  return words.join(',');
+}
+
+export function showTopologies(topologies: readonly Segments[] | undefined): string {
+  return join(topologies?.map(formatSegments));
+}
+
+/** Makes queries by id, which put the chosen cluster in front of a name that has none. */
+export function ofCluster(separator: '.' | '/'): Kind['ask'] {
+  return (name, cluster) => {
+    const isWhole = cluster === undefined || name.includes('/') || (separator === '.' && clusterOf(name));
+    return { id: isWhole ? name : `${cluster}${separator}${name}` };
+  };
+}
+
+export function toPage<N extends string, E extends Entry>(
+  answer: { readonly [K in N]: readonly E[] } & { readonly nextPageToken?: string | undefined },
+  name: N,
+): Page<E> {
+  return { entries: answer[name], nextPageToken: answer.nextPageToken };
+}

@@ -1,0 +1,34 @@
+import type { Kind } from '../kind.ts';
+import { attachments } from './attachments.ts';
+import { audit } from './audit.ts';
+import { clusters } from './clusters.ts';
+import { nodes } from './nodes.ts';
+import { operations } from './operations.ts';
+import { pools } from './pools.ts';
+import { queues } from './queues.ts';
+import { snapshots } from './snapshots.ts';
+import { volumes } from './volumes.ts';
+
+export type KindName =
+  | 'volumes'
+  | 'snapshots'
+  | 'attachments'
+  | 'nodes'
+  | 'pools'
+  | 'clusters'
+  | 'operations'
+  | 'queues'
+  | 'audit';
+
+/** All kinds of entries that operators list. */
+export const kinds: Readonly<Record<KindName, Kind>> = {
+  volumes,
+  snapshots,
+  attachments,
+  nodes,
+  pools,
+  clusters,
+  operations,
+  queues,
+  audit,
+};

@@ -1,0 +1,49 @@
+import { adminVolumeSchema, type AdminVolume } from '../../api/admin.ts';
+import {
+  ageColumn,
+  join,
+  kind,
+  nameOf,
+  ofCluster,
+  showTopologies,
+  sizeColumn,
+  toPage,
+  wide,
+} from '../kind.ts';
+
+export const volumes = kind<AdminVolume>({
+  one: 'volume',
+  schema: adminVolumeSchema,
+  aliases: ['volume', 'vol'],
+  doc: 'volumes in any state, soft-deleted ones included',
+  ask: ofCluster('.'),
+  page: async (client, query, call) => toPage(await client.listAllVolumes(query, call), 'volumes'),
+  columns: [
+    { head: 'id', of: ({ id }) => id },
+    { head: 'state', of: ({ state, pending = [] }) => [state, ...pending].join('+') },
+    { head: 'pool', of: ({ pool }) => pool },
+    sizeColumn('size', ({ sizeBytes }: AdminVolume) => sizeBytes),
+    { head: 'attached', of: ({ attachments }) => join(attachments.map(({ nodeId }) => nameOf(nodeId))) },
+    ageColumn,
+    wide({ head: 'cluster', of: ({ cluster }: AdminVolume) => cluster }),
+    wide(sizeColumn('reserved', ({ reservedBytes }: AdminVolume) => reservedBytes)),
+    wide({
+      head: 'modes',
+      of: ({ capabilities }: AdminVolume) =>
+        join([...new Set(capabilities.map(({ accessType, accessMode }) => `${accessType}:${accessMode}`))]),
+    }),
+    wide({
+      head: 'shared',
+      of: ({ grants }: AdminVolume) =>
+        join(
+          grants?.map(
+            ({ cluster, access, isAccepted }) =>
+              `${cluster}:${access}${isAccepted === false ? ':not-accepted' : ''}`,
+          ),
+        ),
+    }),
+    wide({ head: 'topology', of: ({ topology }: AdminVolume) => showTopologies(topology) }),
+    wide({ head: 'storage-id', of: ({ storageId }: AdminVolume) => storageId }),
+    wide({ head: 'restorable', of: ({ restorableUntil }: AdminVolume) => restorableUntil }),
+  ],
+});
