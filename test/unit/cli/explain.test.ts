@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AdminSnapshot, AdminVolume, ClusterState, PoolState } from '../../../src/api/admin.ts';
-import { explain, type Advice, type Facts } from '../../../src/cli/commands/explain.ts';
+import { explain, type Advice, type Facts } from '../../../src/cli/commands/explain/advice.ts';
 
 const nowMs = Date.parse('2026-02-01T12:00:00Z');
 const before = (ms: number): string => new Date(nowMs - ms).toISOString();
