@@ -1,7 +1,7 @@
 import { commands } from '../../src/cli/commands.ts';
 import { connectionSettings } from '../../src/cli/connection.ts';
 import { listCommands, usageOf, type ListedCommand } from '../../src/cli/run.ts';
-import type { Setting, SettingsTable } from '../../src/lib/settings.ts';
+import type { SettingsTable } from '../../src/lib/settings.ts';
 
 /** Writes docs/reference/cli.md from the table of commands; `toTable` writes settings. */
 export async function cli(toTable: (settings: SettingsTable) => string): Promise<string> {
@@ -82,31 +82,24 @@ function toSection(
     ({ path: own, doc, command }) =>
       `| \`${usageOf(own, command).replace(' [--flag value …]', '')}\` | ${doc.replaceAll('|', '\\|')} |`,
   );
-  const all = group.flatMap(({ path: own, command }) =>
-    Object.entries(command.settings).map(([name, setting]) => ({ name, setting, path: own })),
-  );
   const shared: SettingsTable = group.some(({ command }) => 'timeout' in command.settings)
     ? connectionSettings
     : {};
-  const listed = all.filter(({ name, setting }) => !shared[name] || shared[name].default !== setting.default);
-  const table = listed.length === 0 ? '' : `\n\n${toTable(mergeSettings(listed))}`;
-  return `## ${path}\n\n| command | does |\n|---|---|\n${rows.join('\n')}${table}`;
-}
-
-type CommandSetting = { readonly name: string; readonly setting: Setting<unknown>; readonly path: string };
-
-/** Lists a setting of several commands once, as the first one has it, with all descriptions. */
-function mergeSettings(all: readonly CommandSetting[]): SettingsTable {
-  const merged = [...Map.groupBy(all, ({ name }) => name)].flatMap(([name, [first, ...more]]) =>
-    first ? [[name, { ...first.setting, doc: mergeDocs([first, ...more]) }] as const] : [],
+  const tables = group.map(({ path: own, command }) => {
+    const listed = Object.entries(command.settings).filter(
+      ([name, setting]) => !shared[name] || shared[name].default !== setting.default,
+    );
+    return { own, table: listed.length === 0 ? '' : toTable(Object.fromEntries(listed)) };
+  });
+  const head = `## ${path}\n\n| command | does |\n|---|---|\n${rows.join('\n')}`;
+  // Commands with the same settings share a table.
+  const byTable = Map.groupBy(
+    tables.filter(one => one.table !== ''),
+    one => one.table,
   );
-  return Object.fromEntries(merged);
-}
-
-/** Returns the description of a setting. Descriptions that differ name their commands. */
-function mergeDocs(settings: readonly CommandSetting[]): string {
-  const byDoc = [...Map.groupBy(settings, ({ setting }) => setting.doc)];
-  const describe = (doc: string, users: readonly CommandSetting[]): string =>
-    `${doc} (${users.map(({ path }) => `\`${path.split(' ').at(-1)}\``).join(', ')})`;
-  return byDoc.map(([doc, users]) => (byDoc.length === 1 ? doc : describe(doc, users))).join('; ');
+  const parts = [...byTable].map(([table, users]) => {
+    const names = users.map(({ own }) => `\`${own}\``).join(', ');
+    return users.length === group.length ? table : `Settings of ${names}:\n\n${table}`;
+  });
+  return [head, ...parts].join('\n\n');
 }

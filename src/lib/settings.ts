@@ -121,13 +121,26 @@ export function readSettings<T extends SettingsTable>(
 /** Formats the table for `--help`: flag, variable, default and description. */
 export function describeSettings(table: SettingsTable): string {
   return Object.entries(table)
-    .map(([name, { doc, variable, default: fallback, optional, file, short }]) => {
-      const variables = [variableOf(name), ...(variable ? [variable] : [])].join(', ');
-      const state = fallback === undefined ? (optional ? 'optional' : 'required') : `default ${fallback}`;
-      const also = file ? `; also as a file: --${name}-file, ${variableOf(name)}_FILE` : '';
-      return `  ${short === undefined ? '' : `-${short}, `}--${name}\n      ${doc}\n      (${variables}; ${state}${also})`;
+    .map(([name, setting]) => {
+      const { flags, doc, facts } = describeSetting(name, setting);
+      return `  ${flags}\n      ${doc}\n      (${facts})`;
     })
     .join('\n');
+}
+
+/** Describes one setting: its flags, its description, and its variables with its default. */
+export function describeSetting(
+  name: string,
+  { doc, variable, default: fallback, optional, file, short }: Setting<unknown>,
+): { readonly flags: string; readonly doc: string; readonly facts: string } {
+  const variables = [variableOf(name), ...(variable ? [variable] : [])].join(', ');
+  const state = fallback === undefined ? (optional ? 'optional' : 'required') : `default ${fallback}`;
+  const also = file ? `; also as a file: --${name}-file, ${variableOf(name)}_FILE` : '';
+  return {
+    flags: `${short === undefined ? '' : `-${short}, `}--${name}`,
+    doc,
+    facts: `${variables}; ${state}${also}`,
+  };
 }
 
 /** All values of each flag, in order; undefined for a flag without its value. */
