@@ -27,6 +27,7 @@ import { requireRecordSize } from '../tables/record-size.ts';
 import { requireReadyVolume } from '../volumes/record.ts';
 import { isForReaders, requireCapabilities } from '../volumes/validate.ts';
 import {
+  clearGone,
   lockNode,
   requireAdmission,
   requireNode,
@@ -94,6 +95,7 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
     requireCapabilities(pools.get(volume.pool), [request.capability], { isNew: false, parameters });
     if (grant) requireGranted(grant, request.readonly);
     const node = requireNode(cluster, nodeId, reported?.spec);
+    await clearGone(sql, reported);
     const { before, others } = groupByNode(attachments, request);
     if (before && before.state !== 'detaching') requireSame(before, request);
     if (before?.state === 'attached')

@@ -15,7 +15,7 @@ import {
   nodeName,
 } from '../tables/attachments.ts';
 import { countAtNode, listPoolsGranted, readCount } from '../tables/counts.ts';
-import { nodeTable } from '../tables/nodes.ts';
+import { nodeTable, type NodeRecord } from '../tables/nodes.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import { readUsage } from '../tables/reservations.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
@@ -70,7 +70,7 @@ export function createNodes({
     async get({ name: cluster }: Cluster, nodeId: string): Promise<Node> {
       const node = await nodeTable.find(engine.reader, { cluster, nodeId });
       if (!node) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
-      return { id: nodeId, ...node.spec };
+      return toNode(node);
     },
 
     /** Returns a page of the nodes that the cluster has reported, by id. */
@@ -128,6 +128,11 @@ export function lockNode(
   return sql.lock('node', `${cluster} ${readNodeId(nodeId).name}`);
 }
 
+/** Notes that the cluster has the node again, because it attaches a volume there. */
+export async function clearGone(sql: Sql, reported: NodeRecord | undefined): Promise<void> {
+  if (reported?.goneMs !== undefined) await nodeTable.update(sql, reported, { goneMs: undefined });
+}
+
 /**
  * Throws FAILED_PRECONDITION while another machine, by its key, has volumes attached under the node's name. A
  * machine has only one key, and of two machines only an operator knows the right one. `other` comes from
@@ -169,7 +174,11 @@ async function listNodes(
 ): Promise<readonly Node[]> {
   const page = 'and node_id > ? order by node_id limit ?';
   const records = await nodeTable.select(sql, { cluster }, page, after, count);
-  return records.map(({ nodeId: id, spec: { maxVolumes, topology } }) => ({ id, maxVolumes, topology }));
+  return records.map(toNode);
+}
+
+function toNode({ nodeId: id, spec, goneMs }: NodeRecord): Node {
+  return { id, ...spec, ...(goneMs !== undefined && { isGone: true }) };
 }
 
 /** Throws INVALID_ARGUMENT for a malformed node id: empty, over 256 bytes, or with control characters. */

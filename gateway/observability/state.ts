@@ -4,6 +4,7 @@ import type { Pools } from '../pools/pools.ts';
 import { probePool } from '../pools/probe.ts';
 import type { Queues } from '../scheduling/queues.ts';
 import type { Reader } from '../store.ts';
+import { areGone } from '../tables/nodes.ts';
 
 /** The time limit for the answer of the store, in milliseconds. */
 const timeoutMs = 2_000;
@@ -35,7 +36,7 @@ async function readContents(reader: Reader): Promise<readonly Row[]> {
   );
   const gone = await read(
     `select cluster, count(*) as number
-     from (select cluster from nodes where gone_ms is not null order by cluster, node_id limit ${maxCounted}) as gone
+     from (select cluster from nodes where ${areGone} order by cluster, node_id limit ${maxCounted}) as gone
      group by cluster`,
   );
   const findings = await read(

@@ -11,7 +11,7 @@ const columns = {
   goneMs: optional(integer()),
 };
 
-type NodeRecord = RecordOf<typeof columns>;
+export type NodeRecord = RecordOf<typeof columns>;
 
 const goneNodes = 'nodes_gone on nodes (cluster, node_id) where gone_ms is not null';
 
@@ -24,9 +24,15 @@ export const addGone: readonly string[] = [
   `create index ${goneNodes}`,
 ];
 
+const isAttached =
+  'exists (select 1 from attachments where attachments.cluster = nodes.cluster and attachments.node_id = nodes.node_id)';
+
+/** Selects nodes whose cluster no longer has them although volumes are attached to them. */
+export const areGone = `gone_ms is not null and ${isAttached}`;
+
 /** Lists nodes whose cluster no longer has them although volumes are attached to them. */
 export function listGoneNodes(sql: Reader, limit: number): Promise<readonly NodeRecord[]> {
-  return nodeTable.select(sql, {}, 'and gone_ms is not null order by cluster, node_id limit ?', limit);
+  return nodeTable.select(sql, {}, `and ${areGone} order by cluster, node_id limit ?`, limit);
 }
 
 /** Counts the volumes that are attached, or being attached or detached, at the node. */

@@ -37,7 +37,15 @@ export const nodeSpecSchema = z
 
 /** A node as the API shows it. */
 export const nodeSchema = nodeSpecSchema
-  .extend({ id: nodeId })
+  .extend({
+    id: nodeId,
+    isGone: z
+      .literal(true)
+      .optional()
+      .describe(
+        'True: the cluster has deleted the node while volumes were attached. A new report ends this.',
+      ),
+  })
   .loose()
   .meta({ id: 'Node', description: 'A node of a cluster.' });
 

@@ -113,12 +113,13 @@ function toSpec({ labels }: ClusterNode, { maxVolumes, topologyKeys }: Registrat
  * they are now.
  */
 async function findChanges({ client, log }: ComparisonTargets, registered: readonly RegisteredNode[]) {
-  const known = new Map((await listAll(client)).map(({ id, ...spec }) => [id, spec]));
+  const known = new Map((await listAll(client)).map(node => [node.id, node]));
   const wanted = new Set(registered.map(({ registration }) => registration.nodeId));
   const puts = registered.flatMap(one => {
     const { nodeId } = one.registration;
     const body = toSpec(one.node, one.registration);
-    if (sameJson(known.get(nodeId), body)) return [];
+    // A node that has come back differs by its `isGone`, and the report ends this.
+    if (sameJson(known.get(nodeId), { id: nodeId, ...body })) return [];
     const put = async () => {
       await client.putNode({ nodeId, body }, deadline());
       log.info('reported the node', { nodeId });

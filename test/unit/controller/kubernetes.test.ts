@@ -49,7 +49,11 @@ function openGateway(known: readonly Node[] = []) {
         return node;
       },
       async deleteNode({ nodeId }: { readonly nodeId: string }) {
-        if (inUse.has(nodeId)) throw new Problem('FAILED_PRECONDITION', 'has volumes');
+        const node = nodes.get(nodeId);
+        if (node && inUse.has(nodeId)) {
+          nodes.set(nodeId, { ...node, isGone: true });
+          throw new Problem('FAILED_PRECONDITION', 'has volumes');
+        }
         nodes.delete(nodeId);
       },
     },
@@ -146,6 +150,22 @@ test('a node that left is forgotten once it has no volumes, and one whose agent 
   kubernetes.putCsiNode('b', driverOn('b'));
   start();
   await until(() => gateway.ids().join() === 'b,c');
+});
+
+test('a node that comes back unchanged while volumes are attached to it is reported again', async t => {
+  const { kubernetes, gateway, start } = await open(t);
+  kubernetes.putNode('a');
+  kubernetes.putCsiNode('a', driverOn('a'));
+  start();
+  await until(() => gateway.ids().includes('a'));
+  await until(kubernetes.isWatched);
+  gateway.inUse.add('a');
+  kubernetes.removeNode('a');
+  await until(() => gateway.nodes.get('a')?.isGone === true);
+  kubernetes.putNode('a');
+  kubernetes.putCsiNode('a', driverOn('a'));
+  await until(() => gateway.nodes.get('a')?.isGone === undefined);
+  assert.deepEqual(gateway.nodes.get('a'), { id: 'a' });
 });
 
 const [key, otherKey] = ['A'.repeat(43), 'B'.repeat(43)];

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { readStore } from '../../../../gateway/observability/state.ts';
 import { countAtNode } from '../../../../gateway/tables/counts.ts';
-import { nodeTable } from '../../../../gateway/tables/nodes.ts';
+import { listGoneNodes, nodeTable } from '../../../../gateway/tables/nodes.ts';
 import { Problem } from '../../../../src/api/problem.ts';
+import { sample } from '../../../../src/lib/metrics.ts';
 import { openGateway, clusters, mounted } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 
@@ -29,6 +31,8 @@ async function open(t: TestContext) {
   };
 }
 
+type Opened = Awaited<ReturnType<typeof open>>;
+
 test('a node is as it was last reported, for its own cluster only', async t => {
   const { nodes } = await open(t);
   const first = { maxVolumes: 3, topology: { zone: 'z1' } };
@@ -52,6 +56,38 @@ test('a node with volumes is not deleted, and the message names one', async t =>
   );
   await detach('one');
   for (let i = 0; i < 2; i++) await nodes.delete(cluster, 'n1');
+});
+
+for (const [way, comeBack] of [
+  [
+    'is reported again',
+    async ({ nodes }: Opened) => void (await nodes.put(cluster, 'n1', { topology: here })),
+  ],
+  ['gets another volume', async ({ attach }: Opened) => void (await attach('two'))],
+] as const)
+  test(`a node that was deleted while it had volumes is gone until it ${way}`, async t => {
+    const gateway = await open(t);
+    const { nodes, attach } = gateway;
+    await attach('one');
+    await assert.rejects(nodes.delete(cluster, 'n1'), isProblem('FAILED_PRECONDITION'));
+    const [listed] = (await nodes.list(cluster, { limit: 10 })).nodes;
+    assert.deepEqual(listed, { id: 'n1', topology: here, isGone: true });
+    assert.deepEqual(await nodes.get(cluster, 'n1'), listed);
+    await comeBack(gateway);
+    assert.deepEqual(await nodes.get(cluster, 'n1'), { id: 'n1', topology: here });
+  });
+
+test('a gone node without volumes is neither counted nor listed as gone', async t => {
+  const { nodes, attach, detach, engine } = await open(t);
+  const readNumber = async () =>
+    (await readStore(engine.reader)).find(([name]) => name === 'fairlead_gateway_gone_nodes')?.[2];
+  await attach('one');
+  await assert.rejects(nodes.delete(cluster, 'n1'), isProblem('FAILED_PRECONDITION'));
+  assert.equal((await listGoneNodes(engine.reader, 10)).length, 1);
+  assert.deepEqual(await readNumber(), [sample({ cluster: 'a' }, 1)]);
+  await detach('one');
+  assert.deepEqual(await listGoneNodes(engine.reader, 10), []);
+  assert.deepEqual(await readNumber(), []);
 });
 
 test('a full node is RESOURCE_EXHAUSTED, and has space again after a detach', async t => {
