@@ -1,7 +1,7 @@
 import type { Deletion, Detachment } from '../../src/api/admin.ts';
 import { readNodeId } from '../../src/api/ids.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
-import { preconditionProblem } from '../../src/api/problem.ts';
+import { requireGone } from '../attachments/nodes.ts';
 import type { Operations } from '../operations/operation.ts';
 import { createDrain } from '../pools/drain.ts';
 import type { Pools } from '../pools/pools.ts';
@@ -9,7 +9,6 @@ import type { Services } from '../services.ts';
 import type { Engine, Reader } from '../store.ts';
 import { findAttachments, type ShownAttachment } from '../tables/attachments.ts';
 import { readMissed } from '../tables/clock.ts';
-import { nodeTable } from '../tables/nodes.ts';
 import { findVolume, volumeTable } from '../tables/volumes.ts';
 import { notFoundProblem } from '../callers/ownership.ts';
 import { restorableUntil } from '../volumes/record.ts';
@@ -36,8 +35,8 @@ export function createActions({ engine, operations, pools, attachments, volumes 
 
   return {
     /**
-     * Returns once no chosen node can reach the volume any more. Every refusal comes before anything is detached. After
-     * a failure or crash, the same call continues.
+     * Returns once no chosen node can reach the volume any more. Every refusal comes before anything is detached, except
+     * for a node that comes back meanwhile. After a failure or crash, the same call continues.
      */
     async detachAdminVolume(request: DetachRequest): Promise<Detachment> {
       const { volumeId, body } = request;
@@ -49,8 +48,12 @@ export function createActions({ engine, operations, pools, attachments, volumes 
             await sql.lock('volume', volumeId);
             return { result: await plan(sql), isChanged: false };
           });
-      for (const { cluster: name, nodeId } of body.dryRun ? [] : planned)
-        await attachments.detach({ cluster: { name, acceptAnyNode: true }, volumeId, nodeId });
+      const only = body.force ? undefined : 'unused';
+      for (const { cluster: name, nodeId, attachmentId } of body.dryRun ? [] : planned)
+        await attachments.detachChosen(
+          { cluster: { name, acceptAnyNode: true }, volumeId, nodeId },
+          { attachmentId, only },
+        );
       return {
         attachments: planned.map(({ cluster, nodeId, state, readonly }) => ({
           cluster,
@@ -79,10 +82,7 @@ export function createActions({ engine, operations, pools, attachments, volumes 
   };
 }
 
-/**
- * Finds the chosen attachments. FAILED_PRECONDITION, without `force`, when a cluster still reports the node of one:
- * then a pod may use the volume.
- */
+/** Finds the chosen attachments. FAILED_PRECONDITION, without `force`, when a pod may use one (see `requireGone`). */
 async function planDetachment(
   sql: Reader,
   { volumeId, body: { nodeId, cluster, force } }: DetachRequest,
@@ -91,13 +91,6 @@ async function planDetachment(
   const isChosen = (one: ShownAttachment): boolean =>
     nodeId === undefined || [one.nodeId, readNodeId(one.nodeId).name].includes(nodeId);
   const chosen = (await findAttachments(sql, volumeId, cluster)).filter(isChosen);
-  if (force) return chosen;
-  for (const one of chosen) {
-    const node = one.state === 'detaching' ? undefined : await nodeTable.find(sql, one);
-    if (node && node.goneMs === undefined)
-      throw preconditionProblem(
-        `volume "${volumeId}" is attached to node "${one.nodeId}", which cluster "${one.cluster}" still reports; delete the pods that use the volume, or detach it by force`,
-      );
-  }
+  if (!force) for (const one of chosen) await requireGone(sql, one);
   return chosen;
 }

@@ -30,6 +30,7 @@ import {
   clearGone,
   lockNode,
   requireAdmission,
+  requireGone,
   requireNode,
   requireNodeId,
   requireOneKey,
@@ -68,6 +69,14 @@ type AttachIntent = {
   readonly isRetry: boolean;
 };
 type AttachResult = { readonly attachment: AttachmentResource; readonly created: boolean };
+/**
+ * The attachment to detach; a newer one of the same node stays. `unfinished`: a complete one stays, too. `unused`:
+ * FAILED_PRECONDITION while a pod may use it (see `requireGone`).
+ */
+type ChosenAttachment = {
+  readonly attachmentId: string;
+  readonly only?: 'unfinished' | 'unused' | undefined;
+};
 type DetachIntent = { readonly volume: VolumeRecord; readonly before: AttachmentRecord };
 
 /** Makes the attachments of volumes to nodes. A cluster sees and changes only attachments to its own nodes. */
@@ -116,31 +125,26 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
     };
   }
 
-  /**
-   * Detaches the volume from the node. With `unfinishedId`, it detaches only this attachment, and only while
-   * it is unfinished.
-   */
   async function detachFrom(
     { cluster: { name: cluster }, volumeId, nodeId }: AttachmentKey,
-    unfinishedId?: string,
+    chosen?: ChosenAttachment,
   ): Promise<void> {
     const key = { cluster, volumeId, nodeId };
     await operations.run<DetachIntent, void, void>({
       operation: 'detach',
-      subject: { cluster, nodeId, unfinishedId },
+      subject: { cluster, nodeId, chosen },
       part: nodePart(key),
       about: nodeId,
       claims: [{ kind: 'volume', id: volumeId }],
       pool: ({ volume }) => volume.pool,
       async intend(sql) {
+        if (chosen?.only === 'unused') await lockNode(sql, key);
         const [volume, before] = await Promise.all([
           findVolume(sql, volumeId),
           attachmentTable.find(sql, key),
         ]);
-        const isLeft =
-          unfinishedId !== undefined &&
-          (before?.attachmentId !== unfinishedId || before.state === 'attached');
-        if (!volume || !before || isLeft) return { result: undefined };
+        if (!volume || !before || isLeft(before, chosen)) return { result: undefined };
+        if (chosen?.only === 'unused') await requireGone(sql, before);
         await attachmentTable.update(sql, before, { state: 'detaching' });
         return { intent: { volume, before } };
       },
@@ -235,7 +239,10 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
 
     /** Detaches an unfinished attachment. A complete one stays, and so does a newer one. */
     undo: (key: AttachmentKey, { attachmentId }: AttachmentRecord): Promise<void> =>
-      detachFrom(key, attachmentId),
+      detachFrom(key, { attachmentId, only: 'unfinished' }),
+
+    /** Detaches this attachment, and no newer one of the same node. */
+    detachChosen: (key: AttachmentKey, chosen: ChosenAttachment): Promise<void> => detachFrom(key, chosen),
 
     async get({ cluster, volumeId, nodeId }: AttachmentKey): Promise<AttachmentResource> {
       await requireAccess(engine.reader, cluster, volumeId);
@@ -261,6 +268,12 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
         await detachFrom({ ...key, nodeId: one.nodeId });
     },
   };
+}
+
+function isLeft(before: AttachmentRecord, chosen: ChosenAttachment | undefined): boolean {
+  if (!chosen) return false;
+  const isComplete = before.state === 'attached';
+  return before.attachmentId !== chosen.attachmentId || (chosen.only === 'unfinished' && isComplete);
 }
 
 type DetachKey = Omit<AttachmentKey, 'nodeId'> & { readonly nodeId?: string | undefined };

@@ -13,6 +13,7 @@ import {
   findUnderOtherKey,
   listVolumesOnNode,
   nodeName,
+  type ShownAttachment,
 } from '../tables/attachments.ts';
 import { countAtNode, listPoolsGranted, readCount } from '../tables/counts.ts';
 import { nodeTable, type NodeRecord } from '../tables/nodes.ts';
@@ -131,6 +132,25 @@ export function lockNode(
 /** Notes that the cluster has the node again, because it attaches a volume there. */
 export async function clearGone(sql: Sql, reported: NodeRecord | undefined): Promise<void> {
   if (reported?.goneMs !== undefined) await nodeTable.update(sql, reported, { goneMs: undefined });
+}
+
+/**
+ * Throws FAILED_PRECONDITION unless the volume is being detached or the cluster has deleted the node: otherwise a pod
+ * may use the volume.
+ */
+export async function requireGone(
+  sql: Reader,
+  { volumeId, cluster, nodeId, state }: ShownAttachment,
+): Promise<void> {
+  if (state === 'detaching') return;
+  const node = await nodeTable.find(sql, { cluster, nodeId });
+  if (node?.goneMs !== undefined) return;
+  const where = node
+    ? `which cluster "${cluster}" still reports`
+    : `which cluster "${cluster}" does not report, so it may still run`;
+  throw preconditionProblem(
+    `volume "${volumeId}" is attached to node "${nodeId}", ${where}; delete the pods that use the volume, or detach it by force`,
+  );
 }
 
 /**

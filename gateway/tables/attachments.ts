@@ -55,6 +55,7 @@ const shownTable = table('attachments', {
     volumeId: columns.volumeId,
     cluster: columns.cluster,
     nodeId: columns.nodeId,
+    attachmentId: columns.attachmentId,
     state: columns.state,
     readonly: columns.readonly,
   },
@@ -63,7 +64,7 @@ const shownTable = table('attachments', {
 /** The part of an attachment that is shown with its volume. */
 export type ShownAttachment = Pick<
   AttachmentRecord,
-  'volumeId' | 'cluster' | 'nodeId' | 'state' | 'readonly'
+  'volumeId' | 'cluster' | 'nodeId' | 'attachmentId' | 'state' | 'readonly'
 >;
 
 /** Finds all attachments of one volume to nodes of the cluster, or of every cluster if none is given. */

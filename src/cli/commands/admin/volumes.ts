@@ -20,7 +20,7 @@ export const volumeCommands = {
       },
       'node-cluster': { doc: "the node's cluster; default: every cluster", parse: text, optional: true },
       force: {
-        doc: 'also detach from nodes that their clusters still report; the pods that use the volume there get I/O errors',
+        doc: 'also detach from nodes that their clusters have not deleted; the pods that use the volume there get I/O errors',
         ...onOrOff,
       },
       'dry-run': dryRun,

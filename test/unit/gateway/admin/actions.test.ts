@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { attachmentTable } from '../../../../gateway/tables/attachments.ts';
 import { preconditionProblem } from '../../../../src/api/problem.ts';
 import {
   assertProblem,
@@ -21,15 +22,16 @@ const points = ['before-intent', 'after-intent', 'after-commit', 'before-answer'
 const ask = (gateway: Pick<Gateway, 'ask'>, action: string, body: object = {}): Promise<Answer> =>
   gateway.ask(`PUT /v1/admin/volumes/a.one/${action}`, { as: 'operator', body });
 
-/** Opens a gateway with the volume `a.one`, attached to `n1` and `n2` of a. Cluster a still reports only `n1`. */
+/** Opens a gateway with the volume `a.one`, attached to `n1` and `n2` of a. Cluster a has deleted `n2`. */
 async function openAttached(t: TestContext) {
   const gateway = await openGateway(t, { volumes: ['one'] });
-  await gateway.nodes.put(a, 'n1', {});
+  for (const nodeId of ['n1', 'n2']) await gateway.nodes.put(a, nodeId, {});
   for (const nodeId of ['n1', 'n2'])
     await gateway.attachments.attach(
       { cluster: { ...any, name: 'a' }, volumeId: 'a.one', nodeId },
       attaching,
     );
+  await assert.rejects(gateway.nodes.delete(a, 'n2'), { code: 'FAILED_PRECONDITION' });
   gateway.backend.calls.length = 0;
   return gateway;
 }
@@ -68,6 +70,54 @@ test('a node that its cluster wants to delete needs no force', async t => {
   await gateway.nodes.delete(a, 'n1');
 });
 
+test('a node that its cluster never reported may still run, so a detachment needs force', async t => {
+  const gateway = await openGateway(t, { volumes: ['one'] });
+  await gateway.attachments.attach(
+    { cluster: { ...any, name: 'a' }, volumeId: 'a.one', nodeId: 'n9' },
+    attaching,
+  );
+  const refused = await ask(gateway, 'detachment');
+  assertProblem(refused, 409, 'FAILED_PRECONDITION');
+  assert.match(
+    String(refused.body['detail']),
+    /"n9", which cluster "a" does not report, so it may still run;/,
+  );
+  assert.deepEqual(await attachedTo(gateway), ['a/n9']);
+  assert.deepEqual(nodesOf(await ask(gateway, 'detachment', { force: true })), ['n9']);
+});
+
+test('a node that comes back while a detachment runs keeps the volume', async t => {
+  const gateway = await openAttached(t);
+  await assert.rejects(gateway.nodes.delete(a, 'n1'), { code: 'FAILED_PRECONDITION' });
+  let isBack = false;
+  const { detach } = gateway.backend;
+  gateway.backend.detach = async (...asked) => {
+    if (!isBack) await gateway.nodes.put(a, 'n2', {});
+    isBack = true;
+    return detach(...asked);
+  };
+  assertProblem(await ask(gateway, 'detachment'), 409, 'FAILED_PRECONDITION');
+  assert.deepEqual(await attachedTo(gateway), ['a/n2']);
+});
+
+test('a forced detachment leaves a volume that was attached again meanwhile', async t => {
+  const gateway = await openAttached(t);
+  const n2 = { cluster: a, volumeId: 'a.one', nodeId: 'n2' };
+  let isBack = false;
+  const { detach } = gateway.backend;
+  gateway.backend.detach = async (...asked) => {
+    await detach(...asked);
+    if (isBack) return;
+    isBack = true;
+    // Stands for another gateway, because the volume is busy here.
+    await gateway.engine.transaction(async sql => {
+      await attachmentTable.update(sql, { ...n2, cluster: 'a' }, { attachmentId: 'newer' });
+    });
+  };
+  assert.deepEqual(nodesOf(await ask(gateway, 'detachment', { force: true })), ['n1', 'n2']);
+  assert.deepEqual(await attachedTo(gateway), ['a/n2']);
+});
+
 test('a detachment from all nodes is refused before any node is detached', async t => {
   const gateway = await openAttached(t);
   assertProblem(await ask(gateway, 'detachment'), 409, 'FAILED_PRECONDITION');
@@ -89,7 +139,9 @@ test("a detachment from one cluster's nodes leaves those of other clusters, and 
   await gateway.attachments
     .attach(ofB, attaching)
     .catch(() => assert.fail('a node with a key must be valid'));
-  assert.deepEqual(nodesOf(await ask(gateway, 'detachment', { cluster: 'b', nodeId: 'n1' })), [key]);
+  assert.deepEqual(nodesOf(await ask(gateway, 'detachment', { cluster: 'b', nodeId: 'n1', force: true })), [
+    key,
+  ]);
   assert.deepEqual(await attachedTo(gateway), ['a/n1', 'a/n2']);
 });
 
