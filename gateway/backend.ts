@@ -65,10 +65,15 @@ export interface Backend {
   /** Lets the node reach the volume, and returns once it can. */
   attach(volume: KnownVolume, access: NodeAccess): Promise<Reach>;
   /**
-   * Returns once the cluster's node can no longer read or write. If the volume is not attached, nothing
-   * happens.
+   * Returns once the cluster's node can no longer read or write, except with `cannotCutOff`. If the volume is not
+   * attached, nothing happens.
    */
   detach(volume: VolumeRef, nodeId: string, cluster?: string): Promise<void>;
+  /**
+   * A detach does not stop a node that still has the volume mounted. Operators then detach only by force, and learn
+   * that the node may still write.
+   */
+  readonly cannotCutOff?: true;
   /**
    * Called once after the pool is opened, before any other call. It makes all recorded attachments reachable
    * again, for example after a reboot of the storage's machine, and closes all others. A fault of one volume

@@ -1,6 +1,7 @@
 import type { Deletion, Detachment } from '../../src/api/admin.ts';
 import { readNodeId } from '../../src/api/ids.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
+import { preconditionProblem, type Problem } from '../../src/api/problem.ts';
 import { requireGone } from '../attachments/nodes.ts';
 import type { Operations } from '../operations/operation.ts';
 import { createDrain } from '../pools/drain.ts';
@@ -9,7 +10,7 @@ import type { Services } from '../services.ts';
 import type { Engine, Reader } from '../store.ts';
 import { findAttachments, type ShownAttachment } from '../tables/attachments.ts';
 import { readMissed } from '../tables/clock.ts';
-import { findVolume, volumeTable } from '../tables/volumes.ts';
+import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { notFoundProblem } from '../callers/ownership.ts';
 import { restorableUntil } from '../volumes/record.ts';
 
@@ -35,12 +36,12 @@ export function createActions({ engine, operations, pools, attachments, volumes 
 
   return {
     /**
-     * Returns once no chosen node can reach the volume any more. Every refusal comes before anything is detached, except
+     * Returns once no chosen node can reach the volume any more, or says that the pool cannot cut nodes off. Every refusal comes before anything is detached, except
      * for a node that comes back meanwhile. After a failure or crash, the same call continues.
      */
     async detachAdminVolume(request: DetachRequest): Promise<Detachment> {
       const { volumeId, body } = request;
-      const plan = (sql: Reader): Promise<readonly ShownAttachment[]> => planDetachment(sql, request);
+      const plan = (sql: Reader): Promise<Plan> => planDetachment(sql, request, pools);
       const audited = { operation: 'detach', kind: 'volume', id: volumeId, about: body.nodeId } as const;
       const planned = body.dryRun
         ? await plan(reader)
@@ -49,13 +50,14 @@ export function createActions({ engine, operations, pools, attachments, volumes 
             return { result: await plan(sql), isChanged: false };
           });
       const only = body.force ? undefined : 'unused';
-      for (const { cluster: name, nodeId, attachmentId } of body.dryRun ? [] : planned)
+      for (const { cluster: name, nodeId, attachmentId } of body.dryRun ? [] : planned.chosen)
         await attachments.detachChosen(
           { cluster: { name, acceptAnyNode: true }, volumeId, nodeId },
           { attachmentId, only },
         );
       return {
-        attachments: planned.map(({ cluster, nodeId, state, readonly }) => ({
+        isCutOff: planned.isCutOff,
+        attachments: planned.chosen.map(({ cluster, nodeId, state, readonly }) => ({
           cluster,
           nodeId,
           state,
@@ -82,15 +84,33 @@ export function createActions({ engine, operations, pools, attachments, volumes 
   };
 }
 
-/** Finds the chosen attachments. FAILED_PRECONDITION, without `force`, when a pod may use one (see `requireGone`). */
+type Plan = { readonly chosen: readonly ShownAttachment[]; readonly isCutOff: boolean };
+
+/**
+ * Finds the chosen attachments. FAILED_PRECONDITION, without `force`, when a pod may use one (see `requireGone`), or
+ * when the pool cannot cut its node off.
+ */
 async function planDetachment(
   sql: Reader,
   { volumeId, body: { nodeId, cluster, force } }: DetachRequest,
-): Promise<readonly ShownAttachment[]> {
-  if (!(await findVolume(sql, volumeId))) throw notFoundProblem({ kind: 'volume', id: volumeId });
+  pools: Pools,
+): Promise<Plan> {
+  const volume = await findVolume(sql, volumeId);
+  if (!volume) throw notFoundProblem({ kind: 'volume', id: volumeId });
   const isChosen = (one: ShownAttachment): boolean =>
     nodeId === undefined || [one.nodeId, readNodeId(one.nodeId).name].includes(nodeId);
   const chosen = (await findAttachments(sql, volumeId, cluster)).filter(isChosen);
-  if (!force) for (const one of chosen) await requireGone(sql, one);
-  return chosen;
+  const isCutOff = !pools.get(volume.pool).backend.cannotCutOff;
+  if (!force)
+    for (const one of chosen) {
+      await requireGone(sql, one);
+      if (!isCutOff && one.state !== 'detaching') throw uncutProblem(volume, one);
+    }
+  return { chosen, isCutOff };
+}
+
+function uncutProblem({ id, pool }: VolumeRecord, { nodeId }: ShownAttachment): Problem {
+  return preconditionProblem(
+    `pool "${pool}" cannot cut node "${nodeId}" off from volume "${id}"; once that machine is off, detach the volume by force`,
+  );
 }

@@ -115,6 +115,7 @@ async function openDirectories(
     // Nothing to do: this backend cannot cut a node off from the server, so it trusts the caller that the node has
     // unmounted the volume.
     detach: async () => {},
+    cannotCutOff: true,
     capacity: async () => ({ totalBytes: capacity ?? (await usableBytes(volumesRoot)) }),
     owner: createOwnerMark(root),
     close: async () => release?.(),

@@ -356,7 +356,7 @@ export const operations = {
   },
   detachNode: {
     route: 'DELETE /v1/admin/nodes/{cluster}/{nodeId}/attachments',
-    doc: 'Detaches all volumes of a cluster from a node, such as a replaced machine, and answers once the node can no longer read or write.',
+    doc: 'Detaches all volumes of a cluster from a node, such as a replaced machine, and answers once the node can no longer read or write. A `dir` pool cannot cut a node off, so the machine must be off.',
     answers: { 204: null },
     problems: ['ABORTED', 'FAILED_PRECONDITION'],
   },
@@ -411,7 +411,7 @@ export const operations = {
   },
   detachAdminVolume: {
     route: 'PUT /v1/admin/volumes/{volumeId}/detachment',
-    doc: 'Detaches the volume from one node or from all nodes, and answers once they can no longer read or write.',
+    doc: 'Detaches the volume from one node or from all nodes, and answers once they can no longer read or write. If the pool cannot cut nodes off, the answer says so.',
     body: admin.detachmentSpecSchema,
     answers: { 200: admin.detachmentSchema },
     problems: ['ABORTED', 'FAILED_PRECONDITION'],

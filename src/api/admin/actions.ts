@@ -25,6 +25,9 @@ export const detachmentSchema = z
     attachments: z
       .array(z.object({ cluster, nodeId, state: attachmentState, readonly: z.boolean() }))
       .describe('The attachments as they were before; empty if the volume was not attached there.'),
+    isCutOff: z
+      .boolean()
+      .describe('False: the pool cannot cut a node off, so a node that still runs can read and write.'),
   })
   .meta({ id: 'Detachment', description: 'The attachments that were detached, or would be.' });
 

@@ -235,7 +235,10 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   detachNode: { asked: { cluster: 'a', nodeId } },
   detachAdminVolume: {
     asked: { volumeId, body: {} },
-    right: { attachments: [{ cluster: 'a', nodeId, state: 'attached', readonly: false }] },
+    right: {
+      attachments: [{ cluster: 'a', nodeId, state: 'attached', readonly: false }],
+      isCutOff: true,
+    },
   },
   drainPool: { asked: { pool: 'main', body: {} }, right: { isDrained: true, left: [] } },
   retireCluster: {

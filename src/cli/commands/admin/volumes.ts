@@ -9,7 +9,7 @@ const volume = { doc: "the volume's id", parse: text } as const;
 /** The commands that detach and delete volumes in place of their clusters, by name. */
 export const volumeCommands = {
   detach: command({
-    doc: 'detaches a volume from a node, or from all nodes, and returns once they can no longer read or write',
+    doc: 'detaches a volume from a node, or from all nodes, and returns once they can no longer read or write; if the pool cannot cut nodes off, it says so',
     settings: {
       ...shared,
       volume,
@@ -35,6 +35,8 @@ export const volumeCommands = {
           ? `would detach volume "${volumeId}" from ${at}`
           : `volume "${volumeId}" is detached from ${at}`;
       });
+      if (!data.isCutOff && lines.length > 0)
+        lines.push('its pool cannot cut a node off: a node that still runs can read and write the volume');
       const where = node === undefined ? 'any node' : `node "${node}"`;
       const none = `volume "${volumeId}" is not attached to ${where}; nothing was done`;
       return { data, table: lines.join('\n') || none };

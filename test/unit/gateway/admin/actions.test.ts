@@ -100,6 +100,23 @@ test('a node that comes back while a detachment runs keeps the volume', async t 
   assert.deepEqual(await attachedTo(gateway), ['a/n2']);
 });
 
+test('in a pool that cannot cut a node off, a detachment needs force and says that the node may still write', async t => {
+  const gateway = await openAttached(t);
+  const ofCutOff = await ask(gateway, 'detachment', { nodeId: 'n1', force: true, dryRun: true });
+  assert.equal(ofCutOff.body['isCutOff'], true);
+  Object.assign(gateway.backend, { cannotCutOff: true });
+  const refused = await ask(gateway, 'detachment', { nodeId: 'n2' });
+  assertProblem(refused, 409, 'FAILED_PRECONDITION');
+  assert.match(
+    String(refused.body['detail']),
+    /^pool "main" cannot cut node "n2" off from volume "a\.one"; once/,
+  );
+  assert.deepEqual(gateway.backend.calls, []);
+  const { body } = await ask(gateway, 'detachment', { nodeId: 'n2', force: true });
+  assert.equal(body['isCutOff'], false);
+  assert.deepEqual(await attachedTo(gateway), ['a/n1']);
+});
+
 test('a forced detachment leaves a volume that was attached again meanwhile', async t => {
   const gateway = await openAttached(t);
   const n2 = { cluster: a, volumeId: 'a.one', nodeId: 'n2' };

@@ -83,6 +83,11 @@ test('a directory on a server may have several gateways, and its volumes are rea
   assert.deepEqual(reach, { protocol: 'nfs', server: 'nfs.test', path: '/export/a.volume' });
 });
 
+test('a detach cuts no node off, and the backend says so', async t => {
+  const { backend } = await open(t);
+  assert.equal(backend.cannotCutOff, true);
+});
+
 test('a volume has only the filesystem of the directory', async t => {
   const { backend, access } = await open(t);
   const withType = (fsType: string) => newVolume({ capabilities: [{ ...access.capability, fsType }] });
