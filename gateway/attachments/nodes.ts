@@ -2,7 +2,7 @@ import { readNodeId } from '../../src/api/ids.ts';
 import { toPrintable } from '../../src/api/http/printable.ts';
 import { limitProblem, limits } from '../../src/api/limits.ts';
 import { nodeId as nodeIdSchema, type Node, type NodePage, type NodeSpec } from '../../src/api/node.ts';
-import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
+import { asProblem, invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { formatSegments, isReachable } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
@@ -84,18 +84,23 @@ export function createNodes({
     },
 
     /**
-     * Deletes the node. FAILED_PRECONDITION while volumes are attached; if the node is unknown, nothing
-     * happens. A node that is still in use is noted as gone. The record stays until every storage that may know the node has forgotten it, in pools that
-     * the cluster may use or has volumes in. A repeated call asks again the storages that did not answer.
+     * Deletes the node. FAILED_PRECONDITION while volumes are attached: then the node is noted as gone. If it is
+     * unknown, nothing happens. The record stays until every storage that may know the node has forgotten it, in pools
+     * that the cluster may use or has volumes in. UNAVAILABLE while one of these pools is not open. A repeated call
+     * asks again the storages that did not answer.
      */
     async delete({ name: cluster, pools: allowed }: Cluster, nodeId: string): Promise<void> {
       await requireUnused(engine.reader, { cluster, nodeId }).catch(async (error: unknown) => {
-        await noteGone({ cluster, nodeId });
+        // If the note fails, the cluster's next call notes it.
+        if (asProblem(error).code === 'FAILED_PRECONDITION')
+          await noteGone({ cluster, nodeId }).catch(() => {});
         throw error;
       });
       const used = await listPools(engine.reader, cluster);
+      const mayKnow = (name: string): boolean => !allowed || [...allowed, ...used].includes(name);
       for (const { name, backend } of pools.all())
-        if (!allowed || [...allowed, ...used].includes(name)) await backend.forgetNode?.({ cluster, nodeId });
+        if (mayKnow(name)) await backend.forgetNode?.({ cluster, nodeId });
+      for (const [name, { problem }] of pools.waiting()) if (mayKnow(name)) throw problem;
       await operations.change(nodeOperation('delete', cluster, nodeId), async sql => {
         await lockNode(sql, { cluster, nodeId });
         await requireUnused(sql, { cluster, nodeId });

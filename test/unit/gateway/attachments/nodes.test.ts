@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { createNodes } from '../../../../gateway/attachments/nodes.ts';
 import { readStore } from '../../../../gateway/observability/state.ts';
+import { createPools } from '../../../../gateway/pools/pools.ts';
 import { countAtNode } from '../../../../gateway/tables/counts.ts';
 import { listGoneNodes, nodeTable } from '../../../../gateway/tables/nodes.ts';
-import { Problem } from '../../../../src/api/problem.ts';
+import { Problem, unavailableProblem } from '../../../../src/api/problem.ts';
 import { sample } from '../../../../src/lib/metrics.ts';
 import { openGateway, clusters, mounted } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
@@ -150,6 +152,48 @@ test('a node stays until each storage that tracks nodes has forgotten it', async
   await gateway.nodes.delete(cluster, 'n1');
   assert.deepEqual(told, ['n1']);
   await assert.rejects(gateway.nodes.get(cluster, 'n1'), isProblem('NOT_FOUND'));
+});
+
+test('a node stays while a pool that may know it is not open', async t => {
+  const { nodes, engine, operations, slices, backend } = await open(t);
+  const waiting = new Map([['slow', { problem: unavailableProblem('pool "slow" is not open'), reason: '' }]]);
+  const list = () => [{ name: 'main', backend }];
+  const opening = createNodes({
+    engine,
+    operations,
+    slices,
+    pools: createPools(list, list, () => waiting),
+  });
+  await assert.rejects(
+    opening.delete(cluster, 'n1'),
+    isProblemThat('UNAVAILABLE', /^pool "slow" is not open$/),
+  );
+  assert.equal((await nodes.get(cluster, 'n1')).id, 'n1');
+  // The cluster cannot use this pool, so its storage cannot know the node.
+  await opening.delete({ ...cluster, pools: ['main'] }, 'n1');
+  await assert.rejects(nodes.get(cluster, 'n1'), isProblem('NOT_FOUND'));
+});
+
+test('a node is noted as gone only because of its volumes, and a failed note does not hide them', async t => {
+  const { engine, operations, slices, pools, attach, nodes } = await open(t);
+  const failing = (reader: typeof engine.reader) => {
+    let notes = 0;
+    const transaction = async () => {
+      notes++;
+      throw new Error('the note failed (injected)');
+    };
+    const options = { engine: { ...engine, reader, transaction }, operations, slices, pools };
+    return { deleted: createNodes(options).delete(cluster, 'n1'), notes: () => notes };
+  };
+  const down = { ...engine.reader, all: async () => assert.fail('the store is down (injected)') };
+  const unread = failing(down);
+  await assert.rejects(unread.deleted, /the store is down/);
+  assert.equal(unread.notes(), 0);
+  await attach('one');
+  const unnoted = failing(engine.reader);
+  await assert.rejects(unnoted.deleted, isProblem('FAILED_PRECONDITION'));
+  assert.equal(unnoted.notes(), 1);
+  assert.equal((await nodes.get(cluster, 'n1')).isGone, undefined);
 });
 
 test("a storage with the cluster's volumes forgets a node even if its pool no longer serves the cluster", async t => {
