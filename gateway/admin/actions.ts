@@ -1,7 +1,7 @@
 import type { Deletion, Detachment } from '../../src/api/admin.ts';
 import { readNodeId } from '../../src/api/ids.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
-import { preconditionProblem, type Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { requireGone } from '../attachments/nodes.ts';
 import type { Operations } from '../operations/operation.ts';
 import { createDrain } from '../pools/drain.ts';
@@ -10,9 +10,9 @@ import type { Services } from '../services.ts';
 import type { Engine, Reader } from '../store.ts';
 import { findAttachments, type ShownAttachment } from '../tables/attachments.ts';
 import { readMissed } from '../tables/clock.ts';
-import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
+import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { notFoundProblem } from '../callers/ownership.ts';
-import { restorableUntil } from '../volumes/record.ts';
+import { restorableUntil, toVolumeRef } from '../volumes/record.ts';
 
 export type ActionOptions = Pick<Services, 'attachments' | 'volumes'> & {
   readonly pools: Pools;
@@ -79,9 +79,21 @@ export function createActions({ engine, operations, pools, attachments, volumes 
       const volume = await findVolume(reader, volumeId);
       if (!volume) return { outcome: 'missing' };
       await volumes.delete({ name: volume.cluster, acceptAnyNode: true }, volumeId);
-      return (await findRestorable(volumeId)) ?? { outcome: 'deleted' };
+      const deletion = await findRestorable(volumeId);
+      if (!deletion) await requireNotMoved(reader, volume);
+      return deletion ?? { outcome: 'deleted' };
     },
   };
+}
+
+/** Throws ABORTED if the volume was transferred before it could be deleted. */
+async function requireNotMoved(sql: Reader, before: VolumeRecord): Promise<void> {
+  const now = await findAtStorage(sql, toVolumeRef(before).id);
+  if (now?.nonce !== before.nonce) return;
+  throw new Problem(
+    'ABORTED',
+    `volume "${before.id}" was not deleted: it was transferred to cluster "${now.cluster}" meanwhile, as "${now.id}"`,
+  );
 }
 
 type Plan = { readonly chosen: readonly ShownAttachment[]; readonly isCutOff: boolean };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { createActions } from '../../../../gateway/admin/actions.ts';
 import { attachmentTable } from '../../../../gateway/tables/attachments.ts';
 import { preconditionProblem } from '../../../../src/api/problem.ts';
 import {
@@ -10,6 +11,7 @@ import {
   type Answer,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
+import { isProblemThat } from '../../../harness/gateway/problems.ts';
 import { hour, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a, b, any } = clusters;
@@ -223,6 +225,26 @@ test('a volume that is attached or shared is not deleted, and a dry run says so 
   for (const dryRun of [true, false])
     assertProblem(await ask(gateway, 'deletion', { dryRun }), 409, 'FAILED_PRECONDITION');
   assert.equal((await gateway.volumes.get(a, 'a.one')).state, 'ready');
+});
+
+test('a deletion of a volume that is transferred meanwhile is ABORTED and deletes nothing', async t => {
+  const gateway = await openGateway(t, { volumes: ['one'] });
+  const volumes: Gateway['volumes'] = {
+    ...gateway.volumes,
+    async delete(...asked) {
+      const { status } = await ask(gateway, 'owner', { cluster: 'b' });
+      assert.equal(status, 200);
+      return gateway.volumes.delete(...asked);
+    },
+  };
+  const { deleteAdminVolume } = createActions({ ...gateway, volumes });
+  const detail = /was not deleted: it was transferred to cluster "b" meanwhile, as "b\.one"$/;
+  await assert.rejects(
+    deleteAdminVolume({ volumeId: 'a.one', body: { dryRun: false } }),
+    isProblemThat('ABORTED', detail),
+  );
+  assert.deepEqual(await volumesIn(gateway.backend), ['a.one']);
+  assert.equal((await gateway.volumes.get(b, 'b.one')).state, 'ready');
 });
 
 test('a gateway that dies at any point of a deletion leaves it to the next call', async t => {
