@@ -9,7 +9,7 @@ export function walk(directory: string): readonly string[] {
 }
 
 /** Writes a file, and creates the directories above it. */
-export function write(path: string, text: string): void {
+export function write(path: string, text: string | Uint8Array): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 }

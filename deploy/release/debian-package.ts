@@ -1,6 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import packageJson from '../../package.json' with { type: 'json' };
 import { copyNodeProgram, findNode, ownArchitecture, type Architecture } from '../image/architectures.ts';
 import { launcherOf } from '../image/contents.ts';
@@ -52,6 +62,12 @@ export function buildDebianPackage(npmPackage: string, out: string, architecture
     'deploy/systemd/fairlead-gateway.service',
     join(root, 'usr/lib/systemd/system/fairlead-gateway.service'),
   );
+  // Debian's policy is that manual pages are compressed.
+  for (const name of readdirSync(join(npmPackage, 'man')))
+    write(
+      join(root, 'usr/share/man/man1', `${name}.gz`),
+      gzipSync(readFileSync(join(npmPackage, 'man', name)), { level: 9 }),
+    );
   const docs = join(root, 'usr/share/doc/fairlead');
   for (const path of globSync('docs/**/*.md')) copy(path, join(docs, path));
   copy('README.md', join(docs, 'README.md'));

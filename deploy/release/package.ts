@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { manPages } from '../../docs/generate/man.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { bundle } from './bundle.ts';
 
@@ -37,7 +38,11 @@ export async function buildPackage(out: string): Promise<string> {
     );
   for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md', 'examples'])
     cpSync(name, join(directory, name), { recursive: true, filter: path => !excluded.has(basename(path)) });
-  writeFileSync(join(directory, 'package.json'), `${JSON.stringify(manifest(), undefined, 2)}\n`);
+  const pages = await manPages();
+  mkdirSync(join(directory, 'man'));
+  for (const [name, text] of pages) writeFileSync(join(directory, 'man', name), text);
+  const man = [...pages.keys()].map(name => `./man/${name}`);
+  writeFileSync(join(directory, 'package.json'), `${JSON.stringify({ ...manifest(), man }, undefined, 2)}\n`);
   execFileSync('npm', ['pack', '--silent', '--pack-destination', out, directory], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });

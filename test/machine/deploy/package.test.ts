@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { buildPackage } from '../../../deploy/release/package.ts';
+import { commands } from '../../../src/cli/commands.ts';
 import { version } from '../../../src/lib/version.ts';
 import { openNpm } from '../../fakes/registry.ts';
 import { directoryOf, startDev } from '../../harness/dev.ts';
@@ -44,6 +45,16 @@ test('a backend in a separate package passes the suite, is packed, and holds the
     join(user, 'node_modules/fairlead/lib/fairlead.mjs'),
   );
   assert.ok(existsSync(join(volumes, 'dev.first.img')));
+});
+
+test('the package has a manual page for each command, which npm installs', () => {
+  const root = join(published, 'package');
+  const { man } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { man: readonly string[] };
+  assert.deepEqual(
+    man,
+    ['fairlead', ...Object.keys(commands).map(name => `fairlead-${name}`)].map(name => `./man/${name}.1`),
+  );
+  for (const path of man) assert.match(readFileSync(join(root, path), 'utf8'), /^\.TH FAIRLEAD/m, path);
 });
 
 test("the package's kit tests a vendor's project that the package generates", async t => {

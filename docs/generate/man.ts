@@ -1,0 +1,73 @@
+import { commands } from '../../src/cli/commands.ts';
+import { listCommands, usageOf, type ListedCommand } from '../../src/cli/run.ts';
+import { describeSetting, type SettingsTable } from '../../src/lib/settings.ts';
+import { version } from '../../src/lib/version.ts';
+
+/** Makes the manual pages from the table of commands, by file name: one page for `fairlead`, and one for each command. */
+export async function manPages(): Promise<ReadonlyMap<string, string>> {
+  const all = await listCommands({ path: 'fairlead', commands });
+  const pages = Object.entries(commands).map(([name, { doc }]) => {
+    const path = `fairlead ${name}`;
+    const own = all.filter(one => one.path === path || one.path.startsWith(`${path} `));
+    return [`fairlead-${name}.1`, toPage(`fairlead-${name}`, doc, toCommands(path, own))] as const;
+  });
+  return new Map([['fairlead.1', toPage('fairlead', 'a remote CSI gateway', overview())], ...pages]);
+}
+
+function toPage(name: string, doc: string, body: string): string {
+  return `.\\" Generated from the table of commands, src/cli/commands.ts.
+.TH ${name.toUpperCase()} 1 "" "Fairlead ${version}" "Fairlead"
+.SH NAME
+${escape(name)} \\- ${escape(doc)}
+${body}`;
+}
+
+function overview(): string {
+  const rows = Object.entries(commands).map(
+    ([name, { doc }]) => `.TP\n.BR fairlead\\-${escape(name)} (1)\n${escape(doc)}`,
+  );
+  return `.SH SYNOPSIS
+.B fairlead
+.I command
+[\\-\\-flag value ...]
+.br
+.B fairlead help
+.I command
+.SH DESCRIPTION
+Every setting of a command is a flag or an environment variable. The flag wins.
+.SH COMMANDS
+${rows.join('\n')}
+`;
+}
+
+function toCommands(path: string, own: readonly ListedCommand[]): string {
+  const usages = own.map(one => `.B ${escape(usageOf(one.path, one.command))}`).join('\n.br\n');
+  const isGroup = own.some(one => one.path !== path);
+  const sections = own.map(({ path: words, doc, command: { settings } }) => {
+    const head = isGroup ? `.SH ${escape(words.toUpperCase())}\n${escape(doc)}\n` : '.SH SETTINGS\n';
+    return `${head}${toSettings(settings)}`;
+  });
+  return `.SH SYNOPSIS
+${usages}
+${sections.join('')}.SH SEE ALSO
+.BR fairlead (1)
+`;
+}
+
+function toSettings(settings: SettingsTable): string {
+  return Object.entries(settings)
+    .map(([name, setting]) => {
+      const { flags, doc, facts } = describeSetting(name, setting);
+      return `.TP\n.B ${escape(flags)}\n${escape(doc)}\n.br\n${escape(facts)}\n`;
+    })
+    .join('');
+}
+
+/** Escapes text for troff: it changes backslashes and dashes, and treats a line that starts with a dot or a quote as a request. */
+function escape(text: string): string {
+  return text
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replaceAll('…', '...')
+    .replaceAll(/^(?=[.'])/gm, '\\&');
+}
