@@ -14,6 +14,7 @@ import {
 import { closureTable, findClosure, lockCluster, requireInService } from '../tables/closures.ts';
 import { readCount } from '../tables/counts.ts';
 import { readAllInPieces } from '../tables/paging.ts';
+import { nodeTable, type NodeRecord } from '../tables/nodes.ts';
 import { readUsage } from '../tables/reservations.ts';
 import { type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { findEntry } from '../callers/access.ts';
@@ -23,11 +24,13 @@ import type { Transfers } from '../sharing/transfer.ts';
 import type { ListingOptions } from './state.ts';
 
 export type RetirementOptions = Pick<ListingOptions, 'clusters' | 'engine' | 'slices'> &
-  Pick<Services, 'attachments' | 'volumes'> & {
+  Pick<Services, 'attachments' | 'nodes' | 'volumes'> & {
     readonly operations: Operations;
     readonly retired: RetiredClusters;
   };
 
+/** The next nodes by id. */
+const nodesAfter = 'and node_id > ? order by node_id limit ?';
 /** The next volumes that are not soft-deleted, as their index has them. */
 const undeletedAfter = "and state <> 'deleted' and id > ? order by id limit ?";
 
@@ -51,7 +54,7 @@ export function createRetirement(
   transfers: Transfers,
   requireCluster: Destination,
 ) {
-  const { engine, operations, retired, slices, attachments, volumes, clusters } = options;
+  const { engine, operations, retired, slices, attachments, nodes, volumes, clusters } = options;
   const { reader } = engine;
 
   const inSlice = <T>(piece: () => Promise<T>): Promise<T> => slices.take('operator', piece);
@@ -72,6 +75,11 @@ export function createRetirement(
       foresee,
       take: () => foresee().then(() => attachments.detach(key)),
     };
+  }
+
+  function removal({ cluster: name, nodeId }: NodeRecord): Action {
+    const take = () => nodes.delete({ name, acceptAnyNode: true }, nodeId);
+    return { kind: 'node', id: `${name}/${nodeId}`, action: 'remove', foresee: doNothing, take };
   }
 
   function forVolume({ id, cluster }: VolumeRecord, body: RetireRequest['body']): Action {
@@ -123,6 +131,10 @@ export function createRetirement(
     if (body.volumes === 'transfer')
       for await (const one of listElsewhere(cluster)) yield detachment(one, body.force);
     for await (const one of listOwned(cluster)) yield forVolume(one, body);
+    const reported = readAllInPieces<NodeRecord>((last, limit) =>
+      inSlice(() => nodeTable.select(reader, { cluster }, nodesAfter, last?.nodeId ?? '', limit)),
+    );
+    for await (const one of reported) yield removal(one);
   }
 
   /** Takes the steps, or with `isDry` only shows them. */
@@ -135,7 +147,7 @@ export function createRetirement(
     for await (const { foresee, take, ...step } of listActions(request)) {
       total++;
       // A transfer detaches from every node, and a kept volume would stay attached.
-      if (attached > 0 && step.kind === 'volume') {
+      if (attached > 0 && step.kind !== 'attachment') {
         if (steps.length < maxPageEntries) steps.push({ ...step, outcome: 'left', note: '' });
         continue;
       }

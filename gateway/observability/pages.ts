@@ -9,7 +9,7 @@ import type { Queues } from '../scheduling/queues.ts';
 import type { Engine } from '../store.ts';
 import type { Slices } from '../scheduling/slices.ts';
 import type { Metrics } from './metrics.ts';
-import { readPools, readQueues, readStore } from './state.ts';
+import { readPools, readQueues, readSilence, readStore } from './state.ts';
 
 type ObservabilitySources = {
   readonly engine: Engine;
@@ -22,7 +22,7 @@ type ObservabilitySources = {
   readonly keyFaults: () => readonly unknown[];
   /** The difference between this clock and the last time in the store. */
   readonly skewMs: () => number;
-  /** The time since the last request of each configured cluster, in milliseconds. */
+  /** The time since the last request of each configured cluster's controller, in milliseconds. */
   readonly silentMs: () => ReadonlyMap<string, number>;
 };
 
@@ -59,14 +59,9 @@ function makePages(sources: ObservabilitySources) {
         'Lead of the clock over the last time in the store; negative if it is behind.',
         skewMs() / 1_000,
       ],
-      [
-        'fairlead_gateway_cluster_silent_seconds',
-        'Time since the last request of a configured cluster to this gateway, or since the start.',
-        [...silentMs()].map(([cluster, ms]) => sample({ cluster }, ms / 1_000)),
-      ],
       ...readQueues(queues),
       ...(await readPools(pools)),
-      ...(await readStore(engine.reader)),
+      ...(await Promise.all([readSilence(engine.reader, silentMs), readStore(engine.reader)])).flat(),
     ];
     return slices.work('operator', renderInSteps([...metrics.show(), ...readRows(rows)]));
   };

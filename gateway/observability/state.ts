@@ -5,6 +5,7 @@ import { probePool } from '../pools/probe.ts';
 import type { Queues } from '../scheduling/queues.ts';
 import type { Reader } from '../store.ts';
 import { areGone } from '../tables/nodes.ts';
+import { listClosures } from '../tables/closures.ts';
 
 /** The time limit for the answer of the store, in milliseconds. */
 const timeoutMs = 2_000;
@@ -72,6 +73,23 @@ async function readContents(reader: Reader): Promise<readonly Row[]> {
       ),
     ],
     ['fairlead_gateway_oldest_claim_seconds', 'Age of the oldest claim.', (nowMs - oldestMs) / 1_000],
+  ];
+}
+
+/** Reads how long each cluster in service has been silent. If the store does not answer, every configured one is shown. */
+export async function readSilence(
+  reader: Reader,
+  silentMs: () => ReadonlyMap<string, number>,
+): Promise<readonly Row[]> {
+  const closures = listClosures(reader, 'cluster').catch(() => undefined);
+  const { value: retired } = (await withinTime(closures, timeoutMs)) ?? {};
+  const inService = [...silentMs()].filter(([cluster]) => !retired?.has(cluster));
+  return [
+    [
+      'fairlead_gateway_cluster_silent_seconds',
+      "Time since the last request of a configured cluster's controller to this gateway, or since the start; none for a retired cluster.",
+      inService.map(([cluster, ms]) => sample({ cluster }, ms / 1_000)),
+    ],
   ];
 }
 

@@ -87,15 +87,15 @@ export const retirementSpecSchema = z
 
 export const retirementStepSchema = z
   .object({
-    kind: z.enum(['attachment', 'volume']),
+    kind: z.enum(['attachment', 'volume', 'node']),
     id: text('east.pvc-1'),
-    action: z.enum(['detach', 'keep', 'delete', 'transfer']),
+    action: z.enum(['detach', 'keep', 'delete', 'transfer', 'remove']),
     outcome: z
       .enum(['done', 'failed', 'left', 'planned'])
       .describe('`left`: not tried, because a volume is still attached to a node of the cluster.'),
     note: z.string().describe('The reason of a failure.'),
   })
-  .meta({ id: 'RetirementStep', description: 'One attachment or volume of a retired cluster.' });
+  .meta({ id: 'RetirementStep', description: 'One attachment, volume or node of a retired cluster.' });
 
 export const retirementSchema = z
   .object({

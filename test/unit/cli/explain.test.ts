@@ -137,6 +137,12 @@ const rows: readonly (readonly [sentence: string, facts: Partial<Facts>, what: R
     { health: { entries: [{ status: 'DATA_LOSS', reason: 'ImageMissing', message: 'it is away' }] } },
     /^the storage reports DATA_LOSS \(ImageMissing\): it is away$/,
   ],
+  [
+    'a cluster that is retired, for a volume',
+    { cluster: { ...cluster, retiredSince: before(180_000) } },
+    /^cluster "a" has been retired for 3m: its requests are refused, and it gets no volumes/,
+    /fairlead admin retire-cluster a --end/,
+  ],
   ['an invalid id', { ...none, id: 'one' }, /^"one" is not an id$/, /CLUSTER\.NAME/],
   ['a missing volume', none, /^there is neither a volume nor a snapshot "a\.one"$/],
   [
@@ -146,6 +152,15 @@ const rows: readonly (readonly [sentence: string, facts: Partial<Facts>, what: R
     /fairlead enroll a/,
   ],
 ];
+
+test('explain names the retirement of a cluster as the cause of a missing volume, enrolled or not', () => {
+  for (const isEnrolled of [true, false]) {
+    const retired = { ...cluster, isEnrolled, retiredSince: before(180_000) };
+    const [first, second] = explain({ ...none, cluster: retired });
+    assert.match(first?.what ?? '', /^there is neither a volume nor a snapshot "a\.one"$/);
+    assert.match(second?.what ?? '', /^cluster "a" has been retired for 3m: /);
+  }
+});
 
 for (const [sentence, facts, what, todo] of rows)
   test(`explain names ${sentence} as the reason`, () => {

@@ -245,6 +245,24 @@ test('a cluster shows when it was last seen, and what it left behind when it was
   assert.match((await ask('get volumes --cluster a -o name')).stdout, /^a\.one\n$/);
 });
 
+test('a retired cluster is not silent, and status has nothing to do, even after its entry was removed', async t => {
+  const { gateway, ask, metric } = await start(t);
+  await create(gateway, 'one');
+  const silence = 'fairlead_gateway_cluster_silent_seconds';
+  assert.notEqual(await metric(`${silence}{cluster="a"}`), undefined);
+  assert.equal((await ask('admin retire-cluster a')).status, 0);
+  const isGone = async () => (await metric(`${silence}{cluster="a"}`)) === undefined || undefined;
+  assert.ok(await poll(isGone, { everyMs: 100, timeoutMs: 10_000 }));
+  assert.notEqual(await metric(`${silence}{cluster="b"}`), undefined);
+  const path = join(gateway.directory, 'gateway.yaml');
+  const file = JSON.parse(readFileSync(path, 'utf8')) as { clusters: Record<string, unknown> };
+  delete file.clusters['a'];
+  writeFileSync(path, JSON.stringify(file));
+  const { status, stdout } = await ask('status');
+  assert.deepEqual([status, /^cluster a +retired \d+s ago, 1 volume, 0 nodes/m.test(stdout)], [0, true]);
+  assert.match((await ask('explain a.one')).stdout, /^cluster "a" has been retired for \d+s/);
+});
+
 test('incident: the storage has an orphan, and another volume is missing there', async t => {
   const inner = await openMemory();
   const plugin = { settings: z.strictObject({}), open: async () => inner };

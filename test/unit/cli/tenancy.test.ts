@@ -159,7 +159,7 @@ test('an operator retires a cluster, sees what it left behind, and takes it back
     [0, true],
   );
   await assert.rejects(a.listVolumes({}, { deadlineMs: Date.now() + 2_000 }), /cluster "a" was retired/);
-  assert.match((await fairlead('get clusters a --no-headers')).stdout, /^a +retired +all +1 +1Mi +1 +0/);
+  assert.match((await fairlead('get clusters a --no-headers')).stdout, /^a +retired +all +1 +1Mi +0 +0/);
   assert.equal(
     (await fairlead('admin retire-cluster a --end')).stdout,
     'the tokens of cluster "a" are accepted again\n',

@@ -46,7 +46,7 @@ export type Facts = {
 export function explain(facts: Facts): readonly Advice[] {
   const { id, volume, snapshot } = facts;
   const found = [
-    ...(volume || snapshot ? [] : missingAdvice(facts)),
+    ...(volume || snapshot ? retirementAdvice(facts) : missingAdvice(facts)),
     ...operationAdvice(facts),
     ...poolAdvice(facts),
     ...stateAdvice(facts),
@@ -89,6 +89,8 @@ function missingAdvice(facts: Facts): readonly Advice[] {
         'an id is CLUSTER.NAME, such as east.pvc-1; list the ids with fairlead get volumes',
       ),
     ];
+  if (cluster?.retiredSince !== undefined)
+    return [reason(`there is neither a volume nor a snapshot "${id}"`), ...retirementAdvice(facts)];
   if (!cluster?.isEnrolled)
     return [
       reason(
@@ -111,6 +113,18 @@ function missingAdvice(facts: Facts): readonly Advice[] {
       last
         ? `its last change was ${last.operation} by ${last.actor} at ${last.at}`
         : "the cluster has not requested it: see the log of the cluster's controller",
+    ),
+  ];
+}
+
+/** Reports the retirement of a cluster. */
+function retirementAdvice({ cluster, nowMs }: Facts): readonly Advice[] {
+  if (cluster?.retiredSince === undefined) return [];
+  const age = toAge(nowMs - Date.parse(cluster.retiredSince));
+  return [
+    reason(
+      `cluster "${cluster.id}" has been retired for ${age}: its requests are refused, and it gets no volumes, snapshots or attachments`,
+      `to end this: fairlead admin retire-cluster ${cluster.id} --end; to give a volume to another cluster: fairlead admin transfer`,
     ),
   ];
 }

@@ -168,6 +168,20 @@ test('a retired cluster gets no volume, snapshot, attachment or import, even fro
   assert.equal((await gateway.ask('PUT /v1/admin/imports/a.found', importing)).status, 200);
 });
 
+test('a retirement removes the nodes of the cluster, but none while a volume is attached without force', async t => {
+  const gateway = await open(t);
+  await gateway.nodes.put(a, 'n1', {});
+  await gateway.nodes.put(a, 'n2', {});
+  const left = ['keep a.one left', 'keep a.two left', 'remove a/n1 left', 'remove a/n2 left'];
+  assert.deepEqual(stepsOf(await retire(gateway)).slice(1), left);
+  const planned = await retire(gateway, { force: true, dryRun: true });
+  assert.deepEqual(stepsOf(planned).slice(3), ['remove a/n1 planned', 'remove a/n2 planned']);
+  assert.equal((await gateway.engine.reader.all('select * from nodes')).length, 2);
+  const done = await retire(gateway, { force: true });
+  assert.deepEqual(stepsOf(done).slice(3), ['remove a/n1 done', 'remove a/n2 done']);
+  assert.deepEqual(await gateway.engine.reader.all('select * from nodes'), []);
+});
+
 test('no volume is transferred to a retired cluster, and no cluster is retired into one', async t => {
   const gateway = await openGateway(t, { volumes: ['one'] });
   const ofB = { as: 'operator', body: {} };
