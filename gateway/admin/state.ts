@@ -18,7 +18,7 @@ export type ListingOptions = Pick<CheckOptions, 'engine' | 'pools' | 'slices'> &
   readonly clusters: EnrolledClusters;
   readonly operations: Pick<Operations, 'queues'>;
   readonly keyFaults: () => readonly KeyFault[];
-  /** The time of a cluster's last request to this gateway, in milliseconds since the epoch. */
+  /** The time of the last request of a cluster's controller to this gateway, in milliseconds since the epoch. */
   readonly lastSeenMs: (cluster: string) => number | undefined;
 };
 

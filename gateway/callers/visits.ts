@@ -26,7 +26,8 @@ export function createVisits(
   const refused = new Map<string, Omit<RefusedTokens, 'cluster'>>();
 
   function noteCaller(caller: Caller): Caller {
-    if (caller.cluster) seen.set(caller.cluster.name, nowMs());
+    // A dashboard that reads must not hide that the controller is dead.
+    if (caller.cluster && caller.role === 'controller') seen.set(caller.cluster.name, nowMs());
     return caller;
   }
 
@@ -51,9 +52,9 @@ export function createVisits(
         return caller.then(noteCaller, (error: unknown) => noteRefusal(authorization, error));
       };
     },
-    /** Returns the time of the cluster's last request, in milliseconds since the epoch; undefined if there was none. */
+    /** Returns the time of the last request of the cluster's controller, in milliseconds since the epoch; undefined if there was none. */
     lastSeenMs: (cluster: string): number | undefined => seen.get(cluster),
-    /** Returns for each configured cluster the time since its last request, or since the start, in milliseconds. */
+    /** Returns for each configured cluster the time since its controller's last request, or since the start, in ms. */
     silentMs: (): ReadonlyMap<string, number> =>
       new Map(Object.keys(clusters()).map(name => [name, nowMs() - (seen.get(name) ?? startMs)])),
     /** Lists the refused tokens of the last 5 minutes. */

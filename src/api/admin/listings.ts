@@ -143,7 +143,9 @@ export const clusterStateSchema = z
       .describe('False: the configuration does not name the cluster, but it still has resources.'),
     lastSeenAt: time
       .optional()
-      .describe('The time of its last request to the answering gateway; absent: none since the start.'),
+      .describe(
+        "The time of its controller's last request to the answering gateway; absent: none since the start.",
+      ),
     retiredSince: time
       .optional()
       .describe('An operator retired the cluster: its tokens are refused since then.'),

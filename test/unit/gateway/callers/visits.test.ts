@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { createAuthenticate } from '../../../../gateway/callers/authenticate.ts';
 import { createVisits } from '../../../../gateway/callers/visits.ts';
 import { createSigner, enrol } from '../../../harness/gateway/gateway.ts';
@@ -33,6 +34,22 @@ test('the last request of each cluster is noted, also while its token is remembe
       ['b', 8_000],
     ],
   );
+});
+
+test('requests of the readers of a cluster do not count as requests of its controller', async () => {
+  const visits = createVisits(
+    () => ({ a: {} }),
+    () => 1_000,
+  );
+  const cluster = { name: 'a', acceptAnyNode: false };
+  for (const [role, seenMs] of [
+    ['reader', undefined],
+    ['controller', 1_000],
+  ] as const) {
+    visits.watch(async () => ({ role, cluster }))('Bearer token');
+    await setImmediate();
+    assert.equal(visits.lastSeenMs('a'), seenMs);
+  }
 });
 
 test('refused tokens are counted for 5 minutes under the configured cluster that they name', async () => {
