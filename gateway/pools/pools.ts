@@ -74,6 +74,7 @@ export type OpenOptions = Omit<PoolContext, 'name'> & {
 };
 
 type OpenedPool = Pool & { readonly ownBounds: AttachmentBounds | undefined; readonly entry: PoolEntry };
+type OpenPoolOptions = { readonly plugins: Plugins; readonly requireWanted: () => void };
 /** A pool whose storage is being asked. `number` counts the openings, so that lists have a fixed order. */
 type Opening = { readonly entry: PoolEntry; readonly number: number; readonly done: Promise<void> };
 
@@ -107,9 +108,10 @@ export function createOpenPools(options: OpenOptions) {
     return new Map([...expected, ...ofOpened]);
   }
 
-  /** Opens the pool, or closes it again and rejects. */
-  async function openPool(name: string, entry: PoolEntry, plugins: Plugins): Promise<OpenedPool> {
+  /** Opens the pool, or closes it again and rejects. A pool that is no longer wanted is neither marked nor restored. */
+  async function openPool(name: string, entry: PoolEntry, how: OpenPoolOptions): Promise<OpenedPool> {
     const { backend, settings, topology } = entry;
+    const { plugins, requireWanted } = how;
     const found = await plugins[backend]?.open(settings, { ...context, name });
     if (!found) throw new Error(`there is no backend "${backend}"`);
     try {
@@ -120,7 +122,9 @@ export function createOpenPools(options: OpenOptions) {
         throw new Error(
           `attachments: the backend "${backend}" sets its own bounds of attachments; remove this setting`,
         );
+      requireWanted();
       await requireOwned({ name, backend: found });
+      requireWanted();
       await restore?.({ name, backend: found });
       const answers = createAnswers();
       const wrapped = answers.watch(
@@ -138,7 +142,10 @@ export function createOpenPools(options: OpenOptions) {
     const number = ++count;
     // A pool that is no longer wanted, or wanted with other settings, is closed once it has opened.
     const isWanted = (): boolean => openings.get(name)?.number === number;
-    const done = openPool(name, entry, plugins).then(
+    const requireWanted = (): void => {
+      if (!isWanted()) throw new Error('the pool is no longer wanted with these settings');
+    };
+    const done = openPool(name, entry, { plugins, requireWanted }).then(
       pool => (isWanted() ? add({ ...pool, number }) : pool.backend.close?.().catch(() => {})),
       (error: unknown) => (isWanted() ? fail(name, error) : undefined),
     );

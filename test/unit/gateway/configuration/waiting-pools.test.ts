@@ -6,6 +6,7 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { openMemory } from '../../../../gateway/backends/memory.ts';
 import { openConfiguration } from '../../../../gateway/configuration/configuration.ts';
+import type { Pool } from '../../../../gateway/pools/pools.ts';
 import { unavailableProblem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
@@ -76,8 +77,40 @@ test('a pool that does not answer is opened with new settings, and closed with t
   assert.equal(closed, 2, 'a pool that opens after the end is closed');
 });
 
-/** Opens a configuration with a backend `slow`, which opens when the test says so. */
-async function open(t: TestContext, first: object) {
+test('a pool that opens after its settings changed is neither marked nor restored', async t => {
+  const { served, slow, write, uses } = await open(t, {
+    slow: { backend: 'slow', capacity: 1 },
+    one: memory,
+  });
+  write({ slow: { backend: 'slow', capacity: 2 }, one: memory });
+  await served.readAgain();
+  const closed = Promise.withResolvers<void>();
+  slow.openings[0]?.resolve({ ...openMemory({ capacity: 1 }), close: async () => closed.resolve() });
+  await closed.promise;
+  slow.openings[1]?.resolve(openMemory({ capacity: 2 }));
+  await poll(() => served.pools.all().length === 2 || undefined, { everyMs: 1, timeoutMs: 10_000 });
+  assert.deepEqual(uses('slow'), ['own 2', 'restore 2']);
+});
+
+test('a pool whose settings change while its mark is read is not restored', async t => {
+  const owning = Promise.withResolvers<void>();
+  const { served, slow, write, uses } = await open(
+    t,
+    { slow: { backend: 'slow', capacity: 1 }, one: memory },
+    owning,
+  );
+  slow.openings[0]?.resolve(openMemory({ capacity: 1 }));
+  await poll(() => uses('slow').length > 0 || undefined, { everyMs: 1, timeoutMs: 10_000 });
+  write({ slow: { backend: 'slow', capacity: 2 }, one: memory });
+  await served.readAgain();
+  slow.openings[1]?.resolve(openMemory({ capacity: 2 }));
+  owning.resolve();
+  await poll(() => served.pools.all().length === 2 || undefined, { everyMs: 1, timeoutMs: 10_000 });
+  assert.deepEqual(uses('slow'), ['own 1', 'own 2', 'restore 2']);
+});
+
+/** Opens a configuration with a backend `slow`, which opens when the test says so, and is marked after `owning`. */
+async function open(t: TestContext, first: object, owning?: PromiseWithResolvers<void>) {
   const directory = temporaryDirectory(t);
   mkdirSync(directory, { recursive: true });
   const path = join(directory, 'gateway.yaml');
@@ -97,9 +130,24 @@ async function open(t: TestContext, first: object) {
   const { log, lines } = createMemoryLog();
   let isLate = false;
   const onLateOpen = (): void => void (isLate = true);
-  const served = await openConfiguration(path, { plugins, log, patienceMs: 20, onLateOpen });
+  const used: { readonly name: string; readonly use: string }[] = [];
+  const noteUse = async (use: string, { name, backend }: Pool): Promise<void> => {
+    used.push({ name, use: `${use} ${(await backend.capacity?.())?.totalBytes}` });
+  };
+  const served = await openConfiguration(path, {
+    plugins,
+    log,
+    patienceMs: 20,
+    onLateOpen,
+    async requireOwned(pool) {
+      await noteUse('own', pool);
+      if (pool.name === 'slow') await owning?.promise;
+    },
+    restore: pool => noteUse('restore', pool),
+  });
+  const uses = (pool: string) => used.filter(({ name }) => name === pool).map(({ use }) => use);
   t.after(() => served.close());
-  return { served, slow: { openings }, lines, write, isLate: () => isLate };
+  return { served, slow: { openings }, lines, write, uses, isLate: () => isLate };
 }
 
 function namesOf(pools: readonly { readonly name: string }[]): readonly string[] {
