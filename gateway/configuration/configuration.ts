@@ -20,17 +20,16 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
   if (!read.configuration || read.faults.length > 0) throw new AggregateError(read.faults);
   let current = read.configuration;
   await openPools.open(poolsOf(current), current.plugins);
-  await requireSound();
+  if (openPools.faults().length > 0) await openPools.close();
+  requireSound();
   let reportedWaiting = reportWaiting('');
   let reportedKeys = reportKeyFaults('[[],[]]');
   let faults: readonly string[] = [];
 
-  /** Closes all pools and rejects with every pool that cannot be opened. */
-  async function requireSound(): Promise<void> {
+  /** Throws the faults of all pools that cannot be opened. */
+  function requireSound(): void {
     const all = openPools.faults();
-    if (all.length === 0) return;
-    await openPools.close();
-    throw new AggregateError(all);
+    if (all.length > 0) throw new AggregateError(all);
   }
 
   /**
@@ -116,12 +115,13 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
           log.error('a part of the configuration stays as it was', { path, detail });
     },
     /**
-     * Waits until each pool was opened or has failed, at most `timeoutMs`. Rejects with all pools that cannot be
-     * opened, once all are closed.
+     * Waits until each pool was opened or has failed, at most `timeoutMs`. Rejects with the faults of all pools that
+     * cannot be opened. The others stay open, because requests may be using them: the caller ends the requests, then
+     * calls `close`.
      */
     async settle(timeoutMs: number): Promise<void> {
       await openPools.settle(timeoutMs);
-      await requireSound();
+      requireSound();
     },
     close: openPools.close,
   };

@@ -2,9 +2,13 @@ import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Backend } from '../../../gateway/backend.ts';
+import { backends } from '../../../gateway/backends/index.ts';
+import { openMemory } from '../../../gateway/backends/memory.ts';
 import { createClient } from '../../../src/api/client.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { prepareGateway } from '../../harness/gateway/program.ts';
+import { prepareGateway, runGateway } from '../../harness/gateway/program.ts';
 import { signerOf, volumeSpec } from '../../harness/gateway/gateway.ts';
 import { listen } from '../../harness/listen.ts';
 import { freePort } from '../../harness/machine.ts';
@@ -56,6 +60,55 @@ test('a gateway with four hanging pools answers at once, serves its other pool, 
   const states = found.map(({ id, state }) => `${id} ${state}`);
   assert.deepEqual(states, ['one open', 'w waiting', 'x waiting', 'y waiting', 'z waiting']);
   await program.ready;
+});
+
+test('a start that a slow pool refuses lets running requests end before it closes their pool', async t => {
+  const events: string[] = [];
+  const [creating, foreign] = [Promise.withResolvers<void>(), Promise.withResolvers<Backend>()];
+  const openings = [Promise.resolve(openMemory({ capacity: 2 ** 30 })), foreign.promise];
+  const openWatched = async (): Promise<Backend> => {
+    const memory = openMemory({ capacity: 2 ** 40 });
+    const close = async (): Promise<void> => void events.push('closed');
+    return {
+      ...memory,
+      close,
+      async create(volume) {
+        events.push('creating');
+        await creating.promise;
+        events.push('created');
+        return memory.create(volume);
+      },
+    };
+  };
+  const { memory } = backends;
+  const plugins = {
+    watched: { ...memory, open: openWatched },
+    foreign: {
+      ...memory,
+      open: () => openings.shift() ?? Promise.reject(new Error('it is opened too often')),
+    },
+  };
+  const port = await freePort();
+  const pools = { one: { backend: 'watched' }, two: { backend: 'foreign' } };
+  const starting = runGateway(t, { pools, plugins, flags: { listen: `127.0.0.1:${port}` } });
+  starting.catch(() => {});
+  const url = `http://127.0.0.1:${port}`;
+  await untilAnswered(`${url}/.well-known/jwks.json`);
+  events.length = 0;
+  const client = createClient({ url, token: async () => (await signerOf('a')).sign() });
+  t.after(() => client.close());
+  const body = { ...volumeSpec('v'), parameters: { pool: 'one' } };
+  const created = client.createVolume({ volumeId: 'a.v', body }, call());
+  await poll(() => events.length > 0 || undefined, { everyMs: 5, timeoutMs: 10_000 });
+  foreign.reject(new Error('it is the pool of another store'));
+  await sleep(200);
+  creating.resolve();
+  assert.equal((await created).state, 'ready');
+  await assert.rejects(starting, (error: AggregateError) => {
+    assert.match(String(error.errors), /pools\.two: it is the pool of another store/);
+    return true;
+  });
+  assert.deepEqual(events, ['creating', 'created', 'closed']);
 });
 
 /** Serves a port that accepts connections and never answers. */

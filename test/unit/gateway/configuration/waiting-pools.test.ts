@@ -48,7 +48,7 @@ test('a pool whose fault shows late waits, operators see the fault, and callers 
   assert.equal(lines.filter(line => /pools\.slow: it holds .*secret/.test(line)).length, 1);
 });
 
-test('a fault that shows while the gateway starts refuses the start, and closes every pool', async t => {
+test('a fault that shows while the gateway starts refuses the start, and leaves the pools in use open', async t => {
   const { served, slow } = await open(t, { slow: { backend: 'slow' }, one: memory });
   const settling = served.settle(10_000);
   slow.openings[0]?.reject(new Error('it is wrong'));
@@ -56,6 +56,8 @@ test('a fault that shows while the gateway starts refuses the start, and closes 
     assert.deepEqual(errors.map(String), ['Error: pools.slow: it is wrong']);
     return true;
   });
+  assert.deepEqual(namesOf(served.pools.all()), ['one']);
+  await served.close();
   assert.deepEqual(served.pools.all(), []);
 });
 
