@@ -87,7 +87,8 @@ export async function startGateway(
   const metricsListen = config['metrics-listen'];
   const pages = metricsListen && (await startObservability(metricsListen, log));
   opened.defer(() => pages?.close());
-  // The pools are tried first, so that a refused start leaves no empty store behind.
+  // The pools are tried first, so that a refused start leaves no empty store and no mark of it behind. The first start
+  // therefore waits for slow pools, too.
   if (config.store.kind === 'sqlite' && !existsSync(config.store.path))
     await tryPools(config.config, { plugins, identity: identify(config, 'gateway') }, adopted);
   const engine = observeEngine(await openStore(config.store), metrics.observeStore);
@@ -167,7 +168,12 @@ async function tryPools(
   adopted: readonly string[],
 ): Promise<void> {
   const requireOwned = (pool: Pool): Promise<void> => requireOwnable(pool, adopted);
-  const tried = await openConfiguration(path, { ...options, log: silentLog, requireOwned, patienceMs });
+  const tried = await openConfiguration(path, {
+    ...options,
+    log: silentLog,
+    requireOwned,
+    patienceMs: settleMs,
+  });
   await tried.close();
 }
 

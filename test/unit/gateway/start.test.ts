@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync, mkdirSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -9,7 +10,7 @@ import { openMemory } from '../../../gateway/backends/memory.ts';
 import { createClient } from '../../../src/api/client.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { prepareGateway, runGateway } from '../../harness/gateway/program.ts';
-import { signerOf, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { signerOf, temporaryDirectory, volumeSpec } from '../../harness/gateway/gateway.ts';
 import { listen } from '../../harness/listen.ts';
 import { freePort } from '../../harness/machine.ts';
 import { startProgram } from '../../harness/program.ts';
@@ -66,9 +67,9 @@ test('a start that a slow pool refuses lets running requests end before it close
   const events: string[] = [];
   const [creating, foreign] = [Promise.withResolvers<void>(), Promise.withResolvers<Backend>()];
   const openings = [Promise.resolve(openMemory({ capacity: 2 ** 30 })), foreign.promise];
+  const close = async (): Promise<void> => void events.push('closed');
   const openWatched = async (): Promise<Backend> => {
     const memory = openMemory({ capacity: 2 ** 40 });
-    const close = async (): Promise<void> => void events.push('closed');
     return {
       ...memory,
       close,
@@ -110,6 +111,26 @@ test('a start that a slow pool refuses lets running requests end before it close
   });
   assert.deepEqual(events, ['creating', 'created', 'closed']);
 });
+
+test('a first start that a slow pool refuses leaves neither a store nor a mark in a quick pool', async t => {
+  const directory = temporaryDirectory(t);
+  const [images, store] = [join(directory, 'images'), join(directory, 'store.sqlite')];
+  mkdirSync(images, { recursive: true });
+  const plugins = { ...backends, slow: { ...backends.memory, open: failSlowly } };
+  const pools = { images: { backend: 'image', dir: images }, slow: { backend: 'slow' } };
+  const starting = runGateway(t, { directory, pools, plugins, flags: { store } });
+  await assert.rejects(starting, (error: AggregateError) => {
+    assert.match(String(error.errors), /pools\.slow: it is the pool of another store/);
+    return true;
+  });
+  assert.equal(existsSync(store), false, 'there is no store');
+  assert.equal(existsSync(join(images, '.owner')), false, 'there is no mark');
+});
+
+async function failSlowly(): Promise<Backend> {
+  await sleep(1_500);
+  throw new Error('it is the pool of another store');
+}
 
 /** Serves a port that accepts connections and never answers. */
 async function serveSilence(t: TestContext): Promise<string> {
