@@ -100,7 +100,8 @@ async function choosePoolFor(
   { cluster, id, spec: { parameters, source } }: VolumeRequest,
 ): Promise<Choice & { readonly from?: SnapshotRecord | VolumeRecord }> {
   const usable = poolsOf(pools, cluster);
-  if (!source && usable.length === 1 && pools.all().length === 1) return choosePool(usable, parameters);
+  const hasOnePool = pools.all().length === 1 && pools.waiting().size === 0;
+  if (!source && usable.length === 1 && hasOnePool) return choosePool(usable, parameters);
   const known = await findVolume(engine.reader, id);
   const recorded = known && pools.get(known.pool);
   if (recorded) return choosePool([...new Set([...usable, recorded])], parameters, recorded);

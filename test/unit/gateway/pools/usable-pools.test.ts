@@ -3,7 +3,10 @@ import { test } from 'node:test';
 import { createTenancy } from '../../../../gateway/admin/tenancy.ts';
 import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import type { Cluster } from '../../../../gateway/callers/cluster.ts';
-import { openGateway, clusters, mounted } from '../../../harness/gateway/gateway.ts';
+import { createPools } from '../../../../gateway/pools/pools.ts';
+import { createVolume } from '../../../../gateway/volumes/create.ts';
+import { unavailableProblem } from '../../../../src/api/problem.ts';
+import { openGateway, openMemory, clusters, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { isProblemThat } from '../../../harness/gateway/problems.ts';
 import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 
@@ -33,4 +36,22 @@ test('no transfer or import brings a volume to a cluster that may not use its po
   // A finished transfer is recognized.
   await take();
   await transfer();
+});
+
+test('a retry for a volume in a pool that is not open yet is UNAVAILABLE, although one pool is open', async t => {
+  const [main, far] = [await openMemory(), await openMemory()];
+  const gateway = await openGateway(t, { pools: { main, far } });
+  const inFar = { ...volumeSpec('v'), parameters: { pool: 'far' } };
+  assert.equal((await gateway.ask('PUT /v1/volumes/a.v', { body: inFar })).status, 201);
+  const problem = unavailableProblem('pool "far" is not open yet');
+  const open = gateway.pools.all().filter(({ name }) => name === 'main');
+  const waiting = new Map([['far', { problem, reason: problem.detail }]]);
+  const pools = createPools(
+    () => open,
+    () => open,
+    () => waiting,
+  );
+  const options = { ...gateway, pools, clusters: () => clusters };
+  const retry = createVolume(options, { cluster: clusters.a, id: 'a.v', spec: volumeSpec('v') });
+  await assert.rejects(retry, isProblemThat('UNAVAILABLE', /^pool "far" is not open yet$/));
 });
