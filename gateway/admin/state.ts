@@ -36,9 +36,10 @@ export async function readPools(
   const usable = cluster === undefined ? undefined : clusters()[cluster]?.pools;
   const names = [...pools.all().map(({ name }) => name), ...pools.waiting().keys()];
   const selected = names.filter(name => name === (id ?? name) && usable?.includes(name) !== false);
-  return Promise.all(pieceOf(selected, from).map(readPool));
+  return (await Promise.all(pieceOf(selected, from).map(readPool))).flat();
 
-  async function readPool(name: string): Promise<PoolState> {
+  /** Returns nothing for a waiting pool that is removed from the configuration meanwhile. */
+  async function readPool(name: string): Promise<readonly PoolState[]> {
     const { bytes: reservedBytes, volumes, snapshots } = await readPoolUsage(engine.reader, name);
     const since = await findClosure(engine.reader, 'pool', name);
     const use = {
@@ -49,11 +50,12 @@ export async function readPools(
     };
     const waitingFor = pools.waiting().get(name)?.reason;
     if (waitingFor !== undefined)
-      return { id: name, state: 'waiting', waitingFor, answers: false, features: [], ...use };
-    const pool = pools.get(name);
+      return [{ id: name, state: 'waiting', waitingFor, answers: false, features: [], ...use }];
+    const pool = pools.all().find(one => one.name === name);
+    if (!pool) return [];
     const isOffered = pools.offered().some(one => one.name === name);
     const { backend } = pool;
-    return {
+    const state: PoolState = {
       id: name,
       backend: backend.name,
       state: isOffered ? 'open' : 'removed',
@@ -63,6 +65,7 @@ export async function readPools(
       ...showAnswers(pool),
       ...use,
     };
+    return [state];
   }
 }
 

@@ -111,6 +111,40 @@ test('operators read the health of any volume, and a missing one is NOT_FOUND', 
   assertProblem(nowhere, 404, 'NOT_FOUND');
 });
 
+test('the list of pools leaves out a waiting pool that is removed while the list is read', async t => {
+  const gateway = await openGateway(t);
+  const reader: typeof gateway.engine.reader = {
+    ...gateway.engine.reader,
+    async all(...args) {
+      waiting.clear();
+      return gateway.engine.reader.all(...args);
+    },
+  };
+  const waiting = new Map([['far', { problem: unavailableProblem('it is down'), reason: 'it is down' }]]);
+  const all = gateway.pools.all();
+  const pools = createPools(
+    () => all,
+    () => all,
+    () => waiting,
+  );
+  const admin = createAdmin({
+    ...gateway,
+    engine: { ...gateway.engine, reader },
+    pools,
+    clusters: () => ({}),
+  });
+  const { pools: found } = await admin.listPools({
+    limit: 10,
+    pageToken: undefined,
+    cluster: undefined,
+    id: undefined,
+  });
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    ['main'],
+  );
+});
+
 test('a waiting pool shows its reason, and a pool without an answer or a removed one is listed as such', async t => {
   const gateway = await openGateway(t);
   const full = await openMemory();
