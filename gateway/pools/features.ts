@@ -6,6 +6,7 @@ import type { Backend } from '../backend.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { poolsOf } from './choice.ts';
 import type { Pool, Pools } from './pools.ts';
+import { mayOpenFirst } from './waiting.ts';
 
 export function featuresOf(backend: Backend): Feature[] {
   const { snapshots, sources = [] } = backend;
@@ -26,14 +27,15 @@ export function featuresOf(backend: Backend): Feature[] {
 }
 
 /**
- * Returns the abilities of the cluster's pools, each alone, and together at the top. UNAVAILABLE while no pool
- * has been reached.
+ * Returns the abilities of the cluster's pools, each alone, and together at the top. UNAVAILABLE while no pool has been
+ * reached, and while one is being opened for the first time: sidecars ask once, and would never use its features.
  */
 export function capabilitiesOf(pools: Pools, cluster: Cluster): Omit<Capabilities, 'version'> {
   const usable = poolsOf(pools, cluster);
   const each = usable.filter(({ name }) => !pools.waiting().has(name)).map(toOffer);
-  const unreached = pools.waiting().get(usable[0]?.name ?? '');
-  if (each.length === 0 && unreached) throw unreached.problem;
+  const unreached = usable.flatMap(({ name }) => pools.waiting().get(name) ?? []);
+  const missing = unreached.find(mayOpenFirst) ?? (each.length === 0 ? unreached[0] : undefined);
+  if (missing) throw missing.problem;
   const union = <T>(listOf: (one: (typeof each)[number]) => readonly T[]): T[] => [
     ...new Set(each.flatMap(listOf)),
   ];

@@ -1,4 +1,4 @@
-import { Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
+import { unavailableProblem } from '../../src/api/problem.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import { sameJson } from '../../src/lib/json.ts';
@@ -9,6 +9,14 @@ import type { Reader } from '../store.ts';
 import { listPoolsInUse } from '../tables/reservations.ts';
 import { type Answers, createAnswers } from './answers.ts';
 import { withinBounds } from './attachment-bounds.ts';
+import {
+  cannotOpen,
+  isUnreached,
+  opensFirst,
+  reasonOf,
+  type WaitingPool,
+  type WaitingPools,
+} from './waiting.ts';
 
 /** A backend with its settings, under the name that a StorageClass gives (`pool: fast`). */
 export type Pool = {
@@ -20,11 +28,6 @@ export type Pool = {
 
 /** The pools of this gateway. While it runs, pools may be added, but never removed. */
 export type Pools = ReturnType<typeof createPools>;
-
-/** A configured pool that is not open: the answer to its callers, and the reason for operators. */
-export type WaitingPool = { readonly problem: Problem; readonly reason: string };
-
-type WaitingPools = ReadonlyMap<string, WaitingPool>;
 
 /** Looks pools up in the present `list`. All of them are offered unless `offered` returns fewer. */
 export function createPools(
@@ -150,7 +153,7 @@ export function createOpenPools(options: OpenOptions) {
       (error: unknown) => (isWanted() ? fail(name, error) : undefined),
     );
     openings.set(name, { entry, number, done });
-    if (!waiting.has(name)) waiting.set(name, toWaiting(openingProblem(name)));
+    if (!waiting.has(name)) waiting.set(name, opensFirst(name));
   }
 
   function add(pool: (typeof opened)[number]): void {
@@ -167,10 +170,9 @@ export function createOpenPools(options: OpenOptions) {
   function fail(name: string, error: unknown): void {
     end(name);
     late.add(name);
-    if (isUnreached(error)) return void waiting.set(name, toWaiting(error));
+    if (isUnreached(error)) return void waiting.set(name, { problem: error, reason: error.detail });
     faults.set(name, toFault(name, error));
-    // The reason may name volumes of other clusters.
-    waiting.set(name, { problem: unusableProblem(name), reason: reasonOf(error) });
+    waiting.set(name, cannotOpen(name, error));
   }
 
   function end(name: string): void {
@@ -261,38 +263,14 @@ function toUnreached([name, { problem }]: readonly [string, WaitingPool]): Pool 
   };
 }
 
-function toWaiting(problem: Problem): WaitingPool {
-  return { problem, reason: problem.detail };
-}
-
-function openingProblem(name: string): Problem {
-  return unavailableProblem(
-    `pool "${name}" is not open yet: its storage has not answered since the gateway started; try again`,
-  );
-}
-
-function unusableProblem(name: string): Problem {
-  return unavailableProblem(
-    `pool "${name}" cannot be opened; ask an operator, who sees the reason with "fairlead get pools"`,
-  );
-}
-
 /** Compares entries without the members that take effect at once. */
 function hasSameFixedSettings(one: PoolEntry, other: PoolEntry): boolean {
   const { concurrency, attachments } = other;
   return sameJson({ ...one, concurrency, attachments }, other);
 }
 
-function isUnreached(error: unknown): error is Problem {
-  return error instanceof Problem && !problemTable[error.code].final;
-}
-
 function toFault(name: string, error: unknown): Error {
   return new Error(`pools.${name}: ${reasonOf(error)}`, { cause: error });
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 async function closeAll(pools: readonly Pool[]): Promise<void> {

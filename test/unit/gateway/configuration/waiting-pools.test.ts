@@ -6,6 +6,7 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { openMemory } from '../../../../gateway/backends/memory.ts';
 import { openConfiguration } from '../../../../gateway/configuration/configuration.ts';
+import { capabilitiesOf } from '../../../../gateway/pools/features.ts';
 import type { Pool } from '../../../../gateway/pools/pools.ts';
 import { unavailableProblem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
@@ -109,6 +110,22 @@ test('a pool whose settings change while its mark is read is not restored', asyn
   owning.resolve();
   await poll(() => served.pools.all().length === 2 || undefined, { everyMs: 1, timeoutMs: 10_000 });
   assert.deepEqual(uses('slow'), ['own 1', 'own 2', 'restore 2']);
+});
+
+test('capabilities are UNAVAILABLE while a usable pool is opened for the first time, for 30 s at most', async t => {
+  const { served, slow } = await open(t, { slow: { backend: 'slow' }, one: memory });
+  const namesFor = (usable?: readonly string[]) =>
+    namesOf(capabilitiesOf(served.pools, { name: 'a', acceptAnyNode: false, pools: usable }).pools);
+  const isUnopened = { code: 'UNAVAILABLE', message: /^pool "slow" is not open yet/ };
+  assert.throws(() => namesFor(), isUnopened);
+  assert.deepEqual(namesFor(['one']), ['one'], 'a cluster that may not use the pool does not wait for it');
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 30_000 });
+  assert.deepEqual(namesFor(), ['one']);
+  t.mock.timers.reset();
+  assert.throws(() => namesFor(), isUnopened);
+  slow.openings[0]?.reject(unavailableProblem('the storage is down'));
+  await served.settle(10_000);
+  assert.deepEqual(namesFor(), ['one'], 'the first opening has ended');
 });
 
 /** Opens a configuration with a backend `slow`, which opens when the test says so, and is marked after `owning`. */

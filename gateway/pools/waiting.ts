@@ -1,0 +1,43 @@
+import { Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
+
+/** A configured pool that is not open: the answer to its callers, and the reason for operators. */
+export type WaitingPool = {
+  readonly problem: Problem;
+  readonly reason: string;
+  /** The time until which the first opening may still end, in milliseconds since the epoch; absent once it failed. */
+  readonly firstUntilMs?: number;
+};
+
+export type WaitingPools = ReadonlyMap<string, WaitingPool>;
+
+/** The maximum time in which the first opening of a pool holds back the capabilities of the others, in milliseconds. */
+const firstOpeningMs = 30_000;
+
+/** Makes the state of a pool that is being opened for the first time. */
+export function opensFirst(name: string): WaitingPool {
+  const problem = unavailableProblem(
+    `pool "${name}" is not open yet: its storage has not answered since the gateway started; try again`,
+  );
+  return { problem, reason: problem.detail, firstUntilMs: Date.now() + firstOpeningMs };
+}
+
+/** Makes the state of a pool that has a fault. Callers do not get the reason: it may name volumes of other clusters. */
+export function cannotOpen(name: string, error: unknown): WaitingPool {
+  const problem = unavailableProblem(
+    `pool "${name}" cannot be opened; ask an operator, who sees the reason with "fairlead get pools"`,
+  );
+  return { problem, reason: reasonOf(error) };
+}
+
+/** Returns true while the pool may still be opened for the first time, which decides about its features. */
+export function mayOpenFirst({ firstUntilMs = 0 }: WaitingPool): boolean {
+  return Date.now() < firstUntilMs;
+}
+
+export function isUnreached(error: unknown): error is Problem {
+  return error instanceof Problem && !problemTable[error.code].final;
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
