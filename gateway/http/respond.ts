@@ -99,7 +99,7 @@ export function logRequest(
     code,
     status,
     durationMs,
-    detail: problem?.detail,
+    detail: problem?.reason ?? problem?.detail,
     cluster: caller && callerName(caller),
     stack,
   });

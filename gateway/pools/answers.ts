@@ -60,7 +60,9 @@ export function createAnswers(nowMs: () => number = Date.now) {
   }
 
   function note(method: string, error: unknown): void {
-    const { code, detail } = asProblem(error);
+    const problem = asProblem(error);
+    const { code } = problem;
+    const detail = problem.reason ?? problem.detail;
     const isFailed = failures.has(code);
     answers = !isFailed;
     const isQuestion = questions.has(method);

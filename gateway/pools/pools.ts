@@ -14,6 +14,7 @@ import {
   isUnreached,
   opensFirst,
   reasonOf,
+  unreached,
   type WaitingPool,
   type WaitingPools,
 } from './waiting.ts';
@@ -170,7 +171,7 @@ export function createOpenPools(options: OpenOptions) {
   function fail(name: string, error: unknown): void {
     end(name);
     late.add(name);
-    if (isUnreached(error)) return void waiting.set(name, { problem: error, reason: error.detail });
+    if (isUnreached(error)) return void waiting.set(name, unreached(error));
     faults.set(name, toFault(name, error));
     waiting.set(name, cannotOpen(name, error));
   }

@@ -22,6 +22,7 @@ export async function probePool(pool: Pool): Promise<Probe> {
       return { answers: true, totalBytes: answer.value.reduce((all, { totalBytes }) => all + totalBytes, 0) };
     return { answers: pool.answers?.show().answers ?? true };
   } catch (error) {
-    return { answers: false, fault: asProblem(error).detail };
+    const { reason, detail } = asProblem(error);
+    return { answers: false, fault: reason ?? detail };
   }
 }

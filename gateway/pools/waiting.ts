@@ -21,6 +21,11 @@ export function opensFirst(name: string): WaitingPool {
   return { problem, reason: problem.detail, firstUntilMs: Date.now() + firstOpeningMs };
 }
 
+/** Makes the state of a pool whose storage cannot be reached. */
+export function unreached(problem: Problem): WaitingPool {
+  return { problem, reason: problem.reason ?? problem.detail };
+}
+
 /** Makes the state of a pool that has a fault. Callers do not get the reason: it may name volumes of other clusters. */
 export function cannotOpen(name: string, error: unknown): WaitingPool {
   const problem = unavailableProblem(

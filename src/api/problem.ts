@@ -31,6 +31,8 @@ export class Problem extends Error {
   readonly detail: string;
   /** The wait before the next try, in seconds; present if the callee is overloaded. */
   declare readonly retryAfterS?: number;
+  /** The whole reason for operators, in logs and in their lists; present if `detail` leaves out addresses or files. */
+  declare readonly reason?: string;
 
   constructor(code: ProblemCode, detail: string, cause?: unknown) {
     const printable = toLines(detail);

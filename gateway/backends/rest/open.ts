@@ -68,9 +68,9 @@ export async function openRest(settings: RestSettings, pool: PoolContext): Promi
     } catch (error) {
       if (isClosed) return;
       const problem = asProblem(error);
-      if (problem.detail !== reported)
-        pool.log.warn('a storage did not report its capabilities', { detail: problem.detail });
-      reported = problem.detail;
+      const reason = problem.reason ?? problem.detail;
+      if (reason !== reported) pool.log.warn('a storage did not report its capabilities', { detail: reason });
+      reported = reason;
     }
   }
 

@@ -31,6 +31,6 @@ async function readSecret(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch (error) {
-    throw unavailableProblem(`"${path}" cannot be read: ${reasonOf(error)}`);
+    throw unavailableProblem(`"${path}" cannot be read: ${reasonOf(error)}`, error);
   }
 }

@@ -12,10 +12,14 @@ import {
   type Output,
 } from '../../../src/api/operations.ts';
 import { asProblem, callerGone, Problem, unavailableProblem } from '../../../src/api/problem.ts';
+import { reasonOf } from '../../../src/lib/words/failures.ts';
 import type { PoolContext } from '../../backend.ts';
 import { currentRequest } from '../../scheduling/current-request.ts';
 import type { RestSettings } from './settings.ts';
 import { createTokenSource } from './tokens.ts';
+
+/** The setting that names the authorities which the pool trusts. */
+const authoritiesFrom = '"tls.ca" of the pool';
 
 type Guard = NonNullable<HttpOptions['guard']>;
 type Reply = Awaited<ReturnType<Parameters<Guard>[0]>>;
@@ -48,7 +52,7 @@ export function createVendor(settings: RestSettings, pool: PoolContext): Vendor 
     connections,
     requestTimeoutMs: requestTimeout,
     tls,
-    authoritiesFrom: '"tls.ca" of the pool',
+    authoritiesFrom,
     guard,
   });
   return {
@@ -77,7 +81,8 @@ export function createVendor(settings: RestSettings, pool: PoolContext): Vendor 
 }
 
 /**
- * Converts an error. A DELETE of a missing resource succeeds, so its NOT_FOUND comes from another server, for example
+ * Converts an error. Clusters do not learn where the storage is: a failure of the connection or the token has a `cause`,
+ * and its text, which names addresses and settings, is only the `reason` for operators. A DELETE of a missing resource succeeds, so its NOT_FOUND comes from another server, for example
  * behind a wrong URL, and becomes UNAVAILABLE.
  */
 function toProblem({ code, detail, cause, retryAfterS }: Problem, pool: string, id: OperationId): Problem {
@@ -85,12 +90,14 @@ function toProblem({ code, detail, cause, retryAfterS }: Problem, pool: string, 
   const prefix = isOtherServer
     ? `answers NOT_FOUND to ${operations[id].route}, which a storage never does; check the pool's url: `
     : '';
-  const problem = new Problem(
-    isOtherServer ? 'UNAVAILABLE' : code,
-    `pool "${pool}": ${prefix}${detail}`,
-    cause,
+  const reason = `pool "${pool}": ${prefix}${detail}`;
+  const unreached = `pool "${pool}": its storage cannot be reached; try again, or ask an operator, who sees the reason with "fairlead get pools"`;
+  const hidesReason = cause !== undefined || isOtherServer;
+  return Object.assign(
+    new Problem(isOtherServer ? 'UNAVAILABLE' : code, hidesReason ? unreached : reason, cause),
+    hidesReason && { reason },
+    retryAfterS !== undefined && { retryAfterS },
   );
-  return retryAfterS === undefined ? problem : Object.assign(problem, { retryAfterS });
 }
 
 /**
@@ -118,8 +125,9 @@ function createGuard({ breakAfter, breakFor }: RestSettings, { name, log }: Pool
       if (error instanceof BrokenCircuitError)
         throw unavailableProblem(
           `the storage does not answer; requests to it pause for ${breakFor / 1_000} s: ${lastFault}`,
+          error,
         );
-      if (error !== callerGone) lastFault = asProblem(error).detail;
+      if (error !== callerGone) lastFault = reasonOf(error, authoritiesFrom);
       throw error;
     }
   };

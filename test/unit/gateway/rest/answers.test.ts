@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { rest } from '../../../../gateway/backends/rest.ts';
+import { toDocument, type Problem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import {
   hang,
@@ -114,6 +115,21 @@ test('a storage that does not answer is left alone for a while, and called again
   assert.deepEqual([sizeBytes, api.received.length], [made.sizeBytes, 5]);
   assert.equal(logLines.filter(line => line.startsWith('warn a storage does not answer')).length, 1);
   assert.equal(logLines.filter(line => line.startsWith('info a storage answers again')).length, 1);
+});
+
+test('clusters do not learn the address of a storage that cannot be reached, and operators do', async t => {
+  const settings = { breakAfter: 2, breakFor: '3s', workTimeout: '1s' };
+  const { backend, api } = await openRest(t, [reset], settings);
+  for (let count = 0; count < 4; count++)
+    await assert.rejects(backend.create(asked), (error: Problem) => {
+      assert.match(
+        error.detail,
+        /^pool "acme": its storage cannot be reached; try again, or ask an operator/,
+      );
+      assert.doesNotMatch(JSON.stringify(toDocument(error)), /127\.0\.0\.1|localhost|tls/);
+      assert.match(error.reason ?? '', new RegExp(`^pool "acme": .*(${new URL(api.url).host}|pause for 3 s: it [a-z])`));
+      return true;
+    });
 });
 
 test('a refusal of the storage itself is an answer, however many come in a row', async t => {
