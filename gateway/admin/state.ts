@@ -1,10 +1,10 @@
 import type { ClusterState, PoolState, Queue } from '../../src/api/admin.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
-import type { Failure } from '../pools/answers.ts';
+import type { Failure } from '../pools/state/answers.ts';
 import { featuresOf } from '../pools/features.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Pool } from '../pools/pools.ts';
-import { probePool } from '../pools/probe.ts';
+import { probePool } from '../pools/state/probe.ts';
 import { findClosure, listClosures } from '../tables/closures.ts';
 import { listClustersCounted, readCount } from '../tables/counts.ts';
 import { readPoolUsage, readUsage } from '../tables/reservations.ts';

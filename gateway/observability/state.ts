@@ -1,7 +1,7 @@
 import { withinTime } from '../../src/lib/concurrency.ts';
 import { sample, type Row } from '../../src/lib/metrics.ts';
 import type { Pools } from '../pools/pools.ts';
-import { probePool } from '../pools/probe.ts';
+import { probePool } from '../pools/state/probe.ts';
 import type { Queues } from '../scheduling/queues.ts';
 import type { Reader } from '../store.ts';
 import { areGone } from '../tables/nodes.ts';

@@ -6,7 +6,7 @@ import type { Backend } from '../backend.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { poolsOf } from './choice.ts';
 import type { Pool, Pools } from './pools.ts';
-import { mayOpenFirst } from './waiting.ts';
+import { mayOpenFirst } from './state/waiting.ts';
 
 export function featuresOf(backend: Backend): Feature[] {
   const { snapshots, sources = [] } = backend;

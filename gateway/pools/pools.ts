@@ -7,7 +7,7 @@ import type { PoolEntry } from '../configuration/file.ts';
 import type { Plugins } from './plugins.ts';
 import type { Reader } from '../store.ts';
 import { listPoolsInUse } from '../tables/reservations.ts';
-import { type Answers, createAnswers } from './answers.ts';
+import { type Answers, createAnswers } from './state/answers.ts';
 import { withinBounds } from './attachment-bounds.ts';
 import {
   cannotOpen,
@@ -17,7 +17,7 @@ import {
   unreached,
   type WaitingPool,
   type WaitingPools,
-} from './waiting.ts';
+} from './state/waiting.ts';
 
 /** A backend with its settings, under the name that a StorageClass gives (`pool: fast`). */
 export type Pool = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Backend } from '../../../../gateway/backend.ts';
-import { createAnswers } from '../../../../gateway/pools/answers.ts';
-import { probePool } from '../../../../gateway/pools/probe.ts';
+import { createAnswers } from '../../../../gateway/pools/state/answers.ts';
+import { probePool } from '../../../../gateway/pools/state/probe.ts';
 import { withRequest } from '../../../../gateway/scheduling/current-request.ts';
 import { Problem, unavailableProblem } from '../../../../src/api/problem.ts';
 import { openMemory } from '../../../harness/gateway/gateway.ts';

@@ -127,7 +127,10 @@ test('clusters do not learn the address of a storage that cannot be reached, and
         /^pool "acme": its storage cannot be reached; try again, or ask an operator/,
       );
       assert.doesNotMatch(JSON.stringify(toDocument(error)), /127\.0\.0\.1|localhost|tls/);
-      assert.match(error.reason ?? '', new RegExp(`^pool "acme": .*(${new URL(api.url).host}|pause for 3 s: it [a-z])`));
+      assert.match(
+        error.reason ?? '',
+        new RegExp(`^pool "acme": .*(${new URL(api.url).host}|pause for 3 s: it [a-z])`),
+      );
       return true;
     });
 });

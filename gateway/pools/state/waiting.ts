@@ -1,4 +1,4 @@
-import { Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
+import { Problem, problemTable, unavailableProblem } from '../../../src/api/problem.ts';
 
 /** A configured pool that is not open: the answer to its callers, and the reason for operators. */
 export type WaitingPool = {

@@ -1,7 +1,7 @@
-import { asProblem, type ProblemCode } from '../../src/api/problem.ts';
-import type { Backend } from '../backend.ts';
-import { currentRequest } from '../scheduling/current-request.ts';
-import { wrapCalls } from './backend-proxy.ts';
+import { asProblem, type ProblemCode } from '../../../src/api/problem.ts';
+import type { Backend } from '../../backend.ts';
+import { currentRequest } from '../../scheduling/current-request.ts';
+import { wrapCalls } from '../backend-proxy.ts';
 
 /** A failed call of a pool's storage. */
 export type Failure = {

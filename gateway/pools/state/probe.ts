@@ -1,7 +1,7 @@
-import { asProblem } from '../../src/api/problem.ts';
-import { withinTime } from '../../src/lib/concurrency.ts';
-import type { Pool } from './pools.ts';
-import { measureSpaces } from './space.ts';
+import { asProblem } from '../../../src/api/problem.ts';
+import { withinTime } from '../../../src/lib/concurrency.ts';
+import type { Pool } from '../pools.ts';
+import { measureSpaces } from '../space.ts';
 
 /** A storage must report its size within this time, in milliseconds. */
 const answerMs = 2_000;
