@@ -7,12 +7,13 @@ import { toManifests } from '../../../src/cli/commands/admin/manifests.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
 import { mounted, volumeSpec } from '../../harness/gateway/gateway.ts';
-import { runGateway } from '../../harness/gateway/program.ts';
+import { type GatewayRun, runGateway } from '../../harness/gateway/program.ts';
 import { operatorCli } from '../../harness/cli/run-cli.ts';
+import { temporaryDirectory } from '../../harness/temporary.ts';
 
 /** Starts a gateway with the volume a.one, and a node n1 of each cluster. */
-async function start(t: TestContext) {
-  const gateway = await runGateway(t);
+async function start(t: TestContext, run: GatewayRun = {}) {
+  const gateway = await runGateway(t, run);
   const call = { deadlineMs: Date.now() + 60_000 };
   const [a, b] = [gateway.client, gateway.clientOf('b')];
   await a.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call);
@@ -101,6 +102,27 @@ test('operators see the effect of a detachment and a deletion first, and then ha
     assert.equal(result.status, status, line);
     assert.match(status === 1 ? result.stderr : result.stdout, says);
   }
+});
+
+test('operators detach a volume of a dir pool only by force, and learn that the node may still write', async t => {
+  const pools = { files: { backend: 'dir', dir: temporaryDirectory(t) } };
+  const { a, call, fairlead } = await start(t, { pools });
+  const key = { volumeId: 'a.one', nodeId: 'n1' };
+  await a.putNode({ nodeId: 'n1', body: {} }, call);
+  await a.attachVolume({ ...key, body: { capability: mounted, readonly: false } }, call);
+  await assert.rejects(a.deleteNode({ nodeId: 'n1' }, call), { code: 'FAILED_PRECONDITION' });
+  const refused = await fairlead('admin detach a.one');
+  assert.equal(refused.status, 1);
+  assert.match(
+    refused.stderr,
+    /pool "files" cannot cut node "n1" off .*; once that machine is off, detach .* by force$/m,
+  );
+  const { stdout, status } = await fairlead('admin detach a.one --force');
+  assert.equal(status, 0);
+  assert.match(
+    stdout,
+    /^its pool cannot cut a node off: a node that still runs can read and write the volume$/m,
+  );
 });
 
 test('an operator drains a pool, sees what is left, and uses the pool again', async t => {
