@@ -17,12 +17,13 @@ const documented: Readonly<Record<string, RegExp>> = {
   // An unknown operation is NOT_FOUND for every method: docs/reference/errors.md has no 405.
   ST204: /^TRACE /,
   // Deleting an unknown id succeeds, even an id that no volume can have (CSI spec, "DeleteVolume").
-  ST201: /^DELETE \/v1\/(volumes|snapshots|groups|admin\/(volumes|nodes))\//,
+  ST201:
+    /^(DELETE \/v1\/(volumes|snapshots|groups|admin\/(volumes|nodes))\/|PUT \/v1\/admin\/volumes\/\{volumeId\}\/deletion$)/,
   // The API's document cannot describe each pool's parameters, or each volume's modes and sizes (416); a volume may come
   // from an earlier random request. Nor can the document list the existing clusters, or forbid sharing a volume with its
   // owner.
   ST202:
-    /^(POST \/v1\/capacity|(PUT|DELETE) \/v1\/volumes\/\{volumeId\}\/grants\/.*|PUT \/v1\/volumes\/\{volumeId\}(\/size|\/parameters|\/attachments\/\{nodeId\})?|PUT \/v1\/admin\/(imports|volumes)\/.*|DELETE \/v1\/admin\/volumes\/.*|Stateful tests)$/,
+    /^(POST \/v1\/capacity|(PUT|DELETE) \/v1\/volumes\/\{volumeId\}\/grants\/.*|PUT \/v1\/volumes\/\{volumeId\}(\/size|\/parameters|\/attachments\/\{nodeId\})?|PUT \/v1\/admin\/(imports|volumes)\/.*|PUT \/v1\/admin\/clusters\/\{cluster\}\/retirement|DELETE \/v1\/admin\/volumes\/.*|Stateful tests)$/,
 };
 
 /** The accepted findings of vendors, which also have their own parameters of snapshots. */
