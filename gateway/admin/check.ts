@@ -83,7 +83,8 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
       try {
         listed.set(name, await readThere(backend, kind, slices));
       } catch (error) {
-        unchecked.set(name, asProblem(error).detail);
+        const { reason, detail } = asProblem(error);
+        unchecked.set(name, reason ?? detail);
       }
     return listed;
   }

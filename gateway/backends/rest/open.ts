@@ -19,7 +19,8 @@ export async function checkRest(settings: RestSettings, pool: PoolContext): Prom
     await readOffer(vendor, settings.pool);
     return [];
   } catch (error) {
-    return [asProblem(error).detail];
+    const { reason, detail } = asProblem(error);
+    return [reason ?? detail];
   } finally {
     await vendor.close();
   }
