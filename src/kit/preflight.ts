@@ -6,10 +6,10 @@ const maxTries = 3;
 
 /** Reads the vendor's capabilities. Throws when nothing answers at its address, or when it refuses the credentials. */
 export async function readCapabilities(kit: Kit): Promise<Capabilities> {
-  let { answer, error } = await kit.call('getCapabilities', {});
+  let { answer, error, isGivenUp } = await kit.call('getCapabilities', {});
   // A server that has just started may need longer than one timeout.
-  for (let tries = 1; error === 'ABORT_ERR' && tries < maxTries; tries++)
-    ({ answer, error } = await kit.call('getCapabilities', {}));
+  for (let tries = 1; isGivenUp && tries < maxTries; tries++)
+    ({ answer, error, isGivenUp } = await kit.call('getCapabilities', {}));
   if (!answer) throw new Error(`"${kit.target.url.href}" does not answer: ${error}`);
   if (answer.status === 401 || answer.status === 403)
     throw new Error(

@@ -94,7 +94,7 @@ export function createCalls(options: CheckOptions): Calls {
     const limitMs = hangs.timeFor(id);
     const exchange = await wire.call(id, input, { ...callOptions, limitMs });
     const { answer } = exchange;
-    if (exchange.error === 'ABORT_ERR' && exchange.tookMs >= limitMs) hangs.note(id);
+    if (exchange.isGivenUp && exchange.tookMs >= limitMs) hangs.note(id);
     if (!answer) throw fault(`${id}: an answer, not ${exchange.error}`, { exchange });
     const { name } = Object(input['body']) as { readonly name?: string };
     const request = { operation: operationOf(id), ids: idsOf(id, input), name };

@@ -34,6 +34,8 @@ export type Exchange = {
   readonly request: RawRequest;
   readonly answer?: RawAnswer;
   readonly error?: string;
+  /** True if the caller gave the request up, such as at its time limit. */
+  readonly isGivenUp?: boolean;
   readonly tookMs: number;
 };
 
@@ -55,7 +57,10 @@ export async function sendRequest(
   const startedMs = performance.now();
   const outcome = await send(target, request, sendOptions).then(
     answer => ({ answer }),
-    (error: unknown) => ({ error: error instanceof Problem ? error.detail : reasonOf(error) }),
+    (error: unknown) => ({
+      error: error instanceof Problem ? error.detail : reasonOf(error),
+      isGivenUp: error instanceof Error && error.name === 'AbortError',
+    }),
   );
   return { request, ...outcome, tookMs: Math.round(performance.now() - startedMs) };
 }

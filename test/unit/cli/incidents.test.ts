@@ -78,7 +78,7 @@ test('fairlead status says that everything works, with a line for each part', as
   assert.deepEqual([status, stderr], [0, '']);
   assert.match(
     stdout,
-    /^everything works\n\ngateway +version \S+, up for \d+s\nclock +agrees with the store\nstore +answers in \d+ ms\npool fast +open, 0% of 1Ti reserved, 1 volume\ncluster a +enrolled, 1 volume, 0 nodes, last seen 0s ago\ncluster b +enrolled.*\noperations +0 running\nstorage +not checked yet, 0 differences to the store\n$/,
+    /^everything works\n\ngateway +version \S+, up for \d+s\nclock +agrees with the store\nstore +answers in \d+ ms\npool fast +open, 0% of 1Ti reserved, 1 volume\ncluster a +enrolled, 1 volume, 0 nodes, last seen \ds ago\ncluster b +enrolled.*\noperations +0 running\nstorage +not checked yet, 0 differences to the store\n$/,
   );
   const { ok, problems } = JSON.parse((await ask('status -o json')).stdout) as Record<string, unknown>;
   assert.deepEqual([ok, problems], [true, []]);

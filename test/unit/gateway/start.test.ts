@@ -15,9 +15,6 @@ import { listen } from '../../harness/listen.ts';
 import { freePort } from '../../harness/machine.ts';
 import { startProgram } from '../../harness/program.ts';
 
-/** The maximum time from the start of a program that only prints its help, in milliseconds, to the first answer. */
-const maxMs = 1_000;
-
 test('a gateway with four hanging pools answers at once, serves its other pool, and lists the four as waiting', async t => {
   const url = await serveSilence(t);
   const hanging = ['w', 'x', 'y', 'z'].map(name => [name, { backend: 'rest', url }] as const);
@@ -30,14 +27,10 @@ test('a gateway with four hanging pools answers at once, serves its other pool, 
     config: join(directory, 'gateway.yaml'),
     store: join(directory, 'store.sqlite'),
   };
-  const helpMs = await timeOf(async () => {
-    const help = startProgram('gateway', { help: 'true' }, {});
-    await help.ended;
-  });
   const program = startProgram('gateway', flags);
   t.after(() => program.end('SIGKILL'));
-  const firstMs = await timeOf(() => untilAnswered(`http://127.0.0.1:${metrics}/healthz`));
-  assert.ok(firstMs < helpMs + maxMs, `${firstMs} ms, and ${helpMs} ms for its help`);
+  await untilAnswered(`http://127.0.0.1:${metrics}/healthz`);
+  assert.doesNotMatch(program.stderr(), /"msg":"ready"/, 'the gateway still looks for its other pools');
   await untilAnswered(`http://127.0.0.1:${metrics}/readyz`);
   const clientOf = async (name: string) => {
     const client = createClient({
@@ -51,7 +44,6 @@ test('a gateway with four hanging pools answers at once, serves its other pool, 
   const body = { ...volumeSpec('v'), parameters: { pool: 'one' } };
   const volume = await a.createVolume({ volumeId: 'a.v', body }, call());
   assert.equal(volume.state, 'ready');
-  assert.doesNotMatch(program.stderr(), /"msg":"ready"/, 'the gateway still looks for its other pools');
   const other = { ...volumeSpec('o'), parameters: { pool: 'x' } };
   await assert.rejects(a.createVolume({ volumeId: 'a.o', body: other }, call(1_000)), {
     code: 'UNAVAILABLE',
@@ -147,12 +139,6 @@ async function untilAnswered(url: string): Promise<void> {
       () => undefined,
     );
   assert.ok(await poll(answer, { everyMs: 10, timeoutMs: 60_000 }));
-}
-
-async function timeOf(work: () => Promise<void>): Promise<number> {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
 }
 
 function call(timeoutMs = 60_000) {
