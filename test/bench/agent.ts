@@ -11,6 +11,7 @@ import { childOf, readResident, startFloor } from './processes.ts';
 import type { DevSetting } from './setting.ts';
 import { openCycleVolume } from './volume.ts';
 import { median } from '../harness/values.ts';
+import { endProcess } from '../harness/exit.ts';
 
 const rounds = 9;
 const cycles = 1_000;
@@ -31,8 +32,7 @@ export async function measureStartup(dir: string): Promise<readonly Figure[]> {
     await register(join(registry, `${defaultDriverName}-reg.sock`));
     if (round > 0) registeredMs.push(performance.now() - startMs);
     if (round === rounds) idle = await readSettled(agent.pid);
-    agent.kill('SIGTERM');
-    await once(agent, 'exit');
+    await endProcess(agent, 'SIGTERM');
     nothingMs.push(await timed(() => once(spawn(process.execPath, ['-e', '0']), 'exit')));
   }
   const empty = await startFloor('empty-grpc.ts', join(dir, 'empty.sock'));

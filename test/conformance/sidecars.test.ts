@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
@@ -10,6 +9,7 @@ import { driverName, openNode, type TestNode } from '../harness/node/program.ts'
 import { type ProgramProcess } from '../harness/program.ts';
 import { buildTools, whyNotBuildable } from './go.ts';
 import { freePort, makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../harness/machine.ts';
+import { endProcess } from '../harness/exit.ts';
 
 type Tool = 'csi-node-driver-registrar' | 'livenessprobe';
 
@@ -52,8 +52,7 @@ test('the stock registrar registers the driver, also after the agent was killed'
     agent = node.startAgent(settings);
     await agent.ready;
     // The registrar ends when it loses the agent's socket; then its container is started again.
-    registrar.kill('SIGTERM');
-    await once(registrar, 'exit');
+    await endProcess(registrar, 'SIGTERM');
   }
 });
 
@@ -112,11 +111,7 @@ function usageOf(pid: number): { readonly descriptors: number; readonly privateM
 
 function startTool(t: TestContext, tool: Tool, argv: readonly string[]) {
   const child = spawn(join(directory, tool), argv, { stdio: 'ignore' });
-  t.after(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  });
+  t.after(() => endProcess(child));
   return child;
 }
 

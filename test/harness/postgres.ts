@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { Client } from 'pg';
 import { poll } from '../../src/lib/concurrency.ts';
+import { endProcess } from './exit.ts';
 
 /**
  * The path of PostgreSQL's programs, with a slash; undefined if they are not installed. Debian has a directory for each
@@ -116,9 +116,7 @@ export async function startPostgres({
   }
 
   async function stop(signal: NodeJS.Signals): Promise<void> {
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    child.kill(signal);
-    await once(child, 'exit');
+    if (child) await endProcess(child, signal);
   }
 
   function writeUrl(name: string, url: string): string {

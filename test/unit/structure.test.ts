@@ -182,6 +182,14 @@ test('files import zod as a namespace, because a bundle leaves out only the unus
   assert.deepEqual(faults, []);
 });
 
+test('a test waits for the end of a process that may have ended before', () => {
+  // An `exit` event that is over never comes again, and the test would hang.
+  const late = /await once\([\w.]+, 'exit'\)/;
+  const tests = globSync('test/**/*.ts').filter(file => file !== 'test/harness/exit.ts');
+  const faults = tests.filter(file => late.test(readFileSync(file, 'utf8')));
+  assert.deepEqual(faults, []);
+});
+
 /** The writer of commands' output, which removes terminal controls from foreign text. */
 const terminal = 'src/cli/output/terminal.ts';
 

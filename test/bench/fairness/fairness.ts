@@ -14,6 +14,7 @@ import type { Noise } from './noise.ts';
 import type { SliceTimes } from './time-slices.ts';
 import { inScope } from '../setting.ts';
 import { median } from '../../harness/values.ts';
+import { endProcess } from '../../harness/exit.ts';
 
 const rounds = 100;
 const deadlineMs = 60_000;
@@ -72,8 +73,7 @@ async function measureFairness(t: CleanupScope): Promise<readonly Figure[]> {
       });
   }
   await calm.close();
-  gateway.child.kill('SIGTERM');
-  await once(gateway.child, 'exit');
+  await endProcess(gateway.child, 'SIGTERM');
   return figures;
 }
 

@@ -1,9 +1,9 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { endProcess } from '../../harness/exit.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -54,9 +54,7 @@ export async function startVendor(t: TestContext, options: VendorOptions = {}): 
   const { command: [program = '', ...args] = typescript } = options;
   let child: ChildProcess | undefined;
   const kill = async (): Promise<void> => {
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    if (child) await endProcess(child);
   };
   // Registered first, because clean-ups run in order: the directory is removed after the vendor's end.
   t.after(kill);

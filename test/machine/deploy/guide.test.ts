@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -12,6 +11,7 @@ import { cli } from '../../harness/program.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { freePort } from '../../harness/machine.ts';
 import { readGuide, toShell } from '../../../docs/guides/guide.ts';
+import { waitForExit } from '../../harness/exit.ts';
 
 const helm = findHelm();
 const skip = helm === undefined && 'helm is not there: deploy/fetch-helm.sh fetches it';
@@ -84,7 +84,7 @@ async function runInBackground(
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   t.after(() => process.kill(-(shell.pid ?? 0), 'SIGKILL'));
-  const [status] = await once(shell, 'exit');
+  const status = await waitForExit(shell);
   assert.equal(status, 0);
 }
 

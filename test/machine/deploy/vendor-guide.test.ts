@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -8,6 +7,7 @@ import { readGuide, toShell } from '../../../docs/guides/guide.ts';
 import { openNpm } from '../../fakes/registry.ts';
 import { directoryOf } from '../../harness/dev.ts';
 import { freePort, testAsRoot } from '../../harness/machine.ts';
+import { waitForExit } from '../../harness/exit.ts';
 
 testAsRoot("the vendor's guide goes from nothing to a volume on the vendor's storage", async t => {
   const dir = directoryOf(t);
@@ -36,7 +36,7 @@ async function run(t: TestContext, script: string, env: NodeJS.ProcessEnv): Prom
     stdio: 'ignore',
   });
   t.after(() => process.kill(-(shell.pid ?? 0), 'SIGKILL'));
-  const [status] = await once(shell, 'exit');
+  const status = await waitForExit(shell);
   const output = readFileSync(log, 'utf8');
   assert.equal(status, 0, output);
   return output;

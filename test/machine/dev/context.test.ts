@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -9,6 +8,7 @@ import { test } from 'node:test';
 import { directoryOf, startDev } from '../../harness/dev.ts';
 import { noRoot } from '../../harness/machine.ts';
 import { cli } from '../../harness/program.ts';
+import { waitForExit } from '../../harness/exit.ts';
 
 test('the command line works at once beside fairlead dev', { skip: noRoot }, async t => {
   const dir = directoryOf(t);
@@ -46,6 +46,6 @@ for (const [signal, afterMs] of [
     demo.kill(signal);
     await sleep(50);
     demo.kill(signal);
-    await once(demo, 'exit');
+    await waitForExit(demo);
     assert.deepEqual(readdirSync(place), [], await errors);
   });

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import {
   chmodSync,
   mkdirSync,
@@ -19,6 +18,7 @@ import { readTlsFiles } from '../../../src/api/http/tls-files.ts';
 import { createTokenSource } from '../../../src/api/http/tokens.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { endProcess } from '../../harness/exit.ts';
 
 /** The units that the gateway's unit needs, and the one that shows its log. */
 const kept = /^(sys-kernel-config\.mount|systemd-journald\.service)$/;
@@ -125,10 +125,7 @@ async function startSystemd(t: TestContext, dir: string): Promise<readonly strin
     ['--pid', '--fork', '--kill-child', '--mount-proc', '/usr/lib/systemd/systemd', ...flags],
     { env: { ...process.env, container: 'test' }, stdio: ['ignore', openSync(log, 'w'), openSync(log, 'a')] },
   );
-  t.after(async () => {
-    manager.kill('SIGKILL');
-    await once(manager, 'exit');
-  });
+  t.after(() => endProcess(manager));
   const children = `/proc/${manager.pid}/task/${manager.pid}/children`;
   const isUp = async () => {
     const inside = ['--target', readFileSync(children, 'utf8').trim(), '--pid', '--mount', '--'];

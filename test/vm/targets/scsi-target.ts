@@ -1,5 +1,4 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import {
   mkdirSync,
   mkdtempSync,
@@ -19,6 +18,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { config, loadTarget } from './configfs.ts';
 import { undoLast } from './undo.ts';
+import { endProcess } from '../../harness/exit.ts';
 
 const scsi = `${config}/target`;
 
@@ -170,8 +170,7 @@ export async function startDaemons() {
       for (const daemon of [iscsid, multipathd]) daemon.kill('SIGKILL');
     },
     async restartIscsid(): Promise<void> {
-      iscsid.kill('SIGKILL');
-      await once(iscsid, 'exit');
+      await endProcess(iscsid);
       iscsid = startIscsid();
       await untilListening('@ISCSIADM_ABSTRACT_NAMESPACE');
     },

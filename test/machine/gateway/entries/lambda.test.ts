@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -11,6 +10,7 @@ import { temporaryDirectory, type Signer } from '../../../harness/gateway/gatewa
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { liveThrough, prepare, spec, type Ask } from './serverless.ts';
 import { listen } from '../../../harness/listen.ts';
+import { endProcess } from '../../../harness/exit.ts';
 
 const server = sharePostgres();
 
@@ -117,11 +117,7 @@ async function startRuntime(t: TestContext, env: Readonly<Record<string, string>
     env: { ...env, FAIRLEAD_LOG_LEVEL: 'error', AWS_LAMBDA_RUNTIME_API: address },
     stdio: 'inherit',
   });
-  const end = async (): Promise<void> => {
-    if (child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  };
+  const end = (): Promise<void> => endProcess(child);
   t.after(end);
   const invoke: Invoke = event =>
     new Promise(answer => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
@@ -10,6 +9,7 @@ import { fetchPackage } from '../../../harness/fetched/npm-package.ts';
 import { noPostgres, sharePostgres } from '../../../harness/postgres.ts';
 import { isFull } from '../../../harness/sample.ts';
 import { askAt, liveThrough, prepare } from './serverless.ts';
+import { endProcess } from '../../../harness/exit.ts';
 
 const server = sharePostgres();
 const module = fileURLToPath(new URL('serve.ts', import.meta.url));
@@ -60,10 +60,7 @@ async function serve(
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  t.after(async () => {
-    child.kill('SIGKILL');
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  });
+  t.after(() => endProcess(child));
   const said = Promise.withResolvers<string>();
   for (const stream of [child.stdout, child.stderr])
     createInterface(stream).on('line', line => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,6 +9,7 @@ import { bundleWorker } from '../../../../deploy/worker.ts';
 import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { askAt, liveThrough, prepare } from './serverless.ts';
+import { endProcess } from '../../../harness/exit.ts';
 
 const server = sharePostgres();
 const maxBytes = 700_000;
@@ -88,10 +88,7 @@ async function serveWorker(
       stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
     },
   );
-  t.after(async () => {
-    child.kill();
-    await once(child, 'exit');
-  });
+  t.after(() => endProcess(child));
   const ports = new Map<string, number>();
   for await (const line of createInterface(child.stdio[3] as NodeJS.ReadableStream)) {
     const { socket = '', port } = JSON.parse(line) as { readonly socket?: string; readonly port?: number };

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -19,6 +18,7 @@ import { makeTemporaryDirectory, mountsBelow, removeTemporaryDirectory } from '.
 import { openRealBench, openVolume, real, takeDown, withCommands } from '../../../harness/node/bench.ts';
 import { makeDirectoryVolume, shareRequest } from '../../../harness/node/shares.ts';
 import { isFull } from '../../../harness/sample.ts';
+import { waitForExit } from '../../../harness/exit.ts';
 
 /**
  * Opens a volume whose paths are in directories of their own, and a directory elsewhere with a mount and a file in it.
@@ -148,7 +148,7 @@ test('a directory that alternates with a link changes nothing elsewhere', real()
     }
   } finally {
     swapper.send('end');
-    await once(swapper, 'exit');
+    await waitForExit(swapper);
   }
   await takeDown(agent, request);
   assert.deepEqual(mountsBelow(bench.directory), []);
