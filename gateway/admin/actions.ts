@@ -4,7 +4,6 @@ import type { Operations as Rows, Request } from '../../src/api/operations.ts';
 import { preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { requireGone } from '../attachments/nodes.ts';
 import type { Operations } from '../operations/operation.ts';
-import { createDrain } from '../pools/drain.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Services } from '../services.ts';
 import type { Engine, Reader } from '../store.ts';
@@ -12,6 +11,7 @@ import { findAttachments, type ShownAttachment } from '../tables/attachments.ts'
 import { readMissed } from '../tables/clock.ts';
 import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { notFoundProblem } from '../callers/ownership.ts';
+import { createDrain } from './drain.ts';
 import { restorableUntil, toVolumeRef } from '../volumes/record.ts';
 
 export type ActionOptions = Pick<Services, 'attachments' | 'volumes'> & {

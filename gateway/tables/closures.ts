@@ -23,6 +23,14 @@ export async function findClosure(sql: Reader, kind: ClosedKind, name: string): 
   return (await closureTable.find(sql, { kind, name }))?.sinceMs;
 }
 
+/** Throws FAILED_PRECONDITION, which names the remedies, while an operator drains the pool. */
+export async function requireUndrained(sql: Reader, pool: string): Promise<void> {
+  if ((await findClosure(sql, 'pool', pool)) === undefined) return;
+  throw preconditionProblem(
+    `pool "${pool}" takes no new volumes, because an operator drains it; use another pool, or let the operator end this: fairlead admin drain ${pool} --end`,
+  );
+}
+
 /** The number of locks of one cluster, so that two requests of a cluster seldom wait for each other. */
 const lockParts = 16;
 

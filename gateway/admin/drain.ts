@@ -1,10 +1,10 @@
 import type { PoolDrain } from '../../src/api/admin.ts';
-import { preconditionProblem, Problem } from '../../src/api/problem.ts';
+import { Problem } from '../../src/api/problem.ts';
 import type { Operations } from '../operations/operation.ts';
-import type { Engine, Reader, Sql } from '../store.ts';
+import type { Pools } from '../pools/pools.ts';
+import type { Engine, Sql } from '../store.ts';
 import { closureTable, findClosure } from '../tables/closures.ts';
 import { listPoolUsage } from '../tables/reservations.ts';
-import type { Pools } from './pools.ts';
 
 type DrainRequest = {
   readonly pool: string;
@@ -12,14 +12,6 @@ type DrainRequest = {
   readonly end: boolean;
   readonly dryRun: boolean;
 };
-
-/** Throws FAILED_PRECONDITION, which names the remedies, while an operator drains the pool. */
-export async function requireUndrained(sql: Reader, pool: string): Promise<void> {
-  if ((await findClosure(sql, 'pool', pool)) === undefined) return;
-  throw preconditionProblem(
-    `pool "${pool}" takes no new volumes, because an operator drains it; use another pool, or let the operator end this: fairlead admin drain ${pool} --end`,
-  );
-}
 
 type DrainOptions = {
   readonly engine: Engine;
