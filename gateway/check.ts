@@ -11,9 +11,10 @@ import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { findCertificate } from './http/certificate.ts';
 import { createIdentity } from './pools/identity.ts';
+import type { PoolEntry } from './pools/plugins.ts';
 import type { Engine } from './store.ts';
 import { openStore } from './stores/index.ts';
-import { discovered, type PoolEntry } from './configuration/file.ts';
+import { discovered } from './configuration/file.ts';
 import { type Configuration, readConfiguration } from './configuration/read.ts';
 
 /** A part of the gateway with its faults. `note` replaces "ok" if the part, or some of it, was not checked. */

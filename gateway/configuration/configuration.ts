@@ -1,8 +1,7 @@
 import { dirname } from 'node:path';
 import { createOpenPools, type OpenOptions, type Pools } from '../pools/pools.ts';
 import { callerName } from '../callers/caller.ts';
-import type { PoolEntry } from './file.ts';
-import type { Plugins } from '../pools/plugins.ts';
+import type { PoolEntry, Plugins } from '../pools/plugins.ts';
 import { type Configuration, type KeyFault, readConfiguration, stampOf } from './read.ts';
 import { discoveryFaults } from '../callers/trust.ts';
 

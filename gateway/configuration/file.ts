@@ -1,29 +1,12 @@
 import * as z from 'zod';
 import { isShortName } from '../../src/api/ids.ts';
-import {
-  hasDistinctKeys,
-  segmentKeyPattern,
-  segmentValuePattern,
-  type Segments,
-} from '../../src/api/topology.ts';
+import { hasDistinctKeys, segmentKeyPattern, segmentValuePattern } from '../../src/api/topology.ts';
 import { httpUrl, requirePrivate } from '../../src/lib/parsers.ts';
-import type { AttachmentBounds } from '../backend.ts';
 import type { Bounds } from '../scheduling/limit.ts';
 import { attachmentsSchema } from './attachments.ts';
 import { concurrencySchema, toBounds } from './concurrency.ts';
-import type { FoundPlugins } from '../pools/plugins.ts';
+import type { FoundPlugins, PoolEntry } from '../pools/plugins.ts';
 import { byteCount } from '../local/settings-schemas.ts';
-
-/** The checked entry of a pool: its backend, its topology, and the backend's own settings. */
-export type PoolEntry = {
-  readonly backend: string;
-  readonly topology: Segments | undefined;
-  /** The number of operations that it gets at a time. */
-  readonly concurrency: Bounds;
-  /** The operator's bounds of its attachments. */
-  readonly attachments?: AttachmentBounds;
-  readonly settings: unknown;
-};
 
 /** The whole file. */
 export type ConfigFile = z.output<ReturnType<typeof configFileSchema>>;

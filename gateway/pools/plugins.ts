@@ -1,14 +1,27 @@
 // A namespace import, because other runtimes do not have `registerHooks`. They do not need it.
 import * as modules from 'node:module';
 import { pathToFileURL } from 'node:url';
+import type { Segments } from '../../src/api/topology.ts';
 import { suggest } from '../../src/lib/words/suggest.ts';
-import type { BackendPlugin } from '../backend.ts';
+import type { AttachmentBounds, BackendPlugin } from '../backend.ts';
+import type { Bounds } from '../scheduling/limit.ts';
 
 /** The backends that pools can have, by name. */
 export type Plugins = Readonly<Record<string, BackendPlugin>>;
 
 /** The backends, and the reason for each name that has none. */
 export type FoundPlugins = { readonly plugins: Plugins; readonly faults: ReadonlyMap<string, string> };
+
+/** The checked entry of a pool: its backend, its topology, and the backend's own settings. */
+export type PoolEntry = {
+  readonly backend: string;
+  readonly topology: Segments | undefined;
+  /** The number of operations that it gets at a time. */
+  readonly concurrency: Bounds;
+  /** The operator's bounds of its attachments. */
+  readonly attachments?: AttachmentBounds;
+  readonly settings: unknown;
+};
 
 const packageName = /^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
