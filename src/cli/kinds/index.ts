@@ -9,19 +9,7 @@ import { queues } from './queues.ts';
 import { snapshots } from './snapshots.ts';
 import { volumes } from './volumes.ts';
 
-export type KindName =
-  | 'volumes'
-  | 'snapshots'
-  | 'attachments'
-  | 'nodes'
-  | 'pools'
-  | 'clusters'
-  | 'operations'
-  | 'queues'
-  | 'audit';
-
-/** All kinds of entries that operators list. */
-export const kinds: Readonly<Record<KindName, Kind>> = {
+const table = {
   volumes,
   snapshots,
   attachments,
@@ -32,3 +20,8 @@ export const kinds: Readonly<Record<KindName, Kind>> = {
   queues,
   audit,
 };
+
+export type KindName = keyof typeof table;
+
+/** All kinds of entries that operators list. */
+export const kinds: Readonly<Record<KindName, Kind>> = table;
