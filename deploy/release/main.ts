@@ -6,8 +6,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
-  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -15,9 +13,9 @@ import {
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { version } from '../../src/lib/version.ts';
 import { architectures } from '../image/architectures.ts';
-import { chart, findHelm } from '../render.ts';
+import { findHelm } from '../render.ts';
+import { packageChart } from './chart.ts';
 import { buildDebianPackage } from './debian-package.ts';
 import { buildPackage } from './package.ts';
 
@@ -55,7 +53,10 @@ async function release(): Promise<void> {
   const files = await buildPackage(out);
   for (const architecture of chosen) buildDebianPackage(files, out, architecture);
   rmSync(files, { recursive: true });
-  packageChart();
+  run('deploy/fetch-helm.sh');
+  const helm = findHelm();
+  if (helm === undefined) throw new Error('the chart is packaged by Helm: set HELM to its path');
+  packageChart(helm, out);
   for (const name of ['openapi.json', 'vendor-openapi.json'])
     cpSync(`docs/reference/${name}`, join(out, name));
   if (!values['without-image'])
@@ -64,26 +65,6 @@ async function release(): Promise<void> {
   // The image's files are also in the archive.
   for (const directory of globSync(join(out, 'image*'))) rmSync(directory, { recursive: true });
   writeSums();
-}
-
-function packageChart(): void {
-  run('deploy/fetch-helm.sh');
-  const helm = findHelm();
-  if (helm === undefined) throw new Error('the chart is packaged by Helm: set HELM to its path');
-  run(
-    helm,
-    'package',
-    chart,
-    '--version',
-    version,
-    '--app-version',
-    version,
-    '--destination',
-    join(out, 'chart'),
-  );
-  // Helm gives the file the name that npm's package has.
-  renameSync(join(out, `chart/fairlead-${version}.tgz`), join(out, `fairlead-chart-${version}.tgz`));
-  rmdirSync(join(out, 'chart'));
 }
 
 /** Writes the checksums in the form that `sha256sum --check` reads, and lists the files. */

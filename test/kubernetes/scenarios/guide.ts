@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { packageChart } from '../../../deploy/release/chart.ts';
 import { readGuide, toShell } from '../../../docs/guides/guide.ts';
 import { apiAddressOf } from '../cluster/addresses.ts';
 import type { Cluster } from '../cluster/cluster.ts';
@@ -16,10 +17,13 @@ export const guideScenarios: Scenarios = {
     for (const node of nodes) await node.containerd.importImages(image);
     const directory = join(site.directory, 'guide');
     writeTools(cluster, join(directory, 'bin'));
+    const downloads = join(directory, 'root');
+    packageChart(join(site.bin, 'helm'), downloads);
     const steps = readGuide(join(checkout, 'docs/guides/kubernetes.md'), {
       '192.0.2.10': apiAddressOf(3),
       // The site's own gateway uses port 7700.
       '7700': '7800',
+      '/root': downloads,
       '/etc/fairlead': join(directory, 'etc'),
       '/srv/files': join(directory, 'files'),
       '/var/lib/fairlead-gateway': join(directory, 'store'),
@@ -27,7 +31,7 @@ export const guideScenarios: Scenarios = {
     const script = steps.filter(({ machine }) => machine === 'storage').map(toShell);
     mkdirSync(join(directory, 'logs'));
     const log = join(directory, 'logs/guide.log');
-    const begin = `exec > ${log} 2>&1; cd ${checkout}; PATH=${directory}/bin:$PATH`;
+    const begin = `exec > ${log} 2>&1; PATH=${directory}/bin:$PATH`;
     await site.run(['bash', '-eu', '-c', [begin, ...script].join('\n')]);
     assert.deepEqual(
       readdirSync(join(directory, 'files')).filter(name => !name.startsWith('.')),
@@ -37,12 +41,16 @@ export const guideScenarios: Scenarios = {
   },
 };
 
-/** Writes the reader's kubectl and helm for their cluster, which already has the image. */
+/**
+ * Writes the reader's kubectl and helm for their cluster, which already has the image, and the checkout's command, as if the
+ * Debian package were installed.
+ */
 function writeTools({ site, credentials }: Cluster, directory: string): void {
   mkdirSync(directory, { recursive: true });
   const kubeconfig = `--kubeconfig ${credentials.kubeconfigOf('admin')}`;
   const tools = {
-    npm: 'exit 0',
+    'apt-get': 'exit 0',
+    fairlead: `exec ${process.execPath} ${join(checkout, 'src/fairlead.mjs')} "$@"`,
     kubectl: `exec ${site.bin}/kubectl ${kubeconfig} "$@"`,
     helm: `HOME=${site.directory} exec ${site.bin}/helm ${kubeconfig} "$@"`,
   };

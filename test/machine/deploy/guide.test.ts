@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { delimiter, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
+import { packageChart } from '../../../deploy/release/chart.ts';
 import { findHelm } from '../../../deploy/render.ts';
 import { createProbe } from '../../../src/csi/client.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
@@ -23,12 +24,16 @@ test(
   "the guide's commands make a gateway that the controller of its Helm release reaches",
   { skip },
   async t => {
+    if (helm === undefined) return;
     const dir = temporaryDirectory(t);
     writeTools(dir);
+    const downloads = join(dir, 'root');
+    packageChart(helm, downloads);
     const port = await freePort();
     const steps = readGuide('docs/guides/kubernetes.md', {
       '192.0.2.10': '127.0.0.1',
       '7700': String(port),
+      '/root': downloads,
       '/etc/fairlead': join(dir, 'etc'),
       '/srv/files': join(dir, 'files'),
       '/var/lib/fairlead-gateway': join(dir, 'store'),
@@ -57,11 +62,13 @@ test(
 );
 
 /**
- * Writes replacements for tools that need a cluster or take minutes: kubectl keeps the applied manifests, helm renders.
+ * Writes replacements for tools that need a cluster or change this machine: kubectl keeps the applied manifests, helm
+ * renders, and the command is the checkout's, as if the Debian package were installed.
  */
 function writeTools(dir: string): void {
   const tools = {
-    npm: 'exit 0',
+    'apt-get': 'exit 0',
+    fairlead: `exec ${process.execPath} ${cli} "$@"`,
     kubectl: `case $1 in apply) mkdir -p ${dir}/applied; cp "$3" ${dir}/applied/ ;; esac`,
     helm: `test "$1" = install || exit 0; shift; exec ${helm} template "\${@/--wait/--skip-tests}" > ${dir}/rendering.yaml`,
   };
