@@ -20,9 +20,13 @@ export type Npm = {
 
 /**
  * Serves the packages that `npm ci` has installed here, each in that one version, so that tests install other projects
- * with the real npm and without a network. A link to the test's Node.js replaces the package `node`.
+ * with the real npm and without a network. A link to the test's Node.js replaces the package `node`. `published` has the
+ * directories of more packages by name.
  */
-export async function openNpm(t: TestContext): Promise<Npm> {
+export async function openNpm(
+  t: TestContext,
+  published: Readonly<Record<string, string>> = {},
+): Promise<Npm> {
   const work = temporaryDirectory(t);
   const node = join(work, 'node');
   mkdirSync(join(node, 'bin'), { recursive: true });
@@ -31,7 +35,7 @@ export async function openNpm(t: TestContext): Promise<Npm> {
   writeFileSync(join(node, 'bin/node'), `#!/bin/sh\nexec ${process.execPath} "$@"\n`);
   chmodSync(join(node, 'bin/node'), 0o755);
   const url = await serve(t, name => {
-    const directory = name === 'node' ? node : `node_modules/${name}`;
+    const directory = { node, ...published }[name] ?? `node_modules/${name}`;
     if (!existsSync(join(directory, 'package.json'))) return undefined;
     const content = pack(directory, join(work, `${name.replace('/', '-')}.tgz`));
     return { manifest: readManifest(directory), content };

@@ -48,10 +48,13 @@ async function writeVendor({ dir, lang }: SettingsOf<typeof vendorSettings>): Pr
   const name = basename(dir)
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]+/g, '-');
-  const fairlead = home.includes('/node_modules/') ? version : `file:${home.replace(/\/$/, '')}`;
-  const own = { ...manifest, name, dependencies: { ...manifest.dependencies, fairlead } };
+  // The version alone, because a path would exist on this machine only.
+  const own = { ...manifest, name, dependencies: { ...manifest.dependencies, fairlead: version } };
   await writeFile(join(dir, 'package.json'), `${JSON.stringify(own, undefined, 2)}\n`);
-  stdout.write(`wrote ${dir}; next: cd ${dir} && npm install && npm test\n`);
+  const file = `fairlead-${version}.tgz`;
+  stdout.write(`wrote ${dir}; next: cd ${dir} && npm install && npm test
+if npm does not find fairlead@${version}, copy ${file} of the release there and run npm install ./${file}
+`);
 }
 
 type Manifest = { readonly dependencies: Readonly<Record<string, string>> };

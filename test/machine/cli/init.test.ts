@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { version } from '../../../src/lib/version.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { cli } from '../../harness/program.ts';
 
@@ -14,13 +15,14 @@ for (const [example, flags] of [
   ['vendor-python', ['--lang', 'python']],
   ['vendor-go', ['--lang', 'go']],
 ] as const)
-  test(`a vendor's project is examples/${example} under a new name, tested by this Fairlead`, t => {
+  test(`a vendor's project is examples/${example} under a new name, tested by this release`, t => {
     const dir = join(temporaryDirectory(t), 'Acme Storage');
-    const { status, stderr } = init(dir, ...flags);
+    const { status, stdout, stderr } = init(dir, ...flags);
     assert.equal(status, 0, stderr);
+    assert.ok(stdout.includes(`npm install ./fairlead-${version}.tgz`), stdout);
     const { name, scripts, dependencies } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'));
     assert.equal(name, 'acme-storage');
-    assert.equal(dependencies.fairlead, `file:${resolve('.')}`);
+    assert.equal(dependencies.fairlead, version);
     assert.match(scripts.test, / fairlead verify --start /);
     const files = readdirSync(dir).filter(file => !['package.json', '.gitignore'].includes(file));
     for (const file of files)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { buildPackage } from '../../../deploy/release/package.ts';
@@ -11,12 +11,12 @@ import { openNpm } from '../../fakes/registry.ts';
 import { directoryOf, startDev } from '../../harness/dev.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
 
-const published = makeTemporaryDirectory();
-const fairlead = join(published, `fairlead-${version}.tgz`);
+const out = makeTemporaryDirectory();
+const fairlead = join(out, `fairlead-${version}.tgz`);
 const tsc = resolve('node_modules/.bin/tsc');
 
-before(() => buildPackage(published));
-after(() => removeTemporaryDirectory(published));
+before(() => buildPackage(out));
+after(() => removeTemporaryDirectory(out));
 
 test('a backend in a separate package passes the suite, is packed, and holds the volumes of a pool', async t => {
   const dir = directoryOf(t);
@@ -48,7 +48,7 @@ test('a backend in a separate package passes the suite, is packed, and holds the
 });
 
 test('the package has a manual page for each command, which npm installs', () => {
-  const root = join(published, 'package');
+  const root = join(out, 'package');
   const { man } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { man: readonly string[] };
   assert.deepEqual(
     man,
@@ -57,20 +57,29 @@ test('the package has a manual page for each command, which npm installs', () =>
   for (const path of man) assert.match(readFileSync(join(root, path), 'utf8'), /^\.TH FAIRLEAD/m, path);
 });
 
-test("the package's kit tests a vendor's project that the package generates", async t => {
-  const dir = directoryOf(t);
-  const npm = await openNpm(t);
-  await npm.run(dir, 'install', fairlead, '@hono/node-server');
-  await npm.run(dir, 'exec', '--', 'fairlead', 'init', 'vendor', 'acme');
-  // The project is in a subdirectory, so that it finds these packages.
-  const acme = join(dir, 'acme');
-  const only = ['--only', 'FL-3.1-1,FL-8.4-1'];
-  assert.match(await npm.run(acme, 'test', '--', ...only), /all checked requirements hold/);
-  assert.equal(checkTypes(acme, ['main.ts']), '');
-  const volumes = join(acme, 'volumes.ts');
-  writeFileSync(volumes, readFileSync(volumes, 'utf8').replace("state: 'ready'", "state: 'available'"));
-  assert.match(checkTypes(acme, ['main.ts']), /volumes\.ts.*"available"/);
-});
+for (const { source, published, packages } of [
+  { source: 'the registry', published: { fairlead: join(out, 'package') }, packages: [] },
+  { source: 'a file in the project', published: {}, packages: [`./${basename(fairlead)}`] },
+])
+  test(`a vendor's project that installs the release from ${source} installs on other machines`, async t => {
+    const dir = directoryOf(t);
+    const npm = await openNpm(t, published);
+    const made = join(dir, 'made');
+    execFileSync(process.execPath, [join(out, 'package/lib/fairlead.mjs'), 'init', 'vendor', made]);
+    if (packages.length > 0) cpSync(fairlead, join(made, basename(fairlead)));
+    await npm.run(made, 'install', ...packages);
+    // Another machine has the files that are committed, and nothing else.
+    const acme = join(dir, 'acme');
+    cpSync(made, acme, { recursive: true, filter: path => basename(path) !== 'node_modules' });
+    rmSync(made, { recursive: true });
+    await npm.run(acme, 'ci');
+    const only = ['--only', 'FL-3.1-1,FL-8.4-1'];
+    assert.match(await npm.run(acme, 'test', '--', ...only), /all checked requirements hold/);
+    assert.equal(checkTypes(acme, ['main.ts']), '');
+    const volumes = join(acme, 'volumes.ts');
+    writeFileSync(volumes, readFileSync(volumes, 'utf8').replace("state: 'ready'", "state: 'available'"));
+    assert.match(checkTypes(acme, ['main.ts']), /volumes\.ts.*"available"/);
+  });
 
 const backendFiles = ['backend.js', 'backend.test.js'];
 

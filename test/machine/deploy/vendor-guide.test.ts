@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { buildPackage } from '../../../deploy/release/package.ts';
 import { readGuide, toShell } from '../../../docs/guides/guide.ts';
 import { openNpm } from '../../fakes/registry.ts';
 import { directoryOf } from '../../harness/dev.ts';
@@ -11,20 +12,25 @@ import { waitForExit } from '../../harness/exit.ts';
 
 testAsRoot("the vendor's guide goes from nothing to a volume on the vendor's storage", async t => {
   const dir = directoryOf(t);
-  const steps = readGuide('docs/guides/vendor.md', { '/srv': dir, '8080': String(await freePort()) });
+  const downloads = join(dir, 'root');
+  const installed = await buildPackage(downloads);
+  const replaced = { '/srv': dir, '/root': downloads, '8080': String(await freePort()) };
+  const steps = readGuide('docs/guides/vendor.md', replaced);
   const { env } = await openNpm(t);
-  writeInstalled(join(dir, 'bin'), env['PATH'] ?? '');
+  writeInstalled(join(dir, 'bin'), join(installed, 'lib/fairlead.mjs'));
   const script = steps.map(toShell).join('\n');
   const output = await run(t, script, { ...env, PATH: [join(dir, 'bin'), env['PATH']].join(delimiter) });
   assert.match(output, /Proved: /);
 });
 
-/** Links the packages that `npm ci` has installed; installing them again would remove them while other tests run. */
-function writeInstalled(directory: string, path: string): void {
+/** Writes the command of the Debian package, which a test cannot install: it would change this machine. */
+function writeInstalled(directory: string, entry: string): void {
   mkdirSync(directory);
-  const npm = join(directory, 'npm');
-  writeFileSync(npm, `#!/bin/sh\ntest "$1" = ci || PATH='${path}' exec npm "$@"\n`);
-  chmodSync(npm, 0o755);
+  const tools = { 'apt-get': 'exit 0', fairlead: `exec ${process.execPath} ${entry} "$@"` };
+  for (const [name, line] of Object.entries(tools)) {
+    writeFileSync(join(directory, name), `#!/bin/sh\n${line}\n`);
+    chmodSync(join(directory, name), 0o755);
+  }
 }
 
 /** Runs the script and returns its output; the processes that it leaves running end with the test. */
