@@ -51,8 +51,13 @@ export type Commands = Readonly<Record<string, Command>>;
 /** A group of commands, with the words that lead to it, such as `fairlead get`. */
 type Level = { readonly path: string; readonly commands: Commands };
 
-/** A command that is not a group, with all the words that call it. */
-export type ListedCommand = { readonly path: string; readonly doc: string; readonly command: Runnable };
+/** A command that is not a group, with all the words that call it. `aliases` are other words that call it. */
+export type ListedCommand = {
+  readonly path: string;
+  readonly aliases: readonly string[];
+  readonly doc: string;
+  readonly command: Runnable;
+};
 
 /** Loads and lists every command of a level and of the levels below it, in the order of the tables. */
 export async function listCommands({ path, commands }: Level): Promise<readonly ListedCommand[]> {
@@ -61,7 +66,10 @@ export async function listCommands({ path, commands }: Level): Promise<readonly 
     const loaded = await load(command);
     const own = `${path} ${name}`;
     if ('commands' in loaded) all.push(...(await listCommands({ path: own, commands: loaded.commands })));
-    else all.push({ path: own, doc: command.doc, command: loaded });
+    else {
+      const aliases = (command.aliases ?? []).map(alias => `${path} ${alias}`);
+      all.push({ path: own, aliases, doc: command.doc, command: loaded });
+    }
   }
   return all;
 }

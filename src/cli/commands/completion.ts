@@ -3,8 +3,8 @@ import { listCommands, type Commands, type Io, type Runnable } from '../run.ts';
 
 /** The words that a shell offers after one command. */
 type Completion = {
-  /** The command's words, separated by spaces; empty for `fairlead` itself. */
-  readonly path: string;
+  /** The command's words, separated by spaces; empty for `fairlead` itself. Further paths are other names of it. */
+  readonly paths: readonly [path: string, ...others: string[]];
   /** Descriptions of the subcommands by their names. */
   readonly commands: ReadonlyMap<string, string>;
   readonly settings: SettingsTable;
@@ -12,7 +12,10 @@ type Completion = {
   readonly names?: string | undefined;
 };
 
-/** Lists the completions of every command and of every prefix of its words. */
+/**
+ * Lists the completions of every command and of every prefix of its words. As in kubectl, a shell proposes only the first
+ * name of a command, but completes the line after any name of it.
+ */
 async function completionsOf(commands: Commands): Promise<readonly Completion[]> {
   const listed = await listCommands({ path: '', commands });
   const groups = new Map<string, Map<string, string>>([['', new Map()]]);
@@ -25,10 +28,11 @@ async function completionsOf(commands: Commands): Promise<readonly Completion[]>
     }
   }
   return [
-    ...[...groups].map(([path, words]) => ({ path, commands: words, settings: {} })),
-    ...listed.map(({ path, command }) => {
+    ...[...groups].map(([path, words]): Completion => ({ paths: [path], commands: words, settings: {} })),
+    ...listed.map(({ path, aliases, command }): Completion => {
       const own = path.trim();
-      return { path: own, commands: new Map(), settings: command.settings, names: namesOf(own, command) };
+      const paths: Completion['paths'] = [own, ...aliases.map(alias => alias.trim())];
+      return { paths, commands: new Map(), settings: command.settings, names: namesOf(own, command) };
     }),
   ];
 }
@@ -92,20 +96,20 @@ function valuesOf(settings: SettingsTable): readonly (readonly [flags: string, w
  */
 function toCases(all: readonly Completion[]): string {
   return all
-    .map(({ path, commands, settings, names }) => {
+    .map(({ paths, commands, settings, names }) => {
       const values = valuesOf(settings).map(([flags, words]) => `${flags}) list=${quote(words.join(' '))};;`);
       const operands = names === undefined ? "''" : `"$(fairlead ${names} 2>/dev/null)"`;
       const next = commands.size > 0 ? quote([...commands.keys()].join(' ')) : operands;
       const usual = `case "$word" in -*) list=${quote(flagsOf(settings))};; *) list=${next};; esac`;
       const cases = [...values, `*) ${usual};;`].map(one => `        ${one}\n`).join('');
-      return `    ${quote(path)})\n      case "$before" in\n${cases}      esac;;\n`;
+      return `    ${paths.map(quote).join('|')})\n      case "$before" in\n${cases}      esac;;\n`;
     })
     .join('');
 }
 
 /** Writes the shell code that finds the command among the words typed so far and fills `list` with the next words. */
 function toBody(all: readonly Completion[]): string {
-  const known = quote(`|${all.map(({ path }) => path).join('|')}|`);
+  const known = quote(`|${all.flatMap(({ paths }) => paths).join('|')}|`);
   return `  local known=${known} at='' list='' one
   for one in "\${said[@]}"; do
     case "$known" in *"|\${at:+$at }$one|"*) at="\${at:+$at }$one";; esac
@@ -138,8 +142,9 @@ compdef _fairlead fairlead
 }
 
 function toFish(all: readonly Completion[]): string {
-  const lines = all.flatMap(({ path, commands, settings, names }) => {
-    const at = `complete -c fairlead -n ${quote(`__fairlead_at '${path}'`)}`;
+  const lines = all.flatMap(({ paths, commands, settings, names }) => {
+    const condition = ['__fairlead_at', ...paths.map(path => `'${path}'`)].join(' ');
+    const at = `complete -c fairlead -n ${quote(condition)}`;
     const flags = Object.entries(settings).map(([name, setting]) => {
       const words = wordsOf(setting);
       const short = setting.short === undefined ? '' : ` -s ${setting.short}`;
@@ -154,8 +159,9 @@ function toFish(all: readonly Completion[]): string {
   });
   return `# fish completion of fairlead
 set -g __fairlead_known ${all
-    .filter(({ path }) => path !== '')
-    .map(({ path }) => quote(path))
+    .flatMap(({ paths }) => paths)
+    .filter(path => path !== '')
+    .map(quote)
     .join(' ')}
 function __fairlead_at
   set -l path ''
@@ -163,7 +169,7 @@ function __fairlead_at
     set -l next (string trim -- "$path $one")
     contains -- $next $__fairlead_known; and set path $next
   end
-  test "$path" = "$argv[1]"
+  contains -- "$path" $argv
 end
 ${lines.join('\n')}
 `;
