@@ -55,7 +55,7 @@ export function createStatus(
       clockSkewMs: Math.round(skewMs()),
       configurationFaults: [...configurationFaults()],
       keyFaults: keyFaults().map(({ cluster, detail }) => ({ caller: cluster, detail })),
-      refusedTokens: refusedTokens().map(({ lastMs, ...one }) => toRefused(one, lastMs)),
+      refusedTokens: refusedTokens().map(toRefused),
       store: isDown
         ? { answers: false, fault: found.fault }
         : { answers: true, answerMs: Math.round(performance.now() - startMs) },
@@ -65,12 +65,9 @@ export function createStatus(
   };
 }
 
-function toRefused(
-  { cluster, count, detail }: Omit<RefusedTokens, 'lastMs'>,
-  lastMs: number,
-): Status['refusedTokens'][number] {
-  const lastAt = new Date(lastMs).toISOString();
-  return { ...(cluster !== undefined && { cluster }), count, lastAt, detail };
+function toRefused({ cluster, count, firstMs, lastMs, detail }: RefusedTokens) {
+  const [firstAt, lastAt] = [firstMs, lastMs].map(ms => new Date(ms).toISOString()) as [string, string];
+  return { ...(cluster !== undefined && { cluster }), count, firstAt, lastAt, detail };
 }
 
 async function readStore(reader: Reader): Promise<Pick<Status, 'goneNodes' | 'check'>> {

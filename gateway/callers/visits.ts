@@ -8,6 +8,7 @@ export type RefusedTokens = {
   /** The configured cluster that the tokens name as their issuer, without proof; undefined for other tokens. */
   readonly cluster: string | undefined;
   readonly count: number;
+  readonly firstMs: number;
   readonly lastMs: number;
   /** The reason for the last refusal. */
   readonly detail: string;
@@ -36,9 +37,9 @@ export function createVisits(
     if (code === 'UNAUTHENTICATED' && authorization !== undefined) {
       const issuer = issuerOf(authorization) ?? '';
       const name = Object.hasOwn(clusters(), issuer) ? issuer : '';
-      const { count, lastMs } = refused.get(name) ?? { count: 0, lastMs: 0 };
-      const isRecent = lastMs > nowMs() - recentMs;
-      refused.set(name, { count: isRecent ? count + 1 : 1, lastMs: nowMs(), detail });
+      const known = refused.get(name);
+      const before = known && known.lastMs > nowMs() - recentMs ? known : { count: 0, firstMs: nowMs() };
+      refused.set(name, { count: before.count + 1, firstMs: before.firstMs, lastMs: nowMs(), detail });
     }
     throw error;
   }
@@ -61,12 +62,7 @@ export function createVisits(
     refusedTokens: (): readonly RefusedTokens[] =>
       [...refused]
         .filter(([, { lastMs }]) => lastMs > nowMs() - recentMs)
-        .map(([name, { count, lastMs, detail }]) => ({
-          cluster: name === '' ? undefined : name,
-          count,
-          lastMs,
-          detail,
-        })),
+        .map(([name, tokens]) => Object.assign({ cluster: name === '' ? undefined : name }, tokens)),
   };
 }
 

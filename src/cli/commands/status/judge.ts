@@ -168,20 +168,28 @@ function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine
   return problems.length > 0 ? problems : [{ about, state }];
 }
 
+/**
+ * Judges refused tokens. Anybody on the network can send bad tokens, also with a cluster's name. So they need somebody only if
+ * they name a known cluster, and no token of its controller was accepted since.
+ */
 function judgeTokens(
-  { cluster, count, lastAt, detail }: Status['refusedTokens'][number],
+  { cluster, count, lastAt, firstAt = lastAt, detail }: Status['refusedTokens'][number],
   clusters: readonly ClusterState[],
 ): StatusLine {
-  const isRetired = clusters.some(({ id, retiredSince }) => id === cluster && retiredSince !== undefined);
+  const known = clusters.find(({ id }) => id === cluster);
   const [tokens, verb] = [countOf(count, 'token'), count === 1 ? 'was' : 'were'];
   const whose = cluster === undefined ? 'of unknown callers' : 'with its name';
+  const about = cluster === undefined ? 'tokens' : `cluster ${cluster}`;
+  const what = `${tokens} ${whose} ${verb} refused in the last 5 minutes, the last at ${lastAt}: ${detail}`;
+  const wasAcceptedSince = known?.lastSeenAt !== undefined && Date.parse(known.lastSeenAt) > Date.parse(firstAt);
+  if (cluster === undefined || wasAcceptedSince) return { about, state: what };
   return {
-    about: cluster === undefined ? 'tokens' : `cluster ${cluster}`,
+    about,
     state: `${tokens} refused`,
-    what: `${tokens} ${whose} ${verb} refused in the last 5 minutes, the last at ${lastAt}: ${detail}`,
-    todo: isRetired
+    what,
+    todo: known?.retiredSince
       ? `uninstall Fairlead in that cluster, or end its retirement: fairlead admin retire-cluster ${cluster} --end`
-      : `give its controller a key that gateway.yaml lists (a new one: fairlead enroll ${cluster ?? 'CLUSTER'}), and synchronize the clocks (NTP)`,
+      : `give its controller a key that gateway.yaml lists (a new one: fairlead enroll ${cluster}), and synchronize the clocks (NTP)`,
   };
 }
 
