@@ -21,6 +21,8 @@ type GatewayParts = OperationsOptions &
       ServedConfiguration,
       'pools' | 'clusters' | 'enrolment' | 'refusedKeys' | 'faults'
     >;
+    /** The host of this gateway, which tells replicas apart. */
+    readonly host?: string | undefined;
     /** The required "aud" of tokens. */
     readonly audience: string;
     readonly keepDeletedMs: number;
@@ -47,7 +49,7 @@ export type Gateway = ReturnType<typeof createGateway>;
 
 /** Puts the parts together, for any runtime that speaks Fetch. It opens nothing and starts nothing by itself. */
 export function createGateway({ configuration, audience, ...parts }: GatewayParts) {
-  const { engine, keepDeletedMs, signDetached } = parts;
+  const { host, engine, keepDeletedMs, signDetached } = parts;
   const { pools, clusters, enrolment } = configuration;
   const operations = createOperations(parts);
   const slices = createSlices();
@@ -73,6 +75,7 @@ export function createGateway({ configuration, audience, ...parts }: GatewayPart
     slices,
     clusters,
     version,
+    host,
     skewMs: recovery.skewMs,
     keyFaults,
     configurationFaults,

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { tooManyRequests } from '../src/api/problem.ts';
 import { repeat, withinTime } from '../src/lib/concurrency.ts';
@@ -123,6 +124,7 @@ export async function startGateway(
     ...partsOf(config, identity),
     observer: metrics,
     checkpoint,
+    host: hostname(),
   });
   const certificate = findCertificate(config, log);
   const server = await listen(config, app.fetch, certificate);

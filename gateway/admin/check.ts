@@ -2,7 +2,7 @@ import type { Finding, UncheckedPool } from '../../src/api/admin.ts';
 import { asProblem } from '../../src/api/problem.ts';
 import type { Backend } from '../backend.ts';
 import type { Pools } from '../pools/pools.ts';
-import { readMissed, readTime } from '../tables/clock.ts';
+import { noteChecked, readMissed, readTime } from '../tables/clock.ts';
 import { recordFindings, type FindingKey } from '../tables/findings.ts';
 import { readInventory, type InventoryRow } from '../tables/inventory.ts';
 import { readInPieces } from '../tables/paging.ts';
@@ -57,6 +57,8 @@ type Observation = FindingKey & { readonly detail: string; readonly sinceMs?: nu
 export async function check(options: CheckOptions): Promise<CheckResult> {
   const { engine, pools, slices, stuckAfterMs } = options;
   const seen: Observation[] = [];
+  const startMs = await readTime(engine.reader);
+  const compared = new Set<string>();
   const [unknownIn, knownIn] = [new Set<string>(), new Set<string>()];
   const unchecked = new Map(
     pools
@@ -69,6 +71,7 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
     const listed = await readPools(kind, () => true);
     const after = await readStore(options, kind);
     const unknown: UnknownIds = new Map();
+    for (const [pool, ids] of listed) if (kind === 'volume' && ids) compared.add(pool);
     await slices.work('operator', compare({ before, listed, after, unknown }));
     if (unknown.size === 0) continue;
     const again = await readPools(kind, pool => unknown.has(pool));
@@ -113,6 +116,7 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
   const nowMs = await readTime(engine.reader);
   const seenMs = nowMs - (await readMissed(engine.reader));
   const noted = await recordFindings(options, seen, { seenMs, unchecked });
+  await noteChecked(engine, [...compared].filter(pool => !unchecked.has(pool)), startMs);
   const findings: Finding[] = [];
   function* collect(): Generator<void, void> {
     for (const { pool, kind, id, problem, detail, sinceMs = nowMs, firstSeenMs } of noted) {

@@ -5,6 +5,7 @@ import { featuresOf } from '../pools/features.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Pool } from '../pools/pools.ts';
 import { probePool } from '../pools/state/probe.ts';
+import { readTimeChecked } from '../tables/clock.ts';
 import { findClosure, listClosures } from '../tables/closures.ts';
 import { listClustersCounted, readCount } from '../tables/counts.ts';
 import { readPoolUsage, readUsage } from '../tables/reservations.ts';
@@ -20,6 +21,8 @@ export type ListingOptions = Pick<CheckOptions, 'engine' | 'pools' | 'slices'> &
   readonly keyFaults: () => readonly KeyFault[];
   /** The time of the last request of a cluster's controller to this gateway, in milliseconds since the epoch. */
   readonly lastSeenMs: (cluster: string) => number | undefined;
+  /** The host of this gateway. */
+  readonly host?: string | undefined;
 };
 
 export type ListRequest = Request<Rows['listAllVolumes']>;
@@ -29,7 +32,7 @@ export type PieceStart = readonly [afterId: string, count: number];
 
 /** Returns the present pools, including waiting ones; for a cluster, the pools that it may use. */
 export async function readPools(
-  { engine, pools, clusters }: ListingOptions,
+  { engine, pools, clusters, host }: ListingOptions,
   { cluster, id }: ListRequest,
   from: PieceStart,
 ): Promise<readonly PoolState[]> {
@@ -42,11 +45,14 @@ export async function readPools(
   async function readPool(name: string): Promise<readonly PoolState[]> {
     const { bytes: reservedBytes, volumes, snapshots } = await readPoolUsage(engine.reader, name);
     const since = await findClosure(engine.reader, 'pool', name);
+    const checkedMs = await readTimeChecked(engine.reader, name);
     const use = {
       reservedBytes,
       volumes,
       snapshots,
-      ...(since !== undefined && { drainedSince: new Date(since).toISOString() }),
+      ...(since !== undefined && { drainedSince: toTime(since) }),
+      ...(checkedMs !== undefined && { checkedAt: toTime(checkedMs) }),
+      ...(host !== undefined && { seenBy: host }),
     };
     const waitingFor = pools.waiting().get(name)?.reason;
     if (waitingFor !== undefined)

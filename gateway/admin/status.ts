@@ -12,6 +12,8 @@ import { countVolumesAt, listGoneNodes } from '../tables/nodes.ts';
 /** The facts about a gateway that only its process knows. */
 export type GatewayFacts = {
   readonly version: string;
+  /** The host of the gateway. */
+  readonly host?: string | undefined;
   /** The lead of its clock over the last time in the store, in milliseconds. */
   readonly skewMs: () => number;
   readonly keyFaults: () => readonly KeyFault[];
@@ -39,7 +41,7 @@ type Status = Output<Rows['getStatus']>;
 /** Makes the report about this gateway. It also answers while the store does not. */
 export function createStatus(
   { reader }: Pick<Engine, 'reader'>,
-  { version, skewMs, keyFaults, configurationFaults, refusedTokens }: GatewayFacts,
+  { version, host, skewMs, keyFaults, configurationFaults, refusedTokens }: GatewayFacts,
 ) {
   const startedAt = new Date().toISOString();
   return async (): Promise<Status> => {
@@ -51,6 +53,7 @@ export function createStatus(
     const isDown = 'fault' in found;
     return {
       version,
+      ...(host !== undefined && { host }),
       startedAt,
       clockSkewMs: Math.round(skewMs()),
       configurationFaults: [...configurationFaults()],

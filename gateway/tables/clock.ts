@@ -2,9 +2,9 @@ import type { Engine, Reader, Sql } from '../store.ts';
 import { integer, table, text } from './table.ts';
 
 /**
- * Times by the store's clock, in rows of four kinds: the time of the last look of a gateway at the store; each period
+ * Times by the store's clock, in rows of five kinds: the time of the last look of a gateway at the store; each period
  * without such a look, with its start under the name of its end, and the sum of these periods; the start of the last
- * check; and, in 64 rows, the newest time in the id of an attachment.
+ * check; the start of the last check that compared all of a pool; and, in 64 rows, the newest time in the id of an attachment.
  */
 export const clockTable = table('clock', {
   key: ['name'],
@@ -93,6 +93,26 @@ export async function readTimeOfCheck(reader: Reader): Promise<number | undefine
 /** Notes that a check starts. */
 export async function noteCheck({ transaction }: Pick<Engine, 'transaction'>): Promise<void> {
   await transaction(async sql => clockTable.replace(sql, { name: checkName, seenMs: await sql.now() }));
+}
+
+/** Returns the start of the last check that compared all of the pool, in milliseconds since the epoch. */
+export async function readTimeChecked(reader: Reader, pool: string): Promise<number | undefined> {
+  return (await clockTable.find(reader, { name: checkedName(pool) }))?.seenMs;
+}
+
+/** Notes that a check that started at `startMs` compared all of these pools. */
+export async function noteChecked(
+  { transaction }: Pick<Engine, 'transaction'>,
+  pools: readonly string[],
+  startMs: number,
+): Promise<void> {
+  await transaction(async sql => {
+    for (const pool of pools) await clockTable.replace(sql, { name: checkedName(pool), seenMs: startMs });
+  });
+}
+
+function checkedName(pool: string): string {
+  return `${checkName} of ${pool}`;
 }
 
 /** Notes that a check starts, and returns true, if the last one is older than `everyMs`. Only one gateway gets true. */

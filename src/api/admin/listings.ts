@@ -102,6 +102,16 @@ export const poolSchema = z
       .optional()
       .describe('An operator drains the pool: it takes no new volumes since then.'),
     waitingFor: z.string().optional().describe('The reason why the pool is `waiting`.'),
+    seenBy: text('fairlead-gateway-0')
+      .optional()
+      .describe(
+        'The host of the answering gateway. Another replica may see another state, other faults and other calls of the storage.',
+      ),
+    checkedAt: time
+      .optional()
+      .describe(
+        'The start of the last check that compared all of its volumes with the store; absent: there was none.',
+      ),
     features: z.array(text('expand')),
     topologies: z.array(segmentsSchema).optional(),
     totalBytes: sizeBytes.optional().describe('The capacity of the storage, if the storage reports it.'),

@@ -6,6 +6,9 @@ import { findingSchema } from './findings.ts';
 export const statusSchema = z
   .object({
     version: text('1.0.0'),
+    host: text('fairlead-gateway-0')
+      .optional()
+      .describe('The host of the answering gateway, in Kubernetes its pod; absent: a serverless gateway.'),
     startedAt: time.describe('The start of the answering gateway.'),
     clockSkewMs: z
       .int()

@@ -16,7 +16,10 @@ export const statusCommand = gatewayCommand({ settings }, async (connection, val
   const lines = judge(await gather(connection, values.gateway));
   const problems = lines.filter(({ todo }) => todo !== undefined);
   if (values.output === 'text') io.out(toText(lines, io.style));
-  else io.out(await toOutput({ ok: problems.length === 0, problems, lines }, values.output));
+  else {
+    const ok = problems.length === 0 && !lines.some(({ isUnchecked }) => isUnchecked);
+    io.out(await toOutput({ ok, problems, lines }, values.output));
+  }
   return problems.length > 0 ? 1 : 0;
 });
 
@@ -48,7 +51,12 @@ function toText(lines: readonly StatusLine[], style: Connection['io']['style']):
     todo === undefined ? [] : [`${style('red', '!')} ${about}: ${what}\n    ${todo}\n`],
   );
   const count = problems.length === 1 ? '1 problem needs' : `${problems.length} problems need`;
-  const first = problems.length === 0 ? 'everything works\n' : `${count} attention\n${problems.join('')}`;
+  const unchecked = lines.flatMap(({ about, isUnchecked }) => (isUnchecked ? [about] : []));
+  const fine =
+    unchecked.length === 0
+      ? 'everything works\n'
+      : `nothing needs attention; not checked against the store yet: ${unchecked.join(', ')}\n`;
+  const first = problems.length === 0 ? fine : `${count} attention\n${problems.join('')}`;
   const rows = lines.map(({ about, state }) => [about, state]);
   return `${first}\n${renderTable([], rows, { hasHeads: false, style })}`;
 }

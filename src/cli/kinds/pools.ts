@@ -32,6 +32,8 @@ export const pools = kind<PoolState>({
       head: 'oldest-call',
       of: ({ oldestCall }: PoolState) => oldestCall && `${oldestCall.method} since ${oldestCall.since}`,
     }),
+    wide({ head: 'checked', of: ({ checkedAt }: PoolState) => checkedAt ?? 'not checked yet' }),
+    wide({ head: 'seen-by', of: ({ seenBy }: PoolState) => seenBy }),
     wide({ head: 'snapshots', of: ({ snapshots: count }: PoolState) => count }),
     wide({ head: 'features', of: ({ features }: PoolState) => join(features) }),
     wide({ head: 'topology', of: ({ topologies }: PoolState) => showTopologies(topologies) }),

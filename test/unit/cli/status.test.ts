@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import * as z from 'zod';
+import { backends } from '../../../gateway/backends/index.ts';
+import { unavailableProblem } from '../../../src/api/problem.ts';
+import { judge } from '../../../src/cli/commands/status/judge.ts';
 import { operatorCli } from '../../harness/cli/run-cli.ts';
-import { createSigner, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { createSigner, openMemory, volumeSpec } from '../../harness/gateway/gateway.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 
 test('fairlead status shows drained pools and retired clusters, and neither needs attention', async t => {
@@ -13,8 +17,9 @@ test('fairlead status shows drained pools and retired clusters, and neither need
   assert.match((await fairlead('status')).stdout, /! cluster a: its quota is used up/);
   await fairlead('admin drain one');
   await fairlead('admin retire-cluster a');
+  await fairlead('admin check');
   const { status, stdout } = await fairlead('status');
-  assert.match(stdout, /^pool one +open, drained for \d+s, 0% of 1Ti reserved, 1 volume$/m);
+  assert.match(stdout, /^pool one +open, drained for \d+s, 0% of 1Ti reserved, 1 volume, checked \d+s ago$/m);
   assert.match(stdout, /^cluster a +retired \d+s ago, 1 volume, 0 nodes, last seen \d+s ago$/m);
   assert.deepEqual([status, stdout.startsWith('everything works\n')], [0, true], stdout);
 
@@ -30,10 +35,75 @@ test('fairlead status shows drained pools and retired clusters, and neither need
   });
 });
 
+test('a pool that no check has compared is not checked yet, which is not counted as ok', async t => {
+  const inner = await openMemory();
+  let answers = true;
+  async function* list() {
+    if (!answers) throw unavailableProblem('the storage does not answer');
+    yield* inner.list?.() ?? [];
+  }
+  const plugin = { settings: z.strictObject({}), open: async () => ({ ...inner, list }) };
+  const gateway = await runGateway(t, {
+    plugins: { ...backends, own: plugin },
+    pools: { one: { backend: 'memory' }, two: { backend: 'own' } },
+    flags: { 'check-every': '0s' },
+  });
+  answers = false;
+  const fairlead = operatorCli(gateway);
+  const isOk = async (): Promise<boolean> =>
+    (JSON.parse((await fairlead('status -o json')).stdout) as { ok: boolean }).ok;
+  const first = await fairlead('status');
+  assert.match(
+    first.stdout,
+    /^nothing needs attention; not checked against the store yet: pool one, pool two\n[^]*^pool one .*, 0 volumes, not checked yet$[^]*^storage +not checked yet$/m,
+  );
+  assert.deepEqual([first.status, await isOk()], [0, false]);
+  await fairlead('admin check');
+  const later = (await fairlead('status')).stdout;
+  assert.match(later, /^nothing needs attention; not checked against the store yet: pool two\n/);
+  assert.match(later, /^pool one .*, checked \d+s ago$/m);
+  assert.match((await fairlead('describe pool two')).stdout, /^checked: +not checked yet$/m);
+  answers = true;
+  await fairlead('admin check');
+  assert.match((await fairlead('status')).stdout, /^everything works\n/);
+  assert.equal(await isOk(), true);
+});
+
+test('status says which replica answers, and marks a pool that another one has answered for', () => {
+  const [host, at] = ['gateway-0', new Date().toISOString()];
+  const status = {
+    version: '1.0.0',
+    host,
+    startedAt: at,
+    clockSkewMs: 0,
+    configurationFaults: [],
+    keyFaults: [],
+    refusedTokens: [],
+    store: { answers: true, answerMs: 1 },
+    goneNodes: [],
+    check: { at, total: 0, findings: [] },
+  };
+  const pool = { state: 'open' as const, features: [], reservedBytes: 0, volumes: 0, snapshots: 0 };
+  const pools = [
+    { ...pool, id: 'one', seenBy: host, checkedAt: at },
+    { ...pool, id: 'two', seenBy: 'gateway-1', checkedAt: at },
+  ];
+  const lines = judge({ gateway: 'http://x', nowMs: Date.parse(at), status, pools });
+  assert.deepEqual(
+    lines.flatMap(({ about, state }) => (/^(gateway|pool)/.test(about) ? [`${about}: ${state}`] : [])),
+    [
+      'gateway: version 1.0.0, up for 0s, on gateway-0; what follows is as this replica sees it',
+      'pool one: open, 0 reserved, 0 volumes, checked 0s ago',
+      'pool two: open, 0 reserved, 0 volumes, checked 0s ago, as gateway-1 sees it',
+    ],
+  );
+});
+
 test('bad tokens of strangers do not make the health check of the operators fail', async t => {
   const gateway = await runGateway(t);
   const fairlead = operatorCli(gateway);
   const call = { deadlineMs: Date.now() + 60_000 };
+  await fairlead('admin check');
   const send = async (token: string): Promise<number> =>
     (await fetch(`${gateway.url}/v1/nodes`, { headers: { authorization: `Bearer ${token}` } })).status;
   assert.equal(await send(await (await createSigner('stranger')).sign()), 401);

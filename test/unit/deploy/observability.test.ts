@@ -50,6 +50,7 @@ test('each alert links to its own section of the runbook, and each section belon
 });
 
 type Panel = {
+  readonly id: number;
   readonly type: string;
   readonly title: string;
   readonly description?: string;
@@ -57,11 +58,19 @@ type Panel = {
   readonly fieldConfig?: { readonly defaults: { readonly thresholds?: object } };
 };
 type Dashboard = {
+  readonly annotations: { readonly list: readonly object[] };
   readonly panels: readonly Panel[];
   readonly templating: { readonly list: readonly { readonly name: string }[] };
 };
 
-for (const path of globSync(`${chart}/dashboards/*.json`))
+for (const path of globSync(`${chart}/dashboards/*.json`)) {
+  test(`${path.split('/').at(-1)} has the members that Grafana's schema of dashboards requires`, () => {
+    const { annotations, panels } = JSON.parse(readFileSync(path, 'utf8')) as Dashboard;
+    assert.deepEqual(annotations, { list: [] });
+    assert.ok(panels.every(({ id }) => Number.isSafeInteger(id) && id > 0));
+    assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
+  });
+
   test(`${path.split('/').at(-1)} has rows, and each panel quotes the runbook`, () => {
     const { panels, templating } = JSON.parse(readFileSync(path, 'utf8')) as Dashboard;
     const [first] = panels;
@@ -83,6 +92,7 @@ for (const path of globSync(`${chart}/dashboards/*.json`))
       assert.ok(panels.filter(({ fieldConfig }) => fieldConfig?.defaults.thresholds).length >= 8);
     }
   });
+}
 
 test('promtool finds nothing wrong with the alerts', { skip }, () => {
   execFileSync(promtool, ['check', 'rules', rulesFile], { stdio: ['ignore', 'ignore', 'inherit'] });

@@ -21,6 +21,8 @@ export type StatusLine = {
   readonly state: string;
   readonly what?: string;
   readonly todo?: string;
+  /** True for a part that no check has looked at yet: it is not known to be right. */
+  readonly isUnchecked?: true;
 };
 
 type GoneNode = Status['goneNodes'][number];
@@ -46,7 +48,10 @@ export function judge(facts: StatusFacts): readonly StatusLine[] {
   return [
     ...judgeGateway(status, nowMs),
     judgeStore(status),
-    ...pools.map(pool => judgePool(pool, nowMs)),
+    ...pools.map(pool => ({
+      ...judgePool(pool, { nowMs, host: status.host }),
+      ...(pool.checkedAt === undefined && { isUnchecked: true as const }),
+    })),
     ...clusters.flatMap(cluster => judgeCluster(cluster, nowMs)),
     ...status.refusedTokens.map(tokens => judgeTokens(tokens, clusters)),
     ...status.goneNodes.map(node => judgeGoneNode(node, nowMs)),
@@ -56,11 +61,14 @@ export function judge(facts: StatusFacts): readonly StatusLine[] {
 }
 
 function judgeGateway(status: Status, nowMs: number): readonly StatusLine[] {
-  const { version, startedAt, clockSkewMs, configurationFaults, keyFaults } = status;
+  const { version, host, startedAt, clockSkewMs, configurationFaults, keyFaults } = status;
   const skewS = Math.round(clockSkewMs / 1_000);
   const operatorFaults = keyFaults.filter(({ caller }) => caller === 'operator');
   return [
-    { about: 'gateway', state: `version ${version}, up for ${toAge(nowMs - Date.parse(startedAt))}` },
+    {
+      about: 'gateway',
+      state: `version ${version}, up for ${toAge(nowMs - Date.parse(startedAt))}${host === undefined ? '' : `, on ${host}; what follows is as this replica sees it`}`,
+    },
     ...configurationFaults.map(fault => ({
       about: 'configuration',
       state: 'has faults',
@@ -94,8 +102,8 @@ function judgeStore({ store }: Status): StatusLine {
   };
 }
 
-function judgePool(pool: PoolState, nowMs: number): StatusLine {
-  const { id, answers, volumes, totalBytes, reservedBytes, drainedSince } = pool;
+function judgePool(pool: PoolState, { nowMs, host }: { nowMs: number; host: string | undefined }): StatusLine {
+  const { id, answers, volumes, totalBytes, reservedBytes, drainedSince, checkedAt, seenBy } = pool;
   const drained =
     drainedSince === undefined ? '' : `, drained for ${toAge(nowMs - Date.parse(drainedSince))}`;
   const state = `${pool.state}${drained}`;
@@ -104,7 +112,10 @@ function judgePool(pool: PoolState, nowMs: number): StatusLine {
   const used = totalBytes
     ? `${usedOf(pool)}% of ${toSize(totalBytes)} reserved`
     : `${toSize(reservedBytes)} reserved`;
-  const count = countOf(volumes, 'volume');
+  const checked = checkedAt === undefined ? 'not checked yet' : `checked ${toAge(nowMs - Date.parse(checkedAt))} ago`;
+  // A load balancer may send each request to another replica.
+  const seen = seenBy === host ? '' : `, as ${seenBy} sees it`;
+  const count = `${countOf(volumes, 'volume')}, ${checked}${seen}`;
   const line = { about, state: `${state}, ${used}, ${count}` };
   if (pool.state === 'waiting')
     return {
@@ -229,8 +240,9 @@ const remedies: Readonly<Record<Finding['problem'], string>> = {
 };
 
 function judgeCheck({ at, total, findings }: Status['check'], nowMs: number): readonly StatusLine[] {
-  const age = at === undefined ? 'not checked yet' : `checked ${toAge(nowMs - Date.parse(at))} ago`;
-  const state = `${age}, ${total === 1 ? '1 difference' : `${total} differences`} to the store`;
+  const differences = `${total === 1 ? '1 difference' : `${total} differences`} to the store`;
+  const state =
+    at === undefined ? 'not checked yet' : `checked ${toAge(nowMs - Date.parse(at))} ago, ${differences}`;
   if (findings.length === 0) return [{ about: 'storage', state }];
   const groups = Map.groupBy(findings, ({ pool, kind, problem }) => `${pool} ${kind} ${problem}`);
   return [...groups.values()].map(group => {
