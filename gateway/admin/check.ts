@@ -116,7 +116,11 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
   const nowMs = await readTime(engine.reader);
   const seenMs = nowMs - (await readMissed(engine.reader));
   const noted = await recordFindings(options, seen, { seenMs, unchecked });
-  await noteChecked(engine, [...compared].filter(pool => !unchecked.has(pool)), startMs);
+  await noteChecked(
+    engine,
+    [...compared].filter(pool => !unchecked.has(pool)),
+    startMs,
+  );
   const findings: Finding[] = [];
   function* collect(): Generator<void, void> {
     for (const { pool, kind, id, problem, detail, sinceMs = nowMs, firstSeenMs } of noted) {

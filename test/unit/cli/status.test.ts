@@ -116,7 +116,10 @@ test('bad tokens of strangers do not make the health check of the operators fail
     assert.equal(await send(forged), 401);
     const ofSilent = await fairlead('status');
     assert.equal(ofSilent.status, 1, ofSilent.stdout);
-    assert.match(ofSilent.stdout, /^1 problem needs attention\n! cluster a: 1 token with its name was refused /);
+    assert.match(
+      ofSilent.stdout,
+      /^1 problem needs attention\n! cluster a: 1 token with its name was refused /,
+    );
     await gateway.client.listNodes({}, call);
     assert.equal(await send(forged), 401);
     const ofSeen = await fairlead('status');

@@ -48,10 +48,7 @@ export function judge(facts: StatusFacts): readonly StatusLine[] {
   return [
     ...judgeGateway(status, nowMs),
     judgeStore(status),
-    ...pools.map(pool => ({
-      ...judgePool(pool, { nowMs, host: status.host }),
-      ...(pool.checkedAt === undefined && { isUnchecked: true as const }),
-    })),
+    ...pools.map(pool => judgePool(pool, { nowMs, host: status.host })),
     ...clusters.flatMap(cluster => judgeCluster(cluster, nowMs)),
     ...status.refusedTokens.map(tokens => judgeTokens(tokens, clusters)),
     ...status.goneNodes.map(node => judgeGoneNode(node, nowMs)),
@@ -102,7 +99,15 @@ function judgeStore({ store }: Status): StatusLine {
   };
 }
 
-function judgePool(pool: PoolState, { nowMs, host }: { nowMs: number; host: string | undefined }): StatusLine {
+/** The present time, and the host of the gateway that answered. */
+type View = { readonly nowMs: number; readonly host: string | undefined };
+
+function judgePool(pool: PoolState, view: View): StatusLine {
+  const line = describePool(pool, view);
+  return pool.checkedAt === undefined ? { ...line, isUnchecked: true } : line;
+}
+
+function describePool(pool: PoolState, { nowMs, host }: View): StatusLine {
   const { id, answers, volumes, totalBytes, reservedBytes, drainedSince, checkedAt, seenBy } = pool;
   const drained =
     drainedSince === undefined ? '' : `, drained for ${toAge(nowMs - Date.parse(drainedSince))}`;
@@ -112,7 +117,8 @@ function judgePool(pool: PoolState, { nowMs, host }: { nowMs: number; host: stri
   const used = totalBytes
     ? `${usedOf(pool)}% of ${toSize(totalBytes)} reserved`
     : `${toSize(reservedBytes)} reserved`;
-  const checked = checkedAt === undefined ? 'not checked yet' : `checked ${toAge(nowMs - Date.parse(checkedAt))} ago`;
+  const checked =
+    checkedAt === undefined ? 'not checked yet' : `checked ${toAge(nowMs - Date.parse(checkedAt))} ago`;
   // A load balancer may send each request to another replica.
   const seen = seenBy === host ? '' : `, as ${seenBy} sees it`;
   const count = `${countOf(volumes, 'volume')}, ${checked}${seen}`;
@@ -192,7 +198,8 @@ function judgeTokens(
   const whose = cluster === undefined ? 'of unknown callers' : 'with its name';
   const about = cluster === undefined ? 'tokens' : `cluster ${cluster}`;
   const what = `${tokens} ${whose} ${verb} refused in the last 5 minutes, the last at ${lastAt}: ${detail}`;
-  const wasAcceptedSince = known?.lastSeenAt !== undefined && Date.parse(known.lastSeenAt) > Date.parse(firstAt);
+  const wasAcceptedSince =
+    known?.lastSeenAt !== undefined && Date.parse(known.lastSeenAt) > Date.parse(firstAt);
   if (cluster === undefined || wasAcceptedSince) return { about, state: what };
   return {
     about,
