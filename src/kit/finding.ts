@@ -4,8 +4,8 @@ import type { RequirementId } from './sections.ts';
 /** The reason why a check does not pass: a fault of the vendor, an obstacle to the check, or an outcome that proves nothing. */
 export type Finding = Error & {
   readonly kind: 'fault' | 'skip' | 'unproved';
-  /** The request and the answer that show the fault; absent for the check's last exchange. */
-  readonly exchange?: Exchange | undefined;
+  /** The request and the answer that show the fault; absent for the check's last exchange, null if no exchange shows it. */
+  readonly exchange?: Exchange | null | undefined;
   /** The broken requirement; absent for the check's own. */
   readonly requirement?: RequirementId | undefined;
 };
@@ -26,7 +26,7 @@ export function unproved(reason: string): Finding {
 }
 
 /** Throws a fault unless the condition holds. */
-export function expect(condition: unknown, expected: string, exchange?: Exchange): asserts condition {
+export function expect(condition: unknown, expected: string, exchange?: Exchange | null): asserts condition {
   if (!condition) throw fault(expected, { exchange });
 }
 

@@ -94,8 +94,7 @@ export function toResults(
   const { exchange = trail.at(-1) } = finding;
   const failure: Failure = {
     expected,
-    exchange: exchange && withoutCredentials(exchange),
-    curl: exchange && toCurl(target, exchange.request),
+    ...(exchange && { exchange: withoutCredentials(exchange), curl: toCurl(target, exchange.request) }),
     trail: trail.slice(-trailLength).map(withoutCredentials),
   };
   const outcome = requirementOf(broken).level === 'MUST' ? 'FAIL' : 'WARN';

@@ -13,6 +13,7 @@ import { restarts } from './chapters/restarts.ts';
 import { snapshots } from './chapters/snapshots.ts';
 import { transport } from './chapters/transport.ts';
 import { copies } from './chapters/copies.ts';
+import { tornCopies } from './chapters/torn-copies.ts';
 import { volumes } from './chapters/volumes.ts';
 import { ways } from './chapters/ways.ts';
 import type { Requirement } from './requirement.ts';
@@ -36,6 +37,7 @@ export const requirements = {
   ...isolation,
   ...data,
   ...copies,
+  ...tornCopies,
   ...ways,
 };
 

@@ -1,10 +1,16 @@
-import { blockBytes, expectFilled, expectZeros, fill } from '../fixtures/bytes.ts';
-import { withDisk } from '../fixtures/disk.ts';
+import type { OperationId } from '../../api/operations.ts';
 import { expect, skip } from '../finding.ts';
+import { blockBytes, expectFilled, expectZeros, fill, leaveBytes } from '../fixtures/bytes.ts';
+import { causeOf } from '../fixtures/cause.ts';
+import { withDisk } from '../fixtures/disk.ts';
+import { nameOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
+import { findMutable } from '../fixtures/mutations.ts';
+import { similarIds } from '../fixtures/similar.ts';
+import type { AnyInput } from '../http/exchange.ts';
 import { readBlocks } from './groups.ts';
 import { restart } from './restarts.ts';
-import { must, type Chapter, type Check } from '../requirement.ts';
+import { must, type Chapter } from '../requirement.ts';
 
 /** The requirements of chapter 9 on single volumes and on blocks. */
 export const data = {
@@ -14,36 +20,92 @@ export const data = {
     requireZeroed(kit);
     const { id, sizeBytes } = await kit.makeVolume();
     await withDisk(kit, id, async disk => {
-      await expectZeros(disk, { from: 0, length: sizeBytes, by: `createVolume of "${id}"` });
+      const cause = causeOf(kit, 'createVolume', { volumeId: id });
+      await expectZeros(disk, { from: 0, length: sizeBytes, cause });
       await fill(disk, sizeBytes, 'old');
     });
     await kit.done('deleteVolume', { volumeId: id });
-    for (const again of [id, kit.id()]) {
-      await kit.makeVolume({}, again);
-      const by = `createVolume of "${again}", after deleteVolume of "${id}"`;
-      await withDisk(kit, again, disk => expectZeros(disk, { from: 0, length: sizeBytes, by }));
+    for (const volumeId of [id, kit.id()]) {
+      await kit.makeVolume({}, volumeId);
+      const { by, exchange } = causeOf(kit, 'createVolume', { volumeId });
+      const cause = { by: `${by}, after deleteVolume of "${id}",`, exchange };
+      await withDisk(kit, volumeId, disk => expectZeros(disk, { from: 0, length: sizeBytes, cause }));
     }
   }),
   'FL-9.1-2': must('Written bytes can be read after detaching and attaching again, on any node.').check(
-    checkBytesStay(async () => {}, 'detachVolume and attachVolume'),
+    async kit => {
+      const { id, sizeBytes } = await kit.makeVolume();
+      await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));
+      const cause = causeOf(kit, 'detachVolume', { volumeId: id });
+      await withDisk(kit, id, disk => expectFilled(disk, { sizeBytes, word: 'own', cause }));
+    },
   ),
   'FL-9.1-3': must(
-    'An expanded volume keeps its bytes, and if the capabilities say `zeroed` the new ones are zeros.',
+    'An expanded volume keeps its bytes, even if it was large enough, and if the capabilities say `zeroed` the new ones are zeros.',
     'expand',
   ).check(async kit => {
     const { id, sizeBytes } = await kit.makeVolume();
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));
+    await leaveBytes(kit, sizeBytes * 2);
     const grown = await kit.done('expandVolume', { volumeId: id, body: { requiredBytes: sizeBytes * 2 } });
     await withDisk(kit, id, async disk => {
-      const by = `expandVolume of "${id}"`;
-      await expectFilled(disk, { sizeBytes, word: 'own', by });
+      const cause = causeOf(kit, 'expandVolume', { volumeId: id });
+      await expectFilled(disk, { sizeBytes, word: 'own', cause });
       const length = grown.sizeBytes - sizeBytes;
-      if (kit.capabilities.zeroed) await expectZeros(disk, { from: sizeBytes, length, by });
+      if (kit.capabilities.zeroed) await expectZeros(disk, { from: sizeBytes, length, cause });
+      await fill(disk, grown.sizeBytes, 'all');
     });
+    for (const requiredBytes of [grown.sizeBytes, sizeBytes, 0]) {
+      await kit.done('expandVolume', { volumeId: id, body: { requiredBytes } });
+      const cause = causeOf(kit, 'expandVolume', { volumeId: id });
+      await withDisk(kit, id, disk => expectFilled(disk, { sizeBytes: grown.sizeBytes, word: 'all', cause }));
+    }
   }),
-  'FL-9.1-4': must('Written bytes can be read after a restart.').check(
-    checkBytesStay(restart, 'the restart'),
-  ),
+  'FL-9.1-4': must(
+    'Written bytes can be read after a restart, also those of snapshots and clones that were made before it.',
+  ).check(async kit => {
+    const { id, sizeBytes } = await kit.makeVolume();
+    await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));
+    const ids = [id];
+    if (kit.has('clone')) ids.push((await kit.makeVolume({ source: { kind: 'volume', volumeId: id } })).id);
+    const snapshot = kit.has('restore') ? await kit.takeSnapshot(id) : undefined;
+    await restart(kit);
+    if (snapshot)
+      ids.push((await kit.makeVolume({ source: { kind: 'snapshot', snapshotId: snapshot.id } })).id);
+    const cause = { by: 'the restart', exchange: null };
+    for (const one of ids)
+      await withDisk(kit, one, disk => expectFilled(disk, { sizeBytes, word: 'own', cause }));
+  }),
+  'FL-9.1-7': must(
+    'Only writing changes the bytes of a volume: no other request does, whether it succeeds or is refused.',
+  ).check(async kit => {
+    const { id: volumeId, sizeBytes } = await kit.makeVolume();
+    await withDisk(kit, volumeId, disk => fill(disk, sizeBytes, 'own'));
+    for (const request of harmlessRequests(kit, volumeId)) {
+      const { id, input } = await request();
+      const cause = causeOf(kit, id, input);
+      await withDisk(kit, volumeId, disk => expectFilled(disk, { sizeBytes, word: 'own', cause }));
+    }
+  }),
+  'FL-9.1-8': must('Volumes and snapshots whose ids are alike have bytes of their own.').check(async kit => {
+    const [first, others] = similarIds(kit);
+    const ids = [...others, first];
+    const words = new Map(ids.map((id, index) => [id, `own ${index}`]));
+    for (const id of ids) {
+      const { sizeBytes } = await kit.makeVolume({}, id);
+      await withDisk(kit, id, disk => fill(disk, sizeBytes, words.get(id) ?? ''));
+      if (kit.has('restore')) await kit.takeSnapshot(id, id);
+    }
+    for (const [id, word] of words) {
+      const { sizeBytes } = await kit.done('getVolume', { volumeId: id });
+      const cause = causeOf(kit, 'createVolume', { volumeId: id });
+      await withDisk(kit, id, disk => expectFilled(disk, { sizeBytes, word, cause }));
+      if (!kit.has('restore')) continue;
+      const taking = causeOf(kit, 'createSnapshot', { snapshotId: id });
+      const copy = await kit.makeVolume({ source: { kind: 'snapshot', snapshotId: id }, requiredBytes: 0 });
+      await withDisk(kit, copy.id, disk => expectFilled(disk, { sizeBytes, word, cause: taking }));
+    }
+  }),
   'FL-9.3-1': must(
     'The lists of allocated blocks, and of blocks that differ from a base, contain every written byte.',
     'changes',
@@ -69,15 +131,42 @@ export const data = {
   }),
 } satisfies Chapter;
 
-/** Makes a check that bytes can be read back on another node, after `between`, which `name` names. */
-function checkBytesStay(between: (kit: Kit) => Promise<void>, name: string): Check {
-  return async kit => {
-    const { id, sizeBytes } = await kit.makeVolume();
-    await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));
-    await between(kit);
-    const by = `${name} of "${id}"`;
-    await withDisk(kit, id, disk => expectFilled(disk, { sizeBytes, word: 'own', by }));
+/** A request that was sent: its operation and its ids. */
+type SentRequest = { readonly id: OperationId; readonly input: AnyInput };
+
+/** Makes requests to the volume that change no bytes, each of which ends detached. */
+function harmlessRequests(kit: Kit, volumeId: string): readonly (() => Promise<SentRequest>)[] {
+  const refused = { ...kit.specOf(volumeId), requiredBytes: kit.smallSize(4) };
+  const mutable = kit.has('modify') ? findMutable(kit) : undefined;
+  const snapshotId = kit.id();
+  const request = async (id: OperationId, input: AnyInput): Promise<SentRequest> => {
+    await kit.settle(id, input as never);
+    return { id, input };
   };
+  const whileAttached = (id: OperationId, input: AnyInput) => async () => {
+    const nodeId = await kit.makeNode();
+    await kit.attach(volumeId, nodeId);
+    const sent = await request(id, input);
+    await kit.done('detachVolume', { volumeId, nodeId });
+    return sent;
+  };
+  return [
+    () => request('createVolume', { volumeId, body: kit.specOf(volumeId) }),
+    () => request('createVolume', { volumeId, body: refused }),
+    whileAttached('deleteVolume', { volumeId }),
+    whileAttached('attachVolume', { volumeId, nodeId: kit.id(), body: kit.accessOf() }),
+    ...(kit.has('expand') ? [() => request('expandVolume', { volumeId, body: { limitBytes: 1 } })] : []),
+    ...(mutable?.values ?? []).map(
+      value => () =>
+        request('modifyVolume', { volumeId, body: { mutableParameters: { [mutable?.name ?? '']: value } } }),
+    ),
+    ...(kit.has('snapshots')
+      ? [
+          () => request('createSnapshot', { snapshotId, body: { name: nameOf(snapshotId), volumeId } }),
+          () => request('deleteSnapshot', { snapshotId }),
+        ]
+      : []),
+  ];
 }
 
 function requireZeroed({ capabilities: { zeroed } }: Kit): void {

@@ -2,6 +2,7 @@ import { sameJson } from '../../lib/json.ts';
 import { expect } from '../finding.ts';
 import { expectOne } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
+import { similarIds } from '../fixtures/similar.ts';
 import { must, type Chapter } from '../requirement.ts';
 
 /** The requirements that a call leaves resources with similar ids alone. */
@@ -55,20 +56,6 @@ export const isolation = {
     await kit.expectSame(volume);
   }),
 } satisfies Chapter;
-
-/** Makes an id, and ids that begin with it, that it begins with, that differ in case, or that match it as a pattern. */
-function similarIds(kit: Kit): readonly [string, readonly string[]] {
-  const id = `${kit.id()}_n1`;
-  const others = [
-    `${id}0`,
-    `${id}.a`,
-    `${id}-1`,
-    id.slice(0, -1),
-    id.replace('_n', 'xn'),
-    id.replace('_n', '_N'),
-  ];
-  return [id, others];
-}
 
 async function requireAttachments(
   kit: Kit,

@@ -1,6 +1,7 @@
 import { poll } from '../../lib/concurrency.ts';
 import { expect, skip } from '../finding.ts';
 import { expectFilled, fill } from '../fixtures/bytes.ts';
+import { causeOf } from '../fixtures/cause.ts';
 import { withDisk } from '../fixtures/disk.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { holdOpen, type OldWay } from '../fixtures/old-way.ts';
@@ -15,10 +16,11 @@ export const ways = {
   'FL-9.1-5': must(
     'Once a detach has answered 204, nothing that the node still writes reaches the volume.',
   ).check(kit =>
-    withOldWay(kit, async ({ volumeId, way, sizeBytes, write }) => {
+    withOldWay(kit, async ({ volumeId, nodeId, way, sizeBytes, write }) => {
       await write(way);
-      const by = `detachVolume of "${volumeId}", which left the node's way open,`;
-      await withDisk(kit, volumeId, disk => expectFilled(disk, { sizeBytes, word: 'own', by }));
+      const { by, exchange } = causeOf(kit, 'detachVolume', { volumeId, nodeId });
+      const cause = { by: `${by}, which left the node's way open,`, exchange };
+      await withDisk(kit, volumeId, disk => expectFilled(disk, { sizeBytes, word: 'own', cause }));
     }),
   ),
   'FL-9.1-6': must(
@@ -27,9 +29,10 @@ export const ways = {
     withOldWay(kit, async ({ volumeId, nodeId, way, sizeBytes, write }) => {
       await kit.attach(volumeId, nodeId);
       await write(way);
+      const { by, exchange } = causeOf(kit, 'attachVolume', { volumeId, nodeId });
+      const cause = { by: `${by}, which opened a closed way again,`, exchange };
       await kit.done('detachVolume', { volumeId, nodeId });
-      const by = `attachVolume of "${volumeId}", which opened a closed way again,`;
-      await withDisk(kit, volumeId, disk => expectFilled(disk, { sizeBytes, word: 'own', by }));
+      await withDisk(kit, volumeId, disk => expectFilled(disk, { sizeBytes, word: 'own', cause }));
     }),
   ),
 } satisfies Chapter;

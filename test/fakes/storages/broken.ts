@@ -1,4 +1,5 @@
 import { attachments } from './broken/attachments.ts';
+import { bytes } from './broken/bytes.ts';
 import { copies } from './broken/copies.ts';
 import { crossings } from './broken/crossings.ts';
 import { durability } from './broken/durability.ts';
@@ -18,4 +19,5 @@ export const brokenVendors: Readonly<Record<string, Breakage>> = {
   ...crossings,
   ...durability,
   ...copies,
+  ...bytes,
 };

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { copyFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { copies } from '../../../src/kit/chapters/copies.ts';
+import { tornCopies } from '../../../src/kit/chapters/torn-copies.ts';
 import type { Kit } from '../../../src/kit/fixtures/kit.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 
 const sizeBytes = 2 ** 20;
 
 test('a group whose copies are larger than their volumes has the bytes of one point in time', async t => {
-  await copies['FL-9.2-4'].check(kitFor(t, { isTorn: false }), 'FL-9.2-4');
+  await tornCopies['FL-9.2-4'].check(kitFor(t, { isTorn: false }), 'FL-9.2-4');
 });
 
 test('a group that copies one volume later than the other is torn', async t => {
   await assert.rejects(
-    copies['FL-9.2-4'].check(kitFor(t, { isTorn: true }), 'FL-9.2-4'),
+    tornCopies['FL-9.2-4'].check(kitFor(t, { isTorn: true }), 'FL-9.2-4'),
     /createGroup of "g\d+" copies the bytes of one point in time, not/,
   );
 });
@@ -47,6 +47,7 @@ function kitFor(t: TestContext, { isTorn }: { readonly isTorn: boolean }): Kit {
   };
   const kit = {
     hasData: true,
+    trail: [],
     has: () => true,
     id: () => `g${++made}`,
     random: { below: () => 0 },
