@@ -92,6 +92,20 @@ export const parts: Readonly<Record<string, Part>> = {
     ],
   },
   'image-elsewhere': { files: ['test/install/arm64.test.ts'], seconds: 150, proves: ['deploy/image/'] },
+  image: {
+    files: ['test/install/image.test.ts'],
+    seconds: 100,
+    proves: ['deploy/image/', 'docs/guides/image.md', 'package-lock.json'],
+  },
+  packages: {
+    files: [
+      'test/install/release.test.ts',
+      'test/install/package.test.ts',
+      'test/install/vendor-guide.test.ts',
+    ],
+    seconds: 150,
+    proves: ['deploy/release/', 'src/sdk/', 'examples/', 'docs/guides/vendor.md', 'package-lock.json'],
+  },
   document: {
     files: ['test/conformance/schemathesis.test.ts'],
     seconds: 90,

@@ -32,7 +32,8 @@ out are printed.
   vm           Debian kernels under QEMU, which are fetched and not installed
   storage      Ceph, which is fetched and not installed: needs root
   database     PostgreSQL under Patroni, which is fetched and not installed: needs root
-  install      the first steps of README and the guides on a minimal Debian: needs root, and the packages' registries
+  install      the files of a release, and the first steps of README and the guides: needs root, and the packages'
+               registries
   kubernetes   Kubernetes clusters that run Fairlead: needs root, and the programs that npm run test:kubernetes builds
 
 --only runs the tests whose name matches. With TEST_TOTALS=FILE the counts of several runs add up in a file.

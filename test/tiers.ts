@@ -16,7 +16,7 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
   kubernetes: ['deploy/install-tools.sh'],
   vm: ['deploy/install-tools.sh', 'test/vm/packages.sh'],
   database: ['deploy/install-tools.sh', 'test/database/packages.sh'],
-  install: ['test/install/packages.sh'],
+  install: ['deploy/install-tools.sh', 'test/install/packages.sh'],
   storage: ['deploy/install-tools.sh', 'test/storage/packages.sh', 'test/vm/packages.sh'],
 };
 

@@ -6,14 +6,15 @@ import { before, suite, test } from 'node:test';
 import { ownArchitecture } from '../../deploy/image/architectures.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 import { version } from '../../src/lib/version.ts';
-import { unpackImage } from '../machine/image/container.ts';
+import { unpackImage } from './container.ts';
 import { packagesOf } from '../packages.ts';
 
 const packages = packagesOf('install');
 const emulator = join(packages, 'usr/bin/qemu-aarch64-static');
 const skip =
   (process.getuid?.() !== 0 && 'it needs root') ||
-  (ownArchitecture === 'arm64' && 'this machine itself is arm64: test/machine/image/ tests its image') ||
+  (ownArchitecture === 'arm64' &&
+    'this machine itself is arm64: test/install/image.test.ts tests its image') ||
   (!existsSync(emulator) && 'the emulator is not there: test/install/packages.sh fetches it');
 
 /** Runs a command of the image on an emulated processor. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { inOwnMounts } from '../../harness/machine.ts';
+import { inOwnMounts } from '../harness/machine.ts';
 
 /** An image's manifest in the format of `docker load`. */
 type Manifest = { readonly Config: string; readonly Layers: readonly string[] };

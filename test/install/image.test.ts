@@ -4,19 +4,19 @@ import { chownSync, existsSync, globSync, lstatSync, mkdirSync, readFileSync } f
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { home, nodeCommand, runtime, user } from '../../../deploy/image/contents.ts';
-import { walk } from '../../../deploy/image/files.ts';
-import { connectCsi } from '../../../src/csi/client.ts';
-import { devCluster, enroll } from '../../../src/dev/dev.ts';
-import packageJson from '../../../package.json' with { type: 'json' };
-import { version } from '../../../src/lib/version.ts';
-import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../harness/machine.ts';
+import { home, nodeCommand, runtime, user } from '../../deploy/image/contents.ts';
+import { walk } from '../../deploy/image/files.ts';
+import { connectCsi } from '../../src/csi/client.ts';
+import { devCluster, enroll } from '../../src/dev/dev.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { version } from '../../src/lib/version.ts';
+import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../harness/machine.ts';
 import { runInImage, startInImage, unpackImage, type ImageConfig } from './container.ts';
 
 const tools = ['apt-get', 'dpkg-deb', 'readelf', 'strip', 'tar', 'chroot', 'unshare'];
 const missing = tools.filter(tool => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0);
 const skip = noRoot || (missing.length > 0 && `an image is built with ${missing.join(', ')}`);
-const builder = fileURLToPath(new URL('../../../deploy/image/build.ts', import.meta.url));
+const builder = fileURLToPath(new URL('../../deploy/image/build.ts', import.meta.url));
 
 /** Builds the image and returns its digest; fails if it is too large. */
 function build(out: string): string {
@@ -183,9 +183,7 @@ void suite('an image', { skip }, () => {
 });
 
 void test('built from the Dockerfile, runs like the one that is built without Docker', () => {
-  const lines = readFileSync(new URL('../../../deploy/image/Dockerfile', import.meta.url), 'utf8').split(
-    '\n',
-  );
+  const lines = readFileSync(new URL('../../deploy/image/Dockerfile', import.meta.url), 'utf8').split('\n');
   for (const line of [
     ...runtime.Env.map(one => `ENV ${one}`),
     `USER ${runtime.User}`,
