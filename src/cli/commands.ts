@@ -16,7 +16,7 @@ export const commands: Commands = {
         ...served,
         async findFaults({ config }: Partial<SettingsOf<typeof settings>>) {
           if (config === undefined) return [];
-          return (await import('../../gateway/check.ts')).findConfigurationFaults(config);
+          return findConfigurationFaults(config);
         },
         async run(config: SettingsOf<typeof settings>, io) {
           if (!config.check) return served.run(config as never, io);
@@ -114,7 +114,7 @@ export const commands: Commands = {
           sayForDev(reason);
           process.exit(1);
         };
-        const running = await startDev(config, { fail, say: sayForDev });
+        const running = await startDev(config, { fail, say: sayForDev, findFaults: findConfigurationFaults });
         context = await writeDevContext(config, running.ready).catch((error: Error) => {
           sayForDev(`${error.message}; give the commands --gateway and --key-file`);
           return '';
@@ -134,6 +134,10 @@ export const commands: Commands = {
     },
   },
 };
+
+async function findConfigurationFaults(path: string): Promise<readonly string[]> {
+  return (await import('../../gateway/check.ts')).findConfigurationFaults(path);
+}
 
 function sayForDev(line: string): void {
   stderr.write(`fairlead dev: ${line}\n`);

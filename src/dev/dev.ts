@@ -1,5 +1,5 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { createClient } from '../api/client.ts';
 import type { Segments } from '../api/topology.ts';
@@ -26,16 +26,24 @@ type PoolSettings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 const vacateTimeoutMs = 15_000;
 const registerTimeoutMs = 10_000;
 
-/** Functions to call when a program ends by itself, and for lines about a long wait. */
-type DevReports = { readonly fail: (reason: string) => void; readonly say: (line: string) => void };
+/** Functions to call when a program ends by itself, and for lines about a long wait; and the check of a file with pools. */
+type DevReports = {
+  readonly fail: (reason: string) => void;
+  readonly say: (line: string) => void;
+  /** Lists the faults of a gateway's configuration file, each with the file's path and the line. */
+  readonly findFaults: (path: string) => Promise<readonly string[]>;
+};
 
 /** Starts gateway, controller and node agent as processes, and registers the node. */
-export async function startDev(config: DevConfig, { fail, say }: DevReports): Promise<RunningProgram> {
+export async function startDev(
+  config: DevConfig,
+  { fail, say, findFaults }: DevReports,
+): Promise<RunningProgram> {
   const { dir, topology } = config;
   const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };
   const vacant = Promise.all(Object.values(sockets).map(requireVacant));
   await withNotice(vacant, `another fairlead dev in "${dir}" to end`, say);
-  const pools = await poolsOf(config);
+  const pools = await poolsOf(config, findFaults);
   const { keyFile, configFile } = await enroll(dir, pools);
   const children: Child[] = [];
   let closing = false;
@@ -87,13 +95,21 @@ export async function startDev(config: DevConfig, { fail, say }: DevReports): Pr
   return { ready: { gateway, ...controller, ...node }, close: () => open.disposeAsync() };
 }
 
-/** Reads the pools of `--config`, or makes one of image files. The gateway reports faults of the pools themselves. */
-async function poolsOf({ dir, config, capacity, topology }: DevConfig): Promise<PoolSettings> {
+/**
+ * Reads the pools of `--config`, or makes one of image files. Throws all faults of that file, because the gateway would
+ * name the file that is made from it.
+ */
+async function poolsOf(
+  { dir, config, capacity, topology }: DevConfig,
+  findFaults: DevReports['findFaults'],
+): Promise<PoolSettings> {
   if (config !== undefined) {
     const { pools = {}, ...rest } = await readMembers(config);
     const unknown = Object.keys(rest).join('", "');
     if (unknown !== '')
       throw new Error(`${config}: remove "${unknown}": fairlead dev takes only pools from this file`);
+    const faults = await findFaults(resolve(config));
+    if (faults.length > 0) throw new AggregateError(faults);
     return pools as PoolSettings;
   }
   const images = join(dir, 'images');

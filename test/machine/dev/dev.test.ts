@@ -52,15 +52,14 @@ test('a start with errors reports each in a line and exits with status 1', async
   const dir = directoryOf(t);
   const [file, pools] = [join(dir, 'file'), join(dir, 'pools.yaml')];
   writeFileSync(file, '');
-  const [whole, scalar, broken] = [
-    join(dir, 'whole.yaml'),
-    join(dir, 'scalar.yaml'),
-    join(dir, 'broken.yaml'),
-  ];
+  const [whole = '', scalar = '', broken = '', empty = ''] = ['whole', 'scalar', 'broken', 'empty'].map(
+    name => join(dir, `${name}.yaml`),
+  );
   writeFileSync(whole, 'pools: {}\nclusters: { east: { keys: east.jwks.json } }');
   writeFileSync(scalar, 'pools');
   writeFileSync(broken, 'pools: [');
-  writeFileSync(pools, 'pools: { one: { backend: floppy }, two: { backend: image } }');
+  writeFileSync(pools, 'pools:\n  one: { backend: floppy }\n  two: { backend: image }\n');
+  writeFileSync(empty, '{}');
   const address = await listen(t, createServer());
   for (const [flags, fault] of [
     [['--dir', dir, '--listen', address], new RegExp(`${address} is already in use\n$`)],
@@ -71,7 +70,12 @@ test('a start with errors reports each in a line and exits with status 1', async
       /^fairlead dev: .*scalar\.yaml: the file is not a YAML mapping with pools\n$/,
     ],
     [['--dir', dir, '--config', broken], /^fairlead dev: .*broken\.yaml: .* line 1, .*\n$/],
-    [['--dir', dir, '--config', pools], /pools\.one\.backend: .*\n.*:\d+: pools\.two\.dir: .*\n$/],
+    [
+      ['--dir', dir, '--config', pools],
+      /^fairlead dev: \S+\/pools\.yaml:2: pools\.one\.backend: .*\nfairlead dev: \S+\/pools\.yaml:3: pools\.two\.dir: .*\n$/,
+    ],
+    [['--dir', dir, '--config', empty], /^fairlead dev: \S+\/empty\.yaml: pools: .*\n$/],
+    [['--dir', dir, '--config', join(dir, 'no.yaml')], /^fairlead dev: "\S+\/no\.yaml" does not exist/],
   ] as const) {
     const { status, stderr } = spawnSync(process.execPath, [cli, 'dev', ...flags], { encoding: 'utf8' });
     assert.equal(status, 1);
