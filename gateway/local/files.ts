@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { clusterOf } from '../../src/api/ids.ts';
 import { invalidProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import { identityOf } from '../../src/lib/directories.ts';
-import { failureText, type ExecResult } from '../../src/lib/exec.ts';
+import { failureText, reasonOfFault, type ExecResult } from '../../src/lib/exec.ts';
 import type { HealthEntry, OwnerMark } from '../backend.ts';
 
 /** The time for a gateway that ends to unlock its directory, in milliseconds. */
@@ -55,7 +55,7 @@ export function commandProblem(command: string, work: string, result: ExecResult
   let reason = status === undefined ? 'was killed' : `ended with status ${status}`;
   if (timedOut) reason = 'did not end in time';
   if (fault !== undefined)
-    reason = fault === 'ENOENT' ? 'is not installed' : `could not be started: ${fault}`;
+    reason = fault === 'ENOENT' ? 'is not installed' : `could not be started: ${reasonOfFault(fault)}`;
   const output = fault === undefined ? failureText(stderr) : '';
   return unavailableProblem(`cannot ${work}: "${command}" ${reason}${output === '' ? '' : `: ${output}`}`);
 }

@@ -1,5 +1,6 @@
 import { preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
-import { failureText, type ExecResult } from '../../src/lib/exec.ts';
+import { failureText, reasonOfFault, type ExecResult } from '../../src/lib/exec.ts';
+import { reasonOf } from '../../src/lib/words/failures.ts';
 import type { CommandLine } from '../filesystem.ts';
 import type { Host } from '../host.ts';
 
@@ -22,7 +23,7 @@ export async function runIfInstalled(
   const { status } = result;
   if (result.fault === 'ENOENT') return undefined;
   if (result.fault !== undefined)
-    throw unavailableProblem(`${show(command, args)} could not be started: ${result.fault}`);
+    throw unavailableProblem(`${show(command, args)} could not be started: ${reasonOfFault(result.fault)}`);
   if (result.timedOut)
     throw new Problem('DEADLINE_EXCEEDED', `${show(command, args)} did not end in time and was killed`);
   if (status === undefined) throw unavailableProblem(`${show(command, args)} was killed`);
@@ -59,13 +60,13 @@ function show(command: string, args: readonly string[]): string {
 }
 
 /**
- * Turns an error of the system, such as EROFS or ENOSPC, into a `Problem` with the system call, the path and the error code;
- * returns any other error unchanged.
+ * Turns an error of the system, such as EROFS or ENOSPC, into a `Problem` with the system call, the path and the reason in
+ * words; returns any other error unchanged.
  */
 export function explainSystemError(error: unknown): unknown {
   if (error instanceof Problem || !(error instanceof Error)) return error;
   const { code, syscall, path } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return error;
   const where = path === undefined ? '' : ` of "${path}"`;
-  return unavailableProblem(`"${syscall}"${where} failed on this node: ${code}`, error);
+  return unavailableProblem(`"${syscall}"${where} failed on this node: ${reasonOf(error)}`, error);
 }

@@ -7,6 +7,7 @@ import { serve, type GrpcServer } from '../../src/csi/server.ts';
 import type { Handlers } from '../../src/csi/call.ts';
 import { createKeyedQueue, repeat } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
+import { reasonOf } from '../../src/lib/words/failures.ts';
 
 /** The driver to register, and the settings of the registration. */
 export type RegistrationOptions = {
@@ -91,9 +92,9 @@ async function openSocket(endpoint: string, bind: () => Promise<GrpcServer>, log
       if (!isBound) log.warn('socket was missing and is bound again', { endpoint });
       lastFault = undefined;
     } catch (error) {
-      const { message } = error as Error;
-      if (message !== lastFault) log.error('cannot bind the socket again', { endpoint, detail: message });
-      lastFault = message;
+      const reason = reasonOf(error);
+      if (reason !== lastFault) log.error('cannot bind the socket again', { endpoint, detail: reason });
+      lastFault = reason;
     }
   };
   return {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import { parseJson } from '../../src/lib/json.ts';
+import { reasonOf } from '../../src/lib/words/failures.ts';
 import type { Host } from '../host.ts';
 
 /**
@@ -80,8 +81,8 @@ async function orUnavailable<T>(verb: string, volumeId: string, work: () => Prom
   try {
     return await work();
   } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    throw unavailableProblem(`cannot ${verb} the attachment of volume "${volumeId}": ${code}`, error);
+    const detail = `cannot ${verb} the attachment of volume "${volumeId}": ${reasonOf(error)}`;
+    throw unavailableProblem(detail, error);
   }
 }
 

@@ -6,6 +6,7 @@ import { preconditionProblem, Problem, unavailableProblem } from '../../src/api/
 import type { Capability } from '../../src/api/storage.ts';
 import { createKeyedQueue } from '../../src/lib/concurrency.ts';
 import { silentLog, type Log } from '../../src/lib/log.ts';
+import { reasonOf } from '../../src/lib/words/failures.ts';
 import type { Connection, Device } from '../connector.ts';
 import type { Host } from '../host.ts';
 import { findRecordFault, recordMembers, type Check } from './record-faults.ts';
@@ -190,8 +191,7 @@ export async function writeRecord(path: string, record: VolumeRecord, save: Host
   try {
     await save(path, `${JSON.stringify(stored)}\n`);
   } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
-    const detail = `cannot write the record of volume "${record.volumeId}": ${code}`;
+    const detail = `cannot write the record of volume "${record.volumeId}": ${reasonOf(error)}`;
     throw unavailableProblem(detail, error);
   }
 }

@@ -8,6 +8,7 @@ import {
 } from '@grpc/grpc-js';
 import type { Log } from '../lib/log.ts';
 import type { Observer } from '../lib/tracing/trace.ts';
+import { reasonOf } from '../lib/words/failures.ts';
 import {
   clearSocketPath,
   fileIdentity,
@@ -102,11 +103,19 @@ async function bind(server: Server, socketPath: string): Promise<string> {
     linkSync(draft, socketPath);
   } catch (error) {
     server.forceShutdown();
-    throw new Error(`cannot listen on socket "${socketPath}": ${(error as Error).message}`, { cause: error });
+    throw new Error(`cannot listen on socket "${socketPath}": ${reasonOf(withCode(error as Error))}`, {
+      cause: error,
+    });
   } finally {
     rmSync(draft, { force: true });
   }
   return address;
+}
+
+/** Adds the system's code, which grpc-js gives only in its text, as in `errors: [listen EACCES: …]`. */
+function withCode(error: Error): Error {
+  const [, code] = /\[\w+ (E[A-Z]+): /.exec(error.message) ?? [];
+  return code === undefined ? error : Object.assign(new Error(error.message), { code });
 }
 
 function toImplementation(

@@ -2,6 +2,7 @@ import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { withinTime } from './concurrency.ts';
+import { reasonOf } from './words/failures.ts';
 
 /** The outcome of a command. `status` is its exit status; undefined when a signal or the deadline ended it. */
 export type ExecResult = {
@@ -73,7 +74,7 @@ export async function exec(
     stdio: [stdin === undefined ? 'ignore' : 'pipe', mute ? 'ignore' : 'pipe', 'pipe', ...descriptors],
   });
   if (typeof child === 'string') {
-    const stderr = `could not be started: ${child}`;
+    const stderr = `could not be started: ${reasonOfFault(child)}`;
     return { status: undefined, stdout: '', stderr, timedOut: false, fault: child };
   }
   child.stdin?.on('error', () => {}).end(stdin ?? '');
@@ -89,6 +90,23 @@ export async function exec(
     timedOut: !inTime,
     ...(!isOver && { gone: countUntil(closed) }),
   };
+}
+
+/** The faults that mean something else for a command than for a file. */
+const startFaults: Readonly<Record<string, string>> = {
+  ENOENT: 'it is not installed',
+  EINVAL: 'an argument contains NUL',
+  E2BIG: 'its arguments are longer than the system allows',
+  ENOEXEC: 'it is no program for this machine',
+  EACCES: 'permission denied',
+  EMFILE: 'this process has too many open files',
+  ENFILE: 'this machine has too many open files',
+  EAGAIN: 'the maximum number of processes is running; end some, or raise the limit',
+};
+
+/** Says in words why a command could not be started, from its `fault`. */
+export function reasonOfFault(fault: string): string {
+  return startFaults[fault] ?? reasonOf(Object.assign(new Error(''), { code: fault }));
 }
 
 /** The maximum lines, and characters, of a tool's error output in a message. */

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { dlopen, getInt32 } from 'node:ffi';
 import { readFileSync } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
+import { reasonOfFault } from '../../../src/lib/exec.ts';
 
 // A separate program: with-key.ts NAME COMMAND …, with a CephX key as its standard input. It runs the command in a keyring session
 // that holds the key under that name, and passes descriptor 3 on. The key vanishes with the session.
@@ -40,7 +41,10 @@ try {
     'add_key',
   );
   const { status, error } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit', 3] });
-  if (error) throw error;
+  if (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new Error(`"${command}" could not be started: ${reasonOfFault(code)}`, { cause: error });
+  }
   process.exitCode = status ?? 1;
 } catch (error) {
   process.stderr.write(`${(error as Error).message}\n`);

@@ -35,7 +35,19 @@ const predicates: Readonly<Record<string, string>> = {
   EIO: 'cannot be read or written: its disk reports errors',
   EMFILE: 'cannot be opened: this process has too many open files',
   ENFILE: 'cannot be opened: this machine has too many open files',
-  EBUSY: 'is in use by another process',
+  EBUSY: 'is in use by another process, or something is mounted there',
+  ETXTBSY: 'is a program that is running, and cannot be changed',
+  EXDEV: 'is on another filesystem',
+  EFBIG: 'is larger than its filesystem, or the limit of this process, allows',
+  EMLINK: 'has the maximum number of links',
+  EUCLEAN: 'is damaged; check its filesystem',
+  ENODEV: 'is a device that is missing',
+  ENXIO: 'is a device that is missing',
+  EINVAL: 'does not allow this operation',
+  EOPNOTSUPP: 'is on a filesystem that does not allow this',
+  ENOTSUP: 'is on a filesystem that does not allow this',
+  ENOSYS: 'requires a newer kernel',
+  ENOMEM: 'needs more memory than this machine has free',
   ESTALE: 'is on a network filesystem that no longer knows it; mount it again',
   // Connections.
   ECONNREFUSED: 'refuses connections; start the server there, or correct the address',
@@ -129,9 +141,11 @@ function ofClass(code: string): string | undefined {
   return /^[0-9A-Z]{5}$/.test(code) ? predicates[code.slice(0, 2)] : undefined;
 }
 
-/** Returns the error's message on one line. */
+/** Returns the error's message on one line, without the code that Node.js writes before the system's words. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;
-  return (error.message || `unknown failure "${code ?? error.name}"`).replaceAll(/\s*\n\s*/g, ' ');
+  const own = code !== undefined && error.message.startsWith(`${code}: `) ? code.length + 2 : 0;
+  const text = error.message.slice(own) || `unknown failure "${code ?? error.name}"`;
+  return text.replaceAll(/\s*\n\s*/g, ' ');
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { reasonOfFault } from '../../../src/lib/exec.ts';
 import { predicateOf, reasonOf } from '../../../src/lib/words/failures.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -11,7 +12,8 @@ const withCode = (code: string, more: object = {}): Error =>
 const codes =
   '28000 28P01 3D000 42501 53300 57P03 08006 42P01 XX000 DEPTH_ZERO_SELF_SIGNED_CERT ERR_TLS_CERT_ALTNAME_INVALID ' +
   'CERT_HAS_EXPIRED EPROTO UND_ERR_SOCKET UND_ERR_CONNECT_TIMEOUT UND_ERR_HEADERS_TIMEOUT HPE_INVALID_CONSTANT ' +
-  'ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN EHOSTUNREACH ENOENT EACCES';
+  'ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN EHOSTUNREACH ENOENT EACCES EBUSY EINVAL EIO EMFILE ENODEV ENOMEM ' +
+  'ENOSPC EUCLEAN EXDEV';
 for (const code of codes.split(' '))
   test(`${code} is said in words`, () => {
     const words = reasonOf(withCode(code));
@@ -35,16 +37,28 @@ test('an error without a known code keeps its message, on one line', () => {
   assert.equal(predicateOf(withCode('E_OTHER')), undefined);
   assert.equal(reasonOf(new Error('first\n second')), 'first second');
   assert.equal(reasonOf(Object.assign(new Error(''), { code: 'E_OTHER' })), 'unknown failure "E_OTHER"');
+  assert.equal(
+    reasonOf(Object.assign(new Error("EPIPE2: other words, open '/x'"), { code: 'EPIPE2' })),
+    "other words, open '/x'",
+  );
 });
 
-test('no message of the gateway, the controller or the command line shows a bare code', () => {
-  const bare = ['src', 'gateway'].flatMap(folder =>
+for (const fault of 'ENOENT EACCES EAGAIN EINVAL EMFILE ENOMEM ENOEXEC E2BIG'.split(' '))
+  test(`a command that cannot be started because of ${fault} is explained in words`, () => {
+    const words = reasonOfFault(fault);
+    assert.ok(/^[a-z]/.test(words) && !words.includes(fault), words);
+  });
+
+test('no message of any program shows a bare code', () => {
+  const bare = ['src', 'gateway', 'node-agent'].flatMap(folder =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter(name => name.endsWith('.ts'))
       .flatMap(name => {
         const text = readFileSync(join(root, folder, name), 'utf8');
-        return /\(\$\{code( \?\? \w+)?\}\)/.test(text) ? [`${folder}/${name}`] : [];
+        const bareCode = /[(:] ?\$\{(\w+\.)?code( \?\? \w+)?\}[)`']|not be started: \$\{(\w+\.)?fault\}/;
+        return bareCode.test(text) ? [`${folder}/${name}`] : [];
       }),
   );
-  assert.deepEqual(bare, ['gateway/stores/postgres/transaction.ts']);
+  // The kit shows the codes of the contract, which vendors know.
+  assert.deepEqual(bare, ['src/kit/chapters/order.ts', 'gateway/stores/postgres/transaction.ts']);
 });

@@ -21,7 +21,10 @@ test('the answer names the step of a call that the system refuses, and the retry
       );
       if (error === undefined) continue;
       const syscall =
-        error instanceof Problem && /^"(\w+)" of "\/\S+" failed on this node: EIO$/.exec(error.detail);
+        error instanceof Problem &&
+        /^"(\w+)" of "\/\S+" failed on this node: it cannot be read or written: its disk reports errors$/.exec(
+          error.detail,
+        );
       if (syscall) said.add(syscall[1] ?? '');
       // A mounted path cannot be read: the fake error has no path then.
       assert.ok(error instanceof Problem || (error as NodeJS.ErrnoException).path === undefined);
@@ -40,7 +43,7 @@ test('an error on an immutable directory names the directory and the attempted a
     ['NodePublishVolume', 'mkdir'],
     ['NodeUnpublishVolume', 'rmdir'],
   ] as const) {
-    const detail = `"${syscall}" of "${request.target_path}" failed on this node: EPERM`;
+    const detail = `"${syscall}" of "${request.target_path}" failed on this node: it cannot be used: permission denied`;
     execFileSync('chattr', ['+i', `${bench.directory}/pods`]);
     try {
       await assert.rejects(ask(rpc), { code: 'UNAVAILABLE', detail });
@@ -59,10 +62,14 @@ test('errors on records in a read-only directory name it, and the retry succeeds
   const state = `${bench.directory}/state`;
   execFileSync('mount', ['--bind', state, state]);
   execFileSync('mount', ['-o', 'remount,bind,ro', state]);
-  await assert.rejects(ask('NodePublishVolume'), { code: 'UNAVAILABLE', detail: /record .*"c\.v": EROFS$/ });
+  await assert.rejects(ask('NodePublishVolume'), {
+    code: 'UNAVAILABLE',
+    detail: /record .*"c\.v": it cannot be written: its filesystem is read-only$/,
+  });
   await assert.rejects(ask('NodeUnstageVolume'), {
     code: 'UNAVAILABLE',
-    detail: /^"unlink" of "\S+\/state\/volumes\/c_v-\S+" failed on this node: EROFS$/,
+    detail:
+      /^"unlink" of "\S+\/state\/volumes\/c_v-\S+" failed on this node: it cannot be written: its filesystem is read-only$/,
   });
   execFileSync('umount', [state]);
   await ask('NodeUnstageVolume');

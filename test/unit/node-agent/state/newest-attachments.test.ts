@@ -71,7 +71,10 @@ test('a note that cannot be written is UNAVAILABLE, and the retry writes it', as
       throw Object.assign(new Error('full'), { code: 'ENOSPC' });
     },
   });
-  await assert.rejects(newest.note('a.one', 'at1'), { code: 'UNAVAILABLE', detail: /"a.one": ENOSPC$/ });
+  await assert.rejects(newest.note('a.one', 'at1'), {
+    code: 'UNAVAILABLE',
+    detail: /"a.one": it is on a full disk$/,
+  });
   assert.equal(await newest.get('a.one'), undefined);
   await newest.note('a.one', 'at1');
   await newest.note('a.two', 'at2');
@@ -87,7 +90,10 @@ test('notes that cannot be read are UNAVAILABLE', async () => {
       throw Object.assign(new Error('broken'), { code: 'EIO' });
     },
   });
-  await assert.rejects(newest.get('a.one'), { code: 'UNAVAILABLE', detail: /"a.one": EIO$/ });
+  await assert.rejects(newest.get('a.one'), {
+    code: 'UNAVAILABLE',
+    detail: /"a.one": it cannot be read or written: its disk reports errors$/,
+  });
 });
 
 test('the notes that an earlier release wrote into one file are still known', async () => {

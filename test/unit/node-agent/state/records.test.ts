@@ -189,7 +189,7 @@ test('a record that cannot be written is an error, and does not count as written
   host.failAt({ step: 1, when: 'before', how: 'error' });
   await assert.rejects(records.put(recordOf('c.v')), {
     code: 'UNAVAILABLE',
-    detail: 'cannot write the record of volume "c.v": EIO',
+    detail: 'cannot write the record of volume "c.v": it cannot be read or written: its disk reports errors',
   });
   assert.equal(records.get('c.v'), undefined);
 });

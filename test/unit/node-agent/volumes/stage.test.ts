@@ -86,7 +86,7 @@ const failing = [
   {
     answer: { fault: 'EMFILE' },
     code: 'UNAVAILABLE',
-    detail: /^"mkfs\.ext4 .*" could not be started: EMFILE$/,
+    detail: /^"mkfs\.ext4 .*" could not be started: this process has too many open files$/,
   },
 ] as const;
 for (const { answer, ...error } of failing)
@@ -179,7 +179,7 @@ test('the next stage writes the copy of a block volume that could not be written
     if (path.startsWith(request.stagingPath)) throw Object.assign(new Error('full'), { code: 'ENOSPC' });
   };
   const full = { ...agent, host: { ...agent.host, writeDurably } };
-  await assert.rejects(stage(full, asked), { code: 'UNAVAILABLE', detail: /ENOSPC/ });
+  await assert.rejects(stage(full, asked), { code: 'UNAVAILABLE', detail: /: it is on a full disk$/ });
   await stage(agent, asked);
   await unstage(await startWithoutRecords(bench), asked);
   assertClean(bench.host);
