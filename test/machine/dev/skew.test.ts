@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { schemaVersion } from '../../../gateway/tables/schema.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
+import { startChild } from '../../../src/dev/children.ts';
+import { enroll } from '../../../src/dev/dev.ts';
 import { directoryOf } from '../../harness/dev.ts';
 import { noRoot } from '../../harness/machine.ts';
 import { startTrio, type Trio } from '../../harness/trio.ts';
@@ -57,6 +60,40 @@ for (const updated of [['gateway'], plugins, ['gateway', ...plugins]])
       await after.remove();
     },
   );
+
+/** The versions of the store that the page names: this version's, and the previous release's. */
+const [, current, older] =
+  /schema version (\d+) now, and the gateway of the previous release supports at most (\d+)/.exec(
+    readFileSync('docs/compatibility.md', 'utf8').replaceAll('\n', ' '),
+  ) ?? [];
+
+test('docs/compatibility.md names the schema version of the store', () => {
+  assert.equal(current, String(schemaVersion));
+});
+
+test(
+  'a gateway of the previous release refuses a store that this version has opened',
+  { skip: older === current && 'both have the same tables' },
+  async t => {
+    const dir = directoryOf(t);
+    const entry = unpack(dir);
+    const { configFile: config } = await enroll(dir, { pool: { backend: 'memory' } });
+    const settings = { listen: '127.0.0.1:0', store: join(dir, 'store.sqlite'), config };
+    for (const version of [entry, undefined]) {
+      const gateway = startChild('gateway', settings, version);
+      t.after(() => gateway.close());
+      await gateway.ready;
+      await gateway.close();
+    }
+    const argv = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
+    const { status, stderr } = spawnSync(process.execPath, [entry, 'gateway', ...argv], {
+      encoding: 'utf8',
+    });
+    assert.equal(status, 1);
+    const message = `the store has schema version ${current}, but this gateway supports at most ${older}`;
+    assert.ok(stderr.includes(message), stderr);
+  },
+);
 
 function planOf(dir: string) {
   mkdirSync(join(dir, 'pool'), { recursive: true });
