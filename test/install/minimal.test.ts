@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { buildDebianPackage } from '../../deploy/release/debian-package.ts';
 import { buildPackage } from '../../deploy/release/package.ts';
@@ -19,11 +19,11 @@ const cheap = 'test/unit/lib';
 /** The machine's own certificate authorities, which may include one that the package registries need. */
 const authorities = '/etc/ssl/certs/ca-certificates.crt';
 
-/** The root of a minimal Debian 12 with README's requirements and a copy of this checkout. */
+/** The root of a minimal Debian 12 with README's requirements, a copy of this checkout, and a release's files in /root. */
 let root = '';
 
 before(
-  () => {
+  async () => {
     if (skip !== false) return;
     root = mkdtempSync(join(tmpdir(), 'fairlead-minimal-'));
     process.once('exit', () => rmSync(root, { recursive: true, force: true }));
@@ -43,13 +43,21 @@ before(
       '-',
       root,
     ]);
+    const out = join(root, 'root');
+    const files = await buildPackage(out);
+    buildDebianPackage(files, out);
+    rmSync(files, { recursive: true });
   },
   { timeout: 3_600_000 },
 );
 
-/** Runs a script in the root, with its own processes and mounts, and returns its output. */
-function run(script: string): string {
-  const entering = `mount -t proc proc "$1"/proc; mount --rbind /sys "$1"/sys; mount --rbind /dev "$1"/dev
+/**
+ * Runs a script in the root, with its own processes and mounts, and returns its output. The script cannot use the `hidden`
+ * files.
+ */
+function run(script: string, hidden: readonly string[] = []): string {
+  const hiding = hidden.map(path => `mount --bind /dev/null "$1"${path};`).join(' ');
+  const entering = `${hiding} mount -t proc proc "$1"/proc; mount --rbind /sys "$1"/sys; mount --rbind /dev "$1"/dev
     exec chroot "$1" /usr/bin/env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
       NODE_EXTRA_CA_CERTS=${authorities} npm_config_cafile=${authorities} sh -euc "$2"`;
   const { stdout, status } = spawnSync(
@@ -84,19 +92,15 @@ test("README's second command runs the tests there", { skip }, () => {
   assert.match(run(`cd /opt/fairlead\n${command} -- ${cheap}`), /^\d+ passed, 0 failed$/m);
 });
 
-test("the first step of the vendor's guide makes a project there", { skip }, () => {
-  const [first] = readGuide('docs/guides/vendor.md');
-  assert.match(run(`cd /opt/fairlead\n${first?.text}\nls /srv/acme`), /^package\.json$/m);
+test("the vendor's guide makes a project there that passes the kit", { skip }, () => {
+  const [first, second] = readGuide('docs/guides/vendor.md');
+  assert.match(run(`${first?.text}\n${second?.text}`), /all checked requirements hold/);
 });
 
 test(
-  "the first step of the storage server's guide installs the command there, without npm",
+  "the first step of the storage server's guide installs the programs there, without npm",
   { skip },
-  async t => {
-    const out = mkdtempSync(join(tmpdir(), 'fairlead-release-'));
-    t.after(() => rmSync(out, { recursive: true }));
-    const file = buildDebianPackage(await buildPackage(out), out);
-    cpSync(file, join(root, 'root', basename(file)));
+  () => {
     const [first] = readGuide('docs/guides/storage-server.md');
     const gateway = 'pools: { a: { backend: image, dir: /srv/a } }';
     const output = run(`${first?.text}
@@ -112,12 +116,23 @@ test(
   },
 );
 
-for (const release of ['20.20.2', '22.23.3', '24.21.0'])
-  test(`README's first command runs the demo with Node.js ${release} there`, { skip }, () => {
-    const output = run(`npm install --global --no-audit --no-fund node@${release}
-      hash -r; node --version
+/** Releases of Node.js with the major version of npm that each one contains. */
+for (const [release, npm] of [
+  ['20.20.2', 10],
+  ['22.23.3', 10],
+  ['24.21.0', 11],
+] as const)
+  test(`README's first command runs the demo with only Node.js ${release} there`, { skip }, () => {
+    const home = `/opt/node-${release}`;
+    run(`npm install --prefix ${home} --no-audit --no-fund node@${release} npm@${npm}`);
+    const output = run(
+      `if /usr/bin/node --version; then exit 1; fi
+      PATH=${home}/node_modules/.bin:$PATH
+      node --version; npm --version
       cd /opt/fairlead; rm -rf node_modules
-      ${demo}`);
-    assert.match(output, new RegExp(`^v${release}$`, 'm'));
+      ${demo}`,
+      ['/usr/bin/node', '/usr/share/nodejs/npm/bin/npm-cli.js'],
+    );
+    assert.match(output, new RegExp(`^v${release}\\n${npm}\\.`, 'm'));
     assert.match(output, /^Proved: /m);
   });

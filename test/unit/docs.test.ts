@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { readEvidence } from '../../docs/generate/evidence.ts';
+import { readGuide } from '../../docs/guides/guide.ts';
 import { commands } from '../../src/cli/commands.ts';
 import { connectionSettings } from '../../src/cli/connection.ts';
 import { listCommands } from '../../src/cli/run.ts';
@@ -54,6 +55,14 @@ test('the page on the command line has each description of each setting', async 
   });
   assert.ok(all.length > 10);
   assert.deepEqual(missing, []);
+});
+
+test('the guides for users of a release install it by the same commands', () => {
+  const steps = ['storage-server', 'kubernetes', 'vendor'].map(
+    name => readGuide(`docs/guides/${name}.md`)[0]?.text,
+  );
+  assert.match(steps[0] ?? '', /^apt-get install .*fairlead_/m);
+  assert.equal(new Set(steps).size, 1);
 });
 
 /** Lists the titles of a page in the spelling of links. */
