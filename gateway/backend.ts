@@ -345,8 +345,8 @@ export interface BackendPlugin<Settings extends z.ZodType = z.ZodType> {
   /** Returns the maximum number of calls at a time, if the settings limit it. */
   maxConcurrency?(settings: z.output<Settings>): number;
   /**
-   * Lists what this machine lacks for such a pool, one line each. It changes nothing, and an open pool is not
-   * disturbed.
+   * Lists the machine's missing prerequisites for such a pool, one line each. It changes nothing, and an open pool is
+   * not disturbed.
    */
   check?(settings: z.output<Settings>, pool: PoolContext): Promise<readonly string[]>;
   /**

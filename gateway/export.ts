@@ -37,7 +37,7 @@ export interface Export {
    * this pool. A fault of one volume is logged, and does not keep nodes from other volumes.
    */
   restore?(attached: AsyncIterable<ExportedAttachment>): Promise<void>;
-  /** Lists what this machine lacks, one line each. It changes nothing. */
+  /** Lists the machine's missing prerequisites, one line each. It changes nothing. */
   check?(): Promise<readonly string[]>;
   /** Targets stay, so that nodes continue without the gateway. */
   close?(): Promise<void>;

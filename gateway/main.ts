@@ -43,7 +43,7 @@ const closeGraceMs = 3_000;
 const sweepEveryMs = 15_000;
 /** The time that pools have before the gateway serves without them, in milliseconds. */
 const patienceMs = 500;
-/** The time in which a pool that cannot be opened still refuses the start, in milliseconds. */
+/** Until this time after the start, a pool that cannot be opened ends the gateway, in milliseconds. */
 const settleMs = 5_000;
 /**
  * The interval of the checks of the configuration's files, in milliseconds. A removed key is refused after

@@ -22,7 +22,7 @@ type RecoveryOptions = {
   readonly services: Services;
   readonly log: Log;
   readonly leaseMs?: number | undefined;
-  /** The time for which the audit log is kept, in milliseconds; absent: forever. */
+  /** Age at which an entry leaves the audit log, in milliseconds; absent: never. */
   readonly keepAuditMs?: number | undefined;
   /** See `createClock`. */
   readonly beginsEveryMs?: number | undefined;

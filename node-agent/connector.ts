@@ -26,7 +26,7 @@ export interface DeviceConnector<P extends Protocol> {
   /** The machine connects the device without the agent, even after a reboot, so its presence does not prove any use. */
   readonly isSelfConnecting?: boolean;
   /**
-   * Disconnects the volume and returns once none of its devices is left, except those that the hypervisor removes. A
+   * Disconnects the volume and returns once none of its devices is left, except devices that the hypervisor removes. A
    * device in use is an error; if there is none, nothing happens. Connections shared with `others` stay.
    */
   disconnect(attachment: AttachmentOf<P>, host: Host, others?: OtherAttachments): Promise<void>;

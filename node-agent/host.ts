@@ -54,7 +54,7 @@ export type RunOptions = {
 export interface OpenedPath extends Disposable {
   readonly path: string;
   readonly descriptor: number;
-  /** The path by which the agent's own process reaches it; names below it can be appended. */
+  /** The agent's own path to it; names below it can be appended. */
   readonly at: string;
   /** True while the path still leads to it. */
   isInPlace(): boolean;

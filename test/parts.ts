@@ -124,8 +124,8 @@ export const parts: Readonly<Record<string, Part>> = {
 };
 
 /**
- * Sorts the names of parts: first those that prove a changed file, then the others. Each day begins with another part, so that
- * the parts take turns in the time that the first ones leave.
+ * Sorts the names of parts: first the parts that prove a changed file, then the others. Each day begins with another
+ * part, so that the parts take turns in the time that the first ones leave.
  */
 export function orderParts(
   all: Readonly<Record<string, Part>>,
@@ -146,7 +146,7 @@ type PartRun = {
   readonly limit: number;
   /** The number of parts that run at a time. */
   readonly slots: number;
-  /** Runs a part and returns its time in seconds, without that of fetching its programs. */
+  /** Runs a part and returns its time in seconds, without the time for fetching its programs. */
   readonly run: (name: string) => Promise<number>;
   /** The clock, in seconds. */
   readonly now: () => number;

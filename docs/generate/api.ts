@@ -79,7 +79,7 @@ function toTable(schema: Schema): string {
   return `| member | type | meaning |\n|---|---|---|\n${rows.join('\n')}`;
 }
 
-/** Lists the members of a schema; of a union the common members first, then those of each variant. */
+/** Lists the members of a schema; of a union the common members first, then the members of each variant. */
 function toRows(schema: Schema, prefix: string): readonly string[] {
   const variants = schema.anyOf ?? schema.oneOf;
   if (variants) {

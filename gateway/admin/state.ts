@@ -14,7 +14,7 @@ import type { KeyFault } from '../configuration/read.ts';
 import { readQuotas } from '../pools/quotas.ts';
 import type { CheckOptions } from './check.ts';
 
-/** The sources of the lists. `clusters` are those of the present configuration. */
+/** The sources of the lists. `clusters` are the clusters of the present configuration. */
 export type ListingOptions = Pick<CheckOptions, 'engine' | 'pools' | 'slices'> & {
   readonly clusters: EnrolledClusters;
   readonly operations: Pick<Operations, 'queues'>;

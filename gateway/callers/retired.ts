@@ -33,7 +33,7 @@ export function createRetiredClusters({ reader }: Pick<Engine, 'reader'>, everyM
   const isRetired = ({ cluster }: Caller): boolean => cluster !== undefined && !!names?.has(cluster.name);
 
   return {
-    /** Wraps the check of tokens, so that it refuses those of retired clusters. */
+    /** Wraps the check of tokens, so that it refuses the tokens of retired clusters. */
     guard:
       (authenticate: Authenticator): Authenticator =>
       authorization => {

@@ -25,7 +25,7 @@ const readersFile = z
   .string()
   .min(1)
   .optional()
-  .describe('JWKS file with the public keys of readers, who cannot change anything');
+  .describe('JWKS file with the public keys of readers; they cannot change anything');
 
 const issuer = z.string().min(1).describe('the exact "iss" of its tokens');
 const audience = z

@@ -54,7 +54,7 @@ export function createClock({ engine, log, leaseMs, beginsEveryMs = 0 }: ClockOp
         },
       );
     if (behindMs > toleranceMs)
-      log.warn('the clock is behind that of the gateway that last looked at the store', {
+      log.warn('the clock is behind the clock of the gateway that last looked at the store', {
         durationMs: behindMs,
       });
     return nowMs;

@@ -102,9 +102,8 @@ export function neededFeature({ vendor, feature }: Operation): Feature | undefin
 }
 
 /**
- * Throws UNIMPLEMENTED when no pool has the feature, and UNAVAILABLE while a pool that may have it has not
- * been reached. All pools count, not only the cluster's, because a cluster can list and delete what it has in
- * any pool.
+ * Throws UNIMPLEMENTED when no pool has the feature, and UNAVAILABLE while a pool that may have it has not been
+ * reached. All pools count, not only the cluster's, because a cluster can list and delete its resources in any pool.
  */
 export function requireAnyOffers(pools: Pools, feature: Feature): void {
   if (pools.all().some(({ backend }) => featuresOf(backend).includes(feature))) return;

@@ -26,7 +26,7 @@ export type PoolEntry = {
 const packageName = /^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
 /**
- * Finds the built-in backends and those of npm packages. A package is looked up from the directory, then from
+ * Finds the built-in backends and the backends of npm packages. A package is looked up from the directory, then from
  * the working directory, and its export `backend` is the plug-in. Its code has all rights of this process.
  */
 export async function findPlugins(

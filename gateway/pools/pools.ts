@@ -22,7 +22,7 @@ import {
 export type Pool = {
   readonly name: string;
   readonly backend: Backend;
-  /** How the storage has answered since the pool was opened. */
+  /** The storage's answers since the pool was opened. */
   readonly answers?: Answers;
 };
 

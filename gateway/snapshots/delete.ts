@@ -55,9 +55,8 @@ export async function recordDeleting(sql: Sql, { kind, id }: Ref, { members }: S
 }
 
 /**
- * Deletes what was created for this record: while the record is in one of these states, or when the record is
- * gone and the creation was late. A record in another state stays, and so does another record with the same
- * id.
+ * Deletes everything that was created for this record: while the record is in one of these states, or when the record
+ * is gone and the creation was late. A record in another state stays, and so does another record with the same id.
  */
 export function undoSnapshotSet(
   pools: Pools,

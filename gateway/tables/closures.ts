@@ -35,8 +35,8 @@ export async function requireUndrained(sql: Reader, pool: string): Promise<void>
 const lockParts = 16;
 
 /**
- * Throws FAILED_PRECONDITION while the cluster is retired. Call it in the transaction that records what the cluster
- * gets: a retirement that begins later finds the record. `id` chooses the lock, so it may be any id of the request.
+ * Throws FAILED_PRECONDITION while the cluster is retired. Call it in the transaction that records the cluster's new
+ * resource: a retirement that begins later finds the record. `id` chooses the lock, so it may be any id of the request.
  */
 export async function requireInService(sql: Sql, cluster: string, id: string): Promise<void> {
   await sql.lock('cluster', lockName(cluster, partOf(id, lockParts)));

@@ -29,8 +29,8 @@ export const findingTable = table('findings', { key: ['pool', 'kind', 'id', 'pro
 type DatedFinding<T> = T & { readonly firstSeenMs: number };
 
 /**
- * Records the present findings, and removes earlier ones that were not found again, except those of pools
- * that did not answer. Returns each finding with the time of its first check.
+ * Records the present findings, and removes earlier ones that were not found again, except findings of pools that did
+ * not answer. Returns each finding with the time of its first check.
  */
 export async function recordFindings<T extends FindingKey>(
   { engine: { reader, transaction }, slices }: { readonly engine: Engine; readonly slices: Slices },

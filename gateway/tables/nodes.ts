@@ -7,7 +7,7 @@ const columns = {
   cluster: text(),
   nodeId: text(),
   spec: json<NodeSpec>(),
-  /** The time since which the cluster wants to delete the node, whose volumes are still attached. */
+  /** The time of the request to delete the node, while volumes are still attached to it. */
   goneMs: optional(integer()),
 };
 

@@ -97,9 +97,9 @@ export async function deleteVolume(
 }
 
 /**
- * Deletes what was created for this record: while the record is in one of these states, or when the record is
- * gone and the creation was late. A record in another state stays, and so does another record with the same
- * id, and data that another record now owns after a transfer or an import.
+ * Deletes everything that was created for this record: while the record is in one of these states, or when the record
+ * is gone and the creation was late. A record in another state stays, and so does another record with the same id, and
+ * data that another record now owns after a transfer or an import.
  */
 export function undoVolume(
   pools: Pools,

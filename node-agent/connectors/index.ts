@@ -34,7 +34,7 @@ export async function isLoopOver(path: string, number: string, host: Host): Prom
   return (await loop.owns(file, number, host)) || (await loop.isLeftover?.(file, number, host)) === true;
 }
 
-/** The tools, modules and sockets that each protocol needs beyond those of every node. */
+/** The tools, modules and sockets that each protocol needs in addition to the common ones. */
 const needs: { readonly [P in Protocol]: Needs } = {
   loop: { tool: 'losetup', module: 'loop' },
   bind: {},

@@ -15,8 +15,9 @@ type LoopAttachment = AttachmentOf<'loop'>;
 const cutOffProgram = fileURLToPath(new URL('loop/cut-off.ts', import.meta.url));
 
 /**
- * Connects files of this machine through loop devices. A device's file is identified by device and inode: the path in sysfs is
- * that of the mount namespace that opened the file, such as a container's, and changes when that namespace ends.
+ * Connects files of this machine through loop devices. A device's file is identified by device and inode: the path in
+ * sysfs belongs to the mount namespace that opened the file, such as a container's, and changes when that namespace
+ * ends.
  */
 export const loop: DeviceConnector<'loop'> = {
   kind: 'device',

@@ -6,7 +6,7 @@ import { runIfInstalled } from '../host/commands.ts';
 import type { Agent } from '../volumes/agent.ts';
 import type { VolumeRecord } from '../state/records.ts';
 
-/** Time after which an unfinished test change counts as blocked by a freeze, in milliseconds. */
+/** An unfinished test change counts as blocked by a freeze after this time, in milliseconds. */
 const changeMs = 500;
 
 /**

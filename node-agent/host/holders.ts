@@ -7,7 +7,7 @@ import { namesWithFile, readBacking } from './sysfs.ts';
 const searchMs = 3_000;
 const maxNamed = 5;
 
-/** The ways in which a process holds a file, by the name of the link in its directory of /proc. */
+/** The ways that a process can hold a file, by the name of the link in its directory of /proc. */
 const holdingWays: Readonly<Record<string, string>> = {
   cwd: 'its working directory',
   root: 'its root directory',

@@ -16,7 +16,7 @@ export type Reading = {
 /** Wait for an answer, in milliseconds, if the caller must answer within a second and has a substitute. */
 export const soonMs = 900;
 
-/** The ways in which reading a volume can fail. */
+/** The possible faults of reading a volume. */
 export type ReadingFault = 'Hung' | 'ReadFailed';
 
 /** The output of the command, or the reason for its failure. */

@@ -47,7 +47,7 @@ export function createWatch() {
   };
 }
 
-/** Describes a command on which an operation waits. */
+/** Describes a command that an operation waits for. */
 export function describeCommand({ operation, command, sinceMs }: VolumeCommand): string {
   return `${operation} has been waiting since ${new Date(sinceMs).toISOString()} on "${command}"`;
 }

@@ -35,7 +35,7 @@ type RegistrationState = {
 /** A running registration. */
 export interface Registration {
   readonly state: Readonly<RegistrationState>;
-  /** Removes the socket, by which kubelet learns that the driver has ended. */
+  /** Removes the socket. Its absence tells kubelet that the driver has ended. */
   close(): Promise<void>;
 }
 

@@ -79,7 +79,7 @@ export function findRecordFault(
   return findAttachmentFault(record['attachment'] as Attachment);
 }
 
-/** Checks a recorded attachment by parsing it like that of a call, so that the same rules hold for both. */
+/** Checks a recorded attachment by parsing it like an attachment of a call, so that the same rules hold for both. */
 function findAttachmentFault(attachment: Attachment): string | undefined {
   const { protocol } = attachment;
   if (isDroppedProtocol(protocol))

@@ -61,7 +61,10 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   await thawForgotten(publishing);
 }
 
-/** Thaws a filesystem that an earlier pod's backup left frozen, unless another pod uses it, whose backup may be running. */
+/**
+ * Thaws a filesystem that an earlier pod's backup left frozen. While another pod uses it, nothing happens, because its
+ * backup may be running.
+ */
 async function thawForgotten({ agent, record, carrier, mounts }: PendingPublish): Promise<void> {
   const wasUnused = agent.cache.unused.delete(record.volumeId);
   if (!wasUnused && findUses(agent, record, mounts).length === 0) await carrier.thaw?.();

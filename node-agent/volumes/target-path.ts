@@ -19,7 +19,7 @@ type PathState = GivenPath & {
 const maxPathBytes = 4_095;
 const maxNameBytes = 255;
 
-/** Reads a caller's path as mountinfo will show it; INVALID_ARGUMENT names the field and what was found. */
+/** Reads a caller's path as mountinfo will show it; INVALID_ARGUMENT names the field and the fault. */
 export function readPath(value: string, field: string, base: Base): string {
   const path = withoutSlash(value);
   const bytes = Buffer.byteLength(value);

@@ -18,7 +18,7 @@ type VolumeCall = {
   readonly volumeId: string;
   readonly path: string;
   readonly isShared?: boolean;
-  /** The caller's RPC, whose deadline may shorten the wait. */
+  /** The caller's RPC; its deadline may shorten the wait. */
   readonly call?: Pick<UnaryCall, 'deadlineMs' | 'signal'>;
 };
 

@@ -102,7 +102,7 @@ export const limits = {
   recordBytes: {
     max: 16_384,
     unit: 'bytes',
-    of: 'the record of one volume, snapshot, group, node or attachment, as JSON, without what the storage adds',
+    of: 'the record of one volume, snapshot, group, node or attachment, as JSON, without additions by the storage',
     code: 'INVALID_ARGUMENT',
     remedy: 'give fewer or shorter capabilities, mount flags and parameters',
   },

@@ -131,7 +131,7 @@ async function run([name, ...argv]: readonly string[], level: Level, io: Io): Pr
   }
 }
 
-/** Reads the settings; with faults also those of the files that sound settings name. */
+/** Reads the settings. Their faults include faults of the files that sound settings name. */
 async function readAll(
   { settings, operands, fallback, findFaults }: Runnable,
   argv: readonly string[],

@@ -10,7 +10,7 @@ import { gatewayFlags, startFloor } from './processes.ts';
 /** Measures the gateway alone: reads, creates on PostgreSQL, and a pool over a vendor. */
 export async function measureGateway(t: CleanupScope): Promise<readonly Figure[]> {
   const token = await (await signerOf('a')).sign();
-  // The log level and the lease of production, unlike those of the tests.
+  // The log level and the lease of production; the tests have others.
   const usual = { 'log-level': undefined, 'claim-lease': undefined };
   const start = async ({ flags, ...run }: GatewayRun): Promise<Server> => {
     const gateway = await runGateway(t, { ...run, flags: { ...usual, ...flags }, process: {} });

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Unpacks below .cache/ the program that makes a minimal Debian, and those that build and run programs of arm64.
+# Unpacks below .cache/ the program that makes a minimal Debian, and the programs that build and run programs of arm64.
 set -eu
 cd "$(dirname "$0")/../.."
 . test/unpack-packages.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Unpacks the shells, besides bash, whose completion is tested, below .cache/.
+# Unpacks below .cache/ the shells other than bash that the tests of completion use.
 set -eu
 cd "$(dirname "$0")/../.."
 . test/unpack-packages.sh

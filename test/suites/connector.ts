@@ -150,8 +150,8 @@ export type FaultSuite<P extends Protocol> = {
 };
 
 /**
- * Tests that repeating a connect or disconnect that failed at any step, or whose agent ended there, reaches the same
- * end, with no secret in an error or an argument.
+ * Tests that a connect or disconnect reaches the same end when it is repeated after a failure or after the end of the
+ * agent, at any step, with no secret in an error or an argument.
  */
 export function testConnectorFaults<P extends Protocol>(suite: FaultSuite<P>): void {
   const { name, connector, secrets, canary = /(?!)/ } = suite;

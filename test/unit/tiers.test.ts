@@ -37,7 +37,10 @@ for (const [what, changed, day, order] of [
     assert.deepEqual(orderParts(some, { changed, day }), order);
   });
 
-/** Runs parts of these seconds, each slower by a factor, one after another; returns what ran and what was left. */
+/**
+ * Runs parts of these seconds, each slower by a factor, one after another; returns the parts that ran and the parts
+ * that are left.
+ */
 async function runInTime(limit: number, factor: number, ...seconds: number[]) {
   let clock = 1_000;
   const ran: string[] = [];

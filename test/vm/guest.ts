@@ -23,7 +23,7 @@ export type Note = { readonly note: string };
 export type Report = Outcome | Note | 'alive' | 'end';
 
 const aliveMs = 5_000;
-/** A file of which no test ended for this time hangs, however busy the machine is. */
+/** A file hangs if none of its tests has ended for this time, however busy the machine is. */
 const idleMs = 25 * 60_000;
 
 /**

@@ -150,7 +150,7 @@ function readingsOf(uuid: string): readonly string[] {
 }
 
 /**
- * Parses the answers for a machine, whose descriptions are replaced by numbers. Empty for answers that are incomplete
+ * Parses the answers for a machine, with a number in place of each description. Empty for answers that are incomplete
  * or inconsistent.
  */
 function parseAnswers(uuid: string, text: string, descriptions: readonly string[]): readonly Domain[] {

@@ -14,7 +14,7 @@ export type Failure = {
   readonly requestId?: string;
 };
 
-/** How a pool's storage has answered. The counts are of work, not of questions about the storage's size or health. */
+/** The record of a storage's answers. The counts are of work, not of questions about the storage's size or health. */
 export type AnswersState = {
   /** False after a call that failed or was not answered, until the storage answers another one. */
   readonly answers: boolean;

@@ -10,7 +10,7 @@ export type WaitingPool = {
 
 export type WaitingPools = ReadonlyMap<string, WaitingPool>;
 
-/** The maximum time in which the first opening of a pool holds back the capabilities of the others, in milliseconds. */
+/** Maximum time that the first opening of a pool holds back the capabilities of other pools, in milliseconds. */
 const firstOpeningMs = 30_000;
 
 /** Makes the state of a pool that is being opened for the first time. */

@@ -199,8 +199,8 @@ export function codeOf(error: unknown): string {
 }
 
 /**
- * Says what the database of this name does and what to do. The server's own text is left out, because it may contain
- * values.
+ * Describes the fault of the database of this name, and the remedy. The server's own text is left out, because it may
+ * contain values.
  */
 export function explainFailure(error: unknown, name = 'its database'): string {
   const {

@@ -34,7 +34,7 @@ export async function findViewed(number: string, host: Host): Promise<string | u
   const backing = await readBacking(view, host);
   if (backing === undefined || (await readLine(`${view}/ro`, host)) !== '1') return undefined;
   const name = basename(backing);
-  // Where no udev made a link of it, a device-mapper device has a node of its own below /dev/mapper.
+  // Without a link by udev, a device-mapper device has a node of its own below /dev/mapper.
   const isMapped = backing.endsWith(`/mapper/${name}`);
   const kernelName = isMapped ? await findMapped(name, host) : name;
   const viewed = await readLine(`/sys/class/block/${kernelName}/dev`, host);

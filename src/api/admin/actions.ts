@@ -15,7 +15,7 @@ export const detachmentSpecSchema = z
     force: z
       .boolean()
       .default(false)
-      .describe('True: also from nodes that their clusters have not deleted, whose pods may use the volume.'),
+      .describe('True: also from nodes that their clusters have not deleted; pods there may use the volume.'),
     dryRun,
   })
   .meta({ id: 'DetachmentSpec', description: 'A request to detach a volume from one node or several.' });

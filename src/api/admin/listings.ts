@@ -162,7 +162,7 @@ export const clusterStateSchema = z
     keyFaults: z
       .array(text('east.jwks.json: is not JSON'))
       .optional()
-      .describe('The faults of its key files and issuers, because of which its tokens are refused.'),
+      .describe('The faults of its key files and issuers. They are the reason why its tokens are refused.'),
     pools: z.array(poolName).optional().describe('The pools that it may use; absent: all.'),
     volumes: count,
     snapshots: count,

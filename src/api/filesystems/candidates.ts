@@ -35,7 +35,7 @@ export type ExistingFilesystem = {
   readonly madeBytes: number;
 };
 
-/** Returns the maximum size in bytes to which the filesystem can grow; Infinity if it is unlimited or unknown. */
+/** Returns the maximum size of the filesystem after growth, in bytes; Infinity if it is unlimited or unknown. */
 export function reachOfExisting({ fsType, formatOptions, madeBytes }: ExistingFilesystem): number {
   const names = candidatesOf({ fsType, formatOptions });
   const reaches = names.map(name => reachOf(name, formatOptions, madeBytes));

@@ -49,7 +49,7 @@ function minimumExt4(options: FormatOptions): number {
 }
 
 /**
- * Returns the size in bytes to which a filesystem can always grow if it was made with these options on a device of at least
+ * Returns the size in bytes that a filesystem always reaches if it was made with these options on a device of at least
  * `madeBytes`; Infinity if it is unlimited.
  */
 export function reachOf(filesystem: FilesystemName, options: FormatOptions, madeBytes: number): number {

@@ -7,7 +7,10 @@ import { Problem } from '../../api/problem.ts';
 /** Checks a request's `authorization` header, and throws UNAUTHENTICATED when it is wrong. */
 export type Authenticator = (authorization: string | undefined) => Promise<void>;
 
-/** The accepted tokens: those that a key of `jwks` (a file or a URL) has signed for `audience`, or else only `token`. */
+/**
+ * The accepted tokens: tokens for `audience` with the signature of a key of `jwks` (a file or a URL), or else only
+ * `token`.
+ */
 export type Tokens = {
   readonly jwks?: string | undefined;
   readonly audience?: string | undefined;

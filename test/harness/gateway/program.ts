@@ -15,7 +15,7 @@ type Entries = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 export type GatewayFile = {
   /** By default `one` in memory; `images` stands for a pool of image files that survive the gateway. */
   readonly pools?: Entries | 'images';
-  /** By default `a` and `b`. A cluster without keys gets those of its signer. */
+  /** By default `a` and `b`. A cluster without keys gets the keys of its signer. */
   readonly clusters?: Entries;
 };
 

@@ -31,7 +31,7 @@ export type Purpose = {
 const script = join(import.meta.dirname, 'namespace.sh');
 
 /**
- * Opens namespaces that show the machine's files but no mounts of others, except those that contain `keep`. A site's
+ * Opens namespaces that show the machine's files but no mounts of others, except mounts that contain `keep`. A site's
  * namespace removes its directory when it ends.
  */
 export async function openNamespace(

@@ -4,7 +4,7 @@ import { mountFuse, type HangingFuse } from '../../harness/node/fuse.ts';
 import { requestFor, type Bench } from '../../harness/node/bench.ts';
 import { volumesBelow } from '../../harness/node/served.ts';
 
-/** The settings of an agent that soon gives a command up, and whose volumes are files on the bench. */
+/** The settings of an agent that soon gives a command up. Its volumes are files on the bench. */
 export const hasty = (directory: string) =>
   ({ 'kubelet-dir': '/', 'local-roots': directory, 'command-timeout': '2s' }) as const;
 

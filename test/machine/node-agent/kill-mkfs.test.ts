@@ -66,7 +66,7 @@ exit $status
 }
 
 /**
- * The moments at which the dead agent's mkfs continues: before the next agent stages the volume, or after its pod has
+ * The moments when the dead agent's mkfs continues: before the next agent stages the volume, or after its pod has
  * written.
  */
 const moments = [

@@ -23,7 +23,8 @@ export type Plan = {
 
 /**
  * The work of gateways that are killed, with the moments and the share of changes, chosen by the seed; the next
- * gateway; functions that list the remains and remove those that may stay; and a directory of programs that they start.
+ * gateway; functions that list the remains and remove the ones that may stay; and a directory of programs that they
+ * start.
  */
 type Kills = Omit<Plan, 'step' | 'moment'> & {
   readonly when?: readonly Plan['moment'][];

@@ -182,7 +182,7 @@ const causes: readonly (readonly [sentence: string, facts: Partial<Facts>, what:
     /^cluster "a" has used up its quota \(bytes:2Gi\/2Gi\) and cannot create more$/,
   ],
   [
-    'the key file because of which its cluster is refused',
+    'a faulty key file, which makes its cluster refused',
     { cluster: { ...cluster, keyFaults: ['a.jwks.json: is not JSON'] } },
     /^tokens of cluster "a" are refused: a\.jwks\.json: is not JSON$/,
   ],

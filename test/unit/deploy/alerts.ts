@@ -1,6 +1,6 @@
 /**
- * A case of an alert: series with one sample a minute, a time at which it does not fire yet, and a time at which it
- * fires with these labels.
+ * A case of an alert: series with one sample a minute, a time when it does not fire yet, and a time when it fires with
+ * these labels.
  */
 export type AlertCase = {
   readonly series: Readonly<Record<string, string>>;

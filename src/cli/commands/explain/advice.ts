@@ -129,7 +129,7 @@ function retirementAdvice({ cluster, nowMs }: Facts): readonly Advice[] {
   ];
 }
 
-/** Reports the faults of a cluster's keys, because of which its requests are refused. */
+/** Reports the faults of a cluster's keys. They are the reason why its requests are refused. */
 function keyAdvice({ id, keyFaults = [] }: ClusterState): readonly Advice[] {
   return keyFaults.map(fault =>
     reason(

@@ -150,7 +150,7 @@ test('a detachment from all nodes is refused before any node is detached', async
   assertProblem(missing, 404, 'NOT_FOUND');
 });
 
-test("a detachment from one cluster's nodes leaves those of other clusters, and a name finds a node with a key", async t => {
+test("a detachment from one cluster's nodes leaves the nodes of other clusters, and a name finds a node with a key", async t => {
   const gateway = await openAttached(t);
   const key = `n1~${'k'.repeat(43)}`;
   await gateway.sharing.grant({ volumeId: 'a.one', grantee: 'b' }, { access: 'read-write' });
@@ -185,7 +185,7 @@ test('a gateway that dies at any point of a detachment leaves it to a sweep or t
       if (isSwept) await gateway.recovery.sweep();
       const isNoted = point !== 'before-intent';
       if (isSwept && isNoted) assert.deepEqual(await attachedTo(gateway), ['a/n2'], point);
-      // What had begun needs no force.
+      // A detachment that has begun needs no force.
       const { status } = await ask(gateway, 'detachment', { nodeId: 'n1', force: !isNoted });
       assert.equal(status, 200, point);
       assert.deepEqual(await attachedTo(gateway), ['a/n2'], point);

@@ -29,7 +29,7 @@ async function open(t: TestContext) {
 const drain = ({ ask }: Pick<Gateway, 'ask'>, body: object = {}, pool = 'fast'): Promise<Answer> =>
   ask(`PUT /v1/admin/pools/${pool}/drain`, { as: 'operator', body });
 
-test('a drained pool takes no new volume on any gateway, and what is in it works as before', async t => {
+test('a drained pool takes no new volume on any gateway, and its volumes work as before', async t => {
   const gateway = await open(t);
   const other = await gateway.replica();
   const { body } = await drain(gateway);
@@ -53,7 +53,7 @@ test('a drained pool takes no new volume on any gateway, and what is in it works
   assert.deepEqual((await drain(gateway)).body, { isDrained: true, left: [] });
 });
 
-test('a dry run of a drain says what is left, and the pool stays open', async t => {
+test('a dry run of a drain lists the remaining volumes, and the pool stays open', async t => {
   const gateway = await open(t);
   const { body } = await drain(gateway, { dryRun: true });
   assert.partialDeepStrictEqual(body, { isDrained: false, left: [{ cluster: 'a', volumes: 1 }] });

@@ -111,7 +111,7 @@ const reaches: readonly (readonly [
   [{}, 64 * MiB, 15 * TiB, 17 * TiB],
   [{}, GiB, 63 * TiB, 65 * TiB],
   [{ 'fs.bytesPerInode': '65536' }, GiB, 255 * TiB, 257 * TiB],
-  // It has the maximum of inodes already.
+  // This filesystem has the maximum of inodes already.
   [{ 'fs.bytesPerInode': '1024' }, 5 * TiB, 5 * TiB, 6 * TiB],
 ];
 for (const [parameters, madeBytes, fits, fails] of reaches)

@@ -42,10 +42,10 @@ function connectionsLeft(): readonly string[] {
 }
 
 /**
- * The moments at which a gateway is killed while it attaches and detaches. A gateway killed in the middle of a change
- * has usually made it, like one killed before the next; so every second or fourth change is enough. The run's seed
- * chooses the first one, so that over many runs each change is hit. Five volumes at once are more than the gateway
- * works on concurrently.
+ * The moments of the kill, while a gateway attaches and detaches. A gateway killed in the middle of a change has
+ * usually made it, like one killed before the next; so every second or fourth change is enough. The run's seed chooses
+ * the first one, so that over many runs each change is hit. Five volumes at once are more than the gateway works on
+ * concurrently.
  */
 const killed = {
   'at any change of a volume': { count: 1, every: 2 },
