@@ -2,7 +2,8 @@ import { version } from '../src/lib/version.ts';
 import { createAdmin } from './admin/admin.ts';
 import { createApp, type AppDeps } from './http/app.ts';
 import { createRetiredClusters } from './callers/retired.ts';
-import { createAuthenticate } from './callers/authenticate.ts';
+import { createAuthenticate, type Enrolment } from './callers/authenticate.ts';
+import type { EnrolledClusters } from './callers/cluster.ts';
 import { createVisits } from './callers/visits.ts';
 import type { GatewayConfig } from './config.ts';
 import type { ServedConfiguration } from './configuration/configuration.ts';
@@ -17,16 +18,18 @@ import { createSlices } from './scheduling/slices.ts';
 type GatewayParts = OperationsOptions &
   Pick<AppDeps, 'log' | 'publicDocs' | 'keySet' | 'observer' | 'maxWaitMs'> &
   Pick<ServiceOptions, 'signDetached'> & {
-    readonly configuration: Pick<
-      ServedConfiguration,
-      'pools' | 'clusters' | 'enrolment' | 'refusedKeys' | 'faults'
-    >;
+    readonly configuration: Pick<ServedConfiguration, 'pools' | 'refusedKeys' | 'faults'> & {
+      readonly clusters: EnrolledClusters;
+      readonly enrolment: () => Enrolment;
+    };
     /** The host of this gateway, which tells replicas apart. */
     readonly host?: string | undefined;
     /** The required "aud" of tokens. */
     readonly audience: string;
     readonly keepDeletedMs: number;
-    readonly keepAuditMs: number;
+    readonly keepAuditMs?: number | undefined;
+    /** The age at which the list of retired clusters is read again. */
+    readonly retiredEveryMs?: number | undefined;
     /** The interval of sweeps, if the process lives only for one sweep. */
     readonly beginsEveryMs?: number | undefined;
   };
@@ -44,47 +47,22 @@ export function partsOf(config: GatewayConfig, { keySet, signDetached }: OwnIden
   } satisfies Partial<GatewayParts>;
 }
 
-/** The server, the sweeps, and the operations. `operations.idle()` resolves once no operation runs. */
+/** The app, the services, and all their parts. `operations.idle()` resolves once no operation runs. */
 export type Gateway = ReturnType<typeof createGateway>;
 
 /** Puts the parts together, for any runtime that speaks Fetch. It opens nothing and starts nothing by itself. */
-export function createGateway({ configuration, audience, ...parts }: GatewayParts) {
-  const { host, engine, keepDeletedMs, signDetached } = parts;
-  const { pools, clusters, enrolment } = configuration;
-  const operations = createOperations(parts);
-  const slices = createSlices();
-  const services = createServices({
-    engine,
-    pools,
-    operations,
-    slices,
-    clusters,
-    keepDeletedMs,
-    signDetached,
-  });
-  const retired = createRetiredClusters(engine);
-  const recovery = createRecovery({ ...parts, services });
-  const { refusedKeys: keyFaults, faults: configurationFaults } = configuration;
+export function createGateway({ configuration, audience, retiredEveryMs, ...given }: GatewayParts) {
+  const { pools, clusters, enrolment, refusedKeys: keyFaults, faults: configurationFaults } = configuration;
+  const operations = createOperations(given);
+  const common = { ...given, version, pools, clusters, operations, slices: createSlices() };
+  const services = createServices(common);
+  const recovery = createRecovery({ ...given, services });
+  const { skewMs } = recovery;
+  const retired = createRetiredClusters(given.engine, retiredEveryMs);
   const visits = createVisits(clusters);
-  const { refusedTokens, lastSeenMs } = visits;
-  const admin = createAdmin({
-    engine,
-    pools,
-    operations,
-    recovery,
-    slices,
-    clusters,
-    version,
-    host,
-    skewMs: recovery.skewMs,
-    keyFaults,
-    configurationFaults,
-    refusedTokens,
-    lastSeenMs,
-    retired,
-    ...services,
-  });
+  const facts = { ...visits, skewMs, keyFaults, configurationFaults, retired };
+  const parts = { ...common, ...services, ...facts, recovery };
   const authenticate = visits.watch(retired.guard(createAuthenticate(enrolment, audience)));
-  const app = createApp({ ...parts, pools, ...services, slices, admin, authenticate, version });
-  return { app, operations, recovery, slices, visits };
+  const app = createApp({ ...parts, admin: createAdmin(parts), authenticate });
+  return { ...parts, visits, app };
 }

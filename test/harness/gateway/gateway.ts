@@ -7,30 +7,23 @@ import {
   type JWK,
   type JWTHeaderParameters,
 } from 'jose';
-import { createAdmin } from '../../../gateway/admin/admin.ts';
-import type { GatewayFacts } from '../../../gateway/admin/status.ts';
-import type { ListingOptions } from '../../../gateway/admin/state.ts';
-import { createApp } from '../../../gateway/http/app.ts';
 import { createEnrolment, type EnrolledCaller } from '../../../gateway/callers/enrolment.ts';
 import type { PublicKey } from '../../../gateway/callers/keys.ts';
-import { createRetiredClusters, type RetiredClusters } from '../../../gateway/callers/retired.ts';
-import { createAuthenticate, type Enrolment } from '../../../gateway/callers/authenticate.ts';
+import type { Enrolment } from '../../../gateway/callers/authenticate.ts';
+import { createGateway, type Gateway as ProductionGateway } from '../../../gateway/gateway.ts';
 import type { Backend, NewVolume } from '../../../gateway/backend.ts';
 import { openMemory as openMemoryBackend, type MemoryBackend } from '../../../gateway/backends/memory.ts';
-import { createRecovery, type Recovery } from '../../../gateway/recovery.ts';
 import { migrate } from '../../../gateway/tables/schema.ts';
-import { createServices, type Services } from '../../../gateway/services.ts';
 import { createFaultyBackend, type FaultyBackend } from '../../fakes/faulty-backend.ts';
 import { openPlaced, type Space } from '../../fakes/placed-backend.ts';
 import type { Engine } from '../../../gateway/store.ts';
 import { storeSetting } from '../../../gateway/config.ts';
 import { openStore } from '../../../gateway/stores/index.ts';
-import { createOperations, type Operations, type Step } from '../../../gateway/operations/operation.ts';
+import type { Step } from '../../../gateway/operations/operation.ts';
 import type { DetachedSigner } from '../../../gateway/pools/identity.ts';
-import { createPools, type Pools } from '../../../gateway/pools/pools.ts';
+import { createPools } from '../../../gateway/pools/pools.ts';
 import type { Caller } from '../../../gateway/callers/caller.ts';
 import type { Cluster } from '../../../gateway/callers/cluster.ts';
-import { createSlices, type Slices } from '../../../gateway/scheduling/slices.ts';
 import { allOperations, problemSchema, problemsOf } from '../../../src/api/operations.ts';
 import { problemTable, tooManyRequests, type ProblemCode } from '../../../src/api/problem.ts';
 import type { Capability } from '../../../src/api/storage.ts';
@@ -108,29 +101,21 @@ export type Answer = {
   readonly body: Readonly<Record<string, unknown>>;
 };
 
-/** A gateway without its listener, with all services that tests examine. */
-export type Gateway<B = Backend> = Services &
-  GatewayFacts &
-  Pick<ListingOptions, 'lastSeenMs'> & {
-    readonly engine: Engine;
-    /** The backend of its only or first pool. */
-    readonly backend: B;
-    readonly pools: Pools;
-    readonly slices: Slices;
-    readonly recovery: Recovery;
-    readonly operations: Operations;
-    readonly retired: RetiredClusters;
-    readonly logLines: readonly string[];
-    /**
-     * Sends a request as cluster `a`, or as the one of `callers` that `as` names, and checks the answer against its
-     * documentation.
-     */
-    ask(route: string, options?: AskOptions): Promise<Answer>;
-    /** Sends a request as `ask` does, and returns the raw response. */
-    send(route: string, options?: AskOptions): Promise<Response>;
-    /** Makes another gateway on the same store, by default with the same pool. */
-    replica(options?: GatewayOptions<B>): Promise<Gateway<B>>;
-  };
+/** A gateway without its listener, with all parts that tests examine. */
+export type Gateway<B = Backend> = Omit<ProductionGateway, 'app'> & {
+  /** The backend of its only or first pool. */
+  readonly backend: B;
+  readonly logLines: readonly string[];
+  /**
+   * Sends a request as cluster `a`, or as the one of `callers` that `as` names, and checks the answer against its
+   * documentation.
+   */
+  ask(route: string, options?: AskOptions): Promise<Answer>;
+  /** Sends a request as `ask` does, and returns the raw response. */
+  send(route: string, options?: AskOptions): Promise<Response>;
+  /** Makes another gateway on the same store, by default with the same pool. */
+  replica(options?: GatewayOptions<B>): Promise<Gateway<B>>;
+};
 
 /** `route` is a method and a path, such as `GET /v1/volumes`. */
 export type AskOptions = {
@@ -210,55 +195,25 @@ export async function openGateway<B extends Backend = FaultyBackend>(
   t.after(() => engine.close());
   await migrate(engine);
   const { log, lines } = createMemoryLog();
-  const { patienceMs = impatienceMs, checkpoint } = options;
-  const operations = createOperations({ engine, leaseMs: options.leaseMs, patienceMs, checkpoint });
-  const slices = createSlices();
-  const services = createServices({
-    engine,
-    pools,
-    operations,
-    slices,
-    clusters: () => clusters,
-    keepDeletedMs: options.keepDeletedMs ?? 0,
-    signDetached: options.signDetached,
-  });
-  const { leaseMs, keepAuditMs } = options;
-  const retired = createRetiredClusters(engine, options.retiredEveryMs ?? Infinity);
-  const recovery = createRecovery({ engine, services, log, leaseMs, keepAuditMs });
-  const facts = {
-    version: '1.2.3',
-    skewMs: recovery.skewMs,
-    keyFaults: () => [],
-    configurationFaults: () => [],
-    refusedTokens: () => [],
-    lastSeenMs: () => undefined,
-  };
-  const admin = createAdmin({
-    engine,
-    pools,
-    operations,
-    recovery,
-    slices,
-    ...services,
-    clusters: () => clusters,
-    retired,
-    ...facts,
-  });
   const signers = await allSigners();
   const enrolment = await enrol(signers);
-  const authenticate = retired.guard(createAuthenticate(() => enrolment, 'fairlead'));
-  const app = createApp({
-    pools,
-    ...services,
-    slices,
-    admin,
-    authenticate,
-    version: '1.2.3',
-    log,
-    publicDocs: options.publicDocs ?? false,
+  const { leaseMs, patienceMs = impatienceMs, checkpoint, signDetached } = options;
+  const { keepDeletedMs = 0, keepAuditMs, retiredEveryMs = Infinity, publicDocs = false } = options;
+  const times = { leaseMs, patienceMs, keepDeletedMs, keepAuditMs, retiredEveryMs };
+  const { app, ...parts } = createGateway({
+    ...times,
+    ...{ engine, log, checkpoint, signDetached, publicDocs },
+    audience: 'fairlead',
+    configuration: {
+      pools,
+      clusters: () => clusters,
+      enrolment: () => enrolment,
+      refusedKeys: () => [],
+      faults: () => [],
+    },
   });
   const backend = Object.values(backends)[0] as B;
-  await fill(services, backend, options);
+  await fill(parts, backend, options);
   const send: Gateway['send'] = async (route, { as = 'a', body, headers = {}, signal } = {}) => {
     const [method = 'GET', path = '/'] = route.split(' ');
     const token = await signers[as]?.sign();
@@ -271,17 +226,10 @@ export async function openGateway<B extends Backend = FaultyBackend>(
     });
   };
   return {
-    engine,
+    ...parts,
     backend,
     replica: (others = {}) =>
       openGateway(t, { ...options, volumes: [], orphans: [], backend, store, ...others }),
-    pools,
-    slices,
-    operations,
-    retired,
-    ...services,
-    recovery,
-    ...facts,
     logLines: lines,
     send,
     async ask(route, asked) {
@@ -297,11 +245,11 @@ export async function openGateway<B extends Backend = FaultyBackend>(
 }
 
 async function fill(
-  services: Services,
+  { volumes: service }: Pick<Gateway, 'volumes'>,
   backend: Backend,
   { volumes = [], orphans = [] }: Pick<GatewayOptions, 'volumes' | 'orphans'>,
 ): Promise<void> {
-  for (const name of volumes) await services.volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
+  for (const name of volumes) await service.create(clusters.a, `a.${name}`, volumeSpec(name));
   for (const id of orphans) await backend.create(newVolume(id));
   // The calls of a test start after that.
   if (volumes.length + orphans.length > 0 && 'calls' in backend) (backend.calls as string[]).length = 0;

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { readWaitMs } from '../../../../gateway/http/read.ts';
 import type { Backend } from '../../../../gateway/backend.ts';
 import { features } from '../../../../src/api/storage.ts';
+import { version } from '../../../../src/lib/version.ts';
 import {
   assertProblem,
   openGateway,
@@ -54,7 +55,7 @@ test("the capabilities are the backend's", async t => {
     limits: { minimumVolumeBytes: 1, stepBytes: 1 },
   };
   assert.partialDeepStrictEqual(body, {
-    version: '1.2.3',
+    version,
     ...offered,
     pools: [{ name: 'main', backend: 'memory', ...offered }],
   });

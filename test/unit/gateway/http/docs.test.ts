@@ -5,6 +5,7 @@ import { docsRoutes } from '../../../../gateway/http/docs.ts';
 import { openApiDocument } from '../../../../src/api/http/openapi.ts';
 import { allOperations } from '../../../../src/api/operations.ts';
 import { Problem } from '../../../../src/api/problem.ts';
+import { version } from '../../../../src/lib/version.ts';
 import { createMemoryLog, openGateway } from '../../../harness/gateway/gateway.ts';
 
 for (const path of Object.values(docsRoutes))
@@ -31,7 +32,7 @@ test('with a public description, everything else still needs a token', async () 
 test('the document is served with a token', async t => {
   const { ask } = await openGateway(t);
   const { status, body } = await ask('GET /openapi.json');
-  assert.deepEqual([status, body], [200, openApiDocument('1.2.3')]);
+  assert.deepEqual([status, body], [200, openApiDocument(version)]);
 });
 
 test('the page shows every operation and schema, runs no script and loads nothing', async () => {
@@ -50,7 +51,7 @@ function createDocsApp(isPublic: boolean) {
     authenticate: async () => {
       throw new Problem('UNAUTHENTICATED', 'there is no bearer token');
     },
-    version: '1.2.3',
+    version,
     log: createMemoryLog().log,
     publicDocs: isPublic,
   };
