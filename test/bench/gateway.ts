@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
-import { signerOf, volumeSpec } from '../harness/gateway/gateway.ts';
+import { volumeSpec } from '../harness/gateway/gateway.ts';
+import { signerOf } from '../harness/gateway/signers.ts';
 import { runGateway, type GatewayRun } from '../harness/gateway/program.ts';
 import { startPostgres } from '../harness/postgres.ts';
 import { temporaryFile, type CleanupScope } from '../harness/temporary.ts';

@@ -1,12 +1,4 @@
 import assert from 'node:assert/strict';
-import {
-  exportJWK,
-  generateKeyPair,
-  SignJWT,
-  type CryptoKey,
-  type JWK,
-  type JWTHeaderParameters,
-} from 'jose';
 import { createEnrolment, type EnrolledCaller } from '../../../gateway/callers/enrolment.ts';
 import type { PublicKey } from '../../../gateway/callers/keys.ts';
 import type { Enrolment } from '../../../gateway/callers/authenticate.ts';
@@ -24,13 +16,13 @@ import type { DetachedSigner } from '../../../gateway/pools/identity.ts';
 import { createPools } from '../../../gateway/pools/pools.ts';
 import type { Caller } from '../../../gateway/callers/caller.ts';
 import type { Cluster } from '../../../gateway/callers/cluster.ts';
-import { allOperations, problemSchema, problemsOf } from '../../../src/api/operations.ts';
-import { problemTable, tooManyRequests, type ProblemCode } from '../../../src/api/problem.ts';
 import type { Capability } from '../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../src/api/volume.ts';
 import type { Log, LogFields } from '../../../src/lib/log.ts';
 import { storeIn } from '../stores/store-in.ts';
 import { temporaryDirectory, type CleanupScope } from '../temporary.ts';
+import { requireDocumented } from './documented.ts';
+import { signerOf, type Signer } from './signers.ts';
 
 export { temporaryDirectory, type CleanupScope };
 
@@ -45,40 +37,6 @@ export function createMemoryLog(): { readonly log: Log; readonly lines: string[]
   return {
     lines,
     log: { debug: keep('debug'), info: keep('info'), warn: keep('warn'), error: keep('error') },
-  };
-}
-
-/** A cluster's key, with functions that enrol it and sign tokens with it. */
-export type Signer = {
-  readonly kid: string;
-  readonly publicKey: CryptoKey;
-  readonly publicJwk: JWK;
-  readonly privateJwk: JWK;
-  readonly algorithm: 'EdDSA' | 'ES256';
-  sign(claims?: object, header?: { alg?: string; kid?: string | undefined }): Promise<string>;
-};
-
-/**
- * Makes a key that signs tokens as the cluster of this name does, with the given claims in place of its own; undefined
- * leaves a claim out.
- */
-export async function createSigner(cluster: string, algorithm: 'EdDSA' | 'ES256' = 'EdDSA'): Promise<Signer> {
-  const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
-  const kid = `${cluster}-${algorithm}`;
-  return {
-    kid,
-    publicKey,
-    publicJwk: { ...(await exportJWK(publicKey)), kid },
-    privateJwk: { ...(await exportJWK(privateKey)), kid },
-    algorithm,
-    sign(claims = {}, header = {}) {
-      const now = Math.floor(Date.now() / 1_000);
-      const payload = { iss: cluster, aud: 'fairlead', iat: now, exp: now + 600, ...claims };
-      const given = Object.entries(payload).filter(([, value]) => value !== undefined);
-      return new SignJWT(Object.fromEntries(given))
-        .setProtectedHeader({ alg: algorithm, kid, ...header } as JWTHeaderParameters)
-        .sign(privateKey);
-    },
   };
 }
 
@@ -202,7 +160,11 @@ export async function openGateway<B extends Backend = FaultyBackend>(
   const times = { leaseMs, patienceMs, keepDeletedMs, keepAuditMs, retiredEveryMs };
   const { app, ...parts } = createGateway({
     ...times,
-    ...{ engine, log, checkpoint, signDetached, publicDocs },
+    engine,
+    log,
+    checkpoint,
+    signDetached,
+    publicDocs,
     audience: 'fairlead',
     configuration: {
       pools,
@@ -259,37 +221,6 @@ function isSentAsItIs(body: unknown): body is string | Blob | ReadableStream {
   return typeof body === 'string' || body instanceof Blob || body instanceof ReadableStream;
 }
 
-/**
- * Fails unless the answer is documented in its operation's row: the status with its body and the requested fields, or
- * one of the operation's problems.
- */
-function requireDocumented(
-  method: string,
-  path: string,
-  { status, value }: { readonly status: number; readonly value: unknown },
-): void {
-  const { pathname } = new URL(path, 'http://gateway');
-  const operation = allOperations.find(
-    row =>
-      row.method === method && new RegExp(`^${row.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(pathname),
-  );
-  const said = `${method} ${path} answers ${status} ${JSON.stringify(value)}`;
-  if (status >= 400) {
-    const { code } = problemSchema.parse(value);
-    const isLater = status === tooManyRequests && code === 'UNAVAILABLE';
-    assert.ok(isLater || problemTable[code].http === status, said);
-    const known: readonly ProblemCode[] = operation
-      ? problemsOf(operation)
-      : ['UNAUTHENTICATED', 'NOT_FOUND'];
-    assert.ok(known.includes(code), `${said}, which ${operation?.id} does not document`);
-    return;
-  }
-  const schema = operation?.answers[status as 200];
-  assert.ok(schema !== undefined, `${said}, which is not documented`);
-  if (value === undefined) assert.ok(schema === null || status === 202, said);
-  else schema?.parse(value);
-}
-
 /** Expires all claims in the store, as time does when their holders have died. */
 export async function endClaims({ engine }: Pick<Gateway, 'engine'>): Promise<void> {
   await engine.transaction(sql => sql.run('update claims set until_ms = 0'));
@@ -321,15 +252,6 @@ export function assertProblem({ status, headers, body }: Answer, expected: numbe
   assert.equal(body['status'], expected);
   assert.equal(body['requestId'], headers.get('x-request-id'));
   assert.ok(body['type'] && body['title'] && body['detail']);
-}
-
-const signersByName = new Map<string, Promise<Signer>>();
-
-/** Returns the signer of this name, the same for all gateways of this process. */
-export function signerOf(name: string): Promise<Signer> {
-  const known = signersByName.get(name) ?? createSigner(name);
-  signersByName.set(name, known);
-  return known;
 }
 
 async function allSigners(): Promise<Readonly<Record<string, Signer>>> {

@@ -7,7 +7,8 @@ import type { Log } from '../../../src/lib/log.ts';
 import type { Rule } from '../../fakes/faulty-backend/rules.ts';
 import { settingsOf, startProgram, type Flags, type ProcessOptions } from '../program.ts';
 import { storeIn } from '../stores/store-in.ts';
-import { createMemoryLog, signerOf, temporaryDirectory, type CleanupScope, type Signer } from './gateway.ts';
+import { createMemoryLog, temporaryDirectory, type CleanupScope } from './gateway.ts';
+import { signerOf, type Signer } from './signers.ts';
 
 type Entries = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 

@@ -9,7 +9,6 @@ import { allOperations } from '../../../src/api/operations.ts';
 import { operatorCli } from '../cli/run-cli.ts';
 import {
   newVolume,
-  createSigner,
   type CleanupScope,
   type Gateway,
   type GatewayOptions,
@@ -18,6 +17,7 @@ import {
   temporaryDirectory,
   volumeSpec,
 } from '../gateway/gateway.ts';
+import { createSigner } from '../gateway/signers.ts';
 import { fillStore, type StoreSizes, templates } from './full-store.ts';
 import { type GatewayRequest, preparations, visits } from './visits.ts';
 import { listen } from '../listen.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { signerOf } from '../../harness/gateway/gateway.ts';
+import { signerOf } from '../../harness/gateway/signers.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -9,7 +9,8 @@ import { json, startStorageApi, type Step } from '../../fakes/storage-api.ts';
 import { makeCertificates } from '../../fakes/storages/certificate.ts';
 import { referenceVendors, startVendor } from '../../fakes/storages/reference.ts';
 import { cli } from '../../harness/program.ts';
-import { createSigner, temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { createSigner } from '../../harness/gateway/signers.ts';
 import { freePort } from '../../harness/machine.ts';
 
 const [typescript, python] = referenceVendors;

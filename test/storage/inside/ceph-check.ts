@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test';
 import { backends } from '../../../gateway/backends/index.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { cli } from '../../harness/program.ts';
-import { createSigner } from '../../harness/gateway/gateway.ts';
+import { createSigner } from '../../harness/gateway/signers.ts';
 import { run, settings } from './cluster.ts';
 
 const files = { pool: undefined, filesystem: 'files' };

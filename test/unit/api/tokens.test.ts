@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { decodeProtectedHeader, jwtVerify } from 'jose';
 import { Problem } from '../../../src/api/problem.ts';
 import { createTokenSource, type TokenSource } from '../../../src/api/http/tokens.ts';
-import { createSigner } from '../../harness/gateway/gateway.ts';
+import { createSigner } from '../../harness/gateway/signers.ts';
 import { temporaryFile } from '../../harness/temporary.ts';
 
 const lifetimeMs = 60_000;

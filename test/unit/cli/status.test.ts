@@ -5,8 +5,9 @@ import { backends } from '../../../gateway/backends/index.ts';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { judge } from '../../../src/cli/commands/status/judge.ts';
 import { operatorCli } from '../../harness/cli/run-cli.ts';
-import { createSigner, openMemory, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { openMemory, volumeSpec } from '../../harness/gateway/gateway.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
+import { createSigner } from '../../harness/gateway/signers.ts';
 
 test('fairlead status shows drained pools and retired clusters, and neither needs attention', async t => {
   // The quota of cluster a is used up, which no longer matters once the cluster is retired.

@@ -5,7 +5,7 @@ import type { ServiceError } from '@grpc/grpc-js';
 import { decodeJwt, jwtVerify } from 'jose';
 import type { Problem } from '../../../src/api/problem.ts';
 import { hang, json, ownHost, problem, sampleVolume, startStorageApi } from '../../fakes/storage-api.ts';
-import { signerOf } from '../../harness/gateway/gateway.ts';
+import { signerOf } from '../../harness/gateway/signers.ts';
 import { offered, runController } from '../../harness/controller.ts';
 
 const create = {

@@ -8,7 +8,8 @@ import { test, type TestContext } from 'node:test';
 import { gatewaySettings } from '../../../gateway/config.ts';
 import { checkGateway } from '../../../gateway/check.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { createSigner, temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { createSigner } from '../../harness/gateway/signers.ts';
 
 const signer = await createSigner('a');
 

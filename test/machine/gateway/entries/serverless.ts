@@ -4,7 +4,7 @@ import { createServer as createHttpServer, request } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { createSigner, type Signer } from '../../../harness/gateway/gateway.ts';
+import { createSigner, type Signer } from '../../../harness/gateway/signers.ts';
 import type { PostgresServer } from '../../../harness/postgres.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { runGateway, type RunningGateway } from '../../../harness/gateway/program.ts';

@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { signerOf } from '../../../harness/gateway/gateway.ts';
+import { signerOf } from '../../../harness/gateway/signers.ts';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { createClient, type StorageClient } from '../../../../src/api/client.ts';

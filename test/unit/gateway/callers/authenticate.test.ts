@@ -6,7 +6,8 @@ import {
   type Authenticator,
   type Enrolment,
 } from '../../../../gateway/callers/authenticate.ts';
-import { clusters, createSigner, enrol, type Signer } from '../../../harness/gateway/gateway.ts';
+import { clusters, enrol } from '../../../harness/gateway/gateway.ts';
+import { createSigner, type Signer } from '../../../harness/gateway/signers.ts';
 import { isProblemThat } from '../../../harness/gateway/problems.ts';
 
 const now = (): number => Math.floor(Date.now() / 1_000);

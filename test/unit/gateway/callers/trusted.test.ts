@@ -8,7 +8,8 @@ import {
   type Authenticator,
   type KeyOwner,
 } from '../../../../gateway/callers/authenticate.ts';
-import { callers, createSigner, enrol, type Signer } from '../../../harness/gateway/gateway.ts';
+import { callers, enrol } from '../../../harness/gateway/gateway.ts';
+import { createSigner, type Signer } from '../../../harness/gateway/signers.ts';
 import { isProblemThat } from '../../../harness/gateway/problems.ts';
 import {
   account,

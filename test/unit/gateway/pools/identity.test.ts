@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { createIdentity } from '../../../../gateway/pools/identity.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { createSigner, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { createSigner } from '../../../harness/gateway/signers.ts';
 import { isProblem } from '../../../harness/gateway/problems.ts';
 import { runGateway } from '../../../harness/gateway/program.ts';
 
