@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { findingSchema } from './admin/findings.ts';
-import { fromQuery, poolName, sizeBytes, text, volumeId } from './storage.ts';
+import { fromQuery, pageSchemaOf, poolName, sizeBytes, text, volumeId } from './storage.ts';
 
 export * from './admin/actions.ts';
 export * from './admin/audit-log.ts';
@@ -72,9 +72,10 @@ export const deletedVolumeSchema = z
   })
   .meta({ id: 'DeletedVolume', description: 'A deleted volume that can be restored.' });
 
-export const deletedVolumePageSchema = z
-  .object({ volumes: z.array(deletedVolumeSchema), nextPageToken: z.string().optional() })
-  .meta({ id: 'DeletedVolumePage', description: 'One page of deleted volumes that can be restored.' });
+export const deletedVolumePageSchema = pageSchemaOf('volumes', deletedVolumeSchema, {
+  id: 'DeletedVolumePage',
+  description: 'One page of deleted volumes that can be restored.',
+});
 
 export type DeletedVolume = z.infer<typeof deletedVolumeSchema>;
 export type UncheckedPool = z.infer<typeof uncheckedPoolSchema>;

@@ -11,7 +11,7 @@ import {
 } from './attachment.ts';
 import { byteLength, nodeIdPattern } from './ids.ts';
 import { limits } from './limits.ts';
-import { capabilitySchema, segmentsSchema, volumeId } from './storage.ts';
+import { capabilitySchema, pageSchemaOf, segmentsSchema, volumeId } from './storage.ts';
 
 const maxNodeIdBytes = limits.nodeIdBytes.max;
 
@@ -50,9 +50,10 @@ export const nodeSchema = nodeSpecSchema
   .meta({ id: 'Node', description: 'A node of a cluster.' });
 
 /** One page of nodes, by id. The last page has no `nextPageToken`. */
-export const nodePageSchema = z
-  .object({ nodes: z.array(nodeSchema), nextPageToken: z.string().optional() })
-  .meta({ id: 'NodePage', description: 'One page of nodes, by id. The last page has no `nextPageToken`.' });
+export const nodePageSchema = pageSchemaOf('nodes', nodeSchema, {
+  id: 'NodePage',
+  description: 'One page of nodes, by id. The last page has no `nextPageToken`.',
+});
 
 export const attachmentState = z.enum(['attaching', 'attached', 'detaching']);
 
@@ -68,7 +69,10 @@ const secrets = z
     'Secrets for the node, which a storage system gives to its gateway. A gateway passes them on sealed.',
   );
 
-/** A node's access to a volume; the schema is made from the tables in attachment.ts. */
+/**
+ * A node's access to a volume. Its type is stated, because zod cannot infer one from a schema that the tables in
+ * attachment.ts make.
+ */
 export const attachmentSchema = z
   .union(
     (Object.keys(attachmentFields) as Protocol[]).map(protocol =>

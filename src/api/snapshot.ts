@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { limits } from './limits.ts';
 import {
   nameOf,
+  pageSchemaOf,
   poolName,
   sizeBytes,
   stringMap,
@@ -44,12 +45,10 @@ export const snapshotSchema = z
   .meta({ id: 'Snapshot', description: 'A snapshot; once it is `ready`, volumes can be made from it.' });
 
 /** One page of created snapshots, ordered by id. The last page has no `nextPageToken`. */
-export const snapshotPageSchema = z
-  .object({ snapshots: z.array(snapshotSchema), nextPageToken: z.string().optional() })
-  .meta({
-    id: 'SnapshotPage',
-    description: 'One page of snapshots, by id. The last page has no `nextPageToken`.',
-  });
+export const snapshotPageSchema = pageSchemaOf('snapshots', snapshotSchema, {
+  id: 'SnapshotPage',
+  description: 'One page of snapshots, by id. The last page has no `nextPageToken`.',
+});
 
 /** The request for a new group of snapshots. */
 export const groupSpecSchema = z

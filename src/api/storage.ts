@@ -13,6 +13,16 @@ function readDigits(given: unknown): unknown {
   return typeof given === 'string' && /^-?\d+$/.test(given) ? Number(given) : given;
 }
 
+/** Makes the schema of a page of entries. The last page has no `nextPageToken`. */
+export function pageSchemaOf<Name extends string, Entry extends z.ZodType>(
+  name: Name,
+  entry: Entry,
+  meta: { readonly id: string; readonly description: string },
+) {
+  const shape = { [name]: z.array(entry) } as { readonly [N in Name]: z.ZodArray<Entry> };
+  return z.object({ ...shape, nextPageToken: z.string().optional() }).meta(meta);
+}
+
 /** The access modes: the number of nodes, and whether they write (CSI spec, "VolumeCapability.AccessMode"). */
 export const accessModes = [
   'SINGLE_NODE_WRITER',

@@ -3,6 +3,7 @@ import { attachmentState, nodeId } from './node.ts';
 import {
   capabilityList,
   nameOf,
+  pageSchemaOf,
   poolName,
   sizeBytes,
   stringMap,
@@ -103,12 +104,10 @@ export const volumeSchema = z
   .meta({ id: 'Volume', description: 'A volume; `state` tells the operation that runs on it.' });
 
 /** One page of volumes, ordered by id. The last page has no `nextPageToken`. */
-export const volumePageSchema = z
-  .object({ volumes: z.array(volumeSchema), nextPageToken: z.string().optional() })
-  .meta({
-    id: 'VolumePage',
-    description: 'One page of volumes, by id. The last page has no `nextPageToken`.',
-  });
+export const volumePageSchema = pageSchemaOf('volumes', volumeSchema, {
+  id: 'VolumePage',
+  description: 'One page of volumes, by id. The last page has no `nextPageToken`.',
+});
 
 /** The request to check capabilities and parameters without a change. */
 export const validationSpecSchema = z
@@ -139,12 +138,10 @@ export const healthSchema = z
   .meta({ id: 'Health', description: 'The known faults of a volume.' });
 
 /** One page of the volumes with faults. Even a page with few or no entries may have a next page. */
-export const healthPageSchema = z
-  .object({ volumes: z.array(healthSchema), nextPageToken: z.string().optional() })
-  .meta({
-    id: 'HealthPage',
-    description: 'A page of volumes with faults; one may be empty and not the last.',
-  });
+export const healthPageSchema = pageSchemaOf('volumes', healthSchema, {
+  id: 'HealthPage',
+  description: 'A page of volumes with faults; one may be empty and not the last.',
+});
 
 export type VolumeSource = z.infer<typeof volumeSourceSchema>;
 export type VolumeSpec = z.infer<typeof volumeSpecSchema>;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { problemTable, type ProblemCode } from '../problem.ts';
-import { queryText, text, time } from '../storage.ts';
+import { pageSchemaOf, queryText, text, time } from '../storage.ts';
 
 const codes = ['OK', ...(Object.keys(problemTable) as ProblemCode[])] as const;
 
@@ -44,8 +44,9 @@ export const auditEntrySchema = z
   .meta({ id: 'AuditEntry', description: 'A change with its actor, time and outcome.' });
 
 /** One page of the audit log, newest first. The last page has no `nextPageToken`. */
-export const auditLogPageSchema = z
-  .object({ entries: z.array(auditEntrySchema), nextPageToken: z.string().optional() })
-  .meta({ id: 'AuditLogPage', description: 'One page of the audit log, newest first.' });
+export const auditLogPageSchema = pageSchemaOf('entries', auditEntrySchema, {
+  id: 'AuditLogPage',
+  description: 'One page of the audit log, newest first.',
+});
 
 export type AuditEntry = z.infer<typeof auditEntrySchema>;

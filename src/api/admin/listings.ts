@@ -2,7 +2,16 @@ import * as z from 'zod';
 import { problemTable, type ProblemCode } from '../problem.ts';
 import { attachmentState, nodeId, nodeSpecSchema } from '../node.ts';
 import { snapshotSchema } from '../snapshot.ts';
-import { capabilitySchema, poolName, segmentsSchema, sizeBytes, text, time, volumeId } from '../storage.ts';
+import {
+  capabilitySchema,
+  pageSchemaOf,
+  poolName,
+  segmentsSchema,
+  sizeBytes,
+  text,
+  time,
+  volumeId,
+} from '../storage.ts';
 import { volumeSchema } from '../volume.ts';
 
 const cluster = text('east');
@@ -11,10 +20,9 @@ const reservedBytes = sizeBytes.describe('The bytes that it reserves in its pool
 
 /** Makes the schema of a page of entries, ordered by id. The last page has no `nextPageToken`. */
 const pageOf = <Name extends string, Entry extends z.ZodType>(name: Name, entry: Entry) => {
-  const shape = { [name]: z.array(entry) } as { readonly [N in Name]: z.ZodArray<Entry> };
   const id = `All${name[0]?.toUpperCase()}${name.slice(1)}Page`;
   const description = `One page of ${name} of all clusters, by id. The last page has no \`nextPageToken\`.`;
-  return z.object({ ...shape, nextPageToken: z.string().optional() }).meta({ id, description });
+  return pageSchemaOf(name, entry, { id, description });
 };
 
 /** A volume of any cluster, as operators see it. */
