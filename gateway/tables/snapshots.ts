@@ -2,17 +2,10 @@ import type { Encryption } from '../../src/api/filesystems.ts';
 import type { ExistingFilesystem } from '../../src/api/filesystems/candidates.ts';
 import type { Snapshot } from '../../src/api/snapshot.ts';
 import type { Reader } from '../store.ts';
-import { integer, json, optional, segments, table, text, type RecordOf } from './table.ts';
+import { integer, json, optional, segments, storedColumns, table, text, type RecordOf } from './table.ts';
 
 const columns = {
-  id: text(),
-  /**
-   * Differs from the nonce of every other record, also of one with the same id. The data made for this record
-   * carry it. Empty in records older than nonces.
-   */
-  nonce: text(),
-  cluster: text(),
-  name: text(),
+  ...storedColumns,
   /** The pool of its volume. */
   pool: text(),
   volumeId: text(),

@@ -230,3 +230,15 @@ export function unindexed(column: string): string {
 function toSnakeCase(property: string): string {
   return property.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
 }
+
+/** The first columns of a resource that has data in the storage. */
+export const storedColumns = {
+  id: text(),
+  /**
+   * Differs from the nonce of every other record, also of one with the same id. The data made for this record
+   * carry it. Empty in records older than nonces.
+   */
+  nonce: text(),
+  cluster: text(),
+  name: text(),
+};

@@ -9,6 +9,7 @@ import {
   json,
   optional,
   segments,
+  storedColumns,
   table,
   text,
   unindexed,
@@ -33,14 +34,7 @@ export type PendingWork = {
 };
 
 const columns = {
-  id: text(),
-  /**
-   * Differs from the nonce of every other record, also of one with the same id. The data made for this record
-   * carry it. Empty in records older than nonces.
-   */
-  nonce: text(),
-  cluster: text(),
-  name: text(),
+  ...storedColumns,
   pool: text(),
   /** `deleted`: it can be restored, and only operators see it. */
   state: text<Volume['state'] | 'deleted'>(),

@@ -69,6 +69,7 @@ function toReach({ attachment }: AttachmentResource, volume: KnownVolume, { mayR
   if (!attachment)
     throw unavailableProblem(`the storage attached volume "${volume.id}" but returned no attachment`);
   const own = Object.entries(attachment).filter(([key]) => !Object.hasOwn(commonAttachmentFields, key));
+  // The answer's schema has checked the protocol and its own fields.
   return {
     ...Object.fromEntries(own),
     ...(!attachment.mayFormat && { mayFormat: false }),

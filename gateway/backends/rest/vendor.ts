@@ -61,6 +61,7 @@ export function createVendor(settings: RestSettings, pool: PoolContext): Vendor 
       const isWork = 202 in operations[id].answers;
       const untilMs = Date.now() + (isWork ? workTimeout : queryTimeout);
       try {
+        // The type of `ask` ties the input to the id; from here on all calls are alike.
         const call = client[id] as unknown as (...args: readonly unknown[]) => Promise<never>;
         const { requestId, traceparent, deadlineMs: wantedUntilMs = Infinity } = currentRequest() ?? {};
         return await call(input, {
