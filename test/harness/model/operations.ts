@@ -1,15 +1,6 @@
-import {
-  constant,
-  constantFrom,
-  integer,
-  nat,
-  oneof,
-  record,
-  subarray,
-  tuple,
-  type Arbitrary,
-} from 'fast-check';
+import { constant, constantFrom, integer, nat, oneof, subarray, tuple, type Arbitrary } from 'fast-check';
 import { crashPoints } from '../../fakes/faulty-backend/rules.ts';
+import { some } from './some.ts';
 
 type Kind<K, F = object> = K extends string ? Readonly<{ kind: K; id: string } & F> : never;
 
@@ -82,13 +73,3 @@ export const event: Arbitrary<Event> = oneof(
   some(1, 'list', { at }),
   some(1, 'sweep', { at }),
 );
-
-/** Makes events of this kind with this weight. */
-function some<const K extends string, T extends object>(
-  weight: number,
-  kind: K,
-  fields: { [P in keyof T]: Arbitrary<T[P]> },
-) {
-  const arbitrary = record({ kind: constant(kind), ...fields });
-  return { weight, arbitrary: arbitrary as unknown as Arbitrary<T & { readonly kind: K }> };
-}

@@ -1,5 +1,6 @@
 import { boolean, constant, constantFrom, nat, oneof, record, tuple, type Arbitrary } from 'fast-check';
 import { crashPoints } from '../../../../fakes/faulty-backend/rules.ts';
+import { some } from '../../../../harness/model/some.ts';
 import { quotas, type Access, type Name, type Operation, type State } from './rules.ts';
 
 /** A request in draft; `aim` chooses its volume, and `isAllowed` makes a permitted caller send it. */
@@ -77,14 +78,4 @@ export function aimAt({ volumes }: State, { operation: one, aim, isAllowed }: Dr
 
 function asking(crash: Arbitrary<Crash | undefined>): Arbitrary<Event> {
   return record({ kind: constant('ask'), at: nat(1), drafts: tuple(draft), crash });
-}
-
-/** Makes operations of this kind with this weight. */
-function some<const K extends Operation['kind'], T extends object>(
-  weight: number,
-  kind: K,
-  fields: { [P in keyof T]: Arbitrary<T[P]> },
-) {
-  const arbitrary = record({ kind: constant(kind), ...fields });
-  return { weight, arbitrary: arbitrary as unknown as Arbitrary<T & { readonly kind: K }> };
 }
