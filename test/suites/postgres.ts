@@ -3,9 +3,9 @@ import type { PostgresServer } from '../harness/postgres.ts';
 import { testMigrations } from './migrations.ts';
 import { testStore, type MakeDatabase } from './store.ts';
 
-/** Tests the store on a PostgreSQL server of any release; `skip` is the reason to skip. */
-export function testPostgres(server: () => Promise<PostgresServer>, skip: string | false): void {
-  const make: MakeDatabase = async t => {
+/** Makes databases on a PostgreSQL server. */
+export function databasesOf(server: () => Promise<PostgresServer>): MakeDatabase {
+  return async t => {
     const urlFile = await (await server()).createDatabase();
     return {
       async open() {
@@ -15,6 +15,11 @@ export function testPostgres(server: () => Promise<PostgresServer>, skip: string
       },
     };
   };
+}
+
+/** Tests the store on a PostgreSQL server of any release; `skip` is the reason to skip. */
+export function testPostgres(server: () => Promise<PostgresServer>, skip: string | false): void {
+  const make = databasesOf(server);
 
   testStore(make, { skip });
 

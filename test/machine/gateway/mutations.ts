@@ -1,7 +1,10 @@
 import type { VolumeSpec } from '../../../src/api/volume.ts';
 import type { Target } from '../../fakes/faulty-backend/rules.ts';
 import { mounted, volumeSpec } from '../../harness/gateway/gateway.ts';
-import type { Ask } from './process.ts';
+import type { crashPoints } from '../../fakes/faulty-backend/rules.ts';
+import { runGateway } from '../../harness/gateway/program.ts';
+import type { CleanupScope } from '../../harness/temporary.ts';
+import { askAndLose, askPatiently, type Ask } from './process.ts';
 
 const mebibyte = 2 ** 20;
 const copyOf = (volumeId: string): Partial<VolumeSpec> => ({ source: { kind: 'volume', volumeId } });
@@ -52,4 +55,32 @@ export function createMutations(mutableParameters: Readonly<Record<string, strin
     ['group', group('both')],
     ['group-delete', (client, call) => client.deleteGroup({ groupId: 'a.pair' }, call)],
   ];
+}
+
+type KillPlan = {
+  readonly directory: string;
+  readonly point: (typeof crashPoints)[number];
+  readonly afterKill?: () => Promise<void>;
+};
+
+/**
+ * Kills a gateway at this point of each mutation. Each next gateway first completes the mutation before. The last one
+ * stays incomplete.
+ */
+export async function killInEach(
+  t: CleanupScope,
+  mutations: readonly Mutation[],
+  { directory, point, afterKill }: KillPlan,
+): Promise<void> {
+  let unfinished: Ask | undefined;
+  for (const [method, ask] of mutations) {
+    const running = await runGateway(t, {
+      directory,
+      faults: [{ on: [method], call: 1, fault: 'crash', point }],
+    });
+    if (unfinished) await askPatiently(running, unfinished);
+    await askAndLose(running, ask);
+    await afterKill?.();
+    unfinished = ask;
+  }
 }

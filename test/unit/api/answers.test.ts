@@ -17,6 +17,7 @@ import {
   sampleVolume,
   type Step,
 } from '../../fakes/storage-api.ts';
+import { attachment } from '../../harness/controller.ts';
 import { scripted, within } from './calling.ts';
 
 /** A request, its correct answer (none for a deletion), and faults of the answer by the error that they cause. */
@@ -42,14 +43,6 @@ const sizes = {
   'sizeBytes is 2000001': { sizeBytes: 2_000_001 },
 };
 const notCut = { 'state is "creating"': { state: 'creating' }, 'sizeBytes is 0': { sizeBytes: 0 } };
-const attachment = {
-  protocol: 'loop',
-  attachmentId: 'x1',
-  sizeBytes: 1_048_576,
-  readonly: false,
-  mayFormat: true,
-  path: '/images/a.pvc-1',
-} as const;
 const attached = { volumeId, nodeId, state: 'attached', readonly: false, attachment };
 const elsewhere = {
   'volumeId is "a.other"': { volumeId: 'a.other' },

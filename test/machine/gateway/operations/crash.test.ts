@@ -6,9 +6,9 @@ import { test, type TestContext } from 'node:test';
 import { crashPoints } from '../../../fakes/faulty-backend/rules.ts';
 import type { StorageClient } from '../../../../src/api/client.ts';
 import { sample } from '../../../harness/sample.ts';
-import { createMutations, fixtures } from '../mutations.ts';
+import { createMutations, fixtures, killInEach } from '../mutations.ts';
 import { runGateway } from '../../../harness/gateway/program.ts';
-import { askAndLose, askPatiently, callWithin, prepareDirectory, type Ask } from '../process.ts';
+import { askPatiently, callWithin, prepareDirectory } from '../process.ts';
 import { hashOf } from '../../../harness/values.ts';
 
 const mebibyte = 2 ** 20;
@@ -31,16 +31,7 @@ async function crashInEach(t: TestContext, point: (typeof crashPoints)[number]):
   const hashes = seed(directory, ['source', 'plain', 'held', 'grown', 'tuned']);
   await first.end('SIGKILL');
 
-  let unfinished: Ask | undefined;
-  for (const [method, ask] of mutations) {
-    const running = await runGateway(t, {
-      directory,
-      faults: [{ on: [method], call: 1, fault: 'crash', point }],
-    });
-    if (unfinished) await askPatiently(running, unfinished);
-    await askAndLose(running, ask);
-    unfinished = ask;
-  }
+  await killInEach(t, mutations, { directory, point });
   const last = await runGateway(t, { directory, faults: [] });
   for (const [, ask] of mutations) {
     const answer = await askPatiently(last, ask);

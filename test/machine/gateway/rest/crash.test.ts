@@ -13,9 +13,9 @@ import {
 } from '../../../fakes/storages/reference.ts';
 import { mounted } from '../../../harness/gateway/gateway.ts';
 import { sample } from '../../../harness/sample.ts';
-import { createMutations, fixtures } from '../mutations.ts';
+import { createMutations, fixtures, killInEach } from '../mutations.ts';
 import { runGateway, type RunningGateway } from '../../../harness/gateway/program.ts';
-import { askAndLose, askPatiently, callWithin, prepareDirectory, type Ask } from '../process.ts';
+import { askPatiently, callWithin, prepareDirectory, type Ask } from '../process.ts';
 
 const [, python] = referenceVendors;
 const { skip } = python;
@@ -29,18 +29,11 @@ for (const point of sample('points', crashPoints, 1))
     { skip },
     async t => {
       const { vendor, directory } = await prepare(t);
-      let unfinished: Ask | undefined;
-      for (const [method, ask] of mutations) {
-        const running = await runGateway(t, {
-          directory,
-          faults: [{ on: [method], call: 1, fault: 'crash', point }],
-        });
-        if (unfinished) await askPatiently(running, unfinished);
-        await askAndLose(running, ask);
+      const afterKill = async (): Promise<void> => {
         await vendor.kill();
         await vendor.start();
-        unfinished = ask;
-      }
+      };
+      await killInEach(t, mutations, { directory, point, afterKill });
       await assertWhole(t, await runGateway(t, { directory, faults: [] }), vendor);
     },
   );

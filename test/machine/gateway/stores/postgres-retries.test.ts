@@ -6,6 +6,7 @@ import { migrate } from '../../../../gateway/tables/schema.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { isFull, sample } from '../../../harness/sample.ts';
 import { useStores } from '../../../harness/stores/store-in.ts';
+import { databasesOf } from '../../../suites/postgres.ts';
 import { testStore } from '../../../suites/store.ts';
 import { faultTests, otherTests, servicesDirectory } from './services-tests.ts';
 import { hinderStatements } from './strict-driver.ts';
@@ -21,16 +22,7 @@ else {
   const server = sharePostgres();
   const seen = hinderStatements(chance);
   useStores(async () => `postgres:${await (await server()).createSchema()}`);
-  testStore(async t => {
-    const urlFile = await (await server()).createDatabase();
-    return {
-      async open() {
-        const engine = await openPostgres(urlFile);
-        t.after(() => engine.close());
-        return engine;
-      },
-    };
-  });
+  testStore(databasesOf(server));
 
   test('all columns are text or 64-bit integers', async () => {
     const { createDatabase, query } = await server();
