@@ -199,7 +199,7 @@ const bodies: Readonly<Record<string, readonly object[]>> = {
 function link(document: Document): Document {
   const { paths, components } = document;
   const all = Object.entries(paths).flatMap(([path, { parameters, ...item }]) => {
-    const ids = (parameters ?? []) as unknown as { readonly name: string; schema: object }[];
+    const ids = (parameters ?? []) as { readonly name: string; schema: object }[];
     for (const id of ids) id.schema = { enum: id.name === 'nodeId' ? ['n1'] : ['a.x', 'a.y'] };
     return Object.values(item).map(operation => ({ path, operation, ids: ids.map(({ name }) => name) }));
   });

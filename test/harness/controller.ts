@@ -116,6 +116,7 @@ export async function runController(t: CleanupScope, flags: Flags): Promise<Runn
 /** Calls an RPC by its name; returns a stream as a list, and everything as plain data. */
 export async function callRpc({ csi }: OpenController, rpc: string, request: object): Promise<unknown> {
   const rpcs = { ...csi.controller, ...csi.groupController, ...csi.snapshotMetadata };
+  // Each RPC has its own types, and a row of a test only its name.
   const call = (rpcs as unknown as Record<string, ((request: object) => unknown) | undefined>)[rpc];
   const answer = call?.(request) ?? assert.fail(`${rpc} is no RPC`);
   const whole = answer instanceof Promise ? answer : Array.fromAsync(answer as AsyncIterable<unknown>);

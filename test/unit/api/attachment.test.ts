@@ -40,9 +40,12 @@ const attachmentOver = (protocol: Protocol): fc.Arbitrary<Attachment> => {
   const fields = kinds.map(([key, kind]): [string, fc.Arbitrary<unknown>] => [key, values[kind]]);
   fields.push(['protocol', fc.constant(protocol)]);
   const requiredKeys = ['protocol', ...kinds.filter(([, kind]) => !kind.endsWith('?')).map(([key]) => key)];
-  return fc
-    .record<Record<string, unknown>>(Object.fromEntries(fields), { noNullPrototype: true, requiredKeys })
-    .map(record => record as unknown as Attachment);
+  return (
+    fc
+      .record<Record<string, unknown>>(Object.fromEntries(fields), { noNullPrototype: true, requiredKeys })
+      // The tables of fields decide the type, as for the schema.
+      .map(record => record as unknown as Attachment)
+  );
 };
 
 for (const protocol of Object.keys(attachmentFields) as Protocol[]) {

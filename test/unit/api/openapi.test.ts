@@ -72,7 +72,7 @@ test('each operation has a unique id, an answer that is no problem, and a descri
 test("parameters are the path's, all required, the query's, and the waiting time", () => {
   for (const { path, item, operation } of all) {
     const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, 'path', true]);
-    const shared = (item['parameters'] ?? []) as unknown as readonly OpenApiNode[];
+    const shared = (item['parameters'] ?? []) as readonly OpenApiNode[];
     assert.deepEqual(
       shared.map(parameter => [parameter['name'], parameter['in'], parameter['required']]),
       named,
@@ -249,7 +249,7 @@ function* variants(value: unknown): Generator<unknown> {
 for (const [name, schema] of exported.filter(([key]) => /Spec|nodeSchema|segments|capability/.test(key)))
   test(`the document accepts and refuses the same values as ${name}`, () => {
     const described = document.components['schemas']?.[schema.meta()?.id ?? ''] ?? {};
-    for (const example of described['examples'] as unknown as readonly unknown[])
+    for (const example of described['examples'] as readonly unknown[])
       for (const value of [example, ...variants(example)])
         assert.equal(
           isValid(described, value),

@@ -28,6 +28,7 @@ export async function serveOrders(port: number, own: object | Promise<object>): 
     writeSync(port, `${JSON.stringify(answer)}\n`);
   };
   setInterval(say, 5_000, 'alive');
+  // An order names its work, so each call has other types.
   const works = { run, ...(await own) } as unknown as Works;
   const serve = async ({ id, name, args }: Order): Promise<void> => {
     try {

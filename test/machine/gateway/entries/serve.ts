@@ -14,6 +14,7 @@ async function answer(request: Request): Promise<Response> {
   return new Response('ok');
 }
 
+// The types of these runtimes' globals are not installed.
 const { Deno, Bun } = globalThis as unknown as Readonly<Record<string, { serve: Serve } | undefined>>;
 const server = (Deno ?? Bun)?.serve({ port: 0, hostname: '127.0.0.1', handler: answer, fetch: answer });
 // Deno prints its address itself.

@@ -24,6 +24,7 @@ export function hinderStatements(chance: number): StatementCounts {
   /** The connections whose transaction has failed. */
   const failed = new WeakSet<Connection>();
   const texts = new WeakMap<Connection, Map<string, string>>();
+  // The types of pg do not show `connect`.
   const prototype = Connection.prototype as unknown as {
     connect: (this: Connection, ...to: never[]) => void;
   };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Capabilities } from '../../../../src/api/storage.ts';
 import { json, sampleVolume } from '../../../fakes/storage-api.ts';
 import { mounted } from '../../../harness/gateway/gateway.ts';
 import { isProblem } from '../../../harness/gateway/problems.ts';
@@ -49,8 +50,8 @@ test("a storage's host is the host of its URL", async t => {
 });
 
 test('only a storage that tracks its nodes is told of one that left', async t => {
-  const nodes = { ...offer, features: ['nodes'] } as unknown as typeof offer;
-  const { backend, api } = await openRest(t, [{ status: 204 }], { offered: nodes });
+  const offered: Capabilities = { ...offer, features: ['nodes'] };
+  const { backend, api } = await openRest(t, [{ status: 204 }], { offered });
   await backend.forgetNode?.({ cluster: 'a', nodeId: 'n1' });
   const { method, url } = api.received[2] ?? {};
   assert.deepEqual([method, url], ['DELETE', '/v1/nodes/a.n1']);
