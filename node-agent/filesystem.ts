@@ -58,7 +58,7 @@ export interface UnmountedTools {
  * Tools that tell whether the journal must be replayed before the filesystem shows all durable data. The kernel replays it at
  * each mount of a writable device, and refuses to mount a read-only device that needs it.
  */
-export interface JournalTools {
+interface JournalTools {
   /** Prints the input of `needsReplay`; only reads the device. */
   inspect(device: string): CommandLine;
   /** Returns undefined for output that does not mention the journal. */
@@ -66,7 +66,7 @@ export interface JournalTools {
 }
 
 /** Tools that tell whether a filesystem mounted for writing is frozen, without a change and without blocking. */
-export interface FreezeTools {
+interface FreezeTools {
   /** Prints the input of `isFrozen`. */
   inspect(mounted: { readonly device: string; readonly path: string }): CommandLine;
   /** Returns undefined for output that leaves it open. */

@@ -5,7 +5,7 @@ import { extname } from 'node:path';
 type Passage = { readonly file: string; readonly line: number; readonly text: string };
 
 /** The passages of a folder that a reader has to puzzle out, each as `FILE:LINE: TEXT`. */
-export type Puzzles = {
+type Puzzles = {
   readonly passages: number;
   readonly words: number;
   /** Passages that open with a question word or a pronoun. */

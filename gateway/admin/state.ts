@@ -6,7 +6,7 @@ import type { Operations } from '../operations/operation.ts';
 import type { Pool } from '../pools/pools.ts';
 import { probePool } from '../pools/state/probe.ts';
 import { readTimeChecked } from '../tables/clock.ts';
-import { findClosure, listClosures } from '../tables/closures.ts';
+import { findClosure, listRetired } from '../tables/closures.ts';
 import { listClustersCounted, readCount } from '../tables/counts.ts';
 import { readPoolUsage, readUsage } from '../tables/reservations.ts';
 import type { EnrolledClusters } from '../callers/cluster.ts';
@@ -102,7 +102,7 @@ export async function readClusters(
   from: PieceStart,
 ): Promise<readonly ClusterState[]> {
   const enrolled = clusters();
-  const retired = await listClosures(reader, 'cluster');
+  const retired = await listRetired(reader);
   if (id === undefined) {
     const names = [...Object.keys(enrolled), ...retired.keys(), ...(await listClustersCounted(reader, from))];
     return Promise.all(pieceOf(names, from).map(readCluster));

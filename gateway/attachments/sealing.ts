@@ -3,7 +3,7 @@ import { readNodeId } from '../../src/api/ids.ts';
 import { preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { AttachmentRecord } from '../tables/attachments.ts';
 
-export type SealedAttachment = Pick<AttachmentRecord, 'volumeId' | 'nodeId' | 'attachmentId' | 'readonly'> & {
+type SealedAttachment = Pick<AttachmentRecord, 'volumeId' | 'nodeId' | 'attachmentId' | 'readonly'> & {
   readonly encryption?: string | undefined;
 };
 

@@ -1,7 +1,7 @@
 import { Problem } from '../../src/api/problem.ts';
 import { startTimeLimit } from '../../src/lib/concurrency.ts';
 import type { Engine } from '../store.ts';
-import { listClosures } from '../tables/closures.ts';
+import { listRetired } from '../tables/closures.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Caller } from './caller.ts';
 
@@ -21,7 +21,7 @@ export function createRetiredClusters({ reader }: Pick<Engine, 'reader'>, everyM
   async function read(): Promise<void> {
     const next = startTimeLimit(everyMs);
     try {
-      names = new Set((await listClosures(reader, 'cluster')).keys());
+      names = new Set((await listRetired(reader)).keys());
       isOld = next;
     } catch (error) {
       if (!names) throw error;

@@ -8,7 +8,7 @@ import { discoveryFaults } from '../callers/trust.ts';
 /** The configuration in effect: the open pools, and the callers. */
 export type ServedConfiguration = Awaited<ReturnType<typeof openConfiguration>>;
 
-export type ConfigurationOptions = Omit<OpenOptions, 'directory'> & { readonly plugins: Plugins };
+type ConfigurationOptions = Omit<OpenOptions, 'directory'> & { readonly plugins: Plugins };
 
 /** Reads the configuration file and opens its pools, or rejects with every fault. */
 export async function openConfiguration(path: string, { plugins, ...options }: ConfigurationOptions) {

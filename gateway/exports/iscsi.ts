@@ -48,7 +48,7 @@ export const iscsi: ExportPlugin<typeof settings> = {
   },
 };
 
-export type IscsiParts = {
+type IscsiParts = {
   readonly tree: ConfigTree;
   readonly names: Names;
   readonly log: Log;

@@ -50,7 +50,7 @@ export const libvirt: ExportPlugin<typeof settings> = {
  * The parts of the export. `patienceMs` is the time for a machine to release a disk after the request, in
  * milliseconds.
  */
-export type LibvirtParts = {
+type LibvirtParts = {
   readonly hypervisor: Hypervisor;
   readonly names: Names;
   readonly log: Log;

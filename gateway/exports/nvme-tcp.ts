@@ -44,7 +44,7 @@ export const nvmeTcp: ExportPlugin<typeof settings> = {
   },
 };
 
-export type NvmeParts = {
+type NvmeParts = {
   readonly tree: ConfigTree;
   readonly names: Names;
   readonly log: Log;

@@ -5,7 +5,7 @@ import { probePool } from '../pools/state/probe.ts';
 import type { Queues } from '../scheduling/queues.ts';
 import type { Reader } from '../store.ts';
 import { areGone } from '../tables/nodes.ts';
-import { listClosures } from '../tables/closures.ts';
+import { listRetired } from '../tables/closures.ts';
 
 /** The time limit for the answer of the store, in milliseconds. */
 const timeoutMs = 2_000;
@@ -81,7 +81,7 @@ export async function readSilence(
   reader: Reader,
   silentMs: () => ReadonlyMap<string, number>,
 ): Promise<readonly Row[]> {
-  const closures = listClosures(reader, 'cluster').catch(() => undefined);
+  const closures = listRetired(reader).catch(() => undefined);
   const { value: retired } = (await withinTime(closures, timeoutMs)) ?? {};
   const inService = [...silentMs()].filter(([cluster]) => !retired?.has(cluster));
   return [

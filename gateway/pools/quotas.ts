@@ -5,10 +5,10 @@ import { readUsage, type Usage } from '../tables/reservations.ts';
 import type { Cluster, Limits } from '../callers/cluster.ts';
 
 /** The usage that an operation adds in one pool. */
-export type Growth = Partial<Usage> & { readonly pool: string };
+type Growth = Partial<Usage> & { readonly pool: string };
 
 /** A limit with its usage and its path in the cluster's quota, such as `pools.fast.bytes`. */
-export type QuotaUse = {
+type QuotaUse = {
   readonly kind: keyof Usage;
   readonly path: string;
   readonly limit: number;

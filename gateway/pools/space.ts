@@ -12,7 +12,7 @@ export type Space = { readonly segments: Segments | undefined; readonly totalByt
  * A request for space in the first of these topologies with enough room. `heldBytes` of `bytes` are already
  * reserved.
  */
-export type SpaceRequest = {
+type SpaceRequest = {
   readonly bytes: number;
   readonly heldBytes?: number;
   readonly topologies: readonly Segments[] | undefined;

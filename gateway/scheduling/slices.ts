@@ -46,7 +46,7 @@ const overloaded = overloadedProblem(
 );
 
 /** The load of a caller in flight. */
-export type Load = { readonly requests: number; readonly bytes: number };
+type Load = { readonly requests: number; readonly bytes: number };
 
 type WaitingRequest = { readonly costMs: number; readonly begin: () => void };
 

@@ -13,7 +13,7 @@ import type { AuditedOperation } from '../operations/audit-log.ts';
 import type { Cluster } from '../callers/cluster.ts';
 
 /** A grant: the volume, the grantee, and the calling cluster, which is undefined for an operator. */
-export type GrantKey = { readonly volumeId: string; readonly grantee: string; readonly cluster?: Cluster };
+type GrantKey = { readonly volumeId: string; readonly grantee: string; readonly cluster?: Cluster };
 
 /** Detaches a volume from a node and returns once the node cannot reach it. */
 export type Detacher = (attachment: ShownAttachment) => Promise<void>;

@@ -17,7 +17,7 @@ import { requireQuota } from '../pools/quotas.ts';
 import type { Slices } from '../scheduling/slices.ts';
 
 /** An existing volume of the storage that becomes the cluster's volume under this id. */
-export type ImportRequest = {
+type ImportRequest = {
   readonly volumeId: string;
   readonly cluster: Cluster;
   readonly pool: string;

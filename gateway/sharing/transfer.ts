@@ -19,7 +19,7 @@ import type { Detacher } from './grants.ts';
 export type Transfers = ReturnType<typeof createTransfer>;
 
 /** A volume and its next owner. The volume keeps its name unless another is given. */
-export type TransferRequest = {
+type TransferRequest = {
   readonly volumeId: string;
   readonly to: Cluster;
   readonly name?: string | undefined;

@@ -37,7 +37,7 @@ import {
 } from './record.ts';
 
 /** The request for a snapshot of one volume, or for a group with a snapshot of each volume. */
-export type SnapshotRequest = Ref & {
+type SnapshotRequest = Ref & {
   readonly name: string;
   readonly volumeIds: readonly string[];
   readonly parameters?: Readonly<Record<string, string>> | undefined;

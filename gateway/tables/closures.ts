@@ -4,7 +4,7 @@ import { partOf } from './counts.ts';
 import { integer, table, text } from './table.ts';
 
 /** The kinds of things that operators close. */
-export type ClosedKind = 'pool' | 'cluster';
+type ClosedKind = 'pool' | 'cluster';
 
 /** Pools that take no new volumes, and clusters whose tokens are refused, each because an operator said so. */
 export const closureTable = table('closures', {
@@ -12,9 +12,9 @@ export const closureTable = table('closures', {
   columns: { kind: text<ClosedKind>(), name: text(), sinceMs: integer() },
 });
 
-/** Returns all closed pools or clusters, with the time since when each is closed. */
-export async function listClosures(sql: Reader, kind: ClosedKind): Promise<ReadonlyMap<string, number>> {
-  const all = await closureTable.select(sql, { kind }, 'order by name');
+/** Returns all retired clusters, with the time since when each is retired. */
+export async function listRetired(sql: Reader): Promise<ReadonlyMap<string, number>> {
+  const all = await closureTable.select(sql, { kind: 'cluster' }, 'order by name');
   return new Map(all.map(({ name, sinceMs }) => [name, sinceMs]));
 }
 

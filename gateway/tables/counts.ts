@@ -2,7 +2,7 @@ import type { Reader, Sql } from '../store.ts';
 import { integer, table, text } from './table.ts';
 
 /** The kinds of things counted for a cluster. `grants` are volumes of other clusters that are shared with it. */
-export type CountedKind = 'nodes' | 'attachments' | 'grants';
+type CountedKind = 'nodes' | 'attachments' | 'grants';
 
 /** Numbers of things by cluster, and of grants also by the volume's pool. A number is the sum of its parts. */
 export const countTable = table('counts', {

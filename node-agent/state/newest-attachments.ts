@@ -8,7 +8,7 @@ import type { Host } from '../host.ts';
  * The newest attachment of each volume that this node has ever used. Entries are on the disk only and are never removed. Both
  * calls are UNAVAILABLE if the disk fails.
  */
-export type NewestAttachments = {
+type NewestAttachments = {
   /** Reads the attachment's id; undefined for a volume that was never here. */
   get(volumeId: string): Promise<string | undefined>;
   /** Writes the attachment's id, one call at a time. A crash of the machine may undo the writes of its last seconds. */

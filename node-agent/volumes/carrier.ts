@@ -49,7 +49,7 @@ export interface Carrier {
   isHere(disks: readonly NamedDisk[]): Promise<boolean>;
 }
 
-export type ConnectedVolume = {
+type ConnectedVolume = {
   /** Absent for a share. */
   readonly device?: Device;
   /** Opens an encrypted device, proves a device blank before formatting it, checks and grows an existing filesystem. */

@@ -7,7 +7,7 @@ import type { Host } from '../host.ts';
 import type { GatewayKeys, openGatewayKeys } from '../state/gateway-keys.ts';
 
 /** A directory of this machine that holds volumes of one pool only. */
-export type PoolRoot = { readonly pool: string; readonly path: string };
+type PoolRoot = { readonly pool: string; readonly path: string };
 
 /** The attachments that this node accepts. Its directories are free of symbolic links. */
 export type Trust = {

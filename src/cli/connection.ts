@@ -30,7 +30,7 @@ export const connectionSettings = {
   timeout: { doc: 'time limit for each call to the gateway', parse: durationMs, default: '30s' as string },
 } as const;
 
-export type ConnectionSettings = SettingsOf<typeof connectionSettings>;
+type ConnectionSettings = SettingsOf<typeof connectionSettings>;
 
 /** A client of the gateway, and the streams of the command that uses it. */
 export type Connection = {

@@ -129,7 +129,7 @@ export function startTimeLimit(ms: number): () => boolean {
 }
 
 /** The number of calls that pass at once, the time between further calls, and the maximum wait of any call, in ms. */
-export type PaceLimits = { readonly burst: number; readonly everyMs: number; readonly maxMs: number };
+type PaceLimits = { readonly burst: number; readonly everyMs: number; readonly maxMs: number };
 
 /** Creates a function that waits until its caller may continue at this pace. */
 export function createPace({ burst, everyMs, maxMs }: PaceLimits): () => Promise<void> {

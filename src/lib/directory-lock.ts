@@ -10,7 +10,7 @@ const retryMs = 100;
 const silentMs = 1_000;
 
 /** The maximum wait for another process's lock in milliseconds (default 0), and the log of the wait. */
-export type DirectoryLockWait = { readonly waitMs?: number; readonly log?: Log | undefined };
+type DirectoryLockWait = { readonly waitMs?: number; readonly log?: Log | undefined };
 
 /**
  * Locks a directory until the process ends or calls the result. Throws when another process holds the lock for

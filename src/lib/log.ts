@@ -59,7 +59,7 @@ export const logFormats = ['text', 'json'] as const;
 export type LogFormat = (typeof logFormats)[number];
 
 /** The writer and the format of a log. Without a format, it is text on a terminal and JSON elsewhere. */
-export type LogOptions = { readonly write?: Writer; readonly format?: LogFormat | undefined };
+type LogOptions = { readonly write?: Writer; readonly format?: LogFormat | undefined };
 
 /** Creates the log of a program, on standard error. Lines without a reader are lost. */
 export function createLog(program: string, level: LogLevel, options: LogOptions = {}): Log {

@@ -50,7 +50,7 @@ export function readCpuMs(pids: readonly number[]): number {
 }
 
 /** A running program of floors/, and its ready message. */
-export type FloorProcess = { readonly child: ChildProcess; readonly ready: unknown };
+type FloorProcess = { readonly child: ChildProcess; readonly ready: unknown };
 
 /** Starts a program of floors/; it ends when it is disconnected. */
 export async function startFloor(file: string, ...argv: readonly string[]): Promise<FloorProcess> {

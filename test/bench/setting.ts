@@ -8,7 +8,7 @@ import type { CleanupScope } from '../harness/temporary.ts';
 export type DevSetting = { readonly dir: string; readonly dev: Dev; readonly csi: CsiClients };
 
 /** A client of the controller's services, and one of the node agent's. */
-export type CsiClients = { readonly controller: CsiClient; readonly node: CsiClient };
+type CsiClients = { readonly controller: CsiClient; readonly node: CsiClient };
 
 /** Runs work with a scope that cleans up even if the work fails. */
 export async function inScope<T>(work: (t: CleanupScope) => Promise<T>): Promise<T> {

@@ -24,7 +24,7 @@ export const cycleRpcs = [
 export type CycleTimes = Readonly<Record<(typeof cycleRpcs)[number], number>>;
 
 /** A volume that is attached to this node and ready for cycles. */
-export interface CycleVolume {
+interface CycleVolume {
   /** Runs one cycle and leaves the volume attached. */
   runCycle(): Promise<CycleTimes>;
   /** Detaches and deletes the volume. */

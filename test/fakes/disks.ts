@@ -5,10 +5,10 @@ import { showDisk } from './show-disk.ts';
 import { addMultipath } from './multipath.ts';
 import { createSysfsHost, type SysfsHost } from './sysfs.ts';
 
-export type FakeVolume = { sizeBytes: number; readonly name: string };
+type FakeVolume = { sizeBytes: number; readonly name: string };
 
 /** A fake machine, and the volumes that servers offer to it. */
-export type FakeWorld = { readonly host: SysfsHost; readonly volumes: Map<string, FakeVolume> };
+type FakeWorld = { readonly host: SysfsHost; readonly volumes: Map<string, FakeVolume> };
 
 /** Opens a machine whose command `blockdev` works on every disk. */
 export function openWorld(): FakeWorld {
@@ -31,7 +31,7 @@ export function openWorld(): FakeWorld {
  * A server with a connection for each address: the addresses that do not answer, and the secret that a client must
  * prove, if any.
  */
-export type FakeServer = FakeWorld & { readonly silent: Set<string>; readonly demands: { text?: string } };
+type FakeServer = FakeWorld & { readonly silent: Set<string>; readonly demands: { text?: string } };
 
 /** Opens an NVMe subsystem with its namespaces by wwid; live controllers are called `nvme0`, `nvme1` … */
 export function openNvmeWorld(subsystem: string): FakeServer {

@@ -17,7 +17,7 @@ export type FaultOptions = {
 export type Method = (typeof changing)[number];
 
 /** The moment of a failure: before the storage changes, or afterwards, when the answer is lost. */
-export type Moment = 'before' | 'after';
+type Moment = 'before' | 'after';
 
 /** A backend that fails by rules, and fails, waits and counts as a test wants. */
 export type FaultyBackend<T extends Backend = Backend> = T & {

@@ -11,7 +11,7 @@ const nodes = '/api/v1/nodes';
 const csiNodes = '/apis/storage.k8s.io/v1/csinodes';
 
 /** A node in the API server. */
-export type FakeNode = {
+type FakeNode = {
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly { readonly key: string; readonly effect: string }[];
   readonly unschedulable?: boolean;

@@ -27,7 +27,7 @@ export type FakeImage = {
 };
 
 /** A loop device that is set up. */
-export type FakeLoop = {
+type FakeLoop = {
   readonly backing: string;
   readonly readonly: boolean;
   readonly diskseq: number;

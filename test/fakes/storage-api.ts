@@ -7,7 +7,7 @@ import type { Volume } from '../../src/api/volume.ts';
 import type { Group, Snapshot } from '../../src/api/snapshot.ts';
 
 /** A request as it came over the wire. */
-export type ReceivedRequest = {
+type ReceivedRequest = {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;

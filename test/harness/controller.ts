@@ -36,10 +36,10 @@ export const offered: Capabilities = {
 export const everything: Capabilities = { ...offered, features: [...features] };
 
 /** A call of the Storage API: the operation, and its input without the call. */
-export type ApiCall = readonly [name: string, input: Readonly<Record<string, unknown>>];
+type ApiCall = readonly [name: string, input: Readonly<Record<string, unknown>>];
 
 /** A controller of cluster "a" on a socket, and its requests to the API. */
-export type OpenController = {
+type OpenController = {
   readonly csi: CsiClient;
   readonly asked: readonly ApiCall[];
   readonly socketPath: string;

@@ -12,7 +12,7 @@ import { temporaryDirectory, type CleanupScope } from './temporary.ts';
  * Handlers of the services besides Identity, and the place to serve them. A test that is not about a service leaves its
  * handlers out.
  */
-export type ServerOptions = {
+type ServerOptions = {
   /** The handlers of a node agent, which serves no other service besides Identity. */
   readonly node?: Service['handlers'];
   readonly controller?: Service['handlers'];
@@ -22,7 +22,7 @@ export type ServerOptions = {
   readonly socketPath?: string;
 };
 
-export type CsiServer = { readonly server: GrpcServer; readonly socketPath: string; readonly csi: CsiClient };
+type CsiServer = { readonly server: GrpcServer; readonly socketPath: string; readonly csi: CsiClient };
 
 /** Serves Identity and the given handlers on a socket. */
 export async function serveCsi(t: CleanupScope, serving: ServerOptions = {}): Promise<CsiServer> {

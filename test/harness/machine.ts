@@ -60,7 +60,7 @@ function isGoing(device: string): boolean {
 }
 
 /** A file in `directory`; inside the mount namespace its path is `at/name`. */
-export type IsolatedFile = { readonly directory: string; readonly at: string; readonly name: string };
+type IsolatedFile = { readonly directory: string; readonly at: string; readonly name: string };
 
 /**
  * Sets up a loop device from inside a mount namespace of its own. The namespace lasts until `end` or the end of the

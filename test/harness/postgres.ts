@@ -29,7 +29,7 @@ export const noPostgres: string | false =
       : 'setpriv is not installed';
 
 /** The options of a server. With `isDurable` it keeps every acknowledged commit even if the machine fails. */
-export type PostgresOptions = {
+type PostgresOptions = {
   readonly isDurable?: boolean;
   readonly collation?: string;
   /** The path of its programs, with a slash; absent: Debian's. */

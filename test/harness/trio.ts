@@ -16,10 +16,10 @@ export type Trio = {
 };
 
 /** A node: its id, its endpoint, and the directory of its staged and published volumes. */
-export type TrioNode = { readonly nodeId: string; readonly endpoint: string; readonly directory: string };
+type TrioNode = { readonly nodeId: string; readonly endpoint: string; readonly directory: string };
 
 /** The directory of all files, the pool, and the properties of nodes and plug-ins. */
-export type TrioOptions = {
+type TrioOptions = {
   readonly dir: string;
   readonly pool?: Readonly<Record<string, unknown>>;
   /** Starts a storage in place of the gateway and returns its address. The file has the controller's public keys. */

@@ -6,7 +6,7 @@ import type { DeviceConnector, Secrets } from '../../node-agent/connector.ts';
 import { testConnectorFaults, type FaultBench } from './connector.ts';
 
 /** A connector on a fake machine, with a server that requires a secret at each address. */
-export type SecretsBench<P extends Protocol> = FaultBench<P> & {
+type SecretsBench<P extends Protocol> = FaultBench<P> & {
   readonly demands: { text?: string };
   /** The addresses that do not answer. */
   readonly silent: Set<string>;
@@ -14,7 +14,7 @@ export type SecretsBench<P extends Protocol> = FaultBench<P> & {
 };
 
 /** The secrets that a connector accepts and refuses. */
-export type SecretsSuite<P extends Protocol> = {
+type SecretsSuite<P extends Protocol> = {
   readonly name: string;
   readonly connector: DeviceConnector<P>;
   readonly open: () => SecretsBench<P>;

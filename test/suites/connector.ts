@@ -7,7 +7,7 @@ import type { Host } from '../../node-agent/host.ts';
 import type { SysfsHost } from '../fakes/sysfs.ts';
 
 /** A connector on one machine, and functions that make volumes for it. */
-export type ConnectorBench<P extends Protocol> = {
+type ConnectorBench<P extends Protocol> = {
   readonly host: Host;
   /** Makes a volume of this name and returns its attachment. */
   readonly attach: (name: string, sizeBytes: number) => AttachmentOf<P> & Attachment;
@@ -18,7 +18,7 @@ export type ConnectorBench<P extends Protocol> = {
 };
 
 /** The connector, and a function that opens a machine; `skip` is the reason to skip. */
-export type ConnectorSuite<P extends Protocol> = {
+type ConnectorSuite<P extends Protocol> = {
   readonly name: string;
   readonly skip?: string | undefined;
   readonly connector: DeviceConnector<P>;
@@ -140,7 +140,7 @@ export type FaultBench<P extends Protocol> = Pick<ConnectorBench<P>, 'attach'> &
 };
 
 /** The connector, and a function that opens a new machine. */
-export type FaultSuite<P extends Protocol> = {
+type FaultSuite<P extends Protocol> = {
   readonly name: string;
   readonly connector: DeviceConnector<P>;
   readonly open: () => FaultBench<P>;

@@ -6,7 +6,7 @@ import { codecOf, type Messages, type Services } from '../../src/csi/protocol.ts
 import { isFull, seed } from '../harness/sample.ts';
 
 /** The services, and a way to make their requests. */
-export type MalformedOptions = {
+type MalformedOptions = {
   readonly messages: Messages;
   readonly services: Services;
   /** The fields of all requests; each request takes the fields it knows. */
@@ -16,7 +16,7 @@ export type MalformedOptions = {
 };
 
 /** Calls an RPC with these bytes as the request. */
-export type RawCall = (path: string, bytes: Buffer) => Promise<StatusObject>;
+type RawCall = (path: string, bytes: Buffer) => Promise<StatusObject>;
 
 const bad = new Set([status.INTERNAL, status.UNKNOWN, status.UNAVAILABLE, status.DEADLINE_EXCEEDED]);
 const change = fc.record({ at: fc.nat(200), remove: fc.nat(3), add: fc.uint8Array({ maxLength: 4 }) });

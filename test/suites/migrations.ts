@@ -10,7 +10,7 @@ import { emptyVolumeRecord } from '../../gateway/volumes/record.ts';
 import type { MakeDatabase } from './store.ts';
 
 /** The columns and indexes of a database, except defaults and the order of columns. */
-export type Catalog = readonly string[];
+type Catalog = readonly string[];
 
 const directory = join(import.meta.dirname, 'migrations');
 const versions = globSync(`${directory}/*.sql`)

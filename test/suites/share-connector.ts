@@ -6,7 +6,7 @@ import type { Host } from '../../node-agent/host.ts';
 import { mountsBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 
 /** A connector of shares on one machine, and functions that make volumes for it. */
-export type ShareBench<P extends Protocol> = {
+type ShareBench<P extends Protocol> = {
   readonly host: Host;
   /** The directory that has the subdirectory `stage`. */
   readonly directory: string;
@@ -15,7 +15,7 @@ export type ShareBench<P extends Protocol> = {
 };
 
 /** The connector, and a function that opens a machine; `skip` is the reason to skip. */
-export type ShareSuite<P extends Protocol> = {
+type ShareSuite<P extends Protocol> = {
   readonly name: string;
   readonly skip?: string | undefined;
   readonly connector: ShareConnector<P>;

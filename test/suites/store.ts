@@ -5,7 +5,7 @@ import { Problem } from '../../src/api/problem.ts';
 import { isProblem } from '../harness/gateway/problems.ts';
 
 /** A database that is empty at first. Each `open` opens another engine on it; all close with the test. */
-export type Database = { open(): Promise<Engine> };
+type Database = { open(): Promise<Engine> };
 
 export type MakeDatabase = (t: TestContext) => Promise<Database>;
 

@@ -12,7 +12,7 @@ const [notPermitted, denied, timedOut] = [1, 13, 110] as const;
 const ends = [notPermitted, missing, denied, invalid, timedOut];
 
 /** The pool or filesystem to check, and the protocol of its nodes. */
-export type PoolLocation = Login & {
+type PoolLocation = Login & {
   readonly pool?: string | undefined;
   readonly filesystem?: string | undefined;
   readonly mode: Mode;

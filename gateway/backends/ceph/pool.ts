@@ -110,7 +110,7 @@ export async function requireImage(pool: RbdPool, volume: VolumeRef): Promise<Im
 }
 
 /** The namespace of the resource's cluster; INVALID_ARGUMENT for an invalid id. */
-export function namespaceOf(id: string, noun: 'volume' | 'snapshot' = 'volume'): string {
+function namespaceOf(id: string, noun: 'volume' | 'snapshot' = 'volume'): string {
   return prefix + clusterOf(requireId(id, noun));
 }
 

@@ -5,7 +5,7 @@ import type { VolumeRef } from '../../backend.ts';
 const maxNodeIdBytes = 256;
 
 /** A reference with a nonce, so that the storage's id follows from it. */
-export type NoncedRef = Required<VolumeRef>;
+type NoncedRef = Required<VolumeRef>;
 
 /** The ids of a pool's resources at its storage. */
 export type Names = ReturnType<typeof createNames>;

@@ -2,7 +2,7 @@ import { unavailableProblem } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
 
 /** A bounded number of concurrent calls that may never end. */
-export interface BoundedCalls {
+interface BoundedCalls {
   /**
    * Runs a call once a slot is free, and returns its result. UNAVAILABLE for a call that exceeds the time limit; it
    * keeps its slot until it ends. UNAVAILABLE also for every call that waits while all slots are kept so. The error

@@ -31,7 +31,7 @@ export interface Hypervisor {
 }
 
 /** The target of a change: the running machine, its description for the next start, or both. */
-export type PlugTarget = { readonly live: boolean; readonly next: boolean };
+type PlugTarget = { readonly live: boolean; readonly next: boolean };
 
 /** A command may wait for another one of the same domain (libvirt waits for 30 s), and for a disk (5 s). */
 const timeoutMs = 60_000;

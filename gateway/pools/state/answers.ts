@@ -15,7 +15,7 @@ export type Failure = {
 };
 
 /** The record of a storage's answers. The counts are of work, not of questions about the storage's size or health. */
-export type AnswersState = {
+type AnswersState = {
   /** False after a call that failed or was not answered, until the storage answers another one. */
   readonly answers: boolean;
   readonly calls: number;

@@ -85,7 +85,7 @@ export const retirementSpecSchema = z
   ])
   .meta({ id: 'RetirementSpec', description: 'The options of a retirement.' });
 
-export const retirementStepSchema = z
+const retirementStepSchema = z
   .object({
     kind: z.enum(['attachment', 'volume', 'node']),
     id: text('east.pvc-1'),

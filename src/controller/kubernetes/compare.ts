@@ -27,7 +27,7 @@ export type RefusedNode = {
 };
 
 /** The gateway, the agents and the log that a comparison updates. */
-export type ComparisonTargets = AgentChannel & {
+type ComparisonTargets = AgentChannel & {
   readonly client: Gateway;
   /** Gets all nodes that are refused at present, at the end of each comparison. */
   readonly onRefused: (refused: readonly RefusedNode[]) => void;

@@ -4,7 +4,7 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { askInfo, notify, type PluginInfo } from './registration-client.ts';
 
-export type Driver = { readonly name: string; readonly endpoint: string; readonly nodeId: string };
+type Driver = { readonly name: string; readonly endpoint: string; readonly nodeId: string };
 
 /** The watched directory; `refuse` returns the reason to refuse a driver, for tests of refusals. */
 export type WatcherOptions = {

@@ -8,7 +8,7 @@ import type { RunningGateway } from '../gateway/program.ts';
 export type CliResult = { readonly status: number; readonly stdout: string; readonly stderr: string };
 
 /** `isTerminal` simulates a terminal. `until` ends a continuous command once it holds for the output. */
-export type CliOptions = {
+type CliOptions = {
   readonly env?: NodeJS.ProcessEnv;
   readonly isTerminal?: boolean;
   readonly until?: (stdout: string, stderr: string) => boolean;

@@ -13,7 +13,7 @@ import { signerOf, type Signer } from './signers.ts';
 type Entries = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** The content of a gateway's configuration file. */
-export type GatewayFile = {
+type GatewayFile = {
   /** By default `one` in memory; `images` stands for a pool of image files that survive the gateway. */
   readonly pools?: Entries | 'images';
   /** By default `a` and `b`. A cluster without keys gets the keys of its signer. */

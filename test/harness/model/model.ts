@@ -5,7 +5,7 @@ import type { Operation, Zone } from './operations.ts';
 export type Content = ReadonlyMap<number, number>;
 
 /** A volume that must exist. */
-export type ModelVolume = {
+type ModelVolume = {
   readonly size: number;
   readonly from: string | undefined;
   readonly content: Content;
@@ -29,7 +29,7 @@ export const zones: readonly Zone[] = ['a', 'b'];
 export const nodeZones: Readonly<Record<string, Zone>> = { n0: 'a' };
 
 /** A group that must exist: the content of each member. */
-export type ModelGroup = readonly ModelSnapshot[];
+type ModelGroup = readonly ModelSnapshot[];
 
 /**
  * The objects that must exist, and the open requests that may or may not be done. Each resource has at most one open

@@ -36,7 +36,7 @@ export interface TestNode {
 }
 
 /** The mode and size of a volume; by default a filesystem of 64 MiB. */
-export type VolumeOptions = { readonly mode?: VolumeSpec['mode']; readonly sizeBytes?: number };
+type VolumeOptions = { readonly mode?: VolumeSpec['mode']; readonly sizeBytes?: number };
 
 const MiB = 1024 * 1024;
 
@@ -45,7 +45,7 @@ const MiB = 1024 * 1024;
  * a pod.
  */
 export const homes = ['host', 'pod'] as const;
-export type Home = (typeof homes)[number];
+type Home = (typeof homes)[number];
 
 export function openNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): TestNode {
   const dir = makeTemporaryDirectory();

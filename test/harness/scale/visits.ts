@@ -7,7 +7,7 @@ import { beforeCrowded, templates } from './full-store.ts';
 export type GatewayRequest = readonly [route: string, options?: AskOptions];
 
 /** A request for an operation, and the requests before it; each round has ids of its own. */
-export type Visit = {
+type Visit = {
   readonly before?: (round: number) => readonly GatewayRequest[];
   readonly request: (round: number) => GatewayRequest;
 };

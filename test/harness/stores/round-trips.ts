@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 
 /** A proxy to a PostgreSQL server that counts round trips. */
-export type CountingProxy = {
+type CountingProxy = {
   /** The path of a file with the proxy's URL. */
   readonly urlFile: string;
   /** Returns the round trips of each transaction that has ended since the last call, in order. */

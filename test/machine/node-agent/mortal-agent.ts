@@ -9,7 +9,7 @@ const program = join(import.meta.dirname, 'killed-agent.ts');
 const patienceMs = 60_000;
 
 /** A node agent that is started on demand and can be told when to die. */
-export interface MortalAgent {
+interface MortalAgent {
   kill(): Promise<void>;
   client(): Promise<CsiClient>;
   /**

@@ -8,7 +8,7 @@ import { toPublishContext, type Attachment, type Reach } from '../../../src/api/
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 
 /** The volume and node of an attachment, and its secret parts. */
-export type SignedAttachment = {
+type SignedAttachment = {
   readonly volumeId: string;
   readonly nodeId: string;
   readonly secrets?: Readonly<Record<string, string>>;

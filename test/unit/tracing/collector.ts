@@ -23,7 +23,7 @@ type SentSpans = {
 };
 
 /** A receiver of OTLP over HTTP as JSON, like an OpenTelemetry collector. */
-export type Collector = {
+type Collector = {
   readonly url: string;
   readonly spans: readonly Span[];
   readonly bodies: readonly string[];

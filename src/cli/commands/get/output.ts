@@ -27,7 +27,7 @@ export const listFormat = {
 } as const;
 
 /** The settings that decide how entries are printed. */
-export type OutputValues = SettingsOf<{
+type OutputValues = SettingsOf<{
   readonly output: typeof listFormat;
   readonly 'no-headers': { readonly doc: string; readonly parse: (text: string) => boolean };
   readonly bytes: { readonly doc: string; readonly parse: (text: string) => boolean };

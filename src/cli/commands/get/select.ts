@@ -4,7 +4,7 @@ import { toCell } from '../../output/rows.ts';
 import { readableNumbers } from '../../output/values.ts';
 
 /** The parts of `--selector`: the gateway selects the cluster, and `matches` checks the rest. */
-export type Selection = {
+type Selection = {
   readonly cluster?: string;
   readonly matches?: (entry: Entry) => boolean;
 };

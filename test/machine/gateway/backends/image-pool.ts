@@ -22,7 +22,7 @@ import { contentOf, type OfferedBackend } from '../../../suites/backend-fixtures
 export const poolFilesystems = ['ext4', 'xfs', 'btrfs'] as const;
 
 /** One of `poolFilesystems`. */
-export type PoolFilesystem = (typeof poolFilesystems)[number];
+type PoolFilesystem = (typeof poolFilesystems)[number];
 
 /** The filesystems with reflinks, which copy at one instant. */
 export const sharing: readonly PoolFilesystem[] = ['xfs', 'btrfs'];

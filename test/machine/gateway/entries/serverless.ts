@@ -12,7 +12,7 @@ import { inMemory } from '../../../fakes/storages/reference.ts';
 import { listen } from '../../../harness/listen.ts';
 
 /** The input and the surroundings of a gateway without a process of its own. */
-export type Setup = {
+type Setup = {
   /** Its variables: the files, and the URL of a database of its own. */
   readonly env: Readonly<Record<string, string>>;
   readonly signer: Signer;

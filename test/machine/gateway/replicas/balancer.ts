@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { listen } from '../../../harness/listen.ts';
 
 /** A balancer of connections; `cut` ends the open ones. */
-export type Balancer = { readonly port: number; cut(): void };
+type Balancer = { readonly port: number; cut(): void };
 
 /**
  * Starts a TCP balancer on loopback, which ends with the test: each connection goes to the next target that accepts it,

@@ -10,7 +10,7 @@ const raise = "do $$ begin raise exception using errcode = '40001'; end $$";
 /** The limit of failures in a row: the longest transactions have hundreds of statements, and run ten times at most. */
 const maxStreak = 4;
 
-export type StatementCounts = { statements: number; failures: number; readonly foreign: Set<string> };
+type StatementCounts = { statements: number; failures: number; readonly foreign: Set<string> };
 
 /**
  * Makes any statement of this process fail at the server with 40001 with this chance, including begin and commit, and

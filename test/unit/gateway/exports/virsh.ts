@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Virsh } from '../../../../gateway/exports/libvirt/virsh.ts';
 
 /** A virtual machine; its disks are represented by their descriptions. */
-export type FakeDomain = {
+type FakeDomain = {
   readonly uuid: string;
   readonly name: string;
   isRunning: boolean;
