@@ -9,7 +9,7 @@ import { choice, text } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
 import { startChild } from './children.ts';
-import { withNotice } from '../lib/words/notice.ts';
+import { createNotices, withNotice } from '../lib/words/notice.ts';
 import { toTerminal } from '../api/http/printable.ts';
 
 const startTimeoutMs = 30_000;
@@ -120,7 +120,8 @@ async function walkBoth({ dir, running, step, fs }: WalkBothOptions): Promise<re
 async function waitForSocket(path: string): Promise<void> {
   const isServed = async (): Promise<true | undefined> => (await isSocketAnswered(path)) || undefined;
   const serving = poll(isServed, { everyMs: 100, timeoutMs: startTimeoutMs });
-  if (!(await withNotice(serving, `fairlead dev to serve "${path}"`, complain)))
+  const notices = createNotices({ write: line => complain(line.trimEnd()) });
+  if (!(await withNotice(serving, { what: `fairlead dev to serve "${path}"` }, notices)))
     throw new Error(`no program serves "${path}": is fairlead dev running with this --dir?`);
 }
 

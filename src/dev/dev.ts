@@ -11,7 +11,7 @@ import { poll } from '../lib/concurrency.ts';
 import { makeDirectories } from '../lib/directories.ts';
 import type { RunningProgram } from '../lib/lifecycle.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
-import { withNotice } from '../lib/words/notice.ts';
+import { createNotices, withNotice } from '../lib/words/notice.ts';
 import { startChild, type Child, type ChildSettings } from './children.ts';
 import type { DevConfig } from './config.ts';
 import { endWithParent } from './parent.ts';
@@ -42,7 +42,8 @@ export async function startDev(
   const { dir, topology } = config;
   const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };
   const vacant = Promise.all(Object.values(sockets).map(requireVacant));
-  await withNotice(vacant, `another fairlead dev in "${dir}" to end`, say);
+  const notices = createNotices({ write: line => say(line.trimEnd()) });
+  await withNotice(vacant, { what: `another fairlead dev in "${dir}" to end` }, notices);
   const pools = await poolsOf(config, findFaults);
   const { keyFile, configFile } = await enroll(dir, pools);
   const children: Child[] = [];
