@@ -3,6 +3,9 @@ import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { text } from '../../src/lib/parsers.ts';
+import { reasonOf } from '../../src/lib/words/failures.ts';
+import { silentMs } from '../../src/lib/words/notice.ts';
+import { openSteps } from '../../src/lib/words/steps.ts';
 import { storeSetting } from '../config.ts';
 
 /** Copies a SQLite store, as it is at one moment, to a file. */
@@ -37,12 +40,29 @@ export async function backupStore(path: string, target: string): Promise<void> {
   unfinished.defer(remove);
   // SQLite would create the file readable to others until the copy is complete.
   writeFileSync(draft, '', { mode: 0o600, flag: 'wx' });
-  using source = new DatabaseSync(path, { readOnly: true });
-  await backup(source, draft, { rate: allPages });
+  await using steps = openSteps(2, silentMs);
+  steps.begin(`the copy of "${path}"`);
+  await copyAtOnce(path, draft);
+  steps.begin(`the check of the copy "${draft}"`);
   requireSound(draft);
   await syncPath(draft);
   renameSync(draft, target);
   await syncPath(dirname(target));
+}
+
+async function copyAtOnce(path: string, draft: string): Promise<void> {
+  try {
+    using source = new DatabaseSync(path, { readOnly: true });
+    await backup(source, draft, { rate: allPages });
+  } catch (error) {
+    // `backup` does not wait for a lock, and reports one without SQLite's code.
+    const { errcode } = error as { readonly errcode?: number };
+    const reason =
+      errcode === 0
+        ? 'another process has locked it, such as "admin migrate-store"; try again'
+        : reasonOf(error);
+    throw new Error(`the store "${path}" cannot be copied: ${reason}`, { cause: error });
+  }
 }
 
 function requireSound(path: string): void {

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { type Notices, type Progress, withNotice } from '../../src/lib/words/notice.ts';
 import { storeSetting } from '../config.ts';
 import type { Reader, Sql, SqlRow, SqlValue } from '../store.ts';
 import { openPostgres } from '../stores/postgres.ts';
@@ -29,11 +31,14 @@ export const migrateStoreCommand = {
   },
   async run(
     { from, to }: Readonly<Record<'from' | 'to', ReturnType<typeof storeSetting>>>,
-    { out }: { readonly out: (text: string) => void },
+    { out, notices }: { readonly out: (text: string) => void; readonly notices?: Notices },
   ): Promise<number> {
     if (from.kind !== 'sqlite' || to.kind !== 'postgres')
       throw new Error('--from must be a SQLite store and --to a PostgreSQL store');
-    const { contents, isNew } = await migrateStore(from.path, to.path);
+    let progress: Progress = { what: 'the store and the database' };
+    const report = (now: Progress): void => void (progress = now);
+    const work = migrateStore(from.path, to.path, report);
+    const { contents, isNew } = await withNotice(work, () => progress, notices);
     for (const { table, rows, sha256 } of contents) out(`${table} ${rows} ${sha256}\n`);
     out(isNew ? 'copied: counts and hashes are equal\n' : 'already copied: counts and hashes are equal\n');
     return 0;
@@ -44,11 +49,13 @@ export const migrateStoreCommand = {
  * Copies the store in one transaction that compares counts and hashes, so that the copy is complete or
  * absent. `isNew` is false if the same copy was there before. Then the file is marked, so that a gateway that
  * starts on it is refused; this also happens if the copy was there and has changed. Throws one line when a
- * gateway runs on the SQLite file, or when the database holds another store or a later state of this one.
+ * gateway runs on the SQLite file, or when the database holds another store or a later state of this one. Calls
+ * `report` with the part of the work that runs, and the rows that it has gone through.
  */
 export async function migrateStore(
   path: string,
   urlFile: string,
+  report: (progress: Progress) => void = () => {},
 ): Promise<{ readonly contents: readonly Content[]; readonly isNew: boolean }> {
   if (!existsSync(path)) throw new Error(`there is no store "${path}"`);
   lockAlone(path).close();
@@ -56,21 +63,35 @@ export async function migrateStore(
   const source = lockAlone(path);
   const engine = await openPostgres(urlFile);
   try {
+    report({ what: `the database of "${urlFile}"` });
     const known = await findIdentity(engine.reader);
     if (known !== undefined && known !== id)
       throw new Error(`the database of "${urlFile}" holds another store; use an empty database`);
     await migrate(engine, { newId: id });
     const reader: Reader = {
-      all: async (sql, ...values) => source.prepare(sql).all(...values) as readonly SqlRow[],
+      async all(sql, ...values) {
+        // SQLite reads at once, and timers must run meanwhile.
+        await setImmediate();
+        return source.prepare(sql).all(...values) as readonly SqlRow[];
+      },
     };
-    const contents = await readContents(reader);
+    const total = await countRows(reader);
+    /** Counts the rows of a part of the work. */
+    const counter = (what: string) => {
+      let done = 0;
+      const add = (count: number): void => report({ what, done: (done += count), total, unit: 'rows' });
+      add(0);
+      return add;
+    };
+    const contents = await readContents(reader, counter(`the rows of "${path}"`));
     const found = await engine.transaction(async sql => {
       await sql.lock('schema', 'version');
-      const before = await readContents(sql);
+      const before = await readContents(sql, counter(`the rows of "${urlFile}"`));
       if (isDeepStrictEqual(before, contents)) return 'same';
       if (before.some(({ rows }) => rows > 0)) return 'other';
-      for (const table of tables) await copy(table, reader, sql);
-      if (!isDeepStrictEqual(await readContents(sql), contents))
+      const add = counter('the copy');
+      for (const table of tables) await copy(table, { from: reader, add }, sql);
+      if (!isDeepStrictEqual(await readContents(sql, counter('the comparison of the copy')), contents))
         throw new Error('the copy differs from the SQLite file, so nothing was changed; run this again');
       return 'nothing';
     });
@@ -131,22 +152,40 @@ async function readSeen(reader: Reader): Promise<number> {
   return Number(row?.['seen_ms'] ?? 0);
 }
 
-async function copy({ name, columns }: Table, from: Reader, sql: Sql): Promise<void> {
+/** Called with the number of rows that were gone through. */
+type Counter = (count: number) => void;
+
+async function countRows(reader: Reader): Promise<number> {
+  let total = 0;
+  for (const { name } of tables) {
+    const [row] = await reader.all(`select count(*) as count from ${name}`);
+    total += Number(row?.['count'] ?? 0);
+  }
+  return total;
+}
+
+async function copy(
+  { name, columns }: Table,
+  { from, add }: { readonly from: Reader; readonly add: Counter },
+  sql: Sql,
+): Promise<void> {
   const marks = columns.map(() => '?').join(', ');
   const inserting = `insert into ${name} (${columns.join(', ')}) values (${marks})`;
   for await (const rows of readRows(from, name)) {
     for (const row of rows.slice(1)) await sql.write(inserting, ...row);
     await sql.run(inserting, ...(rows[0] ?? []));
+    add(rows.length);
   }
 }
 
-async function readContents(reader: Reader): Promise<readonly Content[]> {
+async function readContents(reader: Reader, add: Counter): Promise<readonly Content[]> {
   const contents: Content[] = [];
   for (const { name } of tables) {
     const hash = createHash('sha256');
     let count = 0;
     for await (const rows of readRows(reader, name)) {
       count += rows.length;
+      add(rows.length);
       for (const row of rows) hash.update(`${JSON.stringify(row)}\n`);
     }
     contents.push({ table: name, rows: count, sha256: hash.digest('hex') });

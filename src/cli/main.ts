@@ -11,6 +11,9 @@ const io: Io = {
   get isTerminal() {
     return process.stdout.isTTY;
   },
+  get errColumns() {
+    return process.stderr.columns;
+  },
   style: (format, text) => styleText(format, text),
 };
 

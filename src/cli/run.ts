@@ -2,6 +2,7 @@ import { toTerminal } from '../api/http/printable.ts';
 import { createTerminal } from './output/terminal.ts';
 import { describeStartFault } from '../lib/lifecycle.ts';
 import { describeSettings, readSettings, type SettingsTable, type Sources } from '../lib/settings.ts';
+import { createNotices, type Notices } from '../lib/words/notice.ts';
 import { suggest } from '../lib/words/suggest.ts';
 
 /** The streams and the environment of a command: data goes to `out`, everything else to `err`. */
@@ -9,6 +10,10 @@ export type Io = {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly env: NodeJS.ProcessEnv;
+  /** Shows what a command waits for; absent: nothing is shown. */
+  readonly notices?: Notices;
+  /** The width of the terminal that `err` leads to; undefined for a file or a pipe. */
+  readonly errColumns?: number | undefined;
   /** True when `out` is a terminal, not a file or a pipe. */
   readonly isTerminal: boolean;
   /** Colours the text, unless the user has turned colours off. */
@@ -89,6 +94,14 @@ export async function runCommand(argv: readonly string[], level: Level, io: Io):
     },
     style: (format, text) => out.own(io.style(format, toTerminal(text))),
     steer: out.own,
+    get notices() {
+      return createNotices({
+        write: err.write,
+        steer: err.own,
+        prefix: `${level.path}: `,
+        columns: io.errColumns,
+      });
+    },
     ...(io.signal && { signal: io.signal }),
   });
 }

@@ -38,6 +38,14 @@ test('a store is copied during writes, to a file of one moment that only its own
   assert.equal(statSync(copy).mode & 0o777, 0o600);
 });
 
+test('a store that another process has locked is not copied, and the message says so', async t => {
+  const dir = temporaryDirectory(t);
+  const [path, copy] = [join(dir, 'store.sqlite'), join(dir, 'copy.sqlite')];
+  using other = new DatabaseSync(path);
+  other.exec('create table something (id); begin exclusive');
+  await assert.rejects(backupStore(path, copy), /cannot be copied: another process has locked it, such as/);
+});
+
 test('a failed copy keeps the previous one and reports the reason', async t => {
   const dir = temporaryDirectory(t);
   const [path, copy] = [join(dir, 'store.sqlite'), join(dir, 'copy.sqlite')];

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { migrateStore } from '../../../../gateway/admin/migrate-store.ts';
+import { migrateStore, migrateStoreCommand } from '../../../../gateway/admin/migrate-store.ts';
+import { storeSetting } from '../../../../gateway/config.ts';
+import { openPostgres } from '../../../../gateway/stores/postgres.ts';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
 import { migrate } from '../../../../gateway/tables/schema.ts';
+import { poll } from '../../../../src/lib/concurrency.ts';
+import { createNotices, type Progress } from '../../../../src/lib/words/notice.ts';
 import { exec } from '../../../../src/lib/exec.ts';
 import { cli } from '../../../harness/program.ts';
 import {
@@ -131,6 +135,37 @@ test('a database with another store is refused', { skip }, async t => {
   const { path, urlFile } = await prepare(t);
   await openGateway(t, { store: `postgres:${urlFile}` });
   await assert.rejects(migrateStore(path, urlFile), /holds another store; use an empty database$/);
+});
+
+test('the command says that it waits for a database that others have locked', { skip }, async t => {
+  const { path, urlFile } = await prepare(t);
+  const engine = await openPostgres(urlFile);
+  t.after(() => engine.close());
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const holding = engine.transaction(async sql => {
+    await sql.lock('schema', 'version');
+    await sql.now();
+    await released;
+  });
+  const lines: string[] = [];
+  const notices = createNotices({ write: line => void lines.push(line) });
+  const stores = { from: storeSetting(path), to: storeSetting(`postgres:${urlFile}`) };
+  const running = migrateStoreCommand.run(stores, { out: () => {}, notices });
+  const isSaid = () =>
+    lines.some(line => line.startsWith(`waiting for the database of "${urlFile}" (`)) || undefined;
+  assert.ok(await poll(isSaid, { everyMs: 20, timeoutMs: 60_000 }), lines.join(''));
+  release();
+  await holding;
+  assert.equal(await running, 0);
+});
+
+test('the progress of a copy counts the rows of each part', { skip }, async t => {
+  const { path, urlFile } = await prepare(t);
+  const last = new Map<string, Progress>();
+  const { contents } = await migrateStore(path, urlFile, progress => void last.set(progress.what, progress));
+  const total = contents.reduce((sum, { rows }) => sum + rows, 0);
+  for (const what of [`the rows of "${path}"`, 'the copy', 'the comparison of the copy'])
+    assert.deepEqual(last.get(what), { what, done: total, total, unit: 'rows' });
 });
 
 test('a store of a running gateway is refused', { skip }, async t => {
