@@ -1,4 +1,5 @@
 import type { Capabilities } from '../api/storage.ts';
+import type { Progress } from '../lib/words/notice.ts';
 import { findForeign, readCapabilities } from './preflight.ts';
 import { cleanUp } from './clean-up.ts';
 import { isFinding } from './finding.ts';
@@ -23,6 +24,8 @@ export type VerifyOptions = Omit<KitOptions, 'hasForeign'> & {
   readonly signal: AbortSignal;
   /** Ends the clean-up early, too. */
   readonly abandoned?: AbortSignal;
+  /** Announces work that takes long. */
+  readonly announce?: <T>(work: Promise<T>, progress: Progress) => Promise<T>;
   /** Called with each result as soon as it is known. */
   readonly show?: (result: Result) => void;
 };
@@ -42,7 +45,7 @@ const noCapabilities: Capabilities = {
  * check when nothing answers, when the credentials are refused, or when the server holds foreign volumes or snapshots.
  */
 export async function verify(options: VerifyOptions): Promise<Report> {
-  const { target, seed, signal, only, isFailFast = false } = options;
+  const { target, seed, signal, only, isFailFast = false, announce = work => work } = options;
   requireSelectors(only);
   const startedMs = Date.now();
   const results = new Map<RequirementId, Result>();
@@ -58,11 +61,14 @@ export async function verify(options: VerifyOptions): Promise<Report> {
     if (known) return isFault(known) ? 'failed' : 'passed';
     return selectedOf(options).includes(id) ? 'pending' : 'unselected';
   };
-  const run = await begin(options, add);
-  for (const id of run.isReady ? selectedOf(options) : []) {
+  const run = await announce(begin(options, add), { what: `answers of "${target.url.href}"` });
+  const chosen = run.isReady ? selectedOf(options) : [];
+  for (const [done, id] of chosen.entries()) {
     if (signal.aborted || (isFailFast && hasFailed(results))) break;
-    for (const result of await check(id, run, { ...options, standingOf })) add(result);
-    await cleanUp(run.remover);
+    const progress = (what: string): Progress => ({ what, done, total: chosen.length, unit: 'requirements' });
+    const checking = check(id, run, { ...options, standingOf });
+    for (const result of await announce(checking, progress(`the check of ${id}`))) add(result);
+    await announce(cleanUp(run.remover), progress(`the clean-up after ${id}`));
   }
   return {
     url: target.url.href,
@@ -71,7 +77,7 @@ export async function verify(options: VerifyOptions): Promise<Report> {
     startedAt: new Date(startedMs).toISOString(),
     tookMs: Date.now() - startedMs,
     results: requirementIds.flatMap(id => results.get(id) ?? []),
-    left: await cleanUpFinally(run.remover),
+    left: await announce(cleanUpFinally(run.remover), { what: 'the clean-up at the end' }),
     isInterrupted: signal.aborted,
   };
 }

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { requirePrivate } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
+import { type Notices, withNotice } from '../lib/words/notice.ts';
 import { keyCredentials, oauthCredentials, tokenCredentials, type Credentials } from './http/credentials.ts';
 import type { Target } from './http/exchange.ts';
 import { countOutcomes, type Report } from './report.ts';
@@ -21,18 +22,23 @@ type Settings = SettingsOf<typeof verifySettings>;
 export const verifyCommand = {
   settings: verifySettings,
   operands: ['url'],
-  async run(settings: Settings): Promise<number> {
+  async run(settings: Settings, { notices }: { readonly notices?: Notices } = {}): Promise<number> {
     requireSelectors(settings.only);
-    const started = settings.start === undefined ? undefined : await startVendor(settings.start);
+    const { start } = settings;
+    const starting = start === undefined ? undefined : startVendor(start);
+    const started =
+      starting && (await withNotice(starting, { what: 'the server of --start to listen' }, notices));
     try {
-      return await runOn(settings, started);
+      return await runOn(settings, { started, notices });
     } finally {
       await started?.close();
     }
   },
 };
 
-async function runOn(settings: Settings, started: VendorProcess | undefined): Promise<number> {
+type RunContext = { readonly started: VendorProcess | undefined; readonly notices: Notices | undefined };
+
+async function runOn(settings: Settings, { started, notices }: RunContext): Promise<number> {
   const url = started?.url ?? (settings.url === undefined ? undefined : new URL(settings.url));
   if (!url) throw new Error("there is no server to check: give the server's address, or --start");
   if (!settings['allow-http'])
@@ -62,6 +68,7 @@ async function runOn(settings: Settings, started: VendorProcess | undefined): Pr
     only: settings.only,
     isFailFast: settings['fail-fast'],
     ...ends,
+    announce: (work, progress) => withNotice(work, progress, notices),
     show: result => print(toLines(result, command)),
   });
   print(`\n${toSummary(report)}`);

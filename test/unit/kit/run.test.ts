@@ -10,6 +10,7 @@ import type { Report, Result } from '../../../src/kit/report.ts';
 import { verify, type VerifyOptions } from '../../../src/kit/run.ts';
 import { verifySettings } from '../../../src/kit/settings.ts';
 import { verifyCommand } from '../../../src/kit/verify.ts';
+import type { Progress } from '../../../src/lib/words/notice.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { runOptions } from '../../fakes/storages/kit.ts';
 import { volumeSpec } from '../../harness/gateway/gateway.ts';
@@ -20,11 +21,21 @@ const inTime = () => ({ deadlineMs: Date.now() + 60_000 });
 test('a correct server passes the checks and holds nothing afterwards', async t => {
   const { options, client } = await startRight(t);
   const shown: Result[] = [];
+  const waited: Progress[] = [];
   const report = await verify({
     ...options,
     only: ['FL-3.1', 'FL-8.1-3', 'FL-8.4'],
     show: result => shown.push(result),
+    announce(work, progress) {
+      waited.push(progress);
+      return work;
+    },
   });
+  const counts = { total: report.results.length, unit: 'requirements' };
+  assert.deepEqual(
+    waited.filter(({ what }) => what.startsWith('the check of')),
+    report.results.map(({ id }, done) => ({ what: `the check of ${id}`, done, ...counts })),
+  );
   assert.deepEqual(failed(report), []);
   assert.deepEqual(report.left, []);
   assert.deepEqual(report.results.map(({ id }) => id).slice(0, 2), ['FL-3.1-1', 'FL-3.1-2']);
