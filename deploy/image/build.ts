@@ -4,10 +4,11 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { version } from '../../src/lib/version.ts';
+import { openSteps } from '../../src/lib/words/steps.ts';
 import { architectures, ownArchitecture } from './architectures.ts';
 import { sizeOf } from './files.ts';
-import { pack } from './pack.ts';
-import { fillRoot } from './root.ts';
+import { pack, packSteps } from './pack.ts';
+import { fillRoot, rootSteps } from './root.ts';
 
 const usage = `Usage: npm run image [-- --out DIR] [--name NAME:TAG] [--arch amd64|arm64]
 
@@ -39,21 +40,29 @@ const out = fromCaller(values.out);
 const rootFromCaller = values.root === undefined ? undefined : fromCaller(values.root);
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)));
 if (values.help) process.stdout.write(usage);
-else build();
+else await build();
 
-function build(): void {
+async function build(): Promise<void> {
   const architecture = architectures.find(one => one === values.arch);
   if (architecture === undefined)
     throw new Error(`--arch: "${values.arch}" is unknown; give ${architectures.join(' or ')}`);
   const cache = resolve(architecture === ownArchitecture ? '.cache/image' : `.cache/image-${architecture}`);
   const work = mkdtempSync(join(tmpdir(), 'fairlead-image-'));
   try {
+    await using steps = openSteps(rootSteps + (rootFromCaller === undefined ? packSteps : 0));
     const root = rootFromCaller ?? join(work, 'root');
-    fillRoot(root, { architecture, cache, work });
+    fillRoot(root, { architecture, cache, work, steps });
     const unpacked = sizeOf(root);
     if (rootFromCaller !== undefined) return report({ unpacked });
     const layers = join(cache, 'layers');
-    const { digest, compressed } = pack({ architecture, root, out, cache: layers, name: values.name });
+    const { digest, compressed } = pack({
+      architecture,
+      root,
+      out,
+      cache: layers,
+      name: values.name,
+      steps,
+    });
     process.stdout.write(`${values.name}@${digest}\n`);
     report({ unpacked, compressed });
   } finally {

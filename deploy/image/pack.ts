@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../../src/lib/version.ts';
+import type { Steps } from '../../src/lib/words/steps.ts';
 import { ownArchitecture, type Architecture } from './architectures.ts';
 import { home, runtime, sbomPath, user } from './contents.ts';
 import { createLayout } from './layout.ts';
@@ -13,13 +14,17 @@ export type PackOptions = {
   readonly out: string;
   readonly cache: string;
   readonly name: string;
+  readonly steps: Steps;
 };
+
+/** The number of steps that `pack` announces. */
+export const packSteps = 2;
 
 /** A packed image: the digest of its manifest, and the bytes of its compressed layers. */
 export type PackResult = { readonly digest: string; readonly compressed: number };
 
 /** Packs the files of a root as an OCI layout, as the same layout in one file, and writes the bill of materials. */
-export function pack({ architecture, root, out, cache, name }: PackOptions): PackResult {
+export function pack({ architecture, root, out, cache, name, steps }: PackOptions): PackResult {
   const suffix = architecture === ownArchitecture ? '' : `-${architecture}`;
   const directory = join(out, `image${suffix}`);
   rmSync(directory, { recursive: true, force: true });
@@ -28,12 +33,18 @@ export function pack({ architecture, root, out, cache, name }: PackOptions): Pac
   const own = ['usr/local/bin/fairlead', home, sbomPath];
   const state = 'var/lib/fairlead';
   // Layers that change seldom come first, so that an update of the others does not pull them again.
-  const layers = [
-    layout.addLayer({ root, paths: readdirSync(root).sort(), exclude: [...node, ...own, state] }),
-    layout.addLayer({ root, paths: node }),
-    layout.addLayer({ root, paths: [state], user }),
-    layout.addLayer({ root, paths: own }),
+  const contents = [
+    { root, paths: readdirSync(root).sort(), exclude: [...node, ...own, state] },
+    { root, paths: node },
+    { root, paths: [state], user },
+    { root, paths: own },
   ];
+  steps.begin('the compression of the layers');
+  const layers = contents.map((content, index) => {
+    steps.count(index, contents.length, 'layers');
+    return layout.addLayer(content);
+  });
+  steps.begin('the archive of the image');
   const digest = layout.addImage(name, { config: describeImage(architecture), layers });
   const stem = join(out, `fairlead-${version}${suffix}`);
   cpSync(join(root, sbomPath), `${stem}.cdx.json`);

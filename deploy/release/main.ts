@@ -13,6 +13,7 @@ import {
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { openSteps } from '../../src/lib/words/steps.ts';
 import { architectures } from '../image/architectures.ts';
 import { findHelm } from '../render.ts';
 import { packageChart } from './chart.ts';
@@ -51,12 +52,8 @@ async function release(): Promise<void> {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const files = await buildPackage(out);
-  for (const architecture of chosen) buildDebianPackage(files, out, architecture);
+  await packageOthers(files);
   rmSync(files, { recursive: true });
-  run('deploy/fetch-helm.sh');
-  const helm = findHelm();
-  if (helm === undefined) throw new Error('the chart is packaged by Helm: set HELM to its path');
-  packageChart(helm, out);
   for (const name of ['openapi.json', 'vendor-openapi.json'])
     cpSync(`docs/reference/${name}`, join(out, name));
   if (!values['without-image'])
@@ -65,6 +62,20 @@ async function release(): Promise<void> {
   // The image's files are also in the archive.
   for (const directory of globSync(join(out, 'image*'))) rmSync(directory, { recursive: true });
   writeSums();
+}
+
+/** Builds the Debian packages, from the files of the npm package, and the chart. */
+async function packageOthers(files: string): Promise<void> {
+  await using steps = openSteps(chosen.length + 1);
+  for (const architecture of chosen) {
+    steps.begin(`the Debian package for ${architecture}`);
+    buildDebianPackage(files, out, architecture);
+  }
+  steps.begin('the chart');
+  run('deploy/fetch-helm.sh');
+  const helm = findHelm();
+  if (helm === undefined) throw new Error('the chart is packaged by Helm: set HELM to its path');
+  packageChart(helm, out);
 }
 
 /** Writes the checksums in the form that `sha256sum --check` reads, and lists the files. */

@@ -22,11 +22,28 @@ void suite('npm run release', () => {
   const out = makeTemporaryDirectory();
   const published = join(out, `fairlead-${version}.tgz`);
   let output = '';
+  let notices = '';
   before(() => {
     const argv = ['deploy/release/main.ts', '--without-image', '--arch', ownArchitecture, '--out', out];
-    output = execFileSync(process.execPath, argv, { encoding: 'utf8' });
+    const { status, stdout, stderr } = spawnSync(process.execPath, argv, { encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+    [output, notices] = [stdout, stderr];
   });
   after(() => removeTemporaryDirectory(out));
+
+  void test('says which step it waits for, also while it makes the npm package', () => {
+    const steps = [...notices.matchAll(/^waiting for (.*): (\d of \d) steps \(0 s\)$/gm)];
+    assert.deepEqual(
+      steps.map(([, what, counts]) => `${what}: ${counts}`),
+      [
+        'the bundle of JavaScript: 1 of 3',
+        'the types: 2 of 3',
+        'the npm package: 3 of 3',
+        `the Debian package for ${ownArchitecture}: 1 of 2`,
+        'the chart: 2 of 2',
+      ],
+    );
+  });
 
   void test('lists its files, all of one version, with their checksums', () => {
     const names = [...output.matchAll(/^.*\/(\S+): \d+ bytes$/gm)].map(([, name = '']) => name);

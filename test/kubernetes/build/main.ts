@@ -14,7 +14,7 @@ export function whyNoCluster(): string | false {
 }
 
 /** Builds all parts, or the named ones; with --check it only prints the missing programs. */
-function main(args: readonly string[]): void {
+async function main(args: readonly string[]): Promise<void> {
   if (!args.includes('--check')) return buildParts(directory, args);
   const reason = whyNoCluster();
   if (reason === false) return;
@@ -22,4 +22,4 @@ function main(args: readonly string[]): void {
   process.exitCode = 1;
 }
 
-if (import.meta.main) main(process.argv.slice(2));
+if (import.meta.main) await main(process.argv.slice(2));

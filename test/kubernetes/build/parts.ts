@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
+import { openSteps } from '../../../src/lib/words/steps.ts';
 import { makeSidecarImages, makeTestImages } from './images.ts';
 import { unpackLayer, layer } from './layer.ts';
 import { debianPackages, unpackPackages } from './debian.ts';
@@ -65,13 +66,19 @@ const parts: Readonly<Record<string, Part>> = {
  * Builds the parts that are missing or were built from other pins; by default all parts. Throws the error of the first
  * failure.
  */
-export function buildParts(directory: string, names: readonly string[]): void {
+export async function buildParts(directory: string, names: readonly string[]): Promise<void> {
   mkdirSync(directory, { recursive: true });
-  const chosen = names.length > 0 ? names : Object.keys(parts);
-  for (const name of chosen) {
+  const chosen = (names.length > 0 ? names : Object.keys(parts)).map(name => {
     const part = parts[name];
     if (part === undefined) throw new Error(`no part "${name}": ${Object.keys(parts).join(', ')}`);
-    if (!isBuilt(directory, name, part)) buildPart(directory, name, part);
+    return { name, part };
+  });
+  const missing = chosen.filter(({ name, part }) => !isBuilt(directory, name, part));
+  if (missing.length === 0) return;
+  await using steps = openSteps(missing.length);
+  for (const { name, part } of missing) {
+    steps.begin(`the build of ${name} for the test clusters`);
+    buildPart(directory, name, part);
   }
 }
 
@@ -90,7 +97,6 @@ function isBuilt(directory: string, name: string, { makes }: Part): boolean {
 
 /** Builds a part and replaces each file at once: a running program keeps the file that it was started from. */
 function buildPart(directory: string, name: string, part: Part): void {
-  process.stderr.write(`building ${name}\n`);
   const draft = mkdtempSync(join(directory, '.draft-'));
   try {
     part.build(draft, directory);
