@@ -349,6 +349,8 @@ export interface BackendPlugin<Settings extends z.ZodType = z.ZodType> {
    * not disturbed.
    */
   check?(settings: z.output<Settings>, pool: PoolContext): Promise<readonly string[]>;
+  /** Reads the owner mark of a pool that is not open; undefined without one. Absent: a check does not see it. */
+  readOwner?(settings: z.output<Settings>): Promise<string | undefined>;
   /**
    * Returns the `attachmentBounds` that the opened backend will have, as far as the settings tell them. They keep
    * other pools away from its addresses and paths until it is open.

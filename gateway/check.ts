@@ -6,14 +6,16 @@ import { unavailableProblem } from '../src/api/problem.ts';
 import { directoryFaults } from '../src/lib/directories.ts';
 import { describeStartFault } from '../src/lib/lifecycle.ts';
 import { silentLog } from '../src/lib/log.ts';
-import type { Identity, PoolContext } from './backend.ts';
+import type { BackendPlugin, Identity, PoolContext } from './backend.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { findCertificate } from './http/certificate.ts';
 import { createIdentity } from './pools/identity.ts';
 import type { PoolEntry } from './pools/plugins.ts';
-import type { Engine } from './store.ts';
+import { judgeMark } from './pools/owner.ts';
+import { findUnknownPools } from './pools/pools.ts';
 import { openStore } from './stores/index.ts';
+import { inspect, schemaVersion } from './tables/schema.ts';
 import { discovered } from './configuration/file.ts';
 import { type Configuration, readConfiguration } from './configuration/read.ts';
 
@@ -33,7 +35,7 @@ export async function checkGateway(
   { out }: { readonly out: (text: string) => void },
 ): Promise<number> {
   const { configuration, faults, keyFaults } = await readConfiguration(config.config, backends);
-  const { storeId, ...store } = await checkStore(config);
+  const { storeId, ...store } = await checkStore(config, configuration);
   const metrics = config['metrics-listen'];
   const findings: readonly Finding[] = [
     { part: 'configuration', faults },
@@ -43,6 +45,7 @@ export async function checkGateway(
       note: noteOfKeys(configuration),
     },
     { part: 'store', ...store },
+    await checkKeyFile(config),
     await checkCertificate(config),
     { part: 'address', ...(await checkAddress(config.listen)) },
     ...(metrics ? [{ part: 'metrics address', ...(await checkAddress(metrics)) }] : []),
@@ -72,25 +75,50 @@ function noteOfKeys(configuration: Configuration | undefined): string | undefine
   return `a running gateway reads the keys of ${issuers.join(' and ')}; the key files are ok`;
 }
 
-/** Checks the store. It only connects to a database; a missing file is created at the start. */
-async function checkStore({ store }: GatewayConfig) {
+/**
+ * Checks the store: that a gateway would accept it, and that the pools that it has something in are configured. A
+ * missing file is created at the start.
+ */
+async function checkStore(
+  { store, 'adopt-store': isAdopted }: GatewayConfig,
+  configuration: Configuration | undefined,
+) {
   if (store.kind === 'sqlite' && !existsSync(store.path))
     return {
       faults: await directoryFaults(dirname(store.path), 'the directory of the store'),
       note: `"${store.path}" does not exist; the first start makes it`,
     };
   let storeId: string | undefined;
+  let note: string | undefined;
+  const unknown: string[] = [];
   const faults = await faultsOf(async () => {
     const engine = await openStore(store);
-    storeId = await readStoreId(engine).finally(() => engine.close());
+    await using _ = { [Symbol.asyncDispose]: () => engine.close() };
+    const { id, version } = await inspect(engine.reader, { isAdopted });
+    storeId = id;
+    if (version !== schemaVersion)
+      note = 'its tables, which the start makes or upgrades; the connection is ok';
+    else if (configuration)
+      unknown.push(...(await findUnknownPools(engine.reader, Object.keys(configuration.file.pools))));
   });
-  return { faults, storeId };
+  return { faults: [...faults, ...unknown], storeId, note };
 }
 
-/** Reads the store's id; undefined if no gateway has used the store yet. */
-async function readStoreId({ reader }: Engine): Promise<string | undefined> {
-  const [identity] = await reader.all('select id from store_identity').catch(() => []);
-  return identity && String(identity['id']);
+/** Checks the file with the gateway's own keys. A missing one is created at the start. */
+async function checkKeyFile(config: GatewayConfig): Promise<Finding> {
+  const part = 'key file';
+  const path = keyFileOf(config);
+  if (!existsSync(path))
+    return {
+      part,
+      faults: await directoryFaults(dirname(path), 'the directory of the key file'),
+      note: `"${path}" does not exist; the first start makes it`,
+    };
+  return { part, faults: await faultsOf(() => createIdentity('gateway', path).prepare()) };
+}
+
+function keyFileOf({ store, 'key-file': given }: GatewayConfig): string {
+  return given ?? `${store.path}.keys.json`;
 }
 
 async function checkCertificate(config: GatewayConfig): Promise<Finding> {
@@ -131,9 +159,27 @@ async function checkPools(
       missing.push(...((await plugin.check?.(settings, { ...context, name, identity })) ?? [])),
     );
     const note = lacks();
-    return { part, faults: note === undefined ? [...missing, ...faults] : [], note };
+    if (note !== undefined) return { part, faults: [], note };
+    const found = [...missing, ...faults];
+    if (found.length > 0) return { part, faults: found };
+    return { part, ...(await checkOwner(plugin, { name, settings, config, storeId })) };
   };
   return Promise.all(Object.entries(file.pools).map(([name, entry]) => check(name, entry)));
+}
+
+type CheckedPool = CheckedParts & Pick<PoolEntry, 'settings'> & { readonly name: string };
+
+/** Checks whose pool it is, as far as its mark shows it. */
+async function checkOwner(
+  { readOwner }: BackendPlugin,
+  { name, settings, config, storeId: id }: CheckedPool,
+): Promise<Omit<Finding, 'part'>> {
+  let note: string | undefined;
+  const faults = await faultsOf(async () => {
+    const found = await readOwner?.(settings);
+    note = judgeMark(found, { name, id, adopted: config['adopt-pools'] ?? [] });
+  });
+  return { faults, note };
 }
 
 /**
@@ -141,7 +187,7 @@ async function checkPools(
  * because a check makes no key file.
  */
 function identify(config: GatewayConfig, storeId: string | undefined) {
-  const keyFile = config['key-file'] ?? `${config.store.path}.keys.json`;
+  const keyFile = keyFileOf(config);
   const name = config['gateway-name'] ?? (storeId && `gateway-${storeId.slice(0, 8)}`) ?? 'gateway';
   const made = createIdentity(name, keyFile);
   let note: string | undefined;

@@ -59,6 +59,10 @@ type Settings = z.output<typeof settings>;
 export const ceph: BackendPlugin<typeof settings> = {
   settings,
   check: ({ pool, filesystem, mode, ...login }) => checkPool({ ...loginOf(login), pool, filesystem, mode }),
+  readOwner({ pool = '', filesystem, ...login }) {
+    const key = filesystem === undefined ? poolKeyOf(pool) : ownerKeyOf({ name: filesystem });
+    return createOwnerMark(createCommands(loginOf(login)), key).read();
+  },
   open,
 };
 
@@ -92,7 +96,7 @@ function openImages(pool: RbdPool, mode: Mode) {
     snapshots: createSnapshots(pool),
     changes: createChanges(pool),
     dataPool: pool.name,
-    ownerKey: `fairlead/${pool.name}/owner`,
+    ownerKey: poolKeyOf(pool.name),
   };
 }
 
@@ -127,6 +131,10 @@ async function readCapacity({ askCeph }: Commands, name: string): Promise<number
   const stats = usage?.pools.find(one => one.name === name)?.stats;
   if (!stats) throw unavailableProblem(`the Ceph cluster reports no usage of pool "${name}"`);
   return stats.stored + stats.max_avail;
+}
+
+function poolKeyOf(pool: string): string {
+  return `fairlead/${pool}/owner`;
 }
 
 /** Stores the owner mark among the monitors' configuration keys. */

@@ -69,6 +69,7 @@ type Settings = z.output<typeof settings>;
 export const dir: BackendPlugin<typeof settings> = {
   settings,
   check: ({ dir: directory }) => directoryFaults(directory, poolDirectory),
+  readOwner: ({ dir: directory }) => createOwnerMark(directory).read(),
   expectedBounds: ({ dir: directory, nfs }) => boundsOf(directory, nfs),
   open: openDirectories,
 };

@@ -45,6 +45,7 @@ export const image: BackendPlugin<typeof settings> = {
     const exportFaults = await findExportFaults(await openExport(chosen, context), dir);
     return [...(await directoryFaults(dir, what)), ...exportFaults.map(fault => `export: ${fault}`)];
   },
+  readOwner: ({ dir }) => createOwnerMark(dir).read(),
   expectedBounds({ dir, export: chosen = loopOnly }) {
     const protocol = chosen.protocol === 'libvirt' ? 'device' : chosen.protocol;
     return boundsOf(dir, { ...chosen, protocol });

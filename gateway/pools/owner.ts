@@ -32,17 +32,41 @@ async function findNewMark(
   { name, backend }: Pool,
   { id, reader, adopted }: Owner,
 ): Promise<string | undefined> {
-  const mark = `${id} ${name}\n`;
+  const mark = markOf(id, name);
   const found = await backend.owner?.read();
   if (found === mark) return undefined;
   const stranger = adopted.includes(name)
     ? undefined
     : await findStranger({ name, backend }, { found, id, reader });
-  if (stranger !== undefined)
-    throw new Error(
-      `${stranger}; check that --store is right, or take the pool over with --adopt-pools ${name}`,
-    );
+  if (stranger !== undefined) throw strangerProblem(stranger, name);
   return mark;
+}
+
+function markOf(id: string, name: string): string {
+  return `${id} ${name}\n`;
+}
+
+function strangerProblem(reason: string, name: string): Error {
+  return new Error(
+    `${reason}; check that --store is right, or take the pool over with --adopt-pools ${name}`,
+  );
+}
+
+/**
+ * Judges the mark of a closed pool. Throws for another store's mark. Without a mark it returns the reason why a check
+ * cannot find the owner.
+ */
+export function judgeMark(
+  found: string | undefined,
+  {
+    name,
+    id = '',
+    adopted,
+  }: { readonly name: string; readonly id: string | undefined } & Pick<Owner, 'adopted'>,
+): string | undefined {
+  if (found === markOf(id, name) || adopted.includes(name)) return undefined;
+  if (found !== undefined && !found.startsWith(`${id} `)) throw strangerProblem(marked, name);
+  return 'whose volumes it holds, which a start compares with the store; all else is ok';
 }
 
 const marked = 'it is marked as the pool of another store, or as another pool';

@@ -53,14 +53,22 @@ export function createPools(
 
 /** Throws all pools that hold something but are not configured, because their volumes would be unmanaged. */
 export async function requireKnownPools(sql: Reader, pools: Pools): Promise<void> {
-  const faults: string[] = [];
-  for (const { pool, ...usage } of await listPoolsInUse(sql))
-    for (const kind of ['volumes', 'snapshots'] as const)
-      if (usage[kind] > 0 && pools.all().every(({ name }) => name !== pool) && !pools.waiting().has(pool))
-        faults.push(
-          `pool "${pool}" is not configured, but the store has ${kind} in it (${usage[kind]}); configure it again`,
-        );
+  const names = [...pools.all().map(({ name }) => name), ...pools.waiting().keys()];
+  const faults = await findUnknownPools(sql, names);
   if (faults.length > 0) throw new AggregateError(faults);
+}
+
+/** Lists the faults of pools that the store has something in, and that have none of these names. */
+export async function findUnknownPools(sql: Reader, names: readonly string[]): Promise<readonly string[]> {
+  const unknown = (await listPoolsInUse(sql)).filter(({ pool }) => !names.includes(pool));
+  return unknown.flatMap(({ pool, ...usage }) =>
+    (['volumes', 'snapshots'] as const)
+      .filter(kind => usage[kind] > 0)
+      .map(
+        kind =>
+          `pool "${pool}" is not configured, but the store has ${kind} in it (${usage[kind]}); configure it again`,
+      ),
+  );
 }
 
 /** The context for opening pools. A pool is opened only if `requireOwned` does not throw. */

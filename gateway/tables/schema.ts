@@ -1,4 +1,4 @@
-import type { Engine, Sql } from '../store.ts';
+import type { Engine, Reader, Sql } from '../store.ts';
 import { attachmentTable, indexAttachments } from './attachments.ts';
 import { addAuditLog, addDetail, addRefusals, auditTable, indexAudit } from './audit-log.ts';
 import { addConsent, addGrants, grantTable, indexGrants } from './grants.ts';
@@ -94,10 +94,7 @@ export async function migrate(
     const [identity] = await sql.all('select id from store_identity');
     const found = String(identity?.id);
     const id = found.replace(copiedMark, '');
-    if (found !== id && ifCopied === 'refuse')
-      throw new Error(
-        'this store was copied to another by "fairlead admin migrate-store"; start the gateway with the other store, or use this one again with --adopt-store',
-      );
+    if (found !== id && ifCopied === 'refuse') throw copiedProblem();
     if (ifCopied === 'adopt') await sql.run('update store_identity set id = ?', id);
     return id;
   });
@@ -110,14 +107,42 @@ async function takeStep(sql: Sql): Promise<number> {
   const [row] = await sql.all('select version from schema_version');
   const found = Number(row?.version ?? 0);
   if (found === schemaVersion) return found;
-  if (found > schemaVersion)
-    throw new Error(
-      `the store has schema version ${found}, but this gateway supports at most ${schemaVersion}; start a newer release`,
-    );
+  requireKnownVersion(found);
   const version = found === 0 ? schemaVersion : found + 1;
   const statements = found === 0 ? tables.flatMap(({ ddl }) => ddl) : changes[version];
   for (const statement of statements ?? []) await sql.run(statement);
   await sql.run('delete from schema_version');
   await sql.run('insert into schema_version (version) values (?)', version);
   return version;
+}
+
+function copiedProblem(): Error {
+  return new Error(
+    'this store was copied to another by "fairlead admin migrate-store"; start the gateway with the other store, or use this one again with --adopt-store',
+  );
+}
+
+function requireKnownVersion(found: number): void {
+  if (found > schemaVersion)
+    throw new Error(
+      `the store has schema version ${found}, but this gateway supports at most ${schemaVersion}; start a newer release`,
+    );
+}
+
+/**
+ * Reads the id and the version of a store, which no gateway may have used yet. Throws for a store that `migrate` would
+ * refuse.
+ */
+export async function inspect(
+  { all }: Reader,
+  { isAdopted }: { readonly isAdopted: boolean },
+): Promise<{ readonly id: string | undefined; readonly version: number }> {
+  const [row] = await all('select version from schema_version').catch(() => []);
+  const version = Number(row?.['version'] ?? 0);
+  requireKnownVersion(version);
+  const [identity] = await all('select id from store_identity').catch(() => []);
+  const found = identity && String(identity['id']);
+  const id = found?.replace(copiedMark, '');
+  if (found !== id && !isAdopted) throw copiedProblem();
+  return { id, version };
 }

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { runGateway } from '../../harness/gateway/program.ts';
 import { gatewaySettings } from '../../../gateway/config.ts';
 import { checkGateway } from '../../../gateway/check.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
@@ -23,6 +25,7 @@ test('a check of a correct configuration has a line for each part, changes nothi
     'configuration',
     'keys',
     'store',
+    'key file',
     'certificate',
     'address',
     'pool fast',
@@ -70,11 +73,87 @@ test('a check says what it did not look at, and never that it is ok', async t =>
     'configuration: ok',
     'keys: ok',
     `store: not checked: "${join(dir, 'store.sqlite')}" does not exist; the first start makes it`,
+    `key file: not checked: "${join(dir, 'store.sqlite.keys.json')}" does not exist; the first start makes it`,
     'certificate: not checked: without --tls-cert-file the gateway serves plain HTTP',
     `address: not checked: another process, perhaps the gateway, serves "127.0.0.1:${port}" now`,
     'pool far: not checked: a check would have to open the pool',
   ]);
 });
+
+test("a check sees another store's mark in a pool, without changing anything", async t => {
+  const { dir, check } = open(t, { pools: { images: { backend: 'image' }, files: { backend: 'dir' } } });
+  const unmarked =
+    /^pool \w+: not checked: whose volumes it holds, which a start compares with the store; all else is ok$/;
+  const poolsOf = async (...flags: readonly string[]) => {
+    const before = contentOf(dir);
+    const { status, lines } = await check(...flags);
+    assert.deepEqual(contentOf(dir), before);
+    return { status, pools: lines.filter(line => line.startsWith('pool ')) };
+  };
+  const first = await poolsOf();
+  assert.ok(first.status === 0 && first.pools.every(line => unmarked.test(line)), first.pools.join('\n'));
+  await useOnce(t, dir);
+  const sound = { status: 0, pools: ['pool images: ok', 'pool files: ok'] };
+  assert.deepEqual(await poolsOf(), sound);
+  const other = `--store=${join(dir, 'other.sqlite')}`;
+  const foreign = await poolsOf(other);
+  assert.equal(foreign.status, 1);
+  assert.match(
+    foreign.pools[0] ?? '',
+    /^pool images: it is marked as the pool of another store, .*; check that --store is right, or take the pool over with --adopt-pools images$/,
+  );
+  assert.match(foreign.pools[1] ?? '', /^pool files: it is marked .* --adopt-pools files$/);
+  assert.deepEqual(await poolsOf(other, '--adopt-pools=images,files'), sound);
+});
+
+test('a check finds what would keep a gateway from its store and its keys', async t => {
+  const { dir, check } = open(t, { pools: { far: { backend: 'memory' } } });
+  const { path } = await useOnce(t, dir);
+  const lineOf = async (part: string, ...flags: readonly string[]) =>
+    (await check(...flags)).lines.find(line => line.startsWith(`${part}: `));
+  assert.deepEqual([await lineOf('store'), await lineOf('key file')], ['store: ok', 'key file: ok']);
+  const change = (sql: string): void => {
+    using store = new DatabaseSync(path);
+    store.exec(sql);
+  };
+  change(
+    "insert into reservations (pool, cluster, segments, volumes, snapshots, bytes) values ('gone', 'a', '', 2, 0, 1)",
+  );
+  assert.equal(
+    await lineOf('store'),
+    'store: pool "gone" is not configured, but the store has volumes in it (2); configure it again',
+  );
+  change("delete from reservations; update store_identity set id = 'copied ' || id");
+  assert.match((await lineOf('store')) ?? '', /^store: this store was copied to another by /);
+  assert.equal(await lineOf('store', '--adopt-store'), 'store: ok');
+  change('update schema_version set version = 1');
+  assert.match((await lineOf('store', '--adopt-store')) ?? '', /^store: not checked: its tables, which /);
+  change('update schema_version set version = 99');
+  assert.match((await lineOf('store')) ?? '', /^store: the store has schema version 99, but this gateway/);
+  writeFileSync(`${path}.keys.json`, '{');
+  assert.match((await lineOf('key file')) ?? '', /^key file: key file "\S+" is not a JSON Web Key Set$/);
+  const tls = [`--tls-cert-file=${join(dir, 'gateway.yaml')}`, `--tls-key-file=${join(dir, 'gateway.yaml')}`];
+  assert.match(
+    (await lineOf('certificate', ...tls)) ?? '',
+    /^certificate: "\S+gateway\.yaml" holds no certificate in PEM form$/,
+  );
+});
+
+/** Runs a gateway on the configuration once, so that its store, its key and its marks exist. */
+async function useOnce(t: TestContext, dir: string) {
+  const path = join(dir, 'store.sqlite');
+  const gateway = await runGateway(t, { directory: dir, flags: { store: path } });
+  await gateway.end();
+  return { path };
+}
+
+/** Lists the files of a directory with their content. */
+function contentOf(dir: string): readonly string[] {
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile() && !/-(wal|shm)$/.test(entry.name))
+    .map(({ parentPath, name }) => `${parentPath}/${name} ${readFileSync(join(parentPath, name), 'base64')}`)
+    .sort();
+}
 
 test('a check asks the storage of a rest pool', async t => {
   let asked = 0;
