@@ -1,7 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:https';
+import { describeStartFault } from '../../src/lib/lifecycle.ts';
 import type { Log } from '../../src/lib/log.ts';
+import { readCertificate, requirePrivateKey } from '../../src/api/http/pem.ts';
 import type { GatewayConfig } from '../config.ts';
 
 export type Certificate = ReturnType<typeof openCertificate>;
@@ -31,11 +33,12 @@ export function findCertificate(
 
 /** Reads the PEM files. Throws for a faulty one. */
 function openCertificate({ cert, key, clientCa }: CertificateFiles, log: Log) {
-  const read = () => ({
-    cert: readFileSync(cert, 'utf8'),
-    key: readFileSync(key, 'utf8'),
-    ...(clientCa !== undefined && { ca: readAuthorities(clientCa) }),
-  });
+  const read = () => {
+    const pair = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+    const certificate = readCertificate({ path: cert, text: pair.cert });
+    requirePrivateKey({ path: key, text: pair.key }, certificate);
+    return { ...pair, ...(clientCa !== undefined && { ca: readAuthorities(clientCa) }) };
+  };
   const first = read();
   let used = first;
   let reported = '';
@@ -56,7 +59,7 @@ function openCertificate({ cert, key, clientCa }: CertificateFiles, log: Log) {
         }
         reported = '';
       } catch (error) {
-        const detail = String(error);
+        const detail = describeStartFault(error);
         if (detail !== reported)
           log.error('cannot read the certificate again; the old one stays in use', { path: cert, detail });
         reported = detail;

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { requirePrivate } from '../lib/parsers.ts';
+import { readCertificate, requirePrivateKey } from '../api/http/pem.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 import { type Notices, withNotice } from '../lib/words/notice.ts';
 import { keyCredentials, oauthCredentials, tokenCredentials, type Credentials } from './http/credentials.ts';
@@ -91,9 +92,15 @@ function listenForSignals() {
 }
 
 function targetOf(url: URL, { ca, cert, 'cert-key': key }: Settings): Target {
-  const files = Object.entries({ ca, cert, key }).flatMap(([name, path]) =>
-    path === undefined ? [] : [[name, readFileSync(path, 'utf8')] as const],
-  );
+  const files = (['ca', 'cert', 'key'] as const).flatMap(name => {
+    const path = { ca, cert, key }[name];
+    return path === undefined ? [] : [[name, readFileSync(path, 'utf8')] as const];
+  });
+  for (const [name, text] of files) {
+    const file = { path: { ca, cert, key }[name] ?? '', text };
+    if (name === 'key') requirePrivateKey(file);
+    else readCertificate(file);
+  }
   return files.length === 0 ? { url } : { url, tls: Object.fromEntries(files) };
 }
 

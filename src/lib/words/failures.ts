@@ -81,6 +81,8 @@ const predicates: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: notTls,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: notTls,
   EPROTO: notTls,
+  ERR_OSSL_X509_KEY_VALUES_MISMATCH:
+    'gets a client certificate whose key is another one; give both files of one pair',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: noClient,
   ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: noClient,
   ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: noClient,
