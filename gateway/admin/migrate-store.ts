@@ -110,6 +110,9 @@ export async function migrateStore(
   }
 }
 
+/** SQLite's code of a file that is none of its own. */
+const notDatabase = 26;
+
 /** Locks the file against every other use until it is closed. Throws when it is in use. */
 function lockAlone(path: string): DatabaseSync {
   const database = new DatabaseSync(path);
@@ -119,7 +122,9 @@ function lockAlone(path: string): DatabaseSync {
     return database;
   } catch (error) {
     database.close();
-    throw new Error(`the store "${path}" is in use: stop its gateways first`, { cause: error });
+    const { errcode } = error as { readonly errcode?: number };
+    const fault = errcode === notDatabase ? 'is not a SQLite file' : 'is in use: stop its gateways first';
+    throw new Error(`the store "${path}" ${fault}`, { cause: error });
   }
 }
 

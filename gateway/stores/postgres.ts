@@ -104,7 +104,7 @@ async function runAgain<T>(runOnce: () => Promise<Outcome<T>>): Promise<T> {
 
 async function openHosts(urlFile: string): Promise<Hosts> {
   const { Client, Pool } = await import('pg');
-  const urls = urlsOf(readFileSync(urlFile, 'utf8').trim());
+  const urls = readUrls(urlFile);
   const pools = urls.map(connectionString => {
     const pool = new Pool({ connectionString, ...poolOptions });
     // A connection that is lost during use emits the error itself, and an unhandled one would end the process.
@@ -126,6 +126,15 @@ async function openHosts(urlFile: string): Promise<Hosts> {
     await hosts.end();
     const failure = explainFailure(error, clients.map(nameOf).join(' or '));
     throw new Error(`cannot use the store of "${urlFile}": ${failure}`, { cause: error });
+  }
+}
+
+function readUrls(urlFile: string): readonly string[] {
+  const text = readFileSync(urlFile, 'utf8').trim();
+  try {
+    return urlsOf(text);
+  } catch (error) {
+    throw new Error(`cannot use the store of "${urlFile}": ${(error as Error).message}`, { cause: error });
   }
 }
 

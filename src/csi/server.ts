@@ -1,8 +1,10 @@
 import { chmodSync, linkSync, rmSync } from 'node:fs';
 import { promisify } from 'node:util';
 import {
+  logVerbosity,
   Server,
   ServerCredentials,
+  setLogVerbosity,
   type ServiceDefinition,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
@@ -39,6 +41,9 @@ type ServeOptions = {
 };
 
 export type GrpcServer = Awaited<ReturnType<typeof serve>>;
+
+// grpc-js writes its own lines to standard error, beside the errors that it reports.
+setLogVerbosity(logVerbosity.NONE);
 
 /** grpc-js's own statistics, which have no reader, would take a sixth of the time of each call. */
 const quiet = { 'grpc.enable_channelz': 0 };

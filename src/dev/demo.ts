@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { connectCsi, type CsiClient } from '../csi/client.ts';
 import { poll } from '../lib/concurrency.ts';
+import { describeStartFault } from '../lib/lifecycle.ts';
 import { choice, text } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
@@ -49,7 +50,7 @@ export async function runDemo({ fs, dir: running }: SettingsOf<typeof demoSettin
     await rm(dir, { recursive: true });
     return 0;
   } catch (error) {
-    complain(`failed: ${String(error)}`);
+    complain(`failed: ${describeStartFault(error)}`);
     // Removing a directory with a mount below it could remove a volume's content.
     await proveClean(dir).then(
       () => rm(dir, { recursive: true }),

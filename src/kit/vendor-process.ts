@@ -62,7 +62,7 @@ async function start(command: string, port: string) {
     await withinTime(closed, outputCloseMs);
     reject(
       new Error(
-        `the command of --start ended with status ${status} before it printed "listening on URL": ${output.trim()}`,
+        `the command of --start ended with status ${status} before it printed "listening on URL"${withOutput(output)}`,
       ),
     );
   });
@@ -73,8 +73,13 @@ async function start(command: string, port: string) {
   if (listening) return { child, url: listening.value };
   await end(child, 'SIGKILL');
   throw new Error(
-    `the command of --start did not print "listening on URL" within ${startTimeoutMs / 1_000} s: ${output.trim()}`,
+    `the command of --start did not print "listening on URL" within ${startTimeoutMs / 1_000} s${withOutput(output)}`,
   );
+}
+
+/** Adds the command's output to a message, if there is any. */
+function withOutput(output: string): string {
+  return output.trim() === '' ? ', and it printed nothing' : `: ${output.trim()}`;
 }
 
 /** Ends the command and all processes that it has started. */

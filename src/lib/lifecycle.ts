@@ -74,9 +74,10 @@ export function describeStartFault(error: unknown): string {
 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { path } = error as NodeJS.ErrnoException;
+  const { path, hostname } = error as NodeJS.ErrnoException & { readonly hostname?: string };
   const address = 'address' in error && 'port' in error && `${String(error.address)}:${String(error.port)}`;
-  const subject = path === undefined ? address : `"${path}"`;
+  const name = path ?? hostname;
+  const subject = name === undefined ? address : `"${name}"`;
   const predicate = predicateOf(error);
   if (predicate && subject) return `${subject} ${predicate}`;
   return error.message || reasonOf(error);

@@ -189,12 +189,23 @@ function readContexts(env: NodeJS.ProcessEnv): Contexts {
     if (code === 'ENOENT') return { contexts: {} };
     throw new Error(`cannot read the contexts in "${file}": ${reasonOf(error)}`, { cause: error });
   }
-  const found = parseJson(content) as Partial<Contexts> | undefined;
-  if (typeof found?.contexts !== 'object')
+  const found = parseJson(content);
+  if (!isContexts(found))
     throw new Error(
       `"${file}" is not a file of contexts: repair it, or remove it and set the contexts again`,
     );
-  return { ...found, contexts: found.contexts };
+  return found;
+}
+
+/** Returns true for contexts whose settings are all text. */
+function isContexts(value: unknown): value is Contexts {
+  const { current = '', contexts } = Object(value) as Readonly<Record<string, unknown>>;
+  if (typeof current !== 'string' || contexts?.constructor !== Object) return false;
+  return Object.values(contexts).every(
+    context =>
+      context?.constructor === Object &&
+      Object.values(context as object).every(setting => typeof setting === 'string'),
+  );
 }
 
 function requireContext({ contexts }: Contexts, contextName: string): Context {

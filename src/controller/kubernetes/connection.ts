@@ -46,8 +46,7 @@ type Kubeconfig = {
 };
 
 async function readKubeconfig(path: string): Promise<Connection> {
-  const { parse } = await import('yaml');
-  const config = Object(parse(await readFile(path, 'utf8'))) as Kubeconfig;
+  const config = await parseKubeconfig(path);
   const context = config.contexts?.find(({ name }) => name === config['current-context'])?.context;
   const cluster = config.clusters?.find(({ name }) => name === context?.['cluster'])?.cluster;
   const user = config.users?.find(({ name }) => name === context?.['user'])?.user ?? {};
@@ -80,6 +79,21 @@ async function readKubeconfig(path: string): Promise<Connection> {
           : () => Promise.resolve(token)
         : () => readToken(resolve(dirname(path), tokenFile)),
   };
+}
+
+async function parseKubeconfig(path: string): Promise<Kubeconfig> {
+  const { parse } = await import('yaml');
+  const text = await readFile(path, 'utf8');
+  let found: Readonly<Record<string, unknown>>;
+  try {
+    found = Object(parse(text)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    throw new Error(`"${path}" is not YAML: ${(error as Error).message}`, { cause: error });
+  }
+  for (const name of ['contexts', 'clusters', 'users'])
+    if (!Array.isArray(found[name] ?? []))
+      throw new Error(`"${path}" is not a kubeconfig file: "${name}" is not a list`);
+  return found;
 }
 
 async function readToken(path: string): Promise<string> {

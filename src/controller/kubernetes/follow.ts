@@ -1,3 +1,4 @@
+import { describeStartFault } from '../../lib/lifecycle.ts';
 import { pause } from '../../lib/concurrency.ts';
 import { sameJson } from '../../lib/json.ts';
 import type { Log } from '../../lib/log.ts';
@@ -54,7 +55,7 @@ export async function follow<T extends KubernetesObject, F>(
       await followOn(server, kind, () => (failures = 0)).finally(() => server.close());
     } catch (error) {
       if (signal.aborted) return;
-      log.warn('cannot watch the cluster', { path: kind.path, detail: String(error) });
+      log.warn('cannot watch the cluster', { path: kind.path, detail: describeStartFault(error) });
     }
     const pauseMs = Math.min(firstPauseMs * 2 ** failures, maxPauseMs) * (0.5 + Math.random());
     await pause(pauseMs, signal).catch(() => {});

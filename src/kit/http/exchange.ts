@@ -58,7 +58,7 @@ export async function sendRequest(
   const outcome = await send(target, request, sendOptions).then(
     answer => ({ answer }),
     (error: unknown) => ({
-      error: error instanceof Problem ? error.detail : reasonOf(error),
+      error: error instanceof Problem ? error.detail : reasonOf(error, '--ca'),
       isGivenUp: error instanceof Error && error.name === 'AbortError',
     }),
   );

@@ -59,6 +59,10 @@ const faults: readonly (readonly [fault: unknown, sentence: string])[] = [
   [{ code: 'EADDRINUSE', address: '127.0.0.1', port: 80 }, '127.0.0.1:80 is already in use'],
   [{ code: 'EADDRINUSE' }, 'message'],
   [{ code: 'EACCES', syscall: 'open', path: '/x' }, '"/x" cannot be used: permission denied'],
+  [
+    { code: 'ENOTFOUND', hostname: 'gateway.invalid' },
+    '"gateway.invalid" has an unknown host name; correct the name, or add it to the DNS',
+  ],
   [{ code: 'EIO' }, 'message'],
   ['why', 'why'],
 ];

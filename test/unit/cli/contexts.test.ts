@@ -58,13 +58,23 @@ test('a key in place of a token removes the token, and a file without contexts i
     contexts: object;
   };
   assert.deepEqual(contexts, { one: { 'key-file': '/k' } });
-  writeFileSync(join(directory, 'fairlead', 'contexts.json'), 'nonsense');
-  const { status, stderr } = await runCli('config get-contexts', { env });
-  assert.deepEqual(
-    [status, stderr.replace(directory, '')],
-    [
-      1,
-      'fairlead config get-contexts: "/fairlead/contexts.json" is not a file of contexts: repair it, or remove it and set the contexts again\n',
-    ],
-  );
+  for (const content of [
+    'nonsense',
+    '[]',
+    '{"contexts":[]}',
+    '{"current":5,"contexts":{}}',
+    '{"contexts":{"a":{"gateway":5}}}',
+    '{"contexts":{"a":"b"}}',
+  ]) {
+    writeFileSync(join(directory, 'fairlead', 'contexts.json'), content);
+    const { status, stderr } = await runCli('config get-contexts', { env });
+    assert.deepEqual(
+      [status, stderr.replace(directory, '')],
+      [
+        1,
+        'fairlead config get-contexts: "/fairlead/contexts.json" is not a file of contexts: repair it, or remove it and set the contexts again\n',
+      ],
+      content,
+    );
+  }
 });

@@ -294,6 +294,8 @@ test('the error of an unusable kubeconfig says why', async t => {
   const users = [{ name: 'x', user: { exec: {} } }];
   for (const [config, says] of [
     [{}, /names no cluster/],
+    [{ contexts: {} }, /kubeconfig" is not a kubeconfig file: "contexts" is not a list$/],
+    [{ clusters: 'x' }, /is not a kubeconfig file: "clusters" is not a list$/],
     [{ 'current-context': 'x', contexts, clusters, users }, /"exec"/],
   ] as const) {
     writeFileSync(path, JSON.stringify(config));

@@ -21,6 +21,8 @@ test('a connection URL with several hosts becomes one URL for each of them', () 
   ]);
   for (const url of ['postgres://me@/db?host=/run/a,b', 'postgresql://one/db', 'postgres://a,b@one/db'])
     assert.deepEqual(urlsOf(url), [url]);
+  for (const text of ['', 'nonsense', 'one:5432/db'])
+    assert.throws(() => urlsOf(text), /^Error: the file holds no connection URL; write postgres:/);
 });
 
 test('the usable one of several hosts is found, and found again after every change', { skip }, async t => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { migrateStore, migrateStoreCommand } from '../../../../gateway/admin/migrate-store.ts';
@@ -135,6 +136,12 @@ test('a database with another store is refused', { skip }, async t => {
   const { path, urlFile } = await prepare(t);
   await openGateway(t, { store: `postgres:${urlFile}` });
   await assert.rejects(migrateStore(path, urlFile), /holds another store; use an empty database$/);
+});
+
+test('a file that is no SQLite file is not taken for a store in use', async t => {
+  const path = join(temporaryDirectory(t), 'store.sqlite');
+  writeFileSync(path, 'nonsense '.repeat(100));
+  await assert.rejects(migrateStore(path, '/none'), /^Error: the store "\S+" is not a SQLite file$/);
 });
 
 test('the command says that it waits for a database that others have locked', { skip }, async t => {
