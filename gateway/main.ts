@@ -148,7 +148,8 @@ export async function startGateway(
   opened.defer(() =>
     endWithin(closeGraceMs, server, [...repeated.map(one => one.close()), operations.idle()]),
   );
-  pages?.use({ engine, ...configuration, ...recovery, ...visits, metrics, queues, slices });
+  const { refusedKeys: keyFaults } = configuration;
+  pages?.use({ engine, ...configuration, keyFaults, ...recovery, ...visits, metrics, queues, slices });
   // The pages report ready only while the API answers, so they end first.
   opened.defer(() => pages?.close());
   await configuration.settle(settleMs);

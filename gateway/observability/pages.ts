@@ -51,7 +51,7 @@ function makePages(sources: ObservabilitySources) {
       ['fairlead_gateway_info', 'The version.', [sample({ version }, true)]],
       [
         'fairlead_gateway_key_faults',
-        'Key files with faults, and issuers with unreadable keys; their tokens are refused.',
+        'Key files with faults or without keys, and issuers with unreadable keys; their tokens are refused.',
         keyFaults().length,
       ],
       [

@@ -8,8 +8,8 @@ import { commands } from '../../src/cli/commands.ts';
 import { connectionSettings } from '../../src/cli/connection.ts';
 import { listCommands } from '../../src/cli/run.ts';
 
-const { security, failures } = readEvidence();
-const proofs = Object.values({ ...security, ...failures }).flat();
+const { security, failures, alerts } = readEvidence();
+const proofs = Object.values({ ...security, ...failures, ...alerts }).flat();
 
 test('each link of a page leads to an existing file and title', () => {
   const pages = ['AGENTS.md', 'README.md', ...globSync('{docs,examples}/**/*.md')];

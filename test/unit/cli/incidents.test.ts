@@ -1,78 +1,19 @@
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import * as z from 'zod';
-import type { Backend } from '../../../gateway/backend.ts';
 import { backends } from '../../../gateway/backends/index.ts';
 import { storeSetting } from '../../../gateway/config.ts';
 import { openStore } from '../../../gateway/stores/index.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
+import { version } from '../../../src/lib/version.ts';
 import { startStorageApi, type Step } from '../../fakes/storage-api.ts';
-import { operatorCli, type CliResult } from '../../harness/cli/run-cli.ts';
-import { mounted, newVolume, openMemory, volumeSpec } from '../../harness/gateway/gateway.ts';
-import { runGateway, type GatewayRun, type RunningGateway } from '../../harness/gateway/program.ts';
-
-const runbook = readFileSync('docs/runbook.md', 'utf8');
-
-/** Reads the section of the runbook for an alert. */
-function sectionOf(alert: string): string {
-  const [, section] = runbook.split(`## ${alert}\n`);
-  return section?.split('\n## ')[0] ?? assert.fail(`the runbook has no section ${alert}`);
-}
-
-/** A gateway with one pool `fast`, and its operator's command line, which counts its commands. */
-async function start(t: TestContext, run: GatewayRun = {}) {
-  const flags = { 'metrics-listen': '127.0.0.1:0', ...run.flags };
-  const gateway = await runGateway(t, { pools: { fast: { backend: 'memory' } }, ...run, flags });
-  const fairlead = operatorCli(gateway);
-  let commands = 0;
-  /** Runs a command of the operator, who needs at most three of them. */
-  const ask = async (line: string): Promise<CliResult> => {
-    assert.ok(++commands <= 3, 'the operator needed more than three commands');
-    return fairlead(line);
-  };
-  return {
-    gateway,
-    ask,
-    /** Runs a command that the runbook's section for the alert gives, as `fairlead` and these words. */
-    async walk(alert: string, line: string, words = line): Promise<CliResult> {
-      const commandsThere = sectionOf(alert).replaceAll(/\s+/g, ' ');
-      assert.ok(commandsThere.includes(`\`fairlead ${words}`), `section ${alert} does not give ${words}`);
-      return ask(line);
-    },
-    /** Reads the value of a metric. */
-    async metric(sample: string): Promise<number | undefined> {
-      const answer = await fetch(`http://${gateway.ready['metrics']}/metrics`);
-      const line = (await answer.text()).split('\n').find(one => one.startsWith(`${sample} `));
-      return line === undefined ? undefined : Number(line.slice(sample.length));
-    },
-    /** Waits until `fairlead status` says this. It costs the operator nothing: an incident takes time to show. */
-    async until(words: RegExp): Promise<void> {
-      const said = await poll(async () => words.test((await fairlead('status')).stdout) || undefined, {
-        everyMs: 50,
-        timeoutMs: 20_000,
-      });
-      assert.ok(said, (await fairlead('status')).stdout);
-    },
-  };
-}
-
-const call = () => ({ deadlineMs: Date.now() + 30_000 });
-
-function create({ client }: RunningGateway, name: string, requiredBytes = 2 ** 20) {
-  return client.createVolume({ volumeId: `a.${name}`, body: volumeSpec(name, { requiredBytes }) }, call());
-}
-
-/** Makes the plug-in of a pool whose storage is memory, with members of the test's own. */
-async function storageOf(own: Partial<Backend>): Promise<Pick<GatewayRun, 'plugins' | 'pools'>> {
-  const inner = await openMemory();
-  const plugin = { settings: z.strictObject({}), open: async () => ({ ...inner, ...own }) };
-  return { plugins: { ...backends, own: plugin }, pools: { fast: { backend: 'own' } } };
-}
+import { call, create, startIncident, storageOf } from '../../harness/cli/incident.ts';
+import { mounted, newVolume, openMemory } from '../../harness/gateway/gateway.ts';
 
 test('fairlead status says that everything works, with a line for each part', async t => {
-  const { gateway, ask } = await start(t);
+  const { gateway, ask } = await startIncident(t);
   await create(gateway, 'one');
   await ask('admin check');
   const { status, stdout, stderr } = await ask('status');
@@ -86,16 +27,19 @@ test('fairlead status says that everything works, with a line for each part', as
 });
 
 test('incident: the gateway is down', async t => {
-  const { gateway, ask } = await start(t);
+  const { gateway, walk, metric } = await startIncident(t);
+  assert.equal(await metric(`fairlead_gateway_info{version="${version}"}`), 1);
   await gateway.end();
-  const { status, stdout } = await ask('status');
+  await assert.rejects(metric('fairlead_gateway_info'));
+  const { status, stdout } = await walk('FairleadGatewayAbsent', 'status');
   assert.equal(status, 1);
   assert.match(stdout, /^1 problem needs attention\n! gateway: http:\S+ does not answer: /);
   assert.match(stdout, /kubectl get pods, or systemctl status/);
 });
 
 test('incident: the pool is full', async t => {
-  const { gateway, ask } = await start(t, { pools: { fast: { backend: 'memory', capacity: 2 ** 22 } } });
+  const pools = { fast: { backend: 'memory', capacity: 2 ** 22 } };
+  const { gateway, walk, ask, metric, untilMetric } = await startIncident(t, { pools });
   await create(gateway, 'big', 2 ** 22);
   await assert.rejects(create(gateway, 'more'), { code: 'RESOURCE_EXHAUSTED' });
   const { status, stdout } = await ask('status');
@@ -104,11 +48,14 @@ test('incident: the pool is full', async t => {
     stdout,
     /! pool fast: 100% of 4Mi reserved: it is nearly full\n {4}enlarge the storage, or delete/,
   );
-  assert.match((await ask('get volumes --sort-by -size')).stdout, /a\.big/);
+  await untilMetric('fairlead_gateway_reserved_bytes{pool="fast",cluster="a"}', 2 ** 22);
+  assert.equal(await metric('fairlead_gateway_pool_capacity_bytes{pool="fast"}'), 2 ** 22);
+  const volumes = await walk('FairleadPoolFills', 'get volumes --sort-by -size');
+  assert.match(volumes.stdout, /a\.big/);
 });
 
 test('incident: the quota is used up', async t => {
-  const { gateway, ask } = await start(t, { clusters: { a: { quota: { bytes: 2 ** 22 } } } });
+  const { gateway, ask } = await startIncident(t, { clusters: { a: { quota: { bytes: 2 ** 22 } } } });
   await create(gateway, 'big', 2 ** 22);
   await assert.rejects(create(gateway, 'more'), { code: 'RESOURCE_EXHAUSTED' });
   const { status, stdout } = await ask('status');
@@ -131,7 +78,7 @@ test('incident: the storage hangs after the gateway has started', async t => {
     create: async ({ requiredBytes }) => (hangs ? hanging.promise : { sizeBytes: requiredBytes }),
     capacity: async () => (hangs ? hanging.promise : { totalBytes: 2 ** 40 }),
   });
-  const { gateway, walk, ask, metric } = await start(t, run);
+  const { gateway, walk, ask, metric } = await startIncident(t, run);
   assert.equal(await metric('fairlead_gateway_pool_answers{pool="fast"}'), 1);
   hangs = true;
   t.after(() => hanging.reject(new Error('the test ended')));
@@ -165,7 +112,7 @@ test('incident: the vendor answers 500', async t => {
     response.end(JSON.stringify(isBroken ? 'boom' : answer));
   };
   const api = await startStorageApi(t, [serve]);
-  const { gateway, walk, ask } = await start(t, {
+  const { gateway, walk, ask } = await startIncident(t, {
     pools: { acme: { backend: 'rest', url: api.url, tries: 1, breakAfter: 2, breakFor: '30s' } },
   });
   isBroken = true;
@@ -192,10 +139,11 @@ const keyFiles: readonly (readonly [sentence: string, change: (path: string) => 
 
 for (const [sentence, change, fault] of keyFiles)
   test(`incident: the key file of a cluster is ${sentence}`, async t => {
-    const { gateway, ask, until } = await start(t);
+    const { gateway, walk, ask, until, untilMetric } = await startIncident(t);
     change(join(gateway.directory, 'a.jwks.json'));
     await until(/tokens are refused/);
-    const { status, stdout } = await ask('status');
+    await untilMetric('fairlead_gateway_key_faults', 1);
+    const { status, stdout } = await walk('FairleadKeysFaulty', 'status');
     assert.equal(status, 1);
     assert.match(stdout, /! cluster a: its tokens are refused: .*\n {4}mend the file on the gateway/);
     assert.match(stdout, fault);
@@ -205,13 +153,14 @@ for (const [sentence, change, fault] of keyFiles)
   });
 
 test('incident: the token of a cluster has expired, or its key was removed', async t => {
-  const { gateway, ask, until } = await start(t);
+  const { gateway, walk, ask, until, untilMetric } = await startIncident(t);
   const past = Math.floor(Date.now() / 1_000) - 900;
   const { a, b } = gateway.signers;
   const send = async (token: string): Promise<number> =>
     (await fetch(`${gateway.url}/v1/nodes`, { headers: { authorization: `Bearer ${token}` } })).status;
   assert.equal(await send(await a.sign({ iat: past, exp: past + 60 })), 401);
-  const first = await ask('status');
+  await untilMetric('fairlead_gateway_refused_tokens_total{reason="expired"}', 1);
+  const first = await walk('FairleadTokensRefused', 'status');
   assert.equal(first.status, 1);
   assert.match(
     first.stdout,
@@ -227,7 +176,7 @@ test('incident: the token of a cluster has expired, or its key was removed', asy
 });
 
 test('a cluster shows when it was last seen, and what it left behind when it was removed', async t => {
-  const { gateway, ask, walk, until, metric } = await start(t);
+  const { gateway, ask, walk, until, metric } = await startIncident(t);
   await create(gateway, 'one');
   assert.match((await walk('FairleadClusterSilent', 'get clusters')).stdout, /^a .* \ds/m);
   const [a = Infinity, b = 0] = [
@@ -247,7 +196,7 @@ test('a cluster shows when it was last seen, and what it left behind when it was
 });
 
 test('a retired cluster is not silent, and status has nothing to do, even after its entry was removed', async t => {
-  const { gateway, ask, metric } = await start(t);
+  const { gateway, ask, metric } = await startIncident(t);
   await create(gateway, 'one');
   const silence = 'fairlead_gateway_cluster_silent_seconds';
   assert.notEqual(await metric(`${silence}{cluster="a"}`), undefined);
@@ -267,7 +216,7 @@ test('a retired cluster is not silent, and status has nothing to do, even after 
 test('incident: the storage has an orphan, and another volume is missing there', async t => {
   const inner = await openMemory();
   const plugin = { settings: z.strictObject({}), open: async () => inner };
-  const { gateway, walk, until, metric } = await start(t, {
+  const { gateway, walk, until, metric } = await startIncident(t, {
     plugins: { ...backends, own: plugin },
     pools: { fast: { backend: 'own' } },
     flags: { 'check-every': '100ms' },
@@ -295,7 +244,7 @@ test('incident: the storage has an orphan, and another volume is missing there',
 });
 
 test('incident: a node is gone, and its volumes are still attached there', async t => {
-  const { gateway, walk, ask, metric } = await start(t);
+  const { gateway, walk, ask, metric } = await startIncident(t);
   const { client } = gateway;
   await create(gateway, 'one');
   await client.putNode({ nodeId: 'n1', body: {} }, call());
@@ -316,7 +265,7 @@ test('incident: a node is gone, and its volumes are still attached there', async
 });
 
 test('a node that its cluster reports again is not gone', async t => {
-  const { gateway, ask } = await start(t);
+  const { gateway, ask } = await startIncident(t);
   const { client } = gateway;
   await create(gateway, 'one');
   await client.putNode({ nodeId: 'n1', body: {} }, call());
@@ -330,7 +279,8 @@ test('a node that its cluster reports again is not gone', async t => {
 
 test('incident: an operation is stuck', async t => {
   const hanging = Promise.withResolvers<never>();
-  const { gateway, ask } = await start(t, await storageOf({ create: () => hanging.promise }));
+  const run = await storageOf({ create: () => hanging.promise });
+  const { gateway, walk, ask, metric } = await startIncident(t, run);
   const creating = create(gateway, 'one').catch(() => undefined);
   const engine = await openStore(storeSetting(gateway.store));
   t.after(() => engine.close());
@@ -345,7 +295,9 @@ test('incident: an operation is stuck', async t => {
     stdout,
     /! operations: create of "a\.one" has been running for \d+d\n.* fairlead explain a\.one/,
   );
-  assert.match((await ask('explain a.one')).stdout, /create has been running on volume "a\.one"/);
+  assert.ok(((await metric('fairlead_gateway_oldest_claim_seconds')) ?? 0) > 1_800);
+  const { stdout: cause } = await walk('FairleadWorkStuck', 'explain a.one', 'explain ID');
+  assert.match(cause, /create has been running on volume "a\.one"/);
   assert.match((await ask('describe pool fast')).stdout, /^oldest-call: +create since /m);
   hanging.reject(new Error('the test ended'));
   await creating;

@@ -10,6 +10,7 @@ import { Problem } from '../../../src/api/problem.ts';
 import type { RefusedNode } from '../../../src/controller/kubernetes/compare.ts';
 import { readConnection } from '../../../src/controller/kubernetes/connection.ts';
 import { reportNodes } from '../../../src/controller/kubernetes/nodes.ts';
+import { createMetrics } from '../../../src/controller/metrics.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { startKubernetes } from '../../fakes/kubernetes.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
@@ -85,6 +86,7 @@ async function open(t: TestContext, gateway = openGateway()) {
     }),
   );
   const refused: (readonly RefusedNode[])[] = [];
+  const metrics = createMetrics();
   const log = createCapturingLog();
   const start = () => {
     const reporting = reportNodes({
@@ -93,7 +95,10 @@ async function open(t: TestContext, gateway = openGateway()) {
       kubernetes: path,
       drainedNodes,
       readGatewayKeys: () => gateway.keySet(),
-      observeRefused: nodes => refused.push(nodes),
+      observeRefused(nodes) {
+        refused.push(nodes);
+        metrics.observeRefused(nodes);
+      },
       log,
     });
     t.after(() => reporting.close());
@@ -105,6 +110,9 @@ async function open(t: TestContext, gateway = openGateway()) {
     start,
     path,
     refused: () => refused.at(-1)?.map(({ name, nodeId, reason }) => [name, nodeId, reason].join(' ')),
+    /** Returns the metric `fairlead_controller_refused_nodes` as text. */
+    counted: () =>
+      JSON.stringify(metrics.show().find(({ name }) => name === 'fairlead_controller_refused_nodes')),
     logged: () => log.warnings,
     setToken: (token: string) => writeFileSync(join(dir, 'token'), token),
   };
@@ -201,12 +209,16 @@ test('a CSINode with the id or the name of another node reports nothing, and is 
 
 test('a second key of a name is reported once the node with the first key has no volumes', async t => {
   const first = `a~${key}`;
-  const { kubernetes, gateway, start, refused, logged } = await open(t, openGateway([{ id: first }]));
+  const { kubernetes, gateway, start, refused, counted, logged } = await open(
+    t,
+    openGateway([{ id: first }]),
+  );
   gateway.inUse.add(first);
   kubernetes.putNode('a', { taints: [taint] });
   kubernetes.putCsiNode('a', driverOn(`a~${otherKey}`));
   start();
   await until(() => refused()?.join() === `a a~${otherKey} second-key`);
+  assert.match(counted(), /second-key[^\d]*1\b/);
   await until(kubernetes.isWatched);
   // The refusal does not delay other changes.
   kubernetes.putNode('b');
@@ -218,6 +230,7 @@ test('a second key of a name is reported once the node with the first key has no
   kubernetes.putNode('c');
   await until(() => gateway.ids().join() === `a~${otherKey},b`);
   await until(() => refused()?.length === 0);
+  assert.match(counted(), /second-key[^\d]*0\b/);
 });
 
 test('changes during an expired watch or a token renewal are noticed', async t => {

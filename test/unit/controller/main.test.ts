@@ -104,6 +104,21 @@ test("an API error arrives at the socket with its code, its detail and the reque
     });
 });
 
+test('failed calls of the gateway and failed RPCs are counted, and the log gives the reason', async t => {
+  const api = await startStorageApi(t, [json(200, offered), problem('INTERNAL', 'the array has no quorum')]);
+  const flags = { gateway: api.url, 'metrics-listen': '127.0.0.1:0' };
+  const { csi, ready, logLines, untilReady } = await runController(t, flags);
+  await untilReady();
+  await assert.rejects(csi.controller.CreateVolume(create), { code: 'INTERNAL' });
+  const metrics = await (await fetch(`http://${ready['health']}/metrics`)).text();
+  for (const line of [
+    'fairlead_controller_gateway_calls_total{operation="createVolume",code="INTERNAL"} 1',
+    'fairlead_controller_rpcs_total{rpc="CreateVolume",code="INTERNAL"} 1',
+  ])
+    assert.ok(metrics.split('\n').includes(line), metrics);
+  assert.match(logLines.join('\n'), /the array has no quorum/);
+});
+
 test('a controller is healthy while its socket answers, even without its gateway, and unhealthy once the socket is gone', async t => {
   const api = await startStorageApi(t, [hang]);
   const { ready, socketPath } = await runController(t, { gateway: api.url, 'metrics-listen': '127.0.0.1:0' });

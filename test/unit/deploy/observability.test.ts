@@ -6,11 +6,13 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { chart } from '../../../deploy/render.ts';
+import { readEvidence } from '../../../docs/generate/evidence.ts';
 import { alertCases, type AlertCase } from './alerts.ts';
 import { exportedMetrics } from './exported.ts';
 
 type Rule = {
   readonly alert: string;
+  readonly expr: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 };
@@ -20,6 +22,7 @@ const { groups } = parse(readFileSync(rulesFile, 'utf8')) as {
   groups: readonly { rules: readonly Rule[] }[];
 };
 const rules = groups.flatMap(group => group.rules);
+const names = rules.map(({ alert }) => alert);
 
 const fetched = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'fairlead/promtool');
 const promtool = [fetched, '/usr/bin/promtool'].find(path => existsSync(path)) ?? '';
@@ -47,6 +50,22 @@ test('each alert links to its own section of the runbook, and each section belon
   const anchors = [...titles].map(([, title = '']) => `docs/runbook.md#${title.toLowerCase()}`);
   const asked = rules.map(({ annotations }) => annotations['runbook_url']);
   assert.deepEqual(anchors.toSorted(), asked.toSorted());
+});
+
+test('a test causes the incident of each alert and reads its metrics, and for those of the gateway it follows the runbook', () => {
+  const { alerts } = readEvidence();
+  assert.deepEqual(Object.keys(alerts), names);
+  for (const { alert, expr } of rules) {
+    const files = (alerts[alert] ?? []).map(({ file }) => file);
+    const text = files.map(file => readFileSync(file, 'utf8')).join('\n');
+    const metrics = expr.match(/\bfairlead_\w+/g)?.map(metric => metric.replace(/_bucket$/, '')) ?? [];
+    assert.ok(
+      metrics.length > 0 && metrics.some(metric => text.includes(metric)),
+      `${alert}: ${files.join()}`,
+    );
+    const isOfGateway = metrics.every(metric => metric.startsWith('fairlead_gateway_'));
+    assert.ok(!isOfGateway || text.includes(`walk('${alert}'`), `${files.join()} does not walk ${alert}`);
+  }
 });
 
 type Panel = {
@@ -81,14 +100,14 @@ for (const path of globSync(`${chart}/dashboards/*.json`)) {
       assert.ok(words !== '' && runbook.includes(`## ${alert} ${words}`), `${title}: ${description}`);
     }
     const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
-    const names = templating.list.map(({ name }) => name).filter(name => name !== 'source');
-    for (const name of names)
+    const variables = templating.list.map(({ name }) => name).filter(name => name !== 'source');
+    for (const name of variables)
       assert.ok(
         expressions.some(expr => expr.includes(`${name}=~"$${name}"`)),
         `nothing uses ${name}`,
       );
     if (path.endsWith('gateway.json')) {
-      assert.deepEqual(names, ['pool', 'cluster']);
+      assert.deepEqual(variables, ['pool', 'cluster']);
       assert.ok(panels.filter(({ fieldConfig }) => fieldConfig?.defaults.thresholds).length >= 8);
     }
   });
@@ -101,7 +120,7 @@ test('promtool finds nothing wrong with the alerts', { skip }, () => {
 test('each alert fires when it should, and not before', { skip }, t => {
   const directory = mkdtempSync(join(tmpdir(), 'fairlead-alerts-'));
   t.after(() => rmSync(directory, { recursive: true }));
-  assert.deepEqual(Object.keys(alertCases).toSorted(), rules.map(({ alert }) => alert).toSorted());
+  assert.deepEqual(Object.keys(alertCases).toSorted(), names.toSorted());
   const path = join(directory, 'alerts.yaml');
   const tests = rules.map(rule => toUnitTest(rule, alertCases[rule.alert] ?? assert.fail(rule.alert)));
   writeFileSync(path, stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests }));
