@@ -1,7 +1,8 @@
 import type { Deletion, Detachment } from '../../src/api/admin.ts';
 import { readNodeId } from '../../src/api/ids.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
-import { preconditionProblem, Problem } from '../../src/api/problem.ts';
+import { Problem } from '../../src/api/problem.ts';
+import { canCutOff, uncutProblem } from '../attachments/cut-off.ts';
 import { requireGone } from '../attachments/nodes.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Pools } from '../pools/pools.ts';
@@ -112,17 +113,11 @@ async function planDetachment(
   const isChosen = (one: ShownAttachment): boolean =>
     nodeId === undefined || [one.nodeId, readNodeId(one.nodeId).name].includes(nodeId);
   const chosen = (await findAttachments(sql, volumeId, cluster)).filter(isChosen);
-  const isCutOff = !pools.get(volume.pool).backend.cannotCutOff;
+  const isCutOff = canCutOff(pools.get(volume.pool));
   if (!force)
     for (const one of chosen) {
       await requireGone(sql, one);
       if (!isCutOff && one.state !== 'detaching') throw uncutProblem(volume, one);
     }
   return { chosen, isCutOff };
-}
-
-function uncutProblem({ id, pool }: VolumeRecord, { nodeId }: ShownAttachment): Problem {
-  return preconditionProblem(
-    `pool "${pool}" cannot cut node "${nodeId}" off from volume "${id}"; once that machine is off, detach the volume by force`,
-  );
 }

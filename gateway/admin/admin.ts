@@ -5,9 +5,9 @@ import {
   type Output,
   type Request,
 } from '../../src/api/operations.ts';
-import { asProblem, Problem, problemTable } from '../../src/api/problem.ts';
-import { listVolumesOnNode } from '../tables/attachments.ts';
-import { readAllInPieces, readInPieces } from '../tables/paging.ts';
+import { Problem } from '../../src/api/problem.ts';
+import { createNodeDetachment } from '../attachments/node-detachment.ts';
+import { readInPieces } from '../tables/paging.ts';
 import { noteCheck, readMissed } from '../tables/clock.ts';
 import { listSoftDeleted, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { restorableUntil } from '../volumes/record.ts';
@@ -72,18 +72,7 @@ export function createAdmin(options: AdminOptions): Admin {
       const last = volumes.at(-1);
       return { volumes, ...(found.length > limit && last && { nextPageToken: last.id }) };
     },
-    async detachNode({ cluster, nodeId }) {
-      const volumeIds = readAllInPieces<string>((afterId = '', limit) =>
-        listVolumesOnNode(reader, { cluster, nodeId }, { afterId, limit }),
-      );
-      const faults: DetachFault[] = [];
-      for await (const volumeId of volumeIds)
-        await options.attachments
-          .detach({ cluster: { name: cluster, acceptAnyNode: true }, volumeId, nodeId })
-          .catch((error: unknown) => faults.push({ volumeId, problem: asProblem(error) }));
-      // The other volumes are detached nevertheless, and a repeated call tries these again.
-      if (faults.length > 0) throw undetachedProblem(nodeId, faults);
-    },
+    detachNode: createNodeDetachment(options),
     async restoreVolume({ volumeId: id }) {
       await options.operations.change({ operation: 'restore', kind: 'volume', id }, async sql => {
         await sql.lock('volume', id);
@@ -96,24 +85,6 @@ export function createAdmin(options: AdminOptions): Admin {
       });
     },
   };
-}
-
-type DetachFault = { readonly volumeId: string; readonly problem: Problem };
-
-/** The number of volumes that the message names. */
-const namedFaults = 5;
-
-/** Names the first volumes with their reasons. The code is final only if a retry helps none of them. */
-function undetachedProblem(nodeId: string, faults: readonly DetachFault[]): Problem {
-  const all = faults.map(({ problem }) => problem);
-  const code = (all.find(one => !problemTable[one.code].final) ?? all[0])?.code ?? 'UNAVAILABLE';
-  const named = faults
-    .slice(0, namedFaults)
-    .map(({ volumeId, problem }) => `volume "${volumeId}": ${problem.detail}`);
-  const more = faults.length > namedFaults ? [`and ${faults.length - namedFaults} more`] : [];
-  const count = faults.length === 1 ? '1 volume' : `${faults.length} volumes`;
-  const detail = `could not detach ${count} from node "${nodeId}": ${[...named, ...more].join('; ')}`;
-  return new Problem(code, detail, all[0]);
 }
 
 function show(unchecked: CheckResult['unchecked']): { readonly unchecked?: UncheckedPool[] } {

@@ -2,6 +2,7 @@ import type { Retirement, RetirementStep } from '../../src/api/admin.ts';
 import { maxPageEntries, type Operations as Rows, type Request } from '../../src/api/operations.ts';
 import { asProblem, invalidProblem, Problem } from '../../src/api/problem.ts';
 import type { Change } from '../operations/audit-log.ts';
+import { canCutOff } from '../attachments/cut-off.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Services } from '../services.ts';
 import type { Reader, Sql } from '../store.ts';
@@ -16,14 +17,14 @@ import { readCount } from '../tables/counts.ts';
 import { readAllInPieces } from '../tables/paging.ts';
 import { nodeTable, type NodeRecord } from '../tables/nodes.ts';
 import { readUsage } from '../tables/reservations.ts';
-import { type VolumeRecord, volumeTable } from '../tables/volumes.ts';
+import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { findEntry } from '../callers/access.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import type { RetiredClusters } from '../callers/retired.ts';
 import type { Transfers } from '../sharing/transfer.ts';
 import type { ListingOptions } from './state.ts';
 
-export type RetirementOptions = Pick<ListingOptions, 'clusters' | 'engine' | 'slices'> &
+export type RetirementOptions = Pick<ListingOptions, 'clusters' | 'engine' | 'pools' | 'slices'> &
   Pick<Services, 'attachments' | 'nodes' | 'volumes'> & {
     readonly operations: Operations;
     readonly retired: RetiredClusters;
@@ -54,12 +55,14 @@ export function createRetirement(
   transfers: Transfers,
   requireCluster: Destination,
 ) {
-  const { engine, operations, retired, slices, attachments, nodes, volumes, clusters } = options;
+  const { engine, operations, pools, retired, slices, attachments, nodes, volumes, clusters } = options;
   const { reader } = engine;
 
   const inSlice = <T>(piece: () => Promise<T>): Promise<T> => slices.take('operator', piece);
 
-  function detachment({ volumeId, nodeId, cluster }: ShownAttachment, force: boolean): Action {
+  async function detachment({ volumeId, nodeId, cluster }: ShownAttachment, force: boolean): Promise<Action> {
+    const volume = await inSlice(() => findVolume(reader, volumeId));
+    const isCutOff = canCutOff(pools.all().find(({ name }) => name === volume?.pool));
     const key = { cluster: { name: cluster, acceptAnyNode: true }, volumeId, nodeId };
     const foresee = async (): Promise<void> => {
       if (!force)
@@ -72,6 +75,7 @@ export function createRetirement(
       kind: 'attachment',
       id: `${volumeId}/${cluster}/${nodeId}`,
       action: 'detach',
+      ...(!isCutOff && { isCutOff }),
       foresee,
       take: () => foresee().then(() => attachments.detach(key)),
     };
@@ -126,10 +130,10 @@ export function createRetirement(
       };
       return inSlice(() => attachmentTable.selectAfter(reader, { cluster }, piece));
     });
-    for await (const one of attached) yield detachment(one, body.force);
+    for await (const one of attached) yield await detachment(one, body.force);
     // A transfer keeps no attachment.
     if (body.volumes === 'transfer')
-      for await (const one of listElsewhere(cluster)) yield detachment(one, body.force);
+      for await (const one of listElsewhere(cluster)) yield await detachment(one, body.force);
     for await (const one of listOwned(cluster)) yield forVolume(one, body);
     const reported = readAllInPieces<NodeRecord>((last, limit) =>
       inSlice(() => nodeTable.select(reader, { cluster }, nodesAfter, last?.nodeId ?? '', limit)),

@@ -1,6 +1,7 @@
 import type { ClusterState, PoolState, Queue } from '../../src/api/admin.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
 import type { Failure } from '../pools/state/answers.ts';
+import { canCutOff } from '../attachments/cut-off.ts';
 import { featuresOf } from '../pools/features.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Pool } from '../pools/pools.ts';
@@ -67,6 +68,7 @@ export async function readPools(
       state: isOffered ? 'open' : 'removed',
       features: featuresOf(backend),
       ...(backend.topologies && { topologies: [...backend.topologies] }),
+      ...(!canCutOff(pool) && { cannotCutOff: true }),
       ...(await probePool(pool)),
       ...showAnswers(pool),
       ...use,

@@ -52,7 +52,7 @@ export function capabilitiesOf(pools: Pools, cluster: Cluster): Omit<Capabilitie
 
 /** Returns the abilities of one pool, including details that cannot be joined for several pools. */
 function toOffer({ name, backend }: Pool) {
-  const { topologies, areShares, sizes, parameters, snapshots, modification } = backend;
+  const { topologies, areShares, cannotCutOff, sizes, parameters, snapshots, modification } = backend;
   const limits = sizes && {
     minimumVolumeBytes: sizes.minimumBytes,
     stepBytes: sizes.stepBytes,
@@ -67,6 +67,7 @@ function toOffer({ name, backend }: Pool) {
     zeroed: backend.accessTypes.includes('mount'),
     ...(topologies && { topologies: [...topologies] }),
     ...(areShares && { areShares }),
+    ...(cannotCutOff && { cannotCutOff }),
     ...(limits && { limits }),
     parameters: {
       volume: toJsonSchema(parameters),

@@ -191,6 +191,12 @@ const offers = {
     .boolean()
     .optional()
     .describe('True: volumes are directories with their own filesystem, which nodes do not make.'),
+  cannotCutOff: z
+    .boolean()
+    .optional()
+    .describe(
+      'True: a detach does not stop a node that still uses the volume, so operators are warned. Only a gateway answers this, for such a pool of its own.',
+    ),
   zeroed: z
     .boolean()
     .optional()

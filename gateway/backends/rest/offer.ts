@@ -33,13 +33,14 @@ export async function readOffer(vendor: Vendor, pool: string | undefined): Promi
  * block access.
  */
 export function describe(offer: Offer) {
-  const { areShares, zeroed, accessTypes, topologies = [], limits, parameters = {} } = offer;
+  const { areShares, cannotCutOff, zeroed, accessTypes, topologies = [], limits, parameters = {} } = offer;
   const canRestore = hasFeature(offer, 'snapshots') && hasFeature(offer, 'restore');
   return {
     name: 'rest',
     accessModes: offer.accessModes,
     accessTypes: areShares || zeroed ? accessTypes : accessTypes.filter(type => type === 'block'),
     ...(areShares && { areShares }),
+    ...(cannotCutOff && { cannotCutOff }),
     parameters: toParameters(parameters.volume, 'volume'),
     ...(hasFeature(offer, 'topology') && topologies.length > 0 && { topologies }),
     ...(limits && { sizes: toSizes(limits) }),

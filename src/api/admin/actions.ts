@@ -31,6 +31,30 @@ export const detachmentSchema = z
   })
   .meta({ id: 'Detachment', description: 'The attachments that were detached, or would be.' });
 
+export const nodeDetachmentSpecSchema = z
+  .strictObject({
+    force: z
+      .boolean()
+      .default(false)
+      .describe(
+        'True: also if its cluster has not deleted the node, whose pods may use volumes, or if a pool cannot cut it off.',
+      ),
+    dryRun,
+  })
+  .meta({ id: 'NodeDetachmentSpec', description: 'A request to detach all volumes from a node.' });
+
+export const nodeDetachmentSchema = z
+  .object({
+    attachments: z
+      .array(z.object({ volumeId: text('east.pvc-1'), state: attachmentState, readonly: z.boolean() }))
+      .describe('The attachments as they were before; at most 1000 are shown.'),
+    total: count.describe('The total number of attachments, even if not all are shown.'),
+    isCutOff: z
+      .boolean()
+      .describe('False: a pool cannot cut the node off, so a node that still runs can read and write.'),
+  })
+  .meta({ id: 'NodeDetachment', description: 'The volumes that were detached from a node, or would be.' });
+
 export const deletionSpecSchema = z
   .strictObject({ dryRun })
   .meta({ id: 'DeletionSpec', description: 'The options of a deletion by an operator.' });
@@ -94,6 +118,10 @@ const retirementStepSchema = z
       .enum(['done', 'failed', 'left', 'planned'])
       .describe('`left`: not tried, because a volume is still attached to a node of the cluster.'),
     note: z.string().describe('The reason of a failure.'),
+    isCutOff: z
+      .literal(false)
+      .optional()
+      .describe('False: the pool cannot cut the node off, so a node that still runs can read and write.'),
   })
   .meta({ id: 'RetirementStep', description: 'One attachment, volume or node of a retired cluster.' });
 
@@ -113,6 +141,7 @@ export const retirementSchema = z
   })
   .meta({ id: 'Retirement', description: 'The steps of a retirement; at most 1000 are shown.' });
 
+export type NodeDetachment = z.infer<typeof nodeDetachmentSchema>;
 export type Detachment = z.infer<typeof detachmentSchema>;
 export type Deletion = z.infer<typeof deletionSchema>;
 export type Retirement = z.infer<typeof retirementSchema>;

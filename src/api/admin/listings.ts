@@ -122,6 +122,10 @@ export const poolSchema = z
       ),
     features: z.array(text('expand')),
     topologies: z.array(segmentsSchema).optional(),
+    cannotCutOff: z
+      .literal(true)
+      .optional()
+      .describe('True: a detach does not stop a node that still uses the volume.'),
     totalBytes: sizeBytes.optional().describe('The capacity of the storage, if the storage reports it.'),
     reservedBytes: sizeBytes.describe('The bytes that all clusters together reserve.'),
     volumes: count,

@@ -74,9 +74,10 @@ export const operatorOperations = {
     ...pageOf(listing, admin.allNodesPageSchema),
   },
   detachNode: {
-    route: 'DELETE /v1/admin/nodes/{cluster}/{nodeId}/attachments',
-    doc: 'Detaches all volumes of a cluster from a node, such as a replaced machine, and answers once the node can no longer read or write. A `dir` pool cannot cut a node off, so the machine must be off.',
-    answers: { 204: null },
+    route: 'PUT /v1/admin/nodes/{cluster}/{nodeId}/detachment',
+    doc: 'Detaches all volumes of a cluster from a node, such as a replaced machine, and answers once the node can no longer read or write. If a pool cannot cut the node off, the answer says so.',
+    body: admin.nodeDetachmentSpecSchema,
+    answers: { 200: admin.nodeDetachmentSchema },
     problems: ['ABORTED', 'FAILED_PRECONDITION'],
   },
   listPools: {

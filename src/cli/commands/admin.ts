@@ -2,7 +2,8 @@ import type { Finding, UncheckedPool } from '../../api/admin.ts';
 import type { StorageClient } from '../../api/client.ts';
 import { durationMs, text } from '../../lib/parsers.ts';
 import { onOrOff } from '../../lib/settings.ts';
-import { command, shared } from './admin/command.ts';
+import { command, dryRun, shared } from './admin/command.ts';
+import { uncutWarning } from './admin/cut-off.ts';
 import { drainCommand } from './admin/drain.ts';
 import { retireCommand } from './admin/retire.ts';
 import { tenancyCommands } from './admin/tenancy.ts';
@@ -92,12 +93,25 @@ export const adminCommands = {
       ...shared,
       cluster: { doc: 'the cluster of the node', parse: text },
       node: { doc: "the node's id with its key, as `fairlead get nodes -o json` prints it", parse: text },
+      force: {
+        doc: 'also if its cluster has not deleted the node, or a pool cannot cut it off; pods that use volumes there get I/O errors',
+        ...onOrOff,
+      },
+      'dry-run': dryRun,
     },
     operands: ['cluster', 'node'],
-    async ask(client, call, { cluster, node: nodeId }) {
-      await client.detachNode({ cluster, nodeId }, call);
-      const table = `no volume is attached to node "${nodeId}" of cluster "${cluster}"`;
-      return { data: { cluster, nodeId }, table };
+    async ask(client, call, { cluster, node: nodeId, force, 'dry-run': isDry }) {
+      const data = await client.detachNode({ cluster, nodeId, body: { force, dryRun: isDry } }, call);
+      const { attachments, total, isCutOff } = data;
+      const at = `node "${nodeId}" of cluster "${cluster}"`;
+      const lines = attachments.map(({ volumeId }) =>
+        isDry
+          ? `would detach volume "${volumeId}" from ${at}`
+          : `volume "${volumeId}" is detached from ${at}`,
+      );
+      if (total > lines.length) lines.push(`and ${total - lines.length} more`);
+      const none = `no volume is attached to ${at}; nothing was done; the id includes the key, see fairlead get nodes -o json`;
+      return { data, table: lines.join('\n') || none, warning: isCutOff ? undefined : uncutWarning };
     },
   }),
   drain: drainCommand,

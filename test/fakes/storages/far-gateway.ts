@@ -24,13 +24,20 @@ export async function makeIdentity(
   return { identity, keys };
 }
 
-/** Opens a pool over REST whose storage is a gateway with a pool in memory, and the content of its volumes. */
+/**
+ * Opens a pool over REST whose storage is a gateway with a pool in memory, and the content of its volumes. `own` replaces
+ * members of that pool.
+ */
 export async function openOverGateway(
   t: TestContext,
+  own: Partial<Backend> = {},
 ): Promise<{ readonly backend: Backend; readonly content: Content; readonly far: RunningGateway }> {
   const memory = openMemory({ capacity: 4 * 2 ** 30 });
   const { identity, keys } = await makeIdentity(t, 'near');
-  const plugin: BackendPlugin = { settings: z.strictObject({}), open: async () => memory };
+  const plugin: BackendPlugin = {
+    settings: z.strictObject({}),
+    open: async () => Object.assign(memory, own),
+  };
   const pools = { main: { backend: 'memory' } };
   const far = await runGateway(t, { pools, clusters: { near: { keys } }, plugins: { memory: plugin } });
   const settings = rest.settings.parse({ url: far.url, audience: 'fairlead' });

@@ -235,7 +235,10 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
         create(`a.off${round}`),
         attach(`a.off${round}`, `off${round}`),
       ],
-      request: round => [`DELETE /v1/admin/nodes/a/off${round}/attachments`, operator],
+      request: round => [
+        `PUT /v1/admin/nodes/a/off${round}/detachment`,
+        { ...operator, body: { force: true } },
+      ],
     },
   ],
   listPools: [{ request: () => ['GET /v1/admin/pools', operator] }],

@@ -225,7 +225,10 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   listOperations: { asked: asPage, right: { operations: [] }, wrong: endless },
   listQueues: { asked: asPage, right: { queues: [] }, wrong: endless },
   restoreVolume: { asked: { volumeId } },
-  detachNode: { asked: { cluster: 'a', nodeId } },
+  detachNode: {
+    asked: { cluster: 'a', nodeId, body: {} },
+    right: { attachments: [{ volumeId, state: 'attached', readonly: false }], total: 1, isCutOff: true },
+  },
   detachAdminVolume: {
     asked: { volumeId, body: {} },
     right: {

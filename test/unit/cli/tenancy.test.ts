@@ -84,9 +84,17 @@ test('operators see the effect of a detachment and a deletion first, and then ha
   await a.putNode({ nodeId: 'n1', body: {} }, call);
   await a.attachVolume({ ...key, body: { capability: mounted, readonly: false } }, call);
   const steps: readonly (readonly [line: string, status: number, says: RegExp])[] = [
-    ['admin delete a.one', 1, /: volume "a\.one" is attached to node "n1"$/m],
+    [
+      'admin delete a.one',
+      1,
+      /: volume "a\.one" is attached to node "n1"; fairlead explain a\.one shows what holds it$/m,
+    ],
     ['admin detach a.one', 1, /which cluster "a" still reports; delete the pods .*, or detach it by force$/m],
-    ['admin detach a.one n2 --force', 0, /^volume "a\.one" is not attached to node "n2"; nothing was done$/m],
+    [
+      'admin detach a.one n2 --force',
+      0,
+      /is not attached to node "n2"; nothing was done; fairlead describe volume a\.one shows/m,
+    ],
     [
       'admin detach a.one --force --dry-run',
       0,
@@ -104,6 +112,75 @@ test('operators see the effect of a detachment and a deletion first, and then ha
   }
 });
 
+const uncut = 'its pool cannot cut a node off: a node that still runs can read and write the volume\n';
+
+test('every command that detaches in a dir pool warns in the same words, before and after it does', async t => {
+  const pools = { files: { backend: 'dir', dir: temporaryDirectory(t) } };
+  const { a, b, call, fairlead } = await start(t, { pools });
+  await a.putNode({ nodeId: 'n1', body: {} }, call);
+  const body = { capability: mounted, readonly: false };
+  const attach = (client: typeof a): Promise<unknown> =>
+    client.attachVolume({ volumeId: 'a.one', nodeId: 'n1', body }, call);
+  await fairlead('admin grant a.one b --access read-write');
+  await attach(b);
+  assert.equal((await fairlead('admin revoke a.one b --force')).stderr, uncut);
+  assert.equal((await fairlead('admin revoke a.one b --force')).stderr, '');
+  await attach(a);
+  for (const flags of ['--force --dry-run', '--force'])
+    assert.equal((await fairlead(`admin detach-node a n1 ${flags}`)).stderr, uncut);
+  await attach(a);
+  for (const flags of ['--force --dry-run', '--force']) {
+    const { stdout } = await fairlead(`admin retire-cluster a ${flags}`);
+    assert.ok(stdout.replaceAll(/ +\n/g, '\n').includes(uncut), stdout);
+  }
+  await fairlead('admin retire-cluster a --end');
+  await a.putNode({ nodeId: 'n1', body: {} }, call);
+  await attach(a);
+  const transferred = await fairlead('admin transfer a.one --to b');
+  assert.deepEqual([transferred.status, transferred.stderr], [0, uncut]);
+  assert.equal(parseAllDocuments(transferred.stdout).length, 2);
+});
+
+test('operators detach a node by its id, and a name without its key says what to give', async t => {
+  const { a, call, fairlead } = await start(t);
+  await a.putNode({ nodeId: 'n1', body: {} }, call);
+  const key = { volumeId: 'a.one', nodeId: 'n1' };
+  await a.attachVolume({ ...key, body: { capability: mounted, readonly: false } }, call);
+  const steps: readonly (readonly [line: string, status: number, says: RegExp])[] = [
+    [
+      'admin detach-node a n1',
+      1,
+      /which cluster "a" still reports; delete the pods .*, or detach it by force$/m,
+    ],
+    [
+      'admin detach-node a n1 --force --dry-run',
+      0,
+      /^would detach volume "a\.one" from node "n1" of cluster "a"$/m,
+    ],
+    ['admin detach-node a n1 --force', 0, /^volume "a\.one" is detached from node "n1" of cluster "a"$/m],
+    [
+      'admin detach-node a n1',
+      0,
+      /; nothing was done; the id includes the key, see fairlead get nodes -o json$/m,
+    ],
+  ];
+  for (const [line, status, says] of steps) {
+    const result = await fairlead(line);
+    assert.equal(result.status, status, line);
+    assert.match(status === 1 ? result.stderr : result.stdout, says);
+  }
+});
+
+test('a command for a volume that is missing says how to list all', async t => {
+  const { fairlead } = await start(t);
+  for (const line of ['detach a.none', 'grant a.none b', 'transfer a.none --to b', 'restore a.none'])
+    assert.match(
+      (await fairlead(`admin ${line}`)).stderr,
+      /"a\.none"; list all with fairlead get volumes -A$/m,
+      line,
+    );
+});
+
 test('operators detach a volume of a dir pool only by force, and learn that the node may still write', async t => {
   const pools = { files: { backend: 'dir', dir: temporaryDirectory(t) } };
   const { a, call, fairlead } = await start(t, { pools });
@@ -117,12 +194,8 @@ test('operators detach a volume of a dir pool only by force, and learn that the 
     refused.stderr,
     /pool "files" cannot cut node "n1" off .*; once that machine is off, detach .* by force$/m,
   );
-  const { stdout, status } = await fairlead('admin detach a.one --force');
-  assert.equal(status, 0);
-  assert.match(
-    stdout,
-    /^its pool cannot cut a node off: a node that still runs can read and write the volume$/m,
-  );
+  const forced = await fairlead('admin detach a.one --force');
+  assert.deepEqual([forced.status, forced.stderr], [0, uncut]);
 });
 
 test('an operator drains a pool, sees what is left, and uses the pool again', async t => {

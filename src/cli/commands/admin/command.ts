@@ -1,5 +1,6 @@
 import type { StorageClient } from '../../../api/client.ts';
 import type { Call } from '../../../api/http.ts';
+import { Problem, type ProblemCode } from '../../../api/problem.ts';
 import { onOrOff, type SettingsOf } from '../../../lib/settings.ts';
 import { connectionSettings, gatewayCommand } from '../../connection.ts';
 import { toJson } from '../../output/formats.ts';
@@ -14,8 +15,16 @@ export const shared = {
 /** The setting of commands that can show their effect first. */
 export const dryRun = { doc: 'only say what would be done, and change nothing', ...onOrOff } as const;
 
-/** The output, `data` as JSON or `table` as text, and the exit status: 2 when problems remain. */
-type Result = { readonly data: unknown; readonly table: string; readonly status?: number };
+/**
+ * The output, `data` as JSON or `table` as text, a warning for standard error, and the exit status: 2 when problems
+ * remain.
+ */
+type Result = {
+  readonly data: unknown;
+  readonly table: string;
+  readonly warning?: string | undefined;
+  readonly status?: number;
+};
 
 type AdminCommand<T extends typeof shared> = {
   readonly doc: string;
@@ -25,12 +34,30 @@ type AdminCommand<T extends typeof shared> = {
   readonly ask: (client: StorageClient, call: Call, settings: SettingsOf<T>) => Promise<Result>;
 };
 
+/** Makes a handler of errors that adds the operator's next step to problems with this code. */
+export function withStep(code: ProblemCode, step: string): (error: unknown) => never {
+  return error => {
+    throw error instanceof Problem && error.code === code
+      ? new Problem(code, `${error.detail}; ${step}`, error)
+      : error;
+  };
+}
+
 /** Makes a command that calls the gateway with `ask` and prints the result. */
 export function command<T extends typeof shared>({ ask, ...more }: AdminCommand<T>) {
   return gatewayCommand<T>(more, async ({ client, call, io }, values) => {
     const { json }: SettingsOf<typeof shared> = values;
-    const { data, table, status = 0 } = await ask(client, call(), values);
+    const asking = ask(client, call(), values);
+    const {
+      data,
+      table,
+      warning,
+      status = 0,
+    } = await (!('volume' in values)
+      ? asking
+      : asking.catch(withStep('NOT_FOUND', 'list all with fairlead get volumes -A')));
     io.out(`${json ? toJson(data) : table}\n`);
+    if (warning !== undefined) io.err(`${warning}\n`);
     return status;
   });
 }

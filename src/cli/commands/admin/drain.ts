@@ -19,12 +19,12 @@ export const drainCommand = command({
     const data = await client.drainPool({ pool, body: { end, dryRun: isDry } }, call);
     if (end) return { data, table: `pool "${pool}" ${isDry ? 'would take' : 'takes'} new volumes again` };
     const effect = isDry ? 'would take no new volumes' : 'takes no new volumes';
-    const table = `pool "${pool}" ${effect}; ${toRest(data)}`;
+    const table = `pool "${pool}" ${effect}; ${toRest(pool, data)}`;
     return { data, table, status: data.left.length > 0 ? 2 : 0 };
   },
 });
 
-function toRest({ left }: PoolDrain): string {
+function toRest(pool: string, { left }: PoolDrain): string {
   if (left.length === 0) return 'it is empty: remove it from gateway.yaml, or use it again with --end';
   const rows = left.map(one => [
     one.cluster,
@@ -33,5 +33,5 @@ function toRest({ left }: PoolDrain): string {
     toSize(one.reservedBytes),
   ]);
   const table = renderTable(['cluster', 'volumes', 'snapshots', 'reserved'], rows);
-  return `what is left:\n${table}delete these volumes, or let their clusters copy the data into volumes of another pool; fairlead get volumes --sort-by pool lists them`;
+  return `what is left:\n${table}delete these volumes, or let their clusters copy the data into volumes of another pool; fairlead get volumes -A -l pool=${pool} lists them`;
 }

@@ -3,6 +3,7 @@ import { choice, text } from '../../../lib/parsers.ts';
 import { onOrOff } from '../../../lib/settings.ts';
 import { renderTable } from '../../output/table.ts';
 import { command, dryRun, shared } from './command.ts';
+import { uncutWarning } from './cut-off.ts';
 
 /** The command that takes a cluster out of service. Its exit status is 2 while a step failed. */
 export const retireCommand = command({
@@ -51,7 +52,10 @@ function fateOf(volumes: Fate, to: string | undefined) {
 
 function toSteps({ steps, total }: Retirement): string {
   if (steps.length === 0) return '';
-  const rows = steps.map(({ kind, id, action, outcome, note }) => [kind, id, action, outcome, note]);
+  const rows = steps.map(({ kind, id, action, outcome, note, isCutOff }) => {
+    const notes = [note, isCutOff === false ? uncutWarning : ''].filter(one => one !== '');
+    return [kind, id, action, outcome, notes.join('; ')];
+  });
   const table = renderTable(['kind', 'id', 'action', 'outcome', 'note'], rows);
   return total > steps.length ? `${table}and ${total - steps.length} more\n` : table;
 }

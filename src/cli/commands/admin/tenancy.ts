@@ -3,6 +3,7 @@ import { accessModes, accessTypes } from '../../../api/storage.ts';
 import { bytes, choice, text } from '../../../lib/parsers.ts';
 import { onOrOff } from '../../../lib/settings.ts';
 import { command, shared } from './command.ts';
+import { findUncutWarning } from './cut-off.ts';
 import { type ManifestNames, toManifests } from './manifests.ts';
 
 const volume = { doc: "the volume's id", parse: text } as const;
@@ -48,9 +49,11 @@ export const tenancyCommands = {
     },
     operands: ['volume', 'cluster'],
     async ask(client, call, { volume: volumeId, cluster: grantee, force }) {
+      const ofGrantee = { volumeId, cluster: grantee };
+      const warning = force ? await findUncutWarning(client, call, ofGrantee) : undefined;
       await client.revokeAdminGrant({ volumeId, grantee, force: force ? 'true' : 'false' }, call);
-      const table = `volume "${volumeId}" is no longer shared with cluster "${grantee}"`;
-      return { data: { volumeId, cluster: grantee }, table };
+      const table = `volume "${volumeId}" is not shared with cluster "${grantee}"`;
+      return { data: { ...ofGrantee, ...(warning && { isCutOff: false }) }, table, warning };
     },
   }),
   transfer: command({
@@ -68,7 +71,10 @@ export const tenancyCommands = {
     },
     operands: ['volume'],
     async ask(client, call, { volume: volumeId, to, name, ...names }) {
-      return toResult(await client.transferVolume({ volumeId, body: { cluster: to, name } }, call), names);
+      const warning = await findUncutWarning(client, call, { volumeId });
+      const owned = await client.transferVolume({ volumeId, body: { cluster: to, name } }, call);
+      const { data, table } = await toResult(owned, names);
+      return { data: { ...data, ...(warning && { isCutOff: false }) }, table, warning };
     },
   }),
   import: command({

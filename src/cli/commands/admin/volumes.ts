@@ -2,7 +2,8 @@ import type { Deletion } from '../../../api/admin.ts';
 import { readNodeId } from '../../../api/ids.ts';
 import { text } from '../../../lib/parsers.ts';
 import { onOrOff } from '../../../lib/settings.ts';
-import { command, dryRun, shared } from './command.ts';
+import { command, dryRun, shared, withStep } from './command.ts';
+import { uncutWarning } from './cut-off.ts';
 
 const volume = { doc: "the volume's id", parse: text } as const;
 
@@ -35,11 +36,10 @@ export const volumeCommands = {
           ? `would detach volume "${volumeId}" from ${at}`
           : `volume "${volumeId}" is detached from ${at}`;
       });
-      if (!data.isCutOff && lines.length > 0)
-        lines.push('its pool cannot cut a node off: a node that still runs can read and write the volume');
+      const warning = !data.isCutOff && lines.length > 0 ? uncutWarning : undefined;
       const where = node === undefined ? 'any node' : `node "${node}"`;
-      const none = `volume "${volumeId}" is not attached to ${where}; nothing was done`;
-      return { data, table: lines.join('\n') || none };
+      const none = `volume "${volumeId}" is not attached to ${where}; nothing was done; fairlead describe volume ${volumeId} shows its nodes`;
+      return { data, table: lines.join('\n') || none, warning };
     },
   }),
   delete: command({
@@ -47,7 +47,9 @@ export const volumeCommands = {
     settings: { ...shared, volume, 'dry-run': dryRun },
     operands: ['volume'],
     async ask(client, call, { volume: volumeId, 'dry-run': isDry }) {
-      const data = await client.deleteAdminVolume({ volumeId, body: { dryRun: isDry } }, call);
+      const data = await client
+        .deleteAdminVolume({ volumeId, body: { dryRun: isDry } }, call)
+        .catch(withStep('FAILED_PRECONDITION', `fairlead explain ${volumeId} shows what holds it`));
       return {
         data,
         table: isDry ? toPlan(volumeId, data) : toOutcome(volumeId, data),

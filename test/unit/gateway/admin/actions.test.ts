@@ -119,6 +119,48 @@ test('in a pool that cannot cut a node off, a detachment needs force and says th
   assert.deepEqual(await attachedTo(gateway), ['a/n1']);
 });
 
+const askNode = (gateway: Gateway, nodeId: string, body: object = {}): Promise<Answer> =>
+  gateway.ask(`PUT /v1/admin/nodes/a/${nodeId}/detachment`, { as: 'operator', body });
+
+test('an operator detaches a node that its cluster has deleted, sees the effect first, and any other one only by force', async t => {
+  const gateway = await openAttached(t);
+  const shown = {
+    attachments: [{ volumeId: 'a.one', state: 'attached', readonly: false }],
+    total: 1,
+    isCutOff: true,
+  };
+  assert.deepEqual((await askNode(gateway, 'n2', { dryRun: true })).body, shown);
+  for (const dryRun of [true, false]) {
+    const refused = await askNode(gateway, 'n1', { dryRun });
+    assertProblem(refused, 409, 'FAILED_PRECONDITION');
+    assert.match(
+      String(refused.body['detail']),
+      /node "n1", which cluster "a" still reports; delete the pods/,
+    );
+  }
+  assert.deepEqual(gateway.backend.calls, []);
+  assert.deepEqual(await attachedTo(gateway), ['a/n1', 'a/n2']);
+  assert.deepEqual((await askNode(gateway, 'n2')).body, shown);
+  assert.deepEqual((await askNode(gateway, 'n1', { force: true })).body, shown);
+  assert.deepEqual(await attachedTo(gateway), []);
+  assert.deepEqual((await askNode(gateway, 'n1')).body, { attachments: [], total: 0, isCutOff: true });
+});
+
+test('in a pool that cannot cut a node off, the detachment of a node needs force and says that it may still write', async t => {
+  const gateway = await openAttached(t);
+  Object.assign(gateway.backend, { cannotCutOff: true });
+  const refused = await askNode(gateway, 'n2');
+  assertProblem(refused, 409, 'FAILED_PRECONDITION');
+  assert.match(
+    String(refused.body['detail']),
+    /^pool "main" cannot cut node "n2" off from volume "a\.one"; once/,
+  );
+  assert.deepEqual(gateway.backend.calls, []);
+  for (const dryRun of [true, false])
+    assert.equal((await askNode(gateway, 'n2', { force: true, dryRun })).body['isCutOff'], false);
+  assert.deepEqual(await attachedTo(gateway), ['a/n1']);
+});
+
 test('a forced detachment leaves a volume that was attached again meanwhile', async t => {
   const gateway = await openAttached(t);
   const n2 = { cluster: a, volumeId: 'a.one', nodeId: 'n2' };

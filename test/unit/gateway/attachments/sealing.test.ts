@@ -258,15 +258,16 @@ test('an operator detaches all volumes from a lost machine, and a second key of 
   await attach(first.nodeId);
   await attachments.attach({ cluster, volumeId: 'a.pvc-2', nodeId: first.nodeId }, spec);
   backend.failNext('detach', 'before', new Problem('UNAVAILABLE', 'the target stays'));
-  const route = `DELETE /v1/admin/nodes/a/${first.nodeId}/attachments`;
-  const { status, body } = await ask(route, { as: 'operator' });
+  const route = `PUT /v1/admin/nodes/a/${first.nodeId}/detachment`;
+  const forced = { as: 'operator', body: { force: true } };
+  const { status, body } = await ask(route, forced);
   const detail = `could not detach 1 volume from node "${first.nodeId}": volume "${volumeId}": the target stays`;
   assert.deepEqual([status, body['detail']], [503, detail]);
   assert.equal((await attached()).length, 1);
   assert.deepEqual((await volumes.get(cluster, 'a.pvc-2')).attachments, []);
   for (const as of ['a', 'reader of operators'] as const)
-    assert.equal((await ask(route, { as })).status, 404);
-  for (let call = 0; call < 2; call++) assert.equal((await ask(route, { as: 'operator' })).status, 204);
+    assert.equal((await ask(route, { ...forced, as })).status, 404);
+  for (let call = 0; call < 2; call++) assert.equal((await ask(route, forced)).status, 200);
   assert.deepEqual(await attached(), []);
   await nodes.put(cluster, second.nodeId, {});
   assert.deepEqual(await second.open((await attach(second.nodeId)).attachment?.sealed), secrets);

@@ -103,6 +103,7 @@ const asking: readonly OperationId[] = [
   'getCapacity',
   'validateVolume',
   'repair',
+  'detachNode',
   'deleteAdminVolume',
   'retireCluster',
   'drainPool',

@@ -1,0 +1,82 @@
+import type { NodeDetachment } from '../../src/api/admin.ts';
+import { maxPageEntries, type Operations as Rows, type Request } from '../../src/api/operations.ts';
+import { asProblem, Problem, problemTable } from '../../src/api/problem.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
+import { attachmentTable, type AttachmentRecord, listVolumesOnNode } from '../tables/attachments.ts';
+import { readAllInPieces } from '../tables/paging.ts';
+import { findVolume } from '../tables/volumes.ts';
+import type { createAttachments } from './attachments.ts';
+import { canCutOff, uncutProblem } from './cut-off.ts';
+import { requireGone } from './nodes.ts';
+
+type DetachRequest = Request<Rows['detachNode']>;
+type Chosen = { readonly attachment: AttachmentRecord; readonly isCutOff: boolean };
+type NodeDetachmentOptions = Pick<ServiceOptions, 'engine' | 'pools'> & {
+  readonly attachments: Pick<ReturnType<typeof createAttachments>, 'detachChosen'>;
+};
+type DetachFault = { readonly volumeId: string; readonly problem: Problem };
+
+/**
+ * Makes the detachment of all volumes from a node, such as a machine that is gone for good. Without `force` it is refused
+ * before anything is detached: FAILED_PRECONDITION when a pod may use a volume there, or when a pool cannot cut the node off.
+ */
+export function createNodeDetachment({ engine: { reader }, pools, attachments }: NodeDetachmentOptions) {
+  async function plan({ cluster, nodeId, body: { force } }: DetachRequest): Promise<readonly Chosen[]> {
+    const volumeIds = readAllInPieces<string>((afterId = '', limit) =>
+      listVolumesOnNode(reader, { cluster, nodeId }, { afterId, limit }),
+    );
+    const chosen: Chosen[] = [];
+    for await (const volumeId of volumeIds) {
+      const [volume, attachment] = await Promise.all([
+        findVolume(reader, volumeId),
+        attachmentTable.find(reader, { volumeId, cluster, nodeId }),
+      ]);
+      if (!volume || !attachment) continue;
+      const isCutOff = canCutOff(pools.all().find(({ name }) => name === volume.pool));
+      if (!force) await requireGone(reader, attachment);
+      if (!force && !isCutOff && attachment.state !== 'detaching') throw uncutProblem(volume, attachment);
+      chosen.push({ attachment, isCutOff });
+    }
+    return chosen;
+  }
+
+  return async (request: DetachRequest): Promise<NodeDetachment> => {
+    const { cluster: name, nodeId, body } = request;
+    const chosen = await plan(request);
+    const faults: DetachFault[] = [];
+    for (const { volumeId, attachmentId } of body.dryRun ? [] : chosen.map(({ attachment }) => attachment))
+      await attachments
+        .detachChosen(
+          { cluster: { name, acceptAnyNode: true }, volumeId, nodeId },
+          { attachmentId, only: body.force ? undefined : 'unused' },
+        )
+        .catch((error: unknown) => faults.push({ volumeId, problem: asProblem(error) }));
+    // The other volumes are detached nevertheless, and a repeated call tries these again.
+    if (faults.length > 0) throw undetachedProblem(nodeId, faults);
+    return {
+      isCutOff: chosen.every(({ isCutOff }) => isCutOff),
+      total: chosen.length,
+      attachments: chosen.slice(0, maxPageEntries).map(({ attachment: { volumeId, state, readonly } }) => ({
+        volumeId,
+        state,
+        readonly,
+      })),
+    };
+  };
+}
+
+/** The number of volumes that the message names. */
+const namedFaults = 5;
+
+/** Names the first volumes with their reasons. The code is final only if a retry helps none of them. */
+function undetachedProblem(nodeId: string, faults: readonly DetachFault[]): Problem {
+  const all = faults.map(({ problem }) => problem);
+  const code = (all.find(one => !problemTable[one.code].final) ?? all[0])?.code ?? 'UNAVAILABLE';
+  const named = faults
+    .slice(0, namedFaults)
+    .map(({ volumeId, problem }) => `volume "${volumeId}": ${problem.detail}`);
+  const more = faults.length > namedFaults ? [`and ${faults.length - namedFaults} more`] : [];
+  const count = faults.length === 1 ? '1 volume' : `${faults.length} volumes`;
+  const detail = `could not detach ${count} from node "${nodeId}": ${[...named, ...more].join('; ')}`;
+  return new Problem(code, detail, all[0]);
+}
