@@ -62,7 +62,7 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 90,
     proves: [...onNodes, 'node-agent/format/', 'node-agent/filesystems/', 'node-agent/connectors/device.ts'],
   },
-  kit: { files: ['test/machine/kit/kit.test.ts'], seconds: 130, proves: vendor },
+  kit: { files: ['test/machine/kit/kit.test.ts'], seconds: 200, proves: vendor },
   hypervisor: {
     files: ['test/vm/hypervisor.test.ts'],
     seconds: 160,

@@ -8,6 +8,7 @@ import { groups } from './chapters/groups.ts';
 import { isolation } from './chapters/isolation.ts';
 import { late } from './chapters/late.ts';
 import { lists } from './chapters/lists.ts';
+import { nodes } from './chapters/nodes.ts';
 import { order } from './chapters/order.ts';
 import { restarts } from './chapters/restarts.ts';
 import { snapshots } from './chapters/snapshots.ts';
@@ -26,6 +27,7 @@ export const requirements = {
   ...volumes,
   ...changes,
   ...attachments,
+  ...nodes,
   ...snapshots,
   ...groups,
   ...lists,

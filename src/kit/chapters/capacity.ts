@@ -108,22 +108,19 @@ export const capacity = {
     await kit.expectNoVolume(volumeId);
   }),
   'FL-7.3-3': must(
-    'Deleting a volume gives all its bytes back, and a refused create request takes none.',
+    'Deleting a volume, a copy or a snapshot gives all its bytes back, also those of an expansion, and a refused request takes none.',
     'capacity',
   ).check(async kit => {
     const requiredBytes = countedSize(kit);
-    const lost = await minOf(async () => {
-      const before = await readCapacity(kit);
-      for (let again = 0; again < times; again++) {
-        const { id: volumeId } = await kit.makeVolume({ requiredBytes });
-        const impossible = { ...kit.specOf(kit.id()), requiredBytes, limitBytes: requiredBytes - 1 };
-        await kit.settle('createVolume', { volumeId: kit.id(), body: impossible });
-        await kit.done('deleteVolume', { volumeId });
-      }
-      return before.availableBytes - (await readCapacity(kit)).availableBytes;
-    });
-    const isBack = lost < (requiredBytes * times) / 2;
-    expect(isBack, `deleting ${times} volumes gives all their bytes back; ${lost} bytes are missing`);
+    for (const [name, use] of Object.entries(usesOf(kit, requiredBytes))) {
+      const lost = await minOf(async () => {
+        const before = await readCapacity(kit);
+        for (let again = 0; again < times; again++) await use();
+        return before.availableBytes - (await readCapacity(kit)).availableBytes;
+      });
+      const isBack = lost < (requiredBytes * times) / 2;
+      expect(isBack, `deleting ${times} ${name} gives all their bytes back; ${lost} bytes are missing`);
+    }
   }),
   'FL-7.3-4': should(
     'Creating a volume takes its bytes from `availableBytes` once, even if the request is repeated.',
@@ -199,6 +196,36 @@ function countedSize(kit: Kit): number {
   if (!kit.has('capacity')) throw skip('the vendor does not offer capacity');
   if (kit.hasForeign) throw skip('other volumes at the server may change the available bytes');
   return kit.smallSize(64);
+}
+
+/** Makes the kinds of work that take bytes and give them back, by the names of the deleted resources. */
+function usesOf(kit: Kit, requiredBytes: number): Readonly<Record<string, () => Promise<void>>> {
+  const using = async (bytes: number, use: (volumeId: string) => Promise<unknown>): Promise<void> => {
+    const { id: volumeId } = await kit.makeVolume({ requiredBytes: bytes });
+    await use(volumeId);
+    await kit.done('deleteVolume', { volumeId });
+  };
+  const refuse = async (volumeId: string): Promise<void> => {
+    const impossible = { ...kit.specOf(kit.id()), requiredBytes, limitBytes: requiredBytes - 1 };
+    await kit.settle('createVolume', { volumeId: kit.id(), body: impossible });
+    const other = { ...kit.specOf(volumeId), requiredBytes: requiredBytes * 2 };
+    await kit.settle('createVolume', { volumeId, body: other });
+  };
+  const expand = (volumeId: string) => kit.done('expandVolume', { volumeId, body: { requiredBytes } });
+  const snapshot = async (volumeId: string): Promise<void> => {
+    const { id: snapshotId } = await kit.takeSnapshot(volumeId);
+    await kit.done('deleteSnapshot', { snapshotId });
+  };
+  const clone = async (volumeId: string): Promise<void> => {
+    const copy = await kit.makeVolume({ source: { kind: 'volume', volumeId }, requiredBytes });
+    await kit.done('deleteVolume', { volumeId: copy.id });
+  };
+  return {
+    volumes: () => using(requiredBytes, refuse),
+    ...(kit.has('expand') && { 'expanded volumes': () => using(kit.smallSize(), expand) }),
+    ...(kit.has('snapshots') && { snapshots: () => using(requiredBytes, snapshot) }),
+    ...(kit.has('clone') && { clones: () => using(requiredBytes, clone) }),
+  };
 }
 
 /** Returns the smallest of a few measurements: other users of the same disks make a single one too large. */

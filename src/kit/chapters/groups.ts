@@ -38,8 +38,12 @@ export const groups = {
       sameJson(idsOf(first.snapshots), idsOf(again.snapshots)),
       'the group has the same snapshots in each answer',
     );
-    const body = { name: first.name, volumeIds: [(await kit.makeVolume()).id] };
-    await kit.refused('createGroup', { groupId: first.id, body }, ['ALREADY_EXISTS']);
+    const [kept = '', left = ''] = idsOf(volumes);
+    const { id: other } = await kit.makeVolume();
+    for (const volumeIds of [[other], [kept, left, other], [kept]]) {
+      const body = { name: first.name, volumeIds };
+      await kit.refused('createGroup', { groupId: first.id, body }, ['ALREADY_EXISTS']);
+    }
     const listed = idsOf(await kit.listAll('listSnapshots'));
     const { length } = listed.filter(id => idsOf(first.snapshots).includes(id));
     expect(length === first.snapshots.length, 'the list has each snapshot of the group once');

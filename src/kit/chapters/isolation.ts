@@ -1,7 +1,9 @@
+import type { Volume } from '../../api/volume.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect } from '../finding.ts';
 import { expectOne } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
+import { mutableOf } from '../fixtures/mutations.ts';
 import { similarIds } from '../fixtures/similar.ts';
 import { must, type Chapter } from '../requirement.ts';
 
@@ -24,6 +26,30 @@ export const isolation = {
     await requireAttachments(kit, attached, `volume "${id}" was deleted`);
     if (snapshot) expectOne('snapshot', snapshot, await kit.done('getSnapshot', { snapshotId: id }));
   }),
+  'FL-3.5-6': must(
+    'Expanding a volume changes no other volume, even one whose id is like it.',
+    'expand',
+  ).check(async kit => {
+    const { id: volumeId, expectOthers } = await makeSimilar(kit);
+    await kit.done('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(2) } });
+    await expectOthers();
+  }),
+  'FL-3.6-4': must(
+    'Modifying a volume changes no other volume, even one whose id is like it.',
+    'modify',
+  ).check(async kit => {
+    const { name, values } = mutableOf(kit);
+    const { id: volumeId, expectOthers } = await makeSimilar(kit);
+    await kit.done('modifyVolume', { volumeId, body: { mutableParameters: { [name]: values[0] ?? '' } } });
+    await expectOthers();
+  }),
+  'FL-4.1-10': must('Attaching a volume attaches no other volume, even one whose id is like it.').check(
+    async kit => {
+      const { id, expectOthers } = await makeSimilar(kit);
+      await kit.attach(id, await kit.makeNode());
+      await expectOthers();
+    },
+  ),
   'FL-4.3-4': must(
     'Detaching a volume from a node closes no attachment of another volume, and none to a node with a similar id.',
   ).check(async kit => {
@@ -56,6 +82,22 @@ export const isolation = {
     await kit.expectSame(volume);
   }),
 } satisfies Chapter;
+
+/** Makes a volume and others whose ids are like its id; `expectOthers` throws a fault if one of these has changed. */
+async function makeSimilar(kit: Kit) {
+  const [id, others] = similarIds(kit);
+  const volumes: Volume[] = [];
+  for (const other of others) volumes.push(await kit.makeVolume({}, other));
+  await kit.makeVolume({}, id);
+  const expectOthers = async (): Promise<void> => {
+    for (const volume of volumes) {
+      await kit.expectSame(volume);
+      const { attachments } = await kit.done('getVolume', { volumeId: volume.id });
+      expect(attachments.length === 0, `volume "${volume.id}" stays detached`);
+    }
+  };
+  return { id, expectOthers };
+}
 
 async function requireAttachments(
   kit: Kit,

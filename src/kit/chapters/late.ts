@@ -22,8 +22,9 @@ export const late = {
       await attachElsewhere(kit),
       await createAgain(kit),
       await deleteAfterLoss(kit),
+      await detachAfterLoss(kit),
       await changeTwice(kit),
-      ...(kit.has('snapshots') ? [await snapshotAgain(kit)] : []),
+      ...(kit.has('snapshots') ? [await snapshotAgain(kit), await snapshotAfterLoss(kit)] : []),
     ];
     await pause(lateMs, kit.signal);
     for (const read of readings) await read();
@@ -60,6 +61,8 @@ async function readAttachment(kit: Kit, volumeId: string, nodeId: string): Promi
 
 async function createAgain(kit: Kit): Promise<Reading> {
   const { id } = await kit.makeVolume();
+  if (kit.has('expand'))
+    await kit.done('expandVolume', { volumeId: id, body: { requiredBytes: kit.smallSize(3) } });
   for (let again = 0; again < 2; again++) await kit.done('deleteVolume', { volumeId: id });
   const made = await kit.makeVolume({ requiredBytes: kit.smallSize(2) }, id);
   return () => kit.expectSame(made);
@@ -72,6 +75,29 @@ async function deleteAfterLoss(kit: Kit): Promise<Reading> {
   await kit.done('createVolume', input);
   await kit.done('deleteVolume', { volumeId });
   return () => kit.expectNoVolume(volumeId);
+}
+
+async function detachAfterLoss(kit: Kit): Promise<Reading> {
+  const { id: volumeId } = await kit.makeVolume();
+  const nodeId = await kit.makeNode();
+  const input = { volumeId, nodeId, body: kit.accessOf() };
+  await kit.lose('attachVolume', input, { kind: 'cut-answer' });
+  await kit.done('attachVolume', input);
+  await kit.done('detachVolume', { volumeId, nodeId });
+  return async () => {
+    const { attachments } = await kit.done('getVolume', { volumeId });
+    expect(attachments.length === 0, 'a detached volume stays detached; attaching acts before its answer');
+  };
+}
+
+async function snapshotAfterLoss(kit: Kit): Promise<Reading> {
+  const { id: volumeId } = await kit.makeVolume();
+  const snapshotId = kit.id();
+  const input = { snapshotId, body: { name: nameOf(snapshotId), volumeId } };
+  await kit.lose('createSnapshot', input, { kind: 'cut-answer' });
+  await kit.done('createSnapshot', input);
+  await kit.done('deleteSnapshot', { snapshotId });
+  return () => kit.expectNoSnapshot(snapshotId);
 }
 
 async function changeTwice(kit: Kit): Promise<Reading> {

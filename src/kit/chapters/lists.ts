@@ -1,6 +1,6 @@
 import { sameJson } from '../../lib/json.ts';
 import { expect, skip } from '../finding.ts';
-import { entriesOf, idsOf } from '../fixtures/fixtures.ts';
+import { entriesOf, idsOf, type List } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { must, type Chapter } from '../requirement.ts';
 
@@ -79,25 +79,56 @@ export const lists = {
     'A resource that exists while all pages are read is in them once, even if others are created and deleted meanwhile.',
   ).check(async kit => {
     if (kit.hasForeign) throw skip('other users of the server may change the list');
-    const staying = await makeSome(kit, 6);
+    const { id: volumeId } = await kit.makeVolume();
     for (const limit of [1, 2, 3]) {
-      let leaving = await makeSome(kit, 2);
-      const between = async (): Promise<void> => {
-        for (const volumeId of leaving) await kit.done('deleteVolume', { volumeId });
-        leaving = await makeSome(kit, 2);
-      };
-      const listed = idsOf(await kit.listAll('listVolumes', { limit, between: atMost(4, between) }));
-      for (const id of staying) requireOnce(listed, id);
+      await readDuringChanges(kit, limit, {
+        list: 'listVolumes',
+        make: id => kit.makeVolume({}, id),
+        remove: id => kit.done('deleteVolume', { volumeId: id }),
+      });
+      if (!kit.has('snapshots')) continue;
+      await readDuringChanges(kit, limit, {
+        list: 'listSnapshots',
+        make: id => kit.takeSnapshot(volumeId, id),
+        remove: id => kit.done('deleteSnapshot', { snapshotId: id }),
+      });
     }
   }),
 } satisfies Chapter;
 
-/** Limits `work` to the first calls; later calls do nothing. Otherwise new entries could keep a list from ending. */
-function atMost(times: number, work: () => Promise<void>): () => Promise<void> {
-  let left = times;
-  return async () => {
-    if (left-- > 0) await work();
+/** A list, and the calls that change it. */
+type ChangingList = {
+  readonly list: List;
+  readonly make: (id: string) => Promise<unknown>;
+  readonly remove: (id: string) => Promise<unknown>;
+};
+
+/**
+ * Reads a list of which every second entry goes as soon as it is on either side of a page's end. There, new entries come on
+ * both sides, too. Throws a fault unless each other entry is in the pages once.
+ */
+async function readDuringChanges(
+  kit: Kit,
+  limit: number,
+  { list, make, remove }: ChangingList,
+): Promise<void> {
+  const base = kit.id();
+  const ids = Array.from({ length: 6 }, (_, index) => `${base}-${index}`);
+  for (const id of ids) await make(id);
+  const isStaying = (id: string): boolean => ids.indexOf(id) % 2 === 0;
+  const gone = new Set<string>();
+  const between = async (last = ''): Promise<void> => {
+    const at = ids.indexOf(last);
+    if (at < 0) return;
+    for (const id of ids.slice(at, at + 2)) {
+      if (!isStaying(id) && !gone.has(id)) await remove(id);
+      if (!isStaying(id)) gone.add(id);
+    }
+    if (gone.size > 0) await make(`${ids[at - 1] ?? base}.new`);
+    await make(`${last}.new`);
   };
+  const listed = idsOf(await kit.listAll(list, { limit, between }));
+  for (const id of ids.filter(isStaying)) requireOnce(listed, id);
 }
 
 /** Creates volumes whose ids are spread over the list, and returns the ids. */

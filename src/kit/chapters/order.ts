@@ -4,7 +4,9 @@ import { expect, fault, isFinding } from '../finding.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { lateMs } from './late.ts';
 import { createPlayer, names, type Player } from '../model/player.ts';
-import { emptyWorld, outcomesOf, worldsAfter, type Call, type World } from '../model/world.ts';
+import { pairsFor } from '../model/pairs.ts';
+import { emptyWorld, outcomesOf, worldsAfter } from '../model/world.ts';
+import type { Call, Observation, World } from '../model/world.ts';
 import { must, type Chapter } from '../requirement.ts';
 
 type FC = typeof FastCheck;
@@ -43,6 +45,8 @@ export const order = {
   }),
   'FL-8.4-2': must('Any concurrent calls lead to a state that one of their possible orders leads to.').check(
     async kit => {
+      for (const { before, atOnce } of pairsFor(kit))
+        for (const list of [atOnce, atOnce.toReversed()]) await playPair(kit, before, list);
       const fc = await import('fast-check');
       const calls = callsOf(fc, kit);
       const before = fc.array(calls, { maxLength: 3 });
@@ -55,11 +59,7 @@ export const order = {
           await scheduler.schedule(Promise.resolve(), textOf(call));
           return { call, code: await player.play(call) };
         });
-        const observed = await scheduler.waitFor(Promise.all(playing));
-        const worlds = worldsAfter(model.world, observed);
-        const answers = observed.map(({ call, code = 'success' }) => `${textOf(call)}: ${code}`).join(', ');
-        expect(worlds.length > 0, `answers that some order of the calls explains, not: ${answers}`);
-        await expectOneOf(player, worlds, answers);
+        await expectExplained(player, model.world, await scheduler.waitFor(Promise.all(playing)));
       });
       await play(fc, kit, property);
     },
@@ -73,7 +73,7 @@ function commandOf(call: Call, isLost: boolean): FastCheck.AsyncCommand<Model, P
   return {
     check: () => true,
     async run(model, player) {
-      const code = await player.play(call, isLost);
+      const code = await player.play(call, { isLost });
       // The vendor has handled the call with the lost answer before this one.
       const worlds = isLost ? outcomesOf(model.world, call).map(({ world }) => world) : [model.world];
       const allowed = worlds.flatMap(world => outcomesOf(world, call));
@@ -84,6 +84,39 @@ function commandOf(call: Call, isLost: boolean): FastCheck.AsyncCommand<Model, P
     },
     toString: () => `${isLost ? 'lost and repeated: ' : ''}${textOf(call)}`,
   };
+}
+
+/** Plays the calls of a pair at the same time, after those before. */
+async function playPair(kit: Kit, before: readonly Call[], atOnce: readonly Call[]): Promise<void> {
+  const player = await createPlayer(kit);
+  const model = { world: emptyWorld };
+  for (const call of before) await commandOf(call, false).run(model, player);
+  // Both requests reach the vendor at the same time, however busy this machine is.
+  const until = barrierFor(atOnce.length);
+  const playing = atOnce.map(async call => ({ call, code: await player.play(call, { until }) }));
+  await expectExplained(player, model.world, await Promise.all(playing));
+}
+
+/** Makes a barrier that opens once so many calls wait at it. */
+function barrierFor(count: number): () => Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let waiting = 0;
+  return async () => {
+    if (++waiting >= count) resolve();
+    await promise;
+  };
+}
+
+/** Throws a fault unless some order of the calls leads to their answers and to the vendor's state. */
+async function expectExplained(
+  player: Player,
+  before: World,
+  observed: readonly Observation[],
+): Promise<void> {
+  const worlds = worldsAfter(before, observed);
+  const answers = observed.map(({ call, code = 'success' }) => `${textOf(call)}: ${code}`).join(', ');
+  expect(worlds.length > 0, `answers that some order of the calls explains, not: ${answers}`);
+  await expectOneOf(player, worlds, answers);
 }
 
 async function expectOneOf(player: Player, worlds: readonly World[], answers: string): Promise<void> {

@@ -1,8 +1,9 @@
-import { poll } from '../../lib/concurrency.ts';
+import { pause, poll } from '../../lib/concurrency.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect, fault, isFinding, skip } from '../finding.ts';
+import { requireOpens } from '../fixtures/disk.ts';
 import type { Kit } from '../fixtures/kit.ts';
-import { chooseMutations, offeredMutations, prepare } from '../fixtures/mutations.ts';
+import { offeredMutations, prepare, type MutationId } from '../fixtures/mutations.ts';
 import { expectOne, idsOf } from '../fixtures/fixtures.ts';
 import { must, type Chapter } from '../requirement.ts';
 
@@ -20,6 +21,7 @@ export const restarts = {
       await kit.done('deleteVolume', { volumeId: gone.id });
       const snapshot = kit.has('snapshots') ? await kit.takeSnapshot(volumes.at(-1)?.id ?? '') : undefined;
       const group = kit.has('groups') ? await kit.makeGroup(volumes.slice(1)) : undefined;
+      const filled = await volumesWithData(kit);
       const listed = idsOf(await kit.listAll('listVolumes'));
       await restart(kit);
       for (const volume of volumes) await kit.expectSame(volume);
@@ -28,6 +30,10 @@ export const restarts = {
       const after = idsOf(await kit.listAll('listVolumes'));
       expect(sameJson(after, listed), 'the list is the same as before the restart');
       await kit.refused('getVolume', { volumeId: gone.id }, ['NOT_FOUND']);
+      for (const id of filled) {
+        const { attachment } = await kit.attach(id, nodeId);
+        expect(attachment?.mayFormat === false, `"mayFormat" of "${id}" is false, as before the restart`);
+      }
       if (snapshot)
         expectOne('snapshot', snapshot, await kit.done('getSnapshot', { snapshotId: snapshot.id }));
       if (!group) return;
@@ -39,14 +45,15 @@ export const restarts = {
     'Work that a restart interrupts is finished by the repeated request, and leaves nothing else.',
   ).check(async kit => {
     requireRestart(kit);
-    const ids = chooseMutations(kit, 5);
+    await requireOpens(kit, (await kit.makeVolume()).id);
     const all = [];
-    for (const id of ids) all.push(await prepare(kit, id));
+    for (const id of offeredMutations(kit)) all.push(await prepare(kit, id));
     // The vendor goes down while these requests are under way, and their answers are ignored.
     const lost = all.map(({ operation, input }) => kit.call(operation, input).catch(() => {}));
     await restart(kit);
     await Promise.all(lost);
     for (const { repeat } of all) await repeat();
+    await interruptAll(kit);
   }),
   'FL-8.3-3': must('A page token from before a restart continues the list, or is ABORTED.').check(
     async kit => {
@@ -81,6 +88,61 @@ export const restarts = {
     }
   }),
 } satisfies Chapter;
+
+/** Number of the slowest changes, each of which is interrupted alone. */
+const maxAlone = 3;
+
+/** A kind of change, and the time that the vendor takes for it. */
+type Timed = { readonly id: MutationId; readonly tookMs: number };
+
+/**
+ * Restarts the vendor in the middle of every kind of change, and then repeats the change. The slowest changes are
+ * interrupted one by one, since a vendor may queue them, and the others together.
+ */
+async function interruptAll(kit: Kit): Promise<void> {
+  const all: Timed[] = [];
+  for (const id of offeredMutations(kit)) {
+    const { input } = await prepare(kit, id);
+    const startedMs = performance.now();
+    await kit.done(id, input as never);
+    all.push({ id, tookMs: performance.now() - startedMs });
+  }
+  const bySlowness = all.toSorted((one, other) => other.tookMs - one.tookMs);
+  const alone = kit.isThorough ? bySlowness : bySlowness.slice(0, maxAlone);
+  for (const one of alone) await interrupt(kit, [one]);
+  if (alone.length < all.length) await interrupt(kit, bySlowness.slice(alone.length));
+}
+
+/** Restarts the vendor while all the changes are half done, and then repeats them. */
+async function interrupt(kit: Kit, all: readonly Timed[]): Promise<void> {
+  const halfMs = Math.max(...all.map(({ tookMs }) => tookMs / 2));
+  const changes = [];
+  for (const { id, tookMs } of all) changes.push({ ...(await prepare(kit, id)), tookMs });
+  const lost = changes.map(async ({ operation, input, tookMs }) => {
+    await pause(halfMs - tookMs / 2, kit.signal);
+    await kit.call(operation, input).catch(() => {});
+  });
+  await pause(halfMs, kit.signal);
+  await restart(kit);
+  await Promise.all(lost);
+  for (const { repeat } of changes) await repeat();
+}
+
+/** Makes the volumes that a node must not format: one that was attached as a block device, and one from a source. */
+async function volumesWithData(kit: Kit): Promise<readonly string[]> {
+  const usual = kit.capabilityOf();
+  const capability = { ...usual, accessType: 'block' } as const;
+  const isUsedRaw = usual.accessType === 'mount' && kit.capabilities.accessTypes.includes('block');
+  const capabilities = isUsedRaw ? [usual, capability] : [usual];
+  const { id: volumeId } = await kit.makeVolume({ capabilities });
+  const nodeId = await kit.makeNode();
+  if (isUsedRaw) {
+    await kit.done('attachVolume', { volumeId, nodeId, body: kit.accessOf({ capability }) });
+    await kit.done('detachVolume', { volumeId, nodeId });
+  }
+  const clone = kit.has('clone') ? await kit.makeVolume({ source: { kind: 'volume', volumeId } }) : undefined;
+  return [...(isUsedRaw ? [volumeId] : []), ...(clone ? [clone.id] : [])];
+}
 
 function requireRestart({ restart: restartVendor }: Kit): () => Promise<void> {
   if (!restartVendor)

@@ -21,16 +21,28 @@ export const transport = {
     onlyFor(walk),
   ),
   'FL-1.1-4': must(
-    'An id has up to 128 bytes of `A-Za-z0-9._-`, and upper and lower case are different.',
+    'An id has up to 128 bytes of `A-Za-z0-9._-`, and ids that differ in case or in the last byte are different.',
   ).check(async kit => {
     const start = `${kit.id()}-aZ09_.-`;
-    const long = start.padEnd(128, 'x');
-    const ids = [long, `${start}b`, `${start}B`];
-    for (const id of ids) await kit.makeVolume({}, id);
-    for (const volumeId of ids) await kit.done('getVolume', { volumeId });
-    await kit.done('deleteVolume', { volumeId: `${start}b` });
-    await kit.done('getVolume', { volumeId: `${start}B` });
-    await kit.expectNoVolume(`${start}b`);
+    const long = start.padEnd(127, 'x');
+    const pairs = [
+      [`${long}1`, `${long}2`],
+      [`${start}b`, `${start}B`],
+    ] as const;
+    const source = kit.has('snapshots') ? await kit.makeVolume() : undefined;
+    for (const id of pairs.flat()) {
+      await kit.makeVolume({}, id);
+      if (source) await kit.takeSnapshot(source.id, id);
+    }
+    for (const [gone, kept] of pairs) {
+      await kit.done('deleteVolume', { volumeId: gone });
+      await kit.done('getVolume', { volumeId: kept });
+      await kit.expectNoVolume(gone);
+      if (!source) continue;
+      await kit.done('deleteSnapshot', { snapshotId: gone });
+      await kit.done('getSnapshot', { snapshotId: kept });
+      await kit.expectNoSnapshot(gone);
+    }
   }),
   'FL-1.2-1': must(
     'An error is a problem document (`application/problem+json`) with a `code` from the table of errors and the HTTP status of that code.',

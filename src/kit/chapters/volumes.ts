@@ -1,6 +1,6 @@
 import { readParameterSchema } from '../../api/schemas/parameters.ts';
 import { accessModes } from '../../api/storage.ts';
-import type { Volume, VolumeSpec } from '../../api/volume.ts';
+import type { Volume, VolumeSource, VolumeSpec } from '../../api/volume.ts';
 import { expect, skip } from '../finding.ts';
 import { expectOne, nameOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
@@ -116,12 +116,17 @@ export const volumes = {
   ).check(async kit => {
     const volume = await kit.makeVolume();
     await refuseAgain(kit, volume, { name: `${volume.name}-x` });
-    if (kit.has('clone')) {
-      const source = await kit.makeVolume();
-      await refuseAgain(kit, volume, { source: { kind: 'volume', volumeId: source.id } });
-    }
     const other = otherParameters(kit);
     if (other) await refuseAgain(kit, volume, { parameters: other });
+    const mutable = kit.has('modify') ? findMutable(kit) : undefined;
+    const mutableParameters = { [mutable?.name ?? '']: mutable?.values[0] ?? '' };
+    if (mutable) await refuseAgain(kit, volume, { mutableParameters });
+    for (const [source, another] of await sourcePairs(kit)) {
+      await refuseAgain(kit, volume, { source });
+      const copy = await kit.makeVolume({ source, requiredBytes: 0 });
+      await refuseAgain(kit, copy, { source: another, requiredBytes: 0 });
+      await refuseAgain(kit, copy, { requiredBytes: 0 });
+    }
   }),
   'FL-3.2-4': must(
     'Many concurrent equal requests create one volume; each answer is that volume, 202 or ABORTED.',
@@ -151,16 +156,33 @@ export const volumes = {
     },
   ),
   'FL-3.2-6': must(
-    'After a volume is deleted, a request for the same id creates a new one, of any size.',
+    'After a volume is deleted, a request for the same id creates a new one, of any size, with nothing of the deleted one.',
   ).check(async kit => {
-    const volume = await kit.makeVolume();
-    await kit.done('deleteVolume', { volumeId: volume.id });
+    const first = await kit.makeVolume();
+    const { id: volumeId } = first;
+    const mutable = kit.has('modify') ? findMutable(kit) : undefined;
+    for (const value of mutable?.values.slice(-1) ?? [])
+      await kit.done('modifyVolume', {
+        volumeId,
+        body: { mutableParameters: { [mutable?.name ?? '']: value } },
+      });
+    const nodeId = await kit.makeNode();
+    await kit.attach(volumeId, nodeId);
+    await kit.done('detachVolume', { volumeId, nodeId });
+    await kit.done('deleteVolume', { volumeId });
     const requiredBytes = kit.smallSize(3);
-    const { status, body } = await kit.settle('createVolume', {
-      volumeId: volume.id,
-      body: kit.specOf(volume.id, { requiredBytes }),
+    const { status, body, exchange } = await kit.settle('createVolume', {
+      volumeId,
+      body: kit.specOf(volumeId, { requiredBytes }),
     });
-    expect(status < 300 && body.sizeBytes >= requiredBytes, `a new volume of ${requiredBytes} bytes`);
+    expect(
+      status < 300 && body.sizeBytes >= requiredBytes,
+      `a new volume of ${requiredBytes} bytes`,
+      exchange,
+    );
+    const isNew = sameJson(body.mutableParameters, first.mutableParameters) && body.attachments.length === 0;
+    expect(isNew, 'neither the parameters nor the attachments of the deleted volume', exchange);
+    await kit.refused('getAttachment', { volumeId, nodeId }, ['NOT_FOUND']);
     await kit.expectListedOnce('listVolumes', body);
   }),
   'FL-3.2-7': must(
@@ -220,6 +242,23 @@ async function refuseAgain(kit: Kit, volume: Volume, more: Partial<VolumeSpec>):
   const body = kit.specOf(volume.id, more);
   await kit.refused('createVolume', { volumeId: volume.id, body }, ['ALREADY_EXISTS']);
   await kit.expectSame(volume);
+}
+
+/** Makes two sources of each kind that the vendor offers. */
+async function sourcePairs(kit: Kit): Promise<readonly (readonly [VolumeSource, VolumeSource])[]> {
+  if (!kit.has('clone') && !kit.has('restore')) return [];
+  const [one, other] = [await kit.makeVolume(), await kit.makeVolume()];
+  const clones = [
+    { kind: 'volume', volumeId: one.id },
+    { kind: 'volume', volumeId: other.id },
+  ] as const;
+  if (!kit.has('restore')) return [clones];
+  const [first, second] = [await kit.takeSnapshot(one.id), await kit.takeSnapshot(one.id)];
+  const copies = [
+    { kind: 'snapshot', snapshotId: first.id },
+    { kind: 'snapshot', snapshotId: second.id },
+  ] as const;
+  return kit.has('clone') ? [clones, copies] : [copies];
 }
 
 /** Finds parameters that differ from the usual ones and that the vendor's schema allows; undefined if none are known. */

@@ -13,8 +13,8 @@ export type NetworkFault =
   | { readonly kind: 'hang-up' }
   /** The vendor gets the head and half of the body. */
   | { readonly kind: 'cut-request' }
-  /** The vendor gets the request only after `until` has resolved. */
-  | { readonly kind: 'hold'; readonly until: Promise<unknown> }
+  /** The vendor gets the request only after the promise of `until`, which is called once the whole request is here. */
+  | { readonly kind: 'hold'; readonly until: () => Promise<unknown> }
   /** The vendor gets the request twice at once; the caller gets one of the answers. */
   | { readonly kind: 'duplicate' }
   /** The vendor gets the request in small pieces, with pauses. */
@@ -64,7 +64,7 @@ type Transfer = { readonly client: Socket; readonly dial: () => Socket; readonly
 
 async function carry({ client, dial: open, fault }: Transfer): Promise<void> {
   const request = await readRequest(client);
-  if (fault.kind === 'hold') await fault.until;
+  if (fault.kind === 'hold') await fault.until();
   const vendor = open();
   if (fault.kind === 'cut-request') {
     const whole = request.head + Math.floor((request.bytes.length - request.head) / 2);

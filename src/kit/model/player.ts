@@ -7,11 +7,18 @@ import type { Call, World } from './world.ts';
 
 /** Sends calls of the model to the vendor. Each of the model's short names stands for a fresh id. */
 export interface Player {
-  /** Sends the call and returns the code of its problem. With `isLost` sends it once more before, and loses that answer. */
-  play(call: Call, isLost?: boolean): Promise<ProblemCode | undefined>;
+  /** Sends the call and returns the code of its problem. */
+  play(call: Call, more?: PlayOptions): Promise<ProblemCode | undefined>;
   /** Describes the first difference between the vendor's state and the world; undefined when they agree. */
   differenceTo(world: World): Promise<string | undefined>;
 }
+
+type PlayOptions = {
+  /** True to send the call once more before, and to lose that answer. */
+  readonly isLost?: boolean;
+  /** Delays the call, once it is on its way, until the promise resolves. */
+  readonly until?: () => Promise<unknown>;
+};
 
 /** The short names of the model's resources. */
 export const names = { volumes: ['v1', 'v2', 'v3'], nodes: ['n1', 'n2'], snapshots: ['s1', 's2'] } as const;
@@ -42,10 +49,11 @@ export async function createPlayer(kit: Kit): Promise<Player> {
   }
 
   return {
-    async play(call, isLost = false) {
+    async play(call, { isLost = false, until } = {}) {
       const [operation, input] = toRequest(kit, call, idOf);
       if (isLost) await kit.lose(operation, input as never, { kind: 'cut-answer' });
-      return (await kit.settle(operation, input as never)).code;
+      const more = until && ({ network: { kind: 'hold', until } } as const);
+      return (await kit.settle(operation, input as never, more)).code;
     },
     async differenceTo(world) {
       const listed = new Set(idsOf(await kit.listAll('listVolumes')));

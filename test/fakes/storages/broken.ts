@@ -4,7 +4,11 @@ import { copies } from './broken/copies.ts';
 import { crossings } from './broken/crossings.ts';
 import { durability } from './broken/durability.ts';
 import type { Breakage } from './broken/breakage.ts';
+import { halves } from './broken/halves.ts';
 import { lists } from './broken/lists.ts';
+import { nodes } from './broken/nodes.ts';
+import { races } from './broken/races.ts';
+import { rights } from './broken/rights.ts';
 import { tokens } from './broken/tokens.ts';
 import { transport } from './broken/transport.ts';
 import { volumes } from './broken/volumes.ts';
@@ -20,4 +24,8 @@ export const brokenVendors: Readonly<Record<string, Breakage>> = {
   ...durability,
   ...copies,
   ...bytes,
+  ...rights,
+  ...races,
+  ...halves,
+  ...nodes,
 };

@@ -48,6 +48,7 @@ function kitFor(t: TestContext, { isTorn }: { readonly isTorn: boolean }): Kit {
   const kit = {
     hasData: true,
     trail: [],
+    target: { url: new URL('http://vendor.example') },
     has: () => true,
     id: () => `g${++made}`,
     random: { below: () => 0 },

@@ -7,6 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { tokenCredentials } from '../../../src/kit/http/credentials.ts';
 import { openDisk } from '../../../src/kit/fixtures/disk.ts';
 import type { Kit } from '../../../src/kit/fixtures/kit.ts';
+import type { Target } from '../../../src/kit/http/exchange.ts';
 import { verify } from '../../../src/kit/run.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
 import { runOptions } from '../../fakes/storages/kit.ts';
@@ -51,11 +52,24 @@ test("data is written only to a file of the volume's size", async t => {
   assert.equal(readFileSync(at('image'), 'utf8').slice(0, 5), 'ownge');
 });
 
+test('a missing file is a fault only if this machine has opened another volume of the vendor', async t => {
+  const directory = temporaryDirectory(t);
+  const [image, missing] = [join(directory, 'image'), join(directory, 'missing')];
+  writeFileSync(image, '');
+  truncateSync(image, size);
+  const target = { url: new URL('http://vendor.example') };
+  await assert.rejects(openDisk(kitFor(missing, target), 'v'), { kind: 'skip' });
+  await (await openDisk(kitFor(image, target), 'v')).close();
+  await assert.rejects(openDisk(kitFor(missing, target), 'v'), { kind: 'fault' });
+  await assert.rejects(openDisk(kitFor(missing), 'v'), { kind: 'skip' });
+});
+
 /** Makes a kit whose vendor attaches this path. */
-function kitFor(path: string): Kit {
+function kitFor(path: string, target: Target = { url: new URL('http://vendor.example') }): Kit {
   const attachment = { protocol: 'loop', path, sizeBytes: size };
   const kit = {
     hasData: true,
+    target,
     makeNode: async () => 'n',
     attach: async () => ({ attachment }),
     done: async () => ({}),

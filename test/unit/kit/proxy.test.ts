@@ -41,7 +41,7 @@ test('a request that is sent in small pieces arrives completely', async t => {
 test('a held request arrives when it is released', async t => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const order: string[] = [];
-  const sending = send(t, { kind: 'hold', until: promise }).then(({ status }) =>
+  const sending = send(t, { kind: 'hold', until: () => promise }).then(({ status }) =>
     order.push(`answered ${status}`),
   );
   await send(t, { kind: 'drip' });

@@ -1,14 +1,11 @@
-import type { createAttachments } from '../../../../examples/vendor-hono/attachments.ts';
 import type { Disk } from '../../../../examples/vendor-hono/disk.ts';
-import type { createSnapshots } from '../../../../examples/vendor-hono/snapshots.ts';
-import type { createVolumes } from '../../../../examples/vendor-hono/volumes.ts';
-import type { Answer, AnyAnswer, Authenticator, Offer } from '../../../../src/sdk/server/vendor.ts';
+import type { AnyAnswer, Authenticator, Offer } from '../../../../src/sdk/server/vendor.ts';
+import type { BasicOperations, withGroupsAndNodes } from '../groups-and-nodes.ts';
 import type { requirements } from '../../../../src/kit/requirements.ts';
 
-/** The reference vendor's correct operations. */
-export type CorrectOperations = ReturnType<typeof createVolumes> &
-  ReturnType<typeof createAttachments> &
-  ReturnType<typeof createSnapshots> & { readonly getCapabilities: () => Answer<'getCapabilities'> };
+/** The correct operations with those on groups and nodes. */
+export type CorrectOperations = BasicOperations &
+  Omit<ReturnType<typeof withGroupsAndNodes>, keyof BasicOperations>;
 
 /** An operation that may replace a correct one; its request is typed as the reference vendor reads it. */
 export type Operation<Id extends keyof CorrectOperations> = (
@@ -34,8 +31,10 @@ export type Breakage = {
   readonly authenticate?: (right: Authenticator) => Authenticator;
   /** Changes the offer against which requests are checked. */
   readonly offer?: (right: Offer) => Offer;
-  /** True if the vendor does not serialize changes of one volume. */
-  readonly isHasty?: true;
+  /** True if the vendor also offers groups and nodes. */
+  readonly hasGroupsAndNodes?: true;
+  /** The requests, such as `PUT /v1/volumes/v`, that the vendor does not serialize with others; true for all. */
+  readonly isHasty?: true | RegExp;
   /** The kit's timeout of one operation in milliseconds, for a fault that makes one hang. */
   readonly timeoutMs?: number;
   /** The prerequisite to see the fault: a restart, tokens that a key has signed, or data that is read and written. */

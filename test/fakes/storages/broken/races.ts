@@ -1,0 +1,117 @@
+import { setTimeout } from 'node:timers/promises';
+import { setTimeout as later } from 'node:timers';
+import { snapshotNamed, volumeNamed } from '../../../../examples/vendor-hono/disk.ts';
+import { Problem } from '../../../../src/sdk/server/vendor.ts';
+import type { Breakage } from './breakage.ts';
+
+const raceMs = 20;
+
+/** Faults of two different requests at the same time, and effects after an answer. */
+export const races = {
+  'create-race': {
+    wrong: 'of two different requests for one URL at once both succeed, and the last one counts',
+    caughtBy: 'FL-8.4-2',
+    isHasty: true,
+    operations: (right, disk) => ({
+      async createVolume(asked) {
+        const isThere = disk.find(volumeNamed(asked.volumeId)) !== undefined;
+        await setTimeout(raceMs);
+        if (!isThere) disk.remove(volumeNamed(asked.volumeId));
+        return right.createVolume(asked);
+      },
+    }),
+  },
+  'delete-attach-race': {
+    wrong: 'a volume is deleted while a node gets it',
+    caughtBy: 'FL-8.4-2',
+    isHasty: /^DELETE \/v1\/volumes\/[^/]+$/,
+    operations: (right, disk) => ({
+      async deleteVolume(asked) {
+        const isFree = !disk.find(volumeNamed(asked.volumeId))?.attached;
+        if (!isFree) return right.deleteVolume(asked);
+        await setTimeout(raceMs);
+        disk.remove(volumeNamed(asked.volumeId));
+        return [204];
+      },
+    }),
+  },
+  'expand-race': {
+    wrong: 'the slower one of two expansions at once decides the size, even if it is smaller',
+    caughtBy: 'FL-8.4-2',
+    isHasty: /^PUT .*\/size$/,
+    operations: (right, disk) => ({
+      async expandVolume(asked) {
+        const before = disk.require(volumeNamed(asked.volumeId));
+        await setTimeout(raceMs);
+        const now = disk.find(before);
+        if (now) disk.put({ ...now, sizeBytes: before.sizeBytes });
+        return right.expandVolume(asked);
+      },
+    }),
+  },
+  'snapshot-race': {
+    wrong: 'of two snapshots of different volumes with one id at once both succeed',
+    caughtBy: 'FL-8.4-2',
+    isHasty: /^PUT \/v1\/snapshots\//,
+    operations: (right, disk) => ({
+      async createSnapshot(asked) {
+        const isThere = disk.find(snapshotNamed(asked.snapshotId)) !== undefined;
+        await setTimeout(raceMs);
+        if (!isThere) disk.remove(snapshotNamed(asked.snapshotId));
+        return right.createSnapshot(asked);
+      },
+    }),
+  },
+  'restore-race': {
+    wrong: 'a snapshot that is deleted while it is restored gives a volume of another source',
+    caughtBy: 'FL-8.4-2',
+    isHasty: /^DELETE \/v1\/snapshots\//,
+    operations: (right, disk) => ({
+      async createVolume(asked) {
+        const { source, ...body } = asked.body;
+        if (source?.kind !== 'snapshot' || !disk.find(snapshotNamed(source.snapshotId)))
+          return right.createVolume(asked);
+        await setTimeout(raceMs);
+        if (disk.find(snapshotNamed(source.snapshotId))) return right.createVolume(asked);
+        await right.createVolume({ ...asked, body });
+        throw new Problem('NOT_FOUND', `there is no snapshot "${source.snapshotId}"`);
+      },
+    }),
+  },
+  'attach-late': {
+    wrong: 'a second effect of an attach attaches the volume again after its detach',
+    caughtBy: 'FL-8.4-3',
+    operations: (right, disk) => ({
+      attachVolume(asked) {
+        const answer = right.attachVolume(asked);
+        later(() => {
+          const volume = disk.find(volumeNamed(asked.volumeId));
+          if (volume && !volume.attached) right.attachVolume(asked);
+        }, 700);
+        return answer;
+      },
+    }),
+  },
+  'snapshot-late': {
+    wrong: 'a second effect of a snapshot takes it again after its deletion',
+    caughtBy: 'FL-8.4-3',
+    operations: right => ({
+      async createSnapshot(asked) {
+        const answer = await right.createSnapshot(asked);
+        later(() => void right.createSnapshot(asked).catch(() => {}), 700);
+        return answer;
+      },
+    }),
+  },
+  'expand-late': {
+    wrong: 'a second effect of an expansion expands the next volume with the id',
+    caughtBy: 'FL-8.4-3',
+    operations: right => ({
+      async expandVolume(asked) {
+        const answer = await right.expandVolume(asked);
+        later(() => void right.expandVolume(asked).catch(() => {}), 700);
+        return answer;
+      },
+    }),
+  },
+} as const satisfies Readonly<Record<string, Breakage>>;
