@@ -139,6 +139,16 @@ test('a server that hangs delays a run only twice, however many checks need the 
   );
 });
 
+test('work that never ends is a fault of FL-1.3-1, even if an earlier check meets it', async t => {
+  const { options } = await startRight(t);
+  const url = await serveNothing(t, response => response.writeHead(202, { 'retry-after': '1' }).end());
+  const report = await verify({ ...options, target: { url }, timeoutMs: 2_000, only: ['FL-1.1', 'FL-1.3'] });
+  assert.deepEqual(
+    failed(report).map(({ id }) => id),
+    ['FL-1.3-1'],
+  );
+});
+
 test('neither a token nor a secret goes to another machine over plain HTTP unless an option allows it', async () => {
   const oauth = { 'oauth-url': 'http://id.example', 'oauth-client': 'a', 'oauth-secret': 's' };
   for (const given of [{ url: 'http://vendor.example' }, { url: 'https://vendor.example', ...oauth }]) {
