@@ -91,6 +91,8 @@ export const restarts = {
 
 /** Number of the slowest changes, each of which is interrupted alone. */
 const maxAlone = 3;
+/** Shares of the time of a change after which it is interrupted. */
+const shares = [0.4, 0.7] as const;
 
 /** A kind of change, and the time that the vendor takes for it. */
 type Timed = { readonly id: MutationId; readonly tookMs: number };
@@ -109,20 +111,20 @@ async function interruptAll(kit: Kit): Promise<void> {
   }
   const bySlowness = all.toSorted((one, other) => other.tookMs - one.tookMs);
   const alone = kit.isThorough ? bySlowness : bySlowness.slice(0, maxAlone);
-  for (const one of alone) await interrupt(kit, [one]);
+  for (const one of alone) for (const share of shares) await interrupt(kit, [one], share);
   if (alone.length < all.length) await interrupt(kit, bySlowness.slice(alone.length));
 }
 
-/** Restarts the vendor while all the changes are half done, and then repeats them. */
-async function interrupt(kit: Kit, all: readonly Timed[]): Promise<void> {
-  const halfMs = Math.max(...all.map(({ tookMs }) => tookMs / 2));
+/** Restarts the vendor after this share of the time of all the changes, and then repeats them. */
+async function interrupt(kit: Kit, all: readonly Timed[], share = 0.5): Promise<void> {
+  const killMs = Math.max(...all.map(({ tookMs }) => tookMs * share));
   const changes = [];
   for (const { id, tookMs } of all) changes.push({ ...(await prepare(kit, id)), tookMs });
   const lost = changes.map(async ({ operation, input, tookMs }) => {
-    await pause(halfMs - tookMs / 2, kit.signal);
+    await pause(killMs - tookMs * share, kit.signal);
     await kit.call(operation, input).catch(() => {});
   });
-  await pause(halfMs, kit.signal);
+  await pause(killMs, kit.signal);
   await restart(kit);
   await Promise.all(lost);
   for (const { repeat } of changes) await repeat();
