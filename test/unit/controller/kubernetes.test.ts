@@ -252,7 +252,7 @@ test('the start-up taint is removed only from nodes where the driver is register
   start();
   await until(kubernetes.isWatched);
   assert.deepEqual(
-    kubernetes.asked.filter(line => line.startsWith('PATCH')),
+    kubernetes.asked.filter(line => line.startsWith('PATCH /api/v1/nodes/')),
     [],
   );
   kubernetes.putCsiNode('a', driverOn('a'));
