@@ -60,9 +60,16 @@ export async function checkGateway(
   return findings.some(({ faults: found }) => found.length > 0) ? 1 : 0;
 }
 
-/** Lists the faults of the configuration file and of the key files that it names. */
-export async function findConfigurationFaults(path: string): Promise<readonly string[]> {
-  const { faults, keyFaults } = await readConfiguration(path, backends);
+/**
+ * Lists the faults of the configuration file and of the key files that it names. Packages with backends are looked up from
+ * `packagesFrom`, by default the directory of the file.
+ */
+export async function findConfigurationFaults(
+  path: string,
+  packagesFrom?: string,
+): Promise<readonly string[]> {
+  const options = packagesFrom === undefined ? {} : { packagesFrom };
+  const { faults, keyFaults } = await readConfiguration(path, backends, options);
   return [...faults, ...keyFaults.map(({ detail }) => detail)];
 }
 

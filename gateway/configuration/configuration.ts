@@ -101,7 +101,7 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
      */
     async readAgain(): Promise<void> {
       const isChanged = !(await areUnchanged(read.files));
-      if (isChanged) read = await readConfiguration(path, plugins, current);
+      if (isChanged) read = await readConfiguration(path, plugins, { last: current });
       reportedKeys = reportKeyFaults(reportedKeys);
       if (!isChanged && faults.length === 0 && pools.waiting().size === 0) return;
       const before = faults.join('\n');

@@ -41,17 +41,21 @@ export type ConfigurationResult = {
 /** A fault of the keys of a cluster, or of the operators. */
 export type KeyFault = { readonly cluster: string; readonly detail: string };
 
-/**
- * Reads the file and all files that it names. A faulty part of the file stays as it was in `last`. Never
- * rejects.
- */
+type ReadOptions = {
+  /** The configuration before, from which faulty parts of the file stay. */
+  readonly last?: Configuration | undefined;
+  /** The directory from which packages with backends are looked up, by default that of the file. */
+  readonly packagesFrom?: string;
+};
+
+/** Reads the file and all files that it names. Never rejects. */
 export async function readConfiguration(
   path: string,
   plugins: Plugins,
-  last?: Configuration,
+  { last, packagesFrom = dirname(path) }: ReadOptions = {},
 ): Promise<ConfigurationResult> {
   const reading: ReadState = { faults: [], keyFaults: [], files: new Map() };
-  const read = (await readConfigFile(path, plugins, { ...reading, last })) ?? last;
+  const read = (await readConfigFile(path, plugins, { ...reading, last, packagesFrom })) ?? last;
   if (!read) return reading;
   const callers = await readCallers(read.file, { ...reading, path, last });
   return { ...reading, configuration: { ...read, ...callers } };
@@ -72,7 +76,12 @@ type ReadState = {
 async function readConfigFile(
   path: string,
   plugins: Plugins,
-  { last, faults, files }: ReadState & { readonly last: Configuration | undefined },
+  {
+    last,
+    packagesFrom,
+    faults,
+    files,
+  }: ReadState & Pick<ReadOptions, 'last'> & { readonly packagesFrom: string },
 ): Promise<Omit<Configuration, 'enrolment' | 'trust'> | undefined> {
   const { text, fault } = await readText(path, files);
   if (text === undefined) return void faults.push(fault);
@@ -90,7 +99,7 @@ async function readConfigFile(
   if (malformed.length > 0) return undefined;
   try {
     const data = (document.toJS({ reviver: requireOwnKey }) ?? {}) as Data;
-    const found = await findPlugins(last?.plugins ?? plugins, backendsOf(data, last?.data), dirname(path));
+    const found = await findPlugins(last?.plugins ?? plugins, backendsOf(data, last?.data), packagesFrom);
     const schemaOf = (all: Data) => configFileSchema(found, Object.keys(Object(all['pools']) as object));
     const parse = (all: Data) => schemaOf(all).safeParse(all);
     const parsed = parse(data);

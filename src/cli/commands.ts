@@ -135,8 +135,8 @@ export const commands: Commands = {
   },
 };
 
-async function findConfigurationFaults(path: string): Promise<readonly string[]> {
-  return (await import('../../gateway/check.ts')).findConfigurationFaults(path);
+async function findConfigurationFaults(path: string, packagesFrom?: string): Promise<readonly string[]> {
+  return (await import('../../gateway/check.ts')).findConfigurationFaults(path, packagesFrom);
 }
 
 function sayForDev(line: string): void {

@@ -30,8 +30,11 @@ const registerTimeoutMs = 10_000;
 type DevReports = {
   readonly fail: (reason: string) => void;
   readonly say: (line: string) => void;
-  /** Lists the faults of a gateway's configuration file, each with the file's path and the line. */
-  readonly findFaults: (path: string) => Promise<readonly string[]>;
+  /**
+   * Lists the faults of a gateway's configuration file, each with the file's path and the line. Packages are looked up from
+   * the directory.
+   */
+  readonly findFaults: (path: string, packagesFrom: string) => Promise<readonly string[]>;
 };
 
 /** Starts gateway, controller and node agent as processes, and registers the node. */
@@ -109,7 +112,7 @@ async function poolsOf(
     const unknown = Object.keys(rest).join('", "');
     if (unknown !== '')
       throw new Error(`${config}: remove "${unknown}": fairlead dev takes only pools from this file`);
-    const faults = await findFaults(resolve(config));
+    const faults = await findFaults(resolve(config), dir);
     if (faults.length > 0) throw new AggregateError(faults);
     return pools as PoolSettings;
   }
