@@ -98,12 +98,15 @@ export function openFakeBench(): Bench & { readonly host: FakeHost } {
   };
 }
 
+/** The default of `--command-timeout`; other tests' writes can hold up a disk's flush for half of it. */
+const commandTimeoutMs = 60_000;
+
 export function openRealBench(t: Pick<TestContext, 'after'>): Bench {
   const directory = realpathSync(makeTemporaryDirectory());
   t.after(() => removeTemporaryDirectory(directory));
   for (const name of ['stage', 'pods', 'state']) mkdirSync(`${directory}/${name}`);
   return {
-    host: createMachine({ timeoutMs: 30_000 }),
+    host: createMachine({ timeoutMs: commandTimeoutMs }),
     directory,
     makeImage(name, { sizeBytes = defaultImageBytes, content = 'blank' } = {}) {
       const path = `${directory}/${name}`;
