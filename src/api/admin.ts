@@ -20,7 +20,7 @@ export const checkQuery = z.object({ stuckAfterMs: toStuckAfter(fromQuery(millis
 const total = z.int().describe('The total number, even if not all are shown.');
 
 /** A pool whose storage did not answer the check. */
-const uncheckedPoolSchema = z
+export const uncheckedPoolSchema = z
   .object({
     pool: poolName,
     detail: text('the storage API cannot be reached').describe('The reason, for people.'),
@@ -50,7 +50,7 @@ export const repairSpecSchema = z
   })
   .meta({ id: 'RepairSpec', description: 'The options of a repair.' });
 
-const repairStepSchema = findingSchema
+export const repairStepSchema = findingSchema
   .extend({
     action: z.enum(['remove', 'finish', 'none']),
     outcome: z.enum(['done', 'failed', 'left']).optional().describe('Absent: nothing was tried.'),
@@ -63,7 +63,7 @@ export const repairSchema = z
   .object({ steps: z.array(repairStepSchema), total, unchecked })
   .meta({ id: 'Repair', description: 'The steps of a repair, taken or planned; at most 1000 are shown.' });
 
-const deletedVolumeSchema = z
+export const deletedVolumeSchema = z
   .object({
     id: volumeId,
     pool: poolName,

@@ -15,7 +15,7 @@ import {
 } from './storage.ts';
 
 /** The source of a new volume's data. */
-const volumeSourceSchema = z
+export const volumeSourceSchema = z
   .discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('snapshot'), snapshotId: text('east.snap-1') }),
     z.strictObject({ kind: z.literal('volume'), volumeId }),

@@ -109,7 +109,7 @@ export const retirementSpecSchema = z
   ])
   .meta({ id: 'RetirementSpec', description: 'The options of a retirement.' });
 
-const retirementStepSchema = z
+export const retirementStepSchema = z
   .object({
     kind: z.enum(['attachment', 'volume', 'node']),
     id: text('east.pvc-1'),

@@ -84,7 +84,7 @@ export const adminNodeSchema = nodeSpecSchema
 export const allNodesPageSchema = pageOf('nodes', adminNodeSchema);
 
 /** A failed call of a pool's storage. */
-const failureSchema = z
+export const failureSchema = z
   .object({
     at: time,
     method: text('create').describe("The backend's method."),
