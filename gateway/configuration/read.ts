@@ -42,9 +42,9 @@ export type ConfigurationResult = {
 export type KeyFault = { readonly cluster: string; readonly detail: string };
 
 type ReadOptions = {
-  /** The configuration before, from which faulty parts of the file stay. */
+  /** The former configuration; a faulty part of the file stays as it was there. */
   readonly last?: Configuration | undefined;
-  /** The directory from which packages with backends are looked up, by default that of the file. */
+  /** The directory where the lookup of packages starts; default: the directory of the file. */
   readonly packagesFrom?: string;
 };
 
