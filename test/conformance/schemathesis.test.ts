@@ -16,9 +16,10 @@ const home = join(import.meta.dirname, '../../node_modules/.cache/fairlead-schem
 const documented: Readonly<Record<string, RegExp>> = {
   // An unknown operation is NOT_FOUND for every method: docs/reference/errors.md has no 405.
   ST204: /^TRACE /,
-  // Deleting an unknown id succeeds, even an id that no volume can have (CSI spec, "DeleteVolume").
+  // Deleting an unknown id succeeds, even an id that no volume can have (CSI spec, "DeleteVolume"), and so does
+  // detaching an unknown node.
   ST201:
-    /^(DELETE \/v1\/(volumes|snapshots|groups|admin\/(volumes|nodes))\/|PUT \/v1\/admin\/volumes\/\{volumeId\}\/deletion$)/,
+    /^(DELETE \/v1\/(volumes|snapshots|groups|admin\/(volumes|nodes))\/|PUT \/v1\/admin\/(volumes\/\{volumeId\}\/deletion|nodes\/\{cluster\}\/\{nodeId\}\/detachment)$)/,
   // The API's document cannot describe each pool's parameters, or each volume's modes and sizes (416); a volume may come
   // from an earlier random request. Nor can the document list the existing clusters, or forbid sharing a volume with its
   // owner.
