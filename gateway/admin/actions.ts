@@ -2,8 +2,7 @@ import type { Deletion, Detachment } from '../../src/api/admin.ts';
 import { readNodeId } from '../../src/api/ids.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
 import { Problem } from '../../src/api/problem.ts';
-import { canCutOff, uncutProblem } from '../attachments/cut-off.ts';
-import { requireGone } from '../attachments/nodes.ts';
+import { canCutOff, requireDetachable } from '../attachments/cut-off.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Services } from '../services.ts';
@@ -99,10 +98,7 @@ async function requireNotMoved(sql: Reader, before: VolumeRecord): Promise<void>
 
 type Plan = { readonly chosen: readonly ShownAttachment[]; readonly isCutOff: boolean };
 
-/**
- * Finds the chosen attachments. FAILED_PRECONDITION, without `force`, when a pod may use one (see `requireGone`), or
- * when the pool cannot cut its node off.
- */
+/** Finds the chosen attachments. Without `force`, each must be detachable (see `requireDetachable`). */
 async function planDetachment(
   sql: Reader,
   { volumeId, body: { nodeId, cluster, force } }: DetachRequest,
@@ -113,11 +109,7 @@ async function planDetachment(
   const isChosen = (one: ShownAttachment): boolean =>
     nodeId === undefined || [one.nodeId, readNodeId(one.nodeId).name].includes(nodeId);
   const chosen = (await findAttachments(sql, volumeId, cluster)).filter(isChosen);
-  const isCutOff = canCutOff(pools.get(volume.pool));
-  if (!force)
-    for (const one of chosen) {
-      await requireGone(sql, one);
-      if (!isCutOff && one.state !== 'detaching') throw uncutProblem(volume, one);
-    }
-  return { chosen, isCutOff };
+  const pool = pools.get(volume.pool);
+  for (const attachment of force ? [] : chosen) await requireDetachable(sql, pool, { volume, attachment });
+  return { chosen, isCutOff: canCutOff(pool) };
 }

@@ -2,7 +2,7 @@ import type { Retirement, RetirementStep } from '../../src/api/admin.ts';
 import { maxPageEntries, type Operations as Rows, type Request } from '../../src/api/operations.ts';
 import { asProblem, invalidProblem, Problem } from '../../src/api/problem.ts';
 import type { Change } from '../operations/audit-log.ts';
-import { canCutOff } from '../attachments/cut-off.ts';
+import { isKnownToCutOff } from '../attachments/cut-off.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Services } from '../services.ts';
 import type { Reader, Sql } from '../store.ts';
@@ -62,7 +62,7 @@ export function createRetirement(
 
   async function detachment({ volumeId, nodeId, cluster }: ShownAttachment, force: boolean): Promise<Action> {
     const volume = await inSlice(() => findVolume(reader, volumeId));
-    const isCutOff = canCutOff(pools.all().find(({ name }) => name === volume?.pool));
+    const isCutOff = !volume || isKnownToCutOff(pools, volume.pool);
     const key = { cluster: { name: cluster, acceptAnyNode: true }, volumeId, nodeId };
     const foresee = async (): Promise<void> => {
       if (!force)

@@ -144,6 +144,7 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
           attachmentTable.find(sql, key),
         ]);
         if (!volume || !before || isLeft(before, chosen)) return { result: undefined };
+        requireNoNewer(before, chosen);
         if (chosen?.only === 'unused') await requireGone(sql, before);
         await attachmentTable.update(sql, before, { state: 'detaching' });
         return { intent: { volume, before } };
@@ -241,7 +242,7 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
     undo: (key: AttachmentKey, { attachmentId }: AttachmentRecord): Promise<void> =>
       detachFrom(key, { attachmentId, only: 'unfinished' }),
 
-    /** Detaches this attachment, and no newer one of the same node. */
+    /** Detaches this attachment. ABORTED if the volume was attached to the same node again. */
     detachChosen: (key: AttachmentKey, chosen: ChosenAttachment): Promise<void> => detachFrom(key, chosen),
 
     async get({ cluster, volumeId, nodeId }: AttachmentKey): Promise<AttachmentResource> {
@@ -271,9 +272,19 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
 }
 
 function isLeft(before: AttachmentRecord, chosen: ChosenAttachment | undefined): boolean {
-  if (!chosen) return false;
-  const isComplete = before.state === 'attached';
-  return before.attachmentId !== chosen.attachmentId || (chosen.only === 'unfinished' && isComplete);
+  if (chosen?.only !== 'unfinished') return false;
+  return before.attachmentId !== chosen.attachmentId || before.state === 'attached';
+}
+
+function requireNoNewer(
+  { attachmentId, volumeId, nodeId }: AttachmentRecord,
+  chosen: ChosenAttachment | undefined,
+): void {
+  if (!chosen || attachmentId === chosen.attachmentId) return;
+  throw new Problem(
+    'ABORTED',
+    `volume "${volumeId}" was attached to node "${nodeId}" again meanwhile; try again`,
+  );
 }
 
 type DetachKey = Omit<AttachmentKey, 'nodeId'> & { readonly nodeId?: string | undefined };

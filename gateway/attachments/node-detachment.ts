@@ -2,47 +2,57 @@ import type { NodeDetachment } from '../../src/api/admin.ts';
 import { maxPageEntries, type Operations as Rows, type Request } from '../../src/api/operations.ts';
 import { asProblem, Problem, problemTable } from '../../src/api/problem.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
+import type { Reader } from '../store.ts';
 import { attachmentTable, type AttachmentRecord, listVolumesOnNode } from '../tables/attachments.ts';
 import { readAllInPieces } from '../tables/paging.ts';
 import { findVolume } from '../tables/volumes.ts';
 import type { createAttachments } from './attachments.ts';
-import { canCutOff, uncutProblem } from './cut-off.ts';
-import { requireGone } from './nodes.ts';
+import { isKnownToCutOff, requireDetachable } from './cut-off.ts';
 
 type DetachRequest = Request<Rows['detachNode']>;
 type Chosen = { readonly attachment: AttachmentRecord; readonly isCutOff: boolean };
-type NodeDetachmentOptions = Pick<ServiceOptions, 'engine' | 'pools'> & {
+type NodeDetachmentOptions = Pick<ServiceOptions, 'engine' | 'operations' | 'pools'> & {
   readonly attachments: Pick<ReturnType<typeof createAttachments>, 'detachChosen'>;
 };
 type DetachFault = { readonly volumeId: string; readonly problem: Problem };
 
 /**
  * Makes the detachment of all volumes from a node, such as a machine that is gone for good. Without `force` it is refused
- * before anything is detached: FAILED_PRECONDITION when a pod may use a volume there, or when a pool cannot cut the node off.
+ * before anything is detached: FAILED_PRECONDITION when a pod may use a volume there, or when a pool cannot cut the node off;
+ * UNAVAILABLE when a pool is not open.
  */
-export function createNodeDetachment({ engine: { reader }, pools, attachments }: NodeDetachmentOptions) {
-  async function plan({ cluster, nodeId, body: { force } }: DetachRequest): Promise<readonly Chosen[]> {
+export function createNodeDetachment(options: NodeDetachmentOptions) {
+  const { engine, operations, pools, attachments } = options;
+
+  async function plan(
+    sql: Reader,
+    { cluster, nodeId, body: { force } }: DetachRequest,
+  ): Promise<readonly Chosen[]> {
     const volumeIds = readAllInPieces<string>((afterId = '', limit) =>
-      listVolumesOnNode(reader, { cluster, nodeId }, { afterId, limit }),
+      listVolumesOnNode(sql, { cluster, nodeId }, { afterId, limit }),
     );
     const chosen: Chosen[] = [];
     for await (const volumeId of volumeIds) {
       const [volume, attachment] = await Promise.all([
-        findVolume(reader, volumeId),
-        attachmentTable.find(reader, { volumeId, cluster, nodeId }),
+        findVolume(sql, volumeId),
+        attachmentTable.find(sql, { volumeId, cluster, nodeId }),
       ]);
       if (!volume || !attachment) continue;
-      const isCutOff = canCutOff(pools.all().find(({ name }) => name === volume.pool));
-      if (!force) await requireGone(reader, attachment);
-      if (!force && !isCutOff && attachment.state !== 'detaching') throw uncutProblem(volume, attachment);
-      chosen.push({ attachment, isCutOff });
+      if (!force) await requireDetachable(sql, pools.get(volume.pool), { volume, attachment });
+      chosen.push({ attachment, isCutOff: isKnownToCutOff(pools, volume.pool) });
     }
     return chosen;
   }
 
   return async (request: DetachRequest): Promise<NodeDetachment> => {
     const { cluster: name, nodeId, body } = request;
-    const chosen = await plan(request);
+    const audited = { operation: 'detach', kind: 'node', id: `${name}/${nodeId}` } as const;
+    const chosen = body.dryRun
+      ? await plan(engine.reader, request)
+      : await operations.change(audited, async sql => ({
+          result: await plan(sql, request),
+          isChanged: false,
+        }));
     const faults: DetachFault[] = [];
     for (const { volumeId, attachmentId } of body.dryRun ? [] : chosen.map(({ attachment }) => attachment))
       await attachments
@@ -52,7 +62,7 @@ export function createNodeDetachment({ engine: { reader }, pools, attachments }:
         )
         .catch((error: unknown) => faults.push({ volumeId, problem: asProblem(error) }));
     // The other volumes are detached nevertheless, and a repeated call tries these again.
-    if (faults.length > 0) throw undetachedProblem(nodeId, faults);
+    if (faults.length > 0) throw undetachedProblem(nodeId, chosen, faults);
     return {
       isCutOff: chosen.every(({ isCutOff }) => isCutOff),
       total: chosen.length,
@@ -65,11 +75,18 @@ export function createNodeDetachment({ engine: { reader }, pools, attachments }:
   };
 }
 
+const uncutWarning =
+  'a pool cannot cut the node off: if it still runs, it can read and write volumes that are detached';
+
 /** The number of volumes that the message names. */
 const namedFaults = 5;
 
 /** Names the first volumes with their reasons. The code is final only if a retry helps none of them. */
-function undetachedProblem(nodeId: string, faults: readonly DetachFault[]): Problem {
+function undetachedProblem(
+  nodeId: string,
+  chosen: readonly Chosen[],
+  faults: readonly DetachFault[],
+): Problem {
   const all = faults.map(({ problem }) => problem);
   const code = (all.find(one => !problemTable[one.code].final) ?? all[0])?.code ?? 'UNAVAILABLE';
   const named = faults
@@ -77,6 +94,9 @@ function undetachedProblem(nodeId: string, faults: readonly DetachFault[]): Prob
     .map(({ volumeId, problem }) => `volume "${volumeId}": ${problem.detail}`);
   const more = faults.length > namedFaults ? [`and ${faults.length - namedFaults} more`] : [];
   const count = faults.length === 1 ? '1 volume' : `${faults.length} volumes`;
-  const detail = `could not detach ${count} from node "${nodeId}": ${[...named, ...more].join('; ')}`;
+  const failed = new Set(faults.map(({ volumeId }) => volumeId));
+  const isUncut = chosen.some(one => !one.isCutOff && !failed.has(one.attachment.volumeId));
+  const warning = isUncut ? [uncutWarning] : [];
+  const detail = `could not detach ${count} from node "${nodeId}": ${[...named, ...more, ...warning].join('; ')}`;
   return new Problem(code, detail, all[0]);
 }

@@ -161,7 +161,7 @@ test('in a pool that cannot cut a node off, the detachment of a node needs force
   assert.deepEqual(await attachedTo(gateway), ['a/n1']);
 });
 
-test('a forced detachment leaves a volume that was attached again meanwhile', async t => {
+test('a forced detachment leaves a volume that was attached again meanwhile, and says so', async t => {
   const gateway = await openAttached(t);
   const n2 = { cluster: a, volumeId: 'a.one', nodeId: 'n2' };
   let isBack = false;
@@ -175,7 +175,9 @@ test('a forced detachment leaves a volume that was attached again meanwhile', as
       await attachmentTable.update(sql, { ...n2, cluster: 'a' }, { attachmentId: 'newer' });
     });
   };
-  assert.deepEqual(nodesOf(await ask(gateway, 'detachment', { force: true })), ['n1', 'n2']);
+  const refused = await ask(gateway, 'detachment', { force: true });
+  assertProblem(refused, 409, 'ABORTED');
+  assert.match(String(refused.body['detail']), /was attached to node "n2" again meanwhile; try again$/);
   assert.deepEqual(await attachedTo(gateway), ['a/n2']);
 });
 

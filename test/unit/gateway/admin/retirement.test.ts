@@ -65,6 +65,17 @@ test('a retired cluster and its readers are refused by each gateway, and others 
   );
 });
 
+test('while a pool is not open, a retirement does not say that the pool cuts nodes off', async t => {
+  const gateway = await open(t);
+  const isCutOff = async (): Promise<unknown> => {
+    const { body } = await retire(gateway, { force: true, dryRun: true });
+    return (body['steps'] as { isCutOff?: boolean }[])[0]?.isCutOff;
+  };
+  assert.equal(await isCutOff(), undefined);
+  (gateway.pools.all() as unknown[]).pop();
+  assert.equal(await isCutOff(), false);
+});
+
 test('without force, a cluster with an attached volume stays in service, and its volumes stay', async t => {
   const gateway = await open(t);
   const left = ['detach a.one/a/n1 failed', 'transfer a.one left', 'transfer a.two left'];
