@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -66,7 +66,8 @@ test('admin backup-store says that it waits for the copy', async t => {
     join(dir, 'copy'),
   ]);
   await untilSaid(new RegExp(`^waiting for the copy of "${store}": 1 of 2 steps \\(\\d+ s\\)\n`));
-  closeSync(openSync(store, 'w'));
+  // Opened for both, which does not wait for a reader that has ended.
+  closeSync(openSync(store, constants.O_RDWR));
   assert.equal(await ended, 1);
 });
 
@@ -100,7 +101,7 @@ for (const [title, file, args, notice] of [
   test(`${title} says which step it waits for`, async t => {
     const { run, dir, log, untilSaid } = open(t);
     // Stands for a download that takes long, and then fails.
-    const script = `#!/bin/sh\nuntil grep -q 'waiting for' "$LOG"; do sleep 0.05; done\nexit 7\n`;
+    const script = `#!/bin/sh\nfor i in $(seq 2400); do grep -q 'waiting for' "$LOG" && break; sleep 0.05; done\nexit 7\n`;
     writeFileSync(join(dir, 'apt-get'), script, { mode: 0o755 });
     const ended = run(process.execPath, [join(checkout, file), ...args, ...args.map(() => join(dir, 'out'))]);
     await untilSaid(notice);

@@ -88,6 +88,8 @@ test(
     const argv = Object.entries(settings).map(([name, value]) => `--${name}=${value}`);
     const { status, stderr } = spawnSync(process.execPath, [entry, 'gateway', ...argv], {
       encoding: 'utf8',
+      // It would serve for ever if it accepted the store.
+      timeout: 60_000,
     });
     assert.equal(status, 1);
     const message = `the store has schema version ${current}, but this gateway supports at most ${older}`;

@@ -107,7 +107,7 @@ test('alert FairleadClockOff: the clock is behind the time in the store', async 
   await first.gateway.end();
   const engine = await openStore(storeSetting(first.gateway.store));
   await engine.transaction(sql =>
-    sql.run("update clock set seen_ms = seen_ms + 90000 where name = 'gateway'"),
+    sql.run("update clock set seen_ms = seen_ms + 900000 where name = 'gateway'"),
   );
   await engine.close();
   const { directory } = first.gateway;

@@ -20,7 +20,7 @@ test('fairlead status says that everything works, with a line for each part', as
   assert.deepEqual([status, stderr], [0, '']);
   assert.match(
     stdout,
-    /^everything works\n\ngateway +version \S+, up for \d+s, on \S+; what follows is as this replica sees it\nclock +agrees with the store\nstore +answers in \d+ ms\npool fast +open, 0% of 1Ti reserved, 1 volume, checked \d+s ago\ncluster a +enrolled, 1 volume, 0 nodes, last seen \ds ago\ncluster b +enrolled.*\noperations +0 running\nstorage +checked \d+s ago, 0 differences to the store\n$/,
+    /^everything works\n\ngateway +version \S+, up for \d+s, on \S+; what follows is as this replica sees it\nclock +agrees with the store\nstore +answers in \d+ ms\npool fast +open, 0% of 1Ti reserved, 1 volume, checked \d+s ago\ncluster a +enrolled, 1 volume, 0 nodes, last seen \d+s ago\ncluster b +enrolled.*\noperations +0 running\nstorage +checked \d+s ago, 0 differences to the store\n$/,
   );
   const { ok, problems } = JSON.parse((await ask('status -o json')).stdout) as Record<string, unknown>;
   assert.deepEqual([ok, problems], [true, []]);
