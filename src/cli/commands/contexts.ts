@@ -88,7 +88,8 @@ export const configCommands: Commands = {
       change(io, contexts => {
         const given = Object.keys(contextSettings)
           .map(key => [key, values[key as keyof Context]] as const)
-          .filter(([, value]) => value !== undefined);
+          .filter(([, value]) => value !== undefined)
+          .map(([key, value]) => [key, String(value)] as const);
         const known = { ...contexts.contexts[values.name] };
         if (values['key-file'] !== undefined) delete known['token-file'];
         if (values['token-file'] !== undefined) delete known['key-file'];
@@ -189,23 +190,34 @@ function readContexts(env: NodeJS.ProcessEnv): Contexts {
     if (code === 'ENOENT') return { contexts: {} };
     throw new Error(`cannot read the contexts in "${file}": ${reasonOf(error)}`, { cause: error });
   }
-  const found = parseJson(content);
-  if (!isContexts(found))
+  const found = toContexts(parseJson(content));
+  if (!found)
     throw new Error(
       `"${file}" is not a file of contexts: repair it, or remove it and set the contexts again`,
     );
   return found;
 }
 
-/** Returns true for contexts whose settings are all text. */
-function isContexts(value: unknown): value is Contexts {
-  const { current = '', contexts } = Object(value) as Readonly<Record<string, unknown>>;
-  if (typeof current !== 'string' || contexts?.constructor !== Object) return false;
-  return Object.values(contexts).every(
-    context =>
-      context?.constructor === Object &&
-      Object.values(context as object).every(setting => typeof setting === 'string'),
-  );
+/** Returns the contexts with all settings as text, true and false included; undefined for a value of another shape. */
+function toContexts(value: unknown): Contexts | undefined {
+  const { current, contexts } = Object(value) as Readonly<Record<string, unknown>>;
+  const isSound =
+    ['string', 'undefined'].includes(typeof current) &&
+    isMapping(contexts) &&
+    Object.values(contexts).every(
+      context =>
+        isMapping(context) &&
+        Object.values(context).every(setting => ['string', 'boolean'].includes(typeof setting)),
+    );
+  if (!isSound) return undefined;
+  return JSON.parse(JSON.stringify(value), (_, member: unknown) =>
+    typeof member === 'boolean' ? String(member) : member,
+  ) as Contexts;
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  // A member may be called `constructor`.
+  return value !== undefined && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
 function requireContext({ contexts }: Contexts, contextName: string): Context {

@@ -49,6 +49,27 @@ test("a context has the gateway's settings, a variable overrides it, and a flag 
   assert.match((await fairlead('get pools')).stderr, /--gateway is required/);
 });
 
+test('a context that allows http is usable, also as older versions wrote it, and so is any name', async t => {
+  const { url, directory, signers } = await runGateway(t);
+  const env = { XDG_CONFIG_HOME: directory };
+  const keyFile = join(directory, 'key');
+  writeFileSync(keyFile, JSON.stringify(signers.operators.privateJwk));
+  await runCli(`config set-context open --gateway ${url} --allow-http --key-file ${keyFile}`, { env });
+  await runCli('config set-context constructor --gateway http://192.0.2.1', { env });
+  const file = join(directory, 'fairlead', 'contexts.json');
+  const written = readFileSync(file, 'utf8');
+  const older = written.replace('"allow-http": "true"', '"allow-http": true');
+  assert.notEqual(older, written);
+  for (const content of [written, older]) {
+    writeFileSync(file, content);
+    assert.equal((await runCli('get clusters -o name', { env })).stdout, 'a\nb\n', content);
+    await runCli('config use-context open', { env });
+    assert.equal((await runCli('config get-contexts -o name', { env })).stdout, 'open\nconstructor\n');
+  }
+  const { stderr } = await runCli('get clusters --context constructor --key-file /none', { env });
+  assert.match(stderr, /"http:\/\/192\.0\.2\.1" is another machine.*or --allow-http\n$/);
+});
+
 test('a key in place of a token removes the token, and a file without contexts is reported', async t => {
   const directory = temporaryDirectory(t);
   const env = { XDG_CONFIG_HOME: directory };
@@ -65,6 +86,8 @@ test('a key in place of a token removes the token, and a file without contexts i
     '{"current":5,"contexts":{}}',
     '{"contexts":{"a":{"gateway":5}}}',
     '{"contexts":{"a":"b"}}',
+    '{"contexts":{"a":null}}',
+    '{"current":true,"contexts":{}}',
   ]) {
     writeFileSync(join(directory, 'fairlead', 'contexts.json'), content);
     const { status, stderr } = await runCli('config get-contexts', { env });
