@@ -2,12 +2,13 @@ import type { Client, Pool, PoolClient } from 'pg';
 
 /**
  * Splits a connection URL with several hosts, such as `postgres://user@one:5432,two:5432/database`, into one URL for
- * each host, in order. Throws one line for any other text.
+ * each host, in order. Returns any other URL, or directory of a UNIX socket, as it is. Throws one line for any other text.
  */
 export function urlsOf(url: string): readonly string[] {
   const [, before = '', hosts = '', after = ''] =
     /^([a-z]+:\/\/(?:[^@/?#]*@)?)([^@/?#]*)(.*)$/is.exec(url) ?? [];
-  if (before === '')
+  // A host with its port also looks like a scheme.
+  if (!/^([a-z]+:(?!\d)|\/)/i.test(url))
     throw new Error('the file holds no connection URL; write postgres://USER:PASSWORD@HOST/DATABASE to it');
   return hosts.includes(',') ? hosts.split(',').map(host => `${before}${host}${after}`) : [url];
 }

@@ -19,7 +19,14 @@ test('a connection URL with several hosts becomes one URL for each of them', () 
     'postgres://me:se%2Ccret@two/db?sslmode=verify-full',
     'postgres://me:se%2Ccret@[::1]:3/db?sslmode=verify-full',
   ]);
-  for (const url of ['postgres://me@/db?host=/run/a,b', 'postgresql://one/db', 'postgres://a,b@one/db'])
+  for (const url of [
+    'postgres://me@/db?host=/run/a,b',
+    'postgresql://one/db',
+    'postgres://a,b@one/db',
+    'postgres:/db?host=/run',
+    'socket:/var/run/postgresql?db=fairlead',
+    '/var/run/postgresql fairlead',
+  ])
     assert.deepEqual(urlsOf(url), [url]);
   for (const text of ['', 'nonsense', 'one:5432/db'])
     assert.throws(() => urlsOf(text), /^Error: the file holds no connection URL; write postgres:/);
