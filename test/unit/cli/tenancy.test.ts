@@ -179,6 +179,10 @@ test('a command for a volume that is missing says how to list all', async t => {
       /"a\.none"; list all with fairlead get volumes -A$/m,
       line,
     );
+  assert.match(
+    (await fairlead('admin import a.x --pool one --storage-id none')).stderr,
+    /pool "one" lists no volume "none"$/m,
+  );
 });
 
 test('operators detach a volume of a dir pool only by force, and learn that the node may still write', async t => {

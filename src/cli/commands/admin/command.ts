@@ -34,28 +34,30 @@ type AdminCommand<T extends typeof shared> = {
   readonly ask: (client: StorageClient, call: Call, settings: SettingsOf<T>) => Promise<Result>;
 };
 
-/** Makes a handler of errors that adds the operator's next step to problems with this code. */
-export function withStep(code: ProblemCode, step: string): (error: unknown) => never {
+/** Makes a handler of errors that adds the operator's next step to problems with this code and such a detail. */
+export function withStep(code: ProblemCode, step: string, detail = /^/): (error: unknown) => never {
   return error => {
-    throw error instanceof Problem && error.code === code
+    throw error instanceof Problem && error.code === code && detail.test(error.detail)
       ? new Problem(code, `${error.detail}; ${step}`, error)
       : error;
   };
 }
 
+/** The gateway's words for a missing volume. Pools, nodes and routes can be missing, too. */
+const volumeMissing = /^there is no (soft-deleted )?volume "/;
+
 /** Makes a command that calls the gateway with `ask` and prints the result. */
 export function command<T extends typeof shared>({ ask, ...more }: AdminCommand<T>) {
   return gatewayCommand<T>(more, async ({ client, call, io }, values) => {
     const { json }: SettingsOf<typeof shared> = values;
-    const asking = ask(client, call(), values);
     const {
       data,
       table,
       warning,
       status = 0,
-    } = await (!('volume' in values)
-      ? asking
-      : asking.catch(withStep('NOT_FOUND', 'list all with fairlead get volumes -A')));
+    } = await ask(client, call(), values).catch(
+      withStep('NOT_FOUND', 'list all with fairlead get volumes -A', volumeMissing),
+    );
     io.out(`${json ? toJson(data) : table}\n`);
     if (warning !== undefined) io.err(`${warning}\n`);
     return status;
