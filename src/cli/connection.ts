@@ -60,8 +60,8 @@ export function gatewayCommand<T extends typeof connectionSettings>(
 }
 
 /**
- * Runs `work` with a client and closes the client afterwards. When the gateway reports a problem, prints the request id,
- * which is also in the gateway's log, and throws.
+ * Runs `work` with a client and closes the client afterwards. When a request fails, prints its id, which is also in the
+ * gateway's log, and throws.
  */
 export async function withConnection(
   values: ConnectionSettings,
@@ -75,14 +75,19 @@ export async function withConnection(
     cert: values['tls-cert-file'],
     key: values['tls-key-file'],
   });
-  const client = createClient({ url, token: tokenOf(values), tls });
+  let isSent = false;
+  const guard: HttpOptions['guard'] = send => {
+    isSent = true;
+    return send();
+  };
+  const client = createClient({ url, token: tokenOf(values), tls, guard });
   const requestId = randomUUID().slice(-12);
   const signal = io.signal && { signal: io.signal };
   try {
     const call = (): Call => ({ deadlineMs: Date.now() + timeout, requestId, ...signal });
     return (await work({ client, call, io })) ?? 0;
   } catch (error) {
-    if (error instanceof Problem)
+    if (isSent && error instanceof Problem)
       io.err(`request "${requestId}" failed; look for this id in the gateway's log\n`);
     throw error;
   } finally {

@@ -308,7 +308,7 @@ const bad: readonly (readonly [line: string, stderr: RegExp])[] = [
   ],
   [
     'get volumes --key-file /none',
-    /^request "\w+" failed; .*\n.*key file "\/none" cannot be read: it does not exist, or its directory does not\n$/,
+    /^fairlead get volumes: .*key file "\/none" cannot be read: it does not exist, or its directory does not\n$/,
   ],
   [
     'get volumes',
