@@ -16,10 +16,10 @@ let again: NodeJS.Timeout | undefined;
 parentPort?.on('message', (progress: Progress | null) => {
   const isNew = progress?.what !== last?.what;
   last = progress ?? undefined;
-  if (!isNew) return;
+  if (progress && !isNew) return;
   clearTimeout(first);
   clearInterval(again);
-  if (progress === null) {
+  if (!progress) {
     if (again) notices.clear();
     return parentPort?.close();
   }

@@ -38,6 +38,16 @@ test('steps of work that keeps its thread busy are announced at their start', as
   );
 });
 
+test('work that fails before its first step ends', async t => {
+  const { log, run } = open(t);
+  const failing = `
+    import { openSteps } from '${checkout}src/lib/words/steps.ts';
+    await using steps = openSteps(1);
+    throw new Error('this fault');`;
+  assert.equal(await run(process.execPath, ['--input-type=module', '--eval', failing]), 1);
+  assert.match(readFileSync(log, 'utf8'), /Error: this fault/);
+});
+
 test('on a terminal steps have a bar, which is gone at the end', async t => {
   const { log, run, dir } = open(t);
   writeFileSync(join(dir, 'busy.mjs'), busy);
