@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { version } from '../../src/lib/version.ts';
 import { openSteps } from '../../src/lib/words/steps.ts';
-import { architectures, ownArchitecture } from './architectures.ts';
+import { architectures, ownArchitecture, type Architecture } from './architectures.ts';
 import { sizeOf } from './files.ts';
 import { pack, packSteps } from './pack.ts';
 import { fillRoot, rootSteps } from './root.ts';
@@ -25,6 +25,7 @@ and tar.
 
 /** Max sizes of the image, in bytes. */
 const limits = { unpacked: 180e6, compressed: 65e6 };
+type Sizes = Readonly<Partial<Record<keyof typeof limits, number>>>;
 
 const { values } = parseArgs({
   options: {
@@ -46,32 +47,33 @@ async function build(): Promise<void> {
   const architecture = architectures.find(one => one === values.arch);
   if (architecture === undefined)
     throw new Error(`--arch: "${values.arch}" is unknown; give ${architectures.join(' or ')}`);
-  const cache = resolve(architecture === ownArchitecture ? '.cache/image' : `.cache/image-${architecture}`);
   const work = mkdtempSync(join(tmpdir(), 'fairlead-image-'));
   try {
-    await using steps = openSteps(rootSteps + (rootFromCaller === undefined ? packSteps : 0));
-    const root = rootFromCaller ?? join(work, 'root');
-    fillRoot(root, { architecture, cache, work, steps });
-    const unpacked = sizeOf(root);
-    if (rootFromCaller !== undefined) return report({ unpacked });
-    const layers = join(cache, 'layers');
-    const { digest, compressed } = pack({
-      architecture,
-      root,
-      out,
-      cache: layers,
-      name: values.name,
-      steps,
-    });
-    process.stdout.write(`${values.name}@${digest}\n`);
-    report({ unpacked, compressed });
+    const { digest, ...sizes } = await buildIn(work, architecture);
+    if (digest !== undefined) process.stdout.write(`${values.name}@${digest}\n`);
+    report(sizes);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
 
+/** Builds the image, or only its root, and returns its sizes once the notices have ended. */
+async function buildIn(
+  work: string,
+  architecture: Architecture,
+): Promise<Sizes & { readonly digest?: string }> {
+  const cache = resolve(architecture === ownArchitecture ? '.cache/image' : `.cache/image-${architecture}`);
+  await using steps = openSteps(rootSteps + (rootFromCaller === undefined ? packSteps : 0));
+  const root = rootFromCaller ?? join(work, 'root');
+  fillRoot(root, { architecture, cache, work, steps });
+  const unpacked = sizeOf(root);
+  if (rootFromCaller !== undefined) return { unpacked };
+  const layers = join(cache, 'layers');
+  return { unpacked, ...pack({ architecture, root, out, cache: layers, name: values.name, steps }) };
+}
+
 /** Prints the sizes of the image, and sets exit status 1 when one exceeds its limit. */
-function report(sizes: Readonly<Partial<Record<keyof typeof limits, number>>>): void {
+function report(sizes: Sizes): void {
   for (const [key, size] of Object.entries(sizes) as [keyof typeof limits, number][]) {
     const [actual, limit] = [size, limits[key]].map(bytes => (bytes / 1e6).toFixed(1));
     process.stdout.write(`${key}: ${actual} MB of at most ${limit} MB\n`);
