@@ -70,26 +70,29 @@ test('a pool that no check has compared is not checked yet, which is not counted
   assert.equal(await isOk(), true);
 });
 
+const at = new Date().toISOString();
+const nowMs = Date.parse(at);
+/** The status of a gateway without faults, as one of the version before reports it. */
+const sound = {
+  version: '1.0.0',
+  startedAt: at,
+  clockSkewMs: 0,
+  configurationFaults: [],
+  keyFaults: [],
+  refusedTokens: [],
+  store: { answers: true, answerMs: 1 },
+  goneNodes: [],
+  check: { at, total: 0, findings: [] },
+};
+const pool = { id: 'one', state: 'open' as const, features: [], reservedBytes: 0, volumes: 0, snapshots: 0 };
+
 test('status says which replica answers, and marks a pool that another one has answered for', () => {
-  const [host, at] = ['gateway-0', new Date().toISOString()];
-  const status = {
-    version: '1.0.0',
-    host,
-    startedAt: at,
-    clockSkewMs: 0,
-    configurationFaults: [],
-    keyFaults: [],
-    refusedTokens: [],
-    store: { answers: true, answerMs: 1 },
-    goneNodes: [],
-    check: { at, total: 0, findings: [] },
-  };
-  const pool = { state: 'open' as const, features: [], reservedBytes: 0, volumes: 0, snapshots: 0 };
+  const host = 'gateway-0';
   const pools = [
     { ...pool, id: 'one', seenBy: host, checkedAt: at },
     { ...pool, id: 'two', seenBy: 'gateway-1', checkedAt: at },
   ];
-  const lines = judge({ gateway: 'http://x', nowMs: Date.parse(at), status, pools });
+  const lines = judge({ gateway: 'http://x', nowMs, status: { ...sound, host }, pools });
   assert.deepEqual(
     lines.flatMap(({ about, state }) => (/^(gateway|pool)/.test(about) ? [`${about}: ${state}`] : [])),
     [
@@ -97,6 +100,15 @@ test('status says which replica answers, and marks a pool that another one has a
       'pool one: open, 0 reserved, 0 volumes, checked 0s ago',
       'pool two: open, 0 reserved, 0 volumes, checked 0s ago, as gateway-1 sees it',
     ],
+  );
+});
+
+test('a gateway that reports neither hosts nor checks of pools is not blamed for that', () => {
+  const lines = judge({ gateway: 'http://x', nowMs, status: sound, pools: [pool] });
+  assert.deepEqual(lines[3], { about: 'pool one', state: 'open, 0 reserved, 0 volumes' });
+  assert.deepEqual(
+    lines.filter(({ todo, isUnchecked }) => todo ?? isUnchecked),
+    [],
   );
 });
 
