@@ -68,9 +68,9 @@ export function createStatus(
   };
 }
 
-function toRefused({ cluster, count, firstMs, lastMs, detail }: RefusedTokens) {
-  const [firstAt, lastAt] = [firstMs, lastMs].map(ms => new Date(ms).toISOString()) as [string, string];
-  return { ...(cluster !== undefined && { cluster }), count, firstAt, lastAt, detail };
+function toRefused({ cluster, count, lastMs, detail }: RefusedTokens) {
+  const lastAt = new Date(lastMs).toISOString();
+  return { ...(cluster !== undefined && { cluster }), count, lastAt, detail };
 }
 
 async function readStore(reader: Reader): Promise<Pick<Status, 'goneNodes' | 'check'>> {

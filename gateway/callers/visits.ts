@@ -8,7 +8,6 @@ export type RefusedTokens = {
   /** The configured cluster that the tokens name as their issuer, without proof; undefined for other tokens. */
   readonly cluster: string | undefined;
   readonly count: number;
-  readonly firstMs: number;
   readonly lastMs: number;
   /** The reason for the last refusal. */
   readonly detail: string;
@@ -38,8 +37,8 @@ export function createVisits(
       const issuer = issuerOf(authorization) ?? '';
       const name = Object.hasOwn(clusters(), issuer) ? issuer : '';
       const known = refused.get(name);
-      const before = known && known.lastMs > nowMs() - recentMs ? known : { count: 0, firstMs: nowMs() };
-      refused.set(name, { count: before.count + 1, firstMs: before.firstMs, lastMs: nowMs(), detail });
+      const before = known && known.lastMs > nowMs() - recentMs ? known.count : 0;
+      refused.set(name, { count: before + 1, lastMs: nowMs(), detail });
     }
     throw error;
   }

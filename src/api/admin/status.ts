@@ -28,7 +28,6 @@ export const statusSchema = z
             .optional()
             .describe('The cluster that the tokens name, without proof; absent: no configured one.'),
           count: z.int().positive(),
-          firstAt: time.optional().describe('The first refusal since 5 minutes without one.'),
           lastAt: time,
           detail: text('the token has expired ("exp")').describe(
             'The reason for the last refusal, for people.',

@@ -153,12 +153,16 @@ for (const [sentence, change, fault] of keyFiles)
   });
 
 test('incident: the token of a cluster has expired, or its key was removed', async t => {
-  const { gateway, walk, ask, until, untilMetric } = await startIncident(t);
+  const { gateway, walk, ask, untilMetric } = await startIncident(t);
   const past = Math.floor(Date.now() / 1_000) - 900;
   const { a, b } = gateway.signers;
-  const send = async (token: string): Promise<number> =>
-    (await fetch(`${gateway.url}/v1/nodes`, { headers: { authorization: `Bearer ${token}` } })).status;
-  assert.equal(await send(await a.sign({ iat: past, exp: past + 60 })), 401);
+  const expired = { iat: past, exp: past + 60 };
+  const send = async (token: string): Promise<string> => {
+    const answer = await fetch(`${gateway.url}/v1/nodes`, { headers: { authorization: `Bearer ${token}` } });
+    assert.equal(answer.status, 401);
+    return answer.text();
+  };
+  await send(await a.sign(expired));
   await untilMetric('fairlead_gateway_refused_tokens_total{reason="expired"}', 1);
   const first = await walk('FairleadTokensRefused', 'status');
   assert.equal(first.status, 1);
@@ -167,12 +171,16 @@ test('incident: the token of a cluster has expired, or its key was removed', asy
     /! cluster a: 1 token with its name was refused in the last 5 minutes, the last at \S+: .*expired.*\n.* fairlead enroll a\), and synchronize the clocks/,
   );
   writeFileSync(join(gateway.directory, 'b.jwks.json'), JSON.stringify({ keys: [a.publicJwk] }));
-  await until(/cluster b/);
-  await poll(async () => (await send(await b.sign())) === 401 || undefined, {
+  // A token that was accepted before would hide the loss of the key for 5 minutes.
+  const ofGoneKey = await b.sign(expired);
+  await poll(async () => (await send(ofGoneKey)).includes('kid') || undefined, {
     everyMs: 50,
     timeoutMs: 10_000,
   });
-  assert.match((await ask('status')).stdout, /! cluster b: 1 token with its name was refused .*"kid"/);
+  assert.match(
+    (await ask('status')).stdout,
+    /! cluster b: \d+ tokens? with its name (was|were) refused .*"kid"/,
+  );
 });
 
 test('a cluster shows when it was last seen, and what it left behind when it was removed', async t => {

@@ -112,6 +112,24 @@ test('a gateway that reports neither hosts nor checks of pools is not blamed for
   );
 });
 
+function before(minutes: number): string {
+  return new Date(nowMs - minutes * 60_000).toISOString();
+}
+
+test("steady bad tokens do not hide that a cluster's own tokens are refused", () => {
+  const status = { ...sound, refusedTokens: [{ cluster: 'a', count: 9, lastAt: at, detail: 'no such key' }] };
+  const todoOf = (cluster: { lastSeenAt?: string; retiredSince?: string }): string | undefined => {
+    const counts = { volumes: 0, snapshots: 0, nodes: 0, attachments: 0 };
+    const own = { id: 'a', isEnrolled: true, quotas: [], use: [], ...counts, ...cluster };
+    const lines = judge({ gateway: 'http://x', nowMs, status, clusters: [own] });
+    return lines.find(({ state }) => state.includes('refused'))?.todo;
+  };
+  assert.equal(todoOf({ lastSeenAt: before(1) }), undefined);
+  assert.match(todoOf({ lastSeenAt: before(6) }) ?? '', /^give its controller a key/);
+  assert.match(todoOf({}) ?? '', /^give its controller a key/);
+  assert.match(todoOf({ lastSeenAt: before(1), retiredSince: at }) ?? '', /^uninstall Fairlead/);
+});
+
 test('bad tokens of strangers do not make the health check of the operators fail', async t => {
   const gateway = await runGateway(t);
   const fairlead = operatorCli(gateway);

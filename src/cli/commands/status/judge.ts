@@ -32,6 +32,8 @@ const nearlyFull = 0.9;
 /** An operation is stuck after this time, in milliseconds, as for `fairlead admin check`. */
 const stuckAfterMs = 600_000;
 const maxSkewMs = 60_000;
+/** A controller, which calls every minute, is accepted again within this time, in milliseconds, if its keys are right. */
+const maxSilenceMs = 300_000;
 
 /** Judges the facts: one line for each part, those that need somebody included. */
 export function judge(facts: StatusFacts): readonly StatusLine[] {
@@ -193,10 +195,10 @@ function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine
 
 /**
  * Judges refused tokens. Anybody on the network can send bad tokens, also with a cluster's name. So they need somebody only if
- * they name a known cluster, and no token of its controller was accepted since.
+ * they name a known cluster, and no token of its controller has been accepted for some time.
  */
 function judgeTokens(
-  { cluster, count, lastAt, firstAt = lastAt, detail }: Status['refusedTokens'][number],
+  { cluster, count, lastAt, detail }: Status['refusedTokens'][number],
   clusters: readonly ClusterState[],
 ): StatusLine {
   const known = clusters.find(({ id }) => id === cluster);
@@ -204,9 +206,10 @@ function judgeTokens(
   const whose = cluster === undefined ? 'of unknown callers' : 'with its name';
   const about = cluster === undefined ? 'tokens' : `cluster ${cluster}`;
   const what = `${tokens} ${whose} ${verb} refused in the last 5 minutes, the last at ${lastAt}: ${detail}`;
-  const wasAcceptedSince =
-    known?.lastSeenAt !== undefined && Date.parse(known.lastSeenAt) > Date.parse(firstAt);
-  if (cluster === undefined || wasAcceptedSince) return { about, state: what };
+  const acceptedMs = known?.retiredSince === undefined ? Date.parse(known?.lastSeenAt ?? '') : Number.NaN;
+  // Both times are of the gateway's clock.
+  const isAccepted = acceptedMs > Date.parse(lastAt) - maxSilenceMs;
+  if (cluster === undefined || isAccepted) return { about, state: what };
   return {
     about,
     state: `${tokens} refused`,
