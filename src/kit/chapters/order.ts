@@ -61,7 +61,7 @@ export const order = {
         for (const call of first) await commandOf(call, false).run(model, player);
         const playing = list.map(async call => {
           await scheduler.schedule(Promise.resolve(), textOf(call));
-          return { call, code: await player.play(call) };
+          return player.play(call);
         });
         await expectExplained(player, model.world, await scheduler.waitFor(Promise.all(playing)));
       });
@@ -77,7 +77,7 @@ function commandOf(call: Call, isLost: boolean): FastCheck.AsyncCommand<Model, P
   return {
     check: () => true,
     async run(model, player) {
-      const code = await player.play(call, { isLost });
+      const { code } = await player.play(call, { isLost });
       // The vendor has handled the call with the lost answer before this one.
       const worlds = isLost ? outcomesOf(model.world, call).map(({ world }) => world) : [model.world];
       const allowed = worlds.flatMap(world => outcomesOf(world, call));
@@ -102,7 +102,7 @@ async function playPair(kit: Kit, before: readonly Call[], atOnce: readonly Call
       await until();
       await pause(index * turnMs, kit.signal);
     };
-    return { call, code: await player.play(call, { until: inTurn }) };
+    return player.play(call, { until: inTurn });
   });
   await expectExplained(player, model.world, await Promise.all(playing));
 }

@@ -39,6 +39,8 @@ export type Answer<Id extends OperationId = OperationId> = {
   readonly code: ProblemCode | undefined;
   readonly body: Output<Operations[Id]>;
   readonly exchange: Exchange;
+  /** True if an earlier request of the call was answered with 202, so that the call may have acted twice. */
+  readonly isRepeated?: boolean;
 };
 
 export type InputOf<Id extends OperationId> = Input<Operations[Id]>;
@@ -173,19 +175,21 @@ function createSettle(
     { final = [], ...callOptions }: SettleOptions = {},
   ): Promise<Answer> => {
     const deadlineMs = performance.now() + hangs.timeFor(id);
+    let isRepeated = false;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       const answer = await ask(id, input, callOptions);
       const { code } = answer;
       const isOpen = answer.status === 202 || code === 'ABORTED' || code === 'UNAVAILABLE';
       if (!isOpen || (code && final.includes(code))) {
         hangs.clear(id);
-        return answer;
+        return { ...answer, isRepeated };
       }
       if (performance.now() > deadlineMs) {
         hangs.note(id);
         const expected = `${id} ends in time, not with ${code ?? 'status 202'} to every request`;
         throw fault(expected, { exchange: answer.exchange, requirement: 'FL-1.3-1' });
       }
+      isRepeated ||= answer.status === 202;
       const retryAfterMs = Number(answer.exchange.answer?.headers['retry-after']) * 1_000 || 0;
       await pause(Math.max(pauseMs, Math.min(retryAfterMs, maxPauseMs)), signal);
     }

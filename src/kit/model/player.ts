@@ -1,14 +1,13 @@
 import type { OperationId } from '../../api/operations.ts';
-import type { ProblemCode } from '../../api/problem.ts';
 import { idsOf, nameOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import type { AnyInput } from '../http/exchange.ts';
-import type { Call, World } from './world.ts';
+import type { Call, Observation, World } from './world.ts';
 
 /** Sends calls of the model to the vendor. Each of the model's short names stands for a fresh id. */
 export interface Player {
-  /** Sends the call and returns the code of its problem. */
-  play(call: Call, more?: PlayOptions): Promise<ProblemCode | undefined>;
+  /** Sends the call, and repeats it until it is done. */
+  play(call: Call, more?: PlayOptions): Promise<Observation>;
   /** Describes the first difference between the vendor's state and the world; undefined when they agree. */
   differenceTo(world: World): Promise<string | undefined>;
 }
@@ -53,7 +52,8 @@ export async function createPlayer(kit: Kit): Promise<Player> {
       const [operation, input] = toRequest(kit, call, idOf);
       if (isLost) await kit.lose(operation, input as never, { kind: 'cut-answer' });
       const more = until && ({ network: { kind: 'hold', until } } as const);
-      return (await kit.settle(operation, input as never, more)).code;
+      const { code, isRepeated } = await kit.settle(operation, input as never, more);
+      return { call, code, isRepeated };
     },
     async differenceTo(world) {
       const listed = new Set(idsOf(await kit.listAll('listVolumes')));

@@ -122,14 +122,25 @@ function without<T>(all: Readonly<Record<string, T>>, key: string): Readonly<Rec
 }
 
 /** A call with the code of its problem, undefined for success. */
-export type Observation = { readonly call: Call; readonly code: ProblemCode | undefined };
+export type Observation = {
+  readonly call: Call;
+  readonly code: ProblemCode | undefined;
+  /** True if an earlier request of the call was answered with 202, so that the call may have acted twice. */
+  readonly isRepeated?: boolean | undefined;
+};
 
-/** Lists the worlds that concurrent calls with these answers may leave, one for each order of the calls that explains them. */
+/**
+ * Lists the worlds that concurrent calls with these answers may leave, one for each order of the calls that explains them. A
+ * repeated call acts once, or a second time at any later place.
+ */
 export function worldsAfter(world: World, observed: readonly Observation[]): readonly World[] {
   if (observed.length === 0) return [world];
-  return observed.flatMap(({ call, code }, index) =>
-    outcomesOf(world, call)
-      .filter(outcome => outcome.code === code)
-      .flatMap(outcome => worldsAfter(outcome.world, observed.toSpliced(index, 1))),
-  );
+  return observed.flatMap(({ call, code, isRepeated = false }, index) => {
+    const all = outcomesOf(world, call);
+    const last = all.filter(outcome => outcome.code === code);
+    const once = last.flatMap(outcome => worldsAfter(outcome.world, observed.toSpliced(index, 1)));
+    if (!isRepeated) return once;
+    const again = observed.with(index, { call, code });
+    return [...once, ...all.flatMap(outcome => worldsAfter(outcome.world, again))];
+  });
 }

@@ -34,6 +34,19 @@ test('an answer that no order explains leaves no possible state', () => {
   assert.deepEqual(worldsAfter(emptyWorld, [...observed, { call: read, code: 'ABORTED' }]), []);
 });
 
+test('a call that was answered with 202 and repeated may act once more after another call', () => {
+  const gone: Call = { kind: 'delete', volume: 'v1' };
+  const larger: Call = { kind: 'create', volume: 'v1', units: 3 };
+  const statesAfter = (isRepeated: boolean): readonly string[] =>
+    worldsAfter(after(emptyWorld, create), [
+      { call: gone, code: undefined, isRepeated },
+      { call: larger, code: undefined },
+    ]).map(({ volumes }) => JSON.stringify(volumes));
+  const made = JSON.stringify({ v1: { units: 3, requestedUnits: 3 } });
+  assert.deepEqual(new Set(statesAfter(false)), new Set([made]));
+  assert.deepEqual(new Set(statesAfter(true)), new Set([made, '{}']));
+});
+
 test('a case that the rules leave open has several outcomes', () => {
   const world = after(after(emptyWorld, create), { kind: 'snapshot', snapshot: 's1', volume: 'v1' });
   const codes = outcomesOf(world, { kind: 'delete', volume: 'v1' }).map(({ code }) => code);
