@@ -71,7 +71,7 @@ async function createAgain(kit: Kit): Promise<Reading> {
 async function deleteAfterLoss(kit: Kit): Promise<Reading> {
   const volumeId = kit.id();
   const input = { volumeId, body: kit.specOf(volumeId) };
-  await kit.lose('createVolume', input, { kind: 'hang-up' });
+  await kit.lose('createVolume', input, { kind: 'cut-answer' });
   await kit.done('createVolume', input);
   await kit.done('deleteVolume', { volumeId });
   return () => kit.expectNoVolume(volumeId);
