@@ -112,15 +112,13 @@ export const volumes = {
     for (const other of others) await refuseAgain(kit, volume, other);
   }),
   'FL-3.2-3': must(
-    'A request for the same id with another name, source or parameters is ALREADY_EXISTS, and the volume does not change.',
+    'A request for the same id with another name, source, parameters or mutable parameters is ALREADY_EXISTS, and the volume does not change.',
   ).check(async kit => {
     const volume = await kit.makeVolume();
     await refuseAgain(kit, volume, { name: `${volume.name}-x` });
     const other = otherParameters(kit);
     if (other) await refuseAgain(kit, volume, { parameters: other });
-    const mutable = kit.has('modify') ? findMutable(kit) : undefined;
-    const mutableParameters = { [mutable?.name ?? '']: mutable?.values[0] ?? '' };
-    if (mutable) await refuseAgain(kit, volume, { mutableParameters });
+    await refuseOtherMutable(kit);
     for (const [source, another] of await sourcePairs(kit)) {
       await refuseAgain(kit, volume, { source });
       const copy = await kit.makeVolume({ source, requiredBytes: 0 });
@@ -237,6 +235,15 @@ export const volumes = {
     expect(state === 'attached', 'the volume stays attached');
   }),
 } satisfies Chapter;
+
+/** Requires that two values of a mutable parameter make two requests. Both are explicit: one may be the vendor's default. */
+async function refuseOtherMutable(kit: Kit): Promise<void> {
+  const { name = '', values = [] } = (kit.has('modify') && findMutable(kit)) || {};
+  const [first, second] = values;
+  if (first === undefined || second === undefined) return;
+  const volume = await kit.makeVolume({ mutableParameters: { [name]: first } });
+  await refuseAgain(kit, volume, { mutableParameters: { [name]: second } });
+}
 
 async function refuseAgain(kit: Kit, volume: Volume, more: Partial<VolumeSpec>): Promise<void> {
   const body = kit.specOf(volume.id, more);

@@ -75,9 +75,10 @@ export const rights = {
     caughtBy: 'FL-3.2-3',
     operations: (right, disk) => ({
       createVolume(asked) {
-        const { mutableParameters, ...body } = asked.body;
-        const isThere = disk.find(volumeNamed(asked.volumeId)) !== undefined;
-        return right.createVolume(isThere && mutableParameters ? { ...asked, body } : asked);
+        const found = disk.find(volumeNamed(asked.volumeId));
+        if (!found || !('mutableParameters' in found.spec)) return right.createVolume(asked);
+        const mutableParameters = found.spec.mutableParameters as Readonly<Record<string, string>>;
+        return right.createVolume({ ...asked, body: { ...asked.body, mutableParameters } });
       },
     }),
   },
