@@ -45,7 +45,7 @@ export const nodes = {
       const first = await kit.attach(volumeId, nodeId);
       for (const other of similarNodes(holder)) {
         await kit.makeNode(other);
-        await refuseOther(kit, volumeId, other);
+        if (kit.isExclusive()) await refuseOther(kit, volumeId, other);
         await kit.refused('getAttachment', { volumeId, nodeId: other }, ['NOT_FOUND']);
         await kit.done('detachVolume', { volumeId, nodeId: other });
       }

@@ -22,9 +22,11 @@ const always: readonly Pair[] = [
   { before: [], atOnce: [create, larger] },
   { before: [create], atOnce: [remove, larger] },
   { before: [create], atOnce: [attach, remove] },
+  { before: [create, attach], atOnce: [detach, remove] },
+];
+const attaching: readonly Pair[] = [
   { before: [create], atOnce: [attach, attachElsewhere] },
   { before: [create, attach], atOnce: [detach, attachElsewhere] },
-  { before: [create, attach], atOnce: [detach, remove] },
 ];
 const expanding: readonly Pair[] = [
   { before: [create], atOnce: [expand, expandLess] },
@@ -42,10 +44,11 @@ const restoring: readonly Pair[] = [
   { before: [create, snapshot], atOnce: [restore, createOther] },
 ];
 
-/** Lists the pairs of the operations that the vendor offers. */
-export function pairsFor(kit: Pick<Kit, 'has'>): readonly Pair[] {
+/** Lists the pairs of the operations that the vendor offers. Two nodes compete only for a volume that one at a time can have. */
+export function pairsFor(kit: Pick<Kit, 'has' | 'isExclusive'>): readonly Pair[] {
   return [
     ...always,
+    ...(kit.isExclusive() ? attaching : []),
     ...(kit.has('expand') ? expanding : []),
     ...(kit.has('snapshots') ? snapshotting : []),
     ...(kit.has('restore') ? restoring : []),

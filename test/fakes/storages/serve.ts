@@ -1,5 +1,5 @@
-// Serves the reference vendor with one fault: node test/fakes/storages/serve.ts NAME, with the variables of the
-// example.
+// Serves the reference vendor with one fault, or another correct vendor: node test/fakes/storages/serve.ts NAME,
+// with the variables of the example.
 
 import { serve } from '@hono/node-server';
 import { createAttachments } from '../../../examples/vendor-hono/attachments.ts';
@@ -8,12 +8,14 @@ import { createSnapshots } from '../../../examples/vendor-hono/snapshots.ts';
 import { createVolumes, toCapabilities } from '../../../examples/vendor-hono/volumes.ts';
 import { createAuthenticate, createVendor, type VendorOperations } from '../../../src/sdk/server/vendor.ts';
 import { brokenVendors } from './broken.ts';
-import type { CorrectOperations, Fetch } from './broken/breakage.ts';
+import type { Breakage, CorrectOperations, Fetch } from './broken/breakage.ts';
+import { correctVendors } from './correct.ts';
 import { type BasicOperations, withGroupsAndNodes } from './groups-and-nodes.ts';
 
 const { DIR = 'data', CAPACITY = 100 * 2 ** 30, PORT = 0, TOKEN, JWKS, AUDIENCE } = process.env;
-const broken = brokenVendors[process.argv[2] ?? ''];
-if (!broken) throw new Error(`there is no broken vendor "${process.argv[2]}"`);
+const [, , name = ''] = process.argv;
+const broken: Partial<Breakage> | undefined = brokenVendors[name] ?? correctVendors[name];
+if (!broken) throw new Error(`there is no vendor "${name}"`);
 const disk = openDisk(DIR, Number(CAPACITY));
 const basicOffer = toCapabilities(disk);
 const offer = broken.hasGroupsAndNodes

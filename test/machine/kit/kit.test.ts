@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { vendorOperations } from '../../../src/api/operations.ts';
 import type { Failure, Report } from '../../../src/kit/report.ts';
 import { brokenVendors } from '../../fakes/storages/broken.ts';
+import { correctVendors } from '../../fakes/storages/correct.ts';
 import { runKit } from '../../fakes/storages/kit.ts';
 import { referenceVendors } from '../../fakes/storages/reference.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
@@ -46,6 +47,16 @@ void describe('the kit', { concurrency: 3 }, () => {
       assert.deepEqual(report.left, [], `seed ${one}`);
     }
   });
+
+  for (const [name, { does, only }] of Object.entries(correctVendors))
+    test(`the kit finds nothing in a vendor that ${does}`, async t => {
+      const command = [process.execPath, '--disable-warning=ExperimentalWarning', serve, name];
+      for (const one of seedsOf(1)) {
+        const report = await runKit(t, { command, seed: one, only });
+        assert.deepEqual(faultsOf(report), [], `seed ${one}`);
+        assert.deepEqual(report.left, [], `seed ${one}`);
+      }
+    });
 
   for (const [name, { wrong, caughtBy, needs, timeoutMs = 10_000 }] of sample(
     'broken',
