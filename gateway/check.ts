@@ -35,7 +35,7 @@ export async function checkGateway(
   { out }: { readonly out: (text: string) => void },
 ): Promise<number> {
   const { configuration, faults, keyFaults } = await readConfiguration(config.config, backends);
-  const { storeId, ...store } = await checkStore(config, configuration);
+  const { identity: storeIdentity, ...store } = await checkStore(config, configuration);
   const metrics = config['metrics-listen'];
   const findings: readonly Finding[] = [
     { part: 'configuration', faults },
@@ -50,7 +50,7 @@ export async function checkGateway(
     { part: 'address', ...(await checkAddress(config.listen)) },
     ...(metrics ? [{ part: 'metrics address', ...(await checkAddress(metrics)) }] : []),
     ...(configuration
-      ? await checkPools(configuration, { config, storeId })
+      ? await checkPools(configuration, { config, storeIdentity })
       : [{ part: 'pools', faults: [], note: 'the configuration has faults' }]),
   ];
   for (const { part, faults: found, note } of findings) {
@@ -93,22 +93,23 @@ async function checkStore(
   if (store.kind === 'sqlite' && !existsSync(store.path))
     return {
       faults: await directoryFaults(dirname(store.path), 'the directory of the store'),
+      identity: { id: undefined },
       note: `"${store.path}" does not exist; the first start makes it`,
     };
-  let storeId: string | undefined;
+  let identity: StoreIdentity | undefined;
   let note: string | undefined;
   const unknown: string[] = [];
   const faults = await faultsOf(async () => {
     const engine = await openStore(store);
     await using _ = { [Symbol.asyncDispose]: () => engine.close() };
     const { id, version } = await inspect(engine.reader, { isAdopted });
-    storeId = id;
+    identity = { id };
     if (version !== schemaVersion)
       note = 'its tables, which the start makes or upgrades; the connection is ok';
     else if (configuration)
       unknown.push(...(await findUnknownPools(engine.reader, Object.keys(configuration.file.pools))));
   });
-  return { faults: [...faults, ...unknown], storeId, note };
+  return { faults: [...faults, ...unknown], identity, note };
 }
 
 /** Checks the file with the gateway's own keys. A missing one is created at the start. */
@@ -149,18 +150,24 @@ async function checkAddress({ host, port }: GatewayConfig['listen']) {
   return { faults, note };
 }
 
-type CheckedParts = { readonly config: GatewayConfig; readonly storeId: string | undefined };
+/** The id of a store; undefined for a new one. */
+type StoreIdentity = { readonly id: string | undefined };
+type CheckedParts = {
+  readonly config: GatewayConfig;
+  /** Undefined if the gateway cannot use the store. */
+  readonly storeIdentity: StoreIdentity | undefined;
+};
 
 async function checkPools(
   { file, plugins }: Configuration,
-  { config, storeId }: CheckedParts,
+  { config, storeIdentity }: CheckedParts,
 ): Promise<readonly Finding[]> {
   const context: Omit<PoolContext, 'name'> = { log: silentLog, directory: dirname(config.config) };
   const check = async (name: string, { backend, settings }: PoolEntry): Promise<Finding> => {
     const part = `pool ${name}`;
     const plugin = plugins[backend];
     if (!plugin?.check) return { part, faults: [], note: 'a check would have to open the pool' };
-    const { identity, lacks } = identify(config, storeId);
+    const { identity, lacks } = identify(config, storeIdentity?.id);
     const missing: string[] = [];
     const faults = await faultsOf(async () =>
       missing.push(...((await plugin.check?.(settings, { ...context, name, identity })) ?? [])),
@@ -169,7 +176,7 @@ async function checkPools(
     if (note !== undefined) return { part, faults: [], note };
     const found = [...missing, ...faults];
     if (found.length > 0) return { part, faults: found };
-    return { part, ...(await checkOwner(plugin, { name, settings, config, storeId })) };
+    return { part, ...(await checkOwner(plugin, { name, settings, config, storeIdentity })) };
   };
   return Promise.all(Object.entries(file.pools).map(([name, entry]) => check(name, entry)));
 }
@@ -179,12 +186,14 @@ type CheckedPool = CheckedParts & Pick<PoolEntry, 'settings'> & { readonly name:
 /** Checks whose pool it is, as far as its mark shows it. */
 async function checkOwner(
   { readOwner }: BackendPlugin,
-  { name, settings, config, storeId: id }: CheckedPool,
+  { name, settings, config, storeIdentity }: CheckedPool,
 ): Promise<Omit<Finding, 'part'>> {
   let note: string | undefined;
   const faults = await faultsOf(async () => {
     const found = await readOwner?.(settings);
-    note = judgeMark(found, { name, id, adopted: config['adopt-pools'] ?? [] });
+    note = storeIdentity
+      ? judgeMark(found, { name, ...storeIdentity, adopted: config['adopt-pools'] ?? [] })
+      : 'whose pool it is, because the store cannot be used; all else is ok';
   });
   return { faults, note };
 }

@@ -1,4 +1,4 @@
-import type { Engine, Reader, Sql } from '../store.ts';
+import type { Engine, Reader, Sql, SqlRow } from '../store.ts';
 import { attachmentTable, indexAttachments } from './attachments.ts';
 import { addAuditLog, addDetail, addRefusals, auditTable, indexAudit } from './audit-log.ts';
 import { addConsent, addGrants, grantTable, indexGrants } from './grants.ts';
@@ -137,12 +137,23 @@ export async function inspect(
   { all }: Reader,
   { isAdopted }: { readonly isAdopted: boolean },
 ): Promise<{ readonly id: string | undefined; readonly version: number }> {
-  const [row] = await all('select version from schema_version').catch(() => []);
+  const [row] = await all('select version from schema_version').catch(noRowsIfMissing);
   const version = Number(row?.['version'] ?? 0);
   requireKnownVersion(version);
-  const [identity] = await all('select id from store_identity').catch(() => []);
+  const [identity] = await all('select id from store_identity').catch(noRowsIfMissing);
   const found = identity && String(identity['id']);
   const id = found?.replace(copiedMark, '');
   if (found !== id && !isAdopted) throw copiedProblem();
   return { id, version };
+}
+
+/** Returns no rows after the failure to read a table that does not exist, and throws any other failure. */
+function noRowsIfMissing(failure: unknown): readonly SqlRow[] {
+  const { code, message } = Object(Object(failure).cause) as {
+    readonly code?: unknown;
+    readonly message?: unknown;
+  };
+  // PostgreSQL has a code for it, SQLite only words.
+  if (code === '42P01' || String(message).startsWith('no such table: ')) return [];
+  throw failure;
 }

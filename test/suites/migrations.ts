@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import type { Engine } from '../../gateway/store.ts';
-import { migrate, schemaVersion, tables } from '../../gateway/tables/schema.ts';
+import { inspect, migrate, schemaVersion, tables } from '../../gateway/tables/schema.ts';
 import { moveReservation, readUsage } from '../../gateway/tables/reservations.ts';
 import { volumeTable } from '../../gateway/tables/volumes.ts';
 import { emptyVolumeRecord } from '../../gateway/volumes/record.ts';
@@ -33,8 +33,11 @@ export function testMigrations(
 ): void {
   test('the first start makes the tables, and the next one finds them', { skip }, async t => {
     const engine = await (await make(t)).open();
+    const look = () => inspect(engine.reader, { isAdopted: false });
+    assert.deepEqual(await look(), { id: undefined, version: 0 });
     const id = await migrate(engine);
     await addNode(engine);
+    assert.deepEqual(await look(), { id, version: schemaVersion });
     assert.equal(await migrate(engine), id);
     assert.equal((await engine.reader.all('select * from nodes')).length, 1);
   });

@@ -104,6 +104,12 @@ test("a check sees another store's mark in a pool, without changing anything", a
   );
   assert.match(foreign.pools[1] ?? '', /^pool files: it is marked .* --adopt-pools files$/);
   assert.deepEqual(await poolsOf(other, '--adopt-pools=images,files'), sound);
+  writeFileSync(join(dir, 'broken.sqlite'), 'no store');
+  const unknown = 'not checked: whose pool it is, because the store cannot be used; all else is ok';
+  assert.deepEqual(await poolsOf(`--store=${join(dir, 'broken.sqlite')}`), {
+    status: 1,
+    pools: [`pool images: ${unknown}`, `pool files: ${unknown}`],
+  });
 });
 
 test('a check finds what would keep a gateway from its store and its keys', async t => {
@@ -130,6 +136,8 @@ test('a check finds what would keep a gateway from its store and its keys', asyn
   assert.match((await lineOf('store', '--adopt-store')) ?? '', /^store: not checked: its tables, which /);
   change('update schema_version set version = 99');
   assert.match((await lineOf('store')) ?? '', /^store: the store has schema version 99, but this gateway/);
+  change('alter table schema_version rename column version to other');
+  assert.match((await lineOf('store')) ?? '', /^store: the store cannot be used at present \(/);
   writeFileSync(`${path}.keys.json`, '{');
   assert.match((await lineOf('key file')) ?? '', /^key file: key file "\S+" is not a JSON Web Key Set$/);
   const tls = [`--tls-cert-file=${join(dir, 'gateway.yaml')}`, `--tls-key-file=${join(dir, 'gateway.yaml')}`];
