@@ -9,21 +9,17 @@ import type { Queues } from '../scheduling/queues.ts';
 import type { Engine } from '../store.ts';
 import type { Slices } from '../scheduling/slices.ts';
 import type { Metrics } from './metrics.ts';
-import { readPools, readQueues, readSilence, readStore } from './state.ts';
+import { type CallerFacts, readCallers, readPools, readQueues, readStore } from './state.ts';
 
-type ObservabilitySources = {
+type ObservabilitySources = CallerFacts & {
   readonly engine: Engine;
   readonly pools: Pools;
   readonly metrics: Metrics;
   readonly queues: Queues;
   /** The time slices of the event loop; the page of metrics is rendered in an operator's slices. */
   readonly slices: Slices;
-  /** The present faults of key files. */
-  readonly keyFaults: () => readonly unknown[];
   /** The difference between this clock and the last time in the store. */
   readonly skewMs: () => number;
-  /** The time since the last request of each configured cluster's controller, in milliseconds. */
-  readonly silentMs: () => ReadonlyMap<string, number>;
 };
 
 const storeTimeoutMs = 2_000;
@@ -45,15 +41,10 @@ export async function startObservability(listen: { readonly host: string; readon
 
 /** The labels of the metrics are operations, codes, pools and names of clusters, never an id. */
 function makePages(sources: ObservabilitySources) {
-  const { engine, pools, metrics, queues, slices, keyFaults, skewMs, silentMs } = sources;
+  const { engine, pools, metrics, queues, slices, skewMs } = sources;
   const readMetrics = async (): Promise<string> => {
     const rows: readonly Row[] = [
       ['fairlead_gateway_info', 'The version.', [sample({ version }, true)]],
-      [
-        'fairlead_gateway_key_faults',
-        'Key files with faults or without keys, and issuers with unreadable keys; their tokens are refused.',
-        keyFaults().length,
-      ],
       [
         'fairlead_gateway_clock_skew_seconds',
         'Lead of the clock over the last time in the store; negative if it is behind.',
@@ -61,7 +52,7 @@ function makePages(sources: ObservabilitySources) {
       ],
       ...readQueues(queues),
       ...(await readPools(pools)),
-      ...(await Promise.all([readSilence(engine.reader, silentMs), readStore(engine.reader)])).flat(),
+      ...(await Promise.all([readCallers(engine.reader, sources), readStore(engine.reader)])).flat(),
     ];
     return slices.work('operator', renderInSteps([...metrics.show(), ...readRows(rows)]));
   };

@@ -1,5 +1,6 @@
 import { withinTime } from '../../src/lib/concurrency.ts';
 import { sample, type Row } from '../../src/lib/metrics.ts';
+import type { KeyFault } from '../configuration/read.ts';
 import type { Pools } from '../pools/pools.ts';
 import { probePool } from '../pools/state/probe.ts';
 import type { Queues } from '../scheduling/queues.ts';
@@ -76,15 +77,30 @@ async function readContents(reader: Reader): Promise<readonly Row[]> {
   ];
 }
 
-/** Reads how long each cluster in service has been silent. If the store does not answer, every configured one is shown. */
-export async function readSilence(
+export type CallerFacts = {
+  /** The reasons why tokens of callers are refused. */
+  readonly keyFaults: () => readonly KeyFault[];
+  /** The time since the last request of each configured cluster's controller, in milliseconds. */
+  readonly silentMs: () => ReadonlyMap<string, number>;
+};
+
+/**
+ * Counts the faults of keys, and reads how long each cluster has been silent. Both leave out retired clusters, unless
+ * the store does not answer.
+ */
+export async function readCallers(
   reader: Reader,
-  silentMs: () => ReadonlyMap<string, number>,
+  { keyFaults, silentMs }: CallerFacts,
 ): Promise<readonly Row[]> {
   const closures = listRetired(reader).catch(() => undefined);
   const { value: retired } = (await withinTime(closures, timeoutMs)) ?? {};
   const inService = [...silentMs()].filter(([cluster]) => !retired?.has(cluster));
   return [
+    [
+      'fairlead_gateway_key_faults',
+      'Key files with faults or without keys, and issuers with unreadable keys; none of a retired cluster.',
+      keyFaults().filter(({ cluster }) => !retired?.has(cluster)).length,
+    ],
     [
       'fairlead_gateway_cluster_silent_seconds',
       "Time since the last request of a configured cluster's controller to this gateway, or since the start; none for a retired cluster.",

@@ -3,11 +3,12 @@ import { test } from 'node:test';
 import type { Backend } from '../../../../gateway/backend.ts';
 import { createMetrics } from '../../../../gateway/observability/metrics.ts';
 import { observeBackend, observeQueues } from '../../../../gateway/observability/observe.ts';
-import { readQueues } from '../../../../gateway/observability/state.ts';
+import { readCallers, readQueues } from '../../../../gateway/observability/state.ts';
 import { createQueues } from '../../../../gateway/scheduling/queues.ts';
+import type { Reader } from '../../../../gateway/store.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { readRows, renderMetrics } from '../../../../src/lib/metrics.ts';
-import { openMemory } from '../../../harness/gateway/gateway.ts';
+import { openGateway, openMemory } from '../../../harness/gateway/gateway.ts';
 
 const canary = 'canary-5ecret';
 
@@ -75,4 +76,17 @@ test('callers that wait for a slot at a pool are shown, and their waiting time i
   (await waiting)[Symbol.dispose]();
   const text = renderMetrics(metrics.show());
   assert.ok(text.includes('fairlead_gateway_queue_wait_seconds_count{pool="fast"} 1'));
+});
+
+test('the faults of keys leave out retired clusters, unless the store does not answer', async t => {
+  const gateway = await openGateway(t);
+  const faults = ['a', 'operator'].map(cluster => ({ cluster, detail: 'has no keys' }));
+  const count = async (reader: Reader): Promise<unknown> => {
+    const rows = await readCallers(reader, { keyFaults: () => faults, silentMs: () => new Map() });
+    return rows.find(([name]) => name === 'fairlead_gateway_key_faults')?.[2];
+  };
+  assert.equal(await count(gateway.engine.reader), 2);
+  await gateway.ask('PUT /v1/admin/clusters/a/retirement', { as: 'operator', body: { force: true } });
+  assert.equal(await count(gateway.engine.reader), 1);
+  assert.equal(await count({ all: () => Promise.reject(new Error('the store is down')) }), 2);
 });
