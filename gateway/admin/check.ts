@@ -49,10 +49,10 @@ const idsPerSlice = 1_000;
 type Observation = FindingKey & { readonly detail: string; readonly sinceMs?: number };
 
 /**
- * Compares the storage with the store and changes neither. It only notes when a finding was first seen. Work
- * in progress is no finding: a row exists before the storage begins to create, and until it has deleted. A
- * resource that seems to be only in the storage may have been created and deleted between two reads of the
- * store, so the storage is listed again. Only an id that comes and goes both times is reported by mistake.
+ * Compares the storage with the store and changes neither. It only records when each finding was first seen, and when
+ * each pool was checked. Work in progress is no finding: a row exists before the storage begins to create, and until
+ * it has deleted. A resource that seems to be only in the storage may have been created and deleted between two reads
+ * of the store, so the storage is listed again. Only an id that comes and goes both times is reported by mistake.
  */
 export async function check(options: CheckOptions): Promise<CheckResult> {
   const { engine, pools, slices, stuckAfterMs } = options;

@@ -20,7 +20,7 @@ export const operatorOperations = {
   },
   check: {
     route: 'GET /v1/admin/check',
-    doc: 'Returns the differences between the storage and the store. Records only the time when each was first seen.',
+    doc: 'Returns the differences between the storage and the store. Records only when each was first seen, and when each pool was checked.',
     query: admin.checkQuery,
     answers: { 200: admin.checkResultSchema },
   },
