@@ -24,11 +24,15 @@ parentPort?.on('message', (progress: Progress | null) => {
     return parentPort?.close();
   }
   startMs = performance.now();
-  first = setTimeout(() => {
-    show();
-    again = setInterval(show, notices.everyMs);
-  }, silentMs);
+  // Without a silence each message is shown, however soon the next one follows.
+  if (silentMs) first = setTimeout(announce, silentMs);
+  else announce();
 });
+
+function announce(): void {
+  show();
+  again = setInterval(show, notices.everyMs);
+}
 
 function show(): void {
   if (last) notices.show(last, performance.now() - startMs);
