@@ -8,6 +8,9 @@ import type { RequirementId } from './sections.ts';
  */
 export type Check = (kit: Kit, id: RequirementId) => Promise<void>;
 
+/** A check's time limit, as a multiple of an operation's. A check that has no outcome by then proves nothing. */
+export const checkFactor = 10;
+
 /** One sentence that a vendor's server must or should fulfil, with its check. */
 export type Requirement = {
   readonly level: 'MUST' | 'SHOULD';

@@ -60,7 +60,7 @@ export const verifySettings = {
     ...onOrOff,
   },
   timeout: {
-    doc: 'time limit for one operation, from the first request until it is done',
+    doc: 'time limit for one operation, from the first request until it is done; a check that takes ten times as long ends with WARN',
     parse: durationMs,
     default: '30s',
   },

@@ -149,6 +149,18 @@ test('work that never ends is a fault of FL-1.3-1, even if an earlier check meet
   );
 });
 
+test('a check that takes too long proves nothing, because each operation was in time', async t => {
+  const { options } = await startRight(t);
+  const limit = new AbortController();
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  t.mock.method(AbortSignal, 'timeout', (ms: number) => (ms === 200_000 ? limit.signal : timeout(ms)));
+  const restart = (): Promise<void> => Promise.resolve(limit.abort());
+  const report = await verify({ ...options, restart, only: ['FL-8.3-3'] });
+  const [result] = report.results;
+  assert.equal(result?.outcome, 'WARN');
+  assert.match(result.because ?? '', /^could not be proved: .* 200000 ms; .* --timeout$/);
+});
+
 test('neither a token nor a secret goes to another machine over plain HTTP unless an option allows it', async () => {
   const oauth = { 'oauth-url': 'http://id.example', 'oauth-client': 'a', 'oauth-secret': 's' };
   for (const given of [{ url: 'http://vendor.example' }, { url: 'https://vendor.example', ...oauth }]) {
