@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, isIP, type AddressInfo, type Socket } from 'node:net';
 import { finished } from 'node:stream/promises';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, TLSSocket } from 'node:tls';
 import { pause } from '../../lib/concurrency.ts';
 import { addressOf, type Target } from './exchange.ts';
 
@@ -13,8 +13,11 @@ export type NetworkFault =
   | { readonly kind: 'hang-up' }
   /** The vendor gets the head and half of the body. */
   | { readonly kind: 'cut-request' }
-  /** The vendor gets the request only after the promise of `until`, which is called once the whole request is here. */
-  | { readonly kind: 'hold'; readonly until: () => Promise<unknown> }
+  /**
+   * The vendor gets the request only after the promise of `until`, which is called once the whole request is here, and with
+   * `isDialled` once the connection to the vendor is open. A vendor that serves one connection at a time then waits for it.
+   */
+  | { readonly kind: 'hold'; readonly until: () => Promise<unknown>; readonly isDialled?: boolean }
   /** The vendor gets the request twice at once; the caller gets one of the answers. */
   | { readonly kind: 'duplicate' }
   /** The vendor gets the request in small pieces, with pauses. */
@@ -64,8 +67,10 @@ type Transfer = { readonly client: Socket; readonly dial: () => Socket; readonly
 
 async function carry({ client, dial: open, fault }: Transfer): Promise<void> {
   const request = await readRequest(client);
+  const early = fault.kind === 'hold' && fault.isDialled ? open() : undefined;
+  if (early) await opened(early);
   if (fault.kind === 'hold') await fault.until();
-  const vendor = open();
+  const vendor = early ?? open();
   if (fault.kind === 'cut-request') {
     const whole = request.head + Math.floor((request.bytes.length - request.head) / 2);
     await write(vendor, request.bytes.subarray(0, whole));
@@ -86,6 +91,14 @@ function dial({ url, tls }: Target): Socket {
   // TLS allows no IP address as server name; the certificate is still checked against the address.
   const servername = isIP(host) ? '' : host;
   return url.protocol === 'https:' ? connectTls({ host, port, servername, ...tls }) : connect(port, host);
+}
+
+/** Waits until the connection is open, or has failed. */
+async function opened(socket: Socket): Promise<void> {
+  const name = socket instanceof TLSSocket ? 'secureConnect' : 'connect';
+  await new Promise<void>(resolve => {
+    socket.once(name, () => resolve()).once('close', () => resolve());
+  });
 }
 
 /** Reads a whole request; `head` is the length of its head in bytes. */

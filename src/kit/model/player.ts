@@ -15,7 +15,7 @@ export interface Player {
 type PlayOptions = {
   /** True to send the call once more before, and to lose that answer. */
   readonly isLost?: boolean;
-  /** Delays the call, once it is on its way, until the promise resolves. */
+  /** Delays the call, once its connection to the vendor is open, until the promise resolves. */
   readonly until?: () => Promise<unknown>;
 };
 
@@ -51,7 +51,7 @@ export async function createPlayer(kit: Kit): Promise<Player> {
     async play(call, { isLost = false, until } = {}) {
       const [operation, input] = toRequest(kit, call, idOf);
       if (isLost) await kit.lose(operation, input as never, { kind: 'cut-answer' });
-      const more = until && ({ network: { kind: 'hold', until } } as const);
+      const more = until && ({ network: { kind: 'hold', until, isDialled: true } } as const);
       const { code, isRepeated } = await kit.settle(operation, input as never, more);
       return { call, code, isRepeated };
     },

@@ -51,6 +51,30 @@ test('a held request arrives when it is released', async t => {
   assert.deepEqual(order, ['let go', 'answered 200']);
 });
 
+test('a held request can wait with an open connection', async t => {
+  const connected = Promise.withResolvers<void>();
+  const server = createServer((_, response) => response.end('{}')).once('connection', () =>
+    connected.resolve(),
+  );
+  const target = { url: new URL(`http://${await listen(t, server)}`) };
+  const proxy = await openProxy(target, { kind: 'hold', until: () => connected.promise, isDialled: true });
+  const outgoing = { method: 'PUT', path: '/v1/volumes/v', headers: {}, body };
+  const travel = { timeoutMs: 20_000, signal: new AbortController().signal, port: proxy.port };
+  assert.equal((await sendRequest(target, outgoing, travel)).answer?.status, 200);
+});
+
+test('a held request is released even if the vendor refuses the connection', async () => {
+  const released = Promise.withResolvers<void>();
+  const until = async (): Promise<void> => released.resolve();
+  const target = { url: new URL('http://127.0.0.1:1') };
+  const proxy = await openProxy(target, { kind: 'hold', until, isDialled: true });
+  const outgoing = { method: 'PUT', path: '/v1/volumes/v', headers: {}, body };
+  const travel = { timeoutMs: 20_000, signal: new AbortController().signal, port: proxy.port };
+  const made = await sendRequest(target, outgoing, travel);
+  await released.promise;
+  assert.match(made.error ?? '', /closed the connection before it answered/v);
+});
+
 /** Sends a request through the proxy to a server that answers 200; returns the request that the server received and the caller's answer. */
 async function send(t: TestContext, fault: NetworkFault) {
   const seen: string[] = [];

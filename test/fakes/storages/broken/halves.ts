@@ -6,7 +6,7 @@ import { openRecord } from '../groups-and-nodes.ts';
 import { changeAnswer, type Breakage } from './breakage.ts';
 
 /** Time between the two writes of a change, in milliseconds. */
-const betweenMs = 80;
+const betweenMs = 500;
 
 /** Faults of changes in two writes: a restart between the two leaves a half change that a repeated request does not finish. */
 export const halves = {

@@ -4,7 +4,7 @@ import { snapshotNamed, volumeNamed } from '../../../../examples/vendor-hono/dis
 import { Problem } from '../../../../src/sdk/server/vendor.ts';
 import type { Breakage } from './breakage.ts';
 
-const raceMs = 20;
+const raceMs = 100;
 
 /** Faults of two different requests at the same time, and effects after an answer. */
 export const races = {
