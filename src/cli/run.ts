@@ -10,7 +10,7 @@ export type Io = {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly env: NodeJS.ProcessEnv;
-  /** Shows what a command waits for; absent: nothing is shown. */
+  /** Shows the reason for a command's wait; absent: nothing is shown. */
   readonly notices?: Notices;
   /** The width of the terminal that `err` leads to; undefined for a file or a pipe. */
   readonly errColumns?: number | undefined;

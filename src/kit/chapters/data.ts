@@ -134,7 +134,7 @@ export const data = {
 /** A request that was sent: its operation and its ids. */
 type SentRequest = { readonly id: OperationId; readonly input: AnyInput };
 
-/** Makes requests to the volume that change no bytes, each of which ends detached. */
+/** Makes requests to the volume that change no bytes. The volume is detached after each. */
 function harmlessRequests(kit: Kit, volumeId: string): readonly (() => Promise<SentRequest>)[] {
   const refused = { ...kit.specOf(volumeId), requiredBytes: kit.smallSize(4) };
   const mutable = kit.has('modify') ? findMutable(kit) : undefined;

@@ -89,7 +89,7 @@ export const restarts = {
   }),
 } satisfies Chapter;
 
-/** Number of the slowest changes, each of which is interrupted alone. */
+/** Number of the slowest changes. Each of them is interrupted alone. */
 const maxAlone = 3;
 /** Shares of the time of a change after which it is interrupted. */
 const shares = [0.4, 0.7] as const;

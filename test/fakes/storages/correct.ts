@@ -31,7 +31,7 @@ const withManyWriters: NonNullable<Correct['offer']> = right => ({
   accessModes: ['MULTI_NODE_READER_ONLY', 'MULTI_NODE_MULTI_WRITER'],
 });
 
-/** Correct vendors by name, in which the kit must find nothing. */
+/** Correct vendors by name. The kit must find nothing in them. */
 export const correctVendors: Readonly<Record<string, Correct>> = {
   'default-tier': {
     does: 'gives each volume the default of a mutable parameter',
