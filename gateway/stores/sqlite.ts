@@ -121,7 +121,8 @@ function connect(path: string, readOnly: boolean): Connection {
     const prepare = (sql: string): StatementSync => {
       const known = statements.get(sql);
       if (known) return known;
-      const statement = database.prepare(sql);
+      // SQLite would plan a statement with a bare parameter as its limit anew at each run.
+      const statement = database.prepare(sql.replaceAll('limit ?', 'limit ? + 0'));
       statements.set(sql, statement);
       return statement;
     };
