@@ -1,13 +1,10 @@
-import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, opendir, readdir, readFile, rename, statfs } from 'node:fs/promises';
+import { lstat, mkdir, opendir, readdir, statfs } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import * as z from 'zod';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { accessModes, type Capability } from '../../src/api/storage.ts';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/directory-lock.ts';
-import { exec } from '../../src/lib/exec.ts';
-import { isAtOrBelow, originOf, parseMountinfo } from '../../src/lib/linux/mountinfo.ts';
 import type {
   AttachmentBounds,
   Backend,
@@ -19,19 +16,17 @@ import type {
 import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
 import {
   codeOf,
-  commandProblem,
   createOwnerMark,
   fileProblem,
   filesystemFaults,
-  guardDirectory,
   ignore,
   isId,
   readFault,
-  requireId,
   syncDirectory,
   vacateTimeoutMs,
 } from '../local/files.ts';
-import { isForeign, mark, requireMadeFor, requireNotForeign, unmark } from '../local/marks.ts';
+import { mark, requireMadeFor, requireNotForeign, unmark } from '../local/marks.ts';
+import { hasDirectory, openRoot, type Root } from './dir/root.ts';
 
 const poolDirectory = 'the directory';
 
@@ -55,10 +50,6 @@ const settings = z.strictObject({
 
 /** Access for the gateway's user and group. The mounting side decides about other users. */
 const mode = 0o770;
-/** The trash directory; no volume's id is equal to this name. */
-const trashName = '.trash';
-/** The time limit for one removal, in ms; the next call continues it. */
-const removeTimeoutMs = 120_000;
 
 type Settings = z.output<typeof settings>;
 
@@ -91,9 +82,9 @@ async function openDirectories(
   const release = nfs
     ? undefined
     : await lockDirectory(root, poolDirectory, { waitMs: vacateTimeoutMs, log });
-  // Continues interrupted removals. A failure here is ignored: the repeated delete reports it.
-  void emptyTrash(root, () => true).catch(() => {});
   const volumesRoot = openRoot(root);
+  // Continues interrupted removals. A failure here is ignored: the repeated delete reports it.
+  void volumesRoot.emptyTrash(() => true).catch(() => {});
   return {
     name: 'dir',
     accessModes,
@@ -107,7 +98,7 @@ async function openDirectories(
     async attach(volume, { capability }) {
       const { id } = volume;
       requireFilesystem(capability, protocol);
-      const path = await volumesRoot.find(volume);
+      const path = volumesRoot.find(volume);
       if (path === undefined) throw preconditionProblem(`the directory of volume "${id}" is missing`);
       return nfs
         ? { protocol: 'nfs', server: nfs.server, path: posix.join(nfs.path, id) }
@@ -141,24 +132,23 @@ function requireFilesystem({ fsType }: Capability, protocol: string): void {
  * Manages one directory for each volume. Sizes are neither stored nor enforced: a volume's size is the requested one.
  */
 function createVolumes(
-  { root, find, pathOf, requireInRoot }: Root,
+  { root, find, pathOf, requireInRoot, sync, discard, emptyTrash }: Root,
   protocol: string,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
   return {
     async create({ id, nonce, requiredBytes, capabilities }) {
       for (const capability of capabilities) requireFilesystem(capability, protocol);
-      const path = await find({ id });
-      const [directory, noun] = [pathOf(id), `the directory of volume "${id}"`];
+      const [path, noun] = [pathOf(id), `the directory of volume "${id}"`];
+      const isThere = hasDirectory(path);
       // An empty directory without a mark is left from an unfinished create. A directory with data never becomes a
       // new volume.
-      const holdsData = path !== undefined && (await readdir(path)).length > 0;
+      const holdsData = isThere && (await readdir(path)).length > 0;
       if (holdsData) requireMadeFor(path, nonce, noun);
       try {
-        await mkdir(directory, { mode }).catch(ignore('EEXIST'));
-        if (!holdsData) mark(directory, nonce, { what: noun });
+        if (!isThere) await mkdir(path, { mode }).catch(ignore('EEXIST'));
+        if (!holdsData) mark(path, nonce, { what: noun });
         // Sets the mode explicitly, because the process's umask may have narrowed it.
-        await syncDirectory(directory, mode);
-        await syncDirectory(root);
+        await Promise.all([syncDirectory(path, mode), sync()]);
       } catch (error) {
         // ENOENT means that the root is missing, and a later try may succeed.
         throw codeOf(error) === 'ENOENT' ? error : fileProblem(error, noun);
@@ -168,20 +158,16 @@ function createVolumes(
 
     async expand(volume, { requiredBytes }) {
       const { id, sizeBytes } = volume;
-      if ((await find(volume)) === undefined)
+      if (find(volume) === undefined)
         throw new Problem('NOT_FOUND', `the directory of volume "${id}" is missing`);
       return { sizeBytes: Math.max(sizeBytes, requiredBytes), nodeExpansionRequired: false };
     },
 
     async delete(volume) {
       const { id } = volume;
-      const path = await find(volume);
-      if (path !== undefined) {
-        await requireUnmounted(path, id);
-        await discard(root, volume);
-      }
+      if (find(volume) !== undefined) await discard(volume);
       unmark(join(root, id), volume.nonce);
-      await emptyTrash(root, one => one === id);
+      await emptyTrash(one => one === id);
     },
 
     volumeHealth: async volume => healthOf(root, pathOf(volume.id), volume),
@@ -192,83 +178,6 @@ function createVolumes(
         if (entry.isDirectory() && isId(entry.name)) yield entry.name;
     },
   };
-}
-
-type Root = ReturnType<typeof openRoot>;
-
-/** The directory of the volumes. Every use is UNAVAILABLE once the path leads elsewhere. */
-function openRoot(root: string) {
-  const requireInRoot = guardDirectory(root);
-  /** The path of a volume's directory, always directly below the root. INVALID_ARGUMENT for an invalid id. */
-  const pathOf = (id: string): string => {
-    const path = join(root, requireId(id, 'volume'));
-    requireInRoot();
-    return path;
-  };
-  return {
-    root,
-    requireInRoot,
-    pathOf,
-    /**
-     * Finds the directory of a volume. Undefined if it is missing or belongs to another volume; FAILED_PRECONDITION
-     * if the path is not a directory.
-     */
-    async find({ id, nonce }: VolumeRef): Promise<string | undefined> {
-      const path = pathOf(id);
-      return (await hasDirectory(path)) && !isForeign(path, nonce) ? path : undefined;
-    },
-  };
-}
-
-/**
- * FAILED_PRECONDITION while this machine has mounted the directory or a part of it. Mounts of other machines are
- * invisible here.
- */
-async function requireUnmounted(path: string, id: string): Promise<void> {
-  const mounts = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
-  const origin = originOf(mounts, path);
-  const mount = mounts.find(
-    one =>
-      isAtOrBelow(one.path, path) || (one.device === origin?.device && isAtOrBelow(one.root, origin.root)),
-  );
-  if (mount) throw preconditionProblem(`volume "${id}" is still mounted at "${mount.path}"`);
-}
-
-/** Moves a volume's directory to the trash in one durable step, so that half a volume is never visible. */
-async function discard(root: string, { id, nonce }: VolumeRef): Promise<void> {
-  const [path, trash] = [join(root, id), join(root, trashName)];
-  const discarded = join(trash, `${id}.${randomBytes(8).toString('hex')}`);
-  await mkdir(trash, { mode: 0o700 }).catch(ignore('EEXIST'));
-  await hasDirectory(trash);
-  await rename(path, discarded);
-  // On a shared server another gateway may have replaced the directory since the check.
-  if (isForeign(path, nonce)) return rename(discarded, path);
-  await syncDirectory(trash);
-  await syncDirectory(root);
-}
-
-/** Removes the chosen volumes from the trash, if there are any. */
-async function emptyTrash(root: string, isChosen: (id: string) => boolean): Promise<void> {
-  const trash = join(root, trashName);
-  if (!(await hasDirectory(trash))) return;
-  for (const entry of await readdir(trash)) {
-    const [, id = ''] = /^(.+)\.[0-9a-f]{16}$/.exec(entry) ?? [];
-    if (isId(id) && isChosen(id)) await removeTree(join(trash, entry));
-  }
-}
-
-/** False if the path is missing; FAILED_PRECONDITION if it is not a directory, such as a symbolic link. */
-async function hasDirectory(path: string): Promise<boolean> {
-  const found = await lstat(path).catch(ignore('ENOENT'));
-  if (!found || found.isDirectory()) return found !== undefined;
-  throw preconditionProblem(`"${path}" is not a directory`);
-}
-
-/** Removes a tree. Symbolic links in it are removed, not followed. Mounts in it are kept, and fail the call. */
-async function removeTree(path: string): Promise<void> {
-  const args = ['-r', '-f', '--one-file-system', '--', path];
-  const result = await exec('rm', args, { timeoutMs: removeTimeoutMs });
-  if (result.status !== 0) throw commandProblem('rm', `remove "${path}"`, result);
 }
 
 /** Reports the faults of a volume's directory and of the filesystem, which any volume can fill for the others. */

@@ -1,7 +1,8 @@
 import { reasonOf } from '../../src/lib/words/failures.ts';
-import { constants } from 'node:fs';
-import { access, open, readFile, rename, statfs, writeFile } from 'node:fs/promises';
+import { closeSync, constants, fchmodSync, fsync, openSync } from 'node:fs';
+import { access, readFile, rename, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { clusterOf } from '../../src/api/ids.ts';
 import { invalidProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import { identityOf } from '../../src/lib/directories.ts';
@@ -60,12 +61,38 @@ export function commandProblem(command: string, work: string, result: ExecResult
   return unavailableProblem(`cannot ${work}: "${command}" ${reason}${output === '' ? '' : `: ${output}`}`);
 }
 
+/** Makes a file's content, or a directory's entries, durable. */
+export const syncFile = promisify(fsync);
+
 /** Makes the entries of a directory durable, and sets its mode if given. Fails for a symbolic link. */
 export async function syncDirectory(path: string, mode?: number): Promise<void> {
   const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
-  await using directory = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  if (mode !== undefined) await directory.chmod(mode);
-  await directory.sync();
+  const fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    if (mode !== undefined) fchmodSync(fd, mode);
+    await syncFile(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Makes a function whose callers share runs of the work. Each call gets the result of a run that begins after the
+ * call. At most one run is in progress, so all callers meanwhile share the next one.
+ */
+export function shareRuns<T>(work: () => Promise<T>): () => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  let next: Promise<T> | undefined;
+  const begin = async (): Promise<T> => {
+    // Callers of the same iteration of the event loop join.
+    await new Promise(setImmediate);
+    next = undefined;
+    return work();
+  };
+  return () => {
+    if (!next) last = next = last.then(begin, begin);
+    return next;
+  };
 }
 
 /**

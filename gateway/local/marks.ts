@@ -55,8 +55,9 @@ export function requireNotForeign(path: string, nonce: string | undefined, what:
 
 /** True when the mark at the path has another nonce. A file without a mark is not foreign. */
 export function isForeign(path: string, nonce = ''): boolean {
+  if (nonce === '') return false;
   const [owner] = readMark(path)?.split(' ') ?? [];
-  return nonce !== '' && owner !== undefined && owner !== nonce;
+  return owner !== undefined && owner !== nonce;
 }
 
 function markOf(path: string): string {

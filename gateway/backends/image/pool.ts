@@ -1,20 +1,10 @@
-import {
-  closeSync,
-  constants,
-  fsync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  unlinkSync,
-} from 'node:fs';
+import { closeSync, constants, lstatSync, mkdirSync, openSync, readdirSync, unlinkSync } from 'node:fs';
 import { lstat, readdir, stat, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { promisify } from 'node:util';
 import type { VolumeRef } from '../../backend.ts';
 import type { Export } from '../../export.ts';
 import { openLoop } from '../../exports/loop.ts';
-import { guardDirectory, ignore, isId, requireId } from '../../local/files.ts';
+import { guardDirectory, ignore, isId, requireId, shareRuns, syncFile } from '../../local/files.ts';
 import { isForeign, unmark } from '../../local/marks.ts';
 
 /** The content of a pool's directory: volume images, snapshots, and copies in progress. */
@@ -30,9 +20,6 @@ export type ImagePool = {
 
 /** The files of one kind in a directory, one for each id. */
 export type Files = ReturnType<typeof openFiles>;
-
-/** Makes a file's content durable. */
-export const syncFile = promisify(fsync);
 
 const suffixes = { image: '.img', snapshot: '.snap' } as const;
 const draftName = /^[^/]+\.(img|snap)\.\d+$/;
@@ -76,18 +63,13 @@ function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: strin
   const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
   const fd = openSync(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   const requireInPlace = guardDirectory(directory);
-  let syncing: Promise<void> | undefined;
+  /** Makes the directory's entries durable. */
+  const sync = shareRuns(() => syncFile(fd));
   /** The path of a file, always directly below the directory. INVALID_ARGUMENT for an invalid id. */
   const pathOf = (id: string): string => {
     requireInPlace();
     return join(directory, requireId(id, noun) + suffix);
   };
-  /** Makes the directory's entries durable. Calls at about the same time share one fsync. */
-  const sync = (): Promise<void> =>
-    (syncing ??= new Promise(setImmediate).then(() => {
-      syncing = undefined;
-      return syncFile(fd);
-    }));
   return {
     pathOf,
     sync,
@@ -105,12 +87,13 @@ function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: strin
         const path = pathOf(id);
         if (isForeign(path, nonce)) continue;
         await unlink(path).catch(ignore('ENOENT'));
-        unmark(path, nonce);
+        // The mark has not changed since the check above: no other operation works on this volume.
+        unmark(path);
       }
       await sync();
     },
     async close(): Promise<void> {
-      await syncing?.catch(() => {});
+      await sync().catch(() => {});
       closeSync(fd);
     },
   };

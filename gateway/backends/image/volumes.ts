@@ -13,10 +13,10 @@ import type {
   VolumeSource,
 } from '../../backend.ts';
 import type { ExportedVolume } from '../../export.ts';
-import { commandProblem, fileProblem, filesystemFaults, readFault } from '../../local/files.ts';
+import { commandProblem, fileProblem, filesystemFaults, readFault, syncFile } from '../../local/files.ts';
 import { isForeign, mark, requireMadeFor, requireNotForeign } from '../../local/marks.ts';
 import { copyImage, fromSnapshot, fromVolume, requireFree } from './copies.ts';
-import { allocatedBytes, type ImagePool, syncFile } from './pool.ts';
+import { allocatedBytes, type ImagePool } from './pool.ts';
 import { requireUnused } from './use.ts';
 
 const { O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
