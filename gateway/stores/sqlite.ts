@@ -151,13 +151,12 @@ function queryAll({ prepare }: Connection, query: string, values: readonly SqlVa
 }
 
 function createSql(connection: Connection): Sql {
-  const { prepare } = connection;
   return {
     all: async (query, ...values) => queryAll(connection, query, values),
-    run: async (sql, ...values) => orUnavailable(() => Number(prepare(sql).run(...values).changes)),
-    write: async (sql, ...values) => void orUnavailable(() => prepare(sql).run(...values)),
+    run: async (sql, ...values) => change(connection, sql, values),
+    write: async (sql, ...values) => void change(connection, sql, values),
     async require(otherwise, sql, ...values) {
-      if (orUnavailable(() => prepare(sql).run(...values).changes) === 0) throw otherwise();
+      if (change(connection, sql, values) === 0) throw otherwise();
     },
     // SQLite runs writing transactions one after the other.
     async lock() {},
@@ -166,9 +165,10 @@ function createSql(connection: Connection): Sql {
   };
 }
 
-function orUnavailable<T>(query: () => T): T {
+/** Runs a statement and returns the number of rows that it changed. */
+function change({ prepare }: Connection, sql: string, values: readonly SqlValue[]): number {
   try {
-    return query();
+    return Number(prepare(sql).run(...values).changes);
   } catch (error) {
     throw unavailableProblem(error);
   }

@@ -61,6 +61,8 @@ export function table<C extends Columns, K extends keyof C & string>(
   const putting = `${inserting} ${conflict} update set ${changed.join(', ')}`;
   const selecting = `select ${names.join(', ')} from ${name}`;
   const finding = `${selecting} where ${whereKey}`;
+  const adding = `${inserting} ${conflict} nothing`;
+  const removing = `delete from ${name} where ${whereKey}`;
   /** Builds a condition from the properties that it compares. */
   const whereSame = (given: readonly (keyof C & string)[]): string =>
     ['true', ...given.map(property => `${nameOf[property]} = ?`)].join(' and ');
@@ -69,6 +71,7 @@ export function table<C extends Columns, K extends keyof C & string>(
    * anew.
    */
   const queries = new Map<string, string>();
+  const puts = new Map<string, string>();
 
   function selectingBy(given: readonly (keyof C & string)[]): string {
     return `${selecting} where ${whereSame(given)} `;
@@ -102,18 +105,19 @@ export function table<C extends Columns, K extends keyof C & string>(
     ],
     /** Returns false, and changes nothing, when the key is taken. */
     async insert(sql: Sql, record: R): Promise<boolean> {
-      return (await sql.run(`${inserting} ${conflict} nothing`, ...encode(properties, record))) > 0;
+      return (await sql.run(adding, ...encode(properties, record))) > 0;
     },
     /** Adds the record. When the key is taken, nothing changes. */
     async add(sql: Sql, record: R): Promise<void> {
-      await sql.write(`${inserting} ${conflict} nothing`, ...encode(properties, record));
+      await sql.write(adding, ...encode(properties, record));
     },
     /**
      * Returns the statement that adds the record, and its values. `onConflict` decides for a row with the
      * same key.
      */
     inserting(record: R, onConflict: string): readonly [sql: string, ...values: SqlValue[]] {
-      return [`${inserting} ${onConflict}`, ...encode(properties, record)];
+      const query = queries.getOrInsertComputed(onConflict, () => `${inserting} ${onConflict}`);
+      return [query, ...encode(properties, record)];
     },
     /** Adds the record, or replaces the row with the same key. */
     async replace(sql: Sql, record: R): Promise<void> {
@@ -124,7 +128,8 @@ export function table<C extends Columns, K extends keyof C & string>(
      * `tail` is true for it.
      */
     putting(record: R, ...[tail = '', ...values]: Tail): readonly [sql: string, ...values: SqlValue[]] {
-      return [`${putting} ${tail}`, ...encode(properties, record), ...values];
+      const query = puts.getOrInsertComputed(tail, () => `${putting} ${tail}`);
+      return [query, ...encode(properties, record), ...values];
     },
     find(sql: Reader, record: Pick<R, K>): Promise<R | undefined> {
       return sql.all(finding, ...encode(key, record as Partial<R>)).then(decodeFirst);
@@ -169,13 +174,15 @@ export function table<C extends Columns, K extends keyof C & string>(
     /** Changes only the given properties. If there is no such record, nothing happens. */
     async update(sql: Sql, record: Pick<R, K>, changes: Partial<R>): Promise<void> {
       const given = properties.filter(property => property in changes);
-      const set = given.map(property => `${nameOf[property]} = ?`).join(', ');
-      const values = [...encode(given, changes), ...encode(key, record as Partial<R>)];
-      await sql.write(`update ${name} set ${set} where ${whereKey}`, ...values);
+      const query = queries.getOrInsertComputed(`set ${given.join(' ')}`, () => {
+        const set = given.map(property => `${nameOf[property]} = ?`).join(', ');
+        return `update ${name} set ${set} where ${whereKey}`;
+      });
+      await sql.write(query, ...encode(given, changes), ...encode(key, record as Partial<R>));
     },
     /** If there is no such record, nothing happens. */
     async remove(sql: Sql, record: Pick<R, K>): Promise<void> {
-      await sql.write(`delete from ${name} where ${whereKey}`, ...encode(key, record as Partial<R>));
+      await sql.write(removing, ...encode(key, record as Partial<R>));
     },
   };
 }

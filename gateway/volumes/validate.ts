@@ -21,18 +21,17 @@ import type { Pool } from '../pools/pools.ts';
 export function readAll<T extends Readonly<Record<string, unknown>>>(reads: {
   readonly [K in keyof T]: () => T[K];
 }): T {
-  const faults = new Set<string>();
-  const entries = Object.entries<() => unknown>(reads).map(([key, read]) => {
+  const faults: string[] = [];
+  const results: Record<string, unknown> = {};
+  for (const key of Object.keys(reads))
     try {
-      return [key, read()];
+      results[key] = reads[key]?.();
     } catch (error) {
       if (!(error instanceof Problem && error.code === 'INVALID_ARGUMENT')) throw error;
-      faults.add(error.detail);
-      return [];
+      faults.push(error.detail);
     }
-  });
-  if (faults.size > 0) throw invalidProblem([...faults].join('; '));
-  return Object.fromEntries(entries) as T;
+  if (faults.length > 0) throw invalidProblem([...new Set(faults)].join('; '));
+  return results as T;
 }
 
 /** Returns true for a mode that never writes. */

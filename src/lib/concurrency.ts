@@ -24,19 +24,14 @@ export function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise
 }
 
 /** Returns the work's outcome; undefined after the time limit. The work then continues unobserved. */
-export async function withinTime<T>(
+export function withinTime<T>(
   work: Promise<T>,
   timeoutMs: number,
 ): Promise<{ readonly value: T } | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>(resolve => {
-    timer = setTimeout(resolve, Math.min(timeoutMs, maxTimerMs), undefined);
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, Math.min(timeoutMs, maxTimerMs), undefined);
+    work.then(value => resolve({ value }), reject).finally(() => clearTimeout(timer));
   });
-  try {
-    return await Promise.race([work.then(value => ({ value })), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** The pause between two calls, and the time limit, in milliseconds. The last call comes after the time limit. */

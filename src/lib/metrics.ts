@@ -91,7 +91,8 @@ export function createHistogram() {
   function add(labels: string, seconds: number): void {
     const found = series.getOrInsertComputed(labels, newSeries);
     found.sumSeconds += seconds;
-    const index = boundsSeconds.findIndex(bound => seconds <= bound);
+    let index = 0;
+    while (seconds > (boundsSeconds[index] ?? Infinity)) index++;
     found.counts[index] = (found.counts[index] ?? 0) + 1;
   }
   return {
