@@ -7,9 +7,17 @@ import { cycleBench } from './cycle.ts';
 import { describe, type Bench, type Figure } from './figure.ts';
 import { exportsBench } from './exports/exports.ts';
 import { fairnessBench } from './fairness/fairness.ts';
+import { nodeManyBench } from './node-many.ts';
 import { scaleBench } from './scale.ts';
 
-const benches: readonly Bench[] = [cycleBench, createBench, fairnessBench, scaleBench, exportsBench];
+const benches: readonly Bench[] = [
+  cycleBench,
+  nodeManyBench,
+  createBench,
+  fairnessBench,
+  scaleBench,
+  exportsBench,
+];
 
 const usage = `Usage: npm run bench [-- --only NAME,…] [--json FILE]
 

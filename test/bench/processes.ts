@@ -37,14 +37,18 @@ export function readResident(pid: number): number {
   return Number(/^Rss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1024;
 }
 
-/** Reads the user and system time of these processes together, in milliseconds. */
-export function readCpuMs(pids: readonly number[]): number {
+/**
+ * Reads the user and system time of these processes together, in milliseconds; `withChildren` adds the children that have
+ * ended.
+ */
+export function readCpuMs(pids: readonly number[], withChildren = false): number {
   return pids
     .map(pid => {
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
         .replace(/^.*\) /, '')
         .split(' ');
-      return (Number(fields[11]) + Number(fields[12])) * tickMs;
+      const ticks = fields.slice(11, withChildren ? 15 : 13).map(Number);
+      return ticks.reduce((sum, count) => sum + count, 0) * tickMs;
     })
     .reduce((sum, ms) => sum + ms, 0);
 }

@@ -24,7 +24,11 @@ export const cycleRpcs = [
 export type CycleTimes = Readonly<Record<(typeof cycleRpcs)[number], number>>;
 
 /** A volume that is attached to this node and ready for cycles. */
-interface CycleVolume {
+export interface CycleVolume {
+  /** Makes one RPC of the cycle and returns its time in milliseconds. */
+  call(rpc: keyof CycleTimes): Promise<number>;
+  /** Asks the agent for the volume's statistics. */
+  measure(): Promise<unknown>;
   /** Runs one cycle and leaves the volume attached. */
   runCycle(): Promise<CycleTimes>;
   /** Detaches and deletes the volume. */
@@ -83,15 +87,16 @@ export async function openCycleVolume(
     target_path: join(dir, `${name}-target`),
   };
   mkdirSync(paths.staging_target_path);
-  const named = { volume_id, ...paths };
-  const request = { ...named, volume_capability: ext4, publish_context };
+  const request = { volume_id, ...paths, volume_capability: ext4, publish_context };
+  const call = (rpc: keyof CycleTimes) => timed(() => untilAvailable(() => node.node[rpc](request)));
   return {
-    runCycle: async () => ({
-      NodeStageVolume: await timed(() => untilAvailable(() => node.node.NodeStageVolume(request))),
-      NodePublishVolume: await timed(() => untilAvailable(() => node.node.NodePublishVolume(request))),
-      NodeUnpublishVolume: await timed(() => untilAvailable(() => node.node.NodeUnpublishVolume(named))),
-      NodeUnstageVolume: await timed(() => untilAvailable(() => node.node.NodeUnstageVolume(named))),
-    }),
+    call,
+    measure: () => node.node.NodeGetVolumeStats({ volume_id, volume_path: paths.target_path }),
+    async runCycle() {
+      const times: Partial<Record<keyof CycleTimes, number>> = {};
+      for (const rpc of cycleRpcs) times[rpc] = await call(rpc);
+      return times as CycleTimes;
+    },
     async remove() {
       await controller.controller.ControllerUnpublishVolume(attached);
       await controller.controller.DeleteVolume({ volume_id });
