@@ -9,6 +9,7 @@ import { fitDisk, makeWritable, onlyDisk, readDisk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
 import { filterAsync, namesWithFile, readBacking, readLine } from '../host/sysfs.ts';
 import { detach, runDetach } from './loop/devices.ts';
+import { isProvedForOther, readProof, setProof } from './loop/proofs.ts';
 
 type LoopAttachment = AttachmentOf<'loop'>;
 
@@ -106,7 +107,10 @@ async function requireNoLink(
 }
 
 async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
-  for (const name of await findAll(path, host)) await detach(name, host);
+  // A node may have hundreds of devices, so the agent reads only the numbers of those that it proved to be of other files.
+  const mayBeOwn = async (name: string) => !(await isProvedForOther(path, `/sys/block/${name}`, host));
+  const names = await filterAsync(await namesWithFile(host), mayBeOwn);
+  for (const name of await findAll(path, host, names)) await detach(name, host);
 }
 
 /**
@@ -114,7 +118,7 @@ async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
  * to its first sector. Before that, Linux writes the device's page cache: metadata that the journal of an ext4 already holds.
  */
 async function cutOff({ path }: LoopAttachment, host: Host): Promise<void> {
-  for (const name of await findAll(path, host)) {
+  for (const name of await findAll(path, host, await namesWithFile(host))) {
     const args = ['--disable-warning=ExperimentalWarning', cutOffProgram, `/dev/${name}`];
     await runWell(host, { command: process.execPath, args }).catch(async (error: unknown) => {
       if ((await readBacking(`/sys/block/${name}`, host)) !== undefined) throw error;
@@ -122,9 +126,8 @@ async function cutOff({ path }: LoopAttachment, host: Host): Promise<void> {
   }
 }
 
-/** Finds the devices of the file, and devices of a deleted file that had the same path. */
-async function findAll(path: string, host: Host): Promise<ReadonlySet<string>> {
-  const all = await namesWithFile(host);
+/** Finds the devices of the file among `all`, and devices of a deleted file that had the same path. */
+async function findAll(path: string, host: Host, all: readonly string[]): Promise<ReadonlySet<string>> {
   const names = await devicesOf(path, host, all);
   const isDeleted = async (name: string) => (await readBacking(`/sys/block/${name}`, host)) === deleted(path);
   return new Set([...names, ...(await filterAsync(all, isDeleted))]);
@@ -135,17 +138,7 @@ async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {
     await runWell(host, { command: 'losetup', args: ['--set-capacity', `/dev/${name}`] });
 }
 
-/**
- * Proofs that a device was the only one of its file: by the device's sequence number, which is new for each file of a device,
- * the file's path and the path in sysfs at that time.
- */
-const proofs = new Map<number, { readonly path: string; readonly backing: string }>();
-const maxProofs = 4_096;
-
-/**
- * True if the device with this number is the file's. A device never changes its file, so an earlier proof holds until the path
- * in sysfs changes: the file was moved or deleted, or the mount namespace that opened it has ended.
- */
+/** True if the device with this number is the file's. */
 async function owns({ path }: LoopAttachment, number: string, host: Host): Promise<boolean> {
   const device = `/sys/dev/block/${number}`;
   const proved = await readProof(device, host);
@@ -156,23 +149,6 @@ async function owns({ path }: LoopAttachment, number: string, host: Host): Promi
   const isOwn = (await filterAsync(names, hasNumber)).length > 0;
   if (isOwn && names.length === 1) await setProof(number, path, host);
   return isOwn;
-}
-
-async function setProof(number: string, path: string, host: Host): Promise<void> {
-  const device = `/sys/dev/block/${number}`;
-  const { diskseq } = await readProof(device, host);
-  const backing = await readBacking(device, host);
-  if (Number.isNaN(diskseq) || backing === undefined) return;
-  if (proofs.size >= maxProofs) proofs.clear();
-  proofs.set(diskseq, { path, backing });
-}
-
-/** Reads a device's sequence number (NaN before Linux 5.15), and the path of its proof if the path in sysfs is unchanged. */
-async function readProof(device: string, host: Host) {
-  const diskseq = Number((await readLine(`${device}/diskseq`, host)) ?? Number.NaN);
-  const proof = proofs.get(diskseq);
-  const holds = proof && (await readBacking(device, host)) === proof.backing;
-  return { diskseq, path: holds ? proof.path : undefined };
 }
 
 /** Finds the loop devices of this file, by device and inode; `all` are the devices with a file, if the caller knows them. */

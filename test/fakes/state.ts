@@ -50,6 +50,8 @@ export type ExtraTool = (args: readonly string[], input: string) => Partial<Exec
 /** The state of a machine in memory that behaves as the real tools do. */
 export type FakeState = ReturnType<typeof emptyState>;
 
+let machineCount = 0;
+
 /** Makes a machine with nothing on it. */
 export function emptyState() {
   return {
@@ -58,8 +60,8 @@ export function emptyState() {
     images: new Map<string, FakeImage>(),
     loops: new Map<number, FakeLoop>(),
     mappings: new Map<number, FakeMapping>(),
-    /** The number of loop devices and mappings that were ever set up. */
-    diskseq: 0,
+    /** The sequence number of the last loop device or mapping; no two machines share one. */
+    diskseq: ++machineCount * 1_000_000,
     /** The exports of NFS servers, as `server:/path`. */
     exports: new Set<string>(),
     mounts: [] as Mount[],

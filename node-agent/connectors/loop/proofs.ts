@@ -1,0 +1,41 @@
+import type { Host } from '../../host.ts';
+import { readBacking, readLine } from '../../host/sysfs.ts';
+
+/**
+ * Proofs that a device was the only one of its file: by the device's sequence number, which is new for each file of a device,
+ * the file's path and the path in sysfs at that time.
+ */
+const proofs = new Map<number, { readonly path: string; readonly backing: string }>();
+const maxProofs = 4_096;
+
+/** Records that the device with this number is the only one of the file. */
+export async function setProof(number: string, path: string, host: Host): Promise<void> {
+  const device = `/sys/dev/block/${number}`;
+  const diskseq = await readDiskseq(device, host);
+  const backing = await readBacking(device, host);
+  if (Number.isNaN(diskseq) || backing === undefined) return;
+  if (proofs.size >= maxProofs) proofs.clear();
+  proofs.set(diskseq, { path, backing });
+}
+
+/**
+ * Reads a device's sequence number, and the path of its proof. A device never changes its file, so a proof holds until the path
+ * in sysfs changes: the file was moved or deleted, or the mount namespace that opened it has ended.
+ */
+export async function readProof(device: string, host: Host) {
+  const diskseq = await readDiskseq(device, host);
+  const proof = proofs.get(diskseq);
+  const holds = proof && (await readBacking(device, host)) === proof.backing;
+  return { diskseq, path: holds ? proof.path : undefined };
+}
+
+/** True if the device was proved to have the file of another path, wherever that file is by now. */
+export async function isProvedForOther(path: string, device: string, host: Host): Promise<boolean> {
+  const proof = proofs.get(await readDiskseq(device, host));
+  return proof !== undefined && proof.path !== path;
+}
+
+/** Reads a device's sequence number; NaN before Linux 5.15. */
+async function readDiskseq(device: string, host: Host): Promise<number> {
+  return Number((await readLine(`${device}/diskseq`, host)) ?? Number.NaN);
+}
