@@ -69,6 +69,11 @@ type OpenOptions = { readonly log?: Log; readonly requireSound?: (record: Volume
 export async function openRecords(directory: string, host: Host, opening: OpenOptions = {}) {
   await host.makeDirectory(directory);
   const { records, damaged } = await readAll(directory, host, opening);
+  let holders: Holders | undefined;
+  const set = (record: VolumeRecord): void => {
+    records.set(record.volumeId, record);
+    holders = undefined;
+  };
   const fileOf = (volumeId: string): string => `${directory}/${fileNameOf(volumeId)}`;
   const all = (): readonly VolumeRecord[] => [...records.values()];
   const here = (): readonly VolumeRecord[] => all().filter(({ isDown }) => !isDown);
@@ -97,7 +102,7 @@ export async function openRecords(directory: string, host: Host, opening: OpenOp
       if (!before) return;
       await addLine(apply(before));
       // `keep` may have changed the record during the write.
-      records.set(volumeId, apply(records.get(volumeId) ?? before));
+      set(apply(records.get(volumeId) ?? before));
     });
   return {
     damagedCount: damaged.size,
@@ -118,19 +123,21 @@ export async function openRecords(directory: string, host: Host, opening: OpenOp
     othersThan: (volumeId: string): readonly VolumeRecord[] =>
       all().filter(other => other.volumeId !== volumeId && (!other.isDown || other.formatting)),
     /** Returns the id of another volume that is staged or published at the path. */
-    holderOf: (path: string, exceptVolumeId: string): string | undefined =>
-      here().find(record => record.volumeId !== exceptVolumeId && pathsOf(record).includes(path))?.volumeId,
+    holderOf(path: string, exceptVolumeId: string): string | undefined {
+      holders ??= findHolders(here());
+      return holders.get(path)?.find(({ volumeId }) => volumeId !== exceptVolumeId)?.volumeId;
+    },
     /** Writes the record; durable on return. */
     async put(record: VolumeRecord): Promise<void> {
       const connected = withConnection(record);
       await replaceFile(connected);
-      records.set(record.volumeId, connected);
+      set(connected);
     },
     /** Appends a change that survives the agent but not always the machine; use it for facts that a reboot voids. */
     async note(record: VolumeRecord): Promise<void> {
       const connected = withConnection(record);
       await addLine(connected);
-      records.set(record.volumeId, connected);
+      set(connected);
     },
     /** Adds or replaces a target path of a recorded volume. */
     noteTarget: (volumeId: string, target: Target): Promise<void> =>
@@ -138,10 +145,10 @@ export async function openRecords(directory: string, host: Host, opening: OpenOp
     /** Removes a target path in memory only: a recorded path without a mount has no effect. */
     dropTarget(volumeId: string, path: string): void {
       const record = records.get(volumeId);
-      if (record) records.set(volumeId, { ...record, targets: targetsExcept(path, record) });
+      if (record) set({ ...record, targets: targetsExcept(path, record) });
     },
     /** Changes the record in memory only. */
-    keep: (record: VolumeRecord): void => void records.set(record.volumeId, withConnection(record)),
+    keep: (record: VolumeRecord): void => set(withConnection(record)),
     /** Records the connection of a volume if it changed. */
     async noteConnection(volumeId: string, connection: Connection): Promise<void> {
       if (!isDeepStrictEqual(records.get(volumeId)?.connection, connection))
@@ -151,6 +158,7 @@ export async function openRecords(directory: string, host: Host, opening: OpenOp
       await host.removeFile(fileOf(volumeId));
       addedLines.delete(volumeId);
       records.delete(volumeId);
+      holders = undefined;
     },
   };
 }
@@ -158,6 +166,14 @@ export async function openRecords(directory: string, host: Host, opening: OpenOp
 /** Lists a volume's staging path and its target paths. */
 export function pathsOf({ stagingPath, targets }: VolumeRecord): readonly string[] {
   return [stagingPath, ...targets.map(({ path }) => path)];
+}
+
+/** The volumes at each path. */
+type Holders = ReadonlyMap<string, readonly Pick<VolumeRecord, 'volumeId'>[]>;
+
+function findHolders(records: readonly VolumeRecord[]): Holders {
+  const held = records.flatMap(record => pathsOf(record).map(path => ({ path, volumeId: record.volumeId })));
+  return Map.groupBy(held, ({ path }) => path);
 }
 
 function targetsExcept(path: string, { targets }: VolumeRecord): readonly Target[] {

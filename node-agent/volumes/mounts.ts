@@ -50,13 +50,14 @@ export function findUses(
   const isOthers = ({ path }: Mount): boolean => records.holderOf(path, volumeId) !== undefined;
   const isElsewhere = ({ path }: Mount): boolean => path !== stagingPath && isAtOrBelow(path, base.real);
   const elsewhere = mounts.filter(isElsewhere);
-  if (elsewhere.some(mount => isOthers(mount) && (isPartOf(mount, staged) || isPartOf(staged, mount))))
+  if (elsewhere.some(mount => (isPartOf(mount, staged) || isPartOf(staged, mount)) && isOthers(mount)))
     return [];
   return elsewhere.filter(mount => isPartOf(mount, staged));
 }
 
 /** True if the first mount shows the same tree as the second, or a part of that tree. */
 function isPartOf(mount: Mount, { device, root, source }: Mount): boolean {
+  if (mount.device !== device) return false;
   const isSameSource = mount.source === source || mount.source.startsWith(`${source}/`);
-  return mount.device === device && isSameSource && isAtOrBelow(mount.root, root);
+  return isSameSource && isAtOrBelow(mount.root, root);
 }

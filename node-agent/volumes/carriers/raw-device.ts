@@ -96,8 +96,12 @@ async function findNode(volume: DeviceVolume): Promise<Source> {
     readonly: device.readonly,
     ...(!device.readonly && { openView: note => openNotedView(device, agent.host, note) }),
     async findUse(mounts) {
-      for (const mount of mounts)
-        if (isAtOrBelow(mount.path, agent.base.real) && (await shows(mount))) return mount;
+      for (const mount of mounts) {
+        const mayBeOwn =
+          isAtOrBelow(mount.path, agent.base.real) &&
+          agent.records.holderOf(mount.path, record.volumeId) === undefined;
+        if (mayBeOwn && (await shows(mount))) return mount;
+      }
       return undefined;
     },
   };

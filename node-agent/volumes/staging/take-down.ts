@@ -87,7 +87,10 @@ export async function requireUnused(
   const uses = findUses(agent, record, mounts);
   // A mount of a block volume's device node is no part of the staged mount, and may be missing from the records.
   const mayShowDevice = (mount: Mount): boolean =>
-    !carrier.isMounted && isDeviceNode(mount) && isAtOrBelow(mount.path, agent.base.real);
+    !carrier.isMounted &&
+    isDeviceNode(mount) &&
+    isAtOrBelow(mount.path, agent.base.real) &&
+    agent.records.holderOf(mount.path, volumeId) === undefined;
   for (const mount of mounts) {
     // Another volume may be mounted at a recorded target by now.
     const isTarget = mount.path !== stagingPath && targets.some(({ path }) => path === mount.path);

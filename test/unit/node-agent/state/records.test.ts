@@ -204,3 +204,25 @@ test('the other records are all volumes that have a device', async () => {
   assert.deepEqual(othersThan('c.v'), ['c.one', 'c.half-made']);
   assert.deepEqual(othersThan('c.one'), ['c.half-made']);
 });
+
+test('the holder of a path is another volume that has the path now', async () => {
+  const { records, recordOf } = await open();
+  const stagingPath = '/stage/shared';
+  const at = (volumeId: string) => records.holderOf(stagingPath, volumeId);
+  assert.equal(at('c.v'), undefined);
+  await records.put({ ...recordOf('c.v'), stagingPath });
+  assert.deepEqual([at('c.v'), at('c.other')], [undefined, 'c.v']);
+  await records.noteTarget('c.v', { path: '/pods/new', readonly: false });
+  assert.equal(records.holderOf('/pods/new', 'c.other'), 'c.v');
+  records.dropTarget('c.v', '/pods/new');
+  assert.equal(records.holderOf('/pods/new', 'c.other'), undefined);
+  await records.note({ ...recordOf('c.v'), stagingPath: '/stage/moved' });
+  assert.equal(at('c.other'), undefined);
+  records.keep({ ...recordOf('c.v'), stagingPath });
+  assert.equal(at('c.other'), 'c.v');
+  records.keep({ ...recordOf('c.v'), stagingPath, isDown: true });
+  assert.equal(at('c.other'), undefined);
+  records.keep({ ...recordOf('c.v'), stagingPath });
+  await records.remove('c.v');
+  assert.equal(at('c.other'), undefined);
+});
