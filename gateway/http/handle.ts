@@ -55,7 +55,7 @@ type HandleOptions = {
 export function handle(operation: NamedOperation, run: Handle, options: HandleOptions): CallerHandler {
   const { show, log, slices, maxWaitMs = Infinity } = options;
   return async (c, caller) => {
-    if (!mayCall(caller, operation)) throw routeProblem(c);
+    if (!mayCall(caller, operation)) throw routeProblem(c, toRemedy(caller, operation));
     const { cluster } = caller;
     const { body } = operation;
     const request = {
@@ -74,6 +74,14 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
     });
     return await answerAccepted(c, show && show(request));
   };
+}
+
+/** Tells a reader that another key of the same cluster, or of the operators, could make the call. */
+function toRemedy(caller: Caller, operation: NamedOperation): string {
+  const canOthers = caller.role === 'reader' && mayCall({ ...caller, role: 'operator' }, operation);
+  return canOthers
+    ? ' for readers, which cannot change anything: use a key that is not one of "readers"'
+    : '';
 }
 
 function readTarget(c: Context<Env>, { query, tag }: NamedOperation): object {

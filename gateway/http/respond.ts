@@ -51,9 +51,9 @@ export function respondJson(c: Context<Env>, value: object, { status, headers }:
   });
 }
 
-/** NOT_FOUND for a method and path without a route for this caller. */
-export function routeProblem(c: Context<Env>): Problem {
-  return new Problem('NOT_FOUND', `there is no ${c.req.method} ${c.req.path}`);
+/** NOT_FOUND for a method and path without a route for this caller. `remedy` says how to be allowed. */
+export function routeProblem(c: Context<Env>, remedy = ''): Problem {
+  return new Problem('NOT_FOUND', `there is no ${c.req.method} ${c.req.path}${remedy}`);
 }
 
 /** Turns an error into the answer. No other place does. */

@@ -62,7 +62,7 @@ export const commands: Commands = {
     load: async () => (await import('./commands/top.ts')).topCommand,
   },
   admin: {
-    doc: 'checks and repairs storage against the store, restores, shares, transfers and imports volumes',
+    doc: 'detaches, deletes, restores, shares, transfers and imports volumes, drains pools, retires clusters, checks and repairs storage against the store',
     async load() {
       const migrateStore = {
         doc: 'copies a SQLite store to PostgreSQL, then compares row counts and hashes',

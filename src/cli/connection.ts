@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createClient, type StorageClient } from '../api/client.ts';
 import type { Call, HttpOptions } from '../api/http.ts';
 import { readTlsFiles } from '../api/http/tls-files.ts';
-import { Problem } from '../api/problem.ts';
+import { Problem, problemTable } from '../api/problem.ts';
 import { createTokenSource, readTokenFile } from '../api/http/tokens.ts';
 import { durationMs, requirePrivate, text } from '../lib/parsers.ts';
 import { allowHttpSetting, type SettingsOf, type SettingsTable } from '../lib/settings.ts';
@@ -60,8 +60,8 @@ export function gatewayCommand<T extends typeof connectionSettings>(
 }
 
 /**
- * Runs `work` with a client and closes the client afterwards. When a request fails, prints its id, which is also in the
- * gateway's log, and throws.
+ * Runs `work` with a client and closes the client afterwards. When a request fails for a reason that only the gateway's log
+ * explains, prints its id, which is also there, and throws.
  */
 export async function withConnection(
   values: ConnectionSettings,
@@ -87,7 +87,8 @@ export async function withConnection(
     const call = (): Call => ({ deadlineMs: Date.now() + timeout, requestId, ...signal });
     return (await work({ client, call, io })) ?? 0;
   } catch (error) {
-    if (isSent && error instanceof Problem)
+    // A final problem, such as a wrong name, says all that there is to know; without an answer there is no log entry.
+    if (isSent && error instanceof Problem && !problemTable[error.code].final && error.cause === undefined)
       io.err(`request "${requestId}" failed; look for this id in the gateway's log\n`);
     throw error;
   } finally {

@@ -23,7 +23,7 @@ export type ProgramRun = {
 const closeTimeoutMs = 15_000;
 
 /**
- * Runs one program until SIGTERM or SIGINT. The status is 0 after an orderly end, and 1, with a line on standard
+ * Runs one program until SIGTERM, SIGINT or SIGHUP (its terminal has closed). The status is 0 after an orderly end, and 1, with a line on standard
  * error, when the program does not start. After a first SIGTERM it continues until it is released. It ends at once
  * when its parent process (connected by IPC) has ended.
  */
@@ -61,7 +61,7 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
     const end = (): void => close(signal);
     running.released().then(end, end);
   });
-  process.once('SIGINT', close);
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.once(signal, close);
   log.info('ready', { endpoint: Object.values(running.ready).join(' ') });
   announce?.(running);
   process.send?.({ ready: running.ready });

@@ -39,6 +39,7 @@ for (const [behaviour, line] of [
 const ends: readonly (readonly [behaviour: string, end: NodeJS.Signals | 'disconnect', status: number])[] = [
   ['runs', 'SIGTERM', 0],
   ['runs', 'SIGINT', 0],
+  ['runs', 'SIGHUP', 0],
   ['close-fails', 'SIGTERM', 1],
   ['close-hangs', 'SIGTERM', 1],
   ['runs', 'disconnect', 1],

@@ -32,6 +32,9 @@ test("a context has the gateway's settings, a variable overrides it, and a flag 
   const refused = await fairlead(`get clusters --token-file ${at('bad-token')}`);
   assert.deepEqual([refused.status, refused.stdout], [1, '']);
   assert.match(refused.stderr, /^request "\w+" failed; .*\nfairlead get clusters: /);
+  // A name that does not exist needs no look into the log.
+  const unknown = await fairlead('describe pool never');
+  assert.match(unknown.stderr, /^there is no pool "never"/);
 
   await fairlead('config use-context token');
   const listed = await fairlead('config get-contexts');

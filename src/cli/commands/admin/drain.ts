@@ -17,15 +17,16 @@ export const drainCommand = command({
   operands: ['pool'],
   async ask(client, call, { pool, end, 'dry-run': isDry }) {
     const data = await client.drainPool({ pool, body: { end, dryRun: isDry } }, call);
-    if (end) return { data, table: `pool "${pool}" ${isDry ? 'would take' : 'takes'} new volumes again` };
+    if (end) return { data, table: `pool "${pool}" ${isDry ? 'would take' : 'takes'} new volumes` };
     const effect = isDry ? 'would take no new volumes' : 'takes no new volumes';
-    const table = `pool "${pool}" ${effect}; ${toRest(pool, data)}`;
+    const next = isDry ? '' : ': remove it from gateway.yaml, or use it again with --end';
+    const rest = data.left.length === 0 ? `it is empty${next}` : toRest(pool, data);
+    const table = `pool "${pool}" ${effect}; ${rest}`;
     return { data, table, status: data.left.length > 0 ? 2 : 0 };
   },
 });
 
 function toRest(pool: string, { left }: PoolDrain): string {
-  if (left.length === 0) return 'it is empty: remove it from gateway.yaml, or use it again with --end';
   const rows = left.map(one => [
     one.cluster,
     String(one.volumes),

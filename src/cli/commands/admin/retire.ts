@@ -30,7 +30,7 @@ export const retireCommand = command({
     const data = await client.retireCluster({ cluster, body }, call);
     if (end) {
       const effect = isDry ? 'would be accepted' : 'are accepted';
-      return { data, table: `the tokens of cluster "${cluster}" ${effect} again` };
+      return { data, table: `the tokens of cluster "${cluster}" ${effect}` };
     }
     const table = `${toSteps(data)}${toEnd(cluster, data, isDry)}`;
     return { data, table, status: data.failed > 0 ? 2 : 0 };

@@ -60,13 +60,15 @@ for (const [as, { of, may }] of Object.entries(rights)) {
     const gateway = await openGateway(t);
     await prepare(gateway);
     const unchanged = watch(t, gateway);
-    for (const { id, ask } of operations.filter(
-      one => one.of !== of || (may === 'read' && one.method !== 'GET'),
+    for (const { id, ask, ...one } of operations.filter(
+      ({ of: owner, method }) => owner !== of || (may === 'read' && method !== 'GET'),
     ))
       for (const resource of Object.values(owners)) {
         const { status, body } = await ask(gateway, as, resource);
         assert.equal(status, 404, id);
-        assert.match(String(body['detail']), /^there is no (GET|PUT|POST|DELETE) \//, id);
+        const detail = String(body['detail']);
+        assert.match(detail, /^there is no (GET|PUT|POST|DELETE) \//, id);
+        assert.equal(/ for readers, .*: use a key /.test(detail), may === 'read' && one.of === of, id);
       }
     unchanged();
   });
