@@ -16,7 +16,7 @@ import { check, type CheckResult } from './check.ts';
 import { createListings } from './listings.ts';
 import type { ListingOptions } from './state.ts';
 import { createStatus, type GatewayFacts } from './status.ts';
-import { createTenancy, type TenancyOptions } from './tenancy.ts';
+import { createAdminSharing, type AdminSharingOptions } from './sharing.ts';
 import { listAuditLog } from './audit-log.ts';
 import { plan, repair, type RepairOptions } from './repair.ts';
 
@@ -31,7 +31,7 @@ export type Admin = {
 };
 
 export type AdminOptions = ActionOptions &
-  TenancyOptions &
+  AdminSharingOptions &
   Omit<RepairOptions, 'stuckAfterMs'> &
   ListingOptions &
   GatewayFacts;
@@ -41,7 +41,7 @@ export function createAdmin(options: AdminOptions): Admin {
   const { reader } = options.engine;
   return {
     ...createListings(options),
-    ...createTenancy(options),
+    ...createAdminSharing(options),
     ...createActions(options),
     getStatus: createStatus(options.engine, options),
 

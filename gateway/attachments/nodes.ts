@@ -57,7 +57,7 @@ export function createNodes({
         const known = await nodeTable.find(sql, node);
         if (!known) {
           requireOneKey(node, await findUnderOtherKey(sql, node));
-          await requireRoom(sql, cluster);
+          await requireBelowNodeLimit(sql, cluster);
           await countAtNode(sql, 'nodes', { cluster, nodeId, change: 1 });
         }
         // A controller repeats its report when it starts, which must not fill the log.
@@ -113,7 +113,7 @@ export function createNodes({
   };
 }
 
-async function requireRoom(sql: Reader, cluster: string): Promise<void> {
+async function requireBelowNodeLimit(sql: Reader, cluster: string): Promise<void> {
   const count = await readCount(sql, cluster, 'nodes');
   if (count >= limits.nodesPerCluster.max)
     throw limitProblem('nodesPerCluster', `cluster "${cluster}"`, count + 1);

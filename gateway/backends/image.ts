@@ -24,7 +24,9 @@ const settings = z.strictObject({
   ),
   capacity: byteCount
     .optional()
-    .describe('maximum bytes of all images together; default: the room of the filesystem at the start'),
+    .describe(
+      'maximum bytes of all images together; default: the space that they use at the start, and the free space of the filesystem',
+    ),
   export: exportSettings
     .optional()
     .describe('the export of volumes to nodes on other machines; without it only this machine can use them'),
@@ -155,7 +157,7 @@ async function* imagesOf(
   }
 }
 
-/** Measures the room for images and snapshots in bytes: the free space, and the space that they use already. */
+/** Measures the space for images and snapshots in bytes: the free space, and the space that they use already. */
 async function measureCapacity({ root, images, snapshots }: ImagePool): Promise<number> {
   let heldBytes = 0;
   for (const files of [images, snapshots]) {

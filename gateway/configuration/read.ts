@@ -42,7 +42,7 @@ export type ConfigurationResult = {
 export type KeyFault = { readonly cluster: string; readonly detail: string };
 
 type ReadOptions = {
-  /** The former configuration; a faulty part of the file stays as it was there. */
+  /** The previous configuration; a faulty part of the file stays as it was there. */
   readonly last?: Configuration | undefined;
   /** The directory where the lookup of packages starts; default: the directory of the file. */
   readonly packagesFrom?: string;

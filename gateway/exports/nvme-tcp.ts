@@ -61,10 +61,10 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
    * Makes the host of an attachment. A node that was attached before keeps its conditions, even if the kernel
    * supports keys only now; a host that is allowed already stays as it is.
    */
-  async function makeHost(name: string, former?: Reach): Promise<void> {
+  async function makeHost(name: string, previous?: Reach): Promise<void> {
     const [host, subsystem] = [hostOf(name), subsystemOf(name)];
     const isNew = !tree.list(`${subsystem}/allowed_hosts`).includes(`${prefix}${name}`);
-    const hasKeys = former ? hasKeySupport && former.sealed !== undefined : requiresKeys;
+    const hasKeys = previous ? hasKeySupport && previous.sealed !== undefined : requiresKeys;
     tree.make(host);
     if (isNew && hasKeys) {
       tree.writeSecret(`${host}/dhchap_key`, keyOf(name, 'host'));

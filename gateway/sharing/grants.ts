@@ -83,7 +83,7 @@ export function createSharing({
         byOperator = key.cluster === undefined || known?.byOperator === true;
         const isSame = known?.access === access && known.byOperator === byOperator;
         if (isSame && !known.revoking) return false;
-        if (!known) await requireRoom(sql, volumeId);
+        if (!known) await requireBelowGrantLimit(sql, volumeId);
         if (access === 'read-only') await requireDetached(sql, key, 'and readonly = 0');
         if (known) await grantTable.update(sql, known, { access, byOperator, revoking: false });
         else await addGrant(sql, { volumeId, cluster, access, byOperator, revoking: false }, pool);
@@ -141,7 +141,7 @@ export function createSharing({
 }
 
 /** Throws RESOURCE_EXHAUSTED when the volume has the maximum number of grants. */
-async function requireRoom(sql: Reader, volumeId: string): Promise<void> {
+async function requireBelowGrantLimit(sql: Reader, volumeId: string): Promise<void> {
   const count = await grantTable.count(sql, { same: { volumeId }, max: limits.grantsPerVolume.max });
   if (count >= limits.grantsPerVolume.max)
     throw limitProblem('grantsPerVolume', `volume "${volumeId}"`, count + 1);

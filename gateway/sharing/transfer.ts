@@ -60,7 +60,7 @@ export function createTransfer(
       },
       act: async () => {},
       async succeed(sql, { intent: { before, after } }) {
-        await requireRoom(sql, request.to, before);
+        await requireUsableOwner(sql, request.to, before);
         // A grant that was made since must not disappear silently.
         await requireUnshared(sql, request);
         await removeGrants(sql, before);
@@ -149,7 +149,7 @@ async function plan(sql: Sql, { volumeId, to, mayDetach }: TransferRequest, id: 
   const taken = (await volumeTable.find(sql, { id })) ?? (await findAtStorage(sql, id));
   if (taken && taken.id !== volumeId)
     throw new Problem('ALREADY_EXISTS', `"${id}" is the id of another volume; give it another name`);
-  await requireRoom(sql, to, before);
+  await requireUsableOwner(sql, to, before);
   const moved = { cluster: to.name, shared: false, storageId: storageId === id ? undefined : storageId };
   return { before, after: { ...before, id, ...moved } };
 }
@@ -179,8 +179,8 @@ async function requireUnshared(sql: Sql, { volumeId, to }: TransferRequest): Pro
   );
 }
 
-/** Throws when the next owner is retired, or has no room for the volume. */
-async function requireRoom(
+/** Throws when the next owner is retired, or when its quota is too small for the volume. */
+async function requireUsableOwner(
   sql: Sql,
   to: Cluster,
   { id, pool, reservedBytes: bytes }: VolumeRecord,

@@ -213,8 +213,8 @@ export function readMutableParameters(
 const maxDetail = 4_000;
 
 /**
- * Reads a value by the schema. INVALID_ARGUMENT lists the faults with their paths from `root`, as far as
- * there is room.
+ * Reads a value by the schema. INVALID_ARGUMENT lists the faults with their paths from `root`, up to `maxDetail`
+ * characters.
  */
 export function readBy<T>(schema: z.ZodType<T>, value: unknown, root: string): T {
   const { success, data, error } = schema.safeParse(value);

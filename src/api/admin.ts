@@ -7,7 +7,7 @@ export * from './admin/audit-log.ts';
 export * from './admin/findings.ts';
 export * from './admin/listings.ts';
 export * from './admin/status.ts';
-export * from './admin/tenancy.ts';
+export * from './admin/sharing.ts';
 
 const milliseconds = z.int().nonnegative();
 const toStuckAfter = (given: z.ZodType<number, number>) =>

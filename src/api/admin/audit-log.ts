@@ -12,7 +12,7 @@ const moment = (description: string) =>
     .meta({ description, examples: ['2026-01-31T12:00:00Z'] });
 
 export const auditLogQuery = {
-  cluster: queryText("Only changes of this cluster's present or former resources.", 'east'),
+  cluster: queryText('Only changes of resources that belong or belonged to this cluster.', 'east'),
   resource: queryText('Only changes of this volume, snapshot, group, node, pool or cluster.', 'east.pvc-1'),
   since: moment('Only changes at this time or later.'),
   until: moment('Only changes before this time.'),

@@ -6,7 +6,7 @@ const [minModulusBits, maxModulusBits] = [2_048, 16_384];
 const [minExponent, maxExponent] = [65_537, 2 ** 32];
 
 /**
- * The encodings of Ed25519's points of small order, without the sign. Anybody can make signatures for such a key; OpenSSL refuses
+ * The encodings of Ed25519's points of small order, without the sign. Signatures for such a key need no private key; OpenSSL refuses
  * them, but libraries of other runtimes accept them. The last two are other encodings of the first two.
  */
 const smallOrder: ReadonlySet<string> = new Set([
@@ -49,7 +49,7 @@ function findPointFault({ x }: PublicMembers): string | undefined {
   // The highest bit is the sign.
   if (bytes.length === 32) bytes[31] = (bytes[31] ?? 0) & 0x7f;
   return smallOrder.has(bytes.toString('hex'))
-    ? 'is an Ed25519 key of small order, so anybody can sign with it'
+    ? 'is an Ed25519 key of small order, so its signatures need no private key'
     : undefined;
 }
 

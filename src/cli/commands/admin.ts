@@ -6,7 +6,7 @@ import { command, dryRun, shared } from './admin/command.ts';
 import { uncutWarning } from './admin/cut-off.ts';
 import { drainCommand } from './admin/drain.ts';
 import { retireCommand } from './admin/retire.ts';
-import { tenancyCommands } from './admin/tenancy.ts';
+import { sharingCommands } from './admin/sharing.ts';
 import { volumeCommands } from './admin/volumes.ts';
 import { renderTable } from '../output/table.ts';
 import { toAge } from '../output/values.ts';
@@ -117,7 +117,7 @@ export const adminCommands = {
   drain: drainCommand,
   'retire-cluster': retireCommand,
   ...volumeCommands,
-  ...tenancyCommands,
+  ...sharingCommands,
 };
 
 function toRow({ problem, pool, kind, id, ageMs, detail }: Finding) {

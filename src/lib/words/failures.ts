@@ -98,7 +98,7 @@ const predicates: Readonly<Record<string, string>> = {
   '3D000': 'does not exist; create it, or correct the name in the URL',
   '42501': 'does not give this user the rights; make the user the owner of the database',
   '25006': 'is read-only; use the address of the primary',
-  '53100': 'has a full disk; free some room',
+  '53100': 'has a full disk; free some space',
   '53200': 'has no memory left; free some',
   '53300': 'has no free connection; raise its max_connections',
   '55P03': 'did not give a lock in time, because other transactions hold it',

@@ -15,7 +15,7 @@ export type StatusFacts = {
   readonly operations?: readonly RunningOperation[];
 };
 
-/** One part of the system with its state. A line with `todo` needs somebody, and `what` says why. */
+/** One part of the system with its state. A line with `todo` needs an operator, and `what` says why. */
 export type StatusLine = {
   readonly about: string;
   readonly state: string;
@@ -35,7 +35,7 @@ const maxSkewMs = 60_000;
 /** A controller, which calls every minute, is accepted again within this time, in milliseconds, if its keys are right. */
 const maxSilenceMs = 300_000;
 
-/** Judges the facts: one line for each part, those that need somebody included. */
+/** Judges the facts: one line for each part, those that need an operator included. */
 export function judge(facts: StatusFacts): readonly StatusLine[] {
   const { gateway, nowMs, fault, status, pools = [], clusters = [], operations = [] } = facts;
   if (!status)
@@ -194,8 +194,8 @@ function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine
 }
 
 /**
- * Judges refused tokens. Anybody on the network can send bad tokens, also with a cluster's name. So they need somebody only if
- * they name a known cluster, and no token of its controller has been accepted for some time.
+ * Judges refused tokens. Every machine on the network can send bad tokens, also with a cluster's name. So they need an
+ * operator only if they name a known cluster, and no token of its controller has been accepted for some time.
  */
 function judgeTokens(
   { cluster, count, lastAt, detail }: Status['refusedTokens'][number],

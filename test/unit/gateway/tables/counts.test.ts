@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTenancy } from '../../../../gateway/admin/tenancy.ts';
+import { createAdminSharing } from '../../../../gateway/admin/sharing.ts';
 import type { Engine } from '../../../../gateway/store.ts';
 import { listPoolsGranted, readCount, recount } from '../../../../gateway/tables/counts.ts';
 import { Problem, unavailableProblem } from '../../../../src/api/problem.ts';
@@ -68,7 +68,7 @@ test('grants are counted by the pool of their volume, until they are revoked or 
   assert.deepEqual(await listPoolsGranted(engine.reader, 'b'), ['main']);
   for (let round = 0; round < 2; round++) await sharing.revoke({ volumeId: 'a.one', grantee: 'b' });
   assert.deepEqual(await read(engine), [0, 0, 2]);
-  const { transferVolume } = createTenancy({ ...gateway, clusters: () => clusters });
+  const { transferVolume } = createAdminSharing({ ...gateway, clusters: () => clusters });
   await transferVolume({ volumeId: 'a.two', body: { cluster: 'b' } });
   assert.deepEqual(await read(engine), [0, 0, 1]);
   await sharing.revoke({ volumeId: 'a.three', grantee: 'b' });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createTenancy } from '../../../../../gateway/admin/tenancy.ts';
+import { createAdminSharing } from '../../../../../gateway/admin/sharing.ts';
 import { attachmentTable } from '../../../../../gateway/tables/attachments.ts';
 import { readUsage } from '../../../../../gateway/tables/reservations.ts';
 import { grantTable } from '../../../../../gateway/tables/grants.ts';
@@ -107,10 +107,10 @@ async function endOf(operation: Operation, gateway: Gateway): Promise<EndCode> {
 async function ask(operation: Operation, gateway: Gateway): Promise<unknown> {
   const { kind, id } = operation;
   const sharing = createSharing({ ...gateway, clusters: () => clusters });
-  const tenancy = createTenancy({ ...gateway, sharing, clusters: () => clusters });
-  if (kind === 'transfer') return tenancy.transferVolume({ volumeId: id, body: { cluster: operation.to } });
+  const operators = createAdminSharing({ ...gateway, sharing, clusters: () => clusters });
+  if (kind === 'transfer') return operators.transferVolume({ volumeId: id, body: { cluster: operation.to } });
   if (kind === 'force revoke')
-    return tenancy.revokeAdminGrant({ volumeId: id, grantee: operation.to, force: true });
+    return operators.revokeAdminGrant({ volumeId: id, grantee: operation.to, force: true });
   const cluster = operation.by === undefined ? undefined : clusters[operation.by];
   if (kind === 'grant' || kind === 'revoke') {
     const key = { volumeId: id, grantee: operation.to, ...(cluster && { cluster }) };

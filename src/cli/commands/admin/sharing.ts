@@ -17,7 +17,7 @@ const kubernetes = {
 } as const;
 
 /** The commands that share, transfer and import volumes, by name. */
-export const tenancyCommands = {
+export const sharingCommands = {
   grant: command({
     doc: 'shares a volume with another cluster',
     settings: {

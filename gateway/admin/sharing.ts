@@ -13,12 +13,12 @@ import { toVolume } from '../volumes/record.ts';
 import { createRetirement, type RetirementOptions } from './retirement.ts';
 import type { ListingOptions } from './state.ts';
 
-export type TenancyOptions = RetirementOptions &
+export type AdminSharingOptions = RetirementOptions &
   Pick<ListingOptions, 'clusters' | 'engine' | 'pools' | 'slices'> &
   Pick<Services, 'attachments' | 'sharing'> & { readonly operations: Operations };
 
 /** Makes the operations of operators that grant, transfer and import volumes. */
-export function createTenancy(options: TenancyOptions) {
+export function createAdminSharing(options: AdminSharingOptions) {
   const { clusters, attachments, sharing } = options;
   /** Returns once the node cannot reach the volume any more. */
   const detach = ({ cluster, volumeId, nodeId }: ShownAttachment): Promise<void> =>
