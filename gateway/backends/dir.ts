@@ -21,6 +21,7 @@ import {
   filesystemFaults,
   ignore,
   isId,
+  listing,
   readFault,
   syncDirectory,
   vacateTimeoutMs,
@@ -174,7 +175,7 @@ function createVolumes(
 
     async *list() {
       requireInRoot();
-      for (const entry of await readdir(root, { withFileTypes: true }))
+      for await (const entry of await opendir(root, listing))
         if (entry.isDirectory() && isId(entry.name)) yield entry.name;
     },
   };

@@ -160,10 +160,8 @@ async function* imagesOf(
 /** Measures the space for images and snapshots in bytes: the free space, and the space that they use already. */
 async function measureCapacity({ root, images, snapshots }: ImagePool): Promise<number> {
   let heldBytes = 0;
-  for (const files of [images, snapshots]) {
-    const paths = (await Array.fromAsync(files.list())).map(files.pathOf);
-    for (const bytes of await Promise.all(paths.map(allocatedBytes))) heldBytes += bytes;
-  }
+  for (const files of [images, snapshots])
+    for await (const id of files.list()) heldBytes += allocatedBytes(files.pathOf(id));
   const { blocks, bfree, bavail, bsize } = await statfs(root);
   // Files that share blocks each count them, so their sum can exceed the space in use.
   return bavail * bsize + Math.min(heldBytes, (blocks - bfree) * bsize);

@@ -61,6 +61,9 @@ export function commandProblem(command: string, work: string, result: ExecResult
   return unavailableProblem(`cannot ${work}: "${command}" ${reason}${output === '' ? '' : `: ${output}`}`);
 }
 
+/** Lists a directory in pieces: a pool may have very many entries, and sometimes the first is enough. */
+export const listing = { bufferSize: 1_000 } as const;
+
 /** Makes a file's content, or a directory's entries, durable. */
 export const syncFile = promisify(fsync);
 

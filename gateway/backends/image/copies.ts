@@ -156,13 +156,13 @@ async function copyByReference(source: string, target: string): Promise<boolean>
  * when the filesystem has too little space. On failure the caller removes the partial target.
  */
 async function copySparsely(source: string, target: string): Promise<void> {
-  const neededBytes = await allocatedBytes(source);
+  const neededBytes = allocatedBytes(source);
   await requireFree(dirname(target), neededBytes);
   const args = ['--reflink=never', '--sparse=auto', '--', source, target];
   const copying = runCopy(args, neededBytes);
   const [result] = await Promise.all([copying, writeBackWhile(copying, target)]);
   if (result.status === 0) return;
-  await requireFree(dirname(target), neededBytes - (await allocatedBytes(target)));
+  await requireFree(dirname(target), neededBytes - allocatedBytes(target));
   throw commandProblem('cp', `copy "${source}"`, result);
 }
 

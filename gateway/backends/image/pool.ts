@@ -1,10 +1,19 @@
-import { closeSync, constants, lstatSync, mkdirSync, openSync, readdirSync, unlinkSync } from 'node:fs';
-import { lstat, readdir, stat, unlink } from 'node:fs/promises';
+import {
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
+import { lstat, opendir, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { VolumeRef } from '../../backend.ts';
 import type { Export } from '../../export.ts';
 import { openLoop } from '../../exports/loop.ts';
-import { guardDirectory, ignore, isId, requireId, shareRuns, syncFile } from '../../local/files.ts';
+import { guardDirectory, ignore, isId, listing, requireId, shareRuns, syncFile } from '../../local/files.ts';
 import { isForeign, unmark } from '../../local/marks.ts';
 
 /** The content of a pool's directory: volume images, snapshots, and copies in progress. */
@@ -78,8 +87,10 @@ function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: strin
       (await lstat(pathOf(id)).catch(ignore('ENOENT')))?.size,
     async *list(): AsyncGenerator<string> {
       requireInPlace();
-      const names = (await readdir(directory)).filter(name => name.endsWith(suffix));
-      yield* names.map(name => name.slice(0, -suffix.length)).filter(isId);
+      for await (const { name } of await opendir(directory, listing)) {
+        const id = name.slice(0, -suffix.length);
+        if (name.endsWith(suffix) && isId(id)) yield id;
+      }
     },
     /** Removes files durably. Missing files are skipped; files with another nonce are kept. */
     async remove(refs: readonly VolumeRef[]): Promise<void> {
@@ -100,6 +111,6 @@ function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: strin
 }
 
 /** The bytes that a file occupies on disk; 0 when it is missing. */
-export async function allocatedBytes(path: string): Promise<number> {
-  return ((await stat(path).catch(ignore('ENOENT')))?.blocks ?? 0) * 512;
+export function allocatedBytes(path: string): number {
+  return (statSync(path, { throwIfNoEntry: false })?.blocks ?? 0) * 512;
 }

@@ -25,7 +25,7 @@ export function createSnapshots(pool: ImagePool): Required<Omit<Snapshots, 'crea
       if (!created) throw new Error(`snapshot "${snapshot.id}" was removed while it was being created`);
       return created;
     },
-    measure: ({ id }) => allocatedBytes(images.pathOf(id)),
+    measure: async ({ id }) => allocatedBytes(images.pathOf(id)),
     delete: snapshot => snapshots.remove([snapshot]),
     list: snapshots.list,
   };

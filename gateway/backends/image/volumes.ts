@@ -191,6 +191,6 @@ async function allocate(pool: ImagePool, volume: VolumeRef): Promise<void> {
   const args = ['--length', String(found.size), '--', path];
   const result = await exec('fallocate', args, { timeoutMs: allocateTimeoutMs });
   if (result.status === 0) return;
-  await requireFree(root, found.size - (await allocatedBytes(path)));
+  await requireFree(root, found.size - allocatedBytes(path));
   throw commandProblem('fallocate', `allocate ${what}`, result);
 }
