@@ -37,40 +37,117 @@ type ComparisonTargets = AgentChannel & {
 const callTimeoutMs = 15_000;
 const deadline = () => ({ deadlineMs: Date.now() + callTimeoutMs });
 
+/** One comparison: of the nodes with these names, or of all nodes if `names` is undefined. */
+export type Comparison = (
+  targets: ComparisonTargets,
+  cluster: Cluster,
+  names: ReadonlySet<string> | undefined,
+) => Promise<void>;
+
 /**
- * Reports the cluster's nodes to the gateway, removes start-up taints, and updates the agents. Passes refused nodes
- * to `onRefused`. After any other failure it continues with the other nodes, and throws the first failure at the end.
+ * Makes the comparison of the cluster's nodes with the gateway's. It reports nodes to the gateway, removes start-up
+ * taints, and updates the agents. It passes refused nodes to `onRefused`. After any other failure it continues with
+ * the other nodes, and throws the first failure at the end.
+ *
+ * A comparison of all nodes reads what the gateway knows. Later ones remember it, so that they take only as long as
+ * the nodes that they compare.
  */
-export async function compareNodes(compared: ComparisonTargets, cluster: Cluster): Promise<void> {
-  const nodes = [...cluster.registrations].flatMap(([name, registration]) => {
-    const node = cluster.nodes.get(name);
-    return node && registration ? [{ name, node, registration }] : [];
-  });
-  const refused = nodes.filter(isForeign).map(toForeign);
-  const registered = nodes.filter(one => !isForeign(one));
-  const { deletes, puts } = await findChanges(compared, registered);
-  const steps = [...deletes];
-  for (const [one, put] of puts)
-    steps.push(() =>
-      put().catch((error: unknown) => {
-        const { code, detail } = asProblem(error);
-        if (code !== 'FAILED_PRECONDITION') throw error;
-        refused.push(toRefused(one, 'second-key', detail));
-      }),
+export function createComparison(): Comparison {
+  /** The nodes that the gateway knows, by name and id. */
+  let known = new Map<string, Map<string, Node>>();
+  const refused = new Map<string, RefusedNode>();
+  /** The ids of nodes that are being drained, by name. */
+  const drained = new Map<string, string>();
+  /** The names of nodes to compare again, because the gateway refused a change of them. */
+  const unsettled = new Set<string>();
+
+  async function readKnown(client: Gateway): Promise<void> {
+    const all = await listAll(client);
+    known = new Map(
+      [...Map.groupBy(all, ({ id }) => readNodeId(id).name)].map(([name, nodes]) => [
+        name,
+        new Map(nodes.map(node => [node.id, node])),
+      ]),
     );
-  for (const { name, node } of registered)
-    if (node.hasStartupTaint)
-      steps.push(async () => {
-        if (refused.every(one => one.name !== name)) await removeStartupTaint(compared, name);
-      });
-  const drained = registered
-    .filter(({ node }) => node.isDrained)
-    .map(({ registration }) => registration.nodeId);
-  steps.push(() => updateAgents(compared, drained));
-  const faults: unknown[] = [];
-  for (const step of steps) await step().catch((error: unknown) => faults.push(error));
-  compared.onRefused(refused);
-  if (faults.length > 0) throw faults[0];
+    for (const names of [refused, drained, unsettled]) names.clear();
+  }
+
+  function remember(name: string, node: Node): void {
+    known.getOrInsertComputed(name, () => new Map<string, Node>()).set(node.id, node);
+  }
+
+  async function remove({ client, log }: ComparisonTargets, name: string, node: Node): Promise<void> {
+    const { id: nodeId } = node;
+    try {
+      await client.deleteNode({ nodeId }, deadline());
+      known.get(name)?.delete(nodeId);
+      log.info('the node has left the cluster', { nodeId });
+    } catch (error) {
+      // Later comparisons try again, until the node's volumes are detached.
+      if (asProblem(error).code !== 'FAILED_PRECONDITION') throw error;
+      unsettled.add(name);
+      remember(name, { ...node, isGone: true });
+    }
+  }
+
+  async function put({ client, log }: ComparisonTargets, one: RegisteredNode, body: NodeSpec): Promise<void> {
+    const { name, registration } = one;
+    const { nodeId } = registration;
+    try {
+      await client.putNode({ nodeId, body }, deadline());
+      remember(name, { id: nodeId, ...body });
+      log.info('reported the node', { nodeId });
+    } catch (error) {
+      const { code, detail } = asProblem(error);
+      if (code !== 'FAILED_PRECONDITION') throw error;
+      unsettled.add(name);
+      refused.set(name, toRefused(one, 'second-key', detail));
+    }
+  }
+
+  /** Lists the steps for one node: first deletions, then reports, then start-up taints. */
+  function findSteps(targets: ComparisonTargets, cluster: Cluster, name: string): Steps {
+    for (const names of [refused, drained, unsettled]) names.delete(name);
+    const found = findRegistered(cluster, name);
+    const isOther = found !== undefined && isForeign(found);
+    if (isOther) refused.set(name, toForeign(found));
+    const one = isOther ? undefined : found;
+    const nodeId = one?.registration.nodeId;
+    const ofName = known.get(name) ?? new Map<string, Node>();
+    const left = [...ofName.values()].filter(({ id }) => id !== nodeId);
+    const deletions = left.map(node => () => remove(targets, name, node));
+    if (!one || nodeId === undefined) return [deletions, [], []];
+    if (one.node.isDrained) drained.set(name, nodeId);
+    const body = toSpec(one.node, one.registration);
+    // A node that has come back differs by its `isGone`, and the report ends this.
+    const isKnown = sameJson(ofName.get(nodeId), { id: nodeId, ...body });
+    return [
+      deletions,
+      isKnown ? [] : [() => put(targets, one, body)],
+      one.node.hasStartupTaint
+        ? [async () => void (refused.has(name) || (await removeStartupTaint(targets, name)))]
+        : [],
+    ];
+  }
+
+  return async (targets, cluster, changed) => {
+    if (!changed) await readKnown(targets.client);
+    const names = changed ? [...changed, ...unsettled] : [...cluster.registrations.keys(), ...known.keys()];
+    const found = [...new Set(names)].map(name => findSteps(targets, cluster, name));
+    const steps = [0, 1, 2].flatMap(phase => found.flatMap(phases => phases[phase] ?? []));
+    steps.push(() => updateAgents(targets, [...drained.values()]));
+    const faults: unknown[] = [];
+    for (const step of steps) await step().catch((error: unknown) => faults.push(error));
+    targets.onRefused([...refused.values()]);
+    if (faults.length > 0) throw faults[0];
+  };
+}
+
+type Steps = readonly (readonly (() => Promise<void>)[])[];
+
+function findRegistered({ nodes, registrations }: Cluster, name: string): RegisteredNode | undefined {
+  const [node, registration] = [nodes.get(name), registrations.get(name)];
+  return node && registration && { name, node, registration };
 }
 
 type RegisteredNode = {
@@ -106,38 +183,6 @@ function toSpec({ labels }: ClusterNode, { maxVolumes, topologyKeys }: Registrat
     ...(maxVolumes !== undefined && { maxVolumes }),
     ...(segments.length > 0 && { topology: Object.fromEntries(segments) }),
   };
-}
-
-/**
- * Finds the nodes that have left but that the gateway still knows, and the nodes that the gateway does not know as
- * they are now.
- */
-async function findChanges({ client, log }: ComparisonTargets, registered: readonly RegisteredNode[]) {
-  const known = new Map((await listAll(client)).map(node => [node.id, node]));
-  const wanted = new Set(registered.map(({ registration }) => registration.nodeId));
-  const puts = registered.flatMap(one => {
-    const { nodeId } = one.registration;
-    const body = toSpec(one.node, one.registration);
-    // A node that has come back differs by its `isGone`, and the report ends this.
-    if (sameJson(known.get(nodeId), { id: nodeId, ...body })) return [];
-    const put = async () => {
-      await client.putNode({ nodeId, body }, deadline());
-      log.info('reported the node', { nodeId });
-    };
-    return [[one, put] as const];
-  });
-  const deletes = [...known.keys()]
-    .filter(nodeId => !wanted.has(nodeId))
-    .map(nodeId => async () => {
-      try {
-        await client.deleteNode({ nodeId }, deadline());
-        log.info('the node has left the cluster', { nodeId });
-      } catch (error) {
-        // The next comparison tries again, until the node's volumes are detached.
-        if (asProblem(error).code !== 'FAILED_PRECONDITION') throw error;
-      }
-    });
-  return { deletes, puts };
 }
 
 async function listAll(client: Gateway): Promise<readonly Node[]> {

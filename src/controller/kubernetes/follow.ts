@@ -19,14 +19,15 @@ type FollowedKind<T extends KubernetesObject, F> = {
   readonly path: string;
   /** Extracts the relevant part of an object. */
   readonly read: (object: T) => F;
-  /** Gets the parts of all objects by their names, at first and whenever a part has changed. */
-  readonly onChange: (all: ReadonlyMap<string, F>) => void;
+  /** Gets the parts of all objects by their names; later, whenever a part has changed, also the name of that object. */
+  readonly onChange: (all: ReadonlyMap<string, F>, changed?: string) => void;
 };
 
 /** The cluster to follow, until `signal` aborts. */
 export type Source = { readonly kubernetes: string; readonly log: Log; readonly signal: AbortSignal };
 
-const pageSize = 500;
+/** The number of objects in a page. A node may have 20 kB, because it lists its images. */
+const pageSize = 50;
 /** A watch ends after this many seconds, and a new one begins. */
 const watchSeconds = 240;
 const [firstPauseMs, maxPauseMs] = [500, 60_000] as const;
@@ -108,7 +109,7 @@ async function watch<T extends KubernetesObject, F>(
     const before = all.get(name);
     if (type === 'DELETED') all.delete(name);
     else all.set(name, read(object));
-    if (type === 'DELETED' || !sameJson(before, all.get(name))) onChange(all);
+    if (type === 'DELETED' || !sameJson(before, all.get(name))) onChange(all, name);
   }
   return version;
 }

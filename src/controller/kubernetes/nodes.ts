@@ -3,10 +3,16 @@ import { asProblem } from '../../api/problem.ts';
 import { repeat } from '../../lib/concurrency.ts';
 import type { Log } from '../../lib/log.ts';
 import { createApiServer } from './api-server.ts';
-import { compareNodes, type Cluster, type Gateway, type RefusedNode } from './compare.ts';
+import { createComparison, type Cluster, type Gateway, type RefusedNode } from './compare.ts';
 import { readConnection } from './connection.ts';
 import { follow } from './follow.ts';
-import { readNode, readRegistration, type CsiNodeObject, type NodeObject } from './objects.ts';
+import {
+  readNode,
+  readRegistration,
+  type CsiNodeObject,
+  type NodeObject,
+  type Registration,
+} from './objects.ts';
 
 /** The cluster whose nodes are reported, and the gateway that gets them. */
 type NodeOptions = {
@@ -24,8 +30,8 @@ type NodeOptions = {
 };
 
 /**
- * The time to collect changes, the pause after a failure, and the time between two comparisons without a change, in
- * ms.
+ * The time to collect changes, the pause after a failure, and the maximum time between two comparisons of all nodes,
+ * in ms.
  */
 const [collectMs, retryMs, everyMs] = [100, 10_000, 300_000] as const;
 
@@ -36,18 +42,27 @@ const [collectMs, retryMs, everyMs] = [100, 10_000, 300_000] as const;
 export function reportNodes({ driverName, kubernetes, observeRefused, log, ...options }: NodeOptions) {
   const ending = new AbortController();
   const { signal } = ending;
-  const cluster: { -readonly [K in keyof Cluster]?: Cluster[K] } = {};
+  const cluster: { nodes?: Cluster['nodes']; registrations?: Map<string, Registration | undefined> } = {};
+  const compareNodes = createComparison();
+  /** The names of nodes that have changed since the last comparison; undefined: all nodes have to be compared. */
+  let changed: Set<string> | undefined;
+  let allComparedMs = 0;
   let collecting: { readonly timer: ReturnType<typeof setTimeout>; readonly atMs: number } | undefined;
   let refusals = new Set<string>();
 
   async function compare(): Promise<void> {
     const { nodes, registrations } = cluster;
     if (!nodes || !registrations || signal.aborted) return;
+    const isDue = performance.now() - allComparedMs >= everyMs / 2;
+    const names = isDue ? undefined : changed;
+    if (!names) allComparedMs = performance.now();
+    changed = new Set();
     try {
       const server = createApiServer(await readConnection(kubernetes), signal);
       const targets = { ...options, onRefused, log, server, driverName };
-      await compareNodes(targets, { nodes, registrations }).finally(() => server.close());
+      await compareNodes(targets, { nodes, registrations }, names).finally(() => server.close());
     } catch (error) {
+      changed = undefined;
       if (signal.aborted) return;
       log.warn('cannot report nodes to the gateway', { detail: asProblem(error).detail });
       compareAfter(retryMs);
@@ -76,25 +91,35 @@ export function reportNodes({ driverName, kubernetes, observeRefused, log, ...op
     collecting = { timer, atMs };
   }
 
+  function noteChange(name: string | undefined): void {
+    if (name === undefined) changed = undefined;
+    else changed?.add(name);
+    compareAfter(collectMs);
+  }
+
   const source = { kubernetes, log, signal };
   const watches = [
     follow(source, {
       path: '/api/v1/nodes',
       read: (node: NodeObject) => readNode(node, driverName),
-      onChange(all) {
+      onChange(all, name) {
         cluster.nodes = all;
-        compareAfter(collectMs);
+        noteChange(name);
       },
     }),
     follow(source, {
       path: '/apis/storage.k8s.io/v1/csinodes',
       read: (node: CsiNodeObject) => readRegistration(node, driverName),
-      onChange(all) {
-        const before = cluster.registrations;
+      onChange(all, name) {
         // Kubelet shortly has no driver registered while an agent is replaced. The last registration stays: the node
         // has not left.
-        cluster.registrations = new Map([...all].map(([name, now]) => [name, now ?? before?.get(name)]));
-        compareAfter(collectMs);
+        const before = cluster.registrations;
+        const latest = (one: string): Registration | undefined => all.get(one) ?? before?.get(one);
+        if (!before || name === undefined)
+          cluster.registrations = new Map(all.keys().map(one => [one, latest(one)]));
+        else if (all.has(name)) before.set(name, latest(name));
+        else before.delete(name);
+        noteChange(name);
       },
     }),
   ];

@@ -29,19 +29,24 @@ const driverOn = (nodeID: string, more: object = {}) => ({ name: driverName, nod
 function openGateway(known: readonly Node[] = []) {
   const nodes = new Map(known.map(node => [node.id, node]));
   const inUse = new Set<string>();
+  const calls: string[] = [];
   return {
     nodes,
     inUse,
+    /** The calls so far, in order. */
+    calls,
     keySet: async (): Promise<GatewayKeySet | undefined> => undefined,
     ids: () => [...nodes.keys()].toSorted(),
     client: {
       async listNodes({ pageToken = '' }: { readonly pageToken?: string | undefined }) {
+        calls.push('list');
         const [first, ...rest] = [...nodes.values()]
           .filter(({ id }) => id > pageToken)
           .toSorted((a, b) => (a.id < b.id ? -1 : 1));
         return { nodes: first ? [first] : [], ...(rest.length > 0 && { nextPageToken: first?.id }) };
       },
       async putNode({ nodeId, body }: { readonly nodeId: string; readonly body: object }) {
+        calls.push(`put ${nodeId}`);
         const { name } = readNodeId(nodeId);
         const holder = [...inUse].find(id => id !== nodeId && readNodeId(id).name === name);
         if (holder) throw new Problem('FAILED_PRECONDITION', `node "${nodeId}" is refused: "${holder}"`);
@@ -50,6 +55,7 @@ function openGateway(known: readonly Node[] = []) {
         return node;
       },
       async deleteNode({ nodeId }: { readonly nodeId: string }) {
+        calls.push(`delete ${nodeId}`);
         const node = nodes.get(nodeId);
         if (node && inUse.has(nodeId)) {
           nodes.set(nodeId, { ...node, isGone: true });
@@ -135,6 +141,26 @@ test('nodes with the driver are reported with their topology and limit, and no o
   kubernetes.putNode('a', { labels: { [zone]: 'z2' } });
   await until(() => gateway.ids().includes('c'));
   await until(() => gateway.nodes.get('a')?.topology?.[zone] === 'z2');
+});
+
+test('a change of one node asks the gateway about no other node', async t => {
+  const { kubernetes, gateway, start } = await open(t);
+  for (const name of ['a', 'b', 'c']) {
+    kubernetes.putNode(name, { labels: { [zone]: 'z1' } });
+    kubernetes.putCsiNode(name, driverOn(name, { topologyKeys: [zone] }));
+  }
+  start();
+  await until(() => gateway.ids().join() === 'a,b,c');
+  await until(kubernetes.isWatched);
+  gateway.calls.length = 0;
+  kubernetes.putNode('b', { labels: { [zone]: 'z2' } });
+  await until(() => gateway.nodes.get('b')?.topology?.[zone] === 'z2');
+  kubernetes.removeNode('c');
+  await until(() => gateway.ids().join() === 'a,b');
+  kubernetes.putNode('d');
+  kubernetes.putCsiNode('d', driverOn('d'));
+  await until(() => gateway.ids().join() === 'a,b,d');
+  assert.deepEqual(gateway.calls, ['put b', 'delete c', 'put d']);
 });
 
 test('a node that left is forgotten once it has no volumes, and one whose agent is replaced is kept', async t => {
