@@ -6,6 +6,12 @@ export type SqlValue = string | number | null;
 /** One row, keyed by column. */
 export type SqlRow = Readonly<Record<string, SqlValue>>;
 
+/** The kinds of resources that transactions can share. */
+export type SharedKind = 'pool' | 'cluster';
+
+/** The number of a resource's shares, and so of the transactions that share it at the same time. */
+export const shareCount = 16;
+
 /** Runs SQL with `?` placeholders, inside or outside a transaction. */
 export interface Sql {
   all(sql: string, ...values: readonly SqlValue[]): Promise<readonly SqlRow[]>;
@@ -28,6 +34,12 @@ export interface Sql {
    * them are put into this order here.
    */
   lock(kind: string, id: string): Promise<void>;
+  /**
+   * Takes one of the `shareCount` shares of the resource until the transaction ends. Each share has one holder
+   * at a time, and `lock` takes all of them. A later `lock` in the same transaction begins the transaction
+   * again, with all shares from the start, unless no statement has run since.
+   */
+  share(kind: SharedKind, id: string, share: number): Promise<void>;
   /** Returns the time in milliseconds since the epoch, by the common clock of all gateways on this store. */
   now(): Promise<number>;
 }

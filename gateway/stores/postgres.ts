@@ -4,6 +4,7 @@ import { unavailableProblem } from '../../src/api/problem.ts';
 import { pause } from '../../src/lib/concurrency.ts';
 import type { Engine, Sql, SqlRow, SqlValue } from '../store.ts';
 import { joinHosts, requireEncrypted, urlsOf, type Hosts } from './postgres/hosts.ts';
+import type { WholeLocks } from './postgres/locks.ts';
 import { beginOn, codeOf, explainFailure, failedProblem, readOn } from './postgres/transaction.ts';
 
 /** The maximum number of connections to one host. */
@@ -59,9 +60,9 @@ export async function openPostgres(urlFile: string): Promise<Engine> {
     }
   }
 
-  async function runOnce<T>(work: (sql: Sql) => Promise<T>): Promise<Outcome<T>> {
+  async function runOnce<T>(work: (sql: Sql) => Promise<T>, whole: WholeLocks): Promise<Outcome<T>> {
     const client = await connect();
-    const { sql, commit, rollback, failure } = beginOn(client);
+    const { sql, commit, rollback, failure } = beginOn(client, whole);
     try {
       const value = await work(sql);
       await commit();
@@ -88,7 +89,10 @@ export async function openPostgres(urlFile: string): Promise<Engine> {
 
   return {
     reader: { all: (text, ...values) => runAgain(() => readOnce(text, values)) },
-    transaction: work => runAgain(() => runOnce(work)),
+    transaction(work) {
+      const whole: WholeLocks = new Set();
+      return runAgain(() => runOnce(work, whole));
+    },
     close: () => (ended ??= hosts.end()),
   };
 }

@@ -160,6 +160,7 @@ function createSql(connection: Connection): Sql {
     },
     // SQLite runs writing transactions one after the other.
     async lock() {},
+    async share() {},
     // All gateways on one file share this machine's clock.
     now: async () => Date.now(),
   };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { Engine } from '../../gateway/store.ts';
+import { shareCount, type Engine, type Reader, type Sql } from '../../gateway/store.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { isProblem } from '../harness/gateway/problems.ts';
 
@@ -114,8 +114,23 @@ export function testStore(
     const second = await database.open();
     await put(engine, 'counter', 0);
     await Promise.all(Array.from({ length: 50 }, (_, index) => increment(index % 2 ? engine : second)));
-    const [row] = await engine.reader.all("select amount from items where id = 'counter'");
-    assert.equal(row?.amount, 50);
+    assert.equal(await readAmount(engine.reader), 50);
+  });
+
+  test('transactions that share, read, then lock and write lose no update', { skip }, async t => {
+    const { database, engine } = await prepare(t);
+    const second = await database.open();
+    await put(engine, 'counter', 0);
+    const increments = Array.from({ length: 20 }, (_, index) =>
+      (index % 2 ? engine : second).transaction(async sql => {
+        await sql.share('pool', 'counter', index % shareCount);
+        await readAmount(sql);
+        await sql.lock('pool', 'counter');
+        return addOne(sql);
+      }),
+    );
+    await Promise.all(increments);
+    assert.equal(await readAmount(engine.reader), 20);
   });
 
   test('a row that one engine has committed is read by another one', { skip }, async t => {
@@ -149,9 +164,17 @@ function put(engine: Engine, id: string, amount = 1): Promise<number> {
 function increment(engine: Engine): Promise<number> {
   return engine.transaction(async sql => {
     await sql.lock('item', 'counter');
-    const [row] = await sql.all("select amount from items where id = 'counter'");
-    return sql.run("update items set amount = ? where id = 'counter'", Number(row?.amount) + 1);
+    return addOne(sql);
   });
+}
+
+async function addOne(sql: Sql): Promise<number> {
+  return sql.run("update items set amount = ? where id = 'counter'", (await readAmount(sql)) + 1);
+}
+
+async function readAmount(sql: Reader): Promise<number> {
+  const [row] = await sql.all("select amount from items where id = 'counter'");
+  return Number(row?.amount);
 }
 
 async function ids(engine: Engine): Promise<readonly unknown[]> {

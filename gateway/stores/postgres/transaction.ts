@@ -2,16 +2,11 @@ import { predicateOf, reasonOf } from '../../../src/lib/words/failures.ts';
 import type { PoolClient } from 'pg';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { Sql, SqlValue } from '../../store.ts';
+import { beginAgain, createLocks, type WholeLocks } from './locks.ts';
 import { submitBatch, type StatementResult, type Statement } from './batch.ts';
 
 /** The time limit for the server's answer, in milliseconds. Afterwards the connection is given up. */
 const answerMs = 15_000;
-
-/** The number of lock rows for each kind. Two resources that share a row wait for each other, without further harm. */
-const bucketCount = 1_024;
-
-/** The order of locks that are taken together. Kinds outside this list come first. */
-const order = ['group', 'snapshot', 'volume', 'node', 'pool', 'cluster'];
 
 const clock = '(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms';
 
@@ -45,12 +40,11 @@ type Transaction = {
 
 /**
  * Begins a transaction. Statements without an awaited answer (begin, locks, writes) are sent together with the next
- * statement that has one, which saves round trips.
+ * statement that has one, which saves round trips. `whole` belongs to all runs of the same work.
  */
-export function beginOn(client: PoolClient): Transaction {
+export function beginOn(client: PoolClient, whole: WholeLocks): Transaction {
   let queue: Statement[] = [];
-  const locked = new Set<string>();
-  let pendingLocks: (readonly [kind: string, bucket: number])[] = [];
+  const locks = createLocks(whole);
   let [isBegun, isSending, isEnding] = [false, false, false];
   let failure: unknown;
   /** The lead of the server's clock over this process's `performance.now()`. */
@@ -75,9 +69,7 @@ export function beginOn(client: PoolClient): Transaction {
     if (isEnding || failure !== undefined) throw failedProblem(failure ?? 'the transaction has ended');
     if (!isBegun) add('begin isolation level read committed, read write', []);
     isBegun = true;
-    const locks = pendingLocks.sort(([a, m], [b, n]) => order.indexOf(a) - order.indexOf(b) || m - n);
-    pendingLocks = [];
-    for (const lock of locks) {
+    for (const lock of locks.take()) {
       const answer = Promise.withResolvers<StatementResult>();
       add(locking, lock, answer);
       aheadMs = answer.promise.then(toAheadMs);
@@ -116,12 +108,15 @@ export function beginOn(client: PoolClient): Transaction {
         queueUp(requiring(text), values, { ...ignored, otherwise });
       },
       async lock(kind, id) {
-        const bucket = bucketOf(id);
-        if (!locked.has(`${kind} ${bucket}`)) pendingLocks.push([kind, bucket]);
-        locked.add(`${kind} ${bucket}`);
+        if (locks.lock(kind, id)) return;
+        failure ??= beginAgain;
+        throw failedProblem(failure);
+      },
+      async share(kind, id, share) {
+        locks.share(kind, id, share);
       },
       async now() {
-        if (pendingLocks.length > 0 || !aheadMs) aheadMs = ask(`select ${clock}`).then(toAheadMs);
+        if (locks.arePending() || !aheadMs) aheadMs = ask(`select ${clock}`).then(toAheadMs);
         else sendSoon();
         return Math.round((await aheadMs) + performance.now());
       },
@@ -216,12 +211,4 @@ export function explainFailure(error: unknown, name = 'its database'): string {
   const predicate = predicateOf(error, '"sslrootcert" in the URL');
   if (predicate !== undefined) return `${path === undefined ? name : `"${path}"`} ${predicate}`;
   return severity === undefined ? reasonOf(error) : `${name} refuses the work (${code}); look at its log`;
-}
-
-/** The lock row of an id, the same in all gateways (FNV-1a). */
-function bucketOf(id: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < id.length; index++)
-    hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193) >>> 0;
-  return hash % bucketCount;
 }
