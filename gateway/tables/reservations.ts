@@ -1,5 +1,6 @@
 import type { Segments } from '../../src/api/topology.ts';
 import type { Reader, Sql, SqlRow, SqlValue } from '../store.ts';
+import { shareOf } from './shares.ts';
 import { integer, segmentsText, table, text } from './table.ts';
 
 /**
@@ -7,6 +8,7 @@ import { integer, segmentsText, table, text } from './table.ts';
  * is undefined without a topology, and until the resource is created.
  */
 type Reservation = {
+  readonly nonce: string;
   readonly pool: string;
   readonly segments: Segments | undefined;
   readonly cluster: string;
@@ -16,15 +18,19 @@ type Reservation = {
 
 export type Usage = { readonly bytes: number; readonly volumes: number; readonly snapshots: number };
 
-type PoolUsage = Usage & { readonly pool: string };
+export type PoolUsage = Usage & { readonly pool: string };
 
-/** The sums of all reservations, by pool, topology and cluster. */
+/**
+ * The sums of all reservations, by pool, topology and cluster. Each is the sum of its parts, so that two requests of a
+ * cluster seldom wait for each other. A part alone has no meaning, and may be negative.
+ */
 export const reservationTable = table('reservations', {
-  key: ['pool', 'segments', 'cluster'],
+  key: ['pool', 'segments', 'cluster', 'part'],
   columns: {
     pool: text(),
     segments: text(),
     cluster: text(),
+    part: integer(),
     bytes: integer(),
     volumes: integer(),
     snapshots: integer(),
@@ -39,6 +45,9 @@ export const addCounts: readonly string[] = [
   ),
   'create index reservations_by_cluster on reservations (cluster)',
 ];
+
+/** The statements that split the sums of an older store into parts. The next recount fills them. */
+export const addParts: readonly string[] = ['drop table reservations', ...reservationTable.ddl];
 
 /**
  * Replaces the reservation `before` by `after`; undefined is none. Call it in the transaction that changes
@@ -100,17 +109,17 @@ export async function sumReserved(
 }
 
 /** Adds the new row's numbers to the existing row's. */
-const adding = `on conflict (pool, segments, cluster) do update set bytes = reservations.bytes + excluded.bytes,
+const adding = `on conflict (pool, segments, cluster, part) do update set bytes = reservations.bytes + excluded.bytes,
   volumes = reservations.volumes + excluded.volumes, snapshots = reservations.snapshots + excluded.snapshots`;
 
 /**
- * Recomputes the totals from the records in one statement. The statement sees both at the same moment, so it
+ * Corrects the totals from the records in one statement. The statement sees both at the same moment, so it
  * takes nothing from concurrent reservations. Two recounts must not run at the same time.
  */
 export async function recountReservations(sql: Sql): Promise<void> {
   await sql.run(
-    `insert into reservations (pool, segments, cluster, bytes, volumes, snapshots)
-     select pool, segments, cluster, sum(bytes), sum(volumes), sum(snapshots) from (
+    `insert into reservations (pool, segments, cluster, part, bytes, volumes, snapshots)
+     select pool, segments, cluster, 0, sum(bytes), sum(volumes), sum(snapshots) from (
        select pool, coalesce(segments, '') as segments, cluster, reserved_bytes as bytes, 1 as volumes, 0 as snapshots
          from volumes
        union all select pool, coalesce(segments, ''), cluster, reserved_bytes, 0, 1 from snapshots
@@ -141,7 +150,7 @@ async function add(
   if (bytes === 0 && count === 0) return;
   const isSnapshot = reserved.volumeId !== undefined;
   await sql.write(
-    `insert into reservations (pool, segments, cluster, bytes, volumes, snapshots) values (?, ?, ?, ?, ?, ?) ${adding}`,
+    `insert into reservations (pool, segments, cluster, part, bytes, volumes, snapshots) values (?, ?, ?, ?, ?, ?, ?) ${adding}`,
     ...keyOf(reserved),
     bytes,
     isSnapshot ? 0 : count,
@@ -149,6 +158,6 @@ async function add(
   );
 }
 
-function keyOf({ pool, segments, cluster }: Reservation): readonly SqlValue[] {
-  return [pool, segments ? segmentsText(segments) : '', cluster];
+function keyOf({ nonce, pool, segments, cluster }: Reservation): readonly SqlValue[] {
+  return [pool, segments ? segmentsText(segments) : '', cluster, shareOf(nonce)];
 }

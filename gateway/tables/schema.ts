@@ -9,7 +9,7 @@ import { countTable, recount } from './counts.ts';
 import { findingTable } from './findings.ts';
 import { groupTable } from './groups.ts';
 import { addGone, nodeTable } from './nodes.ts';
-import { addCounts, recountReservations, reservationTable } from './reservations.ts';
+import { addCounts, addParts, recountReservations, reservationTable } from './reservations.ts';
 import { addEncryption, addFilesystem, narrowSnapshots, snapshotTable } from './snapshots.ts';
 import { addSharing, narrowVolumes, volumeTable } from './volumes.ts';
 
@@ -55,7 +55,7 @@ const changes: Readonly<Record<number, readonly string[]>> = {
     ...indexAudit,
     ...countTable.ddl,
   ],
-  8: [addDetail, ...addGone, ...closureTable.ddl],
+  8: [addDetail, ...addGone, ...closureTable.ddl, ...addParts],
 };
 
 /**

@@ -123,7 +123,7 @@ test('a check finds what would keep a gateway from its store and its keys', asyn
     store.exec(sql);
   };
   change(
-    "insert into reservations (pool, cluster, segments, volumes, snapshots, bytes) values ('gone', 'a', '', 2, 0, 1)",
+    "insert into reservations (pool, cluster, segments, part, volumes, snapshots, bytes) values ('gone', 'a', '', 0, 2, 0, 1)",
   );
   assert.equal(
     await lineOf('store'),

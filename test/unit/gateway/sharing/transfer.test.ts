@@ -44,7 +44,7 @@ async function recorded({ engine }: Gateway): Promise<readonly string[]> {
 async function assertWhole(gateway: Gateway): Promise<void> {
   const { engine } = gateway;
   const read = () =>
-    engine.reader.all('select * from reservations where volumes <> 0 or bytes <> 0 order by cluster');
+    engine.reader.all('select * from reservations where volumes <> 0 or bytes <> 0 order by cluster, part');
   const counted = await read();
   await engine.transaction(recountReservations);
   assert.deepEqual(counted, await read());

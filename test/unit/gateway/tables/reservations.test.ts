@@ -32,7 +32,7 @@ function expand({ changes }: Gateway, mebibytes: number): Promise<unknown> {
 
 /** Fails unless the totals agree with the records. */
 async function assertCounted(engine: Engine): Promise<void> {
-  const sums = () => engine.reader.all('select * from reservations where bytes <> 0 order by pool, segments');
+  const sums = () => engine.reader.all('select * from reservations where bytes <> 0 order by cluster, part');
   const counted = await sums();
   await engine.transaction(recountReservations);
   assert.deepEqual(counted, await sums());
