@@ -112,9 +112,13 @@ export const parts: Readonly<Record<string, Part>> = {
     proves: ['src/api/', 'gateway/http/'],
   },
   replicas: {
-    files: ['test/machine/gateway/replicas/kills.test.ts', 'test/database/patroni.test.ts'],
-    seconds: 135,
-    proves: stores,
+    files: [
+      'test/machine/gateway/replicas/kills.test.ts',
+      'test/machine/gateway/replicas/limits.test.ts',
+      'test/database/patroni.test.ts',
+    ],
+    seconds: 255,
+    proves: [...stores, 'gateway/pools/'],
   },
   vendors: {
     files: ['test/machine/gateway/rest/model.test.ts', 'test/machine/gateway/rest/crash.test.ts'],

@@ -12,7 +12,7 @@ import {
   type AttachmentRecord,
   type ShownAttachment,
 } from '../tables/attachments.ts';
-import { closureTable, findClosure, lockCluster, requireInService } from '../tables/closures.ts';
+import { closureTable, findClosure, requireInService } from '../tables/closures.ts';
 import { readCount } from '../tables/counts.ts';
 import { readAllInPieces } from '../tables/paging.ts';
 import { nodeTable, type NodeRecord } from '../tables/nodes.ts';
@@ -209,7 +209,7 @@ export function createRetirement(
  * to a node of the cluster: only while its tokens are accepted, the end of a pod detaches the pod's volumes.
  */
 async function close(sql: Sql, { cluster: name, body: { force } }: RetireRequest): Promise<Change<boolean>> {
-  await lockCluster(sql, name);
+  await sql.lock('cluster', name);
   if ((await findClosure(sql, 'cluster', name)) !== undefined) return { result: true, isChanged: false };
   const one = 'order by node_id limit 1';
   const isAttached = !force && (await attachmentTable.select(sql, { cluster: name }, one)).length > 0;
@@ -219,7 +219,7 @@ async function close(sql: Sql, { cluster: name, body: { force } }: RetireRequest
 
 /** Records that the cluster is in service. Nothing changes if it was before. */
 async function open(sql: Sql, name: string): Promise<Change<void>> {
-  await lockCluster(sql, name);
+  await sql.lock('cluster', name);
   const isClosed = (await findClosure(sql, 'cluster', name)) !== undefined;
   if (isClosed) await closureTable.remove(sql, { kind: 'cluster', name });
   return { result: undefined, isChanged: isClosed };

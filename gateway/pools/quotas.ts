@@ -1,11 +1,12 @@
 import { limitProblem, limits } from '../../src/api/limits.ts';
 import { Problem } from '../../src/api/problem.ts';
 import type { Reader, Sql } from '../store.ts';
-import { readUsage, type Usage } from '../tables/reservations.ts';
+import { type PoolUsage, readUsage, type Usage } from '../tables/reservations.ts';
+import { needsLock, shareOf } from '../tables/shares.ts';
 import type { Cluster, Limits } from '../callers/cluster.ts';
 
-/** The usage that an operation adds in one pool. */
-type Growth = Partial<Usage> & { readonly pool: string };
+/** The usage that an operation adds in one pool. `nonce` is the volume's or snapshot's. */
+type Growth = Partial<Usage> & { readonly pool: string; readonly nonce: string };
 
 /** A limit with its usage and its path in the cluster's quota, such as `pools.fast.bytes`. */
 type QuotaUse = {
@@ -18,14 +19,11 @@ type QuotaUse = {
 /**
  * Throws RESOURCE_EXHAUSTED, which names the limit, when the cluster would exceed its quota. Call it in the
  * transaction that reserves the growth, so that only one of two concurrent requests gets the last space. A
- * cluster keeps its present usage.
+ * cluster keeps its present usage. Far from all limits, other requests of the cluster are compared at the same time.
  */
 export async function requireQuota(sql: Sql, cluster: Cluster, growth: Growth): Promise<void> {
   if (!cluster.quota && !growth.volumes && !growth.snapshots) return;
-  // Concurrent requests may exceed the limits of all clusters by their number. A lock would cost more than
-  // that.
-  if (cluster.quota) await sql.lock('cluster', cluster.name);
-  const usage = await readUsage(sql, cluster.name);
+  const usage = await readUsageFor(sql, cluster, growth);
   for (const { kind, path, limit, used } of usesIn(usage, cluster, growth.pool)) {
     const more = growth[kind] ?? 0;
     if (more <= 0 || used + more <= limit) continue;
@@ -37,6 +35,23 @@ export async function requireQuota(sql: Sql, cluster: Cluster, growth: Growth): 
     if (!growth[kind] || cluster.quota?.[kind] !== undefined || wanted <= limitOf[kind].max) continue;
     throw limitProblem(limitOf[kind].name, `cluster "${cluster.name}"`, wanted);
   }
+}
+
+/**
+ * Reads the cluster's usage. Until the transaction ends, other requests can only add so little that no limit of the
+ * quota is exceeded together with the growth. Concurrent requests may exceed the limits of all clusters by their number,
+ * because a share would cost more than that.
+ */
+async function readUsageFor(sql: Sql, cluster: Cluster, growth: Growth): Promise<readonly PoolUsage[]> {
+  const isNear = (usage: readonly PoolUsage[]): boolean =>
+    usesIn(usage, cluster, growth.pool).some(({ kind, limit, used }) =>
+      needsLock(limit, used, growth[kind] ?? 0),
+    );
+  if (isNear([])) await sql.lock('cluster', cluster.name);
+  else if (cluster.quota) await sql.share('cluster', cluster.name, shareOf(growth.nonce));
+  const usage = await readUsage(sql, cluster.name);
+  if (isNear(usage)) await sql.lock('cluster', cluster.name);
+  return usage;
 }
 
 /** The limits of a cluster whose quota gives none. */
@@ -68,7 +83,7 @@ export async function readQuotas(
 }
 
 function usesIn(
-  usage: Awaited<ReturnType<typeof readUsage>>,
+  usage: readonly PoolUsage[],
   { quota = {} }: Pick<Cluster, 'quota'>,
   pool?: string,
 ): readonly QuotaUse[] {

@@ -3,6 +3,7 @@ import type { Segments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { Reader, Sql } from '../store.ts';
 import { sumReserved } from '../tables/reservations.ts';
+import { needsLock, shareOf } from '../tables/shares.ts';
 import type { Pool } from './pools.ts';
 
 /** The size of the storage in one of its topologies, or in all if it has none. */
@@ -15,6 +16,8 @@ export type Space = { readonly segments: Segments | undefined; readonly totalByt
 type SpaceRequest = {
   readonly bytes: number;
   readonly heldBytes?: number;
+  /** The nonce of the volume or snapshot. */
+  readonly nonce: string;
   readonly topologies: readonly Segments[] | undefined;
   /**
    * The error when the whole pool is too small. No caller chooses the size of a snapshot, so there it is
@@ -51,12 +54,13 @@ export async function availableIn(
 
 /**
  * Finds the first requested space with enough room; undefined if the backend reports none. RESOURCE_EXHAUSTED
- * when there is no room now, OUT_OF_RANGE (or `tooLarge`) when every space of the pool is too small.
+ * when there is no room now, OUT_OF_RANGE (or `tooLarge`) when every space of the pool is too small. Far from full,
+ * other transactions find room in the pool at the same time; near full, they wait for the end of this one.
  */
 export async function requireSpace(
   sql: Sql,
   { pool, spaces }: { readonly pool: Pool; readonly spaces: readonly Space[] | undefined },
-  { bytes, heldBytes = 0, topologies, tooLarge = 'OUT_OF_RANGE' }: SpaceRequest,
+  { bytes, heldBytes = 0, nonce, topologies, tooLarge = 'OUT_OF_RANGE' }: SpaceRequest,
 ): Promise<Space | undefined> {
   if (!spaces) return undefined;
   const largest = Math.max(...spaces.map(({ totalBytes }) => totalBytes));
@@ -65,17 +69,22 @@ export async function requireSpace(
       tooLarge,
       `${bytes} bytes do not fit into pool "${pool.name}", which has ${largest} bytes`,
     );
-  await sql.lock('pool', pool.name);
   // A volume that was created before the pool's topology was known or changed is also in its only space.
   const wanted =
     topologies && spaces.length > 1
       ? topologies.flatMap(segments => spaces.find(space => sameJson(space.segments, segments)) ?? [])
       : spaces;
   const moreBytes = bytes - heldBytes;
+  const isLarge = wanted.some(({ totalBytes }) => needsLock(totalBytes, 0, moreBytes));
+  await (isLarge ? sql.lock('pool', pool.name) : sql.share('pool', pool.name, shareOf(nonce)));
   let maxLeft = 0;
   for (const space of wanted) {
     const left = await availableIn(sql, pool, space);
-    if (moreBytes <= left) return space;
+    if (moreBytes <= left) {
+      const { totalBytes } = space;
+      if (needsLock(totalBytes, totalBytes - left, moreBytes)) await sql.lock('pool', pool.name);
+      return space;
+    }
     maxLeft = Math.max(maxLeft, left);
   }
   throw new Problem(

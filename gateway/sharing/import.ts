@@ -61,7 +61,7 @@ export function createImport({
         const known = await findImported(sql, asNew, storageId);
         if (known) return { result: known };
         requireUsable(cluster, pool.name);
-        await requireUndrained(sql, pool.name);
+        await requireUndrained(sql, pool.name, volumeId);
         return { intent: asNew };
       },
       async act() {
@@ -69,8 +69,11 @@ export function createImport({
         return measure(pool, request);
       },
       async succeed(sql, { effect: sizeBytes }) {
-        await requireInService(sql, cluster.name, volumeId);
-        await requireQuota(sql, cluster, { pool: pool.name, bytes: sizeBytes, volumes: 1 });
+        const { nonce } = asNew;
+        await Promise.all([
+          requireInService(sql, cluster.name, nonce),
+          requireQuota(sql, cluster, { pool: pool.name, nonce, bytes: sizeBytes, volumes: 1 }),
+        ]);
         const record = { ...asNew, sizeBytes, reservedBytes: sizeBytes };
         await volumeTable.add(sql, record);
         await moveReservation(sql, undefined, record);

@@ -183,8 +183,10 @@ async function requireUnshared(sql: Sql, { volumeId, to }: TransferRequest): Pro
 async function requireUsableOwner(
   sql: Sql,
   to: Cluster,
-  { id, pool, reservedBytes: bytes }: VolumeRecord,
+  { nonce, pool, reservedBytes: bytes }: VolumeRecord,
 ): Promise<void> {
-  await requireInService(sql, to.name, id);
-  await requireQuota(sql, to, { pool, bytes, volumes: 1 });
+  await Promise.all([
+    requireInService(sql, to.name, nonce),
+    requireQuota(sql, to, { pool, nonce, bytes, volumes: 1 }),
+  ]);
 }

@@ -167,6 +167,8 @@ async function recordNew(
     return newSnapshotRecord({ id: memberId, cluster, name, volumeId: volume.id, parameters }, volume, given);
   });
   for (const one of [...(isGroup ? [group] : []), ...members]) requireRecordSize(`${kind} "${one.id}"`, one);
+  // Several members together add more than a transaction with a share may.
+  if (members.length > 1) await Promise.all([sql.lock('pool', pool), sql.lock('cluster', cluster)]);
   for (const member of members) await recordMember(sql, planned, member);
   return { subject: group, members };
 }
@@ -177,10 +179,10 @@ async function recordNew(
  */
 async function recordMember(
   sql: Sql,
-  { id: setId, cluster, pools, requirement, spaces }: SnapshotPlan,
+  { cluster, pools, requirement, spaces }: SnapshotPlan,
   member: SnapshotRecord,
 ): Promise<void> {
-  const { id, volumeId, segments, reservedBytes: bytes } = member;
+  const { id, nonce, volumeId, segments, reservedBytes: bytes } = member;
   if (segments && !meets(segments, requirement))
     throw new Problem(
       'RESOURCE_EXHAUSTED',
@@ -190,9 +192,9 @@ async function recordMember(
   const where = { pool: pools.get(member.pool), spaces };
   const [count] = await Promise.all([
     snapshotTable.count(sql, { same: { volumeId }, max: limits.snapshotsPerVolume.max }),
-    requireSpace(sql, where, { bytes, topologies, tooLarge: 'RESOURCE_EXHAUSTED' }),
-    requireInService(sql, cluster.name, setId),
-    requireQuota(sql, cluster, { pool: member.pool, bytes, snapshots: 1 }),
+    requireSpace(sql, where, { bytes, nonce, topologies, tooLarge: 'RESOURCE_EXHAUSTED' }),
+    requireInService(sql, cluster.name, nonce),
+    requireQuota(sql, cluster, { pool: member.pool, nonce, bytes, snapshots: 1 }),
   ]);
   if (count >= limits.snapshotsPerVolume.max)
     throw limitProblem('snapshotsPerVolume', `volume "${volumeId}"`, count + 1);

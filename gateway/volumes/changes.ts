@@ -107,7 +107,7 @@ export function createChanges(options: ServiceOptions) {
         operation: 'expand',
         subject: target,
         async begin(volume, sql) {
-          const { pool: name, sizeBytes, reservedBytes: heldBytes, segments, pending } = volume;
+          const { nonce, pool: name, sizeBytes, reservedBytes: heldBytes, segments, pending } = volume;
           const pool = pools.get(name);
           if (sameJson(pending.expansion, target)) return { target };
           expandIn(name);
@@ -117,8 +117,11 @@ export function createChanges(options: ServiceOptions) {
             fromBytes: sizeBytes,
             toBytes: bytes,
           });
-          await requireSpace(sql, { pool, spaces }, { bytes, heldBytes, topologies: segments && [segments] });
-          await requireQuota(sql, cluster, { pool: name, bytes: bytes - heldBytes });
+          const topologies = segments && [segments];
+          await Promise.all([
+            requireSpace(sql, { pool, spaces }, { bytes, heldBytes, nonce, topologies }),
+            requireQuota(sql, cluster, { pool: name, nonce, bytes: bytes - heldBytes }),
+          ]);
           return { target, reservedBytes: bytes };
         },
         async act(volume) {

@@ -140,23 +140,24 @@ async function intendCreate(
   return { intent };
 }
 
-/** Chooses the size and the topology of a new volume. The pool stays locked until the transaction ends. */
+/** Chooses the size and the topology of a new volume. The transaction then has to reserve them. */
 async function chooseSpace(
   sql: Sql,
   { record, source, filesystem }: VolumePlan,
   where: PoolSpaces,
 ): Promise<VolumeIntent> {
   const { pool, cluster } = where;
+  const { nonce } = record;
   const topologies = requireTopologies(pool.backend, { record, source });
   const { requiredBytes = 0, limitBytes = 0 } = record.spec;
   const wanted = { requiredBytes: requiredBytes || sizeOfSource(source), limitBytes };
   const bytes = chooseSize(wanted, pool.backend.sizes, neededBytesOf(pool.backend, record.spec));
   requireReach(filesystem, record.spec.parameters, { fromBytes: sizeOfSource(source), toBytes: bytes });
   const [space] = await Promise.all([
-    requireSpace(sql, where, { bytes, topologies }),
-    requireInService(sql, cluster.name, record.id),
-    requireQuota(sql, cluster, { pool: pool.name, bytes, volumes: 1 }),
-    requireUndrained(sql, pool.name),
+    requireSpace(sql, where, { bytes, nonce, topologies }),
+    requireInService(sql, cluster.name, nonce),
+    requireQuota(sql, cluster, { pool: pool.name, nonce, bytes, volumes: 1 }),
+    requireUndrained(sql, pool.name, nonce),
   ]);
   const segments = space?.segments;
   const chosen = topologies && segments ? [segments] : topologies;
