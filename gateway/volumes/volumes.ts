@@ -3,7 +3,7 @@ import { Problem } from '../../src/api/problem.ts';
 import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { attachmentTable, listAttachments, type ShownAttachment } from '../tables/attachments.ts';
+import { listAttachments, type ShownAttachment } from '../tables/attachments.ts';
 import { fromPageToken, type PageQuery, readAllInPieces, readPage } from '../tables/paging.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 import { hasAccess, notOwnerProblem, requireGranted } from '../callers/access.ts';
@@ -41,9 +41,11 @@ export function createVolumes(options: ServiceOptions) {
     /** Returns the cluster's own volume, or one that is shared with it. */
     async get(cluster: Cluster, id: string): Promise<Volume> {
       const { volume, grant } = await requireVisible(engine.reader, cluster, id);
-      const some = { same: { volumeId: id }, max: fewAttachments + 1 };
-      const isAtMany = (await attachmentTable.count(engine.reader, some)) > fewAttachments;
-      const attachments = isAtMany ? await readAttachments(cluster, id) : undefined;
+      const own = { volumeId: id, cluster: cluster.name };
+      const first = { afterNodeId: '', limit: fewAttachments + 1 };
+      const few = await listAttachments(engine.reader, own, first);
+      const isAtMany = few.length > fewAttachments;
+      const attachments = isAtMany ? await readAttachments(cluster, id) : few;
       const show = (): Promise<Volume> => showVolume(options, volume, { grant, attachments });
       return isAtMany || volume.shared ? slices.take(cluster, show) : show();
     },
