@@ -208,7 +208,7 @@ const offers = {
 /** The capabilities of the storage behind the API, which a controller advertises. */
 export const capabilitiesSchema = z
   .object({
-    version: text('0.1.0'),
+    version: text('1.0.0'),
     ...offers,
     topologies: topologies.describe(
       'The possible locations of volumes, best first; absent: reachable from everywhere.',

@@ -7,6 +7,7 @@ import { schemaVersion } from '../../../gateway/tables/schema.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { startChild } from '../../../src/dev/children.ts';
 import { enroll } from '../../../src/dev/dev.ts';
+import { version } from '../../../src/lib/version.ts';
 import { directoryOf } from '../../harness/dev.ts';
 import { noRoot } from '../../harness/machine.ts';
 import { startTrio, type Trio } from '../../harness/trio.ts';
@@ -69,6 +70,11 @@ const [, current, older] =
 
 test('docs/compatibility.md names the schema version of the store', () => {
   assert.equal(current, String(schemaVersion));
+});
+
+test('a version with other tables than the previous release has another number', () => {
+  const isSame = release === `test/releases/fairlead-${version}.tgz`;
+  assert.ok(!isSame || older === current, `raise the version: ${version} is released`);
 });
 
 test(

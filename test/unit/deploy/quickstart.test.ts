@@ -36,6 +36,16 @@ test('deploy/compose.yaml uses the image of this version, and settings that exis
   }
 });
 
+test('the chart, the lock file, the example of a backend and the list of changes name this version', () => {
+  const read = (path: string): unknown => parse(readFileSync(path, 'utf8'));
+  assert.partialDeepStrictEqual(read('deploy/chart/Chart.yaml'), { version, appVersion: version });
+  assert.partialDeepStrictEqual(read('package-lock.json'), { version, packages: { '': { version } } });
+  assert.partialDeepStrictEqual(read('examples/backend-package/package.json'), {
+    peerDependencies: { fairlead: `^${version}` },
+  });
+  assert.match(readFileSync('CHANGELOG.md', 'utf8'), new RegExp(`^## ${RegExp.escape(version)}$`, 'm'));
+});
+
 test('the configuration in deploy/compose.yaml has no fault, with the keys that its first service makes', t => {
   const dir = temporaryDirectory(t);
   for (const [, name = ''] of services['keys']?.command?.[0]?.matchAll(/fairlead enroll (\w+)/g) ?? [])
