@@ -126,13 +126,14 @@ export async function readClusters(
       .filter(({ volumes, snapshots }) => volumes + snapshots > 0)
       .map(({ pool, bytes, volumes, snapshots }) => ({ pool, reservedBytes: bytes, volumes, snapshots }));
     const seenMs = lastSeenMs(name);
-    const faults = keyFaults().flatMap(fault => (fault.cluster === name ? [fault.detail] : []));
     const retiredMs = retired.get(name);
+    // The keys of a retired cluster no longer matter.
+    const own = retiredMs === undefined ? keyFaults().filter(({ cluster: whose }) => whose === name) : [];
     return {
       id: name,
       isEnrolled: Object.hasOwn(enrolled, name),
       ...(retiredMs !== undefined && { retiredSince: toTime(retiredMs) }),
-      ...(faults.length > 0 && { keyFaults: faults }),
+      ...(own.length > 0 && { keyFaults: own.map(({ detail }) => detail) }),
       ...(seenMs !== undefined && { lastSeenAt: toTime(seenMs) }),
       ...(pools && { pools: [...pools] }),
       volumes: use.reduce((all, { volumes }) => all + volumes, 0),

@@ -6,6 +6,7 @@ import type { RefusedTokens } from '../callers/visits.ts';
 import type { KeyFault } from '../configuration/read.ts';
 import type { Engine, Reader } from '../store.ts';
 import { readMissed, readTime, readTimeOfCheck } from '../tables/clock.ts';
+import { listRetired } from '../tables/closures.ts';
 import { countFindings, listFindings } from '../tables/findings.ts';
 import { countVolumesAt, listGoneNodes } from '../tables/nodes.ts';
 
@@ -51,13 +52,16 @@ export function createStatus(
       value: { fault: `no answer within ${answerMs / 1_000} s` },
     };
     const isDown = 'fault' in found;
+    const inService = ({ cluster }: KeyFault): boolean => isDown || !found.retired.has(cluster);
     return {
       version,
       ...(host !== undefined && { host }),
       startedAt,
       clockSkewMs: Math.round(skewMs()),
       configurationFaults: [...configurationFaults()],
-      keyFaults: keyFaults().map(({ cluster, detail }) => ({ caller: cluster, detail })),
+      keyFaults: keyFaults()
+        .filter(inService)
+        .map(({ cluster, detail }) => ({ caller: cluster, detail })),
       refusedTokens: refusedTokens().map(toRefused),
       store: isDown
         ? { answers: false, fault: found.fault }
@@ -73,8 +77,9 @@ function toRefused({ cluster, count, lastMs, detail }: RefusedTokens) {
   return { ...(cluster !== undefined && { cluster }), count, lastAt, detail };
 }
 
-async function readStore(reader: Reader): Promise<Pick<Status, 'goneNodes' | 'check'>> {
-  return { goneNodes: await readGoneNodes(reader), check: await readCheck(reader) };
+async function readStore(reader: Reader) {
+  const [goneNodes, check] = [await readGoneNodes(reader), await readCheck(reader)];
+  return { goneNodes, check, retired: await listRetired(reader) };
 }
 
 async function readGoneNodes(reader: Reader): Promise<Status['goneNodes']> {

@@ -174,7 +174,9 @@ export const clusterStateSchema = z
     keyFaults: z
       .array(text('east.jwks.json: is not JSON'))
       .optional()
-      .describe('The faults of its key files and issuers. They are the reason why its tokens are refused.'),
+      .describe(
+        'The faults of its key files and issuers. They are the reason why its tokens are refused; absent for a retired cluster.',
+      ),
     pools: z.array(poolName).optional().describe('The pools that it may use; absent: all.'),
     volumes: count,
     snapshots: count,

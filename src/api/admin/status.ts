@@ -20,7 +20,9 @@ export const statusSchema = z
       .describe('The faults of the configuration file; the faulty parts stay as they were.'),
     keyFaults: z
       .array(z.object({ caller: text('east'), detail: text('east.jwks.json: is not JSON') }))
-      .describe('The faults of key files and issuers by cluster, or `operator`; their tokens are refused.'),
+      .describe(
+        'The faults of key files and issuers by cluster, or `operator`; their tokens are refused. Those of retired clusters are left out if the store answers.',
+      ),
     refusedTokens: z
       .array(
         z.object({

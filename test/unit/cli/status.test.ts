@@ -10,19 +10,28 @@ import { runGateway } from '../../harness/gateway/program.ts';
 import { createSigner } from '../../harness/gateway/signers.ts';
 
 test('fairlead status shows drained pools and retired clusters, and neither needs attention', async t => {
-  // The quota of cluster a is used up, which no longer matters once the cluster is retired.
-  const gateway = await runGateway(t, { clusters: { a: { quota: { volumes: 1 } }, b: {} } });
+  // Cluster a has used up its quota and cluster old has no key file, which no longer matters once they are retired.
+  const old = { keys: 'old.jwks.json' };
+  const gateway = await runGateway(t, { clusters: { a: { quota: { volumes: 1 } }, b: {}, old } });
   const fairlead = operatorCli(gateway);
   const call = { deadlineMs: Date.now() + 60_000 };
   await gateway.client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call);
-  assert.match((await fairlead('status')).stdout, /! cluster a: its quota is used up/);
+  const first = (await fairlead('status')).stdout;
+  assert.match(first, /! cluster a: its quota is used up/);
+  assert.match(first, /! cluster old: its tokens are refused: .*old\.jwks\.json/);
+  assert.match((await fairlead('get clusters')).stdout, /^old .*old\.jwks\.json/m);
   await fairlead('admin drain one');
-  await fairlead('admin retire-cluster a');
+  for (const name of ['a', 'old']) await fairlead(`admin retire-cluster ${name}`);
   await fairlead('admin check');
   const { status, stdout } = await fairlead('status');
   assert.match(stdout, /^pool one +open, drained for \d+s, 0% of 1Ti reserved, 1 volume, checked \d+s ago$/m);
   assert.match(stdout, /^cluster a +retired \d+s ago, 1 volume, 0 nodes, last seen \d+s ago$/m);
   assert.deepEqual([status, stdout.startsWith('everything works\n')], [0, true], stdout);
+  assert.doesNotMatch((await fairlead('get clusters')).stdout, /jwks/);
+  const shown = await fetch(`${gateway.url}/v1/admin/status`, {
+    headers: { authorization: `Bearer ${await gateway.signers.operators.sign()}` },
+  });
+  assert.deepEqual(((await shown.json()) as { keyFaults: unknown }).keyFaults, []);
 
   await t.test('a controller that still runs in a retired cluster is to be uninstalled', async () => {
     const refused = gateway.client.createVolume({ volumeId: 'a.two', body: volumeSpec('two') }, call);
@@ -72,7 +81,7 @@ test('a pool that no check has compared is not checked yet, which is not counted
 
 const at = new Date().toISOString();
 const nowMs = Date.parse(at);
-/** The status of a gateway without faults, as one of the version before reports it. */
+/** The status of a gateway without faults that names no host, as a serverless one. */
 const sound = {
   version: '1.0.0',
   startedAt: at,
@@ -103,13 +112,10 @@ test('status says which replica answers, and marks a pool that another one has a
   );
 });
 
-test('a gateway that reports neither hosts nor checks of pools is not blamed for that', () => {
+test('a pool that no check has compared is not checked, also by a gateway that names no host', () => {
   const lines = judge({ gateway: 'http://x', nowMs, status: sound, pools: [pool] });
-  assert.deepEqual(lines[3], { about: 'pool one', state: 'open, 0 reserved, 0 volumes' });
-  assert.deepEqual(
-    lines.filter(({ todo, isUnchecked }) => todo ?? isUnchecked),
-    [],
-  );
+  const line = { about: 'pool one', state: 'open, 0 reserved, 0 volumes, not checked yet' };
+  assert.deepEqual(lines[3], { ...line, isUnchecked: true });
 });
 
 function before(minutes: number): string {

@@ -106,16 +106,10 @@ type View = { readonly nowMs: number; readonly host: string | undefined };
 
 function judgePool(pool: PoolState, view: View): StatusLine {
   const line = describePool(pool, view);
-  return isUnchecked(pool, view) ? { ...line, isUnchecked: true } : line;
+  return pool.checkedAt === undefined ? { ...line, isUnchecked: true } : line;
 }
 
-/** Returns false for a gateway of the version before, which reports neither hosts nor checks of pools. */
-function isUnchecked({ checkedAt, seenBy }: PoolState, { host }: View): boolean {
-  return checkedAt === undefined && (seenBy !== undefined || host !== undefined);
-}
-
-function describePool(pool: PoolState, view: View): StatusLine {
-  const { nowMs, host } = view;
+function describePool(pool: PoolState, { nowMs, host }: View): StatusLine {
   const { id, answers, volumes, totalBytes, reservedBytes, drainedSince, checkedAt, seenBy } = pool;
   const drained =
     drainedSince === undefined ? '' : `, drained for ${toAge(nowMs - Date.parse(drainedSince))}`;
@@ -125,11 +119,11 @@ function describePool(pool: PoolState, view: View): StatusLine {
   const used = totalBytes
     ? `${usedOf(pool)}% of ${toSize(totalBytes)} reserved`
     : `${toSize(reservedBytes)} reserved`;
-  const checked = checkedAt === undefined ? '' : `, checked ${toAge(nowMs - Date.parse(checkedAt))} ago`;
-  const check = isUnchecked(pool, view) ? ', not checked yet' : checked;
+  const checked =
+    checkedAt === undefined ? 'not checked yet' : `checked ${toAge(nowMs - Date.parse(checkedAt))} ago`;
   // A load balancer may send each request to another replica.
   const seen = seenBy === undefined || seenBy === host ? '' : `, as ${seenBy} sees it`;
-  const count = `${countOf(volumes, 'volume')}${check}${seen}`;
+  const count = `${countOf(volumes, 'volume')}, ${checked}${seen}`;
   const line = { about, state: `${state}, ${used}, ${count}` };
   if (pool.state === 'waiting')
     return {
