@@ -120,8 +120,11 @@ async function run([name, ...argv]: readonly string[], level: Level, io: Io): Pr
   const [known = '', command] = find(level.commands, name) ?? [];
   if (!command) {
     const names = Object.keys(level.commands);
+    const aliases = Object.values(level.commands).flatMap(one => one.aliases ?? []);
     return fail(
-      [`unknown command "${name}"${suggest(name, names)}; the commands are ${names.join(', ')}`],
+      [
+        `unknown command "${name}"${suggest(name, [...names, ...aliases])}; the commands are ${names.join(', ')}`,
+      ],
       level.path,
     );
   }

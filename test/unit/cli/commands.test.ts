@@ -250,6 +250,7 @@ const bad: readonly (readonly [line: string, stderr: RegExp])[] = [
     'get volum',
     /^fairlead get: unknown command "volum" \(did you mean "volumes"\?\); the commands are volumes, /,
   ],
+  ['get vols', /^fairlead get: unknown command "vols" \(did you mean "vol"\?\); the commands are volumes, /],
   ['help gte', /^fairlead: unknown command "gte" \(did you mean "get"\?\)/],
   ['help get volum', /^fairlead get: unknown command "volum" \(did you mean "volumes"\?\)/],
   ['got volumes', /^fairlead: unknown command "got" \(did you mean "get"\?\)/],
