@@ -6,10 +6,11 @@ import { unavailableProblem } from '../src/api/problem.ts';
 import { directoryFaults } from '../src/lib/directories.ts';
 import { describeStartFault } from '../src/lib/lifecycle.ts';
 import { silentLog } from '../src/lib/log.ts';
+import { sendNoSpans } from '../src/lib/tracing/tracer.ts';
 import type { BackendPlugin, Identity, PoolContext } from './backend.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
-import { findCertificate } from './http/certificate.ts';
+import { findCertificate, judgeValidity } from './http/certificate.ts';
 import { createIdentity } from './pools/identity.ts';
 import type { PoolEntry } from './pools/plugins.ts';
 import { judgeMark } from './pools/owner.ts';
@@ -19,10 +20,14 @@ import { inspect, schemaVersion } from './tables/schema.ts';
 import { discovered } from './configuration/file.ts';
 import { type Configuration, readConfiguration } from './configuration/read.ts';
 
-/** A part of the gateway with its faults. `note` replaces "ok" if the part, or some of it, was not checked. */
+/**
+ * A part of the gateway with its faults. `note` replaces "ok" if the part, or some of it, was not checked. `warning` says
+ * what will become a fault.
+ */
 type Finding = {
   readonly part: string;
   readonly faults: readonly string[];
+  readonly warning?: string | undefined;
   readonly note?: string | undefined;
 };
 
@@ -49,12 +54,14 @@ export async function checkGateway(
     await checkCertificate(config),
     { part: 'address', ...(await checkAddress(config.listen)) },
     ...(metrics ? [{ part: 'metrics address', ...(await checkAddress(metrics)) }] : []),
+    ...(await checkCollector(config['otlp-endpoint'])),
     ...(configuration
       ? await checkPools(configuration, { config, storeIdentity })
       : [{ part: 'pools', faults: [], note: 'the configuration has faults' }]),
   ];
-  for (const { part, faults: found, note } of findings) {
-    const sound = note === undefined ? 'ok' : `not checked: ${note}`;
+  for (const { part, faults: found, note, warning } of findings) {
+    const ok = warning === undefined ? 'ok' : `ok, but ${warning}`;
+    const sound = note === undefined ? ok : `not checked: ${note}`;
     for (const line of found.length > 0 ? found : [sound]) out(`${part}: ${line}\n`);
   }
   return findings.some(({ faults: found }) => found.length > 0) ? 1 : 0;
@@ -130,11 +137,19 @@ function keyFileOf({ store, 'key-file': given }: GatewayConfig): string {
 }
 
 async function checkCertificate(config: GatewayConfig): Promise<Finding> {
-  let note: string | undefined;
+  let [note, warning]: readonly (string | undefined)[] = [];
   const faults = await faultsOf(async () => {
-    if (!findCertificate(config, silentLog)) note = 'without --tls-cert-file the gateway serves plain HTTP';
+    const found = findCertificate(config, silentLog);
+    if (found) warning = judgeValidity(found.first.cert, Date.now());
+    else note = 'without --tls-cert-file the gateway serves plain HTTP';
   });
-  return { part: 'certificate', faults, note };
+  return { part: 'certificate', faults, note, warning };
+}
+
+/** Sends a request without spans to the collector of traces, if there is one. */
+async function checkCollector(endpoint: string | undefined): Promise<readonly Finding[]> {
+  if (endpoint === undefined) return [];
+  return [{ part: 'trace collector', faults: await faultsOf(() => sendNoSpans(endpoint)) }];
 }
 
 /** Checks an address. A gateway that already serves there is no fault. */

@@ -31,6 +31,17 @@ export function findCertificate(
   throw new Error('set both --tls-cert-file and --tls-key-file, or neither');
 }
 
+const warnBeforeMs = 7 * 86_400_000;
+
+/** Throws if the certificate is not valid now. Returns a sentence if it expires within 7 days. */
+export function judgeValidity(pem: string, nowMs: number): string | undefined {
+  const { validFromDate: from, validToDate: to } = new X509Certificate(pem);
+  if (from.getTime() > nowMs)
+    throw new Error(`it is valid only from ${from.toISOString()} on; check the clock of this machine`);
+  if (to.getTime() <= nowMs) throw new Error(`it expired at ${to.toISOString()}; renew it`);
+  return to.getTime() > nowMs + warnBeforeMs ? undefined : `it expires at ${to.toISOString()}; renew it`;
+}
+
 /** Reads the PEM files. Throws for a faulty one. */
 function openCertificate({ cert, key, clientCa }: CertificateFiles, log: Log) {
   const read = () => {

@@ -19,7 +19,7 @@ const successCodes = new Set(['OK', 'ACCEPTED']);
  * has a name, a code and times, nothing else. Spans that cannot be sent are lost, and the first failure is logged.
  */
 export function createTracer(program: string, endpoint: string, log: Log): Tracer {
-  const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` });
+  const exporter = openExporter(endpoint);
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': `fairlead-${program}`, 'service.version': version }),
     spanProcessors: [new BatchSpanProcessor({ exporter: reporting(exporter, log) })],
@@ -40,6 +40,14 @@ export function createTracer(program: string, endpoint: string, log: Log): Trace
     // A collector that does not answer must not delay the end; failures are logged already.
     close: async () => void (await withinTime(provider.shutdown().catch(ignore), closeTimeoutMs)),
   };
+}
+
+/** Opens the way to a collector. The packages choose the time limit unless `timeoutMillis` is given. */
+export function openExporter(endpoint: string, timeoutMillis?: number): SpanExporter {
+  return new OTLPTraceExporter({
+    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    ...(timeoutMillis !== undefined && { timeoutMillis }),
+  });
 }
 
 function ignore(): void {}

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
@@ -6,12 +7,14 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test, type TestContext } from 'node:test';
+import { makeCertificate } from '../../fakes/storages/certificate.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 import { gatewaySettings } from '../../../gateway/config.ts';
 import { checkGateway } from '../../../gateway/check.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { createSigner } from '../../harness/gateway/signers.ts';
+import { startCollector } from '../tracing/collector.ts';
 
 const signer = await createSigner('a');
 
@@ -144,6 +147,49 @@ test('a check finds what would keep a gateway from its store and its keys', asyn
   assert.match(
     (await lineOf('certificate', ...tls)) ?? '',
     /^certificate: "\S+gateway\.yaml" holds no certificate in PEM form$/,
+  );
+});
+
+test('a check judges how long the certificate is valid', async t => {
+  const { dir, check } = open(t, { pools: { far: { backend: 'memory' } } });
+  makeCertificate(dir, 'tls', 30);
+  const at = (file: string): string => join(dir, file);
+  const { validToDate: end, validFromDate: start } = new X509Certificate(readFileSync(at('tls.crt')));
+  const judge = async (now: number): Promise<readonly [status: number, line: string | undefined]> => {
+    t.mock.timers.enable({ apis: ['Date'], now });
+    const { status, lines } = await check(
+      `--tls-cert-file=${at('tls.crt')}`,
+      `--tls-key-file=${at('tls.key')}`,
+    );
+    t.mock.timers.reset();
+    return [status, lines.find(line => line.startsWith('certificate: '))];
+  };
+  const days = 86_400_000;
+  const [from, to] = [start, end].map(time => time.toISOString());
+  assert.deepEqual(await judge(start.getTime() - 1), [
+    1,
+    `certificate: it is valid only from ${from} on; check the clock of this machine`,
+  ]);
+  assert.deepEqual(await judge(start.getTime()), [0, 'certificate: ok']);
+  assert.deepEqual(await judge(end.getTime() - 7 * days), [
+    0,
+    `certificate: ok, but it expires at ${to}; renew it`,
+  ]);
+  assert.deepEqual(await judge(end.getTime()), [1, `certificate: it expired at ${to}; renew it`]);
+});
+
+test('a check sends the collector of traces a request without spans', async t => {
+  const { check } = open(t, { pools: { far: { backend: 'memory' } } });
+  const lineOf = async (url: string) =>
+    (await check(`--otlp-endpoint=${url}`)).lines.find(line => line.startsWith('trace collector: '));
+  const good = await startCollector(t);
+  assert.equal(await lineOf(good.url), 'trace collector: ok');
+  assert.deepEqual([good.bodies, good.spans], [['{"resourceSpans":[]}'], []]);
+  const bad = await startCollector(t, 404);
+  assert.equal(await lineOf(bad.url), `trace collector: "${bad.url}" takes no traces: Not Found`);
+  assert.match(
+    (await lineOf('http://127.0.0.1:1')) ?? '',
+    /^trace collector: "http:\/\/127\.0\.0\.1:1" takes no traces: it refuses connections; start/,
   );
 });
 
