@@ -15,7 +15,7 @@ export function isKnownToCutOff(pools: Pools, name: string): boolean {
   return pools.all().some(pool => pool.name === name && canCutOff(pool));
 }
 
-type Detachable = { readonly volume: VolumeRecord; readonly attachment: ShownAttachment };
+export type Detachable = { readonly volume: VolumeRecord; readonly attachment: ShownAttachment };
 
 /**
  * Throws FAILED_PRECONDITION when a pod may use the volume (see `requireGone`), or when the volume's pool cannot cut

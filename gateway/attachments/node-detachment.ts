@@ -2,15 +2,22 @@ import type { NodeDetachment } from '../../src/api/admin.ts';
 import { maxPageEntries, type Operations as Rows, type Request } from '../../src/api/operations.ts';
 import { asProblem, Problem, problemTable } from '../../src/api/problem.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
+import type { Pool } from '../pools/pools.ts';
 import type { Reader } from '../store.ts';
 import { attachmentTable, type AttachmentRecord, listVolumesOnNode } from '../tables/attachments.ts';
 import { readAllInPieces } from '../tables/paging.ts';
 import { findVolume } from '../tables/volumes.ts';
 import type { createAttachments } from './attachments.ts';
-import { isKnownToCutOff, requireDetachable } from './cut-off.ts';
+import { type Detachable, isKnownToCutOff, requireDetachable } from './cut-off.ts';
+import { requireGone } from './nodes.ts';
 
 type DetachRequest = Request<Rows['detachNode']>;
-type Chosen = { readonly attachment: AttachmentRecord; readonly isCutOff: boolean };
+type Chosen = {
+  readonly attachment: AttachmentRecord;
+  readonly isCutOff: boolean;
+  /** The reason why this volume alone is left attached. */
+  readonly refusal?: Problem | undefined;
+};
 type NodeDetachmentOptions = Pick<ServiceOptions, 'engine' | 'operations' | 'pools'> & {
   readonly attachments: Pick<ReturnType<typeof createAttachments>, 'detachChosen'>;
 };
@@ -18,8 +25,9 @@ type DetachFault = { readonly volumeId: string; readonly problem: Problem };
 
 /**
  * Makes the detachment of all volumes from a node, such as a machine that is gone for good. Without `force` it is refused
- * before anything is detached: FAILED_PRECONDITION when a pod may use a volume there, or when a pool cannot cut the node off;
- * UNAVAILABLE when a pool is not open.
+ * before anything is detached: FAILED_PRECONDITION when a pod may use a volume there, or when a pool cannot cut the node
+ * off. Without `force` volumes of a pool that is not open stay attached, because only an open pool says whether it cuts
+ * nodes off. UNAVAILABLE names them, once all other volumes are detached.
  */
 export function createNodeDetachment(options: NodeDetachmentOptions) {
   const { engine, operations, pools, attachments } = options;
@@ -38,10 +46,23 @@ export function createNodeDetachment(options: NodeDetachmentOptions) {
         attachmentTable.find(sql, { volumeId, cluster, nodeId }),
       ]);
       if (!volume || !attachment) continue;
-      if (!force) await requireDetachable(sql, pools.get(volume.pool), { volume, attachment });
-      chosen.push({ attachment, isCutOff: isKnownToCutOff(pools, volume.pool) });
+      const refusal = force ? undefined : await judge(sql, { volume, attachment });
+      chosen.push({ attachment, isCutOff: isKnownToCutOff(pools, volume.pool), refusal });
     }
     return chosen;
+  }
+
+  /** Throws what refuses all volumes, and returns what refuses this one. */
+  async function judge(sql: Reader, one: Detachable): Promise<Problem | undefined> {
+    let pool: Pool;
+    try {
+      pool = pools.get(one.volume.pool);
+    } catch (error) {
+      await requireGone(sql, one.attachment);
+      return asProblem(error);
+    }
+    await requireDetachable(sql, pool, one);
+    return undefined;
   }
 
   return async (request: DetachRequest): Promise<NodeDetachment> => {
@@ -53,14 +74,17 @@ export function createNodeDetachment(options: NodeDetachmentOptions) {
           result: await plan(sql, request),
           isChanged: false,
         }));
+    const detach = async ({ attachment: { volumeId, attachmentId }, refusal }: Chosen): Promise<void> => {
+      if (refusal) throw refusal;
+      if (body.dryRun) return;
+      const key = { cluster: { name, acceptAnyNode: true }, volumeId, nodeId };
+      await attachments.detachChosen(key, { attachmentId, only: body.force ? undefined : 'unused' });
+    };
     const faults: DetachFault[] = [];
-    for (const { volumeId, attachmentId } of body.dryRun ? [] : chosen.map(({ attachment }) => attachment))
-      await attachments
-        .detachChosen(
-          { cluster: { name, acceptAnyNode: true }, volumeId, nodeId },
-          { attachmentId, only: body.force ? undefined : 'unused' },
-        )
-        .catch((error: unknown) => faults.push({ volumeId, problem: asProblem(error) }));
+    for (const one of chosen)
+      await detach(one).catch((error: unknown) =>
+        faults.push({ volumeId: one.attachment.volumeId, problem: asProblem(error) }),
+      );
     // The other volumes are detached nevertheless, and a repeated call tries these again.
     if (faults.length > 0) throw undetachedProblem(nodeId, chosen, faults);
     return {

@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { createNodeDetachment } from '../../../../gateway/attachments/node-detachment.ts';
 import { createPools } from '../../../../gateway/pools/pools.ts';
 import { attachmentTable } from '../../../../gateway/tables/attachments.ts';
+import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import { preconditionProblem, unavailableProblem } from '../../../../src/api/problem.ts';
 import {
   type Answer,
@@ -37,22 +38,33 @@ async function stateOf({ engine }: Pick<Gateway, 'engine'>): Promise<readonly un
   );
 }
 
-test('while a pool is not open, the detachment of a node needs force and never says that the node is cut off', async t => {
+test('while a pool is not open, the detachment of a node leaves its volumes alone and detaches the others', async t => {
   const gateway = await openAttached(t);
-  const problem = unavailableProblem('pool "main" is not open yet');
+  await gateway.engine.transaction(sql => volumeTable.update(sql, { id: 'a.two' }, { pool: 'slow' }));
+  const problem = unavailableProblem('pool "slow" is not open yet');
   const pools = createPools(
+    () => gateway.pools.all(),
     () => [],
-    () => [],
-    () => new Map([['main', { problem, reason: problem.detail }]]),
+    () => new Map([['slow', { problem, reason: problem.detail }]]),
   );
   const detachNode = createNodeDetachment({ ...gateway, pools });
-  for (const dryRun of [true, false])
-    await assert.rejects(
-      detachNode({ ...request, body: { force: false, dryRun } }),
-      isProblemThat('UNAVAILABLE', /^pool "main" is not open yet$/),
-    );
-  assert.deepEqual(await stateOf(gateway), ['a.one attached', 'a.two attached']);
-  assert.equal((await detachNode({ ...request, body: { force: true, dryRun: true } })).isCutOff, false);
+  const ofSlow = /^could not detach 1 volume from node "n1": volume "a\.two": pool "slow" is not open yet$/;
+  for (const [dryRun, left] of [
+    [true, ['a.one attached', 'a.two attached']],
+    [false, ['a.two attached']],
+  ] as const) {
+    const body = { force: false, dryRun };
+    await assert.rejects(detachNode({ ...request, body }), isProblemThat('UNAVAILABLE', ofSlow));
+    assert.deepEqual(await stateOf(gateway), left);
+  }
+  const forced = await detachNode({ ...request, body: { force: true, dryRun: true } });
+  assert.deepEqual([forced.total, forced.isCutOff], [1, false]);
+
+  await t.test('it refuses all of them while a pod may use one', async () => {
+    await gateway.nodes.put(a, 'n1', {});
+    const body = { force: false, dryRun: false };
+    await assert.rejects(detachNode({ ...request, body }), { code: 'FAILED_PRECONDITION' });
+  });
 });
 
 test('a detachment of a node that fails in part still says that detached volumes are not cut off', async t => {
