@@ -85,8 +85,8 @@ test(
     const entry = unpack(dir);
     const { configFile: config } = await enroll(dir, { pool: { backend: 'memory' } });
     const settings = { listen: '127.0.0.1:0', store: join(dir, 'store.sqlite'), config };
-    for (const version of [entry, undefined]) {
-      const gateway = startChild('gateway', settings, version);
+    for (const program of [entry, undefined]) {
+      const gateway = startChild('gateway', settings, program);
       t.after(() => gateway.close());
       await gateway.ready;
       await gateway.close();

@@ -36,8 +36,11 @@ test('deploy/compose.yaml uses the image of this version, and settings that exis
   }
 });
 
+function read(path: string): unknown {
+  return parse(readFileSync(path, 'utf8'));
+}
+
 test('the chart, the lock file, the example of a backend and the list of changes name this version', () => {
-  const read = (path: string): unknown => parse(readFileSync(path, 'utf8'));
   assert.partialDeepStrictEqual(read('deploy/chart/Chart.yaml'), { version, appVersion: version });
   assert.partialDeepStrictEqual(read('package-lock.json'), { version, packages: { '': { version } } });
   assert.partialDeepStrictEqual(read('examples/backend-package/package.json'), {
