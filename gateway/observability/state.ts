@@ -7,6 +7,7 @@ import type { Queues } from '../scheduling/queues.ts';
 import type { Reader } from '../store.ts';
 import { areGone } from '../tables/nodes.ts';
 import { listRetired } from '../tables/closures.ts';
+import { maxOf, minOf } from '../../src/lib/numbers.ts';
 
 /** The time limit for the answer of the store, in milliseconds. */
 const timeoutMs = 2_000;
@@ -51,7 +52,10 @@ async function readContents(reader: Reader): Promise<readonly Row[]> {
       sample({ pool: String(row['pool']), cluster: String(row['cluster']) }, Number(row[column])),
     );
   const nowMs = Date.now();
-  const oldestMs = Math.min(nowMs, ...claims.map(({ since }) => Number(since)));
+  const oldestMs = minOf(
+    claims.map(({ since }) => Number(since)),
+    nowMs,
+  );
   return [
     ['fairlead_gateway_volumes', 'Volumes, soft-deleted ones included.', byOwner('volumes')],
     ['fairlead_gateway_snapshots', 'Snapshots, members of groups included.', byOwner('snapshots')],
@@ -115,7 +119,10 @@ export function readQueues(queues: Queues): readonly Row[] {
   const by = (name: 'waiting' | 'running') =>
     all.map(({ pool, cluster, ...state }) => sample({ pool, cluster }, state[name]));
   const limits = new Map(all.map(({ pool, limit }) => [pool, limit]));
-  const oldestMs = Math.max(0, ...all.map(({ oldestWaitMs }) => oldestWaitMs));
+  const oldestMs = maxOf(
+    all.map(({ oldestWaitMs }) => oldestWaitMs),
+    0,
+  );
   return [
     ['fairlead_gateway_queue_waiting', 'Operations that wait for a slot at a pool.', by('waiting')],
     ['fairlead_gateway_queue_running', 'Operations that have a slot at a pool.', by('running')],

@@ -5,6 +5,7 @@ import { isAtOrBelow } from '../../src/lib/linux/mountinfo.ts';
 import type { AttachmentBounds, Backend } from '../backend.ts';
 import { isAddress, isAmong, isHostName, isLocalAddress } from './addresses.ts';
 import { wrapCalls } from './backend-proxy.ts';
+import { maxOf } from '../../src/lib/numbers.ts';
 
 /** Protocols that use the node's own things: its files, its directories, the disks that are plugged into it. */
 const nodeProtocols = ['loop', 'bind', 'device'] as const satisfies readonly Protocol[];
@@ -155,7 +156,10 @@ function isOwnPath(
 /** Returns the length of the deepest root above the path, or -1 if there is none. */
 function deepest(roots: readonly string[], path: string): number {
   const holding = roots.filter(root => root !== path && isAtOrBelow(path, root));
-  return Math.max(-1, ...holding.map(root => root.length));
+  return maxOf(
+    holding.map(root => root.length),
+    -1,
+  );
 }
 
 /** Returns the protocols whose paths name the same files. */

@@ -5,6 +5,7 @@ import type { Reader, Sql } from '../store.ts';
 import { sumReserved } from '../tables/reservations.ts';
 import { needsLock, shareOf } from '../tables/shares.ts';
 import type { Pool } from './pools.ts';
+import { maxOf } from '../../src/lib/numbers.ts';
 
 /** The size of the storage in one of its topologies, or in all if it has none. */
 export type Space = { readonly segments: Segments | undefined; readonly totalBytes: number };
@@ -63,7 +64,7 @@ export async function requireSpace(
   { bytes, heldBytes = 0, nonce, topologies, tooLarge = 'OUT_OF_RANGE' }: SpaceRequest,
 ): Promise<Space | undefined> {
   if (!spaces) return undefined;
-  const largest = Math.max(...spaces.map(({ totalBytes }) => totalBytes));
+  const largest = maxOf(spaces.map(({ totalBytes }) => totalBytes));
   if (bytes > largest)
     throw new Problem(
       tooLarge,

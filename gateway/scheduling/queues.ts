@@ -1,6 +1,7 @@
 import { limitDetail, limits } from '../../src/api/limits.ts';
 import { overloadedProblem, type Problem } from '../../src/api/problem.ts';
 import { type Bounds, type Clock, createLimit, type Limit, defaultBounds } from './limit.ts';
+import { minOf } from '../../src/lib/numbers.ts';
 
 export type SlotRequest = { readonly pool: string; readonly cluster: string; readonly operation: string };
 
@@ -188,7 +189,7 @@ function isBefore(one: ClusterQueue, other: ClusterQueue): boolean {
 function nextIndex(entries: readonly QueueEntry[], starts: number): number {
   if (starts % oldestEvery === oldestEvery - 1) return 0;
   const all = entries.map(({ operation }) => urgencies.get(operation) ?? lastUrgency);
-  return all.indexOf(Math.min(...all));
+  return all.indexOf(minOf(all));
 }
 
 function fullProblem({ pool, cluster }: SlotRequest, expectMs: number, waiting: number): Problem {

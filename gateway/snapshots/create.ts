@@ -35,6 +35,7 @@ import {
   requireSnapshots,
   toSnapshotRef,
 } from './record.ts';
+import { minOf } from '../../src/lib/numbers.ts';
 
 /** The request for a snapshot of one volume, or for a group with a snapshot of each volume. */
 type SnapshotRequest = Ref & {
@@ -242,7 +243,7 @@ async function recordAll(
     members.push(after);
   }
   const state = members.every(member => member.state === 'ready') ? 'ready' : 'processing';
-  const createdAtMs = Math.min(...members.map(member => member.createdAtMs));
+  const createdAtMs = minOf(members.map(member => member.createdAtMs));
   if (kind === 'group') await groupTable.update(sql, { id }, { state, createdAtMs });
   const subject = { ...intent.subject, state, createdAtMs } as const;
   return { subject, members, created: intent.subject.state === 'creating' };

@@ -10,6 +10,7 @@ import { chooseTopologies, isOneOf, readRequirement } from './placement.ts';
 import { capabilityFaults, readVolumeParameters } from './validate.ts';
 import { neededBytesOf } from './filesystem.ts';
 import { minSizeOf } from './size.ts';
+import { maxOf } from '../../src/lib/numbers.ts';
 
 /** Makes the reports of the space left for new volumes. */
 export function createCapacities({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>) {
@@ -64,7 +65,7 @@ export function createCapacities({ engine, pools }: Pick<ServiceOptions, 'engine
     if (!sizes) return { availableBytes, ...(neededBytes > 0 && { minimumVolumeBytes: neededBytes }) };
     const { stepBytes, maximumBytes = Infinity } = sizes;
     // A volume is in one topology, so the topology with the most space limits its size.
-    const fittingBytes = Math.floor(Math.max(...available) / stepBytes) * stepBytes;
+    const fittingBytes = Math.floor(maxOf(available) / stepBytes) * stepBytes;
     return {
       availableBytes,
       minimumVolumeBytes: minSizeOf(sizes, neededBytes),

@@ -10,6 +10,7 @@ import type { Host } from '../host.ts';
 import { filterAsync, namesWithFile, readBacking, readLine } from '../host/sysfs.ts';
 import { detach, runDetach } from './loop/devices.ts';
 import { isProvedForOther, readProof, setProof } from './loop/proofs.ts';
+import { maxOf } from '../../src/lib/numbers.ts';
 
 type LoopAttachment = AttachmentOf<'loop'>;
 
@@ -156,7 +157,7 @@ async function devicesOf(path: string, host: Host, all?: readonly string[]): Pro
   const read = async (name: string) => ({ name, ...(await readProof(`/sys/block/${name}`, host)) });
   const devices = await Promise.all((all ?? (await namesWithFile(host))).map(read));
   const proved = devices.filter(device => device.path === path);
-  const newest = Math.max(...proved.map(({ diskseq }) => diskseq));
+  const newest = maxOf(proved.map(({ diskseq }) => diskseq));
   // An unproved device older than the newest proof has another file: at the proof, the file had only one device.
   const isOther = (device: (typeof devices)[number]) => device.path !== undefined || device.diskseq < newest;
   if (devices.every(isOther)) return proved.map(({ name }) => name);

@@ -5,6 +5,7 @@ import { isAtOrBelow } from '../../src/lib/linux/mountinfo.ts';
 import { connectorFor } from '../connectors/index.ts';
 import type { Host } from '../host.ts';
 import type { GatewayKeys, openGatewayKeys } from '../state/gateway-keys.ts';
+import { maxOf } from '../../src/lib/numbers.ts';
 
 /** A directory of this machine that holds volumes of one pool only. */
 type PoolRoot = { readonly pool: string; readonly path: string };
@@ -100,7 +101,10 @@ function isOtherPools({ poolRoots = [] }: Trust, path: string, pool: string | un
   const others = poolRoots.filter(root => root.pool !== pool);
   if (others.some(root => isAtOrBelow(root.path, path))) return true;
   const depthIn = (roots: readonly PoolRoot[]): number =>
-    Math.max(-1, ...roots.filter(root => isAtOrBelow(path, root.path)).map(root => root.path.length));
+    maxOf(
+      roots.filter(root => isAtOrBelow(path, root.path)).map(root => root.path.length),
+      -1,
+    );
   return depthIn(others) > depthIn(poolRoots.filter(root => root.pool === pool));
 }
 

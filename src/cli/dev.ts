@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { writeContext } from './commands/contexts.ts';
+import { maxOf } from '../lib/numbers.ts';
 
 type Ready = Readonly<Record<string, string>>;
 
@@ -17,7 +18,7 @@ type Announcement = { readonly ready: Ready; readonly context: string; readonly 
 /** The announcement of a started `fairlead dev`: a box for people, or JSON for the program that started it. */
 export function announceDev({ ready, context, isTerminal }: Announcement): string {
   if (!isTerminal) return `${JSON.stringify(ready)}\n`;
-  const width = Math.max(...Object.keys(ready).map(name => name.length));
+  const width = maxOf(Object.keys(ready).map(name => name.length));
   const lines = [
     'Fairlead is ready:',
     ...Object.entries(ready).map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
@@ -27,7 +28,7 @@ export function announceDev({ ready, context, isTerminal }: Announcement): strin
     '',
     'Ctrl-C ends it. The volumes stay.',
   ];
-  const longest = Math.max(...lines.map(line => line.length));
+  const longest = maxOf(lines.map(line => line.length));
   const rule = '─'.repeat(longest + 2);
   const rows = lines.map(line => `│ ${line.padEnd(longest)} │`);
   return [`┌${rule}┐`, ...rows, `└${rule}┘`, ''].join('\n');

@@ -4,6 +4,7 @@ import { describeStartFault } from '../lib/lifecycle.ts';
 import { describeSettings, readSettings, type SettingsTable, type Sources } from '../lib/settings.ts';
 import { createNotices, type Notices } from '../lib/words/notice.ts';
 import { suggest } from '../lib/words/suggest.ts';
+import { maxOf } from '../lib/numbers.ts';
 
 /** The streams and the environment of a command: data goes to `out`, everything else to `err`. */
 export type Io = {
@@ -184,7 +185,7 @@ function help({ path, commands: known }: Level): string {
     names: [name, ...aliases].join(', '),
     doc,
   }));
-  const width = Math.max(...rows.map(({ names }) => names.length));
+  const width = maxOf(rows.map(({ names }) => names.length));
   const list = rows.map(({ names, doc }) => `  ${names.padEnd(width)}  ${doc}`);
   return `Fairlead, a remote CSI gateway.\n\nUsage: ${path} <command> [--flag value …]\n\n${list.join('\n')}\n\nRun ${path} help <command>, or ${path} <command> --help, for its settings.\n`;
 }

@@ -1,3 +1,5 @@
+import { maxOf } from './numbers.ts';
+
 /** The maximum delay of a timer, in milliseconds. A timer with a longer one would fire at once. */
 export const maxTimerMs = 2 ** 31 - 1;
 
@@ -215,7 +217,7 @@ export function createKeyedLock<Holder>(limits: {
       const own = line.findLast(entry => entry.party === party);
       return [now?.round ?? 0, own ? own.round + 1 : 0];
     });
-    return Math.max(...rounds);
+    return maxOf(rounds);
   }
 
   function enter(entry: LockEntry<Holder>): void {

@@ -312,6 +312,13 @@ test('the code that vendors read first is short', () => {
   }
 });
 
+test('no list is spread into Math.max or Math.min, which overflow the stack for long lists', () => {
+  const found = globSync('{src,gateway,node-agent}/**/*.ts').filter(file =>
+    /\bMath\.(?:max|min)\((?:[^()]|\([^()]*\))*\.\.\./.test(readFileSync(file, 'utf8')),
+  );
+  assert.deepEqual(found, [], 'use maxOf or minOf of src/lib/numbers.ts');
+});
+
 test('a document names only existing files', () => {
   const files = globSync('{src,gateway,node-agent,proto,test,docs,deploy}/**/*');
   for (const document of ['AGENTS.md', 'README.md', ...globSync('docs/{*,reference/*}.md')]) {

@@ -10,6 +10,7 @@ import {
 import { takesMountOptions } from './mount-options.ts';
 import type { Capability } from '../storage.ts';
 import { luksHeaderBytes, luksMinimumBytes, minimumBytesOf, reachOf } from './sizes.ts';
+import { maxOf, minOf } from '../../lib/numbers.ts';
 
 type FilesystemRequest = {
   readonly fsType?: string | undefined;
@@ -39,7 +40,7 @@ export type ExistingFilesystem = {
 export function reachOfExisting({ fsType, formatOptions, madeBytes }: ExistingFilesystem): number {
   const names = candidatesOf({ fsType, formatOptions });
   const reaches = names.map(name => reachOf(name, formatOptions, madeBytes));
-  return reaches.length > 0 ? Math.max(...reaches) : Infinity;
+  return reaches.length > 0 ? maxOf(reaches) : Infinity;
 }
 
 type Parameters = Readonly<Record<string, string>>;
@@ -59,7 +60,7 @@ export function minimumVolumeBytes(
   const mounted = capabilities.filter(({ accessType }) => accessType === 'mount');
   const ofFilesystems = mounted.map(capability => {
     const names = candidatesOf({ ...capability, formatOptions });
-    return Math.min(...names.map(name => minimumBytesOf(name, formatOptions))) + headerBytes;
+    return minOf(names.map(name => minimumBytesOf(name, formatOptions))) + headerBytes;
   });
-  return Math.max(0, headerBytes && luksMinimumBytes, ...ofFilesystems.filter(Number.isFinite));
+  return maxOf(ofFilesystems.filter(Number.isFinite), headerBytes && luksMinimumBytes);
 }

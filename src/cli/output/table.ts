@@ -1,5 +1,6 @@
 import { toPrintable } from '../../api/http/printable.ts';
 import type { Colour } from '../run.ts';
+import { maxOf } from '../../lib/numbers.ts';
 
 type TableOptions = {
   readonly hasHeads?: boolean;
@@ -40,8 +41,14 @@ export function renderTable(
 
 /** Calculates the width of each column, at least its min width. */
 export function widthsOf(lines: readonly (readonly string[])[], minWidths: readonly number[] = []): number[] {
-  const columns = Math.max(...lines.map(({ length }) => length), 0);
+  const columns = maxOf(
+    lines.map(({ length }) => length),
+    0,
+  );
   return Array.from({ length: columns }, (_, column) =>
-    Math.max(minWidths[column] ?? 0, ...lines.map(line => line[column]?.length ?? 0)),
+    maxOf(
+      lines.map(line => line[column]?.length ?? 0),
+      minWidths[column],
+    ),
   );
 }

@@ -6,6 +6,7 @@ import type { Kit } from '../fixtures/kit.ts';
 import { offeredMutations, prepare, type MutationId } from '../fixtures/mutations.ts';
 import { expectOne, idsOf } from '../fixtures/fixtures.ts';
 import { must, type Chapter } from '../requirement.ts';
+import { maxOf } from '../../lib/numbers.ts';
 
 /** The requirements of chapter 8, section 3. */
 export const restarts = {
@@ -117,7 +118,7 @@ async function interruptAll(kit: Kit): Promise<void> {
 
 /** Restarts the vendor after this share of the time of all the changes, and then repeats them. */
 async function interrupt(kit: Kit, all: readonly Timed[], share = 0.5): Promise<void> {
-  const killMs = Math.max(...all.map(({ tookMs }) => tookMs * share));
+  const killMs = maxOf(all.map(({ tookMs }) => tookMs * share));
   const changes = [];
   for (const { id, tookMs } of all) changes.push({ ...(await prepare(kit, id)), tookMs });
   const lost = changes.map(async ({ operation, input, tookMs }) => {

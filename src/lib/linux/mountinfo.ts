@@ -1,3 +1,5 @@
+import { maxOf } from '../numbers.ts';
+
 /** A line of /proc/self/mountinfo, unescaped. */
 export type Mount = {
   readonly id: number;
@@ -63,7 +65,7 @@ export function topMount(mounts: readonly Mount[], path: string): Mount | undefi
 /** The mount that contains a path without symbolic links. */
 export function nearestMount(mounts: readonly Mount[], path: string): Mount | undefined {
   const above = mounts.filter(mount => isAtOrBelow(path, mount.path));
-  const maxLength = Math.max(...above.map(mount => mount.path.length));
+  const maxLength = maxOf(above.map(mount => mount.path.length));
   return above.findLast(mount => mount.path.length === maxLength);
 }
 

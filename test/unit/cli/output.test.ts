@@ -13,6 +13,11 @@ test('columns are as wide as their widest cell, and never become narrower', () =
   assert.equal(renderTable([], [['b', 'x']], { hasHeads: false, widths: [4] }), 'b     x\n');
 });
 
+test('a table may have more rows than a call has room for arguments', () => {
+  const rows = Array.from({ length: 300_000 }, (_, index) => [String(index)]);
+  assert.equal(renderTable(['id'], rows).length, 'id\n'.length + rows.join('\n').length + 1);
+});
+
 test('foreign text cannot control the terminal or begin a line', () => {
   const cell = '\u001B[31mred\u001B[0m \u001B]0;title\u0007two\nlines\u009B2J\u202E\r';
   const table = renderTable(['fault'], [[cell]]);
