@@ -19,21 +19,30 @@ export function clusterOf(values: SettingsOf<typeof clusterSettings>): string | 
 /** A query, and a condition that the gateway does not know. `limit` counts the entries that meet it. */
 export type Listing<E extends Entry = Entry> = Query & { readonly matches?: (entry: E) => boolean };
 
-/** Lists all entries that match the query, at most `limit`, page by page. */
-export async function listAll<E extends Entry>(
+/** Lists the entries that match the query, at most `limit`, and holds only one page of them. No page is empty. */
+export async function* listPages<E extends Entry>(
   { client, call }: Connection,
   kind: Kind<E>,
   { limit = Infinity, matches, ...query }: Listing<E>,
-): Promise<readonly E[]> {
-  const entries: E[] = [];
-  for (let pageToken: string | undefined = ''; pageToken !== undefined && entries.length < limit;) {
-    const left = limit - entries.length;
+): AsyncGenerator<readonly E[], void> {
+  let left = limit;
+  for (let pageToken: string | undefined = ''; pageToken !== undefined && left > 0;) {
     const isLimited = left < Infinity && !matches;
     const page = await kind.page(client, { ...query, pageToken, ...(isLimited && { limit: left }) }, call());
-    entries.push(...(matches ? page.entries.filter(matches) : page.entries));
+    const entries = (matches ? page.entries.filter(matches) : page.entries).slice(0, left);
+    left -= entries.length;
+    if (entries.length > 0) yield entries;
     pageToken = page.nextPageToken;
   }
-  return entries.slice(0, limit);
+}
+
+/** Lists all entries that match the query, at most `limit`. */
+export async function listAll<E extends Entry>(
+  connection: Connection,
+  kind: Kind<E>,
+  listing: Listing<E>,
+): Promise<readonly E[]> {
+  return (await Array.fromAsync(listPages(connection, kind, listing))).flat();
 }
 
 /** Returns a sentence if there is no such cluster. */

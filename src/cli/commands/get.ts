@@ -4,10 +4,10 @@ import { suggest } from '../../lib/words/suggest.ts';
 import { connectionSettings, gatewayCommand, type Connection } from '../connection.ts';
 import type { Entry, Kind } from '../kind.ts';
 import { kinds } from '../kinds/index.ts';
-import { clusterOf, clusterSettings, findClusterFault, listAll, type Listing } from '../listing.ts';
+import { clusterOf, clusterSettings, findClusterFault, listPages, type Listing } from '../listing.ts';
 import { readableNumbers } from '../output/values.ts';
 import type { Commands } from '../run.ts';
-import { isTable, listFormat, printEntries, viewOf } from './get/output.ts';
+import { isTable, listFormat, openPrinter, viewOf } from './get/output.ts';
 import { toSelection } from './get/select.ts';
 import { watch } from './get/watch.ts';
 
@@ -23,11 +23,15 @@ const settings = {
   output: listFormat,
   bytes: { doc: 'show sizes in bytes, without a unit', ...onOrOff },
   'sort-by': {
-    doc: 'sort by this column, such as size; with a dash in front, as -size, in descending order',
+    doc: 'sort by this column, such as size; with a dash in front, as -size, in descending order; not with --limit, except for a log',
     parse: text,
     optional: true,
   },
-  limit: { doc: 'max entries to list', parse: integer(1, 1_000_000), optional: true },
+  limit: {
+    doc: 'max entries to list, by id; of a log the newest',
+    parse: integer(1, 1_000_000),
+    optional: true,
+  },
   'no-headers': { doc: 'leave out the head of the table', ...onOrOff },
   watch: {
     doc: 'keep running, and print entries that are added, changed or removed',
@@ -75,25 +79,38 @@ export const getCommands: Commands = Object.fromEntries(
   }),
 );
 
-async function get(connection: Connection, { plural, kind }: NamedKind, values: Values): Promise<number> {
+async function get(connection: Connection, named: NamedKind, values: Values): Promise<number> {
   const { io } = connection;
-  const sort = toSort(kind, values['sort-by']);
-  const find = finderOf(connection, kind, values);
+  const { plural, kind } = named;
+  const sort = toSort(kind, values);
+  const { find, isOne, cluster } = finderOf(connection, kind, values);
   // An unknown column is an error even if there are no entries.
   viewOf(kind, values);
-  const { entries, missing, isOne, fault } = await find();
-  const faults =
-    fault === undefined ? missing.map(name => missingFault(name, { plural, kind }, values)) : [fault];
-  for (const one of faults) io.err(`${one}\n`);
-  if (fault !== undefined) return 2;
   const output = { plural, kind, values };
+  const missing: string[] = [];
+  /** Prints what was not found. Returns false if there is no such cluster. */
+  const report = async (count: number): Promise<boolean> => {
+    const isEmpty = count === 0 && cluster !== undefined;
+    const fault = isEmpty ? await findClusterFault(connection, cluster) : undefined;
+    const faults = fault === undefined ? missing.map(name => missingFault(name, named, values)) : [fault];
+    for (const one of faults) io.err(`${one}\n`);
+    return fault === undefined;
+  };
   if (values.watch) {
-    const again = async () => sort((await find()).entries);
-    return watch(io, { ...output, first: sort(entries), everyMs: values['watch-every'], find: again });
+    const first = await collect(find(missing), sort);
+    if (!(await report(first.length))) return 2;
+    const again = () => collect(find(), sort);
+    return watch(io, { ...output, first, everyMs: values['watch-every'], find: again });
   }
-  if (entries.length === 0 && missing.length === 0 && isTable(values))
-    io.err(`no ${kind.isLog ? 'entries' : plural} found\n`);
-  else if (!isOne || entries.length > 0) await printEntries(io, output, { entries: sort(entries), isOne });
+  const printer = openPrinter(io, output, isOne);
+  let count = 0;
+  for await (const page of sorted(find(missing), sort)) {
+    count += page.length;
+    await printer.print(page);
+  }
+  if (!(await report(count))) return 2;
+  if (count > 0 || !isTable(values)) await printer.end();
+  else if (missing.length === 0) io.err(`no ${kind.isLog ? 'entries' : plural} found\n`);
   return missing.length > 0 ? 2 : 0;
 }
 
@@ -102,18 +119,18 @@ function missingFault(name: string, { plural, kind }: NamedKind, { selector }: V
   return `there is no ${kind.one} "${name}"${which}; list all with fairlead get ${plural} -A`;
 }
 
-type FindResult = {
-  readonly entries: readonly Entry[];
-  /** Names without any entry. */
-  readonly missing: readonly string[];
+type Pages = AsyncIterable<readonly Entry[]>;
+
+type Finder = {
+  /** Finds the entries, and adds names without any entry to `missing`. */
+  readonly find: (missing?: string[]) => Pages;
   /** True for a query by one id: its result is printed as one object in place of a list. */
   readonly isOne: boolean;
-  /** A sentence about the chosen cluster, if it does not exist. */
-  readonly fault: string | undefined;
+  readonly cluster: string | undefined;
 };
 
 /** Makes the function that finds the entries. A faulty selector is an error before any call. */
-function finderOf(connection: Connection, kind: Kind, values: Values): () => Promise<FindResult> {
+function finderOf(connection: Connection, kind: Kind, values: Values): Finder {
   const { names = [], limit, since, until } = values;
   const { cluster = clusterOf(values), matches } = toSelection(kind, values.selector);
   const bounds: Listing = {
@@ -126,24 +143,40 @@ function finderOf(connection: Connection, kind: Kind, values: Values): () => Pro
     names.length > 0
       ? names.map(name => kind.ask(name, cluster))
       : [cluster === undefined ? {} : { cluster }];
-  return async () => {
-    const found: (readonly Entry[])[] = [];
-    for (const query of queries) found.push(await listAll(connection, kind, { ...bounds, ...query }));
-    const entries = found.flat();
-    const isUnknown = entries.length === 0 && cluster !== undefined;
-    return {
-      entries,
-      missing: names.filter((_, index) => found[index]?.length === 0),
-      isOne: names.length === 1 && queries[0]?.id !== undefined,
-      fault: isUnknown ? await findClusterFault(connection, cluster) : undefined,
-    };
-  };
+  async function* find(missing: string[] = []): AsyncGenerator<readonly Entry[], void> {
+    for (const [index, query] of queries.entries()) {
+      let isMissing = true;
+      for await (const page of listPages(connection, kind, { ...bounds, ...query })) {
+        isMissing = false;
+        yield page;
+      }
+      if (isMissing) missing.push(...names.slice(index, index + 1));
+    }
+  }
+  return { find, isOne: names.length === 1 && queries[0]?.id !== undefined, cluster };
 }
 
 type Sort = (entries: readonly Entry[]) => readonly Entry[];
 
-function toSort({ columns }: Kind, by: string | undefined): Sort {
-  if (by === undefined) return entries => entries;
+/** Sorts all entries at once. Without `--sort-by` each page is passed on as it comes. */
+async function* sorted(pages: Pages, sort: Sort | undefined): Pages {
+  if (!sort) return yield* pages;
+  const entries = await collect(pages, sort);
+  if (entries.length > 0) yield entries;
+}
+
+async function collect(pages: Pages, sort: Sort = entries => entries): Promise<readonly Entry[]> {
+  return sort((await Array.fromAsync(pages)).flat());
+}
+
+/** Makes the order of `--sort-by`; undefined without it. The gateway itself lists by id, and a log by time. */
+function toSort({ columns, isLog }: Kind, { 'sort-by': by, limit }: Values): Sort | undefined {
+  if (by === undefined) return undefined;
+  // The limit of a log chooses the newest entries. That of any other list would choose the first ids.
+  if (limit !== undefined && !isLog)
+    throw new Error(
+      '--limit: the gateway lists by id, so --sort-by would sort only the first ids; leave out --limit, and cut the output, as with | head -n 11',
+    );
   const [, dash, head = ''] = /^(-?)(.*)$/.exec(by.toLowerCase()) ?? [];
   const column = columns.find(one => one.head === head);
   const heads = columns.map(one => one.head);

@@ -59,29 +59,64 @@ export function viewOf({ columns, ...kind }: Kind, { output, bytes }: OutputValu
   }
 }
 
-/** Prints entries. With `isOne` the first entry is printed as one object in place of a list. */
-export async function printEntries(
-  io: Io,
-  { plural, kind, values }: Output,
-  { entries, isOne }: { readonly entries: readonly Entry[]; readonly isOne: boolean },
-): Promise<void> {
-  const { output } = values;
-  if (output === 'json' || output === 'yaml')
-    return io.out(await toOutput(isOne ? entries[0] : { [plural]: entries }, output));
-  if (output === 'name') return io.out(entries.map(({ id }) => `${id}\n`).join(''));
+/** Prints a list page by page, and holds no page. `end` completes it, or prints a list without entries. */
+type Printer = {
+  print(entries: readonly Entry[]): void | Promise<void>;
+  end(): void | Promise<void>;
+};
+
+/** Opens the printer of a list. With `isOne` the only entry is printed as one object in place of a list. */
+export function openPrinter(io: Io, output: Output, isOne: boolean): Printer {
+  const { kind, values } = output;
+  const format = values.output;
+  if (format === 'json' || format === 'yaml')
+    return isOne
+      ? { print: async ([entry]) => io.out(await toOutput(entry, format)), end: () => {} }
+      : openDocument(io, output.plural, format);
+  if (format === 'name')
+    return { print: entries => io.out(entries.map(({ id }) => `${id}\n`).join('')), end: () => {} };
   const { columns, numbers } = viewOf(kind, values);
-  const { heads, rows } = toRows(columns, entries, numbers);
-  const hasHeads = !values['no-headers'];
-  if (output === 'csv') io.out(toCsv(hasHeads ? [heads, ...rows] : rows));
-  else io.out(renderTable(heads, rows, { hasHeads, style: io.style }));
+  const printRows = rowPrinter(io, values, toRows(columns, []).heads);
+  const print = (entries: readonly Entry[]): void => printRows(toRows(columns, entries, numbers).rows);
+  return { print, end: () => print([]) };
+}
+
+/** Opens the printer of an object whose only member is the list. */
+function openDocument(io: Io, plural: string, format: 'json' | 'yaml'): Printer {
+  // The text around the entries.
+  const [head, between, tail] =
+    format === 'json' ? [`{\n  "${plural}": [\n`, ',\n', '\n  ]\n}\n'] : [`${plural}:\n`, '', ''];
+  let next = head;
+  return {
+    async print(entries) {
+      const whole = await toOutput({ [plural]: entries }, format);
+      io.out(next + whole.slice(head.length, whole.length - tail.length));
+      next = between;
+    },
+    end: async () => io.out(next === head ? await toOutput({ [plural]: [] }, format) : tail),
+  };
+}
+
+/**
+ * Makes a function that prints rows below those that it printed before, as CSV or as a table. The columns of the table are as
+ * wide as the rows so far, so that no row has to be kept.
+ */
+function rowPrinter(io: Io, { output, 'no-headers': noHeads }: OutputValues, heads: readonly string[]) {
+  let widths: readonly number[] = [];
+  let hasHeads = !noHeads;
+  return (rows: readonly (readonly string[])[]): void => {
+    if (output === 'csv') io.out(toCsv(hasHeads ? [heads, ...rows] : rows));
+    else io.out(renderTable(heads, rows, { hasHeads, style: io.style, widths }));
+    widths = widthsOf([heads, ...rows], widths);
+    hasHeads = false;
+  };
 }
 
 /** Makes a function that prints changes, each on a line of its own. */
 export function changePrinter(io: Io, { kind, values }: Output): (changes: readonly Change[]) => void {
-  let widths: readonly number[] = [];
-  let hasHeads = !values['no-headers'];
   const { output } = values;
   const { columns, numbers } = viewOf(kind, values);
+  const printRows = rowPrinter(io, values, ['event', ...toRows(columns, []).heads]);
   return changes => {
     if (!isTable(values) && output !== 'csv') {
       const toLine = ({ event, entry }: Change): string =>
@@ -89,12 +124,7 @@ export function changePrinter(io: Io, { kind, values }: Output): (changes: reado
       return io.out(changes.map(change => `${toLine(change)}\n`).join(''));
     }
     const entries = changes.map(({ entry }) => entry);
-    const table = toRows(columns, entries, numbers);
-    const heads = ['event', ...table.heads];
-    const rows = table.rows.map((row, index) => [changes[index]?.event ?? ''].concat(row));
-    if (output === 'csv') io.out(toCsv(hasHeads ? [heads, ...rows] : rows));
-    else io.out(renderTable(heads, rows, { hasHeads, style: io.style, widths }));
-    widths = widthsOf([heads, ...rows], widths);
-    hasHeads = false;
+    const { rows } = toRows(columns, entries, numbers);
+    printRows(rows.map((row, index) => [changes[index]?.event ?? ''].concat(row)));
   };
 }
