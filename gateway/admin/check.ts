@@ -5,7 +5,7 @@ import type { Pools } from '../pools/pools.ts';
 import { noteChecked, readMissed, readTime } from '../tables/clock.ts';
 import { recordFindings, type FindingKey } from '../tables/findings.ts';
 import { readInventory, type InventoryRow } from '../tables/inventory.ts';
-import { readInPieces } from '../tables/paging.ts';
+import { readAllInPieces } from '../tables/paging.ts';
 import type { Engine } from '../store.ts';
 import type { Slices } from '../scheduling/slices.ts';
 
@@ -28,20 +28,16 @@ export type CheckOptions = {
 };
 
 type Kind = Finding['kind'];
-type Inventory = ReadonlyMap<string, InventoryRow>;
 /** Ids in the storage by pool; undefined for a pool without a list. */
-type ListedIds = Map<string, ReadonlySet<string> | undefined>;
-/** Ids by pool that seem to be only in the storage. */
-type UnknownIds = Map<string, Set<string>>;
-type Comparison = Readonly<Record<'before' | 'after', Inventory>> & {
-  readonly listed: ListedIds;
-  readonly unknown: UnknownIds;
-};
-type Confirmation = {
-  readonly kind: Kind;
-  readonly unknown: UnknownIds;
-  readonly again: ListedIds;
-  readonly last: Inventory;
+type ListedIds = Map<string, Set<string> | undefined>;
+/** The differences that the first look at the storage and the store has found. */
+type Suspects = {
+  /** Ids by pool that only the storage has. */
+  readonly unknown: ReadonlyMap<string, Set<string>>;
+  /** Rows with unfinished work, and rows that only the store has, by their id in the storage. */
+  readonly rows: ReadonlyMap<string, InventoryRow>;
+  /** Pools that have to be listed again. */
+  readonly pools: ReadonlySet<string>;
 };
 /** Other callers get a time slice after this number of ids of the storage. */
 const idsPerSlice = 1_000;
@@ -50,9 +46,11 @@ type Observation = FindingKey & { readonly detail: string; readonly sinceMs?: nu
 
 /**
  * Compares the storage with the store and changes neither. It only records when each finding was first seen, and when
- * each pool was checked. Work in progress is no finding: a row exists before the storage begins to create, and until
- * it has deleted. A resource that seems to be only in the storage may have been created and deleted between two reads
- * of the store, so the storage is listed again. Only an id that comes and goes both times is reported by mistake.
+ * each pool was checked. Lists may have any order, so the ids of one kind in all pools are in memory, but no rows.
+ *
+ * Work in progress is no finding: a row exists before the storage begins to create, and until it has deleted. A resource
+ * may come or go between the list and the read of the store, so both are read again, and only what is found both times
+ * is reported. Only an id that comes and goes both times is reported by mistake.
  */
 export async function check(options: CheckOptions): Promise<CheckResult> {
   const { engine, pools, slices, stuckAfterMs } = options;
@@ -67,51 +65,64 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
       .map(([pool, { reason }]) => [pool, reason]),
   );
   for (const kind of ['volume', 'snapshot'] as const) {
-    const before = await readStore(options, kind);
-    const listed = await readPools(kind, () => true);
-    const after = await readStore(options, kind);
-    const unknown: UnknownIds = new Map();
-    for (const [pool, ids] of listed) if (kind === 'volume' && ids) compared.add(pool);
-    await slices.work('operator', compare({ before, listed, after, unknown }));
-    if (unknown.size === 0) continue;
-    const again = await readPools(kind, pool => unknown.has(pool));
-    const last = await readStore(options, kind);
-    await slices.work('operator', confirm({ kind, unknown, again, last }));
+    const suspects = await findSuspects(kind);
+    if (suspects.unknown.size + suspects.rows.size > 0) await confirm(kind, suspects);
   }
-  async function readPools(kind: Kind, isIncluded: (pool: string) => boolean): Promise<ListedIds> {
+  async function findSuspects(kind: Kind): Promise<Suspects> {
+    const listed = await readPools(kind, () => true);
+    for (const [pool, ids] of listed) if (kind === 'volume' && ids) compared.add(pool);
+    const rows = new Map<string, InventoryRow>();
+    const again = new Set<string>();
+    for await (const row of readStore(options, kind)) {
+      const { pool, storageId, unfinished } = row;
+      const ids = listed.get(pool);
+      const isListed = ids?.delete(storageId);
+      if (isListed) knownIn.add(pool);
+      const isMissing = isListed === false && isWhole(row);
+      if (isMissing) again.add(pool);
+      if (isMissing || unfinished !== undefined) rows.set(storageId, row);
+    }
+    const unknown = new Map([...listed].flatMap(([pool, ids]) => (ids?.size ? [[pool, ids] as const] : [])));
+    return { unknown, rows, pools: again.union(unknown) };
+  }
+  async function confirm(kind: Kind, { unknown, rows, pools: suspected }: Suspects): Promise<void> {
+    const isSuspect = (pool: string, id: string): boolean => rows.has(id) || !!unknown.get(pool)?.has(id);
+    const again = await readPools(kind, pool => suspected.has(pool), isSuspect);
+    for await (const row of readStore(options, kind)) {
+      const { pool, storageId } = row;
+      for (const one of judge(row, rows.get(storageId), again.get(pool))) seen.push(one);
+      again.get(pool)?.delete(storageId);
+    }
+    // The ids that are left belong to no row.
+    function* report(): Generator<void, void> {
+      for (const [pool, ids] of again)
+        for (const id of ids ?? []) {
+          yield;
+          if (!unknown.get(pool)?.has(id)) continue;
+          unknownIn.add(pool);
+          seen.push({ pool, kind, id, problem: 'unknown', detail: 'in the storage, not in the store' });
+        }
+    }
+    await slices.work('operator', report());
+  }
+  /** Lists the ids for which `isWanted` returns true. */
+  async function readPools(
+    kind: Kind,
+    isIncluded: (pool: string) => boolean,
+    isWanted: (pool: string, id: string) => boolean = () => true,
+  ): Promise<ListedIds> {
     const listed: ListedIds = new Map();
     for (const { name, backend } of pools
       .all()
       .filter(pool => isIncluded(pool.name) && !unchecked.has(pool.name)))
       try {
-        listed.set(name, await readThere(backend, kind, slices));
+        const ids = listThere(backend, kind);
+        listed.set(name, ids && (await collect(ids, id => isWanted(name, id), slices)));
       } catch (error) {
         const { reason, detail } = asProblem(error);
         unchecked.set(name, reason ?? detail);
       }
     return listed;
-  }
-  function* compare({ before, listed, after, unknown }: Comparison): Generator<void, void> {
-    for (const [pool, ids = []] of listed)
-      for (const id of ids) {
-        yield;
-        const isKnown = [before, after].some(rows => rows.get(id)?.pool === pool);
-        if (isKnown) knownIn.add(pool);
-        else unknown.set(pool, (unknown.get(pool) ?? new Set()).add(id));
-      }
-    for (const row of after.values()) {
-      yield;
-      seen.push(...judge(row, before.get(row.storageId), listed.get(row.pool)));
-    }
-  }
-  function* confirm({ kind, unknown, again, last }: Confirmation): Generator<void, void> {
-    for (const [pool, ids] of unknown)
-      for (const id of ids) {
-        yield;
-        if (!again.get(pool)?.has(id) || last.get(id)?.pool === pool) continue;
-        unknownIn.add(pool);
-        seen.push({ pool, kind, id, problem: 'unknown', detail: 'in the storage, not in the store' });
-      }
   }
   const nowMs = await readTime(engine.reader);
   const seenMs = nowMs - (await readMissed(engine.reader));
@@ -122,7 +133,7 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
     startMs,
   );
   const findings: Finding[] = [];
-  function* collect(): Generator<void, void> {
+  function* select(): Generator<void, void> {
     for (const { pool, kind, id, problem, detail, sinceMs = nowMs, firstSeenMs } of noted) {
       yield;
       const ageMs = Math.max(0, nowMs - sinceMs, seenMs - firstSeenMs);
@@ -130,7 +141,7 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
         findings.push({ pool, kind, id, problem, ageMs, detail });
     }
   }
-  await slices.work('operator', collect());
+  await slices.work('operator', select());
   return {
     findings,
     unchecked: [...unchecked].map(([pool, detail]) => ({ pool, detail })),
@@ -139,40 +150,39 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
 }
 
 /** Lists the ids in the storage; undefined if it has no list. */
-async function readThere(
-  backend: Backend,
-  kind: Kind,
-  slices: Slices,
-): Promise<ReadonlySet<string> | undefined> {
-  const list = kind === 'volume' ? backend.list : backend.snapshots?.list;
-  if (!list) return undefined;
-  const ids = new Set<string>();
-  for await (const id of list.call(kind === 'volume' ? backend : backend.snapshots)) {
-    ids.add(id);
-    if (ids.size % idsPerSlice === 0) await slices.take('operator', async () => {});
-  }
-  return ids;
+function listThere(backend: Backend, kind: Kind): AsyncIterable<string> | undefined {
+  return kind === 'volume' ? backend.list?.() : backend.snapshots?.list?.();
 }
 
-/** Reads the rows of the store by their id in the storage, which is unique. */
-async function readStore(
-  { engine, slices }: Pick<CheckOptions, 'engine' | 'slices'>,
-  kind: Kind,
-): Promise<Inventory> {
-  const rows = new Map<string, InventoryRow>();
-  await readInPieces({ afterId: '', limit: Infinity }, (afterId, limit) =>
-    slices.take('operator', async () => {
-      const piece = await readInventory(engine.reader, kind, { afterId, limit });
-      for (const row of piece) rows.set(row.storageId, row);
-      return piece;
-    }),
+async function collect(
+  ids: AsyncIterable<string>,
+  isWanted: (id: string) => boolean,
+  slices: Slices,
+): Promise<Set<string>> {
+  const wanted = new Set<string>();
+  let count = 0;
+  for await (const id of ids) {
+    if (isWanted(id)) wanted.add(id);
+    if (++count % idsPerSlice === 0) await slices.take('operator', async () => {});
+  }
+  return wanted;
+}
+
+/** Reads the rows of the store, a few in each time slice. Their id in the storage is unique. */
+function readStore({ engine, slices }: Pick<CheckOptions, 'engine' | 'slices'>, kind: Kind) {
+  return readAllInPieces<InventoryRow>((last, limit) =>
+    slices.take('operator', () => readInventory(engine.reader, kind, { afterId: last?.id ?? '', limit })),
   );
-  return rows;
+}
+
+/** Returns true for a resource that the storage must have. */
+function isWhole({ state }: InventoryRow): boolean {
+  return state === 'ready' || state === 'deleted';
 }
 
 /**
  * Finds the faults of a row. It counts only if the store said the same before and after the storage was
- * listed.
+ * listed again.
  */
 function judge(
   row: InventoryRow,
@@ -182,8 +192,7 @@ function judge(
   const { pool, kind, id, storageId, state, createdAtMs, unfinished } = row;
   if (!before || before.createdAtMs !== createdAtMs || before.state !== state) return [];
   const found: Observation[] = [];
-  const whole = state === 'ready' || state === 'deleted';
-  if (whole && listed && !listed.has(storageId))
+  if (isWhole(row) && listed && !listed.has(storageId))
     found.push({ pool, kind, id, problem: 'missing', detail: `${state} in the store, not in the storage` });
   if (unfinished !== undefined && unfinished === before.unfinished)
     found.push({

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { check } from '../../../../gateway/admin/check.ts';
 import type { Reader } from '../../../../gateway/store.ts';
 import { findingTable } from '../../../../gateway/tables/findings.ts';
@@ -83,6 +85,55 @@ test('the age of a finding counts from its first discovery, and starts anew when
   await gateway.backend.create(newVolume('a.orphan'));
   assert.ok(((await find())?.ageMs ?? hour) < 1_000);
 });
+
+test('a check of many volumes holds their ids, in any order, but no rows', async t => {
+  const gateway = await openGateway(t);
+  const count = 100_000;
+  const [missing, unknown] = [idOf(count / 2), 'a.unknown'];
+  async function* list(): AsyncGenerator<string> {
+    yield unknown;
+    for (let index = count - 1; index >= 0; index--) if (idOf(index) !== missing) yield idOf(index);
+  }
+  const heapBefore = collectGarbage();
+  let [heap, reads] = [0, 0];
+  const reader: Reader = {
+    async all(sql, ...values) {
+      if (!sql.includes('from volumes where id > ?')) return gateway.engine.reader.all(sql, ...values);
+      if (reads++ % 1_000 === 0) heap = Math.max(heap, collectGarbage());
+      const [afterId, limit] = values;
+      const first = afterId === '' ? 0 : Number(String(afterId).slice(3)) - 1_000_000 + 1;
+      const size = Math.min(Number(limit), count - first);
+      return Array.from({ length: size }, (_, index) => rowOf(idOf(first + index)));
+    },
+  };
+  const [pool] = gateway.pools.all();
+  assert.ok(pool);
+  const pools = { ...gateway.pools, all: () => [{ ...pool, backend: { ...pool.backend, list } }] };
+  const engine = { ...gateway.engine, reader };
+  const { findings } = await check({ ...gateway, engine, pools, stuckAfterMs: 0 });
+  assert.deepEqual(
+    findings.map(({ problem, id }) => `${problem} ${id}`),
+    [`missing ${missing}`, `unknown ${unknown}`],
+  );
+  assert.ok(reads > count / 50);
+  // The ids take 8 MiB, and the rows of both reads of the store would take 23 MiB more.
+  assert.ok(heap - heapBefore < 16 * 2 ** 20, `${Math.round((heap - heapBefore) / 2 ** 20)} MiB`);
+});
+
+function idOf(index: number): string {
+  return `a.m${1_000_000 + index}`;
+}
+
+function rowOf(id: string) {
+  return { id, storage_id: id, pool: 'main', state: 'ready', created_at_ms: 1 };
+}
+
+/** Returns the bytes that are in use. */
+function collectGarbage(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
 
 test('an object that is made and removed during a check is no finding', async t => {
   const gateway = await openGateway(t);
