@@ -103,6 +103,9 @@ export async function migrateStore(
       throw new Error(
         `the database of "${urlFile}" already holds a copy of this store, which has changed since; use an empty database`,
       );
+    report({ what: `the statistics of "${urlFile}"` });
+    // Without them the first queries choose bad plans.
+    for (const { name } of tables) await engine.transaction(sql => sql.run(`analyze ${name}`));
     return { contents, isNew: found === 'nothing' };
   } finally {
     source.close();
