@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { manPages } from '../../docs/generate/man.ts';
@@ -40,8 +40,10 @@ export async function buildPackage(out: string): Promise<string> {
       path,
       readFileSync(path, 'utf8').replaceAll(/(from '\.[^']*|import\("\.[^"]*)\.ts(['"])/g, '$1.js$2'),
     );
-  for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md', 'examples'])
+  for (const name of ['LICENSE', 'CHANGELOG.md', 'examples'])
     cpSync(name, join(directory, name), { recursive: true, filter: path => !excluded.has(basename(path)) });
+  cpSync('deploy/release/npm.md', join(directory, 'README.md'));
+  for (const path of globSync(join(directory, '{*,examples/**/*}.md'))) dropDeadLinks(path);
   steps.begin('the npm package');
   const pages = await manPages();
   mkdirSync(join(directory, 'man'));
@@ -52,6 +54,16 @@ export async function buildPackage(out: string): Promise<string> {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   return directory;
+}
+
+/** Makes plain text of the links to pages that the package does not contain. */
+function dropDeadLinks(path: string): void {
+  const isThere = (target: string): boolean => existsSync(join(dirname(path), target));
+  const text = readFileSync(path, 'utf8').replaceAll(
+    /\[([^\]]+)\]\(([^):#]+)(?:#[^)]*)?\)/g,
+    (link, label, target) => (isThere(String(target)) ? link : String(label)),
+  );
+  writeFileSync(path, text);
 }
 
 /** Makes the package's manifest from the checkout's. Only types need other packages: all code is in the bundle. */

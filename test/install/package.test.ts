@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { connectCsi } from '../../src/csi/client.ts';
 import { buildPackage } from '../../deploy/release/package.ts';
@@ -55,6 +55,19 @@ test('the package has a manual page for each command, which npm installs', () =>
     ['fairlead', ...Object.keys(commands).map(name => `fairlead-${name}`)].map(name => `./man/${name}.1`),
   );
   for (const path of man) assert.match(readFileSync(join(root, path), 'utf8'), /^\.TH FAIRLEAD/m, path);
+});
+
+test('every link in the texts of the package leads to a file in it', () => {
+  const root = join(out, 'package');
+  const texts = globSync('{*,examples/**/*}.md', { cwd: root });
+  assert.ok(texts.length > 4);
+  const dead = texts.flatMap(path =>
+    [...readFileSync(join(root, path), 'utf8').matchAll(/\]\(([^)]+)\)/g)]
+      .map(([, target = '']) => target)
+      .filter(target => !target.startsWith('https:') && !existsSync(join(root, dirname(path), target)))
+      .map(target => `${path}: ${target}`),
+  );
+  assert.deepEqual(dead, []);
 });
 
 for (const { source, published, packages } of [
