@@ -82,7 +82,8 @@ export const getCommands: Commands = Object.fromEntries(
 async function get(connection: Connection, named: NamedKind, values: Values): Promise<number> {
   const { io } = connection;
   const { plural, kind } = named;
-  const sort = toSort(kind, values);
+  // Entries that are named are few, and their columns line up.
+  const sort = toSort(kind, values) ?? (values.names ? (entries: readonly Entry[]) => entries : undefined);
   const { find, isOne, cluster } = finderOf(connection, kind, values);
   // An unknown column is an error even if there are no entries.
   viewOf(kind, values);
@@ -109,7 +110,8 @@ async function get(connection: Connection, named: NamedKind, values: Values): Pr
     await printer.print(page);
   }
   if (!(await report(count))) return 2;
-  if (count > 0 || !isTable(values)) await printer.end();
+  const isNone = count === 0 && (isOne || isTable(values));
+  if (!isNone) await printer.end();
   else if (missing.length === 0) io.err(`no ${kind.isLog ? 'entries' : plural} found\n`);
   return missing.length > 0 ? 2 : 0;
 }
@@ -158,7 +160,7 @@ function finderOf(connection: Connection, kind: Kind, values: Values): Finder {
 
 type Sort = (entries: readonly Entry[]) => readonly Entry[];
 
-/** Sorts all entries at once. Without `--sort-by` each page is passed on as it comes. */
+/** Sorts all entries at once. Without an order each page is passed on as it comes. */
 async function* sorted(pages: Pages, sort: Sort | undefined): Pages {
   if (!sort) return yield* pages;
   const entries = await collect(pages, sort);

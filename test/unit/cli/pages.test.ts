@@ -35,7 +35,9 @@ test('a list is printed page by page, in every format', async t => {
     const token = new URL(request.url ?? '', 'http://x').searchParams.get('pageToken') ?? '';
     const index = Number(token);
     const nextPageToken = index + 1 < pages.length ? { nextPageToken: String(index + 1) } : {};
-    const body = JSON.stringify({ queues: pages[index], ...nextPageToken });
+    const id = new URL(request.url ?? '', 'http://x').searchParams.get('id');
+    const named = queues.filter(one => one.id === id);
+    const body = JSON.stringify(id === null ? { queues: pages[index], ...nextPageToken } : { queues: named });
     response.writeHead(200, { 'content-type': 'application/json' }).end(body);
   });
   const url = `http://${await listen(t, server)}`;
@@ -70,6 +72,8 @@ test('a list is printed page by page, in every format', async t => {
     assert.equal(await print(flags), expected, flags);
     assert.ok(isStreamed(), flags);
   }
+  const named = await print('one/a two/a-longer-name -o custom-columns=id,limit --no-headers');
+  assert.equal(named, 'one/a              16\ntwo/a-longer-name  16\n', 'named entries line up');
   await print('--sort-by -id');
   assert.ok(!isStreamed(), 'all entries are sorted at once');
 });
