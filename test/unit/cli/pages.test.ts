@@ -53,8 +53,8 @@ test('a list is printed page by page, in every format', async t => {
   const isStreamed = (): boolean => printedBefore.length === 2 && (printedBefore[1] ?? 0) > 0;
 
   for (const [flags, read] of [
-    ['-o json', JSON.parse],
-    ['-o yaml', parse],
+    ['-o json', (text: string): unknown => JSON.parse(text)],
+    ['-o yaml', (text: string): unknown => parse(text)],
   ] as const) {
     assert.deepEqual(read(await print(flags)), { queues }, flags);
     assert.ok(isStreamed(), flags);
