@@ -58,7 +58,10 @@ test('a SQLite store is copied to PostgreSQL, and a gateway continues there', { 
     "select distinct tablename from pg_stats where tablename in ('volumes', 'snapshots', 'nodes') order by 1",
   );
   const analyzed = ['nodes', 'snapshots', 'volumes'];
-  assert.deepEqual([counted.map(row => row['relname']), known.map(row => row['tablename'])], [analyzed, analyzed]);
+  assert.deepEqual(
+    [counted.map(row => row['relname']), known.map(row => row['tablename'])],
+    [analyzed, analyzed],
+  );
   assert.deepEqual(await gateway.volumes.list(any, { limit: 10 }), seen);
   await gateway.attachments.detach({ cluster: any, volumeId: 'any.one', nodeId: 'n1' });
   await gateway.volumes.delete(any, 'any.one');
