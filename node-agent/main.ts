@@ -15,7 +15,7 @@ import { createCache } from './state/cache.ts';
 import { openNodeKey, type NodeKey } from './state/node-key.ts';
 import type { Metrics } from './plugin/metrics.ts';
 import { createNode } from './node.ts';
-import { lockDirectory } from '../src/lib/directory-lock.ts';
+import { lockDirectory } from '../src/lib/linux/directory-lock.ts';
 import { requireShared } from './plugin/mount-propagation.ts';
 import { openRecords, pathsOf } from './state/records.ts';
 import type { Registration } from './plugin/registration.ts';

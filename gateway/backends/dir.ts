@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { accessModes, type Capability } from '../../src/api/storage.ts';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
-import { lockDirectory } from '../../src/lib/directory-lock.ts';
+import { lockDirectory } from '../../src/lib/linux/directory-lock.ts';
 import type {
   AttachmentBounds,
   Backend,

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { isDroppedProtocol } from '../../src/api/attachment.ts';
 import { asProblem } from '../../src/api/problem.ts';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
-import { lockDirectory } from '../../src/lib/directory-lock.ts';
+import { lockDirectory } from '../../src/lib/linux/directory-lock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
 import type { AttachedVolume, AttachmentBounds, Backend, BackendPlugin } from '../backend.ts';
 import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';

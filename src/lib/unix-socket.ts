@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { constants, lstatSync, openSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
-import { lockFile } from './directory-lock.ts';
+import { lockFile } from './linux/directory-lock.ts';
 import type { Log } from './log.ts';
 
 /**

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { lockDirectory } from '../../../src/lib/directory-lock.ts';
+import { lockDirectory } from '../../../src/lib/linux/directory-lock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { serveCsi } from '../../harness/csi-serving.ts';
 import { openNode } from '../../harness/node/program.ts';

@@ -1,8 +1,8 @@
-import { reasonOf } from './words/failures.ts';
+import { reasonOf } from '../words/failures.ts';
 import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { poll, type PollResult } from './concurrency.ts';
-import type { Log } from './log.ts';
+import { poll, type PollResult } from '../concurrency.ts';
+import type { Log } from '../log.ts';
 
 /** The pause between two tries for a lock that another process holds, in milliseconds. */
 const retryMs = 100;
