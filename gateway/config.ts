@@ -4,6 +4,7 @@ import { durationMs, hostPort, longDurationMs, text } from '../src/lib/parsers.t
 import {
   logFormatSetting,
   logLevelSetting,
+  metricsListenSetting,
   onOrOff,
   otlpEndpointSetting,
   type SettingsOf,
@@ -61,21 +62,17 @@ export const gatewaySettings = {
     optional: true,
   },
   'key-file': {
-    doc: 'JWKS file with private keys, the first of which signs attachments, and tokens for the storage behind pools over REST; made when it is missing; use the same file for all gateways on one store; without it: the path of `store` with .keys.json',
+    doc: 'JWKS file with private keys, the first of which signs attachments, and tokens for the storage behind pools over REST; made when it is missing; use the same file for all gateways on one store; default: the path of `store` and .keys.json, such as gateway.db.keys.json',
     parse: path,
     optional: true,
   },
-  'metrics-listen': {
-    doc: 'host:port to serve /healthz, /readyz and /metrics on, over HTTP, without authentication; without it: they are not served',
-    parse: hostPort,
-    optional: true,
-  },
+  'metrics-listen': metricsListenSetting,
   'keep-deleted': {
     doc: 'time for which a deleted volume keeps its data and its reservation, so that it can be restored; only time in which a gateway runs counts; 0s: not at all',
     parse: durationMs,
     default: '0s',
   },
-  'keep-audit': {
+  'keep-audit-log': {
     doc: 'time for which the audit log is kept, such as 12h or 90d; only time in which a gateway runs counts',
     parse: longDurationMs,
     default: '90d',

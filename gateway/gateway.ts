@@ -27,7 +27,7 @@ type GatewayParts = OperationsOptions &
     /** The required "aud" of tokens. */
     readonly audience: string;
     readonly keepDeletedMs: number;
-    readonly keepAuditMs?: number | undefined;
+    readonly keepAuditLogMs?: number | undefined;
     /** The age at which the list of retired clusters is read again. */
     readonly retiredEveryMs?: number | undefined;
     /** The interval of sweeps, if the process lives only for one sweep. */
@@ -40,7 +40,7 @@ export function partsOf(config: GatewayConfig, { keySet, signDetached }: OwnIden
     audience: config.audience,
     leaseMs: config['claim-lease'],
     keepDeletedMs: config['keep-deleted'],
-    keepAuditMs: config['keep-audit'],
+    keepAuditLogMs: config['keep-audit-log'],
     publicDocs: config['public-docs'],
     keySet,
     signDetached,

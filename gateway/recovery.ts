@@ -5,7 +5,7 @@ import type { Services } from './services.ts';
 import type { Engine } from './store.ts';
 import { findUnfinishedAttachments } from './tables/attachments.ts';
 import { type GrantRecord, listRevoking } from './tables/grants.ts';
-import { pruneAudit } from './tables/audit-log.ts';
+import { pruneAuditLog } from './tables/audit-log.ts';
 import { listUnfinished, type Resource, type UnfinishedResource } from './tables/claims.ts';
 import { timeSeenBefore } from './tables/clock.ts';
 import { groupTable } from './tables/groups.ts';
@@ -23,7 +23,7 @@ type RecoveryOptions = {
   readonly log: Log;
   readonly leaseMs?: number | undefined;
   /** Age at which an entry leaves the audit log, in milliseconds; absent: never. */
-  readonly keepAuditMs?: number | undefined;
+  readonly keepAuditLogMs?: number | undefined;
   /** See `createClock`. */
   readonly beginsEveryMs?: number | undefined;
 };
@@ -45,7 +45,7 @@ export function createRecovery({
   services,
   log,
   leaseMs = defaultLeaseMs,
-  keepAuditMs = Infinity,
+  keepAuditLogMs = Infinity,
   beginsEveryMs,
 }: RecoveryOptions) {
   const { look, skewMs } = createClock({ engine, log, leaseMs, beginsEveryMs });
@@ -143,7 +143,8 @@ export function createRecovery({
     /** Tries once to finish all unfinished work that is not claimed. Returns the number of resources. */
     async sweep(): Promise<number> {
       const nowMs = await look();
-      if (keepAuditMs < Infinity) await pruneAudit(engine, await timeSeenBefore(engine, nowMs, keepAuditMs));
+      if (keepAuditLogMs < Infinity)
+        await pruneAuditLog(engine, await timeSeenBefore(engine, nowMs, keepAuditLogMs));
       let count = 0;
       for (const kind of ['volume', 'snapshot', 'group'] as const)
         count += await finishEach(listIdle(kind, nowMs), id => tryFinish(kind, id, () => finish[kind](id)));

@@ -1,17 +1,9 @@
 import { advertisedSetting, driverNameSetting } from '../src/csi/identity.ts';
-import {
-  absolutePath,
-  choice,
-  durationMs,
-  hostPort,
-  integer,
-  list,
-  text,
-  unixSocket,
-} from '../src/lib/parsers.ts';
+import { absolutePath, choice, durationMs, integer, list, text, unixSocket } from '../src/lib/parsers.ts';
 import {
   logFormatSetting,
   logLevelSetting,
+  metricsListenSetting,
   onOrOff,
   type SettingsOf,
   type SettingsTable,
@@ -106,11 +98,7 @@ export const nodeSettings = {
     parse: unixSocket,
     optional: true,
   },
-  'metrics-listen': {
-    doc: 'host:port to serve /healthz, /readyz and /metrics on, over HTTP; without it, none of them is served',
-    parse: hostPort,
-    optional: true,
-  },
+  'metrics-listen': metricsListenSetting,
   'log-format': logFormatSetting,
   'log-level': logLevelSetting,
 } as const satisfies SettingsTable;

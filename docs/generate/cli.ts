@@ -27,7 +27,7 @@ fairlead get volumes -o custom-columns=id,BYTES:.sizeBytes
 fairlead get volumes -o csv > volumes.csv
 fairlead get attachments east.pvc-1 -o json
 fairlead get operations --watch
-fairlead get audit east.pvc-1 --since 24h
+fairlead get audit-log east.pvc-1 --since 24h
 fairlead describe volume east.pvc-1
 fairlead explain east.pvc-1                       # what does it wait for?
 fairlead top

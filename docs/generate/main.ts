@@ -178,8 +178,8 @@ ${tables.join('\n\n')}`;
 
 function toTable(table: SettingsTable): string {
   const rows = Object.entries(table).map(([name, setting]) => {
-    const state =
-      setting.default === undefined ? (setting.optional ? 'optional' : 'required') : `\`${setting.default}\``;
+    const isOptional = setting.optional || setting.default === '';
+    const state = setting.default ? `\`${setting.default}\`` : isOptional ? 'optional' : 'required';
     const short = setting.short === undefined ? '' : `\`-${setting.short}\`, `;
     const also = [
       ...(setting.variable === undefined ? [] : [`\`${setting.variable}\``]),

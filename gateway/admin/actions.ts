@@ -42,10 +42,10 @@ export function createActions({ engine, operations, pools, attachments, volumes 
     async detachAdminVolume(request: DetachRequest): Promise<Detachment> {
       const { volumeId, body } = request;
       const plan = (sql: Reader): Promise<Plan> => planDetachment(sql, request, pools);
-      const audited = { operation: 'detach', kind: 'volume', id: volumeId, about: body.nodeId } as const;
+      const logged = { operation: 'detach', kind: 'volume', id: volumeId, about: body.nodeId } as const;
       const planned = body.dryRun
         ? await plan(reader)
-        : await operations.change(audited, async sql => {
+        : await operations.change(logged, async sql => {
             await sql.lock('volume', volumeId);
             return { result: await plan(sql), isChanged: false };
           });

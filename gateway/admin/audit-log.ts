@@ -1,7 +1,7 @@
 import type { AuditEntry } from '../../src/api/admin.ts';
 import type { Operations as Rows, Output, Request } from '../../src/api/operations.ts';
 import type { Engine } from '../store.ts';
-import { auditIdAt, type AuditRecord, listAudit, timeOfAuditId } from '../tables/audit-log.ts';
+import { auditIdAt, type AuditRecord, listAuditEntries, timeOfAuditId } from '../tables/audit-log.ts';
 import { fromPageToken, readPage } from '../tables/paging.ts';
 import type { Slices } from '../scheduling/slices.ts';
 
@@ -19,7 +19,7 @@ export async function listAuditLog(
   return readPage({ afterId, limit, list: 'audit-log' }, (after, count) =>
     slices.take('operator', async () => {
       const range = { cluster, resource, fromId, beforeId: after === '' ? newest : after };
-      return (await listAudit(engine.reader, range, count)).map(toEntry);
+      return (await listAuditEntries(engine.reader, range, count)).map(toEntry);
     }),
   );
 }

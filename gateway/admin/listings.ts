@@ -90,8 +90,8 @@ export function createListings(options: ListingOptions) {
         for (const { cluster, nodeId, spec, goneMs } of await listNodes(reader, request, from)) {
           const { maxVolumes, topology } = spec;
           const volumes = await countVolumesAt(reader, { cluster, nodeId });
-          const gone = goneMs !== undefined && { goneSince: new Date(goneMs).toISOString() };
-          shown.push({ id: `${cluster}/${nodeId}`, cluster, nodeId, maxVolumes, topology, volumes, ...gone });
+          const left = goneMs !== undefined && { missingSince: new Date(goneMs).toISOString() };
+          shown.push({ id: `${cluster}/${nodeId}`, cluster, nodeId, maxVolumes, topology, volumes, ...left });
         }
         return shown;
       }),

@@ -8,7 +8,7 @@ import type { Engine, Reader } from '../store.ts';
 import { readMissed, readTime, readTimeOfCheck } from '../tables/clock.ts';
 import { listRetired } from '../tables/closures.ts';
 import { countFindings, listFindings } from '../tables/findings.ts';
-import { countVolumesAt, listGoneNodes } from '../tables/nodes.ts';
+import { countVolumesAt, listMissingNodes } from '../tables/nodes.ts';
 
 /** The facts about a gateway that only its process knows. */
 export type GatewayFacts = {
@@ -66,7 +66,7 @@ export function createStatus(
       store: isDown
         ? { answers: false, fault: found.fault }
         : { answers: true, answerMs: Math.round(performance.now() - startMs) },
-      goneNodes: isDown ? [] : found.goneNodes,
+      missingNodes: isDown ? [] : found.missingNodes,
       check: isDown ? { total: 0, findings: [] } : found.check,
     };
   };
@@ -78,14 +78,14 @@ function toRefused({ cluster, count, lastMs, detail }: RefusedTokens) {
 }
 
 async function readStore(reader: Reader) {
-  const [goneNodes, check] = [await readGoneNodes(reader), await readCheck(reader)];
-  return { goneNodes, check, retired: await listRetired(reader) };
+  const [missingNodes, check] = [await readMissingNodes(reader), await readCheck(reader)];
+  return { missingNodes, check, retired: await listRetired(reader) };
 }
 
-async function readGoneNodes(reader: Reader): Promise<Status['goneNodes']> {
-  const gone = await listGoneNodes(reader, maxNodes);
+async function readMissingNodes(reader: Reader): Promise<Status['missingNodes']> {
+  const missing = await listMissingNodes(reader, maxNodes);
   return Promise.all(
-    gone.map(async ({ cluster, nodeId, goneMs = 0 }) => ({
+    missing.map(async ({ cluster, nodeId, goneMs = 0 }) => ({
       cluster,
       nodeId,
       since: new Date(goneMs).toISOString(),

@@ -67,10 +67,10 @@ export function createNodeDetachment(options: NodeDetachmentOptions) {
 
   return async (request: DetachRequest): Promise<NodeDetachment> => {
     const { cluster: name, nodeId, body } = request;
-    const audited = { operation: 'detach', kind: 'node', id: `${name}/${nodeId}` } as const;
+    const logged = { operation: 'detach', kind: 'node', id: `${name}/${nodeId}` } as const;
     const chosen = body.dryRun
       ? await plan(engine.reader, request)
-      : await operations.change(audited, async sql => ({
+      : await operations.change(logged, async sql => ({
           result: await plan(sql, request),
           isChanged: false,
         }));

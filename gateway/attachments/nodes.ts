@@ -20,7 +20,7 @@ import { nodeTable, type NodeRecord } from '../tables/nodes.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import { readUsage } from '../tables/reservations.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
-import type { AuditedOperation } from '../operations/audit-log.ts';
+import type { LoggedOperation } from '../operations/audit-log.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { requireRecordSize } from '../tables/record-size.ts';
 import type { AttachRequest } from './record.ts';
@@ -84,7 +84,7 @@ export function createNodes({
     },
 
     /**
-     * Deletes the node. FAILED_PRECONDITION while volumes are attached: then the node is noted as gone. If it is
+     * Deletes the node. FAILED_PRECONDITION while volumes are attached: then the node is noted as missing. If it is
      * unknown, nothing happens. The record stays until every storage that may know the node has forgotten it, in pools
      * that the cluster may use or has volumes in. UNAVAILABLE while one of these pools is not open. A repeated call
      * asks again the storages that did not answer.
@@ -119,7 +119,7 @@ async function requireBelowNodeLimit(sql: Reader, cluster: string): Promise<void
     throw limitProblem('nodesPerCluster', `cluster "${cluster}"`, count + 1);
 }
 
-function nodeOperation(operation: string, cluster: string, nodeId: string): AuditedOperation {
+function nodeOperation(operation: string, cluster: string, nodeId: string): LoggedOperation {
   return { operation, kind: 'node', id: `${cluster}/${nodeId}` };
 }
 
@@ -203,7 +203,7 @@ async function listNodes(
 }
 
 function toNode({ nodeId: id, spec, goneMs }: NodeRecord): Node {
-  return { id, ...spec, ...(goneMs !== undefined && { isGone: true }) };
+  return { id, ...spec, ...(goneMs !== undefined && { isMissing: true }) };
 }
 
 /** Throws INVALID_ARGUMENT for a malformed node id: empty, over 256 bytes, or with control characters. */

@@ -5,13 +5,13 @@ import type { Pools } from '../pools/pools.ts';
 import { probePool } from '../pools/state/probe.ts';
 import type { Queues } from '../scheduling/queues.ts';
 import type { Reader } from '../store.ts';
-import { areGone } from '../tables/nodes.ts';
+import { areMissing } from '../tables/nodes.ts';
 import { listRetired } from '../tables/closures.ts';
 import { maxOf, minOf } from '../../src/lib/numbers.ts';
 
 /** The time limit for the answer of the store, in milliseconds. */
 const timeoutMs = 2_000;
-/** The maximum number of gone nodes, and of findings, that are counted. */
+/** The maximum number of missing nodes, and of findings, that are counted. */
 const maxCounted = 1_000;
 
 /**
@@ -37,9 +37,9 @@ async function readContents(reader: Reader): Promise<readonly Row[]> {
   const claims = await read(
     'select operation, count(*) as number, min(since_ms) as since from claims group by operation',
   );
-  const gone = await read(
+  const missing = await read(
     `select cluster, count(*) as number
-     from (select cluster from nodes where ${areGone} order by cluster, node_id limit ${maxCounted}) as gone
+     from (select cluster from nodes where ${areMissing} order by cluster, node_id limit ${maxCounted}) as missing
      group by cluster`,
   );
   const findings = await read(
@@ -66,9 +66,9 @@ async function readContents(reader: Reader): Promise<readonly Row[]> {
       claims.map(({ operation, number }) => sample({ operation: String(operation) }, Number(number))),
     ],
     [
-      'fairlead_gateway_gone_nodes',
+      'fairlead_gateway_missing_nodes',
       'Nodes that their cluster no longer has although volumes are attached to them.',
-      gone.map(({ cluster, number }) => sample({ cluster: String(cluster) }, Number(number))),
+      missing.map(({ cluster, number }) => sample({ cluster: String(cluster) }, Number(number))),
     ],
     [
       'fairlead_gateway_findings',

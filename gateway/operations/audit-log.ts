@@ -7,7 +7,7 @@ import { callerName } from '../callers/caller.ts';
 import { createHourlyChanges } from '../scheduling/hourly-changes.ts';
 
 /** An operation on a resource. A node's `id` starts with its cluster, as in `east/node-1`. */
-export type AuditedOperation = Pick<AuditRecord, 'operation' | 'kind'> & {
+export type LoggedOperation = Pick<AuditRecord, 'operation' | 'kind'> & {
   readonly id: string;
   /** The other thing that it is about, such as the node. */
   readonly about?: string | undefined;
@@ -33,7 +33,7 @@ export function createAuditLog(
   }
 
   /** Begins an operation of the present caller. Its end is logged under this caller, wherever that happens. */
-  function begin({ operation, kind, id, about }: AuditedOperation) {
+  function begin({ operation, kind, id, about }: LoggedOperation) {
     const request = currentRequest();
     const actor = request ? callerName(request.caller) : 'gateway';
     const cluster = request?.caller.cluster?.name;
@@ -77,7 +77,7 @@ export function createAuditLog(
   return {
     begin,
     /** Runs a transaction that changes something without storage, and logs how it ended. */
-    async change<T>(operation: AuditedOperation, work: (sql: Sql) => Promise<Change<T>>): Promise<T> {
+    async change<T>(operation: LoggedOperation, work: (sql: Sql) => Promise<Change<T>>): Promise<T> {
       const { ended, count: countChange, refused } = begin(operation);
       const { result, isChanged } = await transaction(async sql => {
         const change = await work(sql);

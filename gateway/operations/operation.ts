@@ -134,7 +134,7 @@ export function createOperations(options: OperationsOptions) {
   const current = new Set<Promise<unknown>>();
   /** Refusals because another replica has a claim. */
   const refusals = new WeakSet<object>();
-  const audit = createAuditLog(engine);
+  const auditLog = createAuditLog(engine);
 
   async function intend<I, E, R>(
     work: Operation<I, E, R>,
@@ -211,7 +211,7 @@ export function createOperations(options: OperationsOptions) {
     untilMs = 0,
   ): Promise<R> {
     const { operation, claims, about } = work;
-    const audited = audit.begin({ operation, ...claims[0], about });
+    const logged = auditLog.begin({ operation, ...claims[0], about });
     const reach = (point: Step['point']): void => checkpoint?.({ point, kind: claims[0].kind, operation });
     reach('before-intent');
     let isLate = startTimeLimit(0);
@@ -220,7 +220,7 @@ export function createOperations(options: OperationsOptions) {
         isLate = startTimeLimit(leaseMs);
         return engine.transaction(sql => intend(work, sql, requireSlot));
       });
-    const { outcome, slot } = await whileClaimed(begin, untilMs).catch(audited.refused);
+    const { outcome, slot } = await whileClaimed(begin, untilMs).catch(logged.refused);
     using _ = slotOptions.held ? undefined : slot;
     if ('result' in outcome) return outcome.result;
     const { intent } = outcome;
@@ -233,7 +233,7 @@ export function createOperations(options: OperationsOptions) {
     const fail = async (problem: Problem): Promise<never> => {
       const record = async (sql: Sql): Promise<void> => {
         await work.fail(sql, { intent, problem });
-        await audited.ended(sql, problem.code, problem.detail);
+        await logged.ended(sql, problem.code, problem.detail);
       };
       await conclude(claims, record, settle);
       if (problemTable[problem.code].final) await undo().catch(failUndone);
@@ -250,7 +250,7 @@ export function createOperations(options: OperationsOptions) {
     }
     reach('after-commit');
     const succeed = async (sql: Sql): Promise<R> => {
-      await audited.ended(sql, 'OK');
+      await logged.ended(sql, 'OK');
       return work.succeed(sql, { intent, effect });
     };
     const result = await conclude(claims, succeed, settle).catch((error: unknown) => {
@@ -258,7 +258,7 @@ export function createOperations(options: OperationsOptions) {
       if (problemTable[problem.code].final) return fail(problem);
       throw error;
     });
-    audited.count();
+    logged.count();
     reach('before-answer');
     return result;
   }
@@ -327,7 +327,7 @@ export function createOperations(options: OperationsOptions) {
       return lock.holders(keyOf(resource)).some(one => one.part === part);
     },
     /** Runs a change without storage. */
-    change: audit.change,
+    change: auditLog.change,
     /** Returns the waiting and running operations of this process, by pool and cluster. */
     queues: () => queues.show(),
     /** Resolves once no operation runs in this process. */

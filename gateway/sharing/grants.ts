@@ -9,7 +9,7 @@ import { addGrant, findSomeGrants, grantTable, removeGrant } from '../tables/gra
 import { volumeTable } from '../tables/volumes.ts';
 import { requireReadyVolume } from '../volumes/record.ts';
 import { findEntry, isAccepted, requireOwner } from '../callers/access.ts';
-import type { AuditedOperation } from '../operations/audit-log.ts';
+import type { LoggedOperation } from '../operations/audit-log.ts';
 import type { Cluster } from '../callers/cluster.ts';
 
 /** A grant: the volume, the grantee, and the calling cluster, which is undefined for an operator. */
@@ -29,8 +29,8 @@ export function createSharing({
 }: Pick<ServiceOptions, 'engine' | 'operations' | 'clusters'>) {
   async function change(operation: string, key: GrantKey, work: (sql: Sql) => Promise<boolean>) {
     const { volumeId: id, grantee: about } = key;
-    const audited: AuditedOperation = { operation, kind: 'volume', id, about };
-    await operations.change(audited, async sql => {
+    const logged: LoggedOperation = { operation, kind: 'volume', id, about };
+    await operations.change(logged, async sql => {
       await sql.lock('volume', id);
       return { result: undefined, isChanged: await work(sql) };
     });

@@ -75,8 +75,8 @@ export function createTransfer(
 
   async function detachAndMove(request: TransferRequest, id: string): Promise<VolumeRecord> {
     const { volumeId } = request;
-    const audited = { operation: transferName, kind: 'volume', id: volumeId, about: id } as const;
-    await operations.change(audited, async sql => {
+    const logged = { operation: transferName, kind: 'volume', id: volumeId, about: id } as const;
+    await operations.change(logged, async sql => {
       // Under both locks, an operation that creates the other id has either recorded it with its reservation,
       // or not begun.
       for (const each of [volumeId, id]) await sql.lock('volume', each);

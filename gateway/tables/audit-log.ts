@@ -66,7 +66,7 @@ const transfers = `audit_log_transfers on audit_log (resource, id) where operati
 export const addDetail = 'alter table audit_log add column detail text';
 
 /** The statements that rename the transfers of an older store, and index them. */
-export const indexAudit: readonly string[] = [
+export const indexAuditLog: readonly string[] = [
   `update audit_log set operation = '${transferName}' where operation = 'hand over'`,
   `create index ${transfers}`,
 ];
@@ -150,7 +150,7 @@ type AuditRange = {
 };
 
 /** Returns at most `limit` rows of the range, the newest first. */
-export function listAudit(
+export function listAuditEntries(
   sql: Reader,
   { cluster, resource, fromId, beforeId }: AuditRange,
   limit: number,
@@ -173,7 +173,7 @@ export async function wasTransferred(sql: Reader, resource: string, id: string):
 }
 
 /** Removes rows that were written before this time. The next call continues if there are too many for one. */
-export function pruneAudit(engine: Engine, beforeMs: number): Promise<void> {
+export function pruneAuditLog(engine: Engine, beforeMs: number): Promise<void> {
   const old = 'select id from audit_log where id < ? order by id limit ?';
   const deleting = `delete from audit_log where id in (${old})`;
   return changeInPieces(engine, (sql, limit) => sql.run(deleting, auditIdAt(Math.max(0, beforeMs)), limit));

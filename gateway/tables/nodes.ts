@@ -7,32 +7,32 @@ const columns = {
   cluster: text(),
   nodeId: text(),
   spec: json<NodeSpec>(),
-  /** The time of the request to delete the node, while volumes are still attached to it. */
+  /** The node is missing since this time: the request to delete it while volumes were attached to it. */
   goneMs: optional(integer()),
 };
 
 export type NodeRecord = RecordOf<typeof columns>;
 
-const goneNodes = 'nodes_gone on nodes (cluster, node_id) where gone_ms is not null';
+const missingNodes = 'nodes_gone on nodes (cluster, node_id) where gone_ms is not null';
 
 /** The nodes of all clusters, as each cluster reported them. */
-export const nodeTable = table('nodes', { key: ['cluster', 'nodeId'], columns, indexes: [goneNodes] });
+export const nodeTable = table('nodes', { key: ['cluster', 'nodeId'], columns, indexes: [missingNodes] });
 
-/** The statements that let the table of an older store tell which nodes are gone. */
+/** The statements that let the table of an older store tell which nodes are missing. */
 export const addGone: readonly string[] = [
   'alter table nodes add column gone_ms bigint',
-  `create index ${goneNodes}`,
+  `create index ${missingNodes}`,
 ];
 
 const isAttached =
   'exists (select 1 from attachments where attachments.cluster = nodes.cluster and attachments.node_id = nodes.node_id)';
 
 /** Selects nodes whose cluster no longer has them although volumes are attached to them. */
-export const areGone = `gone_ms is not null and ${isAttached}`;
+export const areMissing = `gone_ms is not null and ${isAttached}`;
 
 /** Lists nodes whose cluster no longer has them although volumes are attached to them. */
-export function listGoneNodes(sql: Reader, limit: number): Promise<readonly NodeRecord[]> {
-  return nodeTable.select(sql, {}, `and ${areGone} order by cluster, node_id limit ?`, limit);
+export function listMissingNodes(sql: Reader, limit: number): Promise<readonly NodeRecord[]> {
+  return nodeTable.select(sql, {}, `and ${areMissing} order by cluster, node_id limit ?`, limit);
 }
 
 /** Counts the volumes that are attached, or being attached or detached, at the node. */

@@ -1,6 +1,6 @@
 import type { Engine, Reader, Sql, SqlRow } from '../store.ts';
 import { attachmentTable, indexAttachments } from './attachments.ts';
-import { addAuditLog, addDetail, addRefusals, auditTable, indexAudit } from './audit-log.ts';
+import { addAuditLog, addDetail, addRefusals, auditTable, indexAuditLog } from './audit-log.ts';
 import { addConsent, addGrants, grantTable, indexGrants } from './grants.ts';
 import { claimTable, indexClaims } from './claims.ts';
 import { clockTable } from './clock.ts';
@@ -52,7 +52,7 @@ const changes: Readonly<Record<number, readonly string[]>> = {
     ...indexAttachments,
     ...indexClaims,
     ...indexGrants,
-    ...indexAudit,
+    ...indexAuditLog,
     ...countTable.ddl,
   ],
   8: [addDetail, ...addGone, ...closureTable.ddl, ...addParts],

@@ -39,7 +39,7 @@ export const nodeSpecSchema = z
 export const nodeSchema = nodeSpecSchema
   .extend({
     id: nodeId,
-    isGone: z
+    isMissing: z
       .literal(true)
       .optional()
       .describe(

@@ -27,6 +27,11 @@ export type Column<E extends Entry = Entry> = {
   readonly isWide?: boolean;
 };
 
+/** Names the member of JSON that holds the entries of a kind: `auditLog` for `audit-log`. */
+export function memberOf(name: string): string {
+  return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
 /** A kind of entry that operators list. */
 export type Kind<E extends Entry = Entry> = {
   /** The word for one entry. */

@@ -1,11 +1,12 @@
 import { parseShortName } from '../api/ids.ts';
 import { advertisedSetting, driverNameSetting } from '../csi/identity.ts';
-import { absolutePath, durationMs, hostPort, httpUrl, text, unixSocket } from '../lib/parsers.ts';
+import { absolutePath, durationMs, httpUrl, text, unixSocket } from '../lib/parsers.ts';
 import { inCluster } from './kubernetes/connection.ts';
 import {
   allowHttpSetting,
   logFormatSetting,
   logLevelSetting,
+  metricsListenSetting,
   otlpEndpointSetting,
   type SettingsOf,
 } from '../lib/settings.ts';
@@ -25,7 +26,7 @@ export const controllerSettings = {
     optional: true,
   },
   'token-file': {
-    doc: 'file with a token that another program renews, such as a projected service account token; replaces --key-file, and is read again for requests more than 1s apart',
+    doc: 'file with a token that another program renews, such as a projected service account token; replaces --key-file; read again at most once a second',
     parse: absolutePath,
     optional: true,
   },
@@ -69,11 +70,7 @@ export const controllerSettings = {
     parse: configMapName,
     optional: true,
   },
-  'metrics-listen': {
-    doc: 'host:port of an HTTP server without authentication for /healthz (200 while the CSI socket answers, even if the gateway is down) and /metrics; without it there is none',
-    parse: hostPort,
-    optional: true,
-  },
+  'metrics-listen': metricsListenSetting,
   'driver-name': driverNameSetting,
   'plugin-capabilities': advertisedSetting,
   'otlp-endpoint': otlpEndpointSetting,

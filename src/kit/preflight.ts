@@ -13,7 +13,7 @@ export async function readCapabilities(kit: Kit): Promise<Capabilities> {
   if (!answer) throw new Error(`"${kit.target.url.href}" does not answer: ${error}`);
   if (answer.status === 401 || answer.status === 403)
     throw new Error(
-      `"${kit.target.url.href}" refuses the credentials with status ${answer.status}: check --token, --key-file, --oauth-url or --cert`,
+      `"${kit.target.url.href}" refuses the credentials with status ${answer.status}: check --token, --key-file, --oauth-url or --tls-cert-file`,
     );
   return kit.done('getCapabilities', {});
 }

@@ -35,9 +35,9 @@ export const verifySettings = {
   'oauth-client': { doc: 'client id for --oauth-url', ...file },
   'oauth-secret': { doc: 'client secret for --oauth-url', ...file, file: true },
   'oauth-scope': { doc: 'scope to request from --oauth-url', ...file },
-  cert: { doc: 'PEM file with a client certificate, for mutual TLS', ...file },
-  'cert-key': { doc: 'PEM file with the private key of --cert', ...file },
-  ca: { doc: "PEM file with the certificates that sign the server's certificate", ...file },
+  'tls-cert-file': { doc: 'PEM file with a client certificate, for mutual TLS', ...file },
+  'tls-key-file': { doc: 'PEM file with the private key of --tls-cert-file', ...file },
+  'ca-file': { doc: "PEM file with the certificates that sign the server's certificate", ...file },
   only: {
     doc: 'check only these requirements, sections or chapters, such as FL-3.2-1,FL-4',
     parse: list(text),

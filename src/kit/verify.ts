@@ -91,13 +91,18 @@ function listenForSignals() {
   return { signal: run.signal, abandoned: removal.signal };
 }
 
-function targetOf(url: URL, { ca, cert, 'cert-key': key }: Settings): Target {
+function targetOf(url: URL, settings: Settings): Target {
+  const paths = {
+    ca: settings['ca-file'],
+    cert: settings['tls-cert-file'],
+    key: settings['tls-key-file'],
+  };
   const files = (['ca', 'cert', 'key'] as const).flatMap(name => {
-    const path = { ca, cert, key }[name];
+    const path = paths[name];
     return path === undefined ? [] : [[name, readFileSync(path, 'utf8')] as const];
   });
   for (const [name, text] of files) {
-    const file = { path: { ca, cert, key }[name] ?? '', text };
+    const file = { path: paths[name] ?? '', text };
     if (name === 'key') requirePrivateKey(file);
     else readCertificate(file);
   }

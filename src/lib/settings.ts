@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { logFormats, logLevels } from './log.ts';
 import { reasonOf } from './words/failures.ts';
 import { suggest } from './words/suggest.ts';
-import { choice, httpUrl, trueOrFalse } from './parsers.ts';
+import { choice, hostPort, httpUrl, trueOrFalse } from './parsers.ts';
 
 // A static import would load all of node:util at the start.
 const { parseArgs } = process.getBuiltinModule('node:util');
@@ -66,6 +66,13 @@ export const otlpEndpointSetting = {
   parse: httpUrl,
   optional: true,
   variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+} as const;
+
+/** The setting of the server of probes and metrics, the same in all programs. */
+export const metricsListenSetting = {
+  doc: 'host:port of an HTTP server without authentication for /metrics, /healthz and, except for the controller, /readyz; without it there is none',
+  parse: hostPort,
+  optional: true,
 } as const;
 
 const prefix = 'FAIRLEAD_';
@@ -134,7 +141,8 @@ export function describeSetting(
   { doc, variable, default: fallback, optional, file, short }: Setting<unknown>,
 ): { readonly flags: string; readonly doc: string; readonly facts: string } {
   const variables = [variableOf(name), ...(variable ? [variable] : [])].join(', ');
-  const state = fallback === undefined ? (optional ? 'optional' : 'required') : `default ${fallback}`;
+  const isOptional = optional || fallback === '';
+  const state = fallback ? `default ${fallback}` : isOptional ? 'optional' : 'required';
   const also = file ? `; also as a file: --${name}-file, ${variableOf(name)}_FILE` : '';
   return {
     flags: `${short === undefined ? '' : `-${short}, `}--${name}`,

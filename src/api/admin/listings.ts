@@ -74,7 +74,7 @@ export const adminNodeSchema = nodeSpecSchema
     cluster,
     nodeId,
     volumes: count.describe('The number of volumes attached, being attached or being detached.'),
-    goneSince: time
+    missingSince: time
       .optional()
       .describe('The time since which its cluster no longer has it, although volumes are attached to it.'),
   })

@@ -48,7 +48,7 @@ export const statusSchema = z
         fault: z.string().optional().describe('The reason why the store does not answer.'),
       })
       .describe('Without an answer of the store, `check` has no findings.'),
-    goneNodes: z
+    missingNodes: z
       .array(
         z.object({
           cluster: text('east'),

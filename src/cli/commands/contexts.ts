@@ -46,7 +46,7 @@ export const contextSettings = {
     optional: true,
   },
   cluster: {
-    doc: 'show this cluster only, unless --all-clusters is given',
+    doc: 'cluster that commands use unless they get --cluster or --all-clusters',
     parse: text,
     optional: true,
   },

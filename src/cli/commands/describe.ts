@@ -4,9 +4,9 @@ import type { Health } from '../../api/volume.ts';
 import { text } from '../../lib/parsers.ts';
 import type { SettingsOf } from '../../lib/settings.ts';
 import { connectionSettings, gatewayCommand, type Connection } from '../connection.ts';
-import type { Entry, Kind, Query } from '../kind.ts';
+import { memberOf, type Entry, type Kind, type Query } from '../kind.ts';
 import { kinds, type KindName } from '../kinds/index.ts';
-import { clusterOf, clusterSettings, findClusterFault, listAll } from '../listing.ts';
+import { clusterOf, ownerSettings, findClusterFault, listAll } from '../listing.ts';
 import { outputFormats, toOutput } from '../output/formats.ts';
 import { narrowOf, toCell, toRows } from '../output/rows.ts';
 import { renderTable } from '../output/table.ts';
@@ -16,8 +16,8 @@ import type { Commands, Io } from '../run.ts';
 /** The queries that find the entries related to one entry, by their kind. */
 type RelatedQueries = Readonly<Partial<Record<KindName, Query>>>;
 
-/** Entries of the audit log that are shown. */
-const auditLimit = 10;
+/** The number of entries of the audit log that are shown. */
+const maxLogEntries = 10;
 
 /** Each kind that can be described, with its related entries. */
 const relations: Readonly<Partial<Record<KindName, (entry: never) => RelatedQueries>>> = {
@@ -25,28 +25,28 @@ const relations: Readonly<Partial<Record<KindName, (entry: never) => RelatedQuer
     attachments: { volumeId: id },
     snapshots: { volumeId: id },
     operations: { id: `volume/${id}` },
-    audit: { resource: id, limit: auditLimit },
+    'audit-log': { resource: id, limit: maxLogEntries },
   }),
   snapshots: (snapshot: AdminSnapshot) => ({
     operations: { id: operationIdOf(snapshot) },
-    audit: { resource: snapshot.id, limit: auditLimit },
+    'audit-log': { resource: snapshot.id, limit: maxLogEntries },
   }),
   attachments: ({ volumeId }: AdminAttachment) => ({ operations: { id: `volume/${volumeId}` } }),
   nodes: ({ cluster, nodeId }: { readonly cluster: string; readonly nodeId: string }) => ({
     attachments: { cluster, nodeId },
-    audit: { resource: `${cluster}/${nodeId}`, limit: auditLimit },
+    'audit-log': { resource: `${cluster}/${nodeId}`, limit: maxLogEntries },
   }),
   pools: () => ({}),
   clusters: ({ id }: ClusterState) => ({
     nodes: { cluster: id },
     operations: { cluster: id },
-    audit: { cluster: id, limit: auditLimit },
+    'audit-log': { cluster: id, limit: maxLogEntries },
   }),
 };
 
 const settings = {
   name: { doc: 'its name, as `fairlead get` prints it', parse: text },
-  ...clusterSettings,
+  ...ownerSettings,
   output: outputFormats('text', 'json', 'yaml'),
   ...connectionSettings,
 } as const;
@@ -95,7 +95,12 @@ async function describe(
     related[other] = await listAll(connection, kinds[other], query);
   const health = name === 'volumes' ? await readHealth(connection, entry as AdminVolume) : undefined;
   if (values.output === 'text') io.out(toText(io, kind, { entry, health, related }));
-  else io.out(await toOutput({ [kind.one]: entry, ...(health && { health }), ...related }, values.output));
+  else {
+    const members = Object.fromEntries(
+      Object.entries(related).map(([other, list]) => [memberOf(other), list]),
+    );
+    io.out(await toOutput({ [kind.one]: entry, ...(health && { health }), ...members }, values.output));
+  }
   return 0;
 }
 

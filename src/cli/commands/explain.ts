@@ -6,14 +6,14 @@ import type { SettingsOf } from '../../lib/settings.ts';
 import { connectionSettings, gatewayCommand, type Connection } from '../connection.ts';
 import type { Entry, Kind, Query } from '../kind.ts';
 import { kinds, type KindName } from '../kinds/index.ts';
-import { clusterOf, clusterSettings, listAll } from '../listing.ts';
+import { clusterOf, ownerSettings, listAll } from '../listing.ts';
 import { outputFormats, toOutput } from '../output/formats.ts';
 import { operationIdOf, readHealth } from './describe.ts';
 import { explain, type Advice, type Facts } from './explain/advice.ts';
 
 const settings = {
   id: { doc: 'the id of a volume or a snapshot, such as east.pvc-1', parse: text },
-  ...clusterSettings,
+  ...ownerSettings,
   output: outputFormats('text', 'json', 'yaml'),
   ...connectionSettings,
 } as const;
@@ -58,6 +58,6 @@ async function gather(connection: Connection, values: SettingsOf<typeof settings
     queue: subject && (await one('queues', { id: `${subject.pool}/${clusterOfId(id)}` })),
     cluster: await one('clusters', { id: clusterOfId(id) ?? id }),
     health: volume && (await readHealth(connection, volume)),
-    last: await one('audit', { resource: id, limit: 1 }),
+    last: await one('audit-log', { resource: id, limit: 1 }),
   };
 }

@@ -1,6 +1,6 @@
 import type { Kind } from '../kind.ts';
 import { attachments } from './attachments.ts';
-import { audit } from './audit.ts';
+import { auditLog } from './audit-log.ts';
 import { clusters } from './clusters.ts';
 import { nodes } from './nodes.ts';
 import { operations } from './operations.ts';
@@ -18,7 +18,7 @@ const table = {
   clusters,
   operations,
   queues,
-  audit,
+  'audit-log': auditLog,
 };
 
 export type KindName = keyof typeof table;

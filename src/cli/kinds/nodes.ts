@@ -16,8 +16,9 @@ export const nodes = kind<AdminNode>({
     { head: 'max', of: ({ maxVolumes }) => maxVolumes },
     { head: 'topology', of: ({ topology }) => (topology ? formatSegments(topology) : '') },
     {
-      head: 'gone-for',
-      of: ({ goneSince }, { nowMs }) => (goneSince === undefined ? undefined : nowMs - Date.parse(goneSince)),
+      head: 'missing-for',
+      of: ({ missingSince }, { nowMs }) =>
+        missingSince === undefined ? undefined : nowMs - Date.parse(missingSince),
       unit: 'ms',
     },
     wide({ head: 'cluster', of: ({ cluster }: AdminNode) => cluster }),

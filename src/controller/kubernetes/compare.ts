@@ -86,7 +86,7 @@ export function createComparison(): Comparison {
       // Later comparisons try again, until the node's volumes are detached.
       if (asProblem(error).code !== 'FAILED_PRECONDITION') throw error;
       unsettled.add(name);
-      remember(name, { ...node, isGone: true });
+      remember(name, { ...node, isMissing: true });
     }
   }
 
@@ -119,7 +119,7 @@ export function createComparison(): Comparison {
     if (!one || nodeId === undefined) return [deletions, [], []];
     if (one.node.isDrained) drained.set(name, nodeId);
     const body = toSpec(one.node, one.registration);
-    // A node that has come back differs by its `isGone`, and the report ends this.
+    // A node that has come back differs by its `isMissing`, and the report ends this.
     const isKnown = sameJson(ofName.get(nodeId), { id: nodeId, ...body });
     return [
       deletions,

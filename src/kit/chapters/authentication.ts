@@ -87,7 +87,7 @@ export const authentication = {
   'FL-2.2-1': must('With mutual TLS, a connection without a trusted client certificate is refused.').check(
     async kit => {
       const { url, tls } = kit.target;
-      if (!tls?.cert) throw skip('--cert is not given, so the kit has no client certificate');
+      if (!tls?.cert) throw skip('--tls-cert-file is not given, so the kit has no client certificate');
       const { cert: _, key: _key, ...trusted } = tls;
       const request = await kit.toRawRequest('listVolumes', {});
       const sendOptions = { timeoutMs: kit.timeoutMs, signal: kit.signal };

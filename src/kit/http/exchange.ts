@@ -58,7 +58,7 @@ export async function sendRequest(
   const outcome = await send(target, request, sendOptions).then(
     answer => ({ answer }),
     (error: unknown) => ({
-      error: error instanceof Problem ? error.detail : reasonOf(error, '--ca'),
+      error: error instanceof Problem ? error.detail : reasonOf(error),
       isGivenUp: error instanceof Error && error.name === 'AbortError',
     }),
   );

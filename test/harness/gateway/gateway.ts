@@ -107,7 +107,7 @@ export type GatewayOptions<B = Backend> = {
   readonly checkpoint?: (step: Step) => void;
   readonly publicDocs?: boolean;
   readonly keepDeletedMs?: number;
-  readonly keepAuditMs?: number;
+  readonly keepAuditLogMs?: number;
   /** The age at which the list of retired clusters is read again; by default never, so that no test counts that read. */
   readonly retiredEveryMs?: number;
   /** The signer of attachments; without it they are not signed. */
@@ -156,8 +156,8 @@ export async function openGateway<B extends Backend = FaultyBackend>(
   const signers = await allSigners();
   const enrolment = await enrol(signers);
   const { leaseMs, patienceMs = impatienceMs, checkpoint, signDetached } = options;
-  const { keepDeletedMs = 0, keepAuditMs, retiredEveryMs = Infinity, publicDocs = false } = options;
-  const times = { leaseMs, patienceMs, keepDeletedMs, keepAuditMs, retiredEveryMs };
+  const { keepDeletedMs = 0, keepAuditLogMs, retiredEveryMs = Infinity, publicDocs = false } = options;
+  const times = { leaseMs, patienceMs, keepDeletedMs, keepAuditLogMs, retiredEveryMs };
   const { app, ...parts } = createGateway({
     ...times,
     engine,

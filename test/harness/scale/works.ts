@@ -46,7 +46,7 @@ export async function openFilled(
 ): Promise<FilledGateway> {
   const backend = { ...(await openMemory(2 ** 50)), forgetNode: async () => {} };
   const store = join(temporaryDirectory(t), 'store.sqlite');
-  const keeping = { keepDeletedMs: 3_600_000, keepAuditMs: 86_400_000 };
+  const keeping = { keepDeletedMs: 3_600_000, keepAuditLogMs: 86_400_000 };
   const gateway = await openGateway(t, { store, ...options, backend, ...keeping });
   for (let round = 0; round < maxRounds; round++) await backend.create(newVolume(`orphan${round}`));
   for (const asked of preparations) await askSuccessfully(gateway, asked);
@@ -104,7 +104,7 @@ const commandWorks: readonly Work[] = [
   'get volumes b.own',
   'get volumes --limit 50',
   'get nodes --cluster a none',
-  'get audit b.own',
+  'get audit-log b.own',
   'describe volume b.own',
   'describe node a/own',
   'explain b.own',

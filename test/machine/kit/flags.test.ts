@@ -146,7 +146,7 @@ test(
   async t => {
     const { ca, cert, key, env } = makeCertificates(temporaryDirectory(t));
     const { url } = await startVendor(t, { command: python.command, env });
-    const files = ['--ca', ca, '--cert', cert, '--cert-key', key];
+    const files = ['--ca-file', ca, '--tls-cert-file', cert, '--tls-key-file', key];
     const only = ['--only', 'FL-1.4,FL-2.2-1,FL-8.1-1,FL-8.2'];
     const { status, output, results } = await verify(url, ...files, ...only);
     assert.equal(status, 0, output);

@@ -204,7 +204,7 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
       keyFaults: [],
       store: { answers: true, answerMs: 1 },
       refusedTokens: [],
-      goneNodes: [],
+      missingNodes: [],
       check: { total: 0, findings: [] },
     },
   },

@@ -38,13 +38,13 @@ test('operators share a volume, cannot revoke it while it is attached, and revok
   assert.match(refused.stderr, /volume "a\.one" is attached to node "n1" of cluster "b"/);
   assert.equal((await fairlead('admin revoke a.one b --force')).status, 0);
   await assert.rejects(b.getVolume({ volumeId: 'a.one' }, call), { code: 'NOT_FOUND' });
-  const { stdout: log } = await fairlead('get audit a.one -o json');
-  const { audit } = JSON.parse(log) as { audit: { operation: string; subject: string }[] };
+  const { stdout: log } = await fairlead('get audit-log a.one -o json');
+  const { auditLog } = JSON.parse(log) as { auditLog: { operation: string; subject: string }[] };
   assert.deepEqual(
-    audit.map(({ operation }) => operation),
+    auditLog.map(({ operation }) => operation),
     ['revoke', 'detach', 'begin to revoke', 'revoke', 'attach', 'grant read-write', 'create'],
   );
-  assert.equal(audit[0]?.subject, 'operators-EdDSA');
+  assert.equal(auditLog[0]?.subject, 'operators-EdDSA');
 });
 
 test("a cluster sees another one's shared volume while its entry names that cluster, and explain says why it does not", async t => {
@@ -224,7 +224,7 @@ test('an operator drains a pool, sees what is left, and uses the pool again', as
   await a.createVolume({ volumeId: 'a.two', body: volumeSpec('two') }, call);
   assert.match((await fairlead('admin drain two')).stderr, /there is no pool "two"; the pools are one\n/);
   assert.match(
-    (await fairlead('get audit one --no-headers')).stdout,
+    (await fairlead('get audit-log one --no-headers')).stdout,
     /operator +end drain +one +OK\n.*operator +drain +one +OK/,
   );
 });

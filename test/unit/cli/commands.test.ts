@@ -47,7 +47,7 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
     'ID     BYTES    NODES\na.one  1048576  n1\na.two  2097152\n',
   ],
   ['get volumes -o custom-columns=M:.capabilities.accessMode --no-headers a.one', 'SINGLE_NODE_WRITER\n'],
-  ['get nodes -o csv', 'id,volumes,max,topology,gone-for,cluster,node,key\na/n1,1,3,,,a,n1,\n'],
+  ['get nodes -o csv', 'id,volumes,max,topology,missing-for,cluster,node,key\na/n1,1,3,,,a,n1,\n'],
   ['get pools --bytes --no-headers', 'one  memory  open  yes  1099511627776  7340032  0%  3\n'],
   ['get vol a.one -o name', 'a.one\n'],
   ['get snap -o name', 'a.cut\n'],
@@ -56,7 +56,7 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
   ['get attachments -o name', 'a.one/a/n1\n'],
   ['get attachments a.one -o name', 'a.one/a/n1\n'],
   ['get nodes --cluster a n1 -o name', 'a/n1\n'],
-  ['get nodes', 'id    volumes  max  topology  gone-for\na/n1  1        3\n'],
+  ['get nodes', 'id    volumes  max  topology  missing-for\na/n1  1        3\n'],
   ['get nodes --no-headers', 'a/n1  1  3\n'],
   ['get clusters -o name', 'a\nb\n'],
   ['get operations -o name', ''],
@@ -75,18 +75,19 @@ test("operators see the gateway's resources", async t => {
       assert.deepEqual([result.stdout, result.status], [stdout, 0], result.stderr);
     });
 
-  for (const kind of ['volumes', 'snapshots', 'attachments', 'nodes', 'pools', 'clusters', 'audit'])
+  for (const kind of ['volumes', 'snapshots', 'attachments', 'nodes', 'pools', 'clusters', 'audit-log'])
     await t.test(
       `${kind} are the same in JSON and YAML, and have more columns in the wide table`,
       async () => {
         const written = async (output: string): Promise<string> =>
           (await fairlead(`get ${kind} -o ${output}`)).stdout;
         const json = JSON.parse(await written('json')) as Readonly<Record<string, readonly { id: string }[]>>;
-        assert.deepEqual(Object.keys(json), [kind]);
+        const member = kind === 'audit-log' ? 'auditLog' : kind;
+        assert.deepEqual(Object.keys(json), [member]);
         assert.deepEqual(parse(await written('yaml')), json);
         const [narrow, wide] = [await written('table'), await written('wide')].map(text => text.split('\n'));
         assert.ok((wide?.[0]?.length ?? 0) > (narrow?.[0]?.length ?? 0));
-        assert.equal(narrow?.length, (json[kind]?.length ?? 0) + 2);
+        assert.equal(narrow?.length, (json[member]?.length ?? 0) + 2);
       },
     );
 
@@ -118,9 +119,9 @@ test("operators see the gateway's resources", async t => {
           ['a', 'create', 'a.one', 'OK'],
         ],
       );
-      const ofNode = await fairlead('get audit a/n1 --cluster a --since 1h -o json');
-      assert.partialDeepStrictEqual(JSON.parse(ofNode.stdout), { audit: [{ operation: 'report' }] });
-      const { status, stderr } = await fairlead('get audit --until 20h');
+      const ofNode = await fairlead('get audit-log a/n1 --cluster a --since 1h -o json');
+      assert.partialDeepStrictEqual(JSON.parse(ofNode.stdout), { auditLog: [{ operation: 'report' }] });
+      const { status, stderr } = await fairlead('get audit-log --until 20h');
       assert.deepEqual([status, stderr], [0, 'no entries found\n']);
     },
   );
@@ -134,7 +135,7 @@ test("operators see the gateway's resources", async t => {
         'get volumes --cluster aa -o json',
         'get volumes one two --cluster aa',
         'get snapshots -l cluster=aa',
-        'get audit --cluster aa',
+        'get audit-log --cluster aa',
         'get clusters --cluster aa',
         'describe volume one --cluster aa',
       ])
@@ -168,11 +169,12 @@ test("operators see the gateway's resources", async t => {
       /^attachments:\n.*\n +a\.one +n1 /m,
       /^snapshots:\n.*\n +a\.cut /m,
       /^operations:\n +none$/m,
-      /^audit:\n.*\n.* attach +a\.one +n1 +OK$/m,
+      /^audit-log:\n.*\n.* attach +a\.one +n1 +OK$/m,
     ];
     for (const part of parts) assert.match(stdout, part);
     const json = JSON.parse((await fairlead('describe volume a.one -o json')).stdout) as object;
-    assert.partialDeepStrictEqual(json, { volume: { id: 'a.one' }, health: { entries: [] } });
+    const logged = { auditLog: [{ operation: 'attach', resource: 'a.one' }] };
+    assert.partialDeepStrictEqual(json, { volume: { id: 'a.one' }, health: { entries: [] }, ...logged });
     for (const line of [
       'vol a.one',
       'snap a.cut',
@@ -297,7 +299,7 @@ const bad: readonly (readonly [line: string, stderr: RegExp])[] = [
     /--sort-by: there is no column "siz" \(did you mean "size"\?\); the columns are id, /,
   ],
   [
-    'get audit --since yesterday',
+    'get audit-log --since yesterday',
     /--since: "yesterday" is neither a time such as .* nor an age such as 1h\n$/,
   ],
   ['get volumes --limit 0', /--limit: "0" is not a whole number from 1 /],

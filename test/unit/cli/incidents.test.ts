@@ -67,7 +67,7 @@ test('incident: the quota is used up', async t => {
     cause,
     /ended with RESOURCE_EXHAUSTED: the quota "bytes" of cluster "a" is 4194304: 4194304 are/,
   );
-  const { stdout: log } = await ask('get audit a.more');
+  const { stdout: log } = await ask('get audit-log a.more');
   assert.match(log, / RESOURCE_EXHAUSTED +1 +the quota "bytes" of cluster "a" is 4194304/);
 });
 
@@ -265,9 +265,9 @@ test('incident: a node is gone, and its volumes are still attached there', async
     stdout,
     /! node a\/n1: its cluster has not had it for \d+s, but 1 volume is attached to it\n.* fairlead admin detach-node a n1\n/,
   );
-  assert.equal(await metric('fairlead_gateway_gone_nodes{cluster="a"}'), 1);
+  assert.equal(await metric('fairlead_gateway_missing_nodes{cluster="a"}'), 1);
   const command = 'admin detach-node CLUSTER NODE';
-  assert.equal((await walk('FairleadNodeGone', 'admin detach-node a n1', command)).status, 0);
+  assert.equal((await walk('FairleadNodeMissing', 'admin detach-node a n1', command)).status, 0);
   await client.deleteNode({ nodeId: 'n1' }, call());
   assert.equal((await ask('status')).status, 0);
 });

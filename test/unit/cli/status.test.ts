@@ -90,7 +90,7 @@ const sound = {
   keyFaults: [],
   refusedTokens: [],
   store: { answers: true, answerMs: 1 },
-  goneNodes: [],
+  missingNodes: [],
   check: { at, total: 0, findings: [] },
 };
 const pool = { id: 'one', state: 'open' as const, features: [], reservedBytes: 0, volumes: 0, snapshots: 0 };

@@ -58,7 +58,7 @@ function openGateway(known: readonly Node[] = []) {
         calls.push(`delete ${nodeId}`);
         const node = nodes.get(nodeId);
         if (node && inUse.has(nodeId)) {
-          nodes.set(nodeId, { ...node, isGone: true });
+          nodes.set(nodeId, { ...node, isMissing: true });
           throw new Problem('FAILED_PRECONDITION', 'has volumes');
         }
         nodes.delete(nodeId);
@@ -195,10 +195,10 @@ test('a node that comes back unchanged while volumes are attached to it is repor
   await until(kubernetes.isWatched);
   gateway.inUse.add('a');
   kubernetes.removeNode('a');
-  await until(() => gateway.nodes.get('a')?.isGone === true);
+  await until(() => gateway.nodes.get('a')?.isMissing === true);
   kubernetes.putNode('a');
   kubernetes.putCsiNode('a', driverOn('a'));
-  await until(() => gateway.nodes.get('a')?.isGone === undefined);
+  await until(() => gateway.nodes.get('a')?.isMissing === undefined);
   assert.deepEqual(gateway.nodes.get('a'), { id: 'a' });
 });
 

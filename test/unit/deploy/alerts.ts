@@ -62,8 +62,8 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     firesAt: '20m',
     labels: { pool: 'fast' },
   },
-  FairleadNodeGone: {
-    series: gauge(`fairlead_gateway_gone_nodes{${at},cluster="a"}`, 0, 1),
+  FairleadNodeMissing: {
+    series: gauge(`fairlead_gateway_missing_nodes{${at},cluster="a"}`, 0, 1),
     quietAt: '25m',
     firesAt: '30m',
     labels: { cluster: 'a' },

@@ -13,7 +13,10 @@ export const shared = {
 } as const;
 
 /** The setting of commands that can show their effect first. */
-export const dryRun = { doc: 'only say what would be done, and change nothing', ...onOrOff } as const;
+export const dryRun = {
+  doc: 'list the changes that the command would make, and make none',
+  ...onOrOff,
+} as const;
 
 /**
  * The output, `data` as JSON or `table` as text, a warning for standard error, and the exit status: 2 when problems

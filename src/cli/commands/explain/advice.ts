@@ -55,7 +55,7 @@ export function explain(facts: Facts): readonly Advice[] {
     ...queueAdvice(facts),
     ...quotaAdvice(facts),
     ...healthAdvice(facts),
-    ...auditAdvice(facts),
+    ...auditLogAdvice(facts),
   ];
   if (found.some(({ isWaiting }) => isWaiting)) return found;
   const kind = volume ? 'volume' : 'snapshot';
@@ -287,7 +287,7 @@ function quotaAdvice(facts: Facts): readonly Advice[] {
 }
 
 /** Reports the newest entry of the audit log, if it is a failure. */
-function auditAdvice({ last, nowMs }: Facts): readonly Advice[] {
+function auditLogAdvice({ last, nowMs }: Facts): readonly Advice[] {
   if (!last || last.code === 'OK') return [];
   const { operation, code, detail = problemTable[code].title, actor, at, requestId, about, count = 1 } = last;
   const call = about === undefined ? operation : `${operation} (${about})`;

@@ -1,6 +1,6 @@
 import { choice } from '../../../lib/parsers.ts';
 import type { SettingsOf } from '../../../lib/settings.ts';
-import type { Column, Entry, Kind } from '../../kind.ts';
+import { memberOf, type Column, type Entry, type Kind } from '../../kind.ts';
 import { toCsv } from '../../output/csv.ts';
 import { toJson, toOutput } from '../../output/formats.ts';
 import { narrowOf, toRows } from '../../output/rows.ts';
@@ -72,7 +72,7 @@ export function openPrinter(io: Io, output: Output, isOne: boolean): Printer {
   if (format === 'json' || format === 'yaml')
     return isOne
       ? { print: async ([entry]) => io.out(await toOutput(entry, format)), end: () => {} }
-      : openDocument(io, output.plural, format);
+      : openDocument(io, memberOf(output.plural), format);
   if (format === 'name')
     return { print: entries => io.out(entries.map(({ id }) => `${id}\n`).join('')), end: () => {} };
   const { columns, numbers } = viewOf(kind, values);

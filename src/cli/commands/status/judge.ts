@@ -25,7 +25,7 @@ export type StatusLine = {
   readonly isUnchecked?: true;
 };
 
-type GoneNode = Status['goneNodes'][number];
+type MissingNode = Status['missingNodes'][number];
 
 /** A pool or quota is nearly full at this part of its size. */
 const nearlyFull = 0.9;
@@ -53,7 +53,7 @@ export function judge(facts: StatusFacts): readonly StatusLine[] {
     ...pools.map(pool => judgePool(pool, { nowMs, host: status.host })),
     ...clusters.flatMap(cluster => judgeCluster(cluster, nowMs)),
     ...status.refusedTokens.map(tokens => judgeTokens(tokens, clusters)),
-    ...status.goneNodes.map(node => judgeGoneNode(node, nowMs)),
+    ...status.missingNodes.map(node => judgeMissingNode(node, nowMs)),
     ...judgeOperations(operations, nowMs),
     ...(status.store.answers ? judgeCheck(status.check, nowMs) : []),
   ];
@@ -214,13 +214,13 @@ function judgeTokens(
   };
 }
 
-function judgeGoneNode({ cluster, nodeId, since, volumes }: GoneNode, nowMs: number): StatusLine {
+function judgeMissingNode({ cluster, nodeId, since, volumes }: MissingNode, nowMs: number): StatusLine {
   const { name } = readNodeId(nodeId);
   const [attached, verb] = [countOf(volumes, 'volume'), volumes === 1 ? 'is' : 'are'];
   const age = toAge(nowMs - Date.parse(since));
   return {
     about: `node ${cluster}/${name}`,
-    state: `gone for ${age}, ${attached} attached`,
+    state: `missing for ${age}, ${attached} attached`,
     what: `its cluster has not had it for ${age}, but ${attached} ${verb} attached to it`,
     todo: `if the machine is off for good, release them: fairlead admin detach-node ${cluster} ${nodeId}`,
   };

@@ -4,7 +4,7 @@ import { createNodes } from '../../../../gateway/attachments/nodes.ts';
 import { readStore } from '../../../../gateway/observability/state.ts';
 import { createPools } from '../../../../gateway/pools/pools.ts';
 import { countAtNode } from '../../../../gateway/tables/counts.ts';
-import { listGoneNodes, nodeTable } from '../../../../gateway/tables/nodes.ts';
+import { listMissingNodes, nodeTable } from '../../../../gateway/tables/nodes.ts';
 import { Problem, unavailableProblem } from '../../../../src/api/problem.ts';
 import { sample } from '../../../../src/lib/metrics.ts';
 import { openGateway, clusters, mounted } from '../../../harness/gateway/gateway.ts';
@@ -73,7 +73,7 @@ for (const [way, comeBack] of [
     await attach('one');
     await assert.rejects(nodes.delete(cluster, 'n1'), isProblem('FAILED_PRECONDITION'));
     const [listed] = (await nodes.list(cluster, { limit: 10 })).nodes;
-    assert.deepEqual(listed, { id: 'n1', topology: here, isGone: true });
+    assert.deepEqual(listed, { id: 'n1', topology: here, isMissing: true });
     assert.deepEqual(await nodes.get(cluster, 'n1'), listed);
     await comeBack(gateway);
     assert.deepEqual(await nodes.get(cluster, 'n1'), { id: 'n1', topology: here });
@@ -82,13 +82,13 @@ for (const [way, comeBack] of [
 test('a gone node without volumes is neither counted nor listed as gone', async t => {
   const { nodes, attach, detach, engine } = await open(t);
   const readNumber = async () =>
-    (await readStore(engine.reader)).find(([name]) => name === 'fairlead_gateway_gone_nodes')?.[2];
+    (await readStore(engine.reader)).find(([name]) => name === 'fairlead_gateway_missing_nodes')?.[2];
   await attach('one');
   await assert.rejects(nodes.delete(cluster, 'n1'), isProblem('FAILED_PRECONDITION'));
-  assert.equal((await listGoneNodes(engine.reader, 10)).length, 1);
+  assert.equal((await listMissingNodes(engine.reader, 10)).length, 1);
   assert.deepEqual(await readNumber(), [sample({ cluster: 'a' }, 1)]);
   await detach('one');
-  assert.deepEqual(await listGoneNodes(engine.reader, 10), []);
+  assert.deepEqual(await listMissingNodes(engine.reader, 10), []);
   assert.deepEqual(await readNumber(), []);
 });
 
@@ -193,7 +193,7 @@ test('a node is noted as gone only because of its volumes, and a failed note doe
   const unnoted = failing(engine.reader);
   await assert.rejects(unnoted.deleted, isProblem('FAILED_PRECONDITION'));
   assert.equal(unnoted.notes(), 1);
-  assert.equal((await nodes.get(cluster, 'n1')).isGone, undefined);
+  assert.equal((await nodes.get(cluster, 'n1')).isMissing, undefined);
 });
 
 test("a storage with the cluster's volumes forgets a node even if its pool no longer serves the cluster", async t => {

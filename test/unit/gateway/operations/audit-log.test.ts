@@ -9,7 +9,7 @@ import {
   addRefusal,
   auditIdAt,
   maxRefusals,
-  pruneAudit,
+  pruneAuditLog,
   timeOfAuditId,
 } from '../../../../gateway/tables/audit-log.ts';
 import { limits } from '../../../../src/api/limits.ts';
@@ -359,10 +359,10 @@ test('a sweep removes entries beyond the retention time, and no younger ones', a
   const dayMs = 24 * hour;
   const aged = (timeOfAuditId(old.id) - dayMs).toString(16).padStart(12, '0') + old.id.slice(12);
   await engine.transaction(sql => sql.run('update audit_log set id = ? where id = ?', aged, old.id));
-  const keeping = await gateway.replica({ keepAuditMs: dayMs - hour });
+  const keeping = await gateway.replica({ keepAuditLogMs: dayMs - hour });
   await keeping.recovery.sweep();
   assert.deepEqual(await read(gateway), [young]);
-  await pruneAudit(engine, Date.now() + hour);
+  await pruneAuditLog(engine, Date.now() + hour);
   assert.deepEqual(await read(gateway), []);
 });
 

@@ -103,7 +103,7 @@ test('a repair right after a clock went ahead removes nothing that was found a m
 
 test('a clock that jumps ahead removes nothing from the audit log: unobserved time does not count', async t => {
   t.mock.timers.enable({ apis: ['Date'], now: startMs });
-  const gateway = await openGateway(t, { backend: await openMemory(), keepAuditMs: 90_000 });
+  const gateway = await openGateway(t, { backend: await openMemory(), keepAuditLogMs: 90_000 });
   const { engine, recovery, volumes } = gateway;
   /** Returns the audit log of these volumes after a gateway's sweep at this time. */
   const loggedAt = async (ms: number): Promise<readonly unknown[]> => {

@@ -1,10 +1,10 @@
 import { auditEntrySchema, type AuditEntry } from '../../api/admin.ts';
 import { kind, ofCluster, wide } from '../kind.ts';
 
-export const audit = kind<AuditEntry>({
+export const auditLog = kind<AuditEntry>({
   one: 'entry',
   schema: auditEntrySchema,
-  aliases: [],
+  aliases: ['audit'],
   doc: 'the audit log: who changed which resource and the outcome; the newest 100 entries, or --limit; a name is the resource',
   isLog: true,
   ask: (name, cluster) => ({ resource: ofCluster('.')(name, cluster).id ?? name }),
