@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 type Descriptor = { readonly mediaType: string; readonly digest: string; readonly size: number };
 
 /** A layer: its compressed blob, and the digest of the uncompressed tar. */
-export type Layer = { readonly blob: Descriptor; readonly diffId: string };
+type Layer = { readonly blob: Descriptor; readonly diffId: string };
 
 /** The files of a root that go into a layer. All are owned by `user`, or else by root. */
 type LayerContent = {

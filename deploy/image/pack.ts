@@ -8,7 +8,7 @@ import { home, runtime, sbomPath, user } from './contents.ts';
 import { createLayout } from './layout.ts';
 
 /** The image's files, its output directory and its name. `cache` is a directory for compressed layers. */
-export type PackOptions = {
+type PackOptions = {
   readonly architecture: Architecture;
   readonly root: string;
   readonly out: string;
@@ -21,7 +21,7 @@ export type PackOptions = {
 export const packSteps = 2;
 
 /** A packed image: the digest of its manifest, and the bytes of its compressed layers. */
-export type PackResult = { readonly digest: string; readonly compressed: number };
+type PackResult = { readonly digest: string; readonly compressed: number };
 
 /** Packs the files of a root as an OCI layout, as the same layout in one file, and writes the bill of materials. */
 export function pack({ architecture, root, out, cache, name, steps }: PackOptions): PackResult {

@@ -10,7 +10,7 @@ import { copyNode, copyPrograms, fillCompileCache } from './programs.ts';
 import { describeContents } from './sbom.ts';
 
 /** A build: the type of processors, and directories. `cache` keeps downloads, `work` is removed afterwards. */
-export type Build = {
+type Build = {
   readonly architecture: Architecture;
   readonly cache: string;
   readonly work: string;

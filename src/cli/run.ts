@@ -43,7 +43,7 @@ export type Runnable = {
   readonly run: (values: never, io: Io) => Promise<number | void>;
 };
 
-export type LoadedCommand = Runnable | { readonly commands: Commands };
+type LoadedCommand = Runnable | { readonly commands: Commands };
 
 /** A command with its description. With `load`, its code is loaded when it is called. `aliases` are other names. */
 export type Command = { readonly doc: string; readonly aliases?: readonly string[] } & (

@@ -6,7 +6,7 @@ import { fault } from '../finding.ts';
 import type { RequirementId } from '../sections.ts';
 
 /** The parts of a request that its answer must repeat, and its operation. */
-export type RequestFacts = {
+type RequestFacts = {
   readonly operation: NamedOperation;
   readonly ids: Readonly<Record<string, string>>;
   readonly name?: string | undefined;

@@ -11,8 +11,6 @@ import { config, loadTarget } from './configfs.ts';
 import { undoLast, type CleanupScope } from './undo.ts';
 import { hashOf } from '../../harness/values.ts';
 
-export type ExportedPool = Awaited<ReturnType<typeof openExportedPool>>;
-
 /** The settings of each kernel export, for use on this machine only. */
 export const kernelExports = {
   'nvme-tcp': {

@@ -5,9 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
 
-/** The kernel's own NFS server, on a network of its own, exporting one ext4. */
-export type NfsServer = Awaited<ReturnType<typeof startNfsServer>>;
-
 /** A test, or the `after` of a test file. */
 export type CleanupHook = { readonly after: (end: () => Promise<void>) => void };
 
