@@ -56,7 +56,7 @@ function testVolumes(check: Check): void {
   );
 
   check(
-    'creating again gives the same volume, deleting again is fine',
+    'create gives the same volume again, and delete of a deleted volume succeeds',
     ['list'],
     async ({ backend, unitBytes }) => {
       const volume = newVolume({ requiredBytes: 4 * unitBytes });
@@ -121,7 +121,7 @@ function testNonces(check: Check): void {
     assert.deepEqual(await idsOf(backend), []);
   });
 
-  check('a volume that carries another nonce and holds nothing is another, too', ['list'], async opened => {
+  check('an empty volume with another nonce is another volume, and stays', ['list'], async opened => {
     const { backend } = opened;
     const own = newVolume();
     await backend.create(own);
@@ -190,7 +190,7 @@ function testNonces(check: Check): void {
       assertHolds(content, 'a.clone', 0, 'old');
     });
 
-  check('a snapshot that carries another nonce is another', ['snapshots'], async opened => {
+  check('a snapshot with another nonce is another snapshot, and stays', ['snapshots'], async opened => {
     const { backend } = opened;
     const { snapshots } = backend;
     const own = newSnapshot('a.snapshot', await makeVolume(backend));

@@ -48,7 +48,7 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
     assert.equal(await connector.owns(attachment, device.number, host), false);
   });
 
-  check('disconnect is fine on a machine that has none of the tools to connect', async ({ host, attach }) => {
+  check('disconnect succeeds on a machine without the tools to connect', async ({ host, attach }) => {
     const attachment = attach('vol1', sizeBytes);
     const missing = { status: undefined, stdout: '', stderr: '', timedOut: false, fault: 'ENOENT' };
     const bare: Host = { ...host, run: async () => missing };
@@ -102,7 +102,7 @@ export function testConnector<P extends Protocol>({ name, skip, connector, open 
   });
 
   check(
-    'rescan shows a new size, and again is fine',
+    'rescan shows a new size, and does so again',
     async ({ host, attach, resize }) => {
       const attachment = attach('vol1', sizeBytes);
       const { number } = await connector.connect(attachment, host);

@@ -52,7 +52,7 @@ test('an unencrypted volume does not mention encryption', async t => {
   assert.equal((await attach(mounted))?.encryption, undefined);
 });
 
-test('its nodes must grow the decrypted device', async t => {
+test('nodes of an encrypted volume must grow the decrypted device', async t => {
   const { changes } = await open(t);
   const grown = await changes.expand(a, volumeId, { requiredBytes: 64 * 2 ** 20 });
   assert.equal(grown.nodeExpansionRequired, true);
