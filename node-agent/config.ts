@@ -13,7 +13,6 @@ import { parseShortName } from '../src/api/ids.ts';
 import { filesystems } from './filesystems/index.ts';
 import { parseTopology } from './plugin/topology.ts';
 
-/** Every setting of the node agent. */
 export const nodeSettings = {
   endpoint: {
     doc: 'the UNIX socket to serve CSI on, such as unix:///csi/csi.sock',
@@ -103,7 +102,6 @@ export const nodeSettings = {
   'log-level': logLevelSetting,
 } as const satisfies SettingsTable;
 
-/** The values of the node agent's settings. */
 export type NodeConfig = SettingsOf<typeof nodeSettings>;
 
 /** Parses a directory for one pool (`POOL=PATH`) or for any pool (`PATH`). */

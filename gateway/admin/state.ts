@@ -22,7 +22,6 @@ export type ListingOptions = Pick<CheckOptions, 'engine' | 'pools' | 'slices'> &
   readonly keyFaults: () => readonly KeyFault[];
   /** The time of the last request of a cluster's controller to this gateway, in milliseconds since the epoch. */
   readonly lastSeenMs: (cluster: string) => number | undefined;
-  /** The host of this gateway. */
   readonly host?: string | undefined;
 };
 

@@ -13,7 +13,6 @@ import { countVolumesAt, listMissingNodes } from '../tables/nodes.ts';
 /** The facts about a gateway that only its process knows. */
 export type GatewayFacts = {
   readonly version: string;
-  /** The host of the gateway. */
   readonly host?: string | undefined;
   /** The lead of its clock over the last time in the store, in milliseconds. */
   readonly skewMs: () => number;

@@ -12,7 +12,7 @@ import { type Detachable, isKnownToCutOff, requireDetachable } from './cut-off.t
 import { requireGone } from './nodes.ts';
 
 type DetachRequest = Request<Rows['detachNode']>;
-type Chosen = {
+type Candidate = {
   readonly attachment: AttachmentRecord;
   readonly isCutOff: boolean;
   /** The reason why this volume alone is left attached. */
@@ -35,11 +35,11 @@ export function createNodeDetachment(options: NodeDetachmentOptions) {
   async function plan(
     sql: Reader,
     { cluster, nodeId, body: { force } }: DetachRequest,
-  ): Promise<readonly Chosen[]> {
+  ): Promise<readonly Candidate[]> {
     const volumeIds = readAllInPieces<string>((afterId = '', limit) =>
       listVolumesOnNode(sql, { cluster, nodeId }, { afterId, limit }),
     );
-    const chosen: Chosen[] = [];
+    const chosen: Candidate[] = [];
     for await (const volumeId of volumeIds) {
       const [volume, attachment] = await Promise.all([
         findVolume(sql, volumeId),
@@ -74,7 +74,7 @@ export function createNodeDetachment(options: NodeDetachmentOptions) {
           result: await plan(sql, request),
           isChanged: false,
         }));
-    const detach = async ({ attachment: { volumeId, attachmentId }, refusal }: Chosen): Promise<void> => {
+    const detach = async ({ attachment: { volumeId, attachmentId }, refusal }: Candidate): Promise<void> => {
       if (refusal) throw refusal;
       if (body.dryRun) return;
       const key = { cluster: { name, acceptAnyNode: true }, volumeId, nodeId };
@@ -108,7 +108,7 @@ const namedFaults = 5;
 /** Names the first volumes with their reasons. The code is final only if a retry helps none of them. */
 function undetachedProblem(
   nodeId: string,
-  chosen: readonly Chosen[],
+  chosen: readonly Candidate[],
   faults: readonly DetachFault[],
 ): Problem {
   const all = faults.map(({ problem }) => problem);

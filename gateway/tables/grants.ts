@@ -3,7 +3,6 @@ import { addingCounts, countTable } from './counts.ts';
 import { boolean, table, text, type RecordOf } from './table.ts';
 
 const columns = {
-  /** The grantee. */
   cluster: text(),
   volumeId: text(),
   access: text<'read-only' | 'read-write'>(),

@@ -32,7 +32,6 @@ const unchecked = z
   .optional()
   .describe('The pools whose storage could not list its volumes; absent if there are none.');
 
-/** The findings of a check. */
 export const checkResultSchema = z.object({ findings: z.array(findingSchema), total, unchecked }).meta({
   id: 'CheckResult',
   description: 'The differences between the storage and the store; at most 1000 findings.',

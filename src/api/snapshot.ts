@@ -29,7 +29,6 @@ export const snapshotSpecSchema = z
 
 const state = z.enum(['creating', 'processing', 'ready', 'deleting']).meta({ examples: ['ready'] });
 
-/** A snapshot as the API returns it. */
 export const snapshotSchema = z
   .object({
     id: text('east.snap-1'),

@@ -69,7 +69,6 @@ export const grantSchema = z
   .object({ volumeId, cluster: text('west'), access: grantAccess, isAccepted })
   .meta({ id: 'Grant', description: "The grant of a volume to a cluster other than the volume's owner." });
 
-/** A volume as the API returns it. */
 export const volumeSchema = z
   .object({
     id: volumeId,

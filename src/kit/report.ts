@@ -108,7 +108,6 @@ function toFinding(error: unknown): Finding {
   return fault(error instanceof Error ? error.message : String(error));
 }
 
-/** Counts the results by outcome. */
 export function countOutcomes(results: readonly Result[]): Readonly<Record<Outcome, number>> {
   const counts = { PASS: 0, FAIL: 0, WARN: 0, SKIP: 0 };
   for (const { outcome } of results) counts[outcome]++;

@@ -159,9 +159,9 @@ export function testConnectorFaults<P extends Protocol>(suite: FaultSuite<P>): v
     const bench = suite.open();
     return { ...bench, attachment: bench.attach('vol1', sizeBytes) };
   };
-  type Opened = ReturnType<typeof open>;
-  const connect = ({ attachment, host }: Opened) => connector.connect(attachment, host, secrets);
-  const disconnect = ({ attachment, host }: Opened) => connector.disconnect(attachment, host);
+  type AttachmentBench = ReturnType<typeof open>;
+  const connect = ({ attachment, host }: AttachmentBench) => connector.connect(attachment, host, secrets);
+  const disconnect = ({ attachment, host }: AttachmentBench) => connector.disconnect(attachment, host);
 
   test(`${name}: a refused connect leaves nothing behind`, async () => {
     const { host, attachment, left } = open();
@@ -174,9 +174,9 @@ export function testConnectorFaults<P extends Protocol>(suite: FaultSuite<P>): v
     for (const when of ['before', 'after'] as const) {
       /** Repeats the work on new machines, with a fault at each step in turn, until it has no further step. */
       const failAtEach = async (
-        before: (bench: Opened) => Promise<unknown>,
-        work: (bench: Opened) => Promise<unknown>,
-        after: (bench: Opened) => Promise<unknown>,
+        before: (bench: AttachmentBench) => Promise<unknown>,
+        work: (bench: AttachmentBench) => Promise<unknown>,
+        after: (bench: AttachmentBench) => Promise<unknown>,
       ): Promise<void> => {
         for (let step = 1; ; step++) {
           const bench = open();

@@ -11,7 +11,6 @@ const listing = page.extend({
 
 const ofVolume = queryText('Only the entries of this volume.', 'east.pvc-1');
 
-/** The operations of operators. */
 export const operatorOperations = {
   getStatus: {
     route: 'GET /v1/admin/status',

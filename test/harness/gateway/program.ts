@@ -119,7 +119,7 @@ export async function prepareGateway(
   return directory;
 }
 
-type Started = Pick<RunningGateway, 'ready' | 'pid' | 'ended' | 'end'>;
+type GatewayProcess = Pick<RunningGateway, 'ready' | 'pid' | 'ended' | 'end'>;
 
 async function start(
   {
@@ -130,7 +130,7 @@ async function start(
     ...given
   }: GatewayRun & { readonly log: Log; readonly flags: Flags },
   directory: string,
-): Promise<Started> {
+): Promise<GatewayProcess> {
   if (options || faults) {
     const faulty = {
       node: [join(import.meta.dirname, '../../fakes/faulty-backend/gateway.ts')],

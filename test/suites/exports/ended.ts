@@ -19,7 +19,7 @@ export function createCountdown(steps: number) {
 export type Live = Required<Pick<Export, 'publish' | 'withdraw' | 'restore'>>;
 
 /** An export and the step that ends the gateway's work on it; `choice` decides the next gateway's requests. */
-type Ending = ExportedAttachment & {
+type ExportRun = ExportedAttachment & {
   readonly countdown: ReturnType<typeof createCountdown>;
   readonly open: () => Live;
   readonly choice: number;
@@ -29,7 +29,7 @@ type Ending = ExportedAttachment & {
  * Lets a gateway, which the countdown may end, publish and withdraw a volume, and the next gateway clear the remains.
  * Returns true if the first one finished.
  */
-export async function playEnding({ countdown, open, volume, access, choice }: Ending): Promise<boolean> {
+export async function playEnding({ countdown, open, volume, access, choice }: ExportRun): Promise<boolean> {
   const attached = [{ volume, access }];
   const isDone = await publishAndWithdraw(open(), attached).then(
     () => true,

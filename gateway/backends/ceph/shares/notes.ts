@@ -9,14 +9,14 @@ type SnapshotNote = {
   readonly createdAtMs: number;
 };
 
-type Named = Pick<Filesystem, 'name'>;
+type FilesystemName = Pick<Filesystem, 'name'>;
 
 /** The prefix of a filesystem's notes among the monitors' configuration keys. */
-function prefixOf({ name }: Named): string {
+function prefixOf({ name }: FilesystemName): string {
   return `fairlead.fs/${name}/`;
 }
 
-export function ownerKeyOf(filesystem: Named): string {
+export function ownerKeyOf(filesystem: FilesystemName): string {
   return `${prefixOf(filesystem)}owner`;
 }
 

@@ -33,7 +33,7 @@ async function open(t: TestContext) {
   };
 }
 
-type Opened = Awaited<ReturnType<typeof open>>;
+type NodesBench = Awaited<ReturnType<typeof open>>;
 
 test('a node is as it was last reported, for its own cluster only', async t => {
   const { nodes } = await open(t);
@@ -63,9 +63,9 @@ test('a node with volumes is not deleted, and the message names one', async t =>
 for (const [way, comeBack] of [
   [
     'is reported again',
-    async ({ nodes }: Opened) => void (await nodes.put(cluster, 'n1', { topology: here })),
+    async ({ nodes }: NodesBench) => void (await nodes.put(cluster, 'n1', { topology: here })),
   ],
-  ['gets another volume', async ({ attach }: Opened) => void (await attach('two'))],
+  ['gets another volume', async ({ attach }: NodesBench) => void (await attach('two'))],
 ] as const)
   test(`a node that was deleted while it had volumes is gone until it ${way}`, async t => {
     const gateway = await open(t);

@@ -25,14 +25,14 @@ const modeOf = (accessMode: NodeAccess['capability']['accessMode']) => ({
   capability: { accessType: 'block' as const, accessMode },
 });
 
-type Opening = {
+type Setup = {
   readonly fake?: ReturnType<typeof createVirsh>;
   readonly virsh?: Virsh;
   readonly poolKey?: string;
   readonly settings?: Parameters<typeof exportLibvirt>[0];
 };
 
-function open({ fake = createVirsh(), virsh = fake.virsh, poolKey = 'one', settings = {} }: Opening = {}) {
+function open({ fake = createVirsh(), virsh = fake.virsh, poolKey = 'one', settings = {} }: Setup = {}) {
   const { log, lines } = createMemoryLog();
   const hypervisor = openHypervisor('qemu:///system', virsh);
   const names = createNames(Buffer.from(poolKey));

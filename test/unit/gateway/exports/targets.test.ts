@@ -27,7 +27,7 @@ const accessOf = (nodeId: string, access: Partial<NodeAccess> = {}): NodeAccess 
 });
 
 type Kernel = ReturnType<typeof createConfigTree>;
-type Opening = { readonly kernel?: Kernel; readonly poolKey?: string; readonly tree?: ConfigTree };
+type Setup = { readonly kernel?: Kernel; readonly poolKey?: string; readonly tree?: ConfigTree };
 
 /** The exports, over a kernel whose targets are a tree. */
 const kinds = [
@@ -37,7 +37,7 @@ const kinds = [
 ].map(({ name, hasKeys, export: open }) => ({
   name,
   hasKeys,
-  open({ kernel = createConfigTree({ hasKeys }), poolKey = 'one', tree = kernel.tree }: Opening = {}) {
+  open({ kernel = createConfigTree({ hasKeys }), poolKey = 'one', tree = kernel.tree }: Setup = {}) {
     const { log, lines } = createMemoryLog();
     const names = createNames(Buffer.from(poolKey));
     const exported = open(settings, { tree, names, log, load: async () => {} });

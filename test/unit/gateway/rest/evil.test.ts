@@ -114,8 +114,8 @@ function* blanks(): Generator<Buffer> {
   for (;;) yield Buffer.alloc(mebibyte, 0x20);
 }
 
-/** A bad deed, and its route. */
-type Deed =
+/** A bad answer, and its route. */
+type EvilAnswer =
   | {
       readonly kind: 'value';
       readonly at: number;
@@ -126,7 +126,7 @@ type Deed =
   | { readonly kind: 'endless list'; readonly at: number; readonly isEmpty: boolean };
 
 const at = fc.nat({ max: good.length - 1 });
-const deed: fc.Arbitrary<Deed> = fc.oneof(
+const deed: fc.Arbitrary<EvilAnswer> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({ kind: fc.constant('value' as const), at, leaf: fc.nat({ max: 60 }), bad }),
@@ -233,7 +233,7 @@ for (const name of Object.keys(transports))
   });
 
 /** Opens a pool over the bad storage, makes one request, and examines the outcome. */
-async function play(directory: string, evil: Deed | undefined, name: string): Promise<string> {
+async function play(directory: string, evil: EvilAnswer | undefined, name: string): Promise<string> {
   storage.deed = evil;
   let outcome = 'answered';
   const { log, lines } = createMemoryLog();
@@ -270,9 +270,9 @@ function requireShown(text: string): void {
 
 /** Starts a storage that answers correctly except for one deed. */
 async function startStorage() {
-  const state: { url: string; deed: Deed | undefined } = { url: '', deed: undefined };
+  const state: { url: string; deed: EvilAnswer | undefined } = { url: '', deed: undefined };
   let pages = 0;
-  const bodyOf = (index: number, evil: Deed | undefined): unknown => {
+  const bodyOf = (index: number, evil: EvilAnswer | undefined): unknown => {
     const body = good[index]?.[1] ?? {};
     if (evil?.kind === 'value') return replaceLeaf(body, evil.leaf, evil.bad[1]());
     return evil?.kind === 'endless list' ? endlessOf(body, ++pages, evil.isEmpty) : body;

@@ -33,7 +33,7 @@ const forReaders: Capability = { accessType: 'mount', accessMode: 'MULTI_NODE_RE
 
 /** The outcome of a request: `open` if it may or may not be done, `begun` if a part of it may be. */
 type EndCode = Outcome['code'] | 'open' | 'begun';
-type ToldOperation = { readonly operation: Operation; readonly ended: EndCode };
+type EndedOperation = { readonly operation: Operation; readonly ended: EndCode };
 
 /**
  * Plays the event and returns the resulting state. Fails unless the answers and the state match some sequential order
@@ -47,7 +47,7 @@ export async function play(
   if (event.kind === 'ask' && event.crash) world.crashAt(event.at, event.crash);
   const first = event.kind === 'ask' ? event.at : 0;
   const told = await Promise.all(
-    operations.map(async (operation, index): Promise<ToldOperation> => {
+    operations.map(async (operation, index): Promise<EndedOperation> => {
       const ended = await endOf(operation, world.gateway(first + index));
       return { operation, ended };
     }),
@@ -69,7 +69,7 @@ export async function play(
  * Lists the possible orders. A volume is detached before its transfer, and another operation at that time may forbid
  * the transfer; while a share is revoked, it attaches nothing.
  */
-function ordersOf(told: readonly ToldOperation[]): readonly (readonly ToldOperation[])[] {
+function ordersOf(told: readonly EndedOperation[]): readonly (readonly EndedOperation[])[] {
   const [one, other] = told;
   if (!one || !other) return [told];
   const both = [
@@ -83,7 +83,7 @@ function ordersOf(told: readonly ToldOperation[]): readonly (readonly ToldOperat
 }
 
 /** Lists the possible states after these operations in this order; none if their answers do not match it. */
-function statesAfter(state: State, told: readonly ToldOperation[]): readonly State[] {
+function statesAfter(state: State, told: readonly EndedOperation[]): readonly State[] {
   const [first, ...others] = told;
   if (!first) return [state];
   const { operation, ended } = first;
