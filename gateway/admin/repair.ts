@@ -1,6 +1,6 @@
 import type { Finding, RepairStep } from '../../src/api/admin.ts';
 import { clusterOf } from '../../src/api/ids.ts';
-import { asProblem, Problem } from '../../src/api/problem.ts';
+import { asProblem, Problem, wordsForOperators } from '../../src/api/problem.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Recovery } from '../recovery.ts';
 import { newSnapshotRecord } from '../snapshots/record.ts';
@@ -54,7 +54,7 @@ async function remove(options: RepairOptions, step: RepairStep): Promise<RepairS
     await reclaim(options, step);
     return { ...step, outcome: 'done' };
   } catch (error) {
-    return { ...step, outcome: 'failed', note: asProblem(error).detail };
+    return { ...step, outcome: 'failed', note: wordsForOperators(asProblem(error)) };
   }
 }
 

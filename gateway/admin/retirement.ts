@@ -1,6 +1,6 @@
 import type { Retirement, RetirementStep } from '../../src/api/admin.ts';
 import { maxPageEntries, type Operations as Rows, type Request } from '../../src/api/operations.ts';
-import { asProblem, invalidProblem, Problem } from '../../src/api/problem.ts';
+import { asProblem, invalidProblem, Problem, wordsForOperators } from '../../src/api/problem.ts';
 import type { Change } from '../operations/audit-log.ts';
 import { isKnownToCutOff } from '../attachments/cut-off.ts';
 import type { Operations } from '../operations/operation.ts';
@@ -157,7 +157,7 @@ export function createRetirement(
       }
       const fault = await (isDry ? foresee() : take()).then(
         () => undefined,
-        (error: unknown) => asProblem(error).detail,
+        (error: unknown) => wordsForOperators(asProblem(error)),
       );
       if (fault !== undefined) failed++;
       if (fault !== undefined && step.kind === 'attachment') attached++;

@@ -1,6 +1,6 @@
 import type { NodeDetachment } from '../../src/api/admin.ts';
 import { maxPageEntries, type Operations as Rows, type Request } from '../../src/api/operations.ts';
-import { asProblem, Problem, problemTable } from '../../src/api/problem.ts';
+import { asProblem, Problem, problemTable, wordsForOperators } from '../../src/api/problem.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Pool } from '../pools/pools.ts';
 import type { Reader } from '../store.ts';
@@ -115,7 +115,7 @@ function undetachedProblem(
   const code = (all.find(one => !problemTable[one.code].final) ?? all[0])?.code ?? 'UNAVAILABLE';
   const named = faults
     .slice(0, namedFaults)
-    .map(({ volumeId, problem }) => `volume "${volumeId}": ${problem.detail}`);
+    .map(({ volumeId, problem }) => `volume "${volumeId}": ${wordsForOperators(problem)}`);
   const more = faults.length > namedFaults ? [`and ${faults.length - namedFaults} more`] : [];
   const count = faults.length === 1 ? '1 volume' : `${faults.length} volumes`;
   const failed = new Set(faults.map(({ volumeId }) => volumeId));

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { asProblem, Problem, toDocument } from '../../src/api/problem.ts';
+import { asProblem, Problem, toDocument, wordsForOperators } from '../../src/api/problem.ts';
 import { framesOf, type Log } from '../../src/lib/log.ts';
 import { traceIdOf } from '../../src/lib/tracing/trace.ts';
 import { callerName, type Caller } from '../callers/caller.ts';
@@ -61,7 +61,11 @@ export function answerProblem(c: Context<Env>, error: unknown): Response {
   const problem = asProblem(error);
   const served = c.get('served');
   served.problem = problem;
-  const document = toDocument(problem, served.requestId);
+  const isOperator = served.caller !== undefined && served.caller.cluster === undefined;
+  const document = {
+    ...toDocument(problem, served.requestId),
+    ...(isOperator && { detail: wordsForOperators(problem) }),
+  };
   return respondJson(c, document, {
     status: document.status,
     headers: {
@@ -99,7 +103,7 @@ export function logRequest(
     code,
     status,
     durationMs,
-    detail: problem?.reason ?? problem?.detail,
+    detail: problem && wordsForOperators(problem),
     cluster: caller && callerName(caller),
     stack,
   });

@@ -1,5 +1,5 @@
 import { clusterOf } from '../../src/api/ids.ts';
-import { asProblem, problemTable } from '../../src/api/problem.ts';
+import { asProblem, problemTable, wordsForOperators } from '../../src/api/problem.ts';
 import { currentRequest } from '../scheduling/current-request.ts';
 import type { Engine, Sql } from '../store.ts';
 import { addChange, addRefusal, auditIdAt, type AuditRecord } from '../tables/audit-log.ts';
@@ -19,7 +19,7 @@ export type Change<T> = { readonly result: T; readonly isChanged: boolean };
 /** The maximum length of a failure's words. */
 const maxDetailLength = 512;
 
-/** Makes the log of callers, operations and outcomes. It records ids, and the words of a failure as its caller gets them. */
+/** Makes the log of callers, operations and outcomes. It records ids, and the words of a failure for operators. */
 export function createAuditLog(
   { transaction }: Pick<Engine, 'transaction'>,
   changes = createHourlyChanges(),
@@ -66,9 +66,10 @@ export function createAuditLog(
       },
       /** Logs a final refusal before anything was recorded, and throws it. */
       async refused(failure: unknown): Promise<never> {
-        const { code, detail } = asProblem(failure);
+        const problem = asProblem(failure);
+        const { code } = problem;
         if (request && problemTable[code].final)
-          await transaction(sql => write(sql, code, detail)).catch(() => undefined);
+          await transaction(sql => write(sql, code, wordsForOperators(problem))).catch(() => undefined);
         throw failure;
       },
     };

@@ -1,4 +1,10 @@
-import { asProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
+import {
+  asProblem,
+  Problem,
+  problemTable,
+  unavailableProblem,
+  wordsForOperators,
+} from '../../src/api/problem.ts';
 import { createKeyedLock, patienceUntil, pause, poll, startTimeLimit } from '../../src/lib/concurrency.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import { clusterOf } from '../../src/api/ids.ts';
@@ -233,7 +239,7 @@ export function createOperations(options: OperationsOptions) {
     const fail = async (problem: Problem): Promise<never> => {
       const record = async (sql: Sql): Promise<void> => {
         await work.fail(sql, { intent, problem });
-        await logged.ended(sql, problem.code, problem.detail);
+        await logged.ended(sql, problem.code, wordsForOperators(problem));
       };
       await conclude(claims, record, settle);
       if (problemTable[problem.code].final) await undo().catch(failUndone);
@@ -389,9 +395,11 @@ function tryToSettle(settle: () => Promise<void>): Promise<true | undefined> {
 
 /** Reports a final failure only after the clean-up has succeeded. */
 function failUndone(error: unknown): never {
-  throw unavailableProblem(
-    `the clean-up after a failure is not complete yet, try again: ${asProblem(error).detail}`,
-    error,
+  const { detail, reason } = asProblem(error);
+  const words = 'the clean-up after a failure is not complete yet, try again: ';
+  throw Object.assign(
+    unavailableProblem(words + detail, error),
+    reason !== undefined && { reason: words + reason },
   );
 }
 

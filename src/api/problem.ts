@@ -90,6 +90,11 @@ export const callerGone = new Problem('CANCELLED', 'the caller went away');
 /** The HTTP status of a problem with `retryAfterS`. */
 export const tooManyRequests = 429;
 
+/** Returns the words for operators, logs and the audit log. Clusters get `detail`. */
+export function wordsForOperators({ reason, detail }: Problem): string {
+  return reason ?? detail;
+}
+
 /** Makes the RFC 9457 document of a problem for HTTP; `code` decides, `status` is a hint. */
 export function toDocument(problem: Problem, requestId?: string) {
   const { http, title } = problemTable[problem.code];
