@@ -9,6 +9,7 @@ import { tooManyRequests } from '../src/api/problem.ts';
 import { repeat, withinTime } from '../src/lib/concurrency.ts';
 import type { RunningProgram } from '../src/lib/lifecycle.ts';
 import { type Log, silentLog } from '../src/lib/log.ts';
+import { createNotices, withNotice } from '../src/lib/words/notice.ts';
 import { openTracer } from '../src/lib/tracing/tracer.ts';
 import { restoreAttachments } from './attachments/restore.ts';
 import { createScheduledCheck } from './admin/scheduled-check.ts';
@@ -92,7 +93,12 @@ export async function startGateway(
   // therefore waits for slow pools, too.
   if (config.store.kind === 'sqlite' && !existsSync(config.store.path))
     await tryPools(config.config, { plugins, identity: identify(config, 'gateway') }, adopted);
-  const engine = observeEngine(await openStore(config.store), metrics.observeStore);
+  const opening = withNotice(
+    openStore(config.store),
+    { what: `the store of "${config.store.path}"` },
+    createNotices({ write: line => log.info(line.trimEnd()) }),
+  );
+  const engine = observeEngine(await opening, metrics.observeStore);
   opened.defer(() => engine.close());
   const id = await migrate(engine, { ifCopied: config['adopt-store'] ? 'adopt' : 'refuse' });
   const store = { id, reader: engine.reader, adopted };

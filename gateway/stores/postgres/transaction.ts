@@ -207,6 +207,10 @@ export function explainFailure(error: unknown, name = 'its database'): string {
   if (message.includes('client password must be a string'))
     return `${name} requires a password; add it to the URL`;
   if (message.includes('does not support SSL')) return `${name} does not speak TLS; turn it on there`;
+  if (/connection timeout|timeout exceeded/.test(message))
+    return `${name} does not answer; check the address, the server, and the firewalls on the way`;
+  if (message.includes('terminated unexpectedly'))
+    return `${name} closed the connection; check that PostgreSQL listens at this address, and its log`;
   if (code === 'ERR_INVALID_URL') return 'write the URL as postgres://USER:PASSWORD@HOST:PORT/DATABASE';
   const predicate = predicateOf(error, '"sslrootcert" in the URL');
   if (predicate !== undefined) return `${path === undefined ? name : `"${path}"`} ${predicate}`;
