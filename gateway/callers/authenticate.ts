@@ -123,7 +123,7 @@ function signedByCaller({ keySet, owners }: Enrolment, audience: string): Signin
     callerOf(claims, header) {
       const owner = owners.get(header.kid ?? '');
       if (!owner) throw unauthenticatedProblem(noKid);
-      if (claims.iss !== owner.issuer) throw claimProblem('iss');
+      if (claims.iss !== owner.issuer) throw issuerProblem(owner);
       return { ...owner.caller, subject: header.kid };
     },
   };
@@ -203,8 +203,19 @@ function tokenProblem(error: unknown): Problem {
   return unauthenticatedProblem(claimFaults[code] ?? keyFaults[code] ?? 'the token is malformed', error);
 }
 
-function claimProblem(name: string): Problem {
-  return unauthenticatedProblem(`the token's "${name}" is not accepted`, {
+/** Names the owner of the key, which has signed the token. */
+function issuerProblem({ caller, issuer }: KeyOwner): Problem {
+  const owner = caller.cluster
+    ? `that of cluster "${caller.cluster.name}", not an operator's`
+    : "an operator's";
+  const remedy = caller.cluster
+    ? 'operators use a key of the file that "operators.keys" of the configuration names'
+    : 'clusters use the key of their own entry';
+  return claimProblem('iss', `: its key is ${owner}, and needs the "iss" "${issuer}"; ${remedy}`);
+}
+
+function claimProblem(name: string, more = ''): Problem {
+  return unauthenticatedProblem(`the token's "${name}" is not accepted${more}`, {
     code: 'ERR_JWT_CLAIM_VALIDATION_FAILED',
   });
 }

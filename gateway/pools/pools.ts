@@ -16,6 +16,7 @@ import {
   unreached,
   type WaitingPool,
   type WaitingPools,
+  withoutPoolName,
 } from './state/waiting.ts';
 
 /** A backend with its settings, under the name that a StorageClass gives (`pool: fast`). */
@@ -178,7 +179,7 @@ export function createOpenPools(options: OpenOptions) {
   function fail(name: string, error: unknown): void {
     end(name);
     late.add(name);
-    if (isUnreached(error)) return void waiting.set(name, unreached(error));
+    if (isUnreached(error)) return void waiting.set(name, unreached(name, error));
     faults.set(name, toFault(name, error));
     waiting.set(name, cannotOpen(name, error));
   }
@@ -278,7 +279,7 @@ function hasSameFixedSettings(one: PoolEntry, other: PoolEntry): boolean {
 }
 
 function toFault(name: string, error: unknown): Error {
-  return new Error(`pools.${name}: ${reasonOf(error)}`, { cause: error });
+  return new Error(`pools.${name}: ${withoutPoolName(name, reasonOf(error))}`, { cause: error });
 }
 
 async function closeAll(pools: readonly Pool[]): Promise<void> {

@@ -46,8 +46,6 @@ type OpenCall = ReturnType<typeof openCall>;
 const defaultTries = 4;
 const firstPauseMs = 50;
 
-const late = new Problem('DEADLINE_EXCEEDED', 'the storage API did not answer in time');
-
 /** The statuses which, together with Retry-After, mean that nothing was done and the request may be repeated. */
 const retryStatuses: ReadonlySet<number> = new Set([tooManyRequests, 503]);
 /** Maximum Retry-After that is passed on, in seconds. */
@@ -108,11 +106,11 @@ export function createHttp(options: HttpOptions) {
   }
 
   async function sendUntilDone(request: HttpRequest, call: Call): Promise<unknown> {
-    const opened = openCall(call);
+    const opened = openCall(call, options.url);
     try {
       for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, maxPollMs)) {
         const reply = await sendWithRetries(request, opened);
-        const answer = readAnswer(reply, request);
+        const answer = readAnswer(reply, { ...request, origin: originOf(options) });
         if (reply.status !== 202) return answer;
         const pauseMs = Math.max(pollMs, reply.retryAfterMs || 0);
         if (Date.now() + pauseMs + pollMs >= call.deadlineMs)
@@ -144,15 +142,29 @@ function timeoutHeader({ wantedUntilMs, deadlineMs }: Call): Readonly<Record<str
   return leftMs > 0 && leftMs <= maxTimerMs ? { [timeoutHeaderName]: String(leftMs) } : {};
 }
 
+function originOf({ url }: Pick<HttpOptions, 'url'>): string {
+  return new URL(url).origin;
+}
+
+/** A failure of the connection or of the token has a cause, so that a gateway hides the address in it from clusters. */
+function lateProblem(url: string, waitedMs: number): Problem {
+  const time = waitedMs > 0 ? `within ${Math.ceil(waitedMs / 100) / 10} s` : 'in time';
+  return new Problem(
+    'DEADLINE_EXCEEDED',
+    `the storage API at "${originOf({ url })}" did not answer ${time}; check the address, the server and its log, and the network on the way`,
+    { code: 'ETIMEDOUT' },
+  );
+}
+
 /** Starts a call, or throws if it is over already. `signal` fires at its end with the reason; `close` frees its timer. */
-function openCall(call: Call) {
+function openCall(call: Call, url: string) {
   const leftMs = call.deadlineMs - Date.now();
   if (call.signal?.aborted) throw callerGone;
-  if (!(leftMs > 0)) throw late;
+  if (!(leftMs > 0)) throw lateProblem(url, 0);
   // AbortSignal.any and .timeout would live until a major garbage collection, so each call has its own controller and timer.
   const end = new AbortController();
   const cancel = (): void => end.abort(callerGone);
-  const timer = setTimeout(() => end.abort(late), Math.min(leftMs, maxTimerMs));
+  const timer = setTimeout(() => end.abort(lateProblem(url, leftMs)), Math.min(leftMs, maxTimerMs));
   call.signal?.addEventListener('abort', cancel);
   return {
     ...call,
@@ -171,8 +183,11 @@ function withoutToken(reply: Reply, token: string): Reply {
   return { ...reply, body: JSON.parse(text.replaceAll(token, '…')) as unknown };
 }
 
+/** A request with the address that it was sent to. */
+type SentRequest = HttpRequest & { readonly origin: string };
+
 /** Parses an answer by the schema of the operation. Anything else, such as a proxy's page with status 200, is malformed. */
-function readAnswer(reply: Reply, request: HttpRequest): unknown {
+function readAnswer(reply: Reply, request: SentRequest): unknown {
   const { status, body } = reply;
   if (status < 200 || status > 299) throw withRetryAfter(readProblem(reply, request), reply);
   const schema = request.operation.answers[status as 200];
@@ -210,20 +225,28 @@ export function malformedProblem({ operation, path }: HttpRequest, found: string
 /** Codes and statuses about the client's own token. They are not final, since an earlier try may have started the operation. */
 const tokenRefused: ReadonlySet<unknown> = new Set([401, 403, 'UNAUTHENTICATED', 'PERMISSION_DENIED']);
 
-function readProblem({ status, body }: Pick<Reply, 'status' | 'body'>, request: HttpRequest): Problem {
+function readProblem({ status, body }: Pick<Reply, 'status' | 'body'>, request: SentRequest): Problem {
+  const at = `the storage API at "${request.origin}"`;
   const { data: found } = problemSchema.safeParse(body);
   const data = found && { ...found, detail: toPrintable(found.detail) };
   if (tokenRefused.has(status) || tokenRefused.has(data?.code)) {
-    const reason = data?.detail ?? `status ${status}`;
-    return new Problem('UNAVAILABLE', `the storage API does not accept the token: ${reason}`);
+    const reason =
+      data?.detail ?? `status ${status}; check the token or its key, and that the server knows it`;
+    return new Problem('UNAVAILABLE', `${at} does not accept the token: ${reason}`, { status });
   }
   if (status === tooManyRequests)
     return new Problem(
       'UNAVAILABLE',
       data?.code === 'UNAVAILABLE' ? data.detail : 'the storage API asks for fewer calls',
     );
-  if (!data)
-    return new Problem('UNAVAILABLE', `something in front of the storage API answered with status ${status}`);
+  if (!data) {
+    const remedy =
+      status >= 300 && status <= 399
+        ? 'give the address that it redirects to'
+        : 'check the address, and the proxy or other server there';
+    const detail = `something in front of ${at} answered with status ${status}; ${remedy}`;
+    return new Problem('UNAVAILABLE', detail, { status });
+  }
   // A final code ends retries, so it must be one that the operation documents.
   if (problemTable[data.code].final && !problemsOf(request.operation).includes(data.code))
     return malformedProblem(request, `${data.code}, which it never has: ${data.detail}`);
@@ -241,6 +264,6 @@ function toProblem(error: unknown, signal: AbortSignal, { url, authoritiesFrom }
   if (error instanceof Problem) return error;
   if (signal.aborted) return signal.reason as Problem;
   const predicate = predicateOf(error, authoritiesFrom);
-  const reason = predicate === undefined ? reasonOf(error) : `"${new URL(url).origin}" ${predicate}`;
+  const reason = `"${originOf({ url })}" ${predicate ?? `fails: ${reasonOf(error)}`}`;
   return new Problem('UNAVAILABLE', `the storage API cannot be reached: ${reason}`, error);
 }

@@ -38,23 +38,44 @@ export interface Vendor {
   close(): Promise<void>;
 }
 
-/** Creates the client of a pool's storage with time limits, retries and a circuit breaker. Sends nothing yet. */
-export function createVendor(settings: RestSettings, pool: PoolContext): Vendor {
-  const { url, tries, connections, requestTimeout, queryTimeout, workTimeout } = settings;
-  const { guard, isPaused } = createGuard(settings, pool);
-  const tlsPaths = resolveAll(settings.tls, pool.directory);
-  const token = createTokenSource(settings, pool);
-  const tls = readTlsFiles(tlsPaths);
-  const client = createClient({
+/** Sends the storage a request without a token. Rejects unless it answers, with any status. */
+export async function reachStorage(settings: RestSettings, pool: PoolContext): Promise<void> {
+  let isReached = false;
+  const guard: Guard = async send => {
+    const reply = await send();
+    isReached = true;
+    return reply;
+  };
+  const client = createClient({ ...clientOptions(settings, pool), token: () => undefined, guard });
+  try {
+    await client.getCapabilities({}, { deadlineMs: Date.now() + settings.queryTimeout });
+  } catch (error) {
+    if (!isReached) throw error;
+  } finally {
+    await client.close();
+  }
+}
+
+function clientOptions(
+  { url, tries, connections, requestTimeout: requestTimeoutMs, tls }: RestSettings,
+  { directory }: PoolContext,
+) {
+  return {
     url,
-    token,
     tries,
     connections,
-    requestTimeoutMs: requestTimeout,
-    tls,
+    requestTimeoutMs,
+    tls: readTlsFiles(resolveAll(tls, directory)),
     authoritiesFrom,
-    guard,
-  });
+  };
+}
+
+/** Creates the client of a pool's storage with time limits, retries and a circuit breaker. Sends nothing yet. */
+export function createVendor(settings: RestSettings, pool: PoolContext): Vendor {
+  const { queryTimeout, workTimeout } = settings;
+  const { guard, isPaused } = createGuard(settings, pool);
+  const token = createTokenSource(settings, pool);
+  const client = createClient({ ...clientOptions(settings, pool), token, guard });
   return {
     async ask(id, input) {
       // Only operations that may take long are answered with 202.

@@ -2,6 +2,7 @@ import { asProblem } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
 import type { Pool } from '../pools.ts';
 import { measureSpaces } from '../space.ts';
+import { withoutPoolName } from './waiting.ts';
 
 /** A storage must report its size within this time, in milliseconds. */
 const answerMs = 2_000;
@@ -23,6 +24,6 @@ export async function probePool(pool: Pool): Promise<Probe> {
     return { answers: pool.answers?.show().answers ?? true };
   } catch (error) {
     const { reason, detail } = asProblem(error);
-    return { answers: false, fault: reason ?? detail };
+    return { answers: false, fault: withoutPoolName(pool.name, reason ?? detail) };
   }
 }

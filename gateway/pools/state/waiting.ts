@@ -22,8 +22,8 @@ export function opensFirst(name: string): WaitingPool {
 }
 
 /** Makes the state of a pool whose storage cannot be reached. */
-export function unreached(problem: Problem): WaitingPool {
-  return { problem, reason: problem.reason ?? problem.detail };
+export function unreached(name: string, problem: Problem): WaitingPool {
+  return { problem, reason: withoutPoolName(name, problem.reason ?? problem.detail) };
 }
 
 /** Makes the state of a pool that has a fault. Callers do not get the reason: it may name volumes of other clusters. */
@@ -31,12 +31,19 @@ export function cannotOpen(name: string, error: unknown): WaitingPool {
   const problem = unavailableProblem(
     `pool "${name}" cannot be opened; ask an operator, who sees the reason with "fairlead get pools"`,
   );
-  return { problem, reason: reasonOf(error) };
+  const reason = withoutPoolName(name, reasonOf(error));
+  return { problem: Object.assign(problem, { reason: `pool "${name}": ${reason}` }), reason };
 }
 
 /** Returns true while the pool may still be opened for the first time, which decides about its features. */
 export function mayOpenFirst({ firstUntilMs = 0 }: WaitingPool): boolean {
   return Date.now() < firstUntilMs;
+}
+
+/** Removes the pool's name in front of a reason that is shown beside the name. */
+export function withoutPoolName(name: string, reason: string): string {
+  const prefix = `pool "${name}": `;
+  return reason.startsWith(prefix) ? reason.slice(prefix.length) : reason;
 }
 
 export function isUnreached(error: unknown): error is Problem {

@@ -111,7 +111,11 @@ test('clusters that share an issuer are told apart by their keys', async () => {
 test("a cluster's key does not sign for another cluster's issuer", async () => {
   const [a, b] = [await createSigner('a'), await createSigner('b')];
   const authenticate = authenticateWith(await enrol({ a, b }));
-  await assertRefused(authenticate, await a.sign({ iss: 'b' }), /"iss" is not accepted/);
+  await assertRefused(
+    authenticate,
+    await a.sign({ iss: 'b' }),
+    /"iss" is not accepted: its key is that of cluster "a", not an operator's, and needs the "iss" "a"; operators use a key/,
+  );
 });
 
 test('a token is refused as soon as its key is no longer enrolled, even if it was accepted before', async () => {

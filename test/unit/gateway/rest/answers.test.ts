@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { rest } from '../../../../gateway/backends/rest.ts';
-import { toDocument, type Problem } from '../../../../src/api/problem.ts';
+import { toDocument, wordsForOperators, type Problem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import {
   hang,
@@ -76,7 +76,7 @@ for (const [what, [step, sentence]] of Object.entries(wrong))
   test(`a create that is answered with ${what} may still be running`, async t => {
     const { backend } = await openRest(t, [step]);
     await assert.rejects(backend.create(asked), error => {
-      assert.match((error as Error).message, sentence);
+      assert.match(wordsForOperators(error as Problem), sentence);
       return isProblem('UNAVAILABLE')(error);
     });
   });
@@ -130,6 +130,25 @@ test('clusters do not learn the address of a storage that cannot be reached, and
       assert.match(
         error.reason ?? '',
         new RegExp(`^pool "acme": .*(${new URL(api.url).host}|pause for 3 s: it [a-z])`),
+      );
+      return true;
+    });
+});
+
+test("only operators learn the address of a proxy, of a refused token's storage and of a silent one", async t => {
+  const steps = [{ status: 302, body: '' }, json(401, {})];
+  const { backend, api } = await openRest(t, [...steps, json(401, {}), hang], { workTimeout: '2s' });
+  const { origin } = new URL(api.url);
+  for (const words of [
+    `pool "acme": something in front of the storage API at "${origin}" answered with status 302; give the address that it redirects to`,
+    `pool "acme": the storage API at "${origin}" does not accept the token: status 401; check the token or its key, and that the server knows it`,
+    `pool "acme": the storage API at "${origin}" did not answer within 2 s; check the address, the server and its log, and the network on the way`,
+  ])
+    await assert.rejects(backend.create(asked), (error: Problem) => {
+      assert.equal(error.reason, words);
+      assert.match(
+        error.detail,
+        /^pool "acme": its storage cannot be reached; try again, or ask an operator/,
       );
       return true;
     });
