@@ -1,35 +1,32 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
-import { unavailableProblem } from '../src/api/problem.ts';
 import { directoryFaults } from '../src/lib/directories.ts';
 import { describeStartFault } from '../src/lib/lifecycle.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { sendNoSpans } from '../src/lib/tracing/tracer.ts';
-import type { BackendPlugin, Identity, PoolContext } from './backend.ts';
+import { withNotice, type Notices } from '../src/lib/words/notice.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { findCertificate, judgeValidity } from './http/certificate.ts';
+import { checkFaultyPool, checkPool, faultsOf, type Finding, type StoreIdentity } from './pools/check.ts';
 import { createIdentity } from './pools/identity.ts';
-import type { PoolEntry } from './pools/plugins.ts';
-import { judgeMark } from './pools/owner.ts';
 import { findUnknownPools } from './pools/pools.ts';
 import { openStore } from './stores/index.ts';
 import { inspect, schemaVersion } from './tables/schema.ts';
 import { discovered } from './configuration/file.ts';
-import { type Configuration, readConfiguration } from './configuration/read.ts';
+import type { Data } from './configuration/mend.ts';
+import { type ConfigurationResult, readConfiguration } from './configuration/read.ts';
 
-/**
- * A part of the gateway with its faults. `note` replaces "ok" if the part, or some of it, was not checked. `warning` says
- * what will become a fault.
- */
-type Finding = {
-  readonly part: string;
-  readonly faults: readonly string[];
-  readonly warning?: string | undefined;
-  readonly note?: string | undefined;
-};
+/** The settings of a gateway, without those that have a fault. */
+type SoundSettings = Partial<GatewayConfig>;
+
+/** A checked part that may have been left out, because a setting of it has a fault. */
+type Part = Finding | undefined | Promise<Finding | undefined>;
+
+const waiting = { what: 'the answers of the storage and the store' };
 
 /**
  * Checks the settings, the files that they name, and the machine for each pool. Prints a line for each fault,
@@ -37,35 +34,63 @@ type Finding = {
  */
 export async function checkGateway(
   config: GatewayConfig,
-  { out }: { readonly out: (text: string) => void },
+  { out, notices }: { readonly out: (text: string) => void; readonly notices?: Notices },
 ): Promise<number> {
-  const { configuration, faults, keyFaults } = await readConfiguration(config.config, backends);
-  const { identity: storeIdentity, ...store } = await checkStore(config, configuration);
-  const metrics = config['metrics-listen'];
-  const findings: readonly Finding[] = [
-    { part: 'configuration', faults },
-    {
-      part: 'keys',
-      faults: keyFaults.map(({ cluster, detail }) => `${cluster}: ${detail}`),
-      note: noteOfKeys(configuration),
-    },
-    { part: 'store', ...store },
-    await checkKeyFile(config),
-    await checkCertificate(config),
-    { part: 'address', ...(await checkAddress(config.listen)) },
-    ...(metrics ? [{ part: 'metrics address', ...(await checkAddress(metrics)) }] : []),
-    ...(await checkCollector(config['otlp-endpoint'])),
-    ...(configuration
-      ? await checkPools(configuration, { config, storeIdentity })
-      : [{ part: 'pools', faults: [], note: 'the configuration has faults' }]),
-  ];
+  const findings = await withNotice(inspectGateway(config), waiting, notices);
   for (const { part, faults: found, note, warning } of findings) {
     const ok = warning === undefined ? 'ok' : `ok, but ${warning}`;
-    const sound = note === undefined ? ok : `not checked: ${note}`;
-    for (const line of found.length > 0 ? found : [sound]) out(`${part}: ${line}\n`);
+    const sound = note === undefined ? [ok] : [];
+    const unchecked = note === undefined ? [] : [`not checked: ${note}`];
+    for (const line of [...(found.length > 0 ? found : sound), ...unchecked]) out(`${part}: ${line}\n`);
   }
   return findings.some(({ faults: found }) => found.length > 0) ? 1 : 0;
 }
+
+/** Lists all faults that a check finds with the sound settings. */
+export async function findGatewayFaults(sound: SoundSettings): Promise<readonly string[]> {
+  return (await inspectGateway(sound)).flatMap(describeFaults);
+}
+
+/** Throws the faults of a failed start, and all others that a check finds. */
+export async function throwAllFaults(
+  config: GatewayConfig,
+  error: unknown,
+  notices?: Notices,
+): Promise<never> {
+  const own: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+  const known = own.map(describeStartFault).join('\n');
+  const findings = await withNotice(inspectGateway(config), waiting, notices);
+  const others = findings.flatMap(({ part, faults }) =>
+    describeFaults({ part, faults: faults.filter(fault => !known.includes(fault)) }),
+  );
+  throw new AggregateError([...own, ...others], known, { cause: error });
+}
+
+function describeFaults({ part, faults }: Finding): readonly string[] {
+  return part === 'configuration' ? faults : faults.map(fault => `${part}: ${fault}`);
+}
+
+/** Checks all parts at the same time. */
+async function inspectGateway(config: SoundSettings): Promise<readonly Finding[]> {
+  const { config: path, listen, 'metrics-listen': metrics } = config;
+  const nothing = { faults: [], keyFaults: [], files: new Map() };
+  const read: ConfigurationResult = path === undefined ? nothing : await readConfiguration(path, backends);
+  const store = checkStore(config, read);
+  const findings: readonly Part[] = [
+    { part: 'configuration', faults: read.faults },
+    checkKeys(read),
+    store.then(({ finding }) => finding),
+    checkKeyFile(config),
+    checkCertificate(config),
+    listen && checkAddress('address', listen),
+    metrics && checkAddress('metrics address', metrics),
+    checkCollector(config['otlp-endpoint']),
+    ...checkPools(read, { config, storeIdentity: store.then(({ identity }) => identity) }),
+  ];
+  return (await Promise.all(findings)).filter(one => one !== undefined);
+}
+
+const unreadable = 'the configuration cannot be read';
 
 /**
  * Lists the faults of the configuration file and of the key files that it names. Packages with backends are looked up from
@@ -80,13 +105,20 @@ export async function findConfigurationFaults(
   return [...faults, ...keyFaults.map(({ detail }) => detail)];
 }
 
-function noteOfKeys(configuration: Configuration | undefined): string | undefined {
-  if (!configuration) return 'the configuration has faults';
-  const { clusters, operators } = configuration.file;
+function checkKeys({ configuration, faultless, keyFaults }: ConfigurationResult): Finding {
+  const faults = keyFaults.map(({ cluster, detail }) => `${cluster}: ${detail}`);
+  const file = (configuration ?? faultless)?.file;
+  if (!file) return { part: 'keys', faults, note: unreadable };
+  const { clusters, operators } = file;
   const trusted = [...Object.values(clusters).map(({ serviceAccount }) => serviceAccount), operators?.oidc];
   const issuers = trusted.flatMap(one => (one?.keys === discovered ? [`"${one.issuer}"`] : []));
-  if (issuers.length === 0) return undefined;
-  return `a running gateway reads the keys of ${issuers.join(' and ')}; the key files are ok`;
+  const unchecked = [
+    ...(faultless?.hasFaultyCallers ? ['members of clusters and operators with faults may name others'] : []),
+    ...(issuers.length > 0 ? [`a running gateway reads the keys of ${issuers.join(' and ')}`] : []),
+  ];
+  if (unchecked.length === 0) return { part: 'keys', faults };
+  const rest = faults.length > 0 ? '' : '; the key files are ok';
+  return { part: 'keys', faults, note: `${unchecked.join(', and ')}${rest}` };
 }
 
 /**
@@ -94,15 +126,16 @@ function noteOfKeys(configuration: Configuration | undefined): string | undefine
  * missing file is created at the start.
  */
 async function checkStore(
-  { store, 'adopt-store': isAdopted }: GatewayConfig,
-  configuration: Configuration | undefined,
-) {
-  if (store.kind === 'sqlite' && !existsSync(store.path))
-    return {
-      faults: await directoryFaults(dirname(store.path), 'the directory of the store'),
-      identity: { id: undefined },
-      note: `"${store.path}" does not exist; the first start makes it`,
-    };
+  { store, 'adopt-store': isAdopted = false }: SoundSettings,
+  { configuration, faultless }: ConfigurationResult,
+): Promise<{ readonly finding?: Finding; readonly identity?: StoreIdentity | undefined }> {
+  if (!store) return {};
+  const part = 'store';
+  if (store.kind === 'sqlite' && !existsSync(store.path)) {
+    const faults = await directoryFaults(dirname(store.path), 'the directory of the store');
+    const note = faults.length > 0 ? undefined : `"${store.path}" does not exist; the first start makes it`;
+    return { finding: { part, faults, note }, identity: { id: undefined } };
+  }
   let identity: StoreIdentity | undefined;
   let note: string | undefined;
   const unknown: string[] = [];
@@ -111,49 +144,58 @@ async function checkStore(
     await using _ = { [Symbol.asyncDispose]: () => engine.close() };
     const { id, version } = await inspect(engine.reader, { isAdopted });
     identity = { id };
+    const pools = Object((configuration ?? faultless)?.data['pools']) as object;
     if (version !== schemaVersion)
       note = 'its tables, which the start makes or upgrades; the connection is ok';
-    else if (configuration)
-      unknown.push(...(await findUnknownPools(engine.reader, Object.keys(configuration.file.pools))));
+    else if (configuration ?? faultless)
+      unknown.push(...(await findUnknownPools(engine.reader, Object.keys(pools))));
+    else note = `whether its pools are configured, because ${unreadable}; all else is ok`;
   });
-  return { faults: [...faults, ...unknown], identity, note };
+  return { finding: { part, faults: [...faults, ...unknown], note }, identity };
 }
 
 /** Checks the file with the gateway's own keys. A missing one is created at the start. */
-async function checkKeyFile(config: GatewayConfig): Promise<Finding> {
+async function checkKeyFile(config: SoundSettings): Promise<Finding | undefined> {
   const part = 'key file';
   const path = keyFileOf(config);
-  if (!existsSync(path))
-    return {
-      part,
-      faults: await directoryFaults(dirname(path), 'the directory of the key file'),
-      note: `"${path}" does not exist; the first start makes it`,
-    };
+  if (path === undefined) return undefined;
+  if (!existsSync(path)) {
+    const faults = await directoryFaults(dirname(path), 'the directory of the key file');
+    const note = faults.length > 0 ? undefined : `"${path}" does not exist; the first start makes it`;
+    return { part, faults, note };
+  }
   return { part, faults: await faultsOf(() => createIdentity('gateway', path).prepare()) };
 }
 
-function keyFileOf({ store, 'key-file': given }: GatewayConfig): string {
-  return given ?? `${store.path}.keys.json`;
+function keyFileOf({ store, 'key-file': given }: SoundSettings): string | undefined {
+  return given ?? (store && `${store.path}.keys.json`);
 }
 
-async function checkCertificate(config: GatewayConfig): Promise<Finding> {
+async function checkCertificate(config: SoundSettings): Promise<Finding> {
   let [note, warning]: readonly (string | undefined)[] = [];
-  const faults = await faultsOf(async () => {
-    const found = findCertificate(config, silentLog);
+  const { 'tls-cert-file': cert, 'tls-key-file': key, 'tls-client-ca-file': clientCa } = config;
+  const paths = [cert, key, clientCa].filter(path => path !== undefined);
+  const missing = await Promise.all(paths.map(path => faultsOf(() => readFile(path))));
+  const settings = { 'tls-cert-file': cert, 'tls-key-file': key, 'tls-client-ca-file': clientCa };
+  const open = async (): Promise<void> => {
+    const found = findCertificate(settings, silentLog);
     if (found) warning = judgeValidity(found.first.cert, Date.now());
     else note = 'without --tls-cert-file the gateway serves plain HTTP';
-  });
+  };
+  // With both files it would only find the first missing one again.
+  const isFound = missing.flat().length > 0 && cert !== undefined && key !== undefined;
+  const faults = [...missing.flat(), ...(isFound ? [] : await faultsOf(open))];
   return { part: 'certificate', faults, note, warning };
 }
 
 /** Sends a request without spans to the collector of traces, if there is one. */
-async function checkCollector(endpoint: string | undefined): Promise<readonly Finding[]> {
-  if (endpoint === undefined) return [];
-  return [{ part: 'trace collector', faults: await faultsOf(() => sendNoSpans(endpoint)) }];
+async function checkCollector(endpoint: string | undefined): Promise<Finding | undefined> {
+  if (endpoint === undefined) return undefined;
+  return { part: 'trace collector', faults: await faultsOf(() => sendNoSpans(endpoint)) };
 }
 
 /** Checks an address. A gateway that already serves there is no fault. */
-async function checkAddress({ host, port }: GatewayConfig['listen']) {
+async function checkAddress(part: string, { host, port }: GatewayConfig['listen']): Promise<Finding> {
   let note: string | undefined;
   const faults = await faultsOf(async () => {
     await using server = createServer();
@@ -162,82 +204,33 @@ async function checkAddress({ host, port }: GatewayConfig['listen']) {
       note = `another process, perhaps the gateway, serves "${host}:${port}" now`;
     });
   });
-  return { faults, note };
+  return { part, faults, note };
 }
 
-/** The id of a store; undefined for a new one. */
-type StoreIdentity = { readonly id: string | undefined };
-type CheckedParts = {
-  readonly config: GatewayConfig;
-  /** Undefined if the gateway cannot use the store. */
-  readonly storeIdentity: StoreIdentity | undefined;
-};
-
-async function checkPools(
-  { file, plugins }: Configuration,
-  { config, storeIdentity }: CheckedParts,
-): Promise<readonly Finding[]> {
-  const context: Omit<PoolContext, 'name'> = { log: silentLog, directory: dirname(config.config) };
-  const check = async (name: string, { backend, settings }: PoolEntry): Promise<Finding> => {
-    const part = `pool ${name}`;
-    const plugin = plugins[backend];
-    if (!plugin?.check) return { part, faults: [], note: 'a check would have to open the pool' };
-    const { identity, lacks } = identify(config, storeIdentity?.id);
-    const missing: string[] = [];
-    const faults = await faultsOf(async () =>
-      missing.push(...((await plugin.check?.(settings, { ...context, name, identity })) ?? [])),
-    );
-    const note = lacks();
-    if (note !== undefined) return { part, faults: [], note };
-    const found = [...missing, ...faults];
-    if (found.length > 0) return { part, faults: found };
-    return { part, ...(await checkOwner(plugin, { name, settings, config, storeIdentity })) };
+/** Checks each pool without a fault in its entry, and the files that the others name. */
+function checkPools(
+  { configuration, faultless }: ConfigurationResult,
+  {
+    config,
+    storeIdentity,
+  }: { readonly config: SoundSettings; readonly storeIdentity: Promise<StoreIdentity | undefined> },
+): readonly Part[] {
+  const { config: path = '', 'gateway-name': gatewayName, 'adopt-pools': adopted = [] } = config;
+  const usable = configuration ?? faultless;
+  if (!usable) return [{ part: 'pools', faults: [], note: unreadable }];
+  const { file, plugins, data } = usable;
+  const options = {
+    plugins,
+    storeIdentity,
+    gatewayName,
+    adopted,
+    keyFile: keyFileOf(config),
+    directory: dirname(path),
   };
-  return Promise.all(Object.entries(file.pools).map(([name, entry]) => check(name, entry)));
-}
-
-type CheckedPool = CheckedParts & Pick<PoolEntry, 'settings'> & { readonly name: string };
-
-/** Checks whose pool it is, as far as its mark shows it. */
-async function checkOwner(
-  { readOwner }: BackendPlugin,
-  { name, settings, config, storeIdentity }: CheckedPool,
-): Promise<Omit<Finding, 'part'>> {
-  let note: string | undefined;
-  const faults = await faultsOf(async () => {
-    const found = await readOwner?.(settings);
-    note = storeIdentity
-      ? judgeMark(found, { name, ...storeIdentity, adopted: config['adopt-pools'] ?? [] })
-      : 'whose pool it is, because the store cannot be used; all else is ok';
+  const entries = Object(data['pools']) as Data;
+  return Object.entries(entries).map(([name, written]) => {
+    const entry = file.pools[name];
+    const pool = { name, written: Object(written) as Data };
+    return entry ? checkPool({ ...pool, entry }, options) : checkFaultyPool(pool, options);
   });
-  return { faults, note };
-}
-
-/**
- * Makes the identity that the gateway would have. `lacks` says why a pool that asked for a token could not get one,
- * because a check makes no key file.
- */
-function identify(config: GatewayConfig, storeId: string | undefined) {
-  const keyFile = keyFileOf(config);
-  const name = config['gateway-name'] ?? (storeId && `gateway-${storeId.slice(0, 8)}`) ?? 'gateway';
-  const made = createIdentity(name, keyFile);
-  let note: string | undefined;
-  const identity: Identity = {
-    name,
-    async token(audience, renew) {
-      if (existsSync(keyFile)) return made.token(audience, renew);
-      note = `its storage wants a token, and the key file "${keyFile}" does not exist; the first start makes it`;
-      throw unavailableProblem(note);
-    },
-  };
-  return { identity, lacks: () => note };
-}
-
-async function faultsOf(work: () => Promise<unknown>): Promise<readonly string[]> {
-  try {
-    await work();
-    return [];
-  } catch (error) {
-    return [describeStartFault(error)];
-  }
 }

@@ -6,7 +6,7 @@ import type { Bounds } from '../scheduling/limit.ts';
 import { attachmentsSchema } from './attachments.ts';
 import { concurrencySchema, toBounds } from './concurrency.ts';
 import type { FoundPlugins, PoolEntry } from '../pools/plugins.ts';
-import { byteCount } from '../local/settings-schemas.ts';
+import { byteCount, faultsOfEachKind } from '../local/settings-schemas.ts';
 
 /** The whole file. */
 export type ConfigFile = z.output<ReturnType<typeof configFileSchema>>;
@@ -197,9 +197,9 @@ function poolSchema(found: FoundPlugins): z.ZodType<PoolEntry> {
     const plugin = findPlugin(found, backend);
     const known = common.safeParse(entry);
     const own = plugin?.settings.safeParse(rest);
-    for (const { error } of [known, ...(own ? [own] : [])])
-      for (const issue of error?.issues ?? [])
-        context.issues.push({ ...issue, input: entry } as (typeof context.issues)[number]);
+    const ofNoBackend = backend === undefined ? faultsOfEachKind(rest, settingsOf(found)) : [];
+    for (const issue of [known, own].flatMap(one => one?.error?.issues ?? []).concat(ofNoBackend))
+      context.issues.push({ ...issue, input: entry } as (typeof context.issues)[number]);
     if (!plugin || !known.success || !own?.success) return z.NEVER;
     const { topology, attachments } = known.data;
     const settings: unknown = own.data;
@@ -217,6 +217,10 @@ function poolSchema(found: FoundPlugins): z.ZodType<PoolEntry> {
       return bounds;
     }
   });
+}
+
+function settingsOf({ plugins }: FoundPlugins): readonly z.ZodType[] {
+  return Object.values(plugins).map(({ settings }) => settings);
 }
 
 function findPlugin({ plugins }: FoundPlugins, backend: unknown) {

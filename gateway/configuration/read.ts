@@ -10,6 +10,7 @@ import { callersOf, type IssuerKeysFile, type OwnKeysFile } from './callers.ts';
 import { createEnrolment, type OwnKeys } from '../callers/enrolment.ts';
 import { commonPoolSchema, type ConfigFile, configFileSchema, discovered } from './file.ts';
 import { issuerKeySetSchema, keySetSchema } from '../callers/keys.ts';
+import { type FaultlessParts, findFaultless } from './faultless.ts';
 import { membersAt } from './members.ts';
 import { type Data, withoutFaults } from './mend.ts';
 import { findPlugins, type FoundPlugins, type Plugins } from '../pools/plugins.ts';
@@ -28,11 +29,13 @@ export type Configuration = {
 };
 
 /**
- * The configuration, as far as it could be read; every fault of the file, with line and path; the faults of
- * key files, with the cluster whose tokens they affect; and the stamps of the files.
+ * The configuration in effect; the parts that a check can look at if the file has faults and no former configuration;
+ * every fault of the file, with line and path; the faults of key files, with the cluster whose tokens they affect; and the
+ * stamps of the files.
  */
 export type ConfigurationResult = {
   readonly configuration?: Configuration;
+  readonly faultless?: FaultlessParts & Pick<Configuration, 'data' | 'plugins'>;
   readonly faults: readonly string[];
   readonly keyFaults: readonly KeyFault[];
   readonly files: ReadonlyMap<string, string>;
@@ -55,10 +58,13 @@ export async function readConfiguration(
   { last, packagesFrom = dirname(path) }: ReadOptions = {},
 ): Promise<ConfigurationResult> {
   const reading: ReadState = { faults: [], keyFaults: [], files: new Map() };
-  const read = (await readConfigFile(path, plugins, { ...reading, last, packagesFrom })) ?? last;
-  if (!read) return reading;
-  const callers = await readCallers(read.file, { ...reading, path, last });
-  return { ...reading, configuration: { ...read, ...callers } };
+  const found = await readConfigFile(path, plugins, { ...reading, last, packagesFrom });
+  const { read = last, faultless } = found ?? {};
+  const file = (read ?? faultless)?.file;
+  if (!file) return reading;
+  const callers = await readCallers(file, { ...reading, path, last });
+  if (read) return { ...reading, configuration: { ...read, ...callers } };
+  return { ...reading, ...(faultless && { faultless }) };
 }
 
 /** Returns a text that differs for each state of a file. */
@@ -66,6 +72,12 @@ export async function stampOf(path: string): Promise<string> {
   const found = await stat(path).catch(() => undefined);
   return found ? `${found.mtimeMs}:${found.ctimeMs}:${found.size}:${found.ino}` : 'none';
 }
+
+/** The file as it takes effect, or else its faultless parts. */
+type FoundFile = {
+  readonly read?: Omit<Configuration, 'enrolment' | 'trust'>;
+  readonly faultless?: NonNullable<ConfigurationResult['faultless']>;
+};
 
 type ReadState = {
   readonly faults: string[];
@@ -82,7 +94,7 @@ async function readConfigFile(
     faults,
     files,
   }: ReadState & Pick<ReadOptions, 'last'> & { readonly packagesFrom: string },
-): Promise<Omit<Configuration, 'enrolment' | 'trust'> | undefined> {
+): Promise<FoundFile | undefined> {
   const { text, fault } = await readText(path, files);
   if (text === undefined) return void faults.push(fault);
   const lines = new LineCounter();
@@ -109,7 +121,9 @@ async function readConfigFile(
     ];
     if (!parsed.success) faults.push(...describeIssues(parsed.error, locate, members));
     const read = parsed.success ? { file: parsed.data, data } : last && withoutFaults(parse, data, last.data);
-    return read && { ...read, plugins: found.plugins };
+    const { plugins: all } = found;
+    if (read) return { read: { ...read, plugins: all } };
+    return { faultless: { ...findFaultless(data, found), data, plugins: all } };
   } catch (error) {
     return void faults.push(`${path}: ${(error as Error).message}`);
   }
@@ -119,8 +133,10 @@ async function readConfigFile(
 function poolMembers(found: FoundPlugins, data: Data, [part, pool, ...rest]: readonly PropertyKey[]) {
   if (part !== 'pools' || pool === undefined) return [];
   const entry = Object((Object(data['pools']) as Data)[String(pool)]) as Data;
-  const { settings } = found.plugins[String(entry['backend'])] ?? {};
-  return [commonPoolSchema(found), settings].flatMap(schema => (schema ? membersAt(schema, rest) : []));
+  const plugin = found.plugins[String(entry['backend'])];
+  const plugins = plugin ? [plugin] : Object.values(found.plugins);
+  const schemas = [commonPoolSchema(found), ...plugins.map(({ settings }) => settings)];
+  return schemas.flatMap(schema => membersAt(schema, rest));
 }
 
 /** Lists the backends that pools name, even in files with other faults. */

@@ -3,25 +3,40 @@ import { isDroppedProtocol } from '../../src/api/attachment.ts';
 import type { Export, ExportContext, ExportPlugin } from '../export.ts';
 import { iscsi } from './iscsi.ts';
 import { libvirt } from './libvirt.ts';
+import { faultsOfEachKind } from '../local/settings-schemas.ts';
 import { loop } from './loop.ts';
 import { nvmeTcp } from './nvme-tcp.ts';
 
 /** Every export, by its protocol. */
 export const exports = { loop, 'nvme-tcp': nvmeTcp, iscsi, libvirt } as const;
 
+const kinds = [loop.settings, nvmeTcp.settings, iscsi.settings, libvirt.settings] as const;
+
 /** The schema of a pool's setting `export`. */
-export const exportSettings = z.discriminatedUnion(
-  'protocol',
-  [loop.settings, nvmeTcp.settings, iscsi.settings, libvirt.settings],
-  {
+export const exportSettings = z
+  .discriminatedUnion('protocol', kinds, {
     error({ code, input }) {
       if (code !== 'invalid_union') return undefined;
       const { protocol } = Object(input) as { readonly protocol?: unknown };
+      const all = Object.keys(exports).join(', ');
+      if (protocol === undefined) return `is missing; choose one of ${all}`;
       const isDropped = typeof protocol === 'string' && isDroppedProtocol(protocol);
-      return `${isDropped ? `${protocol} is no longer offered: choose one` : 'is none'} of ${Object.keys(exports).join(', ')}`;
+      return `${JSON.stringify(protocol)} is ${isDropped ? 'no longer offered: choose one' : 'none'} of ${all}`;
     },
-  },
-);
+  })
+  .superRefine(
+    (value, { issues }) => {
+      for (const issue of faultsOfEachKind(value, kinds))
+        if (issue.path[0] !== 'protocol') issues.push({ ...issue, input: value } as (typeof issues)[number]);
+    },
+    { when: ({ value }) => isOfNoKind(value) },
+  );
+
+/** Returns true for an export without a known protocol, whose other members are checked nevertheless. */
+function isOfNoKind(value: unknown): boolean {
+  if (value?.constructor !== Object) return false;
+  return !Object.hasOwn(exports, String((value as { readonly protocol?: unknown }).protocol));
+}
 
 /** Opens the export of the settings. Changes nothing on the machine. */
 export function openExport(

@@ -10,17 +10,18 @@ export const commands: Commands = {
     doc: 'runs the gateway: the hosted storage API, which keeps the records and drives the pools',
     async load() {
       const { gatewaySettings: settings } = await import('../../gateway/config.ts');
-      const { startGateway: start } = await import('../../gateway/main.ts');
-      const served = program('gateway', { settings, start });
+      const { startGateway } = await import('../../gateway/main.ts');
+      type Config = SettingsOf<typeof settings>;
       return {
-        ...served,
-        async findFaults({ config }: Partial<SettingsOf<typeof settings>>) {
-          if (config === undefined) return [];
-          return findConfigurationFaults(config);
-        },
-        async run(config: SettingsOf<typeof settings>, io) {
-          if (!config.check) return served.run(config as never, io);
-          return (await import('../../gateway/check.ts')).checkGateway(config, io);
+        settings,
+        findFaults: async (sound: Partial<Config>) => (await loadCheck()).findGatewayFaults(sound),
+        async run(config: Config, io) {
+          if (config.check) return (await loadCheck()).checkGateway(config, io);
+          const start = (own: Config, log: Log) =>
+            startGateway(own, log).catch(async (error: unknown) =>
+              (await loadCheck()).throwAllFaults(own, error, io.notices),
+            );
+          return program('gateway', { settings, start }).run(config as never, io);
         },
       };
     },
@@ -135,8 +136,12 @@ export const commands: Commands = {
   },
 };
 
+function loadCheck() {
+  return import('../../gateway/check.ts');
+}
+
 async function findConfigurationFaults(path: string, packagesFrom?: string): Promise<readonly string[]> {
-  return (await import('../../gateway/check.ts')).findConfigurationFaults(path, packagesFrom);
+  return (await loadCheck()).findConfigurationFaults(path, packagesFrom);
 }
 
 function sayForDev(line: string): void {

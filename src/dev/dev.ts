@@ -109,10 +109,13 @@ async function poolsOf(
 ): Promise<PoolSettings> {
   if (config !== undefined) {
     const { pools = {}, ...rest } = await readMembers(config);
-    const unknown = Object.keys(rest).join('", "');
-    if (unknown !== '')
-      throw new Error(`${config}: remove "${unknown}": fairlead dev takes only pools from this file`);
-    const faults = await findFaults(resolve(config), dir);
+    const others = Object.keys(rest).join('", "');
+    const faults = [
+      ...(others === ''
+        ? []
+        : [`${config}: remove "${others}": fairlead dev takes only pools from this file`]),
+      ...(await findFaults(resolve(config), dir)),
+    ];
     if (faults.length > 0) throw new AggregateError(faults);
     return pools as PoolSettings;
   }

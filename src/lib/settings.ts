@@ -197,19 +197,38 @@ function readFlags(
   for (const [index, token] of tokens.entries()) {
     if (token.kind === 'positional') addOperand(token.value, tokens[index - 1]);
     if (token.kind !== 'option') continue;
+    if (wordWithOneDash(token) === undefined) addFlag(token);
+    // The parser takes each letter of the word for a flag of its own.
+    else if (tokens[index - 1]?.index !== token.index) addUnknown(wordWithOneDash(token) ?? '');
+  }
+  return given;
+
+  function addUnknown(flag: string): void {
+    const word = flag.replace(/^-(?!-)/, '--');
+    faults.push(`unknown flag ${flag}${word.length > 3 ? suggest(word, dashed) : ''}`);
+  }
+
+  function addFlag(token: Extract<(typeof tokens)[number], { readonly kind: 'option' }>): void {
     const { name, rawName, value, inlineValue } = token;
     const setting = known.get(name);
     // A following argument that looks like a flag is not this flag's value.
     const own = inlineValue || !value?.startsWith('--') ? value : undefined;
-    if (!setting)
-      faults.push(`unknown flag ${rawName}${rawName.startsWith('--') ? suggest(rawName, dashed) : ''}`);
+    if (!setting) addUnknown(rawName);
     else given.set(name, [...(given.get(name) ?? []), own ?? (setting.isSwitch ? 'true' : undefined)]);
   }
-  return given;
+
+  /** Returns a word such as `-config`, which is no flag of one letter with its value or further flags. */
+  function wordWithOneDash({ index }: (typeof tokens)[number]): string | undefined {
+    const [word = ''] = (argv[index] ?? '').split('=');
+    if (!/^-[^-]./.test(word)) return undefined;
+    const isShort = known.values().some(({ short }) => short === word[1]);
+    return isShort && !known.has(word.slice(1)) ? undefined : word;
+  }
 
   function strayFaults(value: string, before?: (typeof tokens)[number]): readonly string[] {
-    const flag = before?.kind === 'option' && before.value === undefined ? before : undefined;
     // An unknown flag is reported itself, and this is its value.
+    if (before && wordWithOneDash(before) !== undefined) return [];
+    const flag = before?.kind === 'option' && before.value === undefined ? before : undefined;
     if (flag && !known.has(flag.name)) return [];
     const advice = flag ? `; write ${flag.rawName}=${value}` : '';
     return [`unexpected argument "${value}"${advice}`];

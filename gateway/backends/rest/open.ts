@@ -9,20 +9,30 @@ import { ignoredKeywords } from './parameters.ts';
 import type { RestSettings } from './settings.ts';
 import { createSnapshots } from './snapshots.ts';
 import { createStorage } from './storage.ts';
-import { createVendor } from './vendor.ts';
+import { createTokenSource } from './tokens.ts';
+import { createVendor, reachStorage } from './vendor.ts';
 import { createVolumes } from './volumes.ts';
 
-/** Asks the storage once for its capabilities. Returns its fault, if it has one. */
+/**
+ * Asks the storage once for its capabilities, and returns its fault, if it has one. Without a token it returns also the
+ * fault of the way to the storage.
+ */
 export async function checkRest(settings: RestSettings, pool: PoolContext): Promise<readonly string[]> {
+  const noToken = await faultsOf(async () => createTokenSource(settings, pool)(false));
+  if (noToken.length > 0) return [...noToken, ...(await faultsOf(() => reachStorage(settings, pool)))];
   const vendor = createVendor(settings, pool);
+  const faults = await faultsOf(() => readOffer(vendor, settings.pool));
+  await vendor.close();
+  return faults;
+}
+
+async function faultsOf(work: () => Promise<unknown>): Promise<readonly string[]> {
   try {
-    await readOffer(vendor, settings.pool);
+    await work();
     return [];
   } catch (error) {
-    const { reason, detail } = asProblem(error);
-    return [reason ?? detail];
-  } finally {
-    await vendor.close();
+    const { reason, message } = error as Error & { readonly reason?: string };
+    return [reason ?? message];
   }
 }
 

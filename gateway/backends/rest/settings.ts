@@ -80,4 +80,15 @@ export const restSettings = z
       }
   });
 
+/** Lists the files that an entry, even one with faults, names. */
+export function filesOf({
+  token,
+  oauth: server,
+  tls: files,
+}: Readonly<Record<string, unknown>>): readonly string[] {
+  const { clientSecret } = Object(server) as { readonly clientSecret?: unknown };
+  const named = [token, clientSecret, ...Object.values(Object(files) as object)];
+  return named.filter(path => typeof path === 'string' && path !== '');
+}
+
 export type RestSettings = z.output<typeof restSettings>;

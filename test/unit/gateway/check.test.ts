@@ -10,7 +10,7 @@ import { test, type TestContext } from 'node:test';
 import { makeCertificate } from '../../fakes/storages/certificate.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 import { gatewaySettings } from '../../../gateway/config.ts';
-import { checkGateway } from '../../../gateway/check.ts';
+import { checkGateway, findGatewayFaults } from '../../../gateway/check.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { createSigner } from '../../harness/gateway/signers.ts';
@@ -226,15 +226,72 @@ test('a check asks the storage of a rest pool', async t => {
   assert.equal(status, 1);
   assert.ok(asked > 0);
   const [one, two, three] = lines.filter(line => line.startsWith('pool '));
-  assert.match(one ?? '', /^pool token: pool "token": something in front of the storage API answered with/);
-  assert.match(
-    two ?? '',
-    /^pool closed: pool "closed": .*"http:\/\/127\.0\.0\.1:1" refuses connections; start/,
-  );
+  assert.match(one ?? '', /^pool token: something in front of the storage API at "http:\S+" answered with/);
+  assert.match(two ?? '', /^pool closed: .*"http:\/\/127\.0\.0\.1:1" refuses connections; start/);
   assert.match(
     three ?? '',
-    /^pool key: not checked: its storage wants a token, and the key file "\S+" does not/,
+    /^pool key: not checked: whether its storage accepts .*, because the key file "\S+" does not exist yet; all else is ok$/,
   );
+});
+
+test('a check before the first start looks at the way to a storage that wants a token', async t => {
+  const { check } = open(t, { pools: { far: { backend: 'rest', url: 'http://127.0.0.1:1' } } });
+  const { status, lines } = await check();
+  assert.equal(status, 1);
+  const [fault, note] = lines.filter(line => line.startsWith('pool far: '));
+  assert.match(fault ?? '', /"http:\/\/127\.0\.0\.1:1" refuses connections/);
+  assert.match(note ?? '', /^pool far: not checked: whether its storage accepts .* does not exist yet$/);
+});
+
+test('a check finds all faults, each independent of the others', async t => {
+  const { dir, check, found } = open(t, {});
+  const file = {
+    pools: {
+      a: { backend: 'rest', url: 'http://127.0.0.1:1', tls: { ca: '/nope.crt' }, token: 'missing.tok' },
+      b: { backend: 'image', dir: '/nope' },
+      c: { backend: 'memory' },
+    },
+    clusters: { e: { keys: 'nope.json', quota: { bytes: 'x' } }, f: { keys: 'bad.json' } },
+    operators: { keys: 'nope2.json' },
+  };
+  writeFileSync(join(dir, 'gateway.yaml'), JSON.stringify(file));
+  writeFileSync(join(dir, 'bad.json'), '{');
+  const { status, lines } = await check('--tls-cert-file=/nope.pem');
+  assert.equal(status, 1);
+  const missing = 'it does not exist, or its directory does not';
+  const faults = [
+    /^(configuration: )?.*gateway\.yaml:1: pools\.a: "tls" needs an https address/,
+    /^(configuration: )?.*gateway\.yaml:1: clusters\.e\.quota\.bytes: "x" is not a number/,
+    new RegExp(`^keys: e: \\S+nope\\.json: cannot be read: ${missing}$`),
+    /^keys: f: \S+bad\.json: is not JSON$/,
+    new RegExp(`^keys: operator: \\S+nope2\\.json: cannot be read: ${missing}$`),
+    /^certificate: "\/nope\.pem" does not exist/,
+    /^certificate: set both/,
+    new RegExp(`^pool a: "${dir}/missing\\.tok" cannot be read: ${missing}$`),
+    new RegExp(`^pool a: "/nope\\.crt" cannot be read: ${missing}$`),
+    /^pool b: .*"\/nope"/,
+  ];
+  for (const fault of faults)
+    assert.ok(
+      lines.some(line => fault.test(line)),
+      `${fault}\n${lines.join('\n')}`,
+    );
+  const unchecked = lines.filter(line => line.includes(': not checked: '));
+  assert.deepEqual(
+    unchecked.map(line => line.slice(0, line.indexOf(':'))),
+    ['keys', 'store', 'key file', 'pool a', 'pool c'],
+  );
+  assert.ok(
+    lines.every(line => !/^(configuration|keys|pool .*): ok$/.test(line)),
+    lines.join('\n'),
+  );
+  // A fault of a flag, or a failed start, hides none of them.
+  const besides = await found('--listen=nonsense', '--tls-cert-file=/nope.pem');
+  for (const fault of faults)
+    assert.ok(
+      besides.some(line => fault.test(line)),
+      `${fault}`,
+    );
 });
 
 type Pools = {
@@ -269,5 +326,12 @@ function open(t: TestContext, { pools = {} }: Pools) {
     const status = await checkGateway(values, { out: more => void (text += more) });
     return { status, lines: text.trimEnd().split('\n') };
   }
-  return { dir, check };
+  /** Lists the faults that are printed with faults of these flags. */
+  async function found(...flags: readonly string[]) {
+    const argv = [`--config=${join(dir, 'gateway.yaml')}`, `--store=${join(dir, 'store.sqlite')}`, ...flags];
+    const { sound, faults } = readSettings(gatewaySettings, { argv, env: {} });
+    assert.equal(faults?.length, 1);
+    return findGatewayFaults(sound ?? {});
+  }
+  return { dir, check, found };
 }

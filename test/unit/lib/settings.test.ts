@@ -48,6 +48,8 @@ const single: readonly (readonly [argv: string, variables: NodeJS.ProcessEnv, fa
   ['--note --wait=1s', env, '--note: needs a value'],
   ['-n', env, 'unknown flag -n'],
   ['--colour=5', env, 'unknown flag --colour'],
+  ['-wait 5s', env, 'unknown flag -wait (did you mean "--wait"?)'],
+  ['-waiit=5s', env, 'unknown flag -waiit (did you mean "--wait"?)'],
   ['--note-file=/x', env, 'unknown flag --note-file'],
   ['', { ...env, FAIRLEAD_NOTE_FILE: '/x' }, 'unknown variable FAIRLEAD_NOTE_FILE'],
   ['', { ...env, FAIRLEAD_note: 'x' }, 'unknown variable FAIRLEAD_note'],

@@ -79,6 +79,28 @@ operators: 3
   ]);
 });
 
+test('members are checked although the kind of their pool or export is not known', async t => {
+  const text = `
+pools:
+  one: { backnd: image, capcity: 1Gi, dir: srv, url: 1 }
+  two: { backend: image, dir: /srv, export: { protocol: floppy, addresses: [nowhere], adresses: [] } }
+`;
+  const { faults } = await read(t, { 'gateway.yaml': text });
+  assert.deepEqual(
+    faults.map(fault => fault.replace(/^.*gateway\.yaml:/, '')),
+    [
+      '3: pools.one.backend: must be one of "ceph", "dir", "image", "memory", "rest"',
+      '3: pools.one.backnd: is not known (did you mean "backend"?)',
+      '3: pools.one.capcity: is not known (did you mean "capacity"?)',
+      '3: pools.one.dir: "srv" is not an absolute path',
+      '3: pools.one.url: must be text, but is a number',
+      '4: pools.two.export.protocol: "floppy" is none of loop, nvme-tcp, iscsi, libvirt',
+      '4: pools.two.export.addresses: is no list of 1 to 16 different addresses with ports, such as 192.0.2.10:4420',
+      '4: pools.two.export.adresses: is not known (did you mean "addresses"?)',
+    ],
+  );
+});
+
 const config = (text: string): Files => ({ 'gateway.yaml': text });
 const far = 'backend: rest, url: https://nas.example';
 const concurrencies: readonly (readonly [entry: string, bounds: object | RegExp])[] = [
@@ -154,12 +176,12 @@ const bad: readonly (readonly [name: string, files: Files, says: RegExp])[] = [
   [
     'an export that is none',
     change('capacity: 10Gi', 'export: { protocol: floppy }'),
-    /:3: pools\.fast\.export\.protocol: is none of loop, nvme-tcp, iscsi, libvirt$/,
+    /:3: pools\.fast\.export\.protocol: "floppy" is none of loop, nvme-tcp, iscsi, libvirt$/,
   ],
   [
     'an export of earlier releases',
-    change('capacity: 10Gi', 'export: { protocol: nbd, address: 192.0.2.10 }'),
-    /:3: pools\.fast\.export\.protocol: nbd is no longer offered: choose one of loop, nvme-tcp, iscsi, libvirt$/,
+    change('capacity: 10Gi', 'export: { protocol: nbd }'),
+    /:3: pools\.fast\.export\.protocol: "nbd" is no longer offered: choose one of loop, nvme-tcp, iscsi, libvirt$/,
   ],
   ['no pool', config('pools: {}'), /:1: pools: at least one pool is required$/],
   ['a prototype', change('files:', '__proto__:'), /"__proto__" is not known$/],
