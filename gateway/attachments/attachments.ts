@@ -26,16 +26,9 @@ import { requireAccess, requireGranted } from '../callers/access.ts';
 import { requireRecordSize } from '../tables/record-size.ts';
 import { requireReadyVolume } from '../volumes/record.ts';
 import { isForReaders, requireCapabilities } from '../volumes/validate.ts';
-import {
-  clearGone,
-  lockNode,
-  requireAdmission,
-  requireGone,
-  requireNode,
-  requireNodeId,
-  requireOneKey,
-  requireShareable,
-} from './nodes.ts';
+import { requireShareable } from './access-modes.ts';
+import { requireAdmission, requireNode, requireOneKey } from './admission.ts';
+import { clearGone, lockNode, requireGone, requireNodeId } from './nodes.ts';
 import {
   type AttachRequest,
   groupByNode,

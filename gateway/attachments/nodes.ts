@@ -3,27 +3,18 @@ import { toPrintable } from '../../src/api/http/printable.ts';
 import { limitProblem, limits } from '../../src/api/limits.ts';
 import { nodeId as nodeIdSchema, type Node, type NodePage, type NodeSpec } from '../../src/api/node.ts';
 import { asProblem, invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
-import { formatSegments, isReachable } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Reader, Sql } from '../store.ts';
-import {
-  type AttachmentRecord,
-  attachmentTable,
-  findUnderOtherKey,
-  listVolumesOnNode,
-  nodeName,
-  type ShownAttachment,
-} from '../tables/attachments.ts';
+import { findUnderOtherKey, listVolumesOnNode, type ShownAttachment } from '../tables/attachments.ts';
 import { countAtNode, listPoolsGranted, readCount } from '../tables/counts.ts';
 import { nodeTable, type NodeRecord } from '../tables/nodes.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import { readUsage } from '../tables/reservations.ts';
-import type { VolumeRecord } from '../tables/volumes.ts';
 import type { LoggedOperation } from '../operations/audit-log.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { requireRecordSize } from '../tables/record-size.ts';
-import type { AttachRequest } from './record.ts';
+import { requireOneKey } from './admission.ts';
 
 /** The maximum number of a node's volumes that a message counts. */
 const maxCounted = 100;
@@ -158,22 +149,6 @@ export async function requireGone(
   );
 }
 
-/**
- * Throws FAILED_PRECONDITION while another machine, by its key, has volumes attached under the node's name. A
- * machine has only one key, and of two machines only an operator knows the right one. `other` comes from
- * `findUnderOtherKey`.
- */
-export function requireOneKey(
-  { cluster, nodeId }: { readonly cluster: string; readonly nodeId: string },
-  other: Awaited<ReturnType<typeof findUnderOtherKey>>,
-): void {
-  if (!other) return;
-  const { name } = readNodeId(nodeId);
-  throw preconditionProblem(
-    `node "${nodeId}" is refused: volume "${other.volumeId}" is attached to node "${other.nodeId}", another machine with the name "${name}"; drain that machine, or, if it is gone for good, run: fairlead admin detach-node ${cluster} ${other.nodeId}`,
-  );
-}
-
 /** Lists the pools of everything that the cluster has, and of volumes that are shared with it. */
 async function listPools(sql: Reader, cluster: string): Promise<readonly string[]> {
   const own = await readUsage(sql, cluster);
@@ -212,76 +187,4 @@ export function requireNodeId(nodeId: string): void {
     throw invalidProblem(
       `the node id "${toPrintable(nodeId, 64)}" must have 1 to 256 bytes and no control characters`,
     );
-}
-
-/** A volume to attach, and the cluster's report of the node. */
-type Admission = {
-  readonly volume: VolumeRecord;
-  readonly cluster: Cluster;
-  readonly nodeId: string;
-  readonly node: NodeSpec | undefined;
-};
-
-/**
- * Returns the cluster's report of its node. NOT_FOUND for an unknown node, unless the cluster accepts any
- * node.
- */
-export function requireNode(
-  cluster: Cluster,
-  nodeId: string,
-  reported: NodeSpec | undefined,
-): NodeSpec | undefined {
-  if (reported || cluster.acceptAnyNode) return reported;
-  throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
-}
-
-/**
- * Throws FAILED_PRECONDITION when the node cannot reach the volume's topology, and RESOURCE_EXHAUSTED when
- * the node is full.
- */
-export async function requireAdmission(sql: Reader, admission: Admission): Promise<void> {
-  requireReachable(admission);
-  const { volume, cluster, nodeId, node } = admission;
-  if (node?.maxVolumes === undefined) return;
-  const others = { same: { cluster: cluster.name, nodeId }, max: node.maxVolumes };
-  const there = await attachmentTable.count(sql, others, 'and volume_id <> ?', volume.id);
-  if (there >= node.maxVolumes)
-    throw new Problem(
-      'RESOURCE_EXHAUSTED',
-      `node "${nodeId}" has ${there} volumes attached, and its maximum is ${node.maxVolumes}`,
-    );
-}
-
-/** Checks the topologies. A cluster that accepts any node is trusted if the node's topology is unknown. */
-function requireReachable({ volume: { id, segments }, cluster, nodeId, node }: Admission): void {
-  if (!segments || (node?.topology === undefined && cluster.acceptAnyNode)) return;
-  const from = node?.topology ?? {};
-  if (isReachable(segments, from)) return;
-  const there =
-    Object.keys(from).length === 0 ? 'has reported no topology' : `is in "${formatSegments(from)}"`;
-  throw preconditionProblem(
-    `volume "${id}" is in "${formatSegments(segments)}", but node "${nodeId}" ${there}`,
-  );
-}
-
-/**
- * Throws FAILED_PRECONDITION, which names another node, unless neither attachment writes or both modes allow
- * the writers. While a reader may replay a journal, no node may write.
- */
-export function requireShareable(others: readonly AttachmentRecord[], request: AttachRequest): void {
-  const other = others.find(one => !isShareable(one, request));
-  if (other)
-    throw preconditionProblem(`volume "${request.volumeId}" is attached to node ${nodeName(other, request)}`);
-}
-
-function isShareable(other: AttachmentRecord, request: AttachRequest): boolean {
-  const sides = [other, request];
-  const modes = sides.map(({ capability }) => capability.accessMode);
-  const writers = sides.filter(({ readonly }) => !readonly);
-  return (
-    modes.every(mode => mode.startsWith('MULTI_NODE_')) &&
-    (writers.every(({ capability }) => capability.accessMode === 'MULTI_NODE_MULTI_WRITER') ||
-      (writers.length === 1 && modes.every(mode => mode === 'MULTI_NODE_SINGLE_WRITER'))) &&
-    !(other.reach?.mayReplay && writers.length > 0)
-  );
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { requireShareable } from '../../../../gateway/attachments/nodes.ts';
+import { requireShareable } from '../../../../gateway/attachments/access-modes.ts';
 import { groupByNode } from '../../../../gateway/attachments/record.ts';
 import {
   type AttachmentRecord,
