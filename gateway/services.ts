@@ -4,9 +4,10 @@ import type { ServiceOptions } from './operations/service-options.ts';
 import { createSharing } from './sharing/grants.ts';
 import { createBlocks } from './snapshots/changed-blocks.ts';
 import { createGroups, createSnapshots } from './snapshots/snapshots.ts';
-import { createChanges } from './volumes/changes.ts';
 import { createCapacities } from './volumes/capacity.ts';
+import { createExpand } from './volumes/expand.ts';
 import { createVolumesHealth } from './volumes/health.ts';
+import { createModify } from './volumes/modify.ts';
 import { createVolumes } from './volumes/volumes.ts';
 
 /** The services of the API, one member for each noun. */
@@ -17,7 +18,7 @@ export function createServices(options: ServiceOptions) {
   return {
     volumes: createVolumes(options),
     capacities: createCapacities(options),
-    changes: createChanges(options),
+    changes: { expand: createExpand(options), modify: createModify(options) },
     health: createVolumesHealth(options),
     snapshots: createSnapshots(options),
     groups: createGroups(options),

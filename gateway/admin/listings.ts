@@ -17,8 +17,8 @@ import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
 import { findVolume, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { notFoundProblem } from '../callers/ownership.ts';
 import { createVolumesHealth } from '../volumes/health.ts';
-import { restorableUntil, toVolume } from '../volumes/record.ts';
-import { createRelations } from '../volumes/show.ts';
+import { restorableUntil } from '../volumes/record.ts';
+import { createRelations, toVolume } from '../volumes/show.ts';
 import {
   readClusters,
   readPools,

@@ -9,7 +9,7 @@ import { findEntry } from '../callers/access.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { createTransfer } from '../sharing/transfer.ts';
 import { createImport } from '../sharing/import.ts';
-import { toVolume } from '../volumes/record.ts';
+import { toVolume } from '../volumes/show.ts';
 import { createRetirement, type RetirementOptions } from './retirement.ts';
 import type { ListingOptions } from './state.ts';
 

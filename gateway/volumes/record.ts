@@ -1,17 +1,23 @@
-import { preconditionProblem, Problem } from '../../src/api/problem.ts';
+import { preconditionProblem, Problem, problemTable } from '../../src/api/problem.ts';
 import { formatSegments, type Segments } from '../../src/api/topology.ts';
 import type { Capability } from '../../src/api/storage.ts';
-import type { Volume, VolumeSpec } from '../../src/api/volume.ts';
+import type { VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { KnownVolume, VolumeRef } from '../backend.ts';
+import type { Operation, Operations } from '../operations/operation.ts';
 import type { Choice } from '../pools/choice.ts';
 import type { Reader, Sql } from '../store.ts';
-import type { ShownAttachment } from '../tables/attachments.ts';
 import { readMissed } from '../tables/clock.ts';
-import { type GrantRecord, removeGrants } from '../tables/grants.ts';
+import { removeGrants } from '../tables/grants.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import type { SnapshotRecord } from '../tables/snapshots.ts';
-import { findVolume, type RecordedSpec, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
+import {
+  findVolume,
+  type PendingWork,
+  type RecordedSpec,
+  type VolumeRecord,
+  volumeTable,
+} from '../tables/volumes.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { requireAccess } from '../callers/access.ts';
 import { notFoundProblem, requireOwn } from '../callers/ownership.ts';
@@ -157,56 +163,6 @@ export function requireFitting(
   }
 }
 
-export type KnownGrant = Pick<GrantRecord, 'cluster' | 'access'> & { readonly isAccepted: boolean };
-
-/** The cluster that looks at a volume, and the grants. The default is the owner of a volume without grants. */
-type Viewer = { readonly viewer?: string; readonly grants?: readonly KnownGrant[] };
-
-/** Shows a volume as the API does: with the viewer's own attachments, and to its owner with the grants. */
-export function toVolume(
-  record: VolumeRecord,
-  attachments: readonly ShownAttachment[],
-  { viewer = record.cluster, grants = [] }: Viewer = {},
-): Volume {
-  const { id, name, pool, state, sizeBytes, spec, source, context, createdAtMs } = record;
-  const { mutableParameters, nodeExpansionRequired, pending, segments } = record;
-  const unfinished = (['expansion', 'modification'] as const).filter(kind => pending[kind]);
-  return {
-    id,
-    name,
-    pool,
-    // Clusters do not see soft-deleted volumes.
-    state: state === 'deleted' ? 'deleting' : state,
-    sizeBytes,
-    parameters: spec.parameters ?? {},
-    context: { ...context },
-    attachments: attachments
-      .filter(({ cluster }) => cluster === viewer)
-      .map(({ nodeId, readonly, state: now }) => ({ nodeId, readonly, state: now })),
-    createdAt: new Date(createdAtMs).toISOString(),
-    ...(source && { source }),
-    ...(Object.keys(mutableParameters).length > 0 && { mutableParameters: { ...mutableParameters } }),
-    ...(nodeExpansionRequired && { nodeExpansionRequired }),
-    ...(unfinished.length > 0 && { pending: unfinished }),
-    ...(segments && { topology: [segments] }),
-    ...toSharing(record.cluster, viewer, grants),
-  };
-}
-
-function toSharing(
-  owner: string,
-  viewer: string,
-  grants: readonly KnownGrant[],
-): Pick<Volume, 'owner' | 'access' | 'grants'> {
-  if (viewer !== owner) return { owner, access: grants.find(({ cluster }) => cluster === viewer)?.access };
-  const shown = grants.map(({ cluster, access, isAccepted }) => ({
-    cluster,
-    access,
-    ...(!isAccepted && { isAccepted }),
-  }));
-  return shown.length === 0 ? {} : { grants: shown };
-}
-
 export function toVolumeRef({ id, storageId = id, nonce }: VolumeRecord): Required<VolumeRef> {
   return { id: storageId, nonce };
 }
@@ -246,4 +202,67 @@ export async function requireReadyVolume(sql: Reader, id: string): Promise<Volum
   if (volume.state !== 'ready')
     throw new Problem('ABORTED', `volume "${id}" is not ready: it is ${volume.state}`);
   return volume;
+}
+
+type ChangeKind = keyof PendingWork;
+
+/** A change of a ready volume. It stays pending until it is done or finally refused. */
+type Change<K extends ChangeKind, Effect> = {
+  readonly kind: K;
+  readonly operation: string;
+  readonly subject: object;
+  /**
+   * Plans the change beside earlier pending work, and its reservation. Undefined: the volume is already as
+   * requested.
+   */
+  begin(volume: VolumeRecord, sql: Sql): Promise<PlannedChange<K> | undefined>;
+  act(volume: VolumeRecord, target: PlannedChange<K>['target']): Promise<Effect>;
+  readonly changed: (volume: VolumeRecord, effect: Effect) => Partial<VolumeRecord>;
+  /** Returns work for a sweep, in case a late call replaces what newer ones have done. */
+  readonly settle?: (volume: VolumeRecord) => Promise<Operation<never, void, void>>;
+};
+type PlannedChange<K extends ChangeKind> = {
+  readonly target: NonNullable<PendingWork[K]>;
+  readonly reservedBytes?: number;
+};
+type ChangeIntent<K extends ChangeKind> = Pick<PlannedChange<K>, 'target'> & {
+  readonly volume: VolumeRecord;
+};
+
+/** Runs a change of a ready volume, attached or not. */
+export async function runChange<K extends ChangeKind, E>(
+  operations: Operations,
+  id: string,
+  change: Change<K, E>,
+): Promise<VolumeRecord> {
+  const { kind, operation, subject, settle } = change;
+  return operations.run<ChangeIntent<K>, E, VolumeRecord>({
+    operation,
+    subject,
+    claims: [{ kind: 'volume', id }],
+    pool: ({ volume }) => volume.pool,
+    async intend(sql) {
+      const volume = await requireReadyVolume(sql, id);
+      const planned = await change.begin(volume, sql);
+      if (!planned) return { result: volume };
+      const { target, reservedBytes = volume.reservedBytes } = planned;
+      await changeVolume(sql, volume, { pending: { ...volume.pending, [kind]: target }, reservedBytes });
+      return { intent: { target, volume: { ...volume, reservedBytes } } };
+    },
+    act: ({ volume, target }) => change.act(volume, target),
+    succeed(sql, { intent: { volume }, effect }) {
+      const pending = { ...volume.pending, [kind]: undefined };
+      return changeVolume(sql, volume, { ...change.changed(volume, effect), pending });
+    },
+    async fail(sql, { intent: { volume, target }, problem }) {
+      if (!problemTable[problem.code].final) return;
+      // Earlier pending work with other bounds or parameters may have been done, and must still be
+      // finished.
+      const before = volume.pending[kind];
+      const pending = { ...volume.pending, [kind]: sameJson(before, target) ? undefined : before };
+      const reservedBytes = pending.expansion ? volume.reservedBytes : volume.sizeBytes;
+      await changeVolume(sql, volume, { pending, reservedBytes });
+    },
+    ...(settle && { settle: ({ volume }) => settle(volume) }),
+  });
 }

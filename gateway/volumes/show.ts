@@ -12,7 +12,6 @@ import { readAllInPieces } from '../tables/paging.ts';
 import { findVolume, listVolumes, type VolumeRecord } from '../tables/volumes.ts';
 import { findEntry, isAccepted } from '../callers/access.ts';
 import type { EnrolledClusters } from '../callers/cluster.ts';
-import { type KnownGrant, toVolume } from './record.ts';
 
 type ShowOptions = Pick<ServiceOptions, 'engine' | 'clusters'>;
 
@@ -24,6 +23,56 @@ type KnownRelations = {
   readonly grant?: GrantRecord | undefined;
   readonly attachments?: readonly ShownAttachment[] | undefined;
 };
+
+type KnownGrant = Pick<GrantRecord, 'cluster' | 'access'> & { readonly isAccepted: boolean };
+
+/** The cluster that looks at a volume, and the grants. The default is the owner of a volume without grants. */
+type Viewer = { readonly viewer?: string; readonly grants?: readonly KnownGrant[] };
+
+/** Shows a volume as the API does: with the viewer's own attachments, and to its owner with the grants. */
+export function toVolume(
+  record: VolumeRecord,
+  attachments: readonly ShownAttachment[],
+  { viewer = record.cluster, grants = [] }: Viewer = {},
+): Volume {
+  const { id, name, pool, state, sizeBytes, spec, source, context, createdAtMs } = record;
+  const { mutableParameters, nodeExpansionRequired, pending, segments } = record;
+  const unfinished = (['expansion', 'modification'] as const).filter(kind => pending[kind]);
+  return {
+    id,
+    name,
+    pool,
+    // Clusters do not see soft-deleted volumes.
+    state: state === 'deleted' ? 'deleting' : state,
+    sizeBytes,
+    parameters: spec.parameters ?? {},
+    context: { ...context },
+    attachments: attachments
+      .filter(({ cluster }) => cluster === viewer)
+      .map(({ nodeId, readonly, state: now }) => ({ nodeId, readonly, state: now })),
+    createdAt: new Date(createdAtMs).toISOString(),
+    ...(source && { source }),
+    ...(Object.keys(mutableParameters).length > 0 && { mutableParameters: { ...mutableParameters } }),
+    ...(nodeExpansionRequired && { nodeExpansionRequired }),
+    ...(unfinished.length > 0 && { pending: unfinished }),
+    ...(segments && { topology: [segments] }),
+    ...toSharing(record.cluster, viewer, grants),
+  };
+}
+
+function toSharing(
+  owner: string,
+  viewer: string,
+  grants: readonly KnownGrant[],
+): Pick<Volume, 'owner' | 'access' | 'grants'> {
+  if (viewer !== owner) return { owner, access: grants.find(({ cluster }) => cluster === viewer)?.access };
+  const shown = grants.map(grant => ({
+    cluster: grant.cluster,
+    access: grant.access,
+    ...(!grant.isAccepted && { isAccepted: false }),
+  }));
+  return shown.length === 0 ? {} : { grants: shown };
+}
 
 /** Shows the volume as its owner sees it, or, with a grant, as the grantee does. */
 export async function showVolume(

@@ -10,8 +10,8 @@ import { hasAccess, notOwnerProblem, requireGranted } from '../callers/access.ts
 import type { Cluster } from '../callers/cluster.ts';
 import { createVolume } from './create.ts';
 import { deleteVolume, type ForeseenDeletion, foreseeDeletion, undoVolume } from './delete.ts';
-import { requireVisible, toKnownVolume, toVolume } from './record.ts';
-import { showVolume, showVolumes } from './show.ts';
+import { requireVisible, toKnownVolume } from './record.ts';
+import { showVolume, showVolumes, toVolume } from './show.ts';
 import { isForReaders, readAll, readMutableParameters, requireCapabilities } from './validate.ts';
 
 /**
