@@ -69,7 +69,7 @@ function toSharing(
   const shown = grants.map(grant => ({
     cluster: grant.cluster,
     access: grant.access,
-    ...(!grant.isAccepted && { isAccepted: false }),
+    ...(!grant.isAccepted && { isAccepted: false as const }),
   }));
   return shown.length === 0 ? {} : { grants: shown };
 }
