@@ -11,6 +11,15 @@ export type Check = (kit: Kit, id: RequirementId) => Promise<void>;
 /** A check's time limit, as a multiple of an operation's. A check that has no outcome by then proves nothing. */
 export const checkFactor = 10;
 
+/**
+ * Starts to count the time of a check. The function says whether a third of it is over: a check then shortens its work, so that
+ * it comes to an end at a slow vendor, too.
+ */
+export function countTime({ timeoutMs }: Pick<Kit, 'timeoutMs'>): () => boolean {
+  const endMs = performance.now() + (checkFactor * timeoutMs) / 3;
+  return () => performance.now() > endMs;
+}
+
 /** One sentence that a vendor's server must or should fulfil, with its check. */
 export type Requirement = {
   readonly level: 'MUST' | 'SHOULD';

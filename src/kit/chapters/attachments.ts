@@ -55,7 +55,9 @@ export const attachments = {
     const first = await kit.attach(volumeId, nodeId);
     const changed = [...others, { ...usual, mountFlags: ['noatime'] }];
     const bodies = changed.map(capability => kit.accessOf({ capability }));
-    for (const body of [kit.accessOf({ readonly: true }), ...bodies])
+    // For an access mode without writers both values of `readonly` are one request.
+    const reading = kit.canWrite() ? [kit.accessOf({ readonly: true })] : [];
+    for (const body of [...reading, ...bodies])
       await kit.refused('attachVolume', { volumeId, nodeId, body }, ['ALREADY_EXISTS']);
     const now = await kit.done('getAttachment', { volumeId, nodeId });
     expect(sameJson(now, first), 'the attachment stays as it is');
@@ -142,12 +144,9 @@ export const attachments = {
   'FL-4.1-9': must(
     '`mayFormat` is false once the volume was attached for writing with access type `block`.',
   ).check(async kit => {
-    const { accessTypes } = kit.capabilities;
-    if (!accessTypes.includes('mount') || !accessTypes.includes('block'))
-      throw skip('the vendor does not offer both access types');
-    const mount = kit.capabilityOf();
-    const raw = { ...mount, accessType: 'block' } as const;
-    const { id: volumeId } = await kit.makeVolume({ capabilities: [mount, raw] });
+    const raw = kit.rawCapability();
+    if (!raw) throw skip('the vendor does not offer both access types for writing');
+    const { id: volumeId } = await kit.makeVolume({ capabilities: [kit.capabilityOf(), raw] });
     const nodes = [await kit.makeNode(), await kit.makeNode()];
     for (const nodeId of nodes) {
       await kit.done('attachVolume', { volumeId, nodeId, body: kit.accessOf({ capability: raw }) });

@@ -7,7 +7,7 @@ import { createPlayer, names, type Player } from '../model/player.ts';
 import { pairsFor } from '../model/pairs.ts';
 import { emptyWorld, outcomesOf, worldsAfter } from '../model/world.ts';
 import type { Call, Observation, World } from '../model/world.ts';
-import { checkFactor, must, type Chapter } from '../requirement.ts';
+import { countTime, must, type Chapter } from '../requirement.ts';
 
 type FC = typeof FastCheck;
 
@@ -16,9 +16,6 @@ const shrinkMs = 15_000;
 
 /** Time between the two requests of a pair, in milliseconds; it keeps their order most of the time. */
 const turnMs = 3;
-
-/** Share of the check's time after which no pair is played a second time. */
-const pairsShare = 1 / 3;
 
 /** The requirements of chapter 8, section 4. */
 export const order = {
@@ -91,16 +88,16 @@ function commandOf(call: Call, isLost: boolean): FastCheck.AsyncCommand<Model, P
   };
 }
 
-/** Plays each pair in both orders, and once more while a share of the check's time is left. */
+/** Plays each pair in both orders, and once more in the first third of the check's time. */
 async function playPairs(kit: Kit): Promise<void> {
-  const startedMs = performance.now();
+  const isLate = countTime(kit);
   const all = pairsFor(kit).flatMap(({ before, atOnce }) => [
     { before, list: atOnce },
     { before, list: atOnce.toReversed() },
   ]);
   for (const { before, list } of all) await playPair(kit, before, list);
   for (const { before, list } of all) {
-    if (performance.now() - startedMs > pairsShare * checkFactor * kit.timeoutMs) return;
+    if (isLate()) return;
     await playPair(kit, before, list);
   }
 }

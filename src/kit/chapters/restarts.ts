@@ -3,12 +3,12 @@ import { sameJson } from '../../lib/json.ts';
 import { expect, fault, isFinding, skip } from '../finding.ts';
 import { requireOpens } from '../fixtures/disk.ts';
 import type { Kit } from '../fixtures/kit.ts';
-import { offeredMutations, prepare, type MutationId } from '../fixtures/mutations.ts';
+import { offeredMutations, prepare, type MutatingCall, type MutationId } from '../fixtures/mutations.ts';
 import { expectOne, idsOf } from '../fixtures/fixtures.ts';
-import { must, type Chapter } from '../requirement.ts';
+import { countTime, must, type Chapter } from '../requirement.ts';
 import { maxOf } from '../../lib/numbers.ts';
 
-/** The requirements of chapter 8, section 3. */
+/** The requirements of chapter 8, section 3, except on space. */
 export const restarts = {
   'FL-8.3-1': must('Finished work is still there after a restart, exactly as it was answered.').check(
     async kit => {
@@ -46,15 +46,15 @@ export const restarts = {
     'Work that a restart interrupts is finished by the repeated request, and leaves nothing else.',
   ).check(async kit => {
     requireRestart(kit);
+    const isLate = countTime(kit);
     await requireOpens(kit, (await kit.makeVolume()).id);
-    const all = [];
-    for (const id of offeredMutations(kit)) all.push(await prepare(kit, id));
+    const all = await prepareAll(kit, offeredMutations(kit));
     // The vendor goes down while these requests are under way, and their answers are ignored.
     const lost = all.map(({ operation, input }) => kit.call(operation, input).catch(() => {}));
     await restart(kit);
     await Promise.all(lost);
     for (const { repeat } of all) await repeat();
-    await interruptAll(kit);
+    await interruptAll(kit, isLate);
   }),
   'FL-8.3-3': must('A page token from before a restart continues the list, or is ABORTED.').check(
     async kit => {
@@ -76,16 +76,13 @@ export const restarts = {
     'Every kind of change is durable before its answer: the last change before a power failure is still there.',
   ).check(async kit => {
     requireRestart(kit);
-    for (const id of offeredMutations(kit)) {
-      const { operation, input, verify } = await prepare(kit, id);
-      await kit.done(operation, input as never);
+    const isLate = countTime(kit);
+    for (const left = [...offeredMutations(kit)]; left.length > 0;) {
+      // Each change is the last one before a restart, or the last ones are made at once.
+      const changes = await prepareAll(kit, left.splice(0, isLate() ? left.length : 1));
+      await Promise.all(changes.map(({ operation, input }) => kit.done(operation, input as never)));
       await restart(kit);
-      await verify().catch((error: unknown) => {
-        const { message } = error instanceof Error ? error : { message: String(error) };
-        throw isFinding(error)
-          ? fault(`${operation} is durable before its answer: ${message}`, { exchange: error.exchange })
-          : error;
-      });
+      for (const change of changes) await requireDurable(change);
     }
   }),
 } satisfies Chapter;
@@ -100,9 +97,9 @@ type Timed = { readonly id: MutationId; readonly tookMs: number };
 
 /**
  * Restarts the vendor in the middle of every kind of change, and then repeats the change. The slowest changes are
- * interrupted one by one, since a vendor may queue them, and the others together.
+ * interrupted one by one while there is time, since a vendor may queue them, and the others together.
  */
-async function interruptAll(kit: Kit): Promise<void> {
+async function interruptAll(kit: Kit, isLate: () => boolean): Promise<void> {
   const all: Timed[] = [];
   for (const id of offeredMutations(kit)) {
     const { input } = await prepare(kit, id);
@@ -110,19 +107,22 @@ async function interruptAll(kit: Kit): Promise<void> {
     await kit.done(id, input as never);
     all.push({ id, tookMs: performance.now() - startedMs });
   }
-  const bySlowness = all.toSorted((one, other) => other.tookMs - one.tookMs);
-  const alone = kit.isThorough ? bySlowness : bySlowness.slice(0, maxAlone);
-  for (const one of alone) for (const share of shares) await interrupt(kit, [one], share);
-  if (alone.length < all.length) await interrupt(kit, bySlowness.slice(alone.length));
+  const left = all.toSorted((one, other) => other.tookMs - one.tookMs);
+  for (const one of left.splice(0, kit.isThorough ? left.length : maxAlone))
+    if (isLate()) left.push(one);
+    else for (const share of shares) await interrupt(kit, [one], share);
+  if (left.length > 0) await interrupt(kit, left);
 }
 
 /** Restarts the vendor after this share of the time of all the changes, and then repeats them. */
 async function interrupt(kit: Kit, all: readonly Timed[], share = 0.5): Promise<void> {
   const killMs = maxOf(all.map(({ tookMs }) => tookMs * share));
-  const changes = [];
-  for (const { id, tookMs } of all) changes.push({ ...(await prepare(kit, id)), tookMs });
-  const lost = changes.map(async ({ operation, input, tookMs }) => {
-    await pause(killMs - tookMs * share, kit.signal);
+  const changes = await prepareAll(
+    kit,
+    all.map(({ id }) => id),
+  );
+  const lost = changes.map(async ({ operation, input }, index) => {
+    await pause(killMs - (all[index]?.tookMs ?? 0) * share, kit.signal);
     await kit.call(operation, input).catch(() => {});
   });
   await pause(killMs, kit.signal);
@@ -133,32 +133,50 @@ async function interrupt(kit: Kit, all: readonly Timed[], share = 0.5): Promise<
 
 /** Makes the volumes that a node must not format: one that was attached as a block device, and one from a source. */
 async function volumesWithData(kit: Kit): Promise<readonly string[]> {
-  const usual = kit.capabilityOf();
-  const capability = { ...usual, accessType: 'block' } as const;
-  const isUsedRaw = usual.accessType === 'mount' && kit.capabilities.accessTypes.includes('block');
-  const capabilities = isUsedRaw ? [usual, capability] : [usual];
-  const { id: volumeId } = await kit.makeVolume({ capabilities });
+  const [usual, capability] = [kit.capabilityOf(), kit.rawCapability()];
+  const { id: volumeId } = await kit.makeVolume({ capabilities: capability ? [usual, capability] : [usual] });
   const nodeId = await kit.makeNode();
-  if (isUsedRaw) {
+  if (capability) {
     await kit.done('attachVolume', { volumeId, nodeId, body: kit.accessOf({ capability }) });
     await kit.done('detachVolume', { volumeId, nodeId });
   }
   const clone = kit.has('clone') ? await kit.makeVolume({ source: { kind: 'volume', volumeId } }) : undefined;
-  return [...(isUsedRaw ? [volumeId] : []), ...(clone ? [clone.id] : [])];
+  return [...(capability ? [volumeId] : []), ...(clone ? [clone.id] : [])];
 }
 
-function requireRestart({ restart: restartVendor }: Kit): () => Promise<void> {
+export function requireRestart({ restart: restartVendor }: Kit): () => Promise<void> {
   if (!restartVendor)
     throw skip('neither --restart nor --start is given, so the kit cannot restart the vendor');
   return restartVendor;
 }
 
+/** Prepares one call of each operation. */
+async function prepareAll(kit: Kit, ids: readonly MutationId[]): Promise<readonly MutatingCall[]> {
+  const all = [];
+  for (const id of ids) all.push(await prepare(kit, id));
+  return all;
+}
+
+/** Throws a fault unless the change that was answered before a restart is still there. */
+async function requireDurable({ operation, verify }: MutatingCall): Promise<void> {
+  await verify().catch((error: unknown) => {
+    const { message } = error instanceof Error ? error : { message: String(error) };
+    throw isFinding(error)
+      ? fault(`${operation} is durable before its answer: ${message}`, { exchange: error.exchange })
+      : error;
+  });
+}
+
+/** Time limit for a restart, as a multiple of an operation's. */
+const restartFactor = 4;
+
 /** Restarts the vendor, and waits until it answers again. */
 export async function restart(kit: Kit): Promise<void> {
   await requireRestart(kit)();
+  const timeoutMs = restartFactor * kit.timeoutMs;
   const seen = await poll(
     async () => ((await kit.call('getCapabilities', {})).answer?.status === 200 ? true : undefined),
-    { everyMs: 50, timeoutMs: kit.timeoutMs },
+    { everyMs: 50, timeoutMs },
   );
-  if (!seen) throw fault(`the vendor answers within ${kit.timeoutMs} ms after its restart`);
+  if (!seen) throw fault(`the vendor answers within ${timeoutMs} ms after its restart`);
 }

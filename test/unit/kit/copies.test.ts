@@ -47,6 +47,7 @@ function kitFor(t: TestContext, { isTorn }: { readonly isTorn: boolean }): Kit {
   };
   const kit = {
     hasData: true,
+    canWrite: () => true,
     trail: [],
     target: { url: new URL('http://vendor.example') },
     has: () => true,

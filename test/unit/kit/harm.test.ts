@@ -69,6 +69,7 @@ function kitFor(path: string, target: Target = { url: new URL('http://vendor.exa
   const attachment = { protocol: 'loop', path, sizeBytes: size };
   const kit = {
     hasData: true,
+    canWrite: () => true,
     target,
     makeNode: async () => 'n',
     attach: async () => ({ attachment }),
