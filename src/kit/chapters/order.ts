@@ -186,6 +186,7 @@ async function play<T>(fc: FC, kit: Kit, property: FastCheck.IAsyncProperty<T>):
   kit.signal.throwIfAborted();
   if (!result.failed || result.counterexample === null) return;
   const { errorInstance: error, counterexample } = result;
+  if (isFinding(error) && error.kind !== 'fault') throw error;
   const message = error instanceof Error ? error.message : String(error);
   const { exchange, requirement } = isFinding(error) ? error : {};
   throw fault(`${message}; after: ${fc.stringify(counterexample)}`, { exchange, requirement });

@@ -3,6 +3,7 @@ import type { ProblemCode } from '../../api/problem.ts';
 import type { Capabilities, Feature } from '../../api/storage.ts';
 import { pause } from '../../lib/concurrency.ts';
 import { judge } from './answers.ts';
+import { detachedNodes, requireConsistent } from './contradiction.ts';
 import type { Credentials } from './credentials.ts';
 import type { AnyInput, Exchange, Target } from './exchange.ts';
 import { fault, skip } from '../finding.ts';
@@ -101,13 +102,17 @@ export function createCalls(options: CheckOptions): Calls {
     const { name } = Object(input['body']) as { readonly name?: string };
     const request = { operation: operationOf(id), ids: idsOf(id, input), name };
     const { code, body } = judge(request, answer, exchange);
+    requireConsistent(trail, exchange);
     return { status: answer.status, code, body: body as Answer['body'], exchange };
   }
 
   async function done(id: OperationId, input: AnyInput, callOptions: CallOptions = {}): Promise<unknown> {
     const { code, body, exchange } = await settle(id, input, callOptions);
-    if (code) throw fault(`${id} succeeds, not ${code}`, { exchange });
-    return body;
+    if (!code) return body;
+    // If a detach without an effect is the cause, reading the attachment throws its fault.
+    for (const nodeId of detachedNodes(trail, String(input['volumeId'])))
+      await ask('getAttachment', { volumeId: input['volumeId'], nodeId });
+    throw fault(`${id} succeeds, not ${code}`, { exchange });
   }
 
   async function refused(

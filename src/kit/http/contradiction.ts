@@ -1,0 +1,40 @@
+import { fault } from '../finding.ts';
+import type { Exchange } from './exchange.ts';
+
+type Trail = readonly Exchange[];
+
+/**
+ * Throws a fault if an answer to a read contradicts the answer to the last change at its path: a volume or an attachment that
+ * is done reads as unfinished, or a detached volume reads as attached. So one such fault counts once, and not in each check.
+ */
+export function requireConsistent(trail: Trail, exchange: Exchange): void {
+  const { request, answer } = exchange;
+  if (request.method !== 'GET' || answer?.status !== 200) return;
+  const change = trail.findLast(one => one.request.method !== 'GET' && one.request.path === request.path);
+  const status = change?.answer?.status ?? 0;
+  const { state } = Object(answer.body) as { readonly state?: unknown };
+  const isVolume = request.path.startsWith('/v1/volumes/');
+  if (isVolume && (status === 200 || status === 201) && (state === 'creating' || state === 'attaching'))
+    throw fault(`"${request.path}" is done, as answered with ${status}, and does not read as "${state}"`, {
+      requirement: 'FL-1.3-2',
+      exchange,
+    });
+  if (status === 204 && /^\/v1\/volumes\/[^/]+\/attachments\//.test(request.path))
+    throw fault(
+      `"${request.path}" is detached, as answered with 204, and does not read as "${String(state)}"`,
+      {
+        requirement: 'FL-4.3-1',
+        exchange,
+      },
+    );
+}
+
+/** Lists the nodes from which the volume is detached, by the answers to the check. */
+export function detachedNodes(trail: Trail, volumeId: string): readonly string[] {
+  const start = `/v1/volumes/${encodeURIComponent(volumeId)}/attachments/`;
+  const changes = trail.filter(({ request: { method, path } }) => method !== 'GET' && path.startsWith(start));
+  const last = new Map(changes.map(({ answer, request: { path } }) => [path, answer?.status]));
+  return [...last].flatMap(([path, status]) =>
+    status === 204 ? [decodeURIComponent(path.slice(start.length))] : [],
+  );
+}
