@@ -13,6 +13,7 @@ import { order } from './chapters/order.ts';
 import { restarts } from './chapters/restarts.ts';
 import { snapshots } from './chapters/snapshots.ts';
 import { transport } from './chapters/transport.ts';
+import { sharing } from './chapters/sharing.ts';
 import { copies } from './chapters/copies.ts';
 import { tornCopies } from './chapters/torn-copies.ts';
 import { volumes } from './chapters/volumes.ts';
@@ -29,6 +30,7 @@ export const requirements = {
   ...attachments,
   ...nodes,
   ...snapshots,
+  ...sharing,
   ...groups,
   ...lists,
   ...capacity,

@@ -2,13 +2,9 @@ import type { AttachmentSpec } from '../../api/node.ts';
 import { accessModes } from '../../api/storage.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect, skip } from '../finding.ts';
-import { problemOf } from '../fixtures/fixtures.ts';
-import type { Kit } from '../fixtures/kit.ts';
-import { must, should, type Chapter } from '../requirement.ts';
+import { must, type Chapter } from '../requirement.ts';
 
-const crowd = 6;
-
-/** The requirements of chapter 4. */
+/** The requirements of chapter 4, sections 1 and 3. */
 export const attachments = {
   'FL-4.1-1': must(
     "Attaching answers `attached` with a complete attachment of a protocol in the capabilities, and with the volume's size.",
@@ -158,78 +154,6 @@ export const attachments = {
       await kit.done('detachVolume', { volumeId, nodeId });
     }
   }),
-  'FL-4.2-1': must(
-    'While a single-node volume is attached, attaching it to another node is FAILED_PRECONDITION, also for reading.',
-  ).check(async kit => {
-    const [holder, other] = [await kit.makeNode(), await kit.makeNode()];
-    const modes = kit.capabilities.accessModes.filter(mode => mode.startsWith('SINGLE_NODE_'));
-    if (modes.length === 0) throw skip('the vendor offers no access mode for one node');
-    const capabilities = modes.map(mode => kit.capabilityOf(mode));
-    // A reader is a second node too, as is a writer beside a reader.
-    const bodies = capabilities.flatMap(capability => [
-      kit.accessOf({ capability }),
-      kit.accessOf({ capability, readonly: true }),
-    ]);
-    for (const held of [bodies[0], bodies[1]]) {
-      if (!held) continue;
-      const { id: volumeId } = await kit.makeVolume({ capabilities });
-      const first = await kit.done('attachVolume', { volumeId, nodeId: holder, body: held });
-      for (const body of bodies) {
-        await kit.refused('attachVolume', { volumeId, nodeId: other, body }, ['FAILED_PRECONDITION']);
-        await kit.refused('getAttachment', { volumeId, nodeId: other }, ['NOT_FOUND']);
-      }
-      const now = await kit.done('getAttachment', { volumeId, nodeId: holder });
-      expect(sameJson(now, first), 'the node that has the volume keeps it');
-      await kit.done('detachVolume', { volumeId, nodeId: holder });
-      const { attachments: listed } = await kit.done('getVolume', { volumeId });
-      expect(listed.length === 0, 'a refused node does not get the volume once it is free');
-    }
-  }),
-  'FL-4.2-2': must('If many nodes request a single-node volume at once, exactly one gets it.').check(
-    async kit => {
-      requireExclusive(kit);
-      const nodes = await Promise.all(Array.from({ length: crowd }, () => kit.makeNode()));
-      const { id: volumeId } = await kit.makeVolume();
-      const calls = nodes.map(nodeId =>
-        kit.settle('attachVolume', { volumeId, nodeId, body: kit.accessOf() }),
-      );
-      const won = (await Promise.all(calls)).filter(({ code }) => code === undefined);
-      expect(won.length === 1, `one of ${crowd} nodes gets the volume, not ${won.length}`, won[1]?.exchange);
-      const { attachments: listed } = await kit.done('getVolume', { volumeId });
-      expect(listed.length === 1, `the volume lists one attachment, not ${listed.length}`);
-    },
-  ),
-  'FL-4.2-3': must(
-    'A volume with an access mode for several nodes can be attached to several, if such a mode is offered.',
-  ).check(async kit => {
-    const mode = kit.capabilities.accessModes.find(one =>
-      /^MULTI_NODE_(READER_ONLY|MULTI_WRITER)$/.test(one),
-    );
-    if (!mode) throw skip('the vendor offers no access mode for several nodes');
-    const isWriter = mode.endsWith('MULTI_WRITER') && !kit.capabilities.areShares;
-    const offered = kit.capabilityOf(mode);
-    const capability = isWriter ? ({ ...offered, accessType: 'block' } as const) : offered;
-    const { id: volumeId } = await kit.makeVolume({ capabilities: [capability] });
-    const nodes = [await kit.makeNode(), await kit.makeNode(), await kit.makeNode()];
-    for (const nodeId of nodes)
-      await kit.done('attachVolume', { volumeId, nodeId, body: kit.accessOf({ capability }) });
-    const { attachments: listed } = await kit.done('getVolume', { volumeId });
-    expect(
-      listed.length === nodes.length,
-      `the volume lists ${nodes.length} attachments, not ${listed.length}`,
-    );
-  }),
-  'FL-4.2-4': should('The FAILED_PRECONDITION for another node names the node that has the volume.').check(
-    async kit => {
-      requireExclusive(kit);
-      const [holder, other] = [await kit.makeNode(), await kit.makeNode()];
-      const { id: volumeId } = await kit.makeVolume();
-      await kit.attach(volumeId, holder);
-      const { exchange } = await refuseOther(kit, volumeId, other);
-      const { detail } = problemOf(exchange);
-      expect(detail.includes(holder), `the detail names node "${holder}"`, exchange);
-    },
-  ),
   'FL-4.3-1': must(
     'Detaching answers 204, or 202 until it is done; then the attachment is NOT_FOUND and another node can attach the volume.',
   ).check(async kit => {
@@ -271,14 +195,4 @@ export const attachments = {
 
 function isReadonly({ readonly, capability }: AttachmentSpec): boolean {
   return readonly || capability.accessMode.endsWith('_READER_ONLY');
-}
-
-function requireExclusive(kit: Kit): void {
-  if (!kit.isExclusive()) throw skip('the vendor offers no access mode for writing on a single node');
-}
-
-/** Requires that another node does not get the attached volume. */
-export function refuseOther(kit: Kit, volumeId: string, nodeId: string) {
-  const input = { volumeId, nodeId, body: kit.accessOf() };
-  return kit.refused('attachVolume', input, ['FAILED_PRECONDITION']);
 }

@@ -5,6 +5,7 @@ import { expectOne } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { mutableOf } from '../fixtures/mutations.ts';
 import { similarIds } from '../fixtures/similar.ts';
+import { leaveShared } from './sharing.ts';
 import { must, type Chapter } from '../requirement.ts';
 
 /** The requirements that a call leaves resources with similar ids alone. */
@@ -23,7 +24,7 @@ export const isolation = {
     const snapshot = kit.has('snapshots') ? await kit.takeSnapshot(source.id, id) : undefined;
     await kit.done('deleteVolume', { volumeId: id });
     for (const volume of volumes) await kit.expectSame(volume);
-    await requireAttachments(kit, attached, `volume "${id}" was deleted`);
+    await requireAttachments(kit, attached, `deleting volume "${id}"`);
     if (snapshot) expectOne('snapshot', snapshot, await kit.done('getSnapshot', { snapshotId: id }));
   }),
   'FL-3.5-6': must(
@@ -51,7 +52,7 @@ export const isolation = {
     },
   ),
   'FL-4.3-4': must(
-    'Detaching a volume from a node closes no attachment of another volume, and none to a node with a similar id.',
+    'Detaching a volume from a node closes no attachment of another volume, and none to another node, even one with a similar id.',
   ).check(async kit => {
     const [id, others] = similarIds(kit);
     const nodeId = await kit.makeNode();
@@ -64,8 +65,9 @@ export const isolation = {
     }
     const { id: elsewhere } = await kit.makeVolume();
     kept.push(await kit.attach(elsewhere, await kit.makeNode(`${nodeId}0`)));
+    kept.push(...(await leaveShared(kit)));
     await kit.done('detachVolume', { volumeId, nodeId });
-    await requireAttachments(kit, kept, `volume "${volumeId}" was detached from node "${nodeId}"`);
+    await requireAttachments(kit, kept, 'detaching other volumes and other nodes');
   }),
   'FL-5.2-3': must(
     'Deleting a snapshot deletes nothing else: no snapshot or volume whose id contains its id or is like it.',

@@ -3,7 +3,7 @@ import { limits } from '../../api/limits.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect } from '../finding.ts';
 import { must, type Chapter } from '../requirement.ts';
-import { refuseOther } from './attachments.ts';
+import { refuseOther } from './sharing.ts';
 
 /** The requirements of chapter 4, section 4. */
 export const nodes = {

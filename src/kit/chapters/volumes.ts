@@ -6,6 +6,7 @@ import { expectOne, nameOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { sameJson } from '../../lib/json.ts';
 import { findMutable } from '../fixtures/mutations.ts';
+import { leaveShared } from './sharing.ts';
 import { must, type Chapter } from '../requirement.ts';
 
 const crowd = 8;
@@ -224,7 +225,7 @@ export const volumes = {
     for (const id of [volumeId, volumeId, kit.id()]) await kit.done('deleteVolume', { volumeId: id });
   }),
   'FL-3.4-3': must(
-    'Deleting an attached volume is FAILED_PRECONDITION, and the volume does not change.',
+    'Deleting an attached volume is FAILED_PRECONDITION until its last node is detached, and the volume does not change.',
   ).check(async kit => {
     const nodeId = await kit.makeNode();
     const volume = await kit.makeVolume();
@@ -233,6 +234,8 @@ export const volumes = {
     await kit.expectSame(volume);
     const { state } = await kit.done('getAttachment', { volumeId: volume.id, nodeId });
     expect(state === 'attached', 'the volume stays attached');
+    for (const { volumeId } of await leaveShared(kit))
+      await kit.refused('deleteVolume', { volumeId }, ['FAILED_PRECONDITION']);
   }),
 } satisfies Chapter;
 

@@ -1,21 +1,15 @@
-import { isDeepStrictEqual } from 'node:util';
-import { volumeNamed } from '../../../examples/vendor-hono/disk.ts';
-import { requireFree } from '../../../examples/vendor-hono/volumes.ts';
-import { Problem } from '../../../src/sdk/server/vendor.ts';
-import type { AttachmentResource } from '../../../src/sdk/server/vendor.ts';
-import { changeAnswer, type Breakage, type Members } from './broken/breakage.ts';
-import { openRecord } from './groups-and-nodes.ts';
+import { accessModes } from '../../../src/sdk/server/vendor.ts';
+import type { Breakage } from './broken/breakage.ts';
 
 /** A correct vendor that differs from the reference vendor. */
-type Correct = Pick<Breakage, 'operations' | 'offer'> & {
+type Correct = Pick<Breakage, 'operations' | 'offer' | 'accessModes' | 'timeoutMs'> & {
   /** What it does, as the end of "a vendor that". */
   readonly does: string;
   /** Requirements, sections or chapters that its difference concerns. */
   readonly only: readonly string[];
+  /** Time from its start until it listens, in milliseconds. */
+  readonly startMs?: number;
 };
-
-/** The nodes that have a volume, each with its request and its attachment. */
-type Holders = Readonly<Record<string, { readonly spec: object; readonly resource: AttachmentResource }>>;
 
 const tiers = {
   type: 'object',
@@ -25,10 +19,6 @@ const tiers = {
 const withTiers: NonNullable<Correct['offer']> = right => ({
   ...right,
   parameters: { ...right.parameters, mutable: tiers },
-});
-const withManyWriters: NonNullable<Correct['offer']> = right => ({
-  ...right,
-  accessModes: ['MULTI_NODE_READER_ONLY', 'MULTI_NODE_MULTI_WRITER'],
 });
 
 /** Correct vendors by name. The kit must find nothing in them. */
@@ -48,56 +38,27 @@ export const correctVendors: Readonly<Record<string, Correct>> = {
   'many-writers': {
     does: 'offers no access mode for a single node',
     only: ['FL-4', 'FL-8'],
-    offer: withManyWriters,
-    operations: (right, disk) => {
-      const holders = openRecord<Holders>(disk, 'holders');
-      const holdersOf = (volumeId: string): Holders => holders.find(volumeId) ?? {};
-      const show = (volume: Members): Members => ({
-        ...volume,
-        attachments: Object.entries(holdersOf(volume.id)).map(([nodeId, { resource }]) => ({
-          nodeId,
-          state: 'attached',
-          readonly: resource.readonly,
-        })),
-      });
-      return {
-        getCapabilities: () => [200, withManyWriters(right.getCapabilities()[1])],
-        createVolume: asked => changeAnswer(right.createVolume(asked), show),
-        getVolume: asked => changeAnswer(right.getVolume(asked), show),
-        expandVolume: asked => changeAnswer(right.expandVolume(asked), show),
-        modifyVolume: asked => changeAnswer(right.modifyVolume(asked), show),
-        listVolumes: asked =>
-          changeAnswer(right.listVolumes(asked), ({ volumes }) => ({
-            volumes: (volumes as readonly Members[]).map(show),
-          })),
-        deleteVolume(asked) {
-          requireFree(Object.keys(holdersOf(asked.volumeId))[0]);
-          return right.deleteVolume(asked);
-        },
-        attachVolume(asked) {
-          const { volumeId, nodeId, body } = asked;
-          disk.require(volumeNamed(volumeId));
-          const others = holdersOf(volumeId);
-          const known = others[nodeId];
-          if (known && isDeepStrictEqual(known.spec, body)) return [200, known.resource];
-          if (known) throw new Problem('ALREADY_EXISTS', `volume "${volumeId}" is attached differently`);
-          const [, resource] = right.attachVolume(asked);
-          right.detachVolume(asked);
-          holders.put(volumeId, { ...others, [nodeId]: { spec: body, resource } });
-          return [201, resource];
-        },
-        getAttachment({ volumeId, nodeId }) {
-          const known = holdersOf(volumeId)[nodeId];
-          if (known) return [200, known.resource];
-          throw new Problem('NOT_FOUND', `volume "${volumeId}" is not attached to node "${nodeId}"`);
-        },
-        detachVolume({ volumeId, nodeId }) {
-          const { [nodeId]: _, ...others } = holdersOf(volumeId);
-          if (Object.keys(others).length > 0) holders.put(volumeId, others);
-          else holders.remove(volumeId);
-          return [204];
-        },
-      };
-    },
+    accessModes: ['MULTI_NODE_READER_ONLY', 'MULTI_NODE_MULTI_WRITER'],
+  },
+  'all-modes': {
+    does: 'offers all access modes',
+    only: ['FL-3.4', 'FL-4'],
+    accessModes,
+  },
+  'one-writer': {
+    does: 'offers only the access mode for one writer and many readers',
+    only: ['FL-4', 'FL-8.2', 'FL-8.4'],
+    accessModes: ['MULTI_NODE_SINGLE_WRITER'],
+  },
+  'readers-only': {
+    does: 'offers only access modes without writers',
+    only: ['FL-3', 'FL-4', 'FL-8.3'],
+    accessModes: ['MULTI_NODE_READER_ONLY', 'SINGLE_NODE_READER_ONLY'],
+  },
+  'slow-start': {
+    does: 'takes longer to start than the kit gives an operation',
+    only: ['FL-8.3'],
+    timeoutMs: 3_000,
+    startMs: 4_000,
   },
 };

@@ -1,6 +1,7 @@
 // Serves the reference vendor with one fault, or another correct vendor: node test/fakes/storages/serve.ts NAME,
 // with the variables of the example.
 
+import { setTimeout } from 'node:timers/promises';
 import { serve } from '@hono/node-server';
 import { createAttachments } from '../../../examples/vendor-hono/attachments.ts';
 import { openDisk } from '../../../examples/vendor-hono/disk.ts';
@@ -11,22 +12,27 @@ import { brokenVendors } from './broken.ts';
 import type { Breakage, CorrectOperations, Fetch } from './broken/breakage.ts';
 import { correctVendors } from './correct.ts';
 import { type BasicOperations, withGroupsAndNodes } from './groups-and-nodes.ts';
+import { withSharing } from './shared-volumes.ts';
 
 const { DIR = 'data', CAPACITY = 100 * 2 ** 30, PORT = 0, TOKEN, JWKS, AUDIENCE } = process.env;
 const [, , name = ''] = process.argv;
-const broken: Partial<Breakage> | undefined = brokenVendors[name] ?? correctVendors[name];
+const correct = correctVendors[name];
+const broken: Partial<Breakage> | undefined = brokenVendors[name] ?? correct;
 if (!broken) throw new Error(`there is no vendor "${name}"`);
 const disk = openDisk(DIR, Number(CAPACITY));
-const basicOffer = toCapabilities(disk);
-const offer = broken.hasGroupsAndNodes
-  ? { ...basicOffer, features: [...basicOffer.features, 'groups', 'nodes'] }
-  : basicOffer;
-const basic: BasicOperations = {
+const { features, accessModes, ...basicOffer } = toCapabilities(disk);
+const offer = {
+  ...basicOffer,
+  accessModes: [...(broken.accessModes ?? accessModes)],
+  features: broken.hasGroupsAndNodes ? [...features, 'groups', 'nodes'] : features,
+};
+const single: BasicOperations = {
   getCapabilities: () => [200, offer],
   ...createVolumes(disk),
   ...createAttachments(disk),
   ...createSnapshots(disk),
 };
+const basic: BasicOperations = broken.accessModes ? withSharing(single, disk) : single;
 const fuller = withGroupsAndNodes(basic, disk) as CorrectOperations;
 // A breakage of other operations gets the basic ones, which need no nodes.
 const right = broken.hasGroupsAndNodes ? fuller : { ...fuller, ...basic };
@@ -44,6 +50,7 @@ const isHasty = ({ method, url }: Request): boolean =>
   broken.isHasty === true || broken.isHasty?.test(`${method} ${new URL(url).pathname}`) === true;
 const answer: Fetch = async request => (isHasty(request) ? openVendor() : vendor).fetch(request);
 const fetch = broken.fetch?.(answer) ?? answer;
+await setTimeout(correct?.startMs ?? 0);
 serve({ fetch, hostname: '127.0.0.1', port: Number(PORT) }, ({ port }) =>
   process.stdout.write(`listening on http://127.0.0.1:${port}\n`),
 );

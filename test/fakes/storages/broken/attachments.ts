@@ -2,9 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { copyFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { snapshotNamed, volumeNamed, type Document } from '../../../../examples/vendor-hono/disk.ts';
+import { accessModes, type AttachmentSpec } from '../../../../src/sdk/server/vendor.ts';
 import { changeAnswer, type Breakage, type Members } from './breakage.ts';
 
-/** Faults of attachments, and of their copies. */
+const raceMs = 100;
+
+/** Faults of attachments, to one node and to several, and of their copies. */
 export const attachments = {
   'attach-twice': {
     wrong: 'a volume of one node is attached to a second one',
@@ -30,6 +33,66 @@ export const attachments = {
         return right.attachVolume(asked);
       },
     }),
+  },
+  'second-writer': {
+    wrong: 'a volume for one writer and many readers has many writers',
+    caughtBy: 'FL-4.2-5',
+    accessModes,
+    operations: right => ({
+      attachVolume: asked => right.attachVolume({ ...asked, body: forManyWriters(asked.body) }),
+    }),
+  },
+  'second-writer-race': {
+    wrong: 'two nodes that attach a volume for one writer at the same time both write',
+    caughtBy: 'FL-4.2-2',
+    accessModes,
+    isHasty: true,
+    operations: right => ({
+      async attachVolume(asked) {
+        const [, volume] = right.getVolume(asked);
+        await setTimeout(raceMs);
+        const isFree = volume.attachments.length === 0;
+        return right.attachVolume(isFree ? { ...asked, body: forManyWriters(asked.body) } : asked);
+      },
+    }),
+  },
+  'detach-all-nodes': {
+    wrong: 'detaching a volume from one node takes it from all nodes',
+    caughtBy: 'FL-4.3-4',
+    accessModes,
+    operations: right => ({
+      detachVolume(asked) {
+        const [, { volumes }] = right.listVolumes({ limit: 1_000, pageToken: undefined });
+        const held = volumes.find(({ id }) => id === asked.volumeId)?.attachments ?? [];
+        if (held.some(({ nodeId }) => nodeId === asked.nodeId))
+          for (const { nodeId } of held) right.detachVolume({ ...asked, nodeId });
+        return [204];
+      },
+    }),
+  },
+  'delete-after-first-detach': {
+    wrong: 'a volume of several nodes is deleted once one of them is detached',
+    caughtBy: 'FL-3.4-3',
+    accessModes,
+    operations: right => {
+      const freed = new Set<string>();
+      return {
+        attachVolume(asked) {
+          freed.delete(asked.volumeId);
+          return right.attachVolume(asked);
+        },
+        detachVolume(asked) {
+          freed.add(asked.volumeId);
+          return right.detachVolume(asked);
+        },
+        deleteVolume(asked) {
+          const held = freed.has(asked.volumeId) ? right.getVolume(asked)[1].attachments : [];
+          for (const { nodeId } of held) right.detachVolume({ ...asked, nodeId });
+          freed.delete(asked.volumeId);
+          return right.deleteVolume(asked);
+        },
+      };
+    },
   },
   'attachment-renamed': {
     wrong: 'attaching again returns another attachment',
@@ -136,5 +199,14 @@ function ofAttachment(change: Readonly<Record<string, () => unknown>>) {
   return ({ attachment }: Members) => {
     const entries = Object.entries(change).map(([name, make]) => [name, make()]);
     return { attachment: { ...(attachment as object), ...Object.fromEntries(entries) } };
+  };
+}
+
+/** Takes a request for one writer among several nodes for one of many writers. */
+function forManyWriters({ capability, ...body }: AttachmentSpec): AttachmentSpec {
+  const isForOne = capability.accessMode === 'MULTI_NODE_SINGLE_WRITER';
+  return {
+    ...body,
+    capability: isForOne ? { ...capability, accessMode: 'MULTI_NODE_MULTI_WRITER' } : capability,
   };
 }

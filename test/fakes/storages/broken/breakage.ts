@@ -1,4 +1,5 @@
 import type { Disk } from '../../../../examples/vendor-hono/disk.ts';
+import type { AccessMode } from '../../../../src/api/storage.ts';
 import type { AnyAnswer, Authenticator, Offer } from '../../../../src/sdk/server/vendor.ts';
 import type { BasicOperations, withGroupsAndNodes } from '../groups-and-nodes.ts';
 import type { requirements } from '../../../../src/kit/requirements.ts';
@@ -31,6 +32,8 @@ export type Breakage = {
   readonly authenticate?: (right: Authenticator) => Authenticator;
   /** Changes the offer against which requests are checked. */
   readonly offer?: (right: Offer) => Offer;
+  /** The offered access modes in place of those for one node: several nodes may then have a volume. */
+  readonly accessModes?: readonly AccessMode[];
   /** True if the vendor also offers groups and nodes. */
   readonly hasGroupsAndNodes?: true;
   /** The requests, such as `PUT /v1/volumes/v`, that the vendor does not serialize with others; true for all. */

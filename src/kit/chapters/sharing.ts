@@ -1,0 +1,169 @@
+import type { AttachmentResource } from '../../api/node.ts';
+import type { AccessMode, Capability } from '../../api/storage.ts';
+import { sameJson } from '../../lib/json.ts';
+import { expect, skip } from '../finding.ts';
+import { problemOf } from '../fixtures/fixtures.ts';
+import type { Kit } from '../fixtures/kit.ts';
+import { must, should, type Chapter } from '../requirement.ts';
+
+const crowd = 6;
+
+/** The requirements of chapter 4, section 2. */
+export const sharing = {
+  'FL-4.2-1': must(
+    'While a single-node volume is attached, attaching it to another node is FAILED_PRECONDITION, also for reading.',
+  ).check(async kit => {
+    const [holder, other] = [await kit.makeNode(), await kit.makeNode()];
+    const modes = kit.capabilities.accessModes.filter(mode => mode.startsWith('SINGLE_NODE_'));
+    if (modes.length === 0) throw skip('the vendor offers no access mode for one node');
+    const capabilities = modes.map(mode => kit.capabilityOf(mode));
+    // A reader is a second node too, as is a writer beside a reader.
+    const bodies = capabilities.flatMap(capability => [
+      kit.accessOf({ capability }),
+      kit.accessOf({ capability, readonly: true }),
+    ]);
+    for (const held of [bodies[0], bodies[1]]) {
+      if (!held) continue;
+      const { id: volumeId } = await kit.makeVolume({ capabilities });
+      const first = await kit.done('attachVolume', { volumeId, nodeId: holder, body: held });
+      for (const body of bodies) {
+        await kit.refused('attachVolume', { volumeId, nodeId: other, body }, ['FAILED_PRECONDITION']);
+        await kit.refused('getAttachment', { volumeId, nodeId: other }, ['NOT_FOUND']);
+      }
+      const now = await kit.done('getAttachment', { volumeId, nodeId: holder });
+      expect(sameJson(now, first), 'the node that has the volume keeps it');
+      await kit.done('detachVolume', { volumeId, nodeId: holder });
+      const { attachments: listed } = await kit.done('getVolume', { volumeId });
+      expect(listed.length === 0, 'a refused node does not get the volume once it is free');
+    }
+  }),
+  'FL-4.2-2': must(
+    'If many nodes request a volume for one node or for one writer at once, exactly one gets it.',
+  ).check(async kit => {
+    const { accessModes } = kit.capabilities;
+    const usual = kit.isExclusive() ? [kit.capabilityOf().accessMode] : [];
+    const modes = new Set([...usual, ...accessModes.filter(mode => mode === oneWriter)]);
+    const capabilities = [...modes].map(mode => kit.capabilityOf(mode));
+    if (capabilities.length === 0) throw skip('the vendor offers no access mode for one node or one writer');
+    const nodes = await Promise.all(Array.from({ length: crowd }, () => kit.makeNode()));
+    for (const capability of capabilities) {
+      const { id: volumeId } = await kit.makeVolume({ capabilities: [capability] });
+      const calls = nodes.map(nodeId =>
+        kit.settle('attachVolume', { volumeId, nodeId, body: kit.accessOf({ capability }) }),
+      );
+      const won = (await Promise.all(calls)).filter(({ code }) => code === undefined);
+      expect(won.length === 1, `one of ${crowd} nodes gets the volume, not ${won.length}`, won[1]?.exchange);
+      const { attachments: listed } = await kit.done('getVolume', { volumeId });
+      expect(listed.length === 1, `the volume lists one attachment, not ${listed.length}`);
+    }
+  }),
+  'FL-4.2-3': must(
+    'A volume with an access mode for several nodes can be attached to several, if such a mode is offered.',
+  ).check(async kit => {
+    const capabilities = sharedCapabilities(kit);
+    if (capabilities.length === 0) throw skip('the vendor offers no access mode for several nodes');
+    for (const capability of capabilities) {
+      const { volumeId, nodes } = await shareVolume(kit, capability);
+      const { attachments: listed } = await kit.done('getVolume', { volumeId });
+      expect(
+        listed.length === nodes.length,
+        `the volume lists ${nodes.length} attachments, not ${listed.length}`,
+      );
+    }
+  }),
+  'FL-4.2-4': should('The FAILED_PRECONDITION for another node names the node that has the volume.').check(
+    async kit => {
+      if (!kit.isExclusive()) throw skip('the vendor offers no access mode for one node or one writer');
+      const [holder, other] = [await kit.makeNode(), await kit.makeNode()];
+      const { id: volumeId } = await kit.makeVolume();
+      await kit.attach(volumeId, holder);
+      const { exchange } = await refuseOther(kit, volumeId, other);
+      const { detail } = problemOf(exchange);
+      expect(detail.includes(holder), `the detail names node "${holder}"`, exchange);
+    },
+  ),
+  'FL-4.2-5': must(
+    'Two nodes write to a volume at a time only if both have MULTI_NODE_MULTI_WRITER: any other second writer is FAILED_PRECONDITION.',
+  ).check(async kit => {
+    const shared = sharedCapabilities(kit).filter(isWriting);
+    const single = kit.capabilities.accessModes.filter(mode => mode.startsWith('SINGLE_NODE_'));
+    const writing = [...shared, ...single.map(mode => kit.capabilityOf(mode)).filter(isWriting)];
+    const isClash = (one: Capability, other: Capability): boolean =>
+      [one, other].some(each => shared.includes(each)) &&
+      [one, other].some(({ accessMode }) => accessMode !== manyWriters);
+    if (!writing.some(one => writing.some(other => isClash(one, other))))
+      throw skip('the vendor offers no access mode for several nodes of which one writes');
+    const [holder, other] = [await kit.makeNode(), await kit.makeNode()];
+    for (const held of writing) {
+      const { id: volumeId } = await kit.makeVolume({ capabilities: writing });
+      const input = { volumeId, nodeId: holder, body: kit.accessOf({ capability: held }) };
+      const first = await kit.done('attachVolume', input);
+      for (const capability of writing.filter(one => isClash(held, one))) {
+        const body = kit.accessOf({ capability });
+        await kit.refused('attachVolume', { volumeId, nodeId: other, body }, ['FAILED_PRECONDITION']);
+        await kit.refused('getAttachment', { volumeId, nodeId: other }, ['NOT_FOUND']);
+      }
+      const now = await kit.done('getAttachment', { volumeId, nodeId: holder });
+      expect(sameJson(now, first), 'the first writer keeps the volume');
+      await kit.done('detachVolume', { volumeId, nodeId: holder });
+    }
+  }),
+} satisfies Chapter;
+
+const oneWriter: AccessMode = 'MULTI_NODE_SINGLE_WRITER';
+const manyWriters: AccessMode = 'MULTI_NODE_MULTI_WRITER';
+
+function isWriting({ accessMode }: Capability): boolean {
+  return !accessMode.endsWith('_READER_ONLY');
+}
+
+/**
+ * Lists the offered capabilities for several nodes. Several nodes write to shares and to block devices only, since they would
+ * break the filesystem of a device.
+ */
+function sharedCapabilities(kit: Kit): readonly Capability[] {
+  const { accessModes, accessTypes, areShares = false } = kit.capabilities;
+  return accessModes
+    .filter(mode => mode.startsWith('MULTI_NODE_'))
+    .filter(mode => mode !== manyWriters || areShares || accessTypes.includes('block'))
+    .map(mode => {
+      const accessType = mode === manyWriters && !areShares ? 'block' : kit.capabilityOf(mode).accessType;
+      return { accessType, accessMode: mode };
+    });
+}
+
+/** A volume and the nodes that have it. */
+type SharedVolume = { readonly volumeId: string; readonly nodes: readonly AttachmentResource[] };
+
+/** Attaches a new volume to several nodes. One of them writes if the mode is for one writer. */
+async function shareVolume(kit: Kit, capability: Capability): Promise<SharedVolume> {
+  const { id: volumeId } = await kit.makeVolume({ capabilities: [capability] });
+  const nodes = [];
+  for (const isWriter of [false, true, false]) {
+    const readonly = capability.accessMode === oneWriter && !isWriter;
+    const body = kit.accessOf({ capability, readonly });
+    nodes.push(await kit.done('attachVolume', { volumeId, nodeId: await kit.makeNode(), body }));
+  }
+  return { volumeId, nodes };
+}
+
+/**
+ * Attaches a volume of each mode for several nodes to several, and detaches one of these, in turn. Returns the attachments of
+ * the others.
+ */
+export async function leaveShared(kit: Kit): Promise<readonly AttachmentResource[]> {
+  const left = [];
+  for (const [index, capability] of sharedCapabilities(kit).entries()) {
+    const { volumeId, nodes } = await shareVolume(kit, capability);
+    const { nodeId = '' } = nodes[index % nodes.length] ?? {};
+    await kit.done('detachVolume', { volumeId, nodeId });
+    left.push(...nodes.filter(one => one.nodeId !== nodeId));
+  }
+  return left;
+}
+
+/** Requires that another node does not get the attached volume. */
+export function refuseOther(kit: Kit, volumeId: string, nodeId: string) {
+  const input = { volumeId, nodeId, body: kit.accessOf() };
+  return kit.refused('attachVolume', input, ['FAILED_PRECONDITION']);
+}
