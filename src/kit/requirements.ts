@@ -1,5 +1,6 @@
 import { attachments } from './chapters/attachments.ts';
 import { authentication } from './chapters/authentication.ts';
+import { capabilities } from './chapters/capabilities.ts';
 import { capacity } from './chapters/capacity.ts';
 import { changes } from './chapters/changes.ts';
 import { data } from './chapters/data.ts';
@@ -8,12 +9,13 @@ import { groups } from './chapters/groups.ts';
 import { isolation } from './chapters/isolation.ts';
 import { late } from './chapters/late.ts';
 import { lists } from './chapters/lists.ts';
+import { lostSpace } from './chapters/lost-space.ts';
 import { nodes } from './chapters/nodes.ts';
 import { order } from './chapters/order.ts';
 import { restarts } from './chapters/restarts.ts';
+import { sharing } from './chapters/sharing.ts';
 import { snapshots } from './chapters/snapshots.ts';
 import { transport } from './chapters/transport.ts';
-import { sharing } from './chapters/sharing.ts';
 import { copies } from './chapters/copies.ts';
 import { tornCopies } from './chapters/torn-copies.ts';
 import { volumes } from './chapters/volumes.ts';
@@ -28,14 +30,16 @@ export const requirements = {
   ...volumes,
   ...changes,
   ...attachments,
+  ...sharing,
   ...nodes,
   ...snapshots,
-  ...sharing,
   ...groups,
   ...lists,
+  ...capabilities,
   ...capacity,
   ...faults,
   ...restarts,
+  ...lostSpace,
   ...order,
   ...late,
   ...isolation,

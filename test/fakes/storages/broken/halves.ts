@@ -1,10 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { truncateSync, writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { volumeNamed } from '../../../../examples/vendor-hono/disk.ts';
 import { Problem } from '../../../../src/sdk/server/vendor.ts';
 import { openRecord } from '../groups-and-nodes.ts';
 import { changeAnswer, type Breakage } from './breakage.ts';
+import { withoutLeaked } from './rights.ts';
 
+/** The size from which on creating a volume takes time, and this time in milliseconds. */
+const [largeBytes, largeMs] = [32 * 2 ** 20, 1_000];
 /** Time between the two writes of a change, in milliseconds. */
 const betweenMs = 500;
 
@@ -101,4 +105,45 @@ export const halves = {
       };
     },
   },
+  'half-create-leaks': reserving({
+    wrong:
+      'a restart while a volume is created leaves its space reserved, and the repeated request reserves it again',
+    keyOf: () => randomUUID(),
+  }),
+  'given-up-create-leaks': reserving({
+    wrong: 'only a repeated request frees the space of a volume whose creation a restart has interrupted',
+    keyOf: volumeId => volumeId,
+  }),
 } as const satisfies Readonly<Record<string, Breakage>>;
+
+/** Makes a vendor that reserves the space of a large volume under a key, creates the volume, and then removes the reservation. */
+function reserving({
+  wrong,
+  keyOf,
+}: {
+  readonly wrong: string;
+  readonly keyOf: (volumeId: string) => string;
+}): Breakage {
+  return {
+    wrong,
+    caughtBy: 'FL-8.3-5',
+    needs: 'restart',
+    operations: (right, disk) => {
+      const reserved = openRecord<number>(disk, 'reserved');
+      return {
+        async createVolume(asked) {
+          const { volumeId, body } = asked;
+          const { requiredBytes = 0 } = body;
+          if (requiredBytes < largeBytes || disk.find(volumeNamed(volumeId)))
+            return right.createVolume(asked);
+          const key = keyOf(volumeId);
+          reserved.put(key, requiredBytes);
+          await setTimeout(largeMs);
+          reserved.remove(key);
+          return right.createVolume(asked);
+        },
+        getCapacity: () => withoutLeaked(right.getCapacity(), reserved),
+      };
+    },
+  };
+}

@@ -78,6 +78,11 @@ export const races = {
       },
     }),
   },
+  'snapshot-space-shared': {
+    wrong: 'concurrent snapshots get the same space',
+    caughtBy: 'FL-7.3-5',
+    isHasty: /^PUT \/v1\/snapshots\//,
+  },
   'attach-late': {
     wrong: 'a second effect of an attach attaches the volume again after its detach',
     caughtBy: 'FL-8.4-3',

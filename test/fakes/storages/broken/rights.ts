@@ -229,7 +229,8 @@ function shown({ snapshotId }: { readonly snapshotId: string }) {
   return { id: snapshotId };
 }
 
-function withoutLeaked(
+/** Subtracts the leaked bytes from the available ones. */
+export function withoutLeaked(
   answer: ReturnType<Parameters<NonNullable<Breakage['operations']>>[0]['getCapacity']>,
   leaked: ReturnType<typeof openRecord<number>>,
 ) {
