@@ -106,6 +106,24 @@ export const data = {
       await withDisk(kit, copy.id, disk => expectFilled(disk, { sizeBytes, word, cause: taking }));
     }
   }),
+  'FL-9.1-9': must(
+    'Whatever is requested for an attached volume, its node reads and writes the bytes of the volume through its open way.',
+  ).check(async kit => {
+    const { id: volumeId, sizeBytes } = await kit.makeVolume();
+    for (const [index, { id, input }] of requestsInUse(kit, volumeId).entries()) {
+      const [before, after] = [`old ${index}`, `own ${index}`];
+      await withDisk(kit, volumeId, async disk => {
+        await fill(disk, sizeBytes, before);
+        const { code, exchange } = await kit.settle(id, input as never);
+        const isKnown = code === undefined || code === 'FAILED_PRECONDITION';
+        expect(isKnown, `success or FAILED_PRECONDITION, not ${code}`, exchange);
+        await expectFilled(disk, { sizeBytes, word: before, cause: causeOf(kit, id, input) });
+        await fill(disk, sizeBytes, after);
+      });
+      const cause = causeOf(kit, id, input);
+      await withDisk(kit, volumeId, disk => expectFilled(disk, { sizeBytes, word: after, cause }));
+    }
+  }),
   'FL-9.3-1': must(
     'The lists of allocated blocks, and of blocks that differ from a base, contain every written byte.',
     'changes',
@@ -167,6 +185,24 @@ function harmlessRequests(kit: Kit, volumeId: string): readonly (() => Promise<S
         ]
       : []),
   ];
+}
+
+/** Lists the requests that an attached volume may get: each succeeds, or is FAILED_PRECONDITION. */
+function requestsInUse(kit: Kit, volumeId: string): readonly SentRequest[] {
+  const mutable = kit.has('modify') ? findMutable(kit) : undefined;
+  const [snapshotId, clone] = [kit.id(), kit.id()];
+  const source = { kind: 'volume', volumeId } as const;
+  const all: SentRequest[] = (mutable?.values ?? []).map(value => ({
+    id: 'modifyVolume',
+    input: { volumeId, body: { mutableParameters: { [mutable?.name ?? '']: value } } },
+  }));
+  const add = (id: OperationId, input: AnyInput): void => void all.push({ id, input });
+  if (kit.has('expand')) add('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(2) } });
+  if (kit.has('snapshots'))
+    add('createSnapshot', { snapshotId, body: { name: nameOf(snapshotId), volumeId } });
+  if (kit.has('clone'))
+    add('createVolume', { volumeId: clone, body: kit.specOf(clone, { source, requiredBytes: 0 }) });
+  return all;
 }
 
 function requireZeroed({ capabilities: { zeroed } }: Kit): void {

@@ -12,7 +12,7 @@ const [wantedCopies, maxTries] = [8, 16];
 /** The requirements of chapter 9 on copies of volumes under writes. */
 export const tornCopies = {
   'FL-9.2-3': must(
-    'A snapshot of a volume under writes has the bytes of one point in time, or is FAILED_PRECONDITION.',
+    'A snapshot of a volume under writes has the bytes of one point in time after its request, or is FAILED_PRECONDITION.',
     'restore',
   ).check(async kit => {
     const source = await kit.makeVolume({ requiredBytes: kit.smallSize(16) });
@@ -29,7 +29,7 @@ export const tornCopies = {
     });
   }),
   'FL-9.2-4': must(
-    'All snapshots of a group have the bytes of one point in time, or the group is FAILED_PRECONDITION.',
+    'All snapshots of a group have the bytes of one point in time after its request, or the group is FAILED_PRECONDITION.',
     'groups',
   ).check(async kit => {
     if (!kit.has('restore')) throw skip('the vendor does not offer "restore"');
@@ -51,7 +51,7 @@ export const tornCopies = {
     });
   }),
   'FL-9.2-5': must(
-    'A clone of a volume under writes has the bytes of one point in time, or is FAILED_PRECONDITION.',
+    'A clone of a volume under writes has the bytes of one point in time after its request, or is FAILED_PRECONDITION.',
     'clone',
   ).check(async kit => {
     const source = await kit.makeVolume({ requiredBytes: kit.smallSize(16) });
@@ -75,7 +75,8 @@ type Copy = {
 };
 
 /**
- * Copies the volumes under writes, again and again, and throws a fault unless each copy has the bytes of one point in time.
+ * Copies the volumes under writes, again and again, and throws a fault unless each copy has the bytes of one point in time during
+ * its request.
  * Too few copies under writes prove nothing.
  */
 async function requireWhole(
@@ -86,7 +87,7 @@ async function requireWhole(
   let overlapped = 0;
   for (let tries = 0; tries < maxTries && overlapped < wantedCopies; tries++) {
     const order = orderFor(kit, volumes.length);
-    const { result, roundCount } = await writeDuring(kit, { volumes, order }, copy);
+    const { result, roundCount, since } = await writeDuring(kit, { volumes, order }, copy);
     const { code, restore, cause } = result;
     if (code === 'FAILED_PRECONDITION') return;
     expect(code === undefined, `success or FAILED_PRECONDITION, not ${code}`, cause.exchange);
@@ -94,7 +95,7 @@ async function requireWhole(
     const made: OrderedVolume[] = [];
     for (const [index, { id }] of (await restore()).entries())
       made.push({ id, sizeBytes: volumes[index]?.sizeBytes ?? 0 });
-    await requireUntorn(kit, { volumes: made, order, cause });
+    await requireUntorn(kit, { volumes: made, order, since, cause });
     if (roundCount >= minRounds) overlapped++;
   }
   if (overlapped < wantedCopies)

@@ -23,6 +23,50 @@ export const copies = {
       },
     }),
   },
+  'snapshot-of-the-past': {
+    wrong: 'a snapshot of an attached volume has the bytes that the volume had when it was attached',
+    caughtBy: 'FL-9.2-3',
+    needs: 'data',
+    operations: (right, disk) => ({
+      attachVolume(asked) {
+        const volume = disk.require(volumeNamed(asked.volumeId));
+        if (!volume.attached) copyFileSync(disk.pathOf(volume), pastOf(disk, volume));
+        return right.attachVolume(asked);
+      },
+      async createSnapshot(asked) {
+        const { snapshotId, body } = asked;
+        const isNew = !disk.find(snapshotNamed(snapshotId));
+        const volume = disk.find(volumeNamed(body.volumeId));
+        if (!isNew || !volume?.attached) return right.createSnapshot(asked);
+        const answer = await whileDetached(disk, body.volumeId, async () => right.createSnapshot(asked));
+        copyFileSync(pastOf(disk, volume), disk.pathOf(snapshotNamed(snapshotId)));
+        truncateSync(disk.pathOf(snapshotNamed(snapshotId)), volume.sizeBytes);
+        return answer;
+      },
+    }),
+  },
+  'expand-moves': {
+    wrong: 'expanding an attached volume moves it, and what its node writes later is lost',
+    caughtBy: 'FL-9.1-9',
+    needs: 'data',
+    operations: (right, disk) => ({
+      expandVolume(asked) {
+        moveIfAttached(disk, asked.volumeId);
+        return right.expandVolume(asked);
+      },
+    }),
+  },
+  'modify-moves': {
+    wrong: 'modifying an attached volume moves it, and what its node writes later is lost',
+    caughtBy: 'FL-9.1-9',
+    needs: 'data',
+    operations: (right, disk) => ({
+      modifyVolume(asked) {
+        moveIfAttached(disk, asked.volumeId);
+        return right.modifyVolume(asked);
+      },
+    }),
+  },
   'clone-quick-copy': {
     wrong: 'a clone is a plain copy, made while a node writes',
     caughtBy: 'FL-9.2-5',
@@ -116,6 +160,17 @@ async function whileDetached<T>(disk: Disk, id: string, work: () => Promise<T>):
   } finally {
     disk.put(volume);
   }
+}
+
+const pastOf = (disk: Disk, volume: Document): string => `${disk.pathOf(volume)}.past`;
+
+/** Gives an attached volume another file with its bytes, so that the open way of its node leads nowhere. */
+function moveIfAttached(disk: Disk, volumeId: string): void {
+  const volume = disk.find(volumeNamed(volumeId));
+  if (!volume?.attached) return;
+  const path = disk.pathOf(volume);
+  copyFileSync(path, `${path}.moved`);
+  renameSync(`${path}.moved`, path);
 }
 
 function spoil(path: string, sizeBytes: number): void {
