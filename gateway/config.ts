@@ -35,6 +35,10 @@ export const gatewaySettings = {
     doc: 'use a SQLite store again after "admin migrate-store" copied it; no gateway may use the copy any more',
     ...onOrOff,
   },
+  'keep-store-version': {
+    doc: 'does not start with a store that an older release made, and does not upgrade it: other replicas of that release may be using it',
+    ...onOrOff,
+  },
   listen: {
     doc: 'host:port that the API is served on; port 0 lets the system choose',
     parse: hostPort,
@@ -90,6 +94,11 @@ export const gatewaySettings = {
     doc: "time before other replicas take over a dead gateway's work; use the same value on all replicas",
     parse: lease,
     default: '15s',
+  },
+  'shutdown-grace': {
+    doc: "time that requests and operations have to end after SIGTERM; the pod's terminationGracePeriodSeconds must be longer",
+    parse: durationMs,
+    default: '3s',
   },
   'otlp-endpoint': otlpEndpointSetting,
   check: {

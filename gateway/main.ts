@@ -38,8 +38,8 @@ import { createQueues } from './scheduling/queues.ts';
 import { openStore } from './stores/index.ts';
 import { migrate } from './tables/schema.ts';
 
-/** The time that running work has to end when the gateway ends, in milliseconds. */
-const closeGraceMs = 3_000;
+/** The time that an end takes beyond its grace at most, in milliseconds. */
+const closeTimeoutMs = 12_000;
 /** The interval of the sweeps for unfinished work, in milliseconds. */
 const sweepEveryMs = 15_000;
 /** The time that pools have before the gateway serves without them, in milliseconds. */
@@ -100,7 +100,10 @@ export async function startGateway(
   );
   const engine = observeEngine(await opening, metrics.observeStore);
   opened.defer(() => engine.close());
-  const id = await migrate(engine, { ifCopied: config['adopt-store'] ? 'adopt' : 'refuse' });
+  const id = await migrate(engine, {
+    ifCopied: config['adopt-store'] ? 'adopt' : 'refuse',
+    ifOlder: config['keep-store-version'] ? 'refuse' : 'upgrade',
+  });
   const store = { id, reader: engine.reader, adopted };
   // Without a unique name, two gateways would take each other's volumes at one storage for their own orphans.
   const identity = identify(config, `gateway-${store.id.slice(0, 8)}`);
@@ -151,9 +154,8 @@ export async function startGateway(
     ),
     repeat(async () => certificate?.renew(server as TlsServer), readAgainEveryMs),
   );
-  opened.defer(() =>
-    endWithin(closeGraceMs, server, [...repeated.map(one => one.close()), operations.idle()]),
-  );
+  const graceMs = config['shutdown-grace'];
+  opened.defer(() => endWithin(graceMs, server, [...repeated.map(one => one.close()), operations.idle()]));
   const { refusedKeys: keyFaults } = configuration;
   pages?.use({ engine, ...configuration, keyFaults, ...recovery, ...visits, metrics, queues, slices });
   // The pages report ready only while the API answers, so they end first.
@@ -161,7 +163,7 @@ export async function startGateway(
   await configuration.settle(settleMs);
   const open = opened.move();
   const ready = { gateway: urlOf(server, config), ...(pages && { metrics: pages.address }) };
-  return { ready, close: () => open.disposeAsync() };
+  return { ready, close: () => open.disposeAsync(), closeTimeoutMs: graceMs + closeTimeoutMs };
 }
 
 function identify(config: GatewayConfig, unnamed: string): OwnIdentity {
@@ -196,6 +198,8 @@ async function listen(
       const response = await fetch(request);
       const { incoming, outgoing } = bindings as HttpBindings;
       leaveUnread(incoming, outgoing);
+      // Node.js would keep the connection of a request that was running when the server stopped listening.
+      if (!server.listening) outgoing.setHeader('connection', 'close');
       if (isRefusal(response)) await connections.refuse(incoming);
       return response;
     },

@@ -65,25 +65,27 @@ const changes: Readonly<Record<number, readonly string[]>> = {
 export const copiedMark = 'copied ';
 
 /**
- * The id of a new store; and the choice for a store that was copied to another: refuse it, use it again, or
- * only read it.
+ * The id of a new store; the choice for a store that was copied to another: refuse it, use it again, or
+ * only read it; and the choice for a store of an older release.
  */
 type MigrateOptions = {
   readonly newId?: string;
   readonly ifCopied?: 'refuse' | 'adopt' | 'look';
+  readonly ifOlder?: 'upgrade' | 'refuse';
 };
 
 /**
  * Makes the tables of a new store, or upgrades the tables of an older one, one version after the other, each in its
  * own transaction. Then it recomputes the sums and counts, and returns the store's unique id; a new store
  * gets `newId`. If several gateways start at once, one of them changes the tables. A store that a newer
- * gateway has upgraded is refused, and so is a copied store, unless `ifCopied` says otherwise.
+ * gateway has upgraded is refused, and so is a copied store, unless `ifCopied` says otherwise. With `ifOlder: 'refuse'`
+ * an older store is refused unchanged.
  */
 export async function migrate(
   engine: Engine,
-  { newId = crypto.randomUUID(), ifCopied = 'refuse' }: MigrateOptions = {},
+  { newId = crypto.randomUUID(), ifCopied = 'refuse', ifOlder = 'upgrade' }: MigrateOptions = {},
 ): Promise<string> {
-  while ((await engine.transaction(takeStep)) < schemaVersion);
+  while ((await engine.transaction(sql => takeStep(sql, ifOlder))) < schemaVersion);
   return engine.transaction(async sql => {
     await sql.lock('schema', 'version');
     await recountReservations(sql);
@@ -101,13 +103,14 @@ export async function migrate(
 }
 
 /** Upgrades the store by one version, or a new store to the last version at once. Returns its version then. */
-async function takeStep(sql: Sql): Promise<number> {
+async function takeStep(sql: Sql, ifOlder: MigrateOptions['ifOlder']): Promise<number> {
   await sql.lock('schema', 'version');
   await sql.run('create table if not exists schema_version (version integer not null)');
   const [row] = await sql.all('select version from schema_version');
   const found = Number(row?.version ?? 0);
   if (found === schemaVersion) return found;
   requireKnownVersion(found);
+  if (found > 0 && ifOlder === 'refuse') throw olderProblem(found);
   const version = found === 0 ? schemaVersion : found + 1;
   const statements = found === 0 ? tables.flatMap(({ ddl }) => ddl) : changes[version];
   for (const statement of statements ?? []) await sql.run(statement);
@@ -119,6 +122,12 @@ async function takeStep(sql: Sql): Promise<number> {
 function copiedProblem(): Error {
   return new Error(
     'this store was copied to another by "fairlead admin migrate-store"; start the gateway with the other store, or use this one again with --adopt-store',
+  );
+}
+
+function olderProblem(found: number): Error {
+  return new Error(
+    `the store has schema version ${found}, and this gateway needs ${schemaVersion}; stop all gateways of the older release, and start this one without --keep-store-version`,
   );
 }
 

@@ -9,6 +9,8 @@ export interface RunningProgram {
   released?(): Promise<void>;
   /** Stops accepting work, finishes work in progress, and frees resources. */
   close(): Promise<void>;
+  /** The time limit of an orderly end, in milliseconds; by default 15 s. Afterwards the process ends anyway. */
+  readonly closeTimeoutMs?: number;
 }
 
 /** A program to run. `announce` is called once it runs and may be ended. */
@@ -19,8 +21,7 @@ export type ProgramRun = {
   readonly announce?: (running: RunningProgram) => void;
 };
 
-/** The time limit of an orderly end, in milliseconds. Afterwards the process ends anyway. */
-const closeTimeoutMs = 15_000;
+const defaultCloseTimeoutMs = 15_000;
 
 /**
  * Runs one program until SIGTERM, SIGINT or SIGHUP (its terminal has closed). The status is 0 after an orderly end, and 1, with a line on standard
@@ -45,7 +46,7 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
     if (closing) return;
     closing = true;
     log.info(`ending: ${reason}`);
-    setTimeout(() => process.exit(1), closeTimeoutMs).unref();
+    setTimeout(() => process.exit(1), running.closeTimeoutMs ?? defaultCloseTimeoutMs).unref();
     running.close().then(
       () => process.exit(0),
       (error: unknown) => {

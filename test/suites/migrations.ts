@@ -70,6 +70,21 @@ export function testMigrations(
     );
   });
 
+  test(
+    'a store of an older release is left unchanged if other replicas may be using it',
+    { skip },
+    async t => {
+      const engine = await (await make(t)).open();
+      await migrate(engine, { ifOlder: 'refuse' });
+      await engine.transaction(sql => sql.run('update schema_version set version = ?', schemaVersion - 1));
+      await assert.rejects(
+        migrate(engine, { ifOlder: 'refuse' }),
+        /^Error: the store has schema version \d+, and this gateway needs \d+; stop all gateways of the older release,/,
+      );
+      assert.equal((await inspect(engine.reader, { isAdopted: false })).version, schemaVersion - 1);
+    },
+  );
+
   test('a store that a newer gateway has changed is refused with a one-line error', { skip }, async t => {
     const engine = await (await make(t)).open();
     await migrate(engine);
