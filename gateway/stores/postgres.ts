@@ -3,7 +3,7 @@ import type { Client, ClientBase, PoolClient } from 'pg';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import { pause } from '../../src/lib/concurrency.ts';
 import type { Engine, Sql, SqlRow, SqlValue } from '../store.ts';
-import { joinHosts, requireEncrypted, urlsOf, type Hosts } from './postgres/hosts.ts';
+import { joinHosts, requireEncrypted, urlsOf, withAuthority, type Hosts } from './postgres/hosts.ts';
 import type { WholeLocks } from './postgres/locks.ts';
 import { beginOn, codeOf, explainFailure, failedProblem, readOn } from './postgres/transaction.ts';
 
@@ -136,7 +136,7 @@ async function openHosts(urlFile: string): Promise<Hosts> {
 function readUrls(urlFile: string): readonly string[] {
   const text = readFileSync(urlFile, 'utf8').trim();
   try {
-    return urlsOf(text);
+    return urlsOf(withAuthority(text));
   } catch (error) {
     throw new Error(`cannot use the store of "${urlFile}": ${(error as Error).message}`, { cause: error });
   }

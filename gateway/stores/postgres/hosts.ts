@@ -13,6 +13,12 @@ export function urlsOf(url: string): readonly string[] {
   return hosts.includes(',') ? hosts.split(',').map(host => `${before}${host}${after}`) : [url];
 }
 
+/** Adds the file of libpq's variable PGSSLROOTCERT to a URL that names no authority, as a Secret's URL may not. */
+export function withAuthority(url: string, file = process.env['PGSSLROOTCERT']): string {
+  if (!file || /[?&]sslrootcert=/.test(url)) return url;
+  return `${url}${url.includes('?') ? '&' : '?'}sslrootcert=${encodeURIComponent(file)}`;
+}
+
 /** The host of a server on this machine: a UNIX socket's directory, or a loopback address. */
 const isLocal = /^(\/.*|localhost|127(\.\d+){3}|::1)$/;
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { openPostgres } from '../../../../gateway/stores/postgres.ts';
-import { requireEncrypted, urlsOf } from '../../../../gateway/stores/postgres/hosts.ts';
+import { requireEncrypted, urlsOf, withAuthority } from '../../../../gateway/stores/postgres/hosts.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
@@ -83,4 +83,15 @@ test('another machine is reached over TLS, or without TLS if the URL says so', (
   for (const local of ['localhost', '127.0.0.1:1', '[::1]', '%2Frun%2Fpostgresql', ''])
     assert.equal(isRefused(`postgres://me@${local}/db`), false, local);
   assert.equal(isRefused('postgres://me@/db?host=/run/postgresql'), false);
+});
+
+test('a URL without an authority gets the one of PGSSLROOTCERT, and its connection is verified', () => {
+  const url = 'postgresql://me:secret@db.example:5432/app';
+  assert.equal(withAuthority(url, undefined), url);
+  assert.equal(withAuthority(`${url}?sslmode=require`, '/ca'), `${url}?sslmode=require&sslrootcert=%2Fca`);
+  const named = `${url}?sslrootcert=/own`;
+  assert.equal(withAuthority(named, '/ca'), named);
+  const file = join(import.meta.dirname, 'hosts.test.ts');
+  const { ssl } = new Client({ connectionString: withAuthority(url, file) });
+  assert.deepEqual(Object.keys(Object(ssl)), ['ca']);
 });
