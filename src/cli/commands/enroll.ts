@@ -13,7 +13,7 @@ import { stderr, stdout } from '../output/terminal.ts';
 
 export const enrollSettings = {
   cluster: {
-    doc: "the cluster's name; or the word operators, to make a key for the gateway's operators",
+    doc: "the cluster's name; or the word operators, to make a key for the gateway's operators; or the word gateway, to make the gateway's own key file",
     parse: parseShortName,
   },
   gateway: {
@@ -63,11 +63,25 @@ async function enroll(config: EnrollSettings): Promise<void> {
   const { cluster, dir, pools } = config;
   const isOperators = cluster === 'operators';
   const byCluster = config['service-account'] ? enrollByServiceAccount : enrollByKey;
-  const { files, entry } = await (isOperators ? enrollOperators : byCluster)(config);
+  const { files, entry } = await (words.get(cluster) ?? byCluster)(config);
   await makeDirectories(dir);
   for (const [name, content] of Object.entries(files)) await writeNew(join(dir, name), content);
+  if (!entry) return;
   const whole = JSON.stringify({ ...entry, ...(pools && { pools }) });
   stdout.write(isOperators ? `operators: ${whole}\n` : `clusters:\n  ${cluster}: ${whole}\n`);
+}
+
+/** Names that no cluster may have. */
+const words: ReadonlyMap<string, (config: EnrollSettings) => Promise<Enrolment>> = new Map([
+  ['operators', enrollOperators],
+  ['gateway', enrollGateway],
+]);
+
+/** Makes the `--key-file` that all replicas of a gateway share. */
+async function enrollGateway({ pools }: EnrollSettings): Promise<Enrolment> {
+  if (pools) throw new Error('a gateway has its pools in its configuration: leave --pools out');
+  const keys = [await makeKey(`gateway-${crypto.randomUUID().slice(0, 8)}`)];
+  return { files: { 'gateway.keys.json': `${JSON.stringify({ keys })}\n` } };
 }
 
 /** Makes the key that operators give to their commands as `--key-file`. */
@@ -84,7 +98,7 @@ async function enrollOperators({ pools }: EnrollSettings): Promise<Enrolment> {
 }
 
 /** The contents of the files by their names, and the entry for gateway.yaml. */
-type Enrolment = { readonly files: Readonly<Record<string, string>>; readonly entry: object };
+type Enrolment = { readonly files: Readonly<Record<string, string>>; readonly entry?: object };
 
 async function enrollByKey(config: EnrollSettings): Promise<Enrolment> {
   const { cluster, secret } = config;
@@ -171,7 +185,7 @@ async function askForKeys(url: string): Promise<GatewayKeySet | undefined> {
 
 /** Writes a file that must not exist yet: an existing one may hold the only copy of a key in use. */
 async function writeNew(path: string, content: string): Promise<void> {
-  const mode = /\.(secret\.yaml|key\.json)$/.test(path) ? 0o600 : 0o644;
+  const mode = /\.(secret\.yaml|keys?\.json)$/.test(path) ? 0o600 : 0o644;
   await writeFile(path, content, { mode, flag: 'wx', flush: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST')
       throw new Error(`"${path}" exists already: remove it, or choose another --dir`);

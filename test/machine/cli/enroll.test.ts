@@ -54,6 +54,21 @@ test('the key in the written Secret signs tokens that a gateway with the printed
   );
 });
 
+test("the gateway's key file is private, and its public half goes into a cluster's values", async t => {
+  const dir = temporaryDirectory(t);
+  const { status, stdout } = await enroll(dir, 'gateway');
+  assert.deepEqual([status, stdout], [0, '']);
+  const file = join(dir, 'gateway.keys.json');
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  const { keys } = JSON.parse(readFileSync(file, 'utf8')) as { readonly keys: readonly PrivateJwk[] };
+  const { url } = await runGateway(t, { flags: { 'key-file': file } });
+  await enroll(dir, 'east', '--gateway', 'https://storage.example', '--gateway-keys', file);
+  const { node } = parse(read(dir, 'east.values.yaml')) as { node: { gatewayKeys: object } };
+  assert.deepEqual(node.gatewayKeys, { keys: keys.map(publicHalf) });
+  const published = await fetch(`${url}/.well-known/jwks.json`);
+  assert.deepEqual(await published.json(), node.gatewayKeys);
+});
+
 test("the private key is only in the Secret, only the file's owner can read it, and no existing file is overwritten", async t => {
   const dir = temporaryDirectory(t);
   await enroll(dir, 'east');
