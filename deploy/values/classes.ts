@@ -55,5 +55,5 @@ export const classValues = {
   volumeAttributesClasses: z
     .array(z.strictObject({ ...metadata, parameters: texts }))
     .default([])
-    .describe('VolumeAttributesClasses with mutable parameters of a pool (Kubernetes 1.31 or later)'),
+    .describe('VolumeAttributesClasses with mutable parameters of a pool'),
 };

@@ -112,3 +112,13 @@ export const serviceAccount = group('service account of the pod', {
   name: text('name of the service account; empty: a name made from the release'),
   annotations: named('annotations of the service account'),
 });
+
+/** The values of the PodDisruptionBudget of a part with replicas. */
+export const disruptionBudget = (part: string) =>
+  group(`PodDisruptionBudget of the ${part}`, {
+    enabled: flag('create the PodDisruptionBudget', true),
+    maxUnavailable: z
+      .union([z.int(), z.string()])
+      .default(1)
+      .describe('max replicas that may be evicted at a time'),
+  });

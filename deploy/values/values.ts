@@ -9,6 +9,7 @@ import {
   asIs,
   containerValues,
   count,
+  disruptionBudget,
   duration,
   flag,
   group,
@@ -58,7 +59,7 @@ const driver = group('the CSI driver, as Kubernetes, the controller and the agen
     true,
   ),
   allocatableUpdateSeconds: count(
-    "interval at which Kubernetes (1.34 or later) asks again for a node's volume limit, in seconds; 0: ask only once",
+    "interval at which Kubernetes asks again for a node's volume limit, in seconds; 0: ask only once",
     60,
   ),
 });
@@ -110,13 +111,7 @@ const controller = group('the controller with the CSI sidecars', {
   topologySpreadConstraints: listAsIs('spread of the replicas; empty: over different nodes, if possible'),
   updateStrategy: asIs('update strategy of the Deployment'),
   serviceAccount,
-  podDisruptionBudget: group('PodDisruptionBudget of the controller', {
-    enabled: flag('create the PodDisruptionBudget', true),
-    maxUnavailable: z
-      .union([z.int(), z.string()])
-      .default(1)
-      .describe('max replicas that may be evicted at a time'),
-  }),
+  podDisruptionBudget: disruptionBudget('controller'),
   remoteAccess: flag(
     'create an account with a token for a controller that runs elsewhere (with `enabled: false`)',
     false,

@@ -20,32 +20,45 @@ type Crd = {
   };
 };
 
-/** The modules whose schemas the manifests must match. */
-const kubernetes = 'k8s.io/kubernetes@v1.36.3';
-const snapshots = 'github.com/kubernetes-csi/external-snapshotter/client/v8@v8.7.0';
+/** The versions of Kubernetes whose schemas the manifests must match, each of a minor version that the chart supports. */
+const versions = ['1.34.4', '1.35.4', '1.36.3', '1.37.2'];
+/** The modules with the definitions of other kinds, and the paths of these in them. */
+const definitions = {
+  'github.com/kubernetes-csi/external-snapshotter/client/v8@v8.7.0': 'config/crd/*storage.k8s.io*.yaml',
+  'sigs.k8s.io/gateway-api@v1.4.0': 'config/crd/standard/*httproutes.yaml',
+};
 
 const module = join(import.meta.dirname, 'kubeconform');
 const directory = makeTemporaryDirectory();
-const folders = [kubernetes, snapshots].map(fetch);
+const files = globSync('deploy/{snapshots,examples}/*.yaml').filter(name => !name.endsWith('values.yaml'));
+const folders = new Map(
+  [...versions.map(version => `k8s.io/kubernetes@v${version}`), ...Object.keys(definitions)].map(name => [
+    name,
+    fetch(name),
+  ]),
+);
 const skip =
-  whyNotBuildable(module) ?? (folders.every(Boolean) ? false : 'the schemas of Kubernetes cannot be fetched');
+  whyNotBuildable(module) ??
+  ([...folders.values()].every(Boolean) ? false : 'the schemas of Kubernetes cannot be fetched');
 
 before(() => {
   if (skip !== false) return;
   buildTools(module, directory);
-  writeKubernetes(folders[0] ?? '');
-  for (const file of globSync(`${folders[1]}/config/crd/*storage.k8s.io*.yaml`)) writeCrd(file);
+  for (const [name, path] of Object.entries(definitions))
+    for (const file of globSync(join(folders.get(name) ?? '', path))) writeCrd(file);
 });
 after(() => removeTemporaryDirectory(directory));
 
-for (const file of globSync('deploy/{snapshots,examples}/*.yaml').filter(
-  name => !name.endsWith('values.yaml'),
-))
-  test(`${file} has only fields that Kubernetes knows`, { skip }, () => {
-    const schemas = join(directory, 'schemas/{{.ResourceKind}}{{.KindSuffix}}.json');
+for (const version of versions)
+  test(`Kubernetes ${version} knows all fields of the manifests and the examples`, { skip }, () => {
+    writeKubernetes(version);
+    const schemas = ['others', version].map(folder =>
+      join(directory, folder, '{{.ResourceKind}}{{.KindSuffix}}.json'),
+    );
     // The Prometheus operator's schemas are not available.
-    const flags = ['-strict', '-skip', 'ServiceMonitor,PrometheusRule', '-schema-location', schemas];
-    execFileSync(join(directory, 'kubeconform'), [...flags, file], { stdio: 'inherit' });
+    const flags = ['-strict', '-skip', 'ServiceMonitor,PrometheusRule'];
+    const locations = schemas.flatMap(schema => ['-schema-location', schema]);
+    execFileSync(join(directory, 'kubeconform'), [...flags, ...locations, ...files], { stdio: 'inherit' });
   });
 
 /** Returns the directory of a module of the Go proxy; undefined if it cannot be downloaded. */
@@ -54,21 +67,24 @@ function fetch(name: string): string | undefined {
   return status === 0 ? (JSON.parse(stdout) as { readonly Dir: string }).Dir : undefined;
 }
 
-function writeKubernetes(folder: string): void {
+function writeKubernetes(version: string): void {
+  const folder = folders.get(`k8s.io/kubernetes@v${version}`) ?? '';
   const text = readFileSync(join(folder, 'api/openapi-spec/swagger.json'), 'utf8');
-  const { definitions } = JSON.parse(text) as { readonly definitions: Readonly<Record<string, Definition>> };
-  for (const definition of Object.values(definitions)) close(definition);
-  writeSchema('definitions', { definitions });
-  for (const [name, definition] of Object.entries(definitions))
+  const { definitions: all } = JSON.parse(text) as {
+    readonly definitions: Readonly<Record<string, Definition>>;
+  };
+  for (const definition of Object.values(all)) close(definition);
+  writeSchema(version, 'definitions', { definitions: all });
+  for (const [name, definition] of Object.entries(all))
     for (const kind of definition['x-kubernetes-group-version-kind'] ?? [])
-      writeSchema(fileOf(kind), { $ref: `definitions.json#/definitions/${name}` });
+      writeSchema(version, fileOf(kind), { $ref: `definitions.json#/definitions/${name}` });
 }
 
 function writeCrd(file: string): void {
   const { spec } = parse(readFileSync(file, 'utf8')) as Crd;
   const { group, names } = spec;
   for (const { name: version, schema } of spec.versions)
-    writeSchema(fileOf({ group, version, kind: names.kind }), closeAll(schema.openAPIV3Schema));
+    writeSchema('others', fileOf({ group, version, kind: names.kind }), closeAll(schema.openAPIV3Schema));
 }
 
 /** Names a schema's file as kubeconform looks for it: the kind, the first part of the group, the version. */
@@ -76,9 +92,9 @@ function fileOf({ kind, group, version }: Kind): string {
   return [kind, group.split('.')[0], version].filter(Boolean).join('-').toLowerCase();
 }
 
-function writeSchema(name: string, schema: object): void {
-  mkdirSync(join(directory, 'schemas'), { recursive: true });
-  writeFileSync(join(directory, 'schemas', `${name}.json`), JSON.stringify(schema));
+function writeSchema(folder: string, name: string, schema: object): void {
+  mkdirSync(join(directory, folder), { recursive: true });
+  writeFileSync(join(directory, folder, `${name}.json`), JSON.stringify(schema));
 }
 
 /** Forbids unknown fields, which the API server would drop silently. */

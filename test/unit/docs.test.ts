@@ -58,7 +58,7 @@ test('the page on the command line has each description of each setting', async 
 });
 
 test('the guides for users of a release install it by the same commands', () => {
-  const steps = ['storage-server', 'kubernetes', 'vendor'].map(
+  const steps = ['storage-server', 'kubernetes', 'vendor', 'hosting'].map(
     name => readGuide(`docs/guides/${name}.md`)[0]?.text,
   );
   assert.match(steps[0] ?? '', /^apt-get install .*fairlead_/m);

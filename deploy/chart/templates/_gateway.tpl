@@ -77,16 +77,23 @@
 {{- $_ := set $clusters $name $own -}}
 {{- end -}}
 {{- $all := dict "pools" $pools "clusters" $clusters -}}
-{{- if .Values.gateway.operators -}}
-{{- $_ := set $all "operators" (dict "keys" "operators.jwks.json") -}}
+{{- $operators := dict -}}
+{{- if .Values.gateway.operators -}}{{- $_ := set $operators "keys" "operators.jwks.json" -}}{{- end -}}
+{{- with .Values.gateway.operatorsOidc -}}
+{{- $oidc := omit . "keySet" -}}
+{{- if .keySet -}}{{- $_ := set $oidc "keys" "oidc.jwks.json" -}}{{- end -}}
+{{- $_ := set $operators "oidc" $oidc -}}
 {{- end -}}
+{{- with $operators -}}{{- $_ := set $all "operators" . -}}{{- end -}}
 {{- toYaml $all -}}
 {{- end }}
 
 {{/* The mounts of the store and the pools in a container of the gateway. */}}
 {{- define "fairlead.gatewayMounts" -}}
+{{- if not (include "fairlead.hasDatabase" .) }}
 - name: store
   mountPath: /var/lib/fairlead-store
+{{- end }}
 {{- range $pool, $settings := .Values.gateway.pools }}
 {{- if $settings.dir }}
 - name: pool-{{ $pool }}
@@ -96,4 +103,62 @@
   {{- end }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{/* True if the gateway's store is a PostgreSQL database, which replicas share. */}}
+{{- define "fairlead.hasDatabase" -}}
+{{- with .Values.gateway.store.postgres.urlSecret }}true{{ end -}}
+{{- end }}
+
+{{/* The Secrets of the gateway by the name of their volume, which is also their directory. */}}
+{{- define "fairlead.gatewaySecrets" -}}
+{{- with .Values.gateway -}}
+{{- range $volume, $secret := dict "tls" .tlsSecret "client-ca" .clientCaSecret "keys" .keySecret }}
+{{- with $secret }}
+{{ $volume }}: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}
+{{- end }}
+
+{{/* Fails for values that cannot be combined, because calls or records would be lost. */}}
+{{- define "fairlead.requireHostable" -}}
+{{- $own := .Values.gateway -}}
+{{- $hasReplicas := gt (int $own.replicas) 1 -}}
+{{- if and $own.clientCaSecret (not $own.tlsSecret) -}}{{- fail "gateway.clientCaSecret needs gateway.tlsSecret: a client shows its certificate only over TLS" -}}{{- end -}}
+{{- if include "fairlead.hasDatabase" . -}}
+{{- if not $own.keySecret -}}{{- fail "gateway.store.postgres needs gateway.keySecret, the keys that all replicas sign with: make the file with \"fairlead enroll gateway\", and put it into a Secret as keys.json" -}}{{- end -}}
+{{- if or $own.persistence.hostPath $own.persistence.existingClaim -}}{{- fail "gateway.persistence is for SQLite and cannot be combined with gateway.store.postgres: remove one of them" -}}{{- end -}}
+{{- if lt (int $own.terminationGracePeriodSeconds) (add $own.preStopSeconds 10 | int) -}}{{- fail (printf "gateway.terminationGracePeriodSeconds is too short: set it to %d or more, 10 more than gateway.preStopSeconds" (add $own.preStopSeconds 10)) -}}{{- end -}}
+{{- else if $hasReplicas -}}
+{{- fail "gateway.replicas: several replicas cannot share a SQLite file; set gateway.store.postgres.urlSecret to a Secret with the URL of a PostgreSQL database, or gateway.replicas to 1" -}}
+{{- end -}}
+{{- if $hasReplicas -}}
+{{- if $own.node -}}{{- fail "gateway.node holds all replicas on one node: remove it, or set gateway.replicas to 1" -}}{{- end -}}
+{{- range $name, $pool := $own.pools -}}
+{{- if eq $pool.backend "memory" -}}{{- fail (printf "gateway.pools.%s is in the memory of one process: remove it, or set gateway.replicas to 1" $name) -}}{{- end -}}
+{{- if and $pool.dir (not $pool.nfs) -}}{{- fail (printf "gateway.pools.%s is on a machine's own disk, which one gateway alone can use: run a gateway on that machine and make it a pool with backend: rest, give a dir pool nfs, or set gateway.replicas to 1" $name) -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* The update strategy of replicas. A pool on a disk, and an upgrade of the store, need the end of all old ones first. */}}
+{{- define "fairlead.gatewayStrategy" -}}
+{{- if or .Values.gateway.store.upgrade (include "fairlead.poolDirectories" . | fromYamlArray) -}}
+type: Recreate
+{{- else -}}
+{{- toYaml (.Values.gateway.updateStrategy | default (dict "type" "RollingUpdate" "rollingUpdate" (dict "maxSurge" 1 "maxUnavailable" 0))) -}}
+{{- end -}}
+{{- end }}
+
+{{/* The spread of the replicas. Only replicas of one revision, and nodes that can take one, count. */}}
+{{- define "fairlead.gatewaySpread" -}}
+{{- $selector := dict "labelSelector" (dict "matchLabels" (include "fairlead.selector" (list . "gateway") | fromYaml)) -}}
+{{- $even := dict "maxSkew" 1 "matchLabelKeys" (list "pod-template-hash") -}}
+{{- $spread := list
+      (merge (dict "topologyKey" "kubernetes.io/hostname" "whenUnsatisfiable" "DoNotSchedule" "nodeTaintsPolicy" "Honor") $even)
+      (merge (dict "topologyKey" "topology.kubernetes.io/zone" "whenUnsatisfiable" "ScheduleAnyway") $even) -}}
+{{- $all := list -}}
+{{- range .Values.gateway.topologySpreadConstraints | default $spread -}}{{- $all = append $all (merge (dict) . $selector) -}}{{- end -}}
+{{- toYaml $all -}}
 {{- end }}

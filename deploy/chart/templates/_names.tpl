@@ -56,6 +56,11 @@ namespace: {{ (index . 0).Release.Namespace }}
 {{- with .Values.remoteKubeconfig.secretName }}true{{ end -}}
 {{- end }}
 
+{{/* True if this release makes the driver and its classes: not for a controller of another cluster, nor for a gateway alone. */}}
+{{- define "fairlead.hasDriver" -}}
+{{- if and (or .Values.controller.enabled .Values.node.enabled) (not (include "fairlead.isRemote" .)) }}true{{ end -}}
+{{- end }}
+
 {{/* The name of the ConfigMap that tells the agents about drains. A remote controller's release and its agents' release use the same name. */}}
 {{- define "fairlead.drainedName" -}}
 {{ lower .Values.driver.name }}-drained-nodes

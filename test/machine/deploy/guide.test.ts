@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -41,7 +41,7 @@ test(
     assert.ok(steps.every(({ machine }) => ['storage', 'node'].includes(machine)));
     const script = steps.filter(({ machine }) => machine === 'storage').map(toShell);
     await runInBackground(t, { script: script.join('\n'), dir });
-    const rendering = readFileSync(join(dir, 'rendering.yaml'), 'utf8');
+    const rendering = readFileSync(join(dir, 'fairlead.yaml'), 'utf8');
     const deployment = parseAllDocuments(rendering)
       .map(one => one.toJS())
       .find(({ kind }) => kind === 'Deployment');
@@ -61,16 +61,61 @@ test(
   },
 );
 
+test(
+  'the guide to hosting makes a valid configuration, and each Secret that its replicas mount',
+  { skip },
+  async t => {
+    if (helm === undefined) return;
+    const dir = temporaryDirectory(t);
+    writeTools(dir);
+    packageChart(helm, dir);
+    const steps = readGuide('docs/guides/hosting.md', { '/root': dir });
+    assert.ok(steps.every(({ machine }) => machine === 'admin'));
+    const script = steps.map(toShell).join('\n');
+    execFileSync('bash', ['-eu', '-c', script], { env: toolsIn(dir), stdio: 'ignore' });
+    const manifests = parseAllDocuments(readFileSync(join(dir, 'fairlead.yaml'), 'utf8')).map(one =>
+      one.toJS(),
+    );
+    const find = (kind: string) => manifests.find(one => one.kind === kind);
+    const { volumes } = find('Deployment').spec.template.spec as { readonly volumes: readonly Volume[] };
+    const mounted = volumes.flatMap(
+      ({ secret, projected }) =>
+        projected?.sources.map(source => source.secret.name) ?? secret?.secretName ?? [],
+    );
+    const made = readFileSync(join(dir, 'kubectl'), 'utf8').matchAll(
+      /^create secret \w+ (\S+) --namespace storage /gm,
+    );
+    // CloudNativePG makes the Secrets of the database called "db".
+    assert.deepEqual(mounted.toSorted(), [...Array.from(made, ([, name]) => name), 'db-app', 'db-ca'].sort());
+    const hosting = join(dir, 'hosting');
+    for (const [name, text] of Object.entries(find('ConfigMap').data))
+      writeFileSync(join(hosting, name), String(text));
+    const flags = ['--config', 'gateway.yaml', '--store', 'store.sqlite', '--key-file', 'gateway.keys.json'];
+    const tls = ['--tls-cert-file', 'tls.crt', '--tls-key-file', 'tls.key', '--listen', '127.0.0.1:0'];
+    const { stdout } = spawnSync(process.execPath, [cli, 'gateway', '--check', ...flags, ...tls], {
+      cwd: hosting,
+    });
+    assert.match(String(stdout), /^configuration: ok\nkeys: ok$/m);
+    assert.match(String(stdout), /^key file: ok$/m);
+  },
+);
+
+/** A volume of a pod, if it has Secrets. */
+type Volume = {
+  readonly secret?: { readonly secretName: string };
+  readonly projected?: { readonly sources: readonly { readonly secret: { readonly name: string } }[] };
+};
+
 /**
- * Writes replacements for tools that need a cluster or change this machine: kubectl keeps the applied manifests, helm
- * renders, and the command is the checkout's, as if the Debian package were installed.
+ * Writes replacements for tools that need a cluster or change this machine: kubectl keeps its arguments and the applied
+ * manifests, helm renders, and the command is the checkout's, as if the Debian package were installed.
  */
 function writeTools(dir: string): void {
   const tools = {
     'apt-get': 'exit 0',
     fairlead: `exec ${process.execPath} ${cli} "$@"`,
-    kubectl: `case $1 in apply) mkdir -p ${dir}/applied; cp "$3" ${dir}/applied/ ;; esac`,
-    helm: `test "$1" = install || exit 0; shift; exec ${helm} template "\${@/--wait/--skip-tests}" > ${dir}/rendering.yaml`,
+    kubectl: `echo "$@" >> ${dir}/kubectl; case $1 in apply) mkdir -p ${dir}/applied; cp "$3" ${dir}/applied/ ;; esac`,
+    helm: `test "$1" = install || exit 0; shift; exec ${helm} template "\${@/--wait/--skip-tests}" > ${dir}/$1.yaml`,
   };
   mkdirSync(join(dir, 'bin'));
   for (const [name, line] of Object.entries(tools)) {
@@ -79,14 +124,20 @@ function writeTools(dir: string): void {
   }
 }
 
+/** Makes the variables of a script that finds these tools, and keeps its own settings there. */
+const toolsIn = (dir: string) => ({
+  ...process.env,
+  PATH: [join(dir, 'bin'), process.env['PATH']].join(delimiter),
+  XDG_CONFIG_HOME: dir,
+});
+
 /** Runs the script; the processes that it leaves running end with the test. */
 async function runInBackground(
   t: TestContext,
   { script, dir }: { script: string; dir: string },
 ): Promise<void> {
-  const PATH = [join(dir, 'bin'), process.env['PATH']].join(delimiter);
   const shell = spawn('bash', ['-eu', '-c', script], {
-    env: { ...process.env, PATH },
+    env: toolsIn(dir),
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
