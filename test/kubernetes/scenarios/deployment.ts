@@ -31,13 +31,13 @@ export const deploymentScenarios: Scenarios = {
     }),
 
   'the API server takes each set of values of the chart as it stands': async ({ west: { cluster } }) => {
-    // Its namespace already has a release, with classes of other names; the Prometheus operator is not installed.
+    // Its namespace already has a release, with classes of other names; it lacks the Prometheus operator and the Gateway API.
     for (const name of valueSets().keys()) {
       const manifests = snapshotOf(name)
         .replaceAll(/^( +namespace:) fairlead$/gm, '$1 default')
         .split(/^---$/m);
       const known = manifests
-        .filter(manifest => !/^kind: (ServiceMonitor|PrometheusRule)$/m.test(manifest))
+        .filter(manifest => !/^kind: (ServiceMonitor|PrometheusRule|HTTPRoute)$/m.test(manifest))
         .join('---');
       const how = ['--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict'];
       await capture(cluster.commandLine(['apply', ...how, '--filename', '-']), known);
