@@ -46,30 +46,48 @@ export async function writableLoopDevicesOf(path: string): Promise<readonly stri
 
 /** Lists this machine's loop devices that have the file open, by name, including a file that was deleted meanwhile. */
 export async function loopDevicesOf(path: string): Promise<readonly string[]> {
-  const names = await (pendingList ??= new Promise(setImmediate).then(listLoops));
-  if (names.length === 0) return [];
+  const devices = await (pendingList ??= new Promise(setImmediate).then(listLoops));
+  if (devices.length === 0) return [];
+  // Sysfs shows only a part of the path when the mount namespace of the opener, such as a container, no longer exists.
+  const isSamePath = (shown: string): boolean =>
+    path.endsWith(shown.endsWith(deletedSuffix) ? shown.slice(0, -deletedSuffix.length) : shown);
   const own = await readIdentity(path);
-  const identities = await identifyLoops(names);
-  return names.filter(name => {
+  const isUser = ({ name, identity, shown: earlier }: LoopDevice): boolean => {
+    const isOwn = identity !== undefined && identity === own;
+    if (!isOwn && identity !== undefined && !isSamePath(earlier)) return false;
     const shown = readText(`/sys/block/${name}/loop/backing_file`);
     if (shown === undefined) return false;
-    const identity = identities.get(name);
-    const isDeleted = shown.endsWith(deletedSuffix);
-    if (identity !== undefined && !isDeleted) return identity === own;
-    // Sysfs shows only a part of the path when the mount namespace of the opener, such as a container, no longer
-    // exists.
-    return path.endsWith(isDeleted ? shown.slice(0, -deletedSuffix.length) : shown);
-  });
+    return isOwn || ((identity === undefined || shown.endsWith(deletedSuffix)) && isSamePath(shown));
+  };
+  return devices.filter(isUser).map(({ name }) => name);
 }
 
-/** The next listing. Calls at about the same time share it; it starts after all of them. */
-let pendingList: Promise<readonly string[]> | undefined;
+/** A loop device with a file: the file's identity, unless it cannot be read, and the path in sysfs at the listing. */
+type LoopDevice = { readonly name: string; readonly identity: string | undefined; readonly shown: string };
 
-/** Lists loop devices that have a file. The kernel has many more unused ones, and a check of each would open a file. */
-function listLoops(): readonly string[] {
+/** The next listing. Calls at about the same time share it; it starts after all of them. */
+let pendingList: Promise<readonly LoopDevice[]> | undefined;
+
+/** The last listing, and the number of the kernel's last event before it. */
+let last: { readonly event: string; readonly devices: readonly LoopDevice[] } | undefined;
+
+/**
+ * Lists loop devices that have a file. The kernel has many more unused ones, and a check of each would open a file. The kernel
+ * announces a device once it has a file, so the last listing holds until there is another event.
+ */
+async function listLoops(): Promise<readonly LoopDevice[]> {
   pendingList = undefined;
+  const event = readText('/sys/kernel/uevent_seqnum');
+  if (event !== undefined && event === last?.event) return last.devices;
   const partitions = readText('/proc/partitions') ?? '';
-  return Array.from(partitions.matchAll(/ (loop\d+)$/gm), ([, name = '']) => name);
+  const names = Array.from(partitions.matchAll(/ (loop\d+)$/gm), ([, name = '']) => name);
+  const identities = names.length > 0 ? await identifyLoops(names) : new Map<string, string>();
+  const devices = names.flatMap(name => {
+    const shown = readText(`/sys/block/${name}/loop/backing_file`);
+    return shown === undefined ? [] : [{ name, identity: identities.get(name), shown }];
+  });
+  last = event === undefined ? undefined : { event, devices };
+  return devices;
 }
 
 const deletedSuffix = ' (deleted)';
