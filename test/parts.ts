@@ -116,9 +116,10 @@ export const parts: Readonly<Record<string, Part>> = {
       'test/machine/gateway/replicas/kills.test.ts',
       'test/machine/gateway/replicas/limits.test.ts',
       'test/database/patroni.test.ts',
+      'test/database/rollout.test.ts',
     ],
     seconds: 255,
-    proves: [...stores, 'gateway/pools/'],
+    proves: [...stores, 'gateway/pools/', 'gateway/main.ts', 'deploy/chart/'],
   },
   vendors: {
     files: ['test/machine/gateway/rest/model.test.ts', 'test/machine/gateway/rest/crash.test.ts'],

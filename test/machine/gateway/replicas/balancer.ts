@@ -2,8 +2,8 @@ import { connect, createServer, type NetConnectOpts, type Socket } from 'node:ne
 import type { TestContext } from 'node:test';
 import { listen } from '../../../harness/listen.ts';
 
-/** A balancer of connections; `cut` ends the open ones. */
-type Balancer = { readonly port: number; cut(): void };
+/** A balancer of connections; `cut` ends the open ones, and `refused` counts the targets that accepted none. */
+type Balancer = { readonly port: number; cut(): void; refused(): number };
 
 /**
  * Starts a TCP balancer on loopback, which ends with the test: each connection goes to the next target that accepts it,
@@ -14,13 +14,16 @@ export async function startBalancer(
   targets: () => readonly NetConnectOpts[],
 ): Promise<Balancer> {
   const sockets = new Set<Socket>();
-  let first = 0;
+  let [first, refused] = [0, 0];
 
   function forward(socket: Socket, left: readonly NetConnectOpts[]): void {
     const [target, ...others] = left;
     if (!target) return void socket.destroy();
     const upstream = connect(target);
-    const next = (): void => forward(socket, others);
+    const next = (): void => {
+      refused++;
+      forward(socket, others);
+    };
     upstream.once('error', next).once('connect', () => {
       upstream.off('error', next);
       join(socket, upstream);
@@ -47,5 +50,5 @@ export async function startBalancer(
   const address = await listen(t, server);
   const cut = (): void => sockets.forEach(socket => socket.destroy());
   t.after(cut);
-  return { port: Number(address.split(':')[1]), cut };
+  return { port: Number(address.split(':')[1]), cut, refused: () => refused };
 }

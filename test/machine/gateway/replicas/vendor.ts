@@ -33,10 +33,16 @@ type RequestIds = { readonly volumeId?: string; readonly snapshotId?: string; re
 const changing = /^(?:create|delete|attach|detach|expand|modify)/;
 const token = 'a-token-for-replicas';
 
-/** Starts the vendor in memory; it ends with the test. `before` is awaited before each change. */
+const nothing = async (): Promise<void> => undefined;
+
+/**
+ * Starts the vendor in memory; it ends with the test. `before` is awaited before each change, and `onArrival` when a
+ * request arrives, which holds up no other request.
+ */
 export async function startCountedVendor(
   t: TestContext,
-  before: (change: Change) => Promise<void> = async () => undefined,
+  before: (change: Change) => Promise<void> = nothing,
+  onArrival: (request: Request) => Promise<void> = nothing,
 ): Promise<CountedVendor> {
   const directory = memoryDirectory(t);
   const disk = openDisk(directory, 2 ** 40);
@@ -59,11 +65,15 @@ export async function startCountedVendor(
 
   const right = { ...createVolumes(disk), ...createAttachments(disk), ...createSnapshots(disk) };
   const operations = Object.fromEntries(Object.entries(right).map(([id, run]) => [id, counted(id, run)]));
-  const { fetch } = createVendor({
+  const vendor = createVendor({
     capabilities: toCapabilities(disk),
     operations: operations as VendorOperations,
     authenticate: createAuthenticate({ token }),
   });
+  const fetch = async (request: Request): Promise<Response> => {
+    await onArrival(request);
+    return vendor.fetch(request);
+  };
   const server = serve({ fetch, hostname: '127.0.0.1', port: 0 });
   if (!server.listening) await once(server, 'listening');
   t.after(() => {
