@@ -64,7 +64,10 @@ test('a start with errors reports each in a line and exits with status 1', async
   for (const [flags, fault] of [
     [['--dir', dir, '--listen', address], new RegExp(`${address} is already in use\n$`)],
     [['--dir', file], /^fairlead dev: .*file.*\n$/],
-    [['--dir', dir, '--config', whole], /^fairlead dev: .*whole\.yaml: remove "clusters": .*\n$/],
+    [
+      ['--dir', dir, '--config', whole],
+      /^fairlead dev: .*whole\.yaml: remove "clusters": .*\nfairlead dev: .*whole\.yaml:1: pools: at least one .*\n/,
+    ],
     [
       ['--dir', dir, '--config', scalar],
       /^fairlead dev: .*scalar\.yaml: the file is not a YAML mapping with pools\n$/,

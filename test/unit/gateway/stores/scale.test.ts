@@ -53,12 +53,14 @@ test('a sweep with much to end, and a check of everything, run in short time sli
   });
   const numberOf = async (rows: string): Promise<number> =>
     Number((await engine.reader.all(`select count(*) as number from ${rows}`))[0]?.['number']);
-  const logged = await numberOf('audit_log');
+  // A sweep also writes an entry for each volume that it ends.
+  const oldEntries = `audit_log where id < '01'`;
+  const logged = await numberOf(oldEntries);
   const swept = await countSteps(() => recovery.sweep());
   assert.ok(swept.maxInSlice <= maxStepsInSlice, `a sweep: ${swept.maxInSlice} steps in one time slice`);
   assert.equal(await numberOf('claims'), 0);
   assert.ok((await numberOf(`volumes where state = 'deleted'`)) <= sizes.softDeleted - few.softDeleted);
-  assert.ok((await numberOf('audit_log')) < logged);
+  assert.ok((await numberOf(oldEntries)) < logged);
   for (const route of ['GET /v1/admin/check', 'PUT /v1/admin/repair']) {
     const body = route.startsWith('PUT') ? { body: { dryRun: true } } : {};
     const { maxInSlice } = await countSteps(() =>
