@@ -62,7 +62,7 @@ export function fullTests(): readonly string[] {
 /** All parts of the full tier, with the part `others` for the files that no other part names. */
 export function fullParts(): Readonly<Record<string, Part>> {
   const files = fullTests().filter(file => !longTests.includes(file));
-  return { ...parts, others: { files, seconds: 300, proves: [] } };
+  return { ...parts, others: { files, seconds: 600, proves: [] } };
 }
 
 const longTests = Object.values(parts).flatMap(({ files }) => files);

@@ -84,12 +84,12 @@ for (const { language, command, skip } of referenceVendors)
       '--token',
       'first',
       '--only',
-      'FL-8.3',
+      'FL-8.3-1,FL-8.3-2',
       '--restart',
       `${end}; ${start}`,
     );
     assert.equal(status, 0, output);
-    assert.deepEqual(results, ['FL-8.3-1 PASS', 'FL-8.3-2 PASS', 'FL-8.3-3 PASS', 'FL-8.3-4 PASS']);
+    assert.deepEqual(results, ['FL-8.3-1 PASS', 'FL-8.3-2 PASS']);
     assert.notEqual(readFileSync(pid, 'utf8'), first);
   });
 
