@@ -57,7 +57,7 @@ export const correctVendors: Readonly<Record<string, Correct>> = {
   },
   'slow-start': {
     does: 'takes longer to start than the kit gives an operation',
-    only: ['FL-8.3-1', 'FL-8.3-3'],
+    only: ['FL-8.3-1'],
     timeoutMs: 3_000,
     startMs: 4_000,
   },

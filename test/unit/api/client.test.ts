@@ -20,7 +20,11 @@ const answers: readonly Row[] = [
     problem('UNAUTHENTICATED', `"${canary}" is bad`),
     /the token: "…" is bad$/,
   ],
-  ["a proxy's page with status 404", html(404), /in front of the storage API answered with status 404/],
+  [
+    "a proxy's page with status 404",
+    html(404),
+    /in front of the storage API at \S+ answered with status 404/,
+  ],
   ['a page with status 200', html(200), /malformed/],
   ['a redirection, which is not followed', { status: 307, headers: { location: '/v1' } }, /status 307/],
   ['a problem document', problem('NOT_FOUND', 'no "a.x"'), /^no "a.x"$/, 'NOT_FOUND'],

@@ -15,7 +15,7 @@ test('fairlead version shows the client and the gateway, in text, JSON and YAML'
   await gateway.end();
   const { status, stdout, stderr } = await fairlead('version');
   assert.deepEqual([status, stdout], [1, `client   ${version}\n`]);
-  assert.match(stderr, /\nfairlead version: /);
+  assert.match(stderr, /^fairlead version: /);
 });
 
 test('fairlead version shows the client without a gateway, and asks no gateway with --client', async () => {
