@@ -66,7 +66,7 @@ export const gatewaySettings = {
     optional: true,
   },
   'key-file': {
-    doc: 'JWKS file with private keys, the first of which signs attachments, and tokens for the storage behind pools over REST; made when it is missing; use the same file for all gateways on one store; default: the path of `store` and .keys.json, such as gateway.db.keys.json',
+    doc: 'JWKS file with private keys; the first one signs attachments, and tokens for the storage behind pools over REST; made when it is missing; use the same file for all gateways on one store; default: the path of `store` and .keys.json, such as gateway.db.keys.json',
     parse: path,
     optional: true,
   },

@@ -49,8 +49,8 @@ type Observation = FindingKey & { readonly detail: string; readonly sinceMs?: nu
  * each pool was checked. Lists may have any order, so the ids of one kind in all pools are in memory, but no rows.
  *
  * Work in progress is no finding: a row exists before the storage begins to create, and until it has deleted. A resource
- * may come or go between the list and the read of the store, so both are read again, and only what is found both times
- * is reported. Only an id that comes and goes both times is reported by mistake.
+ * may come or go between the list and the read of the store, so both are read again, and only differences
+ * that are found both times are reported. Only an id that comes and goes both times is reported by mistake.
  */
 export async function check(options: CheckOptions): Promise<CheckResult> {
   const { engine, pools, slices, stuckAfterMs } = options;

@@ -9,7 +9,7 @@ export type FaultlessParts = {
   readonly hasFaultyCallers: boolean;
 };
 
-/** Finds the parts that can be checked whatever the faults of the others are. */
+/** Finds the parts that can be checked despite the faults of others. */
 export function findFaultless(data: Data, found: FoundPlugins): FaultlessParts {
   const pools = Object(data['pools']) as Data;
   const names = Object.keys(pools);

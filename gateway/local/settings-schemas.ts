@@ -16,7 +16,7 @@ export function parsedText<T>(parse: (text: string) => T) {
 type Shape = Readonly<Record<string, z.ZodType>>;
 
 /**
- * Finds the faults that an object has whatever its kind is: members that no kind has, and values that every kind with
+ * Finds the faults that an object of any kind has: members that no kind has, and values that every kind with
  * the member refuses.
  */
 export function faultsOfEachKind(

@@ -89,7 +89,7 @@ async function get(connection: Connection, named: NamedKind, values: Values): Pr
   viewOf(kind, values);
   const output = { plural, kind, values };
   const missing: string[] = [];
-  /** Prints what was not found. Returns false if there is no such cluster. */
+  /** Prints the names that were not found. Returns false if there is no such cluster. */
   const report = async (count: number): Promise<boolean> => {
     const isEmpty = count === 0 && cluster !== undefined;
     const fault = isEmpty ? await findClusterFault(connection, cluster) : undefined;

@@ -49,7 +49,7 @@ export type Comparison = (
  * taints, and updates the agents. It passes refused nodes to `onRefused`. After any other failure it continues with
  * the other nodes, and throws the first failure at the end.
  *
- * A comparison of all nodes reads what the gateway knows. Later ones remember it, so that they take only as long as
+ * A comparison of all nodes reads the list of the gateway. Later ones remember it, so that their time depends only on
  * the nodes that they compare.
  */
 export function createComparison(): Comparison {

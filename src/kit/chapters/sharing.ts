@@ -92,7 +92,7 @@ export const sharing = {
       [one, other].some(each => shared.includes(each)) &&
       [one, other].some(({ accessMode }) => accessMode !== manyWriters);
     if (!writing.some(one => writing.some(other => isClash(one, other))))
-      throw skip('the vendor offers no access mode for several nodes of which one writes');
+      throw skip('the vendor offers no access mode for several nodes with one writer');
     const [holder, other] = [await kit.makeNode(), await kit.makeNode()];
     for (const held of writing) {
       const { id: volumeId } = await kit.makeVolume({ capabilities: writing });

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { createSigner } from '../../harness/gateway/signers.ts';
 import { listen } from '../../harness/listen.ts';
 
-/** Two pages, of which the second has the wider cells. */
+/** Two pages. The second has the wider cells. */
 const pages: readonly (readonly Queue[])[] = [
   [queueOf('one/a'), queueOf('one/b')],
   [queueOf('two/a-longer-name'), queueOf('two/c')],

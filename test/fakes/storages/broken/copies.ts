@@ -46,7 +46,7 @@ export const copies = {
     }),
   },
   'expand-moves': {
-    wrong: 'expanding an attached volume moves it, and what its node writes later is lost',
+    wrong: 'expanding an attached volume moves it, and the later writes of its node are lost',
     caughtBy: 'FL-9.1-9',
     needs: 'data',
     operations: (right, disk) => ({
@@ -57,7 +57,7 @@ export const copies = {
     }),
   },
   'modify-moves': {
-    wrong: 'modifying an attached volume moves it, and what its node writes later is lost',
+    wrong: 'modifying an attached volume moves it, and the later writes of its node are lost',
     caughtBy: 'FL-9.1-9',
     needs: 'data',
     operations: (right, disk) => ({

@@ -11,7 +11,7 @@ const steps = array(
   { minLength: 500, maxLength: 500 },
 );
 
-test('whatever order transactions decide and commit in, the limit holds, and shares suffice far from it', () => {
+test('the limit holds in any order of decisions and commits, and shares suffice far from it', () => {
   assertProperty(
     property(integer({ min: 1, max: 100_000 }), nat(), steps, (limit, start, all) => {
       let used = start % (limit + 1);
