@@ -5,7 +5,7 @@ import { httpUrl, requirePrivate } from '../../src/lib/parsers.ts';
 import type { Bounds } from '../scheduling/limit.ts';
 import { attachmentsSchema } from './attachments.ts';
 import { concurrencySchema, toBounds } from './concurrency.ts';
-import type { FoundPlugins, PoolEntry } from '../pools/plugins.ts';
+import { type FoundPlugins, pluginOf, type PoolEntry } from '../pools/plugins.ts';
 import { byteCount, faultsOfEachKind } from '../local/settings-schemas.ts';
 
 /** The whole file. */
@@ -13,7 +13,7 @@ export type ConfigFile = z.output<ReturnType<typeof configFileSchema>>;
 
 /** Lets a rule be checked beside other faults of the same object. */
 function isObject({ value: found }: { readonly value: unknown }): boolean {
-  return found?.constructor === Object;
+  return z.util.isPlainObject(found);
 }
 
 const name = z.string().refine(isShortName, {
@@ -194,7 +194,7 @@ function poolSchema(found: FoundPlugins): z.ZodType<PoolEntry> {
   const common = commonPoolSchema(found);
   return z.looseObject({}).transform((entry, context) => {
     const { backend, topology: _t, concurrency: _c, attachments: _a, ...rest } = entry;
-    const plugin = findPlugin(found, backend);
+    const plugin = pluginOf(found.plugins, backend);
     const known = common.safeParse(entry);
     const own = plugin?.settings.safeParse(rest);
     const ofNoBackend = backend === undefined ? faultsOfEachKind(rest, settingsOf(found)) : [];
@@ -221,8 +221,4 @@ function poolSchema(found: FoundPlugins): z.ZodType<PoolEntry> {
 
 function settingsOf({ plugins }: FoundPlugins): readonly z.ZodType[] {
   return Object.values(plugins).map(({ settings }) => settings);
-}
-
-function findPlugin({ plugins }: FoundPlugins, backend: unknown) {
-  return Object.hasOwn(plugins, String(backend)) ? plugins[String(backend)] : undefined;
 }

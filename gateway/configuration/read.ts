@@ -13,7 +13,7 @@ import { issuerKeySetSchema, keySetSchema } from '../callers/keys.ts';
 import { type FaultlessParts, findFaultless } from './faultless.ts';
 import { membersAt } from './members.ts';
 import { type Data, withoutFaults } from './mend.ts';
-import { findPlugins, type FoundPlugins, type Plugins } from '../pools/plugins.ts';
+import { findPlugins, type FoundPlugins, pluginOf, type Plugins } from '../pools/plugins.ts';
 import { createTrust, type Trust } from '../callers/trust.ts';
 
 /**
@@ -133,7 +133,7 @@ async function readConfigFile(
 function poolMembers(found: FoundPlugins, data: Data, [part, pool, ...rest]: readonly PropertyKey[]) {
   if (part !== 'pools' || pool === undefined) return [];
   const entry = Object((Object(data['pools']) as Data)[String(pool)]) as Data;
-  const plugin = found.plugins[String(entry['backend'])];
+  const plugin = pluginOf(found.plugins, entry['backend']);
   const plugins = plugin ? [plugin] : Object.values(found.plugins);
   const schemas = [commonPoolSchema(found), ...plugins.map(({ settings }) => settings)];
   return schemas.flatMap(schema => membersAt(schema, rest));

@@ -34,8 +34,8 @@ export const exportSettings = z
 
 /** Returns true for an export without a known protocol, whose other members are checked nevertheless. */
 function isOfNoKind(value: unknown): boolean {
-  if (value?.constructor !== Object) return false;
-  return !Object.hasOwn(exports, String((value as { readonly protocol?: unknown }).protocol));
+  if (!z.util.isPlainObject(value)) return false;
+  return !Object.hasOwn(exports, String(value['protocol']));
 }
 
 /** Opens the export of the settings. Changes nothing on the machine. */

@@ -23,9 +23,9 @@ export function faultsOfEachKind(
   entry: Readonly<Record<string, unknown>>,
   kinds: readonly z.ZodType[],
 ): readonly z.core.$ZodIssue[] {
-  const shapes = kinds.map(kind => (kind as { readonly shape?: Shape }).shape ?? {});
+  const shapes = kinds.map(kind => new Map(Object.entries((kind as { readonly shape?: Shape }).shape ?? {})));
   return Object.entries(entry).flatMap(([key, value]) => {
-    const schemas = shapes.flatMap(shape => shape[key] ?? []);
+    const schemas = shapes.flatMap(shape => shape.get(key) ?? []);
     if (schemas.length === 0)
       return [{ code: 'unrecognized_keys' as const, keys: [key], path: [], message: '' }];
     const tried = schemas.map(schema => schema.safeParse(value));

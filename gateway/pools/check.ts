@@ -8,7 +8,7 @@ import { reasonOf } from '../../src/lib/words/failures.ts';
 import type { BackendPlugin, Identity } from '../backend.ts';
 import { createIdentity } from './identity.ts';
 import { judgeMark } from './owner.ts';
-import type { PoolEntry, Plugins } from './plugins.ts';
+import { pluginOf, type PoolEntry, type Plugins } from './plugins.ts';
 import { withoutPoolName } from './state/waiting.ts';
 
 /**
@@ -68,7 +68,7 @@ export async function checkFaultyPool(
   { name, written }: WrittenPool,
   options: CheckOptions,
 ): Promise<Finding> {
-  const plugin = options.plugins[String(written['backend'])];
+  const plugin = pluginOf(options.plugins, written['backend']);
   const faults = plugin ? await unreadableFiles(plugin, written, options) : [];
   return { part: `pool ${name}`, faults, note: 'the storage, because its entry has faults' };
 }

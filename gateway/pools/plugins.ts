@@ -54,6 +54,11 @@ export async function findPlugins(
   return { plugins: { ...known, ...Object.fromEntries(found.flat()) }, faults };
 }
 
+/** Finds the backend of this name among these; a pool may name anything. */
+export function pluginOf(plugins: Plugins, name: unknown): BackendPlugin | undefined {
+  return Object.hasOwn(plugins, String(name)) ? plugins[String(name)] : undefined;
+}
+
 async function loadPackage(name: string, directories: readonly string[]): Promise<BackendPlugin> {
   if (!packageName.test(name)) throw new Error('it is not the name of a package');
   const urls = directories.map(directory => resolvePackage(name, directory));

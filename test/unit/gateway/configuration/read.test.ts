@@ -101,6 +101,45 @@ pools:
   );
 });
 
+test('a backend named like a member of every object hides no other fault', async t => {
+  const text = `
+pools:
+  one: { backend: toString, concurrency: { typo: 1 } }
+  two: { backend: image }
+`;
+  const { faults } = await read(t, { 'gateway.yaml': text });
+  assert.deepEqual(
+    faults.map(fault => fault.replace(/^.*gateway\.yaml:/, '').replace(/ is neither .*/, '')),
+    [
+      '3: pools.one.backend: "toString"',
+      '3: pools.one.concurrency.typo: is not known',
+      '4: pools.two.dir: is missing; give text',
+    ],
+  );
+});
+
+test('members named like those of every object are not known, and hide no other fault', async t => {
+  const text = `
+pools:
+  one: { dir: /srv, toString: 3 }
+  two: { backend: image, dir: /srv, export: { constructor: 3, protocol: floppy } }
+clusters:
+  east: { constructor: 3 }
+`;
+  const { faults } = await read(t, { 'gateway.yaml': text });
+  assert.deepEqual(
+    faults.map(fault => fault.replace(/^.*gateway\.yaml:/, '')),
+    [
+      '3: pools.one.backend: must be one of "ceph", "dir", "image", "memory", "rest"',
+      '3: pools.one.toString: is not known',
+      '4: pools.two.export.protocol: "floppy" is none of loop, nvme-tcp, iscsi, libvirt',
+      '4: pools.two.export.constructor: is not known',
+      '6: clusters.east.constructor: is not known',
+      '6: clusters.east: needs "keys" or "serviceAccount"',
+    ],
+  );
+});
+
 const config = (text: string): Files => ({ 'gateway.yaml': text });
 const far = 'backend: rest, url: https://nas.example';
 const concurrencies: readonly (readonly [entry: string, bounds: object | RegExp])[] = [
