@@ -61,6 +61,7 @@ export function createImport({
         const known = await findImported(sql, asNew, storageId);
         if (known) return { result: known };
         requireUsable(cluster, pool.name);
+        // An early refusal. Nothing is recorded yet, so a drain may still begin before the outcome is.
         await requireUndrained(sql, pool.name, volumeId);
         return { intent: asNew };
       },
@@ -72,6 +73,7 @@ export function createImport({
         const { nonce } = asNew;
         await Promise.all([
           requireInService(sql, cluster.name, nonce),
+          requireUndrained(sql, pool.name, nonce),
           requireQuota(sql, cluster, { pool: pool.name, nonce, bytes: sizeBytes, volumes: 1 }),
         ]);
         const record = { ...asNew, sizeBytes, reservedBytes: sizeBytes };

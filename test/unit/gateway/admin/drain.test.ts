@@ -85,6 +85,26 @@ test('a volume whose creation was recorded before a drain is still created', asy
   assert.equal((await gateway.volumes.get(a, 'a.new')).state, 'ready');
 });
 
+test('an import that a drain overtakes adds no volume to the pool', async t => {
+  const fast = await openMemory();
+  const list = async function* (): AsyncGenerator<string> {
+    if (isDraining) await drain(gateway);
+    yield* fast.list?.() ?? [];
+  };
+  const gateway = await openGateway(t, { pools: { fast: { ...fast, list } }, orphans: ['old'] });
+  const take = () =>
+    gateway.ask('PUT /v1/admin/imports/a.old', {
+      as: 'operator',
+      body: { pool: 'fast', storageId: 'old', capabilities: [mounted] },
+    });
+  let isDraining = true;
+  assertProblem(await take(), 409, 'FAILED_PRECONDITION');
+  assert.deepEqual((await drain(gateway)).body, { isDrained: true, left: [] });
+  isDraining = false;
+  await drain(gateway, { end: true });
+  assert.equal((await take()).status, 200);
+});
+
 test('a drain names the pools if there is none of that name, and readers cannot drain', async t => {
   const gateway = await open(t);
   const missing = await drain(gateway, {}, 'fats');
