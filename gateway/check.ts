@@ -17,7 +17,7 @@ import { findUnknownPools } from './pools/pools.ts';
 import { openStore } from './stores/index.ts';
 import { inspect, schemaVersion } from './tables/schema.ts';
 import { discovered } from './configuration/file.ts';
-import type { Data } from './configuration/mend.ts';
+import { type Data, poolsOf } from './configuration/mend.ts';
 import { type ConfigurationResult, readConfiguration } from './configuration/read.ts';
 
 /** The settings of a gateway, without those that have a fault. */
@@ -144,11 +144,12 @@ async function checkStore(
     await using _ = { [Symbol.asyncDispose]: () => engine.close() };
     const { id, version } = await inspect(engine.reader, { isAdopted });
     identity = { id };
-    const pools = Object((configuration ?? faultless)?.data['pools']) as object;
     if (version !== schemaVersion)
       note = 'its tables, which the start makes or upgrades; the connection is ok';
     else if (configuration ?? faultless)
-      unknown.push(...(await findUnknownPools(engine.reader, Object.keys(pools))));
+      unknown.push(
+        ...(await findUnknownPools(engine.reader, Object.keys(poolsOf((configuration ?? faultless)?.data)))),
+      );
     else note = `whether its pools are configured, because ${unreadable}; all else is ok`;
   });
   return { finding: { part, faults: [...faults, ...unknown], note }, identity };
@@ -227,9 +228,8 @@ function checkPools(
     keyFile: keyFileOf(config),
     directory: dirname(path),
   };
-  const entries = Object(data['pools']) as Data;
-  return Object.entries(entries).map(([name, written]) => {
-    const entry = file.pools[name];
+  return Object.entries(poolsOf(data)).map(([name, written]) => {
+    const entry = Object.hasOwn(file.pools, name) ? file.pools[name] : undefined;
     const pool = { name, written: Object(written) as Data };
     return entry ? checkPool({ ...pool, entry }, options) : checkFaultyPool(pool, options);
   });

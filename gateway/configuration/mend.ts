@@ -1,7 +1,13 @@
-import type { z } from 'zod';
+import * as z from 'zod';
 
 /** The data of a settings file before it is checked. */
 export type Data = Readonly<Record<string, unknown>>;
+
+/** Returns the entries of the pools, none if the file has no valid object of pools. */
+export function poolsOf(data: Data | undefined): Data {
+  const pools = data?.['pools'];
+  return z.util.isPlainObject(pools) ? pools : {};
+}
 
 /**
  * Replaces each faulty part by its state in `last`, or leaves it out if it was not there. A part is one

@@ -86,9 +86,11 @@ export function filesOf({
   oauth: server,
   tls: files,
 }: Readonly<Record<string, unknown>>): readonly string[] {
-  const { clientSecret } = Object(server) as { readonly clientSecret?: unknown };
-  const named = [token, clientSecret, ...Object.values(Object(files) as object)];
-  return named.filter(path => typeof path === 'string' && path !== '');
+  const { clientSecret } = Object(server) as Readonly<Record<string, unknown>>;
+  const { ca, cert, key } = Object(files) as Readonly<Record<string, unknown>>;
+  return [token, clientSecret, ca, cert, key]
+    .filter(path => typeof path === 'string')
+    .filter(path => path !== '');
 }
 
 export type RestSettings = z.output<typeof restSettings>;

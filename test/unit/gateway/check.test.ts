@@ -294,6 +294,19 @@ test('a check finds all faults, each independent of the others', async t => {
     );
 });
 
+test('a check names each pool as it is written, and nothing else', async t => {
+  const { dir, check } = open(t, {});
+  const linesOf = async (pools: unknown) => {
+    writeFileSync(join(dir, 'gateway.yaml'), JSON.stringify({ pools }));
+    return (await check()).lines.filter(line => /^pools? /.test(line));
+  };
+  const unchecked = 'not checked: the storage, because its entry has faults';
+  const far = { backend: 'rest', url: 'https://nas.example', token: join(dir, 'a.jwks.json') };
+  assert.deepEqual(await linesOf({ far: { ...far, tls: 'ca.pem' } }), [`pool far: ${unchecked}`]);
+  assert.deepEqual(await linesOf({ constructor: { backend: 'image' } }), [`pool constructor: ${unchecked}`]);
+  assert.deepEqual(await linesOf('fast'), []);
+});
+
 type Pools = {
   readonly pools?: Readonly<
     Record<string, { readonly backend: string; readonly dir?: string } & Readonly<Record<string, unknown>>>
