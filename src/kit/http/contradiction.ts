@@ -1,15 +1,16 @@
 import { fault } from '../finding.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange, RawRequest } from './exchange.ts';
 
 type Trail = readonly Exchange[];
 
 /**
  * Throws a fault if an answer to a read contradicts the answer to the last change at its path: a volume or an attachment that
  * is done reads as unfinished, or a detached volume reads as attached. So one such fault counts once, and not in each check.
+ * While requests overlap, the last answer is not always that of the last change, so such a read is not judged.
  */
 export function requireConsistent(trail: Trail, exchange: Exchange): void {
   const { request, answer } = exchange;
-  if (request.method !== 'GET' || answer?.status !== 200) return;
+  if (request.method !== 'GET' || answer?.status !== 200 || exchange.isUnordered) return;
   const change = trail.findLast(one => one.request.method !== 'GET' && one.request.path === request.path);
   const status = change?.answer?.status ?? 0;
   const { state } = Object(answer.body) as { readonly state?: unknown };
@@ -27,6 +28,28 @@ export function requireConsistent(trail: Trail, exchange: Exchange): void {
         exchange,
       },
     );
+}
+
+/** Finds requests at whose path the order of the changes is unknown. */
+export function createOverlaps() {
+  const paths = new Map<string, { open: number; started: number; isMixed: boolean }>();
+  return {
+    /** Notes the start of a request. The result notes its end, and returns true if the order is unknown. */
+    start({ method, path }: RawRequest): () => boolean {
+      const changes = paths.getOrInsertComputed(path, () => ({ open: 0, started: 0, isMixed: false }));
+      const isAlone = changes.open === 0;
+      if (method !== 'GET') {
+        changes.isMixed = !isAlone;
+        changes.open++;
+        changes.started++;
+      }
+      const { started } = changes;
+      return () => {
+        if (method !== 'GET') changes.open--;
+        return !isAlone || changes.isMixed || changes.started !== started;
+      };
+    },
+  };
 }
 
 /** Lists the nodes from which the volume is detached, by the answers to the check. */

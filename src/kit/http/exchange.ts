@@ -36,6 +36,8 @@ export type Exchange = {
   readonly error?: string;
   /** True if the caller gave the request up, such as at its time limit. */
   readonly isGivenUp?: boolean;
+  /** True if changes at the path overlapped this request or each other, so that their order is unknown. */
+  readonly isUnordered?: boolean;
   readonly tookMs: number;
 };
 

@@ -1,5 +1,6 @@
 import { allOperations, type NamedOperation, type OperationId } from '../../api/operations.ts';
 import { pause } from '../../lib/concurrency.ts';
+import { createOverlaps } from './contradiction.ts';
 import type { Credentials } from './credentials.ts';
 import { sendRequest, type AnyInput, type Exchange, type RawRequest } from './exchange.ts';
 import type { SendOptions, Target } from './exchange.ts';
@@ -31,9 +32,13 @@ type WireOptions = {
 const operations = new Map(allOperations.map(operation => [operation.id, operation]));
 
 export function createWire({ target, credentials, timeoutMs, signal, trail, ledger }: WireOptions) {
+  const overlaps = createOverlaps();
+
   /** Sends a request unchanged. Throws only after the run's signal. */
   async function send(request: RawRequest, sendOptions: Partial<SendOptions> = {}): Promise<Exchange> {
-    const exchange = await sendRequest(target, request, { timeoutMs, signal, ...sendOptions });
+    const end = overlaps.start(request);
+    const sent = await sendRequest(target, request, { timeoutMs, signal, ...sendOptions });
+    const exchange = { ...sent, ...(end() && { isUnordered: true }) };
     trail.push(exchange);
     signal.throwIfAborted();
     return exchange;
