@@ -197,9 +197,10 @@ function readFlags(
   for (const [index, token] of tokens.entries()) {
     if (token.kind === 'positional') addOperand(token.value, tokens[index - 1]);
     if (token.kind !== 'option') continue;
-    if (wordWithOneDash(token) === undefined) addFlag(token);
+    const word = wordWithOneDash(token);
+    if (word === undefined) addFlag(token);
     // The parser takes each letter of the word for a flag of its own.
-    else if (tokens[index - 1]?.index !== token.index) addUnknown(wordWithOneDash(token) ?? '');
+    else if (tokens[index - 1]?.index !== token.index) addUnknown(word);
   }
   return given;
 
@@ -227,7 +228,7 @@ function readFlags(
 
   function strayFaults(value: string, before?: (typeof tokens)[number]): readonly string[] {
     // An unknown flag is reported itself, and this is its value.
-    if (before && wordWithOneDash(before) !== undefined) return [];
+    if (before?.kind === 'option' && wordWithOneDash(before) !== undefined) return [];
     const flag = before?.kind === 'option' && before.value === undefined ? before : undefined;
     if (flag && !known.has(flag.name)) return [];
     const advice = flag ? `; write ${flag.rawName}=${value}` : '';

@@ -128,6 +128,11 @@ test('operands are settings without flags, in order, and the last one takes all 
   assert.deepEqual(readLine('a --kind b').faults, ['--kind: is given twice']);
 });
 
+test('an operand after -- that looks like a flag hides no further argument', () => {
+  const { faults } = readSettings(table, { argv: ['--', '-abc', 'def'], env, operands: ['note'] });
+  assert.deepEqual(faults, ['unexpected argument "def"']);
+});
+
 function readLong(argv: readonly string[], value?: string): unknown {
   const variables = { FAIRLEAD_KIND: 'a', ...(value !== undefined && { FAIRLEAD_LONG: value }) };
   const { values, faults } = readSettings(withOperands, { argv, env: variables });
