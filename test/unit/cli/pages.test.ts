@@ -67,6 +67,7 @@ test('a list is printed page by page, in every format', async t => {
       '-o custom-columns=id,limit --no-headers',
       queues.map(({ id }) => `${id.padEnd(widthAt(id))}  16\n`).join(''),
     ],
+    ['-o custom-columns=waiting,limit --no-headers', '1  16\n'.repeat(queues.length)],
     ['-o csv', `id,waiting,running,limit,oldest,pool,cluster\n${queues.map(toLine).join('')}`],
   ] as const) {
     assert.equal(await print(flags), expected, flags);

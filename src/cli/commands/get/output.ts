@@ -105,9 +105,12 @@ function rowPrinter(io: Io, { output, 'no-headers': noHeads }: OutputValues, hea
   let widths: readonly number[] = [];
   let hasHeads = !noHeads;
   return (rows: readonly (readonly string[])[]): void => {
-    if (output === 'csv') io.out(toCsv(hasHeads ? [heads, ...rows] : rows));
-    else io.out(renderTable(heads, rows, { hasHeads, style: io.style, widths }));
-    widths = widthsOf([heads, ...rows], widths);
+    const lines = hasHeads ? [heads, ...rows] : rows;
+    if (output === 'csv') io.out(toCsv(lines));
+    else {
+      io.out(renderTable(heads, rows, { hasHeads, style: io.style, widths }));
+      widths = widthsOf(lines, widths);
+    }
     hasHeads = false;
   };
 }
