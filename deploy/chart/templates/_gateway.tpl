@@ -126,6 +126,7 @@
 {{- $own := .Values.gateway -}}
 {{- $hasReplicas := gt (int $own.replicas) 1 -}}
 {{- if and $own.clientCaSecret (not $own.tlsSecret) -}}{{- fail "gateway.clientCaSecret needs gateway.tlsSecret: a client shows its certificate only over TLS" -}}{{- end -}}
+{{- if and $own.clientCaSecret (or $own.ingress.host $own.httpRoute.parentRefs) -}}{{- fail "gateway.clientCaSecret cannot be combined with gateway.ingress or gateway.httpRoute, which end TLS, so that the gateway never sees a client's certificate: use gateway.serviceType LoadBalancer" -}}{{- end -}}
 {{- if include "fairlead.hasDatabase" . -}}
 {{- if not $own.keySecret -}}{{- fail "gateway.store.postgres needs gateway.keySecret, the keys that all replicas sign with: make the file with \"fairlead enroll gateway\", and put it into a Secret as keys.json" -}}{{- end -}}
 {{- if or $own.persistence.hostPath $own.persistence.existingClaim -}}{{- fail "gateway.persistence is for SQLite and cannot be combined with gateway.store.postgres: remove one of them" -}}{{- end -}}
