@@ -100,8 +100,8 @@ export async function startDev(
 }
 
 /**
- * Reads the pools of `--config`, or makes one of image files. Throws all faults of that file, because the gateway would
- * name the file that is made from it.
+ * Reads the pools of `--config`, or makes one of image files. Throws all faults of these pools, because the gateway would
+ * name the file that is made from them.
  */
 async function poolsOf(
   { dir, config, capacity, topology }: DevConfig,
@@ -110,12 +110,17 @@ async function poolsOf(
   if (config !== undefined) {
     const { pools = {}, ...rest } = await readMembers(config);
     const others = Object.keys(rest).join('", "');
-    const faults = [
-      ...(others === ''
-        ? []
-        : [`${config}: remove "${others}": fairlead dev takes only pools from this file`]),
-      ...(await findFaults(resolve(config), dir)),
-    ];
+    const path = resolve(config);
+    const found = await findFaults(path, dir);
+    // Other members have to be removed, so their faults and those of their files do not matter.
+    const isOfPools = (fault: string): boolean => /^(:\d+)?: pools\b/.test(fault.replace(path, ''));
+    const faults =
+      others === ''
+        ? found
+        : [
+            `${config}: remove "${others}": fairlead dev takes only pools from this file`,
+            ...found.filter(isOfPools),
+          ];
     if (faults.length > 0) throw new AggregateError(faults);
     return pools as PoolSettings;
   }

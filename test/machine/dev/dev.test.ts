@@ -55,7 +55,7 @@ test('a start with errors reports each in a line and exits with status 1', async
   const [whole = '', scalar = '', broken = '', empty = ''] = ['whole', 'scalar', 'broken', 'empty'].map(
     name => join(dir, `${name}.yaml`),
   );
-  writeFileSync(whole, 'pools: {}\nclusters: { east: { keys: east.jwks.json } }');
+  writeFileSync(whole, 'pools: {}\nclusters: { east: { keys: east.jwks.json }, west: {} }');
   writeFileSync(scalar, 'pools');
   writeFileSync(broken, 'pools: [');
   writeFileSync(pools, 'pools:\n  one: { backend: floppy }\n  two: { backend: image }\n');
@@ -66,7 +66,7 @@ test('a start with errors reports each in a line and exits with status 1', async
     [['--dir', file], /^fairlead dev: .*file.*\n$/],
     [
       ['--dir', dir, '--config', whole],
-      /^fairlead dev: .*whole\.yaml: remove "clusters": .*\nfairlead dev: .*whole\.yaml:1: pools: at least one .*\n/,
+      /^fairlead dev: .*whole\.yaml: remove "clusters": .*\nfairlead dev: .*whole\.yaml:1: pools: at least one .*\n$/,
     ],
     [
       ['--dir', dir, '--config', scalar],
