@@ -107,10 +107,11 @@ export function createHttp(options: HttpOptions) {
 
   async function sendUntilDone(request: HttpRequest, call: Call): Promise<unknown> {
     const opened = openCall(call, options.url);
+    const sent = { ...request, url: options.url };
     try {
       for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, maxPollMs)) {
         const reply = await sendWithRetries(request, opened);
-        const answer = readAnswer(reply, { ...request, origin: originOf(options) });
+        const answer = readAnswer(reply, sent);
         if (reply.status !== 202) return answer;
         const pauseMs = Math.max(pollMs, reply.retryAfterMs || 0);
         if (Date.now() + pauseMs + pollMs >= call.deadlineMs)
@@ -184,7 +185,7 @@ function withoutToken(reply: Reply, token: string): Reply {
 }
 
 /** A request with the address that it was sent to. */
-type SentRequest = HttpRequest & { readonly origin: string };
+type SentRequest = HttpRequest & Pick<HttpOptions, 'url'>;
 
 /** Parses an answer by the schema of the operation. Anything else, such as a proxy's page with status 200, is malformed. */
 function readAnswer(reply: Reply, request: SentRequest): unknown {
@@ -226,7 +227,7 @@ export function malformedProblem({ operation, path }: HttpRequest, found: string
 const tokenRefused: ReadonlySet<unknown> = new Set([401, 403, 'UNAUTHENTICATED', 'PERMISSION_DENIED']);
 
 function readProblem({ status, body }: Pick<Reply, 'status' | 'body'>, request: SentRequest): Problem {
-  const at = `the storage API at "${request.origin}"`;
+  const at = `the storage API at "${originOf(request)}"`;
   const { data: found } = problemSchema.safeParse(body);
   const data = found && { ...found, detail: toPrintable(found.detail) };
   if (tokenRefused.has(status) || tokenRefused.has(data?.code)) {
