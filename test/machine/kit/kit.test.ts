@@ -48,11 +48,22 @@ void describe('the kit', { concurrency: 3 }, () => {
     }
   });
 
-  for (const [name, { does, only, timeoutMs }] of Object.entries(correctVendors))
+  for (const [name, { does, only, timeoutMs, startMs }] of sample(
+    'correct',
+    Object.entries(correctVendors),
+    2,
+  ))
     test(`the kit finds nothing in a vendor that ${does}`, async t => {
       const command = [process.execPath, '--disable-warning=ExperimentalWarning', serve, name];
       for (const one of seedsOf(1)) {
-        const report = await runKit(t, { command, seed: one, only, ...(timeoutMs && { timeoutMs }) });
+        const startsAlone = startMs !== undefined;
+        const report = await runKit(t, {
+          command,
+          seed: one,
+          only,
+          startsAlone,
+          ...(timeoutMs && { timeoutMs }),
+        });
         assert.deepEqual(faultsOf(report), [], `seed ${one}`);
         assert.deepEqual(report.left, [], `seed ${one}`);
       }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { closeSync, openSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { poll } from '../../../src/lib/concurrency.ts';
 import { holdOpen } from '../../../src/kit/fixtures/old-way.ts';
 import { directoryOf } from '../../harness/dev.ts';
 import { loopDevicesOf, testAsRoot } from '../../harness/machine.ts';
@@ -23,7 +24,10 @@ testAsRoot('a way is released only once no loop device has its file', async t =>
   const look = openSync(device, 'r');
   let isReleased = false;
   const release = way.release().then(() => (isReleased = true));
-  await sleep(500);
+  const autoclear = `/sys/block/${basename(device)}/loop/autoclear`;
+  const isMarked = async () => readFileSync(autoclear, 'utf8') === '1\n' || undefined;
+  assert.ok(await poll(isMarked, { everyMs: 10, timeoutMs: 10_000 }), 'the device is never detached');
+  await sleep(100);
   assert.deepEqual([loopDevicesOf(dir), isReleased], [[device], false]);
   closeSync(look);
   await release;
