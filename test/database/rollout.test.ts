@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAllDocuments } from 'yaml';
 import { snapshotOf } from '../../deploy/render.ts';
-import { createClient, type StorageClient } from '../../src/api/client.ts';
-import { withinTime } from '../../src/lib/concurrency.ts';
-import { filesBelow } from '../fakes/storages/reference.ts';
+import type { StorageClient } from '../../src/api/client.ts';
+import { poll, withinTime } from '../../src/lib/concurrency.ts';
 import { volumeSpec } from '../harness/gateway/gateway.ts';
 import { runGateway, type RunningGateway } from '../harness/gateway/program.ts';
-import { signerOf } from '../harness/gateway/signers.ts';
 import { noPostgres as skip, sharePostgres } from '../harness/postgres.ts';
 import { useStores } from '../harness/stores/store-in.ts';
-import { callWithin, prepareDirectory } from '../machine/gateway/process.ts';
+import { callWithin } from '../machine/gateway/process.ts';
 import { startBalancer } from '../machine/gateway/replicas/balancer.ts';
+import { addressOf, connectTo, prepareVendorPool } from '../machine/gateway/replicas/fleet.ts';
 import { startCountedVendor } from '../machine/gateway/replicas/vendor.ts';
 
 const server = sharePostgres();
@@ -88,14 +86,10 @@ async function prepare(t: TestContext) {
   const vendor = await startCountedVendor(t, undefined, async ({ method }) => {
     if (method === 'PUT') await sleep(createMs);
   });
-  const pool = { backend: 'rest', url: vendor.url, token: 'token', ...filesBelow(vendor.directory) };
-  const directory = await prepareDirectory(t, { acme: pool });
-  writeFileSync(join(directory, 'token'), vendor.token);
+  const directory = await prepareVendorPool(t, vendor);
   const members: Member[] = [];
   const balancer = await startBalancer(t, () =>
-    members
-      .filter(({ isEndpoint }) => isEndpoint)
-      .map(({ gateway }) => ({ host: '127.0.0.1', port: Number(new URL(gateway.url).port) })),
+    members.filter(({ isEndpoint }) => isEndpoint).map(({ gateway }) => addressOf(gateway)),
   );
   const flags = {
     ...deployment.flags,
@@ -108,7 +102,9 @@ async function prepare(t: TestContext) {
   async function start(): Promise<Member> {
     const member = { gateway: await runGateway(t, { directory, process: {}, flags }), isEndpoint: false };
     members.push(member);
-    while (!(await isReady(member.gateway))) await sleep(deployment.periodMs);
+    const isUp = async () => (await isReady(member.gateway)) || undefined;
+    const isInTime = await poll(isUp, { everyMs: deployment.periodMs, timeoutMs: 60_000 });
+    assert.ok(isInTime, 'the replica is never ready');
     member.isEndpoint = true;
     return member;
   }
@@ -122,12 +118,7 @@ async function prepare(t: TestContext) {
     if (!(await withinTime(ended, graceMs - preStopMs))) await member.gateway.end('SIGKILL');
   }
 
-  const connect = (): StorageClient => {
-    const url = `http://127.0.0.1:${balancer.port}`;
-    const client = createClient({ url, token: async () => (await signerOf('a')).sign() });
-    t.after(() => client.close());
-    return client;
-  };
+  const connect = (): StorageClient => connectTo(t, balancer.port);
   return { vendor, start, service: { connect, terminate, refused: balancer.refused } };
 }
 

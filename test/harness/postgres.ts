@@ -48,6 +48,8 @@ export type PostgresServer = {
   createSchema(): Promise<string>;
   /** Queries a database over a connection of its own, by default `postgres`. */
   query(sql: string, database?: string): Promise<readonly Record<string, unknown>[]>;
+  /** Waits until at least so many connections of a database wait for a lock; undefined if they do not within 4 s. */
+  untilWaiting(count: number, database: string): Promise<unknown>;
   /** Ends all its processes at once, as a crash would. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -139,6 +141,12 @@ export async function startPostgres({
       return writeUrl(name, `${urlOf('postgres')}&options=${options}`);
     },
     query,
+    untilWaiting(count, database) {
+      const waiting =
+        "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+      const areWaiting = async () => (await query(waiting, database)).length >= count || undefined;
+      return poll(areWaiting, { everyMs: 20, timeoutMs: 4_000 });
+    },
     kill: () => stop('SIGQUIT'),
     start,
     async end() {

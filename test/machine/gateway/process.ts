@@ -34,14 +34,19 @@ export async function askAndLose({ client, ended }: RunningGateway, ask: Ask): P
 }
 
 /** Repeats a request after every failure that is not final, as sidecars do. */
-export async function askPatiently<T>(
+export function askPatiently<T>(
   { client }: Pick<RunningGateway, 'client'>,
   ask: (client: StorageClient, call: Call) => Promise<T>,
 ): Promise<T> {
+  return untilFinal(call => ask(client, call));
+}
+
+/** Repeats work after every failure that is not final, for at most 30 seconds. */
+export async function untilFinal<T>(work: (call: Call) => Promise<T>): Promise<T> {
   const deadlineMs = Date.now() + patienceMs;
   for (;;) {
     try {
-      return await ask(client, { deadlineMs });
+      return await work({ deadlineMs });
     } catch (error) {
       const tryAgain = error instanceof Problem && !problemTable[error.code].final;
       if (!tryAgain || Date.now() > deadlineMs) throw error;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import fs, { renameSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
+import fs, { renameSync, unlinkSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { loopDevicesOf } from '../../../../gateway/exports/loop.ts';
 import { MiB, openRealBench, real } from '../../../harness/node/bench.ts';
+import { connectLoop, disconnectLoop } from '../backends/image-pool.ts';
 
 /** Freezes the number of the kernel's last event, which other tests change, and counts the reads of devices. */
 function observeReads(t: TestContext) {
@@ -24,46 +24,31 @@ function observeReads(t: TestContext) {
   return seen;
 }
 
-function open(t: TestContext) {
-  const { directory } = openRealBench(t);
-  const make = (name: string): string => {
-    const path = `${directory}/${name}`;
-    writeFileSync(path, '');
-    truncateSync(path, MiB);
-    return path;
-  };
-  return { directory, make };
-}
-
-function attach(path: string): string {
-  return basename(execFileSync('losetup', ['--find', '--show', path], { encoding: 'utf8' }).trim());
-}
-
 function readEvent(): number {
   return Number(fs.readFileSync('/sys/kernel/uevent_seqnum', 'utf8'));
 }
 
 test('loop devices of other files are not read again until the kernel has another event', real(), async t => {
-  const { make } = open(t);
-  for (const name of ['one', 'two', 'three']) attach(make(name));
-  const own = make('own');
+  const { makeImage } = openRealBench(t);
+  for (const name of ['one', 'two', 'three']) connectLoop(makeImage(name, { sizeBytes: MiB }));
+  const own = makeImage('own', { sizeBytes: MiB });
   const seen = observeReads(t);
   assert.deepEqual(await loopDevicesOf(own), []);
   assert.ok(seen.reads >= 3);
   seen.reads = 0;
   assert.deepEqual(await loopDevicesOf(own), []);
   assert.equal(seen.reads, 0);
-  const device = attach(own);
+  const device = basename(connectLoop(own));
   seen.event++;
   assert.deepEqual(await loopDevicesOf(own), [device]);
 });
 
 test('the kernel counts an event when a loop device gets a file, and when it loses it', real(), async t => {
-  const { make } = open(t);
+  const { makeImage } = openRealBench(t);
   const before = readEvent();
-  const device = attach(make('image'));
+  const device = connectLoop(makeImage('image', { sizeBytes: MiB }));
   const attached = readEvent();
-  execFileSync('losetup', ['--detach', `/dev/${device}`]);
+  disconnectLoop(device);
   assert.ok(attached > before && readEvent() > attached);
 });
 
@@ -71,17 +56,17 @@ test(
   'a file has its loop device from the moment of the attach, and after it was moved or deleted',
   real(),
   async t => {
-    const { directory, make } = open(t);
-    const path = make('image');
+    const { directory, makeImage } = openRealBench(t);
+    const path = makeImage('image', { sizeBytes: MiB });
     assert.deepEqual(await loopDevicesOf(path), []);
-    const device = attach(path);
+    const device = basename(connectLoop(path));
     assert.deepEqual(await loopDevicesOf(path), [device]);
     renameSync(path, `${directory}/moved`);
     assert.deepEqual([await loopDevicesOf(path), await loopDevicesOf(`${directory}/moved`)], [[], [device]]);
     renameSync(`${directory}/moved`, path);
     unlinkSync(path);
     assert.deepEqual(await loopDevicesOf(path), [device]);
-    make('image');
+    makeImage('image', { sizeBytes: MiB });
     assert.deepEqual(await loopDevicesOf(path), [device]);
   },
 );

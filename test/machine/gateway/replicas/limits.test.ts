@@ -4,7 +4,7 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import type { Quota } from '../../../../gateway/callers/cluster.ts';
 import type { Engine, Sql } from '../../../../gateway/store.ts';
 import { moveReservation, readUsage } from '../../../../gateway/tables/reservations.ts';
-import { asProblem, problemTable, type Problem } from '../../../../src/api/problem.ts';
+import { asProblem, type Problem } from '../../../../src/api/problem.ts';
 import {
   clusters,
   openGateway,
@@ -14,6 +14,7 @@ import {
 } from '../../../harness/gateway/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { isFull, sample } from '../../../harness/sample.ts';
+import { untilFinal } from '../process.ts';
 
 const server = sharePostgres();
 
@@ -72,7 +73,9 @@ for (const [what, changes] of Object.entries(without))
   test(`${what}, the same creates get more than there is`, { skip }, async t => {
     for (const limit of sample(what, all, 1)) {
       const race = await prepare(t, limit, weaken(changes));
-      assert.ok(overrunOf(limit, await race(0)) > 0, limit.what);
+      let over = 0;
+      for (let round = 0; over <= 0 && round < 5; round++) over = overrunOf(limit, await race(round));
+      assert.ok(over > 0, limit.what);
     }
   });
 
@@ -163,6 +166,5 @@ async function prepare(
  * and callers then try again.
  */
 async function findRefusal(ask: () => Promise<unknown>): Promise<Problem | undefined> {
-  const problem = await ask().then(() => undefined, asProblem);
-  return !problem || problemTable[problem.code].final ? problem : findRefusal(ask);
+  return untilFinal(ask).then(() => undefined, asProblem);
 }

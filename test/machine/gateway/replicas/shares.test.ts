@@ -2,19 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPostgres } from '../../../../gateway/stores/postgres.ts';
 import type { Sql } from '../../../../gateway/store.ts';
-import { poll } from '../../../../src/lib/concurrency.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 
 const server = sharePostgres();
 const database = 'shared';
-const waiting =
-  "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
 
 test(
   'two shares have two holders at once; the lock waits for both, and each share for its holder',
   { skip },
   async t => {
-    const { createDatabase, query } = await server();
+    const { createDatabase, untilWaiting } = await server();
     const engine = await openPostgres(await createDatabase(database));
     t.after(() => engine.close());
     const entered: string[] = [];
@@ -38,8 +35,7 @@ test(
     const alone = begin('alone', sql => sql.lock('pool', 'fast'));
     const next = begin('next', sql => sql.share('pool', 'fast', 0));
     const other = begin('other', sql => sql.lock('pool', 'slow'));
-    const areWaiting = async () => (await query(waiting, database)).length === 2 || undefined;
-    assert.ok(await poll(areWaiting, { everyMs: 20, timeoutMs: 4_000 }), 'the transactions never waited');
+    assert.ok(await untilWaiting(2, database), 'the transactions never waited');
     await other.leave();
     assert.deepEqual(entered.toSorted(), ['first', 'other', 'second']);
     await first.leave();
