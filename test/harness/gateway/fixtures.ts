@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Backend } from '../../../gateway/backend.ts';
+import type { Engine } from '../../../gateway/store.ts';
+import { recountReservations } from '../../../gateway/tables/reservations.ts';
 import type { FaultyBackend, Method } from '../../fakes/faulty-backend.ts';
 import { clusters, endClaims, mounted, volumeSpec, type Gateway } from './gateway.ts';
 import { isProblem } from './problems.ts';
@@ -52,4 +54,13 @@ export function stopperOf(gateway: Gateway<FaultyBackend>) {
       await ended;
     };
   };
+}
+
+/** Fails unless the sums of the reservations agree with the records. */
+export async function assertCounted(engine: Engine): Promise<void> {
+  const used = 'select * from reservations where bytes <> 0 or volumes <> 0 or snapshots <> 0';
+  const sums = () => engine.reader.all(`${used} order by pool, segments, cluster, part`);
+  const counted = await sums();
+  await engine.transaction(recountReservations);
+  assert.deepEqual(counted, await sums());
 }

@@ -4,6 +4,9 @@ import type { AnyAnswer, Authenticator, Offer } from '../../../../src/sdk/server
 import type { BasicOperations, withGroupsAndNodes } from '../groups-and-nodes.ts';
 import type { requirements } from '../../../../src/kit/requirements.ts';
 
+/** The time between a look and the change that depends on it, in milliseconds, so that two callers both look first. */
+export const raceMs = 100;
+
 /** The correct operations with those on groups and nodes. */
 export type CorrectOperations = BasicOperations &
   Omit<ReturnType<typeof withGroupsAndNodes>, keyof BasicOperations>;

@@ -2,9 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { setTimeout as later } from 'node:timers';
 import { snapshotNamed, volumeNamed } from '../../../../examples/vendor-hono/disk.ts';
 import { Problem } from '../../../../src/sdk/server/vendor.ts';
-import type { Breakage } from './breakage.ts';
-
-const raceMs = 100;
+import { raceMs, type Breakage } from './breakage.ts';
 
 /** Faults of two different requests at the same time, and effects after an answer. */
 export const races = {

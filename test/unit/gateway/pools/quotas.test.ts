@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Quota } from '../../../../gateway/callers/cluster.ts';
-import { readUsage, recountReservations } from '../../../../gateway/tables/reservations.ts';
+import { readUsage } from '../../../../gateway/tables/reservations.ts';
 import type { Backend } from '../../../../gateway/backend.ts';
+import { assertCounted } from '../../../harness/gateway/fixtures.ts';
 import {
   clusters,
   openGateway,
@@ -126,13 +127,7 @@ test('the count equals the records after creations, failures and removals', asyn
   await volumes.create(clusters.a, 'a.two', volumeSpec('two', { source: ofOne }));
   await groups.delete(clusters.a, 'a.both');
   await volumes.delete(clusters.a, 'a.two');
-  const read = () =>
-    engine.reader.all(
-      'select * from reservations where bytes <> 0 or volumes <> 0 or snapshots <> 0 order by part',
-    );
-  const counted = await read();
-  await engine.transaction(recountReservations);
-  assert.deepEqual(counted, await read());
+  await assertCounted(engine);
   assert.deepEqual(await readUsage(engine.reader, 'a'), [
     { pool: 'main', volumes: 1, snapshots: 1, bytes: mebibyte },
   ]);

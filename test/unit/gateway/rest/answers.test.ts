@@ -136,13 +136,13 @@ test('clusters do not learn the address of a storage that cannot be reached, and
 });
 
 test("only operators learn the address of a proxy, of a refused token's storage and of a silent one", async t => {
-  const steps = [{ status: 302, body: '' }, json(401, {})];
-  const { backend, api } = await openRest(t, [...steps, json(401, {}), hang], { workTimeout: '2s' });
+  const steps = [{ status: 302, body: '' }, json(401, {}), json(401, {}), hang];
+  const { backend, api } = await openRest(t, steps, { workTimeout: '1s' });
   const { origin } = new URL(api.url);
   for (const words of [
     `pool "acme": something in front of the storage API at "${origin}" answered with status 302; give the address that it redirects to`,
     `pool "acme": the storage API at "${origin}" does not accept the token: status 401; check the token or its key, and that the server knows it`,
-    `pool "acme": the storage API at "${origin}" did not answer within 2 s; check the address, the server and its log, and the network on the way`,
+    `pool "acme": the storage API at "${origin}" did not answer within 1 s; check the address, the server and its log, and the network on the way`,
   ])
     await assert.rejects(backend.create(asked), (error: Problem) => {
       assert.equal(error.reason, words);

@@ -7,7 +7,6 @@ import { backends } from '../../../../gateway/backends/index.ts';
 import { plan, repair } from '../../../../gateway/admin/repair.ts';
 import { check } from '../../../../gateway/admin/check.ts';
 import { own } from '../../../../gateway/pools/owner.ts';
-import { recountReservations } from '../../../../gateway/tables/reservations.ts';
 import { preconditionProblem, type Problem } from '../../../../src/api/problem.ts';
 import {
   assertProblem,
@@ -20,7 +19,7 @@ import {
 } from '../../../harness/gateway/gateway.ts';
 import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 import { createLocal } from '../backends/local.ts';
-import { volumesIn } from '../../../harness/gateway/fixtures.ts';
+import { assertCounted, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a, b } = clusters;
 const writing = { capability: mounted, readonly: false };
@@ -42,12 +41,7 @@ async function recorded({ engine }: Gateway): Promise<readonly string[]> {
 }
 
 async function assertWhole(gateway: Gateway): Promise<void> {
-  const { engine } = gateway;
-  const read = () =>
-    engine.reader.all('select * from reservations where volumes <> 0 or bytes <> 0 order by cluster, part');
-  const counted = await read();
-  await engine.transaction(recountReservations);
-  assert.deepEqual(counted, await read());
+  await assertCounted(gateway.engine);
   const { findings } = await check({ ...gateway, stuckAfterMs: 0 });
   assert.deepEqual(findings, []);
 }

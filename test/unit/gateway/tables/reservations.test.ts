@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { Engine } from '../../../../gateway/store.ts';
-import { recountReservations } from '../../../../gateway/tables/reservations.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import {
   clusters,
@@ -11,7 +9,7 @@ import {
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
 import { isProblem } from '../../../harness/gateway/problems.ts';
-import { create, snapshot } from '../../../harness/gateway/fixtures.ts';
+import { assertCounted, create, snapshot } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
 const { a, b } = clusters;
@@ -28,14 +26,6 @@ function group({ groups }: Gateway, name: string): Promise<unknown> {
 
 function expand({ changes }: Gateway, mebibytes: number): Promise<unknown> {
   return changes.expand(a, 'a.one', { requiredBytes: mebibytes * mebibyte });
-}
-
-/** Fails unless the totals agree with the records. */
-async function assertCounted(engine: Engine): Promise<void> {
-  const sums = () => engine.reader.all('select * from reservations where bytes <> 0 order by cluster, part');
-  const counted = await sums();
-  await engine.transaction(recountReservations);
-  assert.deepEqual(counted, await sums());
 }
 
 test('the space of volumes and snapshots is used until they are deleted', async t => {
