@@ -1,7 +1,8 @@
 import type { Finding, UncheckedPool } from '../../src/api/admin.ts';
-import { asProblem } from '../../src/api/problem.ts';
+import { asProblem, wordsForOperators } from '../../src/api/problem.ts';
 import type { Backend } from '../backend.ts';
 import type { Pools } from '../pools/pools.ts';
+import { withoutPoolName } from '../pools/state/waiting.ts';
 import { noteChecked, readMissed, readTime } from '../tables/clock.ts';
 import { recordFindings, type FindingKey } from '../tables/findings.ts';
 import { readInventory, type InventoryRow } from '../tables/inventory.ts';
@@ -119,8 +120,7 @@ export async function check(options: CheckOptions): Promise<CheckResult> {
         const ids = listThere(backend, kind);
         listed.set(name, ids && (await collect(ids, id => isWanted(name, id), slices)));
       } catch (error) {
-        const { reason, detail } = asProblem(error);
-        unchecked.set(name, reason ?? detail);
+        unchecked.set(name, withoutPoolName(name, wordsForOperators(asProblem(error))));
       }
     return listed;
   }

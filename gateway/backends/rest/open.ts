@@ -1,4 +1,4 @@
-import { asProblem } from '../../../src/api/problem.ts';
+import { asProblem, wordsForOperators } from '../../../src/api/problem.ts';
 import { repeat } from '../../../src/lib/concurrency.ts';
 import { sameJson } from '../../../src/lib/json.ts';
 import type { Backend, PoolContext } from '../../backend.ts';
@@ -78,8 +78,7 @@ export async function openRest(settings: RestSettings, pool: PoolContext): Promi
       reported = '';
     } catch (error) {
       if (isClosed) return;
-      const problem = asProblem(error);
-      const reason = problem.reason ?? problem.detail;
+      const reason = wordsForOperators(asProblem(error));
       if (reason !== reported) pool.log.warn('a storage did not report its capabilities', { detail: reason });
       reported = reason;
     }

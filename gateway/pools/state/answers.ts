@@ -1,4 +1,4 @@
-import { asProblem, type ProblemCode } from '../../../src/api/problem.ts';
+import { asProblem, type ProblemCode, wordsForOperators } from '../../../src/api/problem.ts';
 import type { Backend } from '../../backend.ts';
 import { currentRequest } from '../../scheduling/current-request.ts';
 import { wrapCalls } from '../backend-proxy.ts';
@@ -62,7 +62,7 @@ export function createAnswers(nowMs: () => number = Date.now) {
   function note(method: string, error: unknown): void {
     const problem = asProblem(error);
     const { code } = problem;
-    const detail = problem.reason ?? problem.detail;
+    const detail = wordsForOperators(problem);
     const isFailed = failures.has(code);
     answers = !isFailed;
     const isQuestion = questions.has(method);

@@ -1,4 +1,4 @@
-import { asProblem } from '../../../src/api/problem.ts';
+import { asProblem, wordsForOperators } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
 import type { Pool } from '../pools.ts';
 import { measureSpaces } from '../space.ts';
@@ -23,7 +23,6 @@ export async function probePool(pool: Pool): Promise<Probe> {
       return { answers: true, totalBytes: answer.value.reduce((all, { totalBytes }) => all + totalBytes, 0) };
     return { answers: pool.answers?.show().answers ?? true };
   } catch (error) {
-    const { reason, detail } = asProblem(error);
-    return { answers: false, fault: withoutPoolName(pool.name, reason ?? detail) };
+    return { answers: false, fault: withoutPoolName(pool.name, wordsForOperators(asProblem(error))) };
   }
 }

@@ -1,4 +1,4 @@
-import { Problem, problemTable, unavailableProblem } from '../../../src/api/problem.ts';
+import { Problem, problemTable, unavailableProblem, wordsForOperators } from '../../../src/api/problem.ts';
 
 /** A configured pool that is not open: the answer to its callers, and the reason for operators. */
 export type WaitingPool = {
@@ -23,7 +23,7 @@ export function opensFirst(name: string): WaitingPool {
 
 /** Makes the state of a pool whose storage cannot be reached. */
 export function unreached(name: string, problem: Problem): WaitingPool {
-  return { problem, reason: withoutPoolName(name, problem.reason ?? problem.detail) };
+  return { problem, reason: withoutPoolName(name, wordsForOperators(problem)) };
 }
 
 /** Makes the state of a pool that has a fault. Callers do not get the reason: it may name volumes of other clusters. */

@@ -6,6 +6,7 @@ import { check } from '../../../../gateway/admin/check.ts';
 import type { Reader } from '../../../../gateway/store.ts';
 import { findingTable } from '../../../../gateway/tables/findings.ts';
 import type { Finding } from '../../../../src/api/admin.ts';
+import { unavailableProblem } from '../../../../src/api/problem.ts';
 import {
   newVolume,
   clusters,
@@ -206,7 +207,7 @@ test('an unreachable pool is named, the others are checked, and its earlier find
   const dead = await openMemory();
   const fails = { is: false };
   const list = async function* () {
-    if (fails.is) throw new Error('unreachable');
+    if (fails.is) throw unavailableProblem('pool "dead": its storage does not answer');
     yield* dead.list?.() ?? [];
   };
   const main = await openMemory();
@@ -223,10 +224,7 @@ test('an unreachable pool is named, the others are checked, and its earlier find
     findings.map(({ pool, id }) => [pool, id]),
     [['main', 'a.other']],
   );
-  assert.deepEqual(
-    unchecked.map(({ pool }) => pool),
-    ['dead'],
-  );
+  assert.deepEqual(unchecked, [{ pool: 'dead', detail: 'its storage does not answer' }]);
   fails.is = false;
   const [found] = (await check({ ...gateway, stuckAfterMs: 0 })).findings;
   assert.ok(found?.id === 'a.orphan' && found.ageMs >= hour);
