@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { preconditionProblem } from '../../src/api/problem.ts';
 import { accessModes } from '../../src/api/storage.ts';
 import { exec } from '../../src/lib/exec.ts';
-import { codeOf, ignore } from '../local/files.ts';
+import { codeOf, ignore, shareRuns } from '../local/files.ts';
 import type { Export, ExportedRef, ExportPlugin } from '../export.ts';
 
 const settings = z.strictObject({
@@ -46,7 +46,7 @@ export async function writableLoopDevicesOf(path: string): Promise<readonly stri
 
 /** Lists this machine's loop devices that have the file open, by name, including a file that was deleted meanwhile. */
 export async function loopDevicesOf(path: string): Promise<readonly string[]> {
-  const devices = await (pendingList ??= new Promise(setImmediate).then(listLoops));
+  const devices = await shareList();
   if (devices.length === 0) return [];
   // Sysfs shows only a part of the path when the mount namespace of the opener, such as a container, no longer exists.
   const isSamePath = (shown: string): boolean =>
@@ -65,9 +65,6 @@ export async function loopDevicesOf(path: string): Promise<readonly string[]> {
 /** A loop device with a file: the file's identity, unless it cannot be read, and the path in sysfs at the listing. */
 type LoopDevice = { readonly name: string; readonly identity: string | undefined; readonly shown: string };
 
-/** The next listing. Calls at about the same time share it; it starts after all of them. */
-let pendingList: Promise<readonly LoopDevice[]> | undefined;
-
 /** The last listing, and the number of the kernel's last event before it. */
 let last: { readonly event: string; readonly devices: readonly LoopDevice[] } | undefined;
 
@@ -76,7 +73,6 @@ let last: { readonly event: string; readonly devices: readonly LoopDevice[] } | 
  * announces a device once it has a file, so the last listing holds until there is another event.
  */
 async function listLoops(): Promise<readonly LoopDevice[]> {
-  pendingList = undefined;
   const event = readText('/sys/kernel/uevent_seqnum');
   if (event !== undefined && event === last?.event) return last.devices;
   const partitions = readText('/proc/partitions') ?? '';
@@ -89,6 +85,8 @@ async function listLoops(): Promise<readonly LoopDevice[]> {
   last = event === undefined ? undefined : { event, devices };
   return devices;
 }
+
+const shareList = shareRuns(listLoops);
 
 const deletedSuffix = ' (deleted)';
 
