@@ -36,6 +36,11 @@ export function isAsRequested(mount: Mount, record: VolumeRecord): boolean {
   );
 }
 
+/** True for a mount below kubelet's directory that no record of another volume holds. */
+export function mayBeOwn({ base, records }: Agent, volumeId: string, { path }: Mount): boolean {
+  return isAtOrBelow(path, base.real) && records.holderOf(path, volumeId) === undefined;
+}
+
 /**
  * Lists the mounts below kubelet's directory that show the staged volume or a part of it. Returns none if another volume may
  * own them, as with two volumes of one share or inside each other: mountinfo cannot tell them apart.

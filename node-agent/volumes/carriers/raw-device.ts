@@ -1,10 +1,11 @@
 import { invalidProblem, unavailableProblem } from '../../../src/api/problem.ts';
-import { isAtOrBelow, topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
+import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import { deviceNumberOf } from '../../host/mount.ts';
 import { readLine } from '../../host/sysfs.ts';
 import type { Device } from '../../connector.ts';
 import { inaccessible, type Carrier, type LocateRequest, type Source } from '../carrier.ts';
 import { connectDevice, deviceMembers, isHere, locateDevice, owns, type DeviceVolume } from '../device.ts';
+import { mayBeOwn } from '../mounts.ts';
 import { requireNoFormatOptions } from '../request-checks.ts';
 import { openDevice } from './opened.ts';
 import { closeViews, findShown, growViews, judgeShown, openNotedView } from './read-only-views.ts';
@@ -96,12 +97,8 @@ async function findNode(volume: DeviceVolume): Promise<Source> {
     readonly: device.readonly,
     ...(!device.readonly && { openView: note => openNotedView(device, agent.host, note) }),
     async findUse(mounts) {
-      for (const mount of mounts) {
-        const mayBeOwn =
-          isAtOrBelow(mount.path, agent.base.real) &&
-          agent.records.holderOf(mount.path, record.volumeId) === undefined;
-        if (mayBeOwn && (await shows(mount))) return mount;
-      }
+      for (const mount of mounts)
+        if (mayBeOwn(agent, record.volumeId, mount) && (await shows(mount))) return mount;
       return undefined;
     },
   };

@@ -1,9 +1,9 @@
 import { asProblem, preconditionProblem, problemTable } from '../../../src/api/problem.ts';
-import { isAtOrBelow, topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
+import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import { isDeviceNode, unmountAll } from '../../host/mount.ts';
 import { removeCopy } from '../../state/copies.ts';
 import type { Volume } from '../carriers/index.ts';
-import { findUses } from '../mounts.ts';
+import { findUses, mayBeOwn } from '../mounts.ts';
 import { isHeldByOther } from './one-device.ts';
 import { forget } from './staged-record.ts';
 
@@ -87,10 +87,7 @@ export async function requireUnused(
   const uses = findUses(agent, record, mounts);
   // A mount of a block volume's device node is no part of the staged mount, and may be missing from the records.
   const mayShowDevice = (mount: Mount): boolean =>
-    !carrier.isMounted &&
-    isDeviceNode(mount) &&
-    isAtOrBelow(mount.path, agent.base.real) &&
-    agent.records.holderOf(mount.path, volumeId) === undefined;
+    !carrier.isMounted && isDeviceNode(mount) && mayBeOwn(agent, volumeId, mount);
   for (const mount of mounts) {
     // Another volume may be mounted at a recorded target by now.
     const isTarget = mount.path !== stagingPath && targets.some(({ path }) => path === mount.path);
