@@ -17,7 +17,7 @@ import { findUnknownPools } from './pools/pools.ts';
 import { openStore } from './stores/index.ts';
 import { inspect, schemaVersion } from './tables/schema.ts';
 import { discovered } from './configuration/file.ts';
-import { type Data, poolsOf } from './configuration/mend.ts';
+import { type Data, writtenPoolsOf } from './configuration/mend.ts';
 import { type ConfigurationResult, readConfiguration } from './configuration/read.ts';
 
 /** The settings of a gateway, without those that have a fault. */
@@ -148,7 +148,10 @@ async function checkStore(
       note = 'its tables, which the start makes or upgrades; the connection is ok';
     else if (configuration ?? faultless)
       unknown.push(
-        ...(await findUnknownPools(engine.reader, Object.keys(poolsOf((configuration ?? faultless)?.data)))),
+        ...(await findUnknownPools(
+          engine.reader,
+          Object.keys(writtenPoolsOf((configuration ?? faultless)?.data)),
+        )),
       );
     else note = `whether its pools are configured, because ${unreadable}; all else is ok`;
   });
@@ -228,7 +231,7 @@ function checkPools(
     keyFile: keyFileOf(config),
     directory: dirname(path),
   };
-  return Object.entries(poolsOf(data)).map(([name, written]) => {
+  return Object.entries(writtenPoolsOf(data)).map(([name, written]) => {
     const entry = Object.hasOwn(file.pools, name) ? file.pools[name] : undefined;
     const pool = { name, written: Object(written) as Data };
     return entry ? checkPool({ ...pool, entry }, options) : checkFaultyPool(pool, options);

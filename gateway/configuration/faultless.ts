@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { FoundPlugins } from '../pools/plugins.ts';
 import { clusterSchema, configFileSchema, operatorsSchema, type ConfigFile } from './file.ts';
-import { type Data, poolsOf } from './mend.ts';
+import { type Data, writtenPoolsOf } from './mend.ts';
 
 /** The parts of a file that have no fault: whole pools, and members of clusters and of operators. */
 export type FaultlessParts = {
@@ -11,7 +11,7 @@ export type FaultlessParts = {
 
 /** Finds the parts that can be checked despite the faults of others. */
 export function findFaultless(data: Data, found: FoundPlugins): FaultlessParts {
-  const pools = poolsOf(data);
+  const pools = writtenPoolsOf(data);
   const names = Object.keys(pools);
   const { shape } = configFileSchema(found, names);
   const sound = Object.entries(pools).flatMap(([name, entry]) =>

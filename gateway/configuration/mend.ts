@@ -4,7 +4,7 @@ import * as z from 'zod';
 export type Data = Readonly<Record<string, unknown>>;
 
 /** Returns the entries of the pools, none if the file has no valid object of pools. */
-export function poolsOf(data: Data | undefined): Data {
+export function writtenPoolsOf(data: Data | undefined): Data {
   const pools = data?.['pools'];
   return z.util.isPlainObject(pools) ? pools : {};
 }

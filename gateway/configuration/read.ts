@@ -12,7 +12,7 @@ import { commonPoolSchema, type ConfigFile, configFileSchema, discovered } from 
 import { issuerKeySetSchema, keySetSchema } from '../callers/keys.ts';
 import { type FaultlessParts, findFaultless } from './faultless.ts';
 import { membersAt } from './members.ts';
-import { type Data, poolsOf, withoutFaults } from './mend.ts';
+import { type Data, writtenPoolsOf, withoutFaults } from './mend.ts';
 import { findPlugins, type FoundPlugins, pluginOf, type Plugins } from '../pools/plugins.ts';
 import { createTrust, type Trust } from '../callers/trust.ts';
 
@@ -112,7 +112,7 @@ async function readConfigFile(
   try {
     const data = (document.toJS({ reviver: requireOwnKey }) ?? {}) as Data;
     const found = await findPlugins(last?.plugins ?? plugins, backendsOf(data, last?.data), packagesFrom);
-    const schemaOf = (all: Data) => configFileSchema(found, Object.keys(poolsOf(all)));
+    const schemaOf = (all: Data) => configFileSchema(found, Object.keys(writtenPoolsOf(all)));
     const parse = (all: Data) => schemaOf(all).safeParse(all);
     const parsed = parse(data);
     const members = (at: readonly PropertyKey[]): readonly string[] => [
@@ -132,7 +132,7 @@ async function readConfigFile(
 /** Lists the members at a path within a pool that its backend adds. */
 function poolMembers(found: FoundPlugins, data: Data, [part, pool, ...rest]: readonly PropertyKey[]) {
   if (part !== 'pools' || pool === undefined) return [];
-  const entry = Object(poolsOf(data)[String(pool)]) as Data;
+  const entry = Object(writtenPoolsOf(data)[String(pool)]) as Data;
   const plugin = pluginOf(found.plugins, entry['backend']);
   const plugins = plugin ? [plugin] : Object.values(found.plugins);
   const schemas = [commonPoolSchema(found), ...plugins.map(({ settings }) => settings)];
@@ -141,7 +141,7 @@ function poolMembers(found: FoundPlugins, data: Data, [part, pool, ...rest]: rea
 
 /** Lists the backends that pools name, even in files with other faults. */
 function backendsOf(...files: readonly (Data | undefined)[]): readonly string[] {
-  const pools = files.flatMap(file => Object.values(poolsOf(file)));
+  const pools = files.flatMap(file => Object.values(writtenPoolsOf(file)));
   return pools.map(pool => (Object(pool) as Data)['backend']).filter(name => typeof name === 'string');
 }
 
