@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import { directoryFaults } from '../src/lib/directories.ts';
-import { describeStartFault } from '../src/lib/lifecycle.ts';
+import { describeStartFault, startFaultsOf } from '../src/lib/lifecycle.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { sendNoSpans } from '../src/lib/tracing/tracer.ts';
 import { withNotice, type Notices } from '../src/lib/words/notice.ts';
@@ -57,7 +57,7 @@ export async function throwAllFaults(
   error: unknown,
   notices?: Notices,
 ): Promise<never> {
-  const own: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
+  const own = startFaultsOf(error);
   const known = own.map(describeStartFault).join('\n');
   const findings = await withNotice(inspectGateway(config), waiting, notices);
   const others = findings.flatMap(({ part, faults }) =>

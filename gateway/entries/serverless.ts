@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { toDocument, unavailableProblem } from '../../src/api/problem.ts';
 import { parseJson } from '../../src/lib/json.ts';
+import { startFaultsOf } from '../../src/lib/lifecycle.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { readSettings } from '../../src/lib/settings.ts';
@@ -149,8 +150,7 @@ function readFiles(variable: string, value: unknown): Readonly<Record<string, st
 
 /** Answers UNAVAILABLE. The fault goes only to the log, because the caller has not proved an identity. */
 function refuse(error: unknown, log: Log): Response {
-  const faults: readonly unknown[] = error instanceof AggregateError ? error.errors : [error];
-  for (const fault of faults)
+  for (const fault of startFaultsOf(error))
     log.error('cannot open the gateway', {
       detail: fault instanceof Error ? fault.message : String(fault),
     });

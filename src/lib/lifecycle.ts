@@ -36,9 +36,9 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
     running = await start();
   } catch (error) {
     const { isReported } = error as { readonly isReported?: boolean };
-    const faults = error instanceof AggregateError ? (error.errors as readonly unknown[]) : [error];
     if (!isReported)
-      for (const fault of faults) process.stderr.write(`fairlead ${name}: ${describeStartFault(fault)}\n`);
+      for (const fault of startFaultsOf(error))
+        process.stderr.write(`fairlead ${name}: ${describeStartFault(fault)}\n`);
     process.exit(1);
   }
   let closing = false;
@@ -66,6 +66,11 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
   log.info('ready', { endpoint: Object.values(running.ready).join(' ') });
   announce?.(running);
   process.send?.({ ready: running.ready });
+}
+
+/** Lists all faults of a failed start. */
+export function startFaultsOf(error: unknown): readonly unknown[] {
+  return error instanceof AggregateError ? error.errors : [error];
 }
 
 /** Describes a system error as one short sentence, and any other error by its message on one line. */
