@@ -11,7 +11,7 @@ import { findClosure, listRetired } from '../tables/closures.ts';
 import { listClustersCounted, readCount } from '../tables/counts.ts';
 import { readPoolUsage, readUsage } from '../tables/reservations.ts';
 import type { EnrolledClusters } from '../callers/cluster.ts';
-import type { KeyFault } from '../configuration/read.ts';
+import { type KeyFault, keyFaultsInService } from '../configuration/read.ts';
 import { readQuotas } from '../pools/quotas.ts';
 import type { CheckOptions } from './check.ts';
 
@@ -126,8 +126,7 @@ export async function readClusters(
       .map(({ pool, bytes, volumes, snapshots }) => ({ pool, reservedBytes: bytes, volumes, snapshots }));
     const seenMs = lastSeenMs(name);
     const retiredMs = retired.get(name);
-    // The keys of a retired cluster no longer matter.
-    const own = retiredMs === undefined ? keyFaults().filter(({ cluster: whose }) => whose === name) : [];
+    const own = keyFaultsInService(keyFaults(), retired).filter(({ cluster: whose }) => whose === name);
     return {
       id: name,
       isEnrolled: Object.hasOwn(enrolled, name),

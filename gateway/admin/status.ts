@@ -3,7 +3,7 @@ import type { Operations as Rows, Output } from '../../src/api/operations.ts';
 import { asProblem } from '../../src/api/problem.ts';
 import { withinTime } from '../../src/lib/concurrency.ts';
 import type { RefusedTokens } from '../callers/visits.ts';
-import type { KeyFault } from '../configuration/read.ts';
+import { type KeyFault, keyFaultsInService } from '../configuration/read.ts';
 import type { Engine, Reader } from '../store.ts';
 import { readMissed, readTime, readTimeOfCheck } from '../tables/clock.ts';
 import { listRetired } from '../tables/closures.ts';
@@ -51,16 +51,14 @@ export function createStatus(
       value: { fault: `no answer within ${answerMs / 1_000} s` },
     };
     const isDown = 'fault' in found;
-    const inService = ({ cluster }: KeyFault): boolean => isDown || !found.retired.has(cluster);
+    const faultsOfKeys = keyFaultsInService(keyFaults(), isDown ? undefined : found.retired);
     return {
       version,
       ...(host !== undefined && { host }),
       startedAt,
       clockSkewMs: Math.round(skewMs()),
       configurationFaults: [...configurationFaults()],
-      keyFaults: keyFaults()
-        .filter(inService)
-        .map(({ cluster, detail }) => ({ caller: cluster, detail })),
+      keyFaults: faultsOfKeys.map(({ cluster, detail }) => ({ caller: cluster, detail })),
       refusedTokens: refusedTokens().map(toRefused),
       store: isDown
         ? { answers: false, fault: found.fault }

@@ -44,6 +44,14 @@ export type ConfigurationResult = {
 /** A fault of the keys of a cluster, or of the operators. */
 export type KeyFault = { readonly cluster: string; readonly detail: string };
 
+/** Leaves out the faults of retired clusters, whose keys no longer matter. */
+export function keyFaultsInService(
+  faults: readonly KeyFault[],
+  retired: Pick<ReadonlySet<string>, 'has'> | undefined,
+): readonly KeyFault[] {
+  return faults.filter(({ cluster }) => !retired?.has(cluster));
+}
+
 type ReadOptions = {
   /** The previous configuration; a faulty part of the file stays as it was there. */
   readonly last?: Configuration | undefined;

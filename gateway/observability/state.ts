@@ -1,6 +1,6 @@
 import { withinTime } from '../../src/lib/concurrency.ts';
 import { sample, type Row } from '../../src/lib/metrics.ts';
-import type { KeyFault } from '../configuration/read.ts';
+import { type KeyFault, keyFaultsInService } from '../configuration/read.ts';
 import type { Pools } from '../pools/pools.ts';
 import { probePool } from '../pools/state/probe.ts';
 import type { Queues } from '../scheduling/queues.ts';
@@ -103,7 +103,7 @@ export async function readCallers(
     [
       'fairlead_gateway_key_faults',
       'Key files with faults or without keys, and issuers with unreadable keys; none of a retired cluster.',
-      keyFaults().filter(({ cluster }) => !retired?.has(cluster)).length,
+      keyFaultsInService(keyFaults(), retired).length,
     ],
     [
       'fairlead_gateway_cluster_silent_seconds',
