@@ -9,7 +9,7 @@ import { ignoredKeywords } from './parameters.ts';
 import type { RestSettings } from './settings.ts';
 import { createSnapshots } from './snapshots.ts';
 import { createStorage } from './storage.ts';
-import { createTokenSource } from './tokens.ts';
+import { createTokenSource, type TokenSource } from './tokens.ts';
 import { createVendor, reachStorage } from './vendor.ts';
 import { createVolumes } from './volumes.ts';
 
@@ -18,9 +18,13 @@ import { createVolumes } from './volumes.ts';
  * fault of the way to the storage.
  */
 export async function checkRest(settings: RestSettings, pool: PoolContext): Promise<readonly string[]> {
-  const noToken = await faultsOf(async () => createTokenSource(settings, pool)(false));
+  let token: TokenSource | undefined;
+  const noToken = await faultsOf(async () => {
+    token = createTokenSource(settings, pool);
+    await token(false);
+  });
   if (noToken.length > 0) return [...noToken, ...(await faultsOf(() => reachStorage(settings, pool)))];
-  const vendor = createVendor(settings, pool);
+  const vendor = createVendor(settings, pool, token);
   const faults = await faultsOf(() => readOffer(vendor, settings.pool));
   await vendor.close();
   return faults;

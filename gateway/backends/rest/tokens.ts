@@ -7,7 +7,7 @@ import { unavailableProblem } from '../../../src/api/problem.ts';
 import type { PoolContext } from '../../backend.ts';
 import type { RestSettings } from './settings.ts';
 
-type TokenSource = HttpOptions['token'];
+export type TokenSource = HttpOptions['token'];
 
 /** Creates the source of tokens for the storage: a file, an authorization server, or tokens that the gateway signs. */
 export function createTokenSource(

@@ -71,10 +71,13 @@ function clientOptions(
 }
 
 /** Creates the client of a pool's storage with time limits, retries and a circuit breaker. Sends nothing yet. */
-export function createVendor(settings: RestSettings, pool: PoolContext): Vendor {
+export function createVendor(
+  settings: RestSettings,
+  pool: PoolContext,
+  token = createTokenSource(settings, pool),
+): Vendor {
   const { queryTimeout, workTimeout } = settings;
   const { guard, isPaused } = createGuard(settings, pool);
-  const token = createTokenSource(settings, pool);
   const client = createClient({ ...clientOptions(settings, pool), token, guard });
   return {
     async ask(id, input) {

@@ -79,6 +79,17 @@ test('an authorization server issues tokens, and each token serves until it is r
   );
 });
 
+test('a check asks the authorization server for one token', async t => {
+  const directory = temporaryDirectory(t);
+  writeFileSync(join(directory, 'secret'), 'secret');
+  const server = await startStorageApi(t, [grant('one'), grant('two')]);
+  const api = await startStorageApi(t, [json(200, offer)]);
+  const oauth = { url: server.url, clientId: 'hq', clientSecret: 'secret' };
+  const settings = rest.settings.parse({ url: api.url, oauth });
+  assert.deepEqual(await rest.check?.(settings, { name: 'acme', log, directory }), []);
+  assert.deepEqual([server.received.length, tokensOf(api)], [1, ['one']]);
+});
+
 test('without a token of the authorization server nothing is sent', async t => {
   const directory = temporaryDirectory(t);
   writeFileSync(join(directory, 'secret'), 'no');
