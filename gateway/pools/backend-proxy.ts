@@ -34,8 +34,8 @@ function wrap<T extends object>(target: T, prefix: string, wrapper: CallWrapper)
       const value: unknown = Reflect.get(target, member);
       const name = names.get(member);
       if (!value || name === undefined) return value;
-      const wrapped = known.get(value) ?? wrapMember(value, name);
-      known.set(value, wrapped);
+      let wrapped = known.get(value);
+      if (!wrapped) known.set(value, (wrapped = wrapMember(value, name)));
       return wrapped;
     },
   });
