@@ -10,7 +10,11 @@ export type FaultlessParts = {
 };
 
 /** Finds the parts that can be checked despite the faults of others. */
-export function findFaultless(data: Data, found: FoundPlugins): FaultlessParts {
+export function findFaultless(
+  data: Data,
+  found: FoundPlugins,
+  issues: readonly z.core.$ZodIssue[],
+): FaultlessParts {
   const pools = writtenPoolsOf(data);
   const names = Object.keys(pools);
   const { shape } = configFileSchema(found, names);
@@ -22,14 +26,13 @@ export function findFaultless(data: Data, found: FoundPlugins): FaultlessParts {
     ([name, entry]) => [name, soundMembers(cluster, entry)] as const,
   );
   const operators = soundMembers(operatorsSchema.shape, data['operators']);
-  const callers = [shape.clusters.safeParse(data['clusters']), shape.operators.safeParse(data['operators'])];
   return {
     file: {
       pools: Object.fromEntries(sound),
       clusters: Object.fromEntries(clusters),
       operators,
     } as unknown as ConfigFile,
-    hasFaultyCallers: callers.some(({ success }) => !success),
+    hasFaultyCallers: issues.some(({ path: [part] }) => part === 'clusters' || part === 'operators'),
   };
 }
 

@@ -131,7 +131,7 @@ async function readConfigFile(
     const read = parsed.success ? { file: parsed.data, data } : last && withoutFaults(parse, data, last.data);
     const { plugins: all } = found;
     if (read) return { read: { ...read, plugins: all } };
-    return { faultless: { ...findFaultless(data, found), data, plugins: all } };
+    return { faultless: { ...findFaultless(data, found, parsed.error?.issues ?? []), data, plugins: all } };
   } catch (error) {
     return void faults.push(`${path}: ${(error as Error).message}`);
   }
