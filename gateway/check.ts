@@ -17,11 +17,20 @@ import { findUnknownPools } from './pools/pools.ts';
 import { openStore } from './stores/index.ts';
 import { inspect, schemaVersion } from './tables/schema.ts';
 import { discovered } from './configuration/file.ts';
+import type { FaultlessParts } from './configuration/faultless.ts';
 import { type Data, writtenPoolsOf } from './configuration/mend.ts';
-import { type ConfigurationResult, readConfiguration } from './configuration/read.ts';
+import {
+  type Configuration,
+  type ConfigurationResult,
+  type KeyFault,
+  readConfiguration,
+} from './configuration/read.ts';
 
 /** The settings of a gateway, without those that have a fault. */
 type SoundSettings = Partial<GatewayConfig>;
+
+/** The parts of the configuration that can be checked. */
+type UsableParts = Pick<Configuration, 'file' | 'data' | 'plugins'> & Partial<FaultlessParts>;
 
 /** A checked part that may have been left out, because a setting of it has a fault. */
 type Part = Finding | undefined | Promise<Finding | undefined>;
@@ -75,17 +84,18 @@ async function inspectGateway(config: SoundSettings): Promise<readonly Finding[]
   const { config: path, listen, 'metrics-listen': metrics } = config;
   const nothing = { faults: [], keyFaults: [], files: new Map() };
   const read: ConfigurationResult = path === undefined ? nothing : await readConfiguration(path, backends);
-  const store = checkStore(config, read);
+  const usable = read.configuration ?? read.faultless;
+  const store = checkStore(config, usable);
   const findings: readonly Part[] = [
     { part: 'configuration', faults: read.faults },
-    checkKeys(read),
+    checkKeys(read.keyFaults, usable),
     store.then(({ finding }) => finding),
     checkKeyFile(config),
     checkCertificate(config),
     listen && checkAddress('address', listen),
     metrics && checkAddress('metrics address', metrics),
     checkCollector(config['otlp-endpoint']),
-    ...checkPools(read, { config, storeIdentity: store.then(({ identity }) => identity) }),
+    ...checkPools(usable, { config, storeIdentity: store.then(({ identity }) => identity) }),
   ];
   return (await Promise.all(findings)).filter(one => one !== undefined);
 }
@@ -105,15 +115,14 @@ export async function findConfigurationFaults(
   return [...faults, ...keyFaults.map(({ detail }) => detail)];
 }
 
-function checkKeys({ configuration, faultless, keyFaults }: ConfigurationResult): Finding {
+function checkKeys(keyFaults: readonly KeyFault[], usable: UsableParts | undefined): Finding {
   const faults = keyFaults.map(({ cluster, detail }) => `${cluster}: ${detail}`);
-  const file = (configuration ?? faultless)?.file;
-  if (!file) return { part: 'keys', faults, note: unreadable };
-  const { clusters, operators } = file;
+  if (!usable) return { part: 'keys', faults, note: unreadable };
+  const { clusters, operators } = usable.file;
   const trusted = [...Object.values(clusters).map(({ serviceAccount }) => serviceAccount), operators?.oidc];
   const issuers = trusted.flatMap(one => (one?.keys === discovered ? [`"${one.issuer}"`] : []));
   const unchecked = [
-    ...(faultless?.hasFaultyCallers ? ['members of clusters and operators with faults may name others'] : []),
+    ...(usable.hasFaultyCallers ? ['members of clusters and operators with faults may name others'] : []),
     ...(issuers.length > 0 ? [`a running gateway reads the keys of ${issuers.join(' and ')}`] : []),
   ];
   if (unchecked.length === 0) return { part: 'keys', faults };
@@ -127,7 +136,7 @@ function checkKeys({ configuration, faultless, keyFaults }: ConfigurationResult)
  */
 async function checkStore(
   { store, 'adopt-store': isAdopted = false }: SoundSettings,
-  { configuration, faultless }: ConfigurationResult,
+  usable: UsableParts | undefined,
 ): Promise<{ readonly finding?: Finding; readonly identity?: StoreIdentity | undefined }> {
   if (!store) return {};
   const part = 'store';
@@ -146,13 +155,8 @@ async function checkStore(
     identity = { id };
     if (version !== schemaVersion)
       note = 'its tables, which the start makes or upgrades; the connection is ok';
-    else if (configuration ?? faultless)
-      unknown.push(
-        ...(await findUnknownPools(
-          engine.reader,
-          Object.keys(writtenPoolsOf((configuration ?? faultless)?.data)),
-        )),
-      );
+    else if (usable)
+      unknown.push(...(await findUnknownPools(engine.reader, Object.keys(writtenPoolsOf(usable.data)))));
     else note = `whether its pools are configured, because ${unreadable}; all else is ok`;
   });
   return { finding: { part, faults: [...faults, ...unknown], note }, identity };
@@ -180,9 +184,8 @@ async function checkCertificate(config: SoundSettings): Promise<Finding> {
   const { 'tls-cert-file': cert, 'tls-key-file': key, 'tls-client-ca-file': clientCa } = config;
   const paths = [cert, key, clientCa].filter(path => path !== undefined);
   const missing = await Promise.all(paths.map(path => faultsOf(() => readFile(path))));
-  const settings = { 'tls-cert-file': cert, 'tls-key-file': key, 'tls-client-ca-file': clientCa };
   const open = async (): Promise<void> => {
-    const found = findCertificate(settings, silentLog);
+    const found = findCertificate(config, silentLog);
     if (found) warning = judgeValidity(found.first.cert, Date.now());
     else note = 'without --tls-cert-file the gateway serves plain HTTP';
   };
@@ -213,14 +216,13 @@ async function checkAddress(part: string, { host, port }: GatewayConfig['listen'
 
 /** Checks each pool without a fault in its entry, and the files that the others name. */
 function checkPools(
-  { configuration, faultless }: ConfigurationResult,
+  usable: UsableParts | undefined,
   {
     config,
     storeIdentity,
   }: { readonly config: SoundSettings; readonly storeIdentity: Promise<StoreIdentity | undefined> },
 ): readonly Part[] {
   const { config: path = '', 'gateway-name': gatewayName, 'adopt-pools': adopted = [] } = config;
-  const usable = configuration ?? faultless;
   if (!usable) return [{ part: 'pools', faults: [], note: unreadable }];
   const { file, plugins, data } = usable;
   const options = {

@@ -21,7 +21,7 @@ export function findCertificate(
     'tls-cert-file': cert,
     'tls-key-file': key,
     'tls-client-ca-file': clientCa,
-  }: Pick<GatewayConfig, 'tls-cert-file' | 'tls-key-file' | 'tls-client-ca-file'>,
+  }: Partial<Pick<GatewayConfig, 'tls-cert-file' | 'tls-key-file' | 'tls-client-ca-file'>>,
   log: Log,
 ): Certificate | undefined {
   if (cert !== undefined && key !== undefined) return openCertificate({ cert, key, clientCa }, log);
