@@ -14,12 +14,12 @@ export const commands: Commands = {
       type Config = SettingsOf<typeof settings>;
       return {
         settings,
-        findFaults: async (sound: Partial<Config>) => (await loadCheck()).findGatewayFaults(sound),
+        findFaults: async (sound: Partial<Config>) => (await loadPreflight()).findGatewayFaults(sound),
         async run(config: Config, io) {
-          if (config.check) return (await loadCheck()).checkGateway(config, io);
+          if (config.check) return (await loadPreflight()).checkGateway(config, io);
           const start = (own: Config, log: Log) =>
             startGateway(own, log).catch(async (error: unknown) =>
-              (await loadCheck()).throwAllFaults(own, error, io.notices),
+              (await loadPreflight()).throwAllFaults(own, error, io.notices),
             );
           return program('gateway', { settings, start }).run(config as never, io);
         },
@@ -136,12 +136,12 @@ export const commands: Commands = {
   },
 };
 
-function loadCheck() {
-  return import('../../gateway/check.ts');
+function loadPreflight() {
+  return import('../../gateway/preflight.ts');
 }
 
 async function findConfigurationFaults(path: string, packagesFrom?: string): Promise<readonly string[]> {
-  return (await loadCheck()).findConfigurationFaults(path, packagesFrom);
+  return (await loadPreflight()).findConfigurationFaults(path, packagesFrom);
 }
 
 function sayForDev(line: string): void {

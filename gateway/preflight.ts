@@ -11,7 +11,7 @@ import { withNotice, type Notices } from '../src/lib/words/notice.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { findCertificate, judgeValidity } from './http/certificate.ts';
-import { checkFaultyPool, checkPool, faultsOf, type Finding, type StoreIdentity } from './pools/check.ts';
+import { checkFaultyPool, checkPool, faultsOf, type Finding, type StoreIdentity } from './pools/preflight.ts';
 import { createIdentity } from './pools/identity.ts';
 import { findUnknownPools } from './pools/pools.ts';
 import { openStore } from './stores/index.ts';

@@ -10,7 +10,7 @@ import { test, type TestContext } from 'node:test';
 import { makeCertificate } from '../../fakes/storages/certificate.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 import { gatewaySettings } from '../../../gateway/config.ts';
-import { checkGateway, findGatewayFaults } from '../../../gateway/check.ts';
+import { checkGateway, findGatewayFaults } from '../../../gateway/preflight.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
 import { createSigner } from '../../harness/gateway/signers.ts';
