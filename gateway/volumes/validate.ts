@@ -34,11 +34,6 @@ export function readAll<T extends Readonly<Record<string, unknown>>>(reads: {
   return results as T;
 }
 
-/** Returns true for a mode that never writes. */
-export function isForReaders({ accessMode }: Capability): boolean {
-  return accessMode.endsWith('_READER_ONLY');
-}
-
 /** The use of a volume. `isNew` is true for an empty one. */
 type VolumeUse = {
   readonly isNew: boolean;

@@ -1,5 +1,6 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { Problem } from '../../src/api/problem.ts';
+import { isForReaders } from '../../src/api/storage.ts';
 import type { Validation, ValidationSpec, Volume, VolumePage, VolumeSpec } from '../../src/api/volume.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
@@ -12,7 +13,7 @@ import { createVolume } from './create.ts';
 import { deleteVolume, type ForeseenDeletion, foreseeDeletion, undoVolume } from './delete.ts';
 import { requireVisible, toKnownVolume } from './record.ts';
 import { showVolume, showVolumes, toVolume } from './show.ts';
-import { isForReaders, readAll, readMutableParameters, requireCapabilities } from './validate.ts';
+import { readAll, readMutableParameters, requireCapabilities } from './validate.ts';
 
 /**
  * Up to so many attachments are read together with their volume. More are read in their own time slices.

@@ -13,6 +13,7 @@ import { byteLength } from './ids.ts';
 import { limits } from './limits.ts';
 import { Problem } from './problem.ts';
 import type { BlockPage, Snapshot } from './snapshot.ts';
+import { isForReaders } from './storage.ts';
 import type { Grant, SizeSpec, Volume } from './volume.ts';
 import { sameJson } from '../lib/json.ts';
 
@@ -51,7 +52,7 @@ const checks: {
   listVolumeHealth: (page, request) => pageFaults(page, page.volumes, request),
   grantVolume: grantFaults,
   attachVolume({ attachment, state, readonly: found }, { body }) {
-    const readonly = body.readonly || body.capability.accessMode.endsWith('_READER_ONLY');
+    const readonly = body.readonly || isForReaders(body.capability);
     return [
       faultOf('state', state, 'attached'),
       faultOf('readonly', found, readonly),

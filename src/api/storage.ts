@@ -251,6 +251,11 @@ export type Capabilities = z.infer<typeof capabilitiesSchema>;
 export type CapacitySpec = z.infer<typeof capacitySpecSchema>;
 export type Capacity = z.infer<typeof capacitySchema>;
 
+/** Returns true for a mode that never writes. */
+export function isForReaders({ accessMode }: Pick<Capability, 'accessMode'>): boolean {
+  return accessMode.endsWith('_READER_ONLY');
+}
+
 export function hasFeature(capabilities: Pick<Capabilities, 'features'>, feature: Feature): boolean {
   return capabilities.features.includes(feature);
 }

@@ -1,5 +1,5 @@
 import type { AttachmentSpec } from '../../api/node.ts';
-import { accessModes } from '../../api/storage.ts';
+import { accessModes, isForReaders } from '../../api/storage.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect, skip } from '../finding.ts';
 import { must, type Chapter } from '../requirement.ts';
@@ -71,7 +71,7 @@ export const attachments = {
       expect(isSame, `"readonly" is ${wanted}, not as in the attachment before`);
       await kit.done('detachVolume', { volumeId: used, nodeId });
     }
-    const reader = kit.capabilities.accessModes.find(mode => mode.endsWith('_READER_ONLY'));
+    const reader = kit.capabilities.accessModes.find(accessMode => isForReaders({ accessMode }));
     const bodies = [
       kit.accessOf(),
       kit.accessOf({ readonly: true }),
@@ -194,5 +194,5 @@ export const attachments = {
 } satisfies Chapter;
 
 function isReadonly({ readonly, capability }: AttachmentSpec): boolean {
-  return readonly || capability.accessMode.endsWith('_READER_ONLY');
+  return readonly || isForReaders(capability);
 }

@@ -1,5 +1,5 @@
 import type { AttachmentResource } from '../../api/node.ts';
-import type { AccessMode, Capability } from '../../api/storage.ts';
+import { isForReaders, type AccessMode, type Capability } from '../../api/storage.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect, skip } from '../finding.ts';
 import { problemOf } from '../fixtures/fixtures.ts';
@@ -113,8 +113,8 @@ export const sharing = {
 const oneWriter: AccessMode = 'MULTI_NODE_SINGLE_WRITER';
 const manyWriters: AccessMode = 'MULTI_NODE_MULTI_WRITER';
 
-function isWriting({ accessMode }: Capability): boolean {
-  return !accessMode.endsWith('_READER_ONLY');
+function isWriting(capability: Capability): boolean {
+  return !isForReaders(capability);
 }
 
 /**
