@@ -2,6 +2,7 @@ import type { AttachmentSpec } from '../../api/node.ts';
 import { accessModes, isForReaders } from '../../api/storage.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect, skip } from '../finding.ts';
+import { singleModes } from './sharing.ts';
 import { must, type Chapter } from '../requirement.ts';
 
 /** The requirements of chapter 4, sections 1 and 3. */
@@ -39,11 +40,10 @@ export const attachments = {
   'FL-4.1-3': must(
     'A request for the same volume and node with another capability or `readonly` is ALREADY_EXISTS, and the attachment does not change.',
   ).check(async kit => {
-    const { accessModes: modes, accessTypes } = kit.capabilities;
+    const { accessTypes } = kit.capabilities;
     const usual = kit.capabilityOf();
-    const singles = modes.filter(mode => mode.startsWith('SINGLE_NODE_'));
     const others = [
-      ...singles.map(accessMode => ({ accessType: usual.accessType, accessMode })),
+      ...singleModes(kit).map(accessMode => ({ accessType: usual.accessType, accessMode })),
       ...accessTypes.map(accessType => ({ accessType, accessMode: usual.accessMode })),
     ].filter(one => !sameJson(one, usual));
     const { id: volumeId } = await kit.makeVolume({ capabilities: [usual, ...others] });

@@ -1,9 +1,10 @@
-import type { AttachmentResource } from '../../api/node.ts';
+import type { AttachmentResource, AttachmentSpec } from '../../api/node.ts';
 import { isForReaders, type AccessMode, type Capability } from '../../api/storage.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect, skip } from '../finding.ts';
 import { problemOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
+import type { InputOf } from '../http/calls.ts';
 import { must, should, type Chapter } from '../requirement.ts';
 
 const crowd = 6;
@@ -14,7 +15,7 @@ export const sharing = {
     'While a single-node volume is attached, attaching it to another node is FAILED_PRECONDITION, also for reading.',
   ).check(async kit => {
     const [holder, other] = [await kit.makeNode(), await kit.makeNode()];
-    const modes = kit.capabilities.accessModes.filter(mode => mode.startsWith('SINGLE_NODE_'));
+    const modes = singleModes(kit);
     if (modes.length === 0) throw skip('the vendor offers no access mode for one node');
     const capabilities = modes.map(mode => kit.capabilityOf(mode));
     // A reader is a second node too, as is a writer beside a reader.
@@ -25,14 +26,7 @@ export const sharing = {
     for (const held of [bodies[0], bodies[1]]) {
       if (!held) continue;
       const { id: volumeId } = await kit.makeVolume({ capabilities });
-      const first = await kit.done('attachVolume', { volumeId, nodeId: holder, body: held });
-      for (const body of bodies) {
-        await kit.refused('attachVolume', { volumeId, nodeId: other, body }, ['FAILED_PRECONDITION']);
-        await kit.refused('getAttachment', { volumeId, nodeId: other }, ['NOT_FOUND']);
-      }
-      const now = await kit.done('getAttachment', { volumeId, nodeId: holder });
-      expect(sameJson(now, first), 'the node that has the volume keeps it');
-      await kit.done('detachVolume', { volumeId, nodeId: holder });
+      await requireHeld(kit, { volumeId, nodeId: holder, body: held }, { other, bodies });
       const { attachments: listed } = await kit.done('getVolume', { volumeId });
       expect(listed.length === 0, 'a refused node does not get the volume once it is free');
     }
@@ -86,8 +80,7 @@ export const sharing = {
     'Two nodes write to a volume at a time only if both have MULTI_NODE_MULTI_WRITER: any other second writer is FAILED_PRECONDITION.',
   ).check(async kit => {
     const shared = sharedCapabilities(kit).filter(isWriting);
-    const single = kit.capabilities.accessModes.filter(mode => mode.startsWith('SINGLE_NODE_'));
-    const writing = [...shared, ...single.map(mode => kit.capabilityOf(mode)).filter(isWriting)];
+    const writing = [...shared, ...singleModes(kit).map(mode => kit.capabilityOf(mode)).filter(isWriting)];
     const isClash = (one: Capability, other: Capability): boolean =>
       [one, other].some(each => shared.includes(each)) &&
       [one, other].some(({ accessMode }) => accessMode !== manyWriters);
@@ -96,22 +89,38 @@ export const sharing = {
     const [holder, other] = [await kit.makeNode(), await kit.makeNode()];
     for (const held of writing) {
       const { id: volumeId } = await kit.makeVolume({ capabilities: writing });
+      const clashing = writing.filter(one => isClash(held, one));
+      const bodies = clashing.map(capability => kit.accessOf({ capability }));
       const input = { volumeId, nodeId: holder, body: kit.accessOf({ capability: held }) };
-      const first = await kit.done('attachVolume', input);
-      for (const capability of writing.filter(one => isClash(held, one))) {
-        const body = kit.accessOf({ capability });
-        await kit.refused('attachVolume', { volumeId, nodeId: other, body }, ['FAILED_PRECONDITION']);
-        await kit.refused('getAttachment', { volumeId, nodeId: other }, ['NOT_FOUND']);
-      }
-      const now = await kit.done('getAttachment', { volumeId, nodeId: holder });
-      expect(sameJson(now, first), 'the first writer keeps the volume');
-      await kit.done('detachVolume', { volumeId, nodeId: holder });
+      await requireHeld(kit, input, { other, bodies });
     }
   }),
 } satisfies Chapter;
 
 const oneWriter: AccessMode = 'MULTI_NODE_SINGLE_WRITER';
 const manyWriters: AccessMode = 'MULTI_NODE_MULTI_WRITER';
+
+/** Lists the offered access modes for one node. */
+export function singleModes({ capabilities }: Kit): readonly AccessMode[] {
+  return capabilities.accessModes.filter(mode => mode.startsWith('SINGLE_NODE_'));
+}
+
+/** Requires that the other node gets the volume by none of the requests while its holder has it. Detaches the volume. */
+async function requireHeld(
+  kit: Kit,
+  input: InputOf<'attachVolume'>,
+  { other, bodies }: { readonly other: string; readonly bodies: readonly AttachmentSpec[] },
+): Promise<void> {
+  const { volumeId, nodeId } = input;
+  const first = await kit.done('attachVolume', input);
+  for (const body of bodies) {
+    await kit.refused('attachVolume', { volumeId, nodeId: other, body }, ['FAILED_PRECONDITION']);
+    await kit.refused('getAttachment', { volumeId, nodeId: other }, ['NOT_FOUND']);
+  }
+  const now = await kit.done('getAttachment', { volumeId, nodeId });
+  expect(sameJson(now, first), 'the node that has the volume keeps it');
+  await kit.done('detachVolume', { volumeId, nodeId });
+}
 
 function isWriting(capability: Capability): boolean {
   return !isForReaders(capability);
