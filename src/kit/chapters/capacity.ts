@@ -1,6 +1,6 @@
 import type { VolumeSource } from '../../api/volume.ts';
 import { expect, skip } from '../finding.ts';
-import { nameOf } from '../fixtures/fixtures.ts';
+import { snapshotInput } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import type { MutationId } from '../fixtures/mutations.ts';
 import type { Answer } from '../http/calls.ts';
@@ -149,8 +149,7 @@ async function snapshotTogether(kit: Kit): Promise<void> {
   if (code === undefined)
     await requireOwnSpace(kit, {
       name: 'snapshots',
-      take: snapshotId =>
-        kit.settle('createSnapshot', { snapshotId, body: { name: nameOf(snapshotId), volumeId } }),
+      take: snapshotId => kit.settle('createSnapshot', snapshotInput(snapshotId, volumeId)),
       remove: snapshotId => kit.done('deleteSnapshot', { snapshotId }),
     });
   for (const id of [other, volumeId]) await kit.done('deleteVolume', { volumeId: id });
@@ -168,7 +167,6 @@ async function expandTogether(kit: Kit, requiredBytes: number): Promise<void> {
   for (const { id: volumeId } of volumes) await kit.done('deleteVolume', { volumeId });
 }
 
-/** Reads the available bytes. */
 export function readCapacity(kit: Kit) {
   return kit.done('getCapacity', { body: { capabilities: kit.specOf(kit.id()).capabilities } });
 }
@@ -210,7 +208,7 @@ export function usesOf(kit: Kit, requiredBytes: number): Readonly<Record<string,
     send('expandVolume', { volumeId, body: { requiredBytes } });
   const snapshot = async (send: Send, volumeId: string): Promise<void> => {
     const snapshotId = kit.id();
-    await send('createSnapshot', { snapshotId, body: { name: nameOf(snapshotId), volumeId } });
+    await send('createSnapshot', snapshotInput(snapshotId, volumeId));
     // A snapshot whose request was given up may be missing.
     const { code } = await kit.settle('getSnapshot', { snapshotId });
     if (code === undefined) await kit.untilReady(() => kit.done('getSnapshot', { snapshotId }));

@@ -3,9 +3,9 @@ import { expect, skip } from '../finding.ts';
 import { blockBytes, expectFilled, expectZeros, fill, leaveBytes } from '../fixtures/bytes.ts';
 import { causeOf } from '../fixtures/cause.ts';
 import { withDisk } from '../fixtures/disk.ts';
-import { nameOf } from '../fixtures/fixtures.ts';
+import { snapshotInput } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
-import { findMutable } from '../fixtures/mutations.ts';
+import { modifications } from '../fixtures/mutations.ts';
 import { similarIds } from '../fixtures/similar.ts';
 import type { AnyInput } from '../http/exchange.ts';
 import { readBlocks } from './groups.ts';
@@ -155,7 +155,6 @@ type SentRequest = { readonly id: OperationId; readonly input: AnyInput };
 /** Makes requests to the volume that change no bytes. The volume is detached after each. */
 function harmlessRequests(kit: Kit, volumeId: string): readonly (() => Promise<SentRequest>)[] {
   const refused = { ...kit.specOf(volumeId), requiredBytes: kit.smallSize(4) };
-  const mutable = kit.has('modify') ? findMutable(kit) : undefined;
   const snapshotId = kit.id();
   const request = async (id: OperationId, input: AnyInput): Promise<SentRequest> => {
     await kit.settle(id, input as never);
@@ -174,13 +173,10 @@ function harmlessRequests(kit: Kit, volumeId: string): readonly (() => Promise<S
     whileAttached('deleteVolume', { volumeId }),
     whileAttached('attachVolume', { volumeId, nodeId: kit.id(), body: kit.accessOf() }),
     ...(kit.has('expand') ? [() => request('expandVolume', { volumeId, body: { limitBytes: 1 } })] : []),
-    ...(mutable?.values ?? []).map(
-      value => () =>
-        request('modifyVolume', { volumeId, body: { mutableParameters: { [mutable?.name ?? '']: value } } }),
-    ),
+    ...modifications(kit, volumeId).map(input => () => request('modifyVolume', input)),
     ...(kit.has('snapshots')
       ? [
-          () => request('createSnapshot', { snapshotId, body: { name: nameOf(snapshotId), volumeId } }),
+          () => request('createSnapshot', snapshotInput(snapshotId, volumeId)),
           () => request('deleteSnapshot', { snapshotId }),
         ]
       : []),
@@ -189,17 +185,13 @@ function harmlessRequests(kit: Kit, volumeId: string): readonly (() => Promise<S
 
 /** Lists the requests that an attached volume may get: each succeeds, or is FAILED_PRECONDITION. */
 function requestsInUse(kit: Kit, volumeId: string): readonly SentRequest[] {
-  const mutable = kit.has('modify') ? findMutable(kit) : undefined;
-  const [snapshotId, clone] = [kit.id(), kit.id()];
+  const clone = kit.id();
   const source = { kind: 'volume', volumeId } as const;
-  const all: SentRequest[] = (mutable?.values ?? []).map(value => ({
-    id: 'modifyVolume',
-    input: { volumeId, body: { mutableParameters: { [mutable?.name ?? '']: value } } },
-  }));
+  const all: SentRequest[] = [];
   const add = (id: OperationId, input: AnyInput): void => void all.push({ id, input });
+  for (const input of modifications(kit, volumeId)) add('modifyVolume', input);
   if (kit.has('expand')) add('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(2) } });
-  if (kit.has('snapshots'))
-    add('createSnapshot', { snapshotId, body: { name: nameOf(snapshotId), volumeId } });
+  if (kit.has('snapshots')) add('createSnapshot', snapshotInput(kit.id(), volumeId));
   if (kit.has('clone'))
     add('createVolume', { volumeId: clone, body: kit.specOf(clone, { source, requiredBytes: 0 }) });
   return all;

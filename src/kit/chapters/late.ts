@@ -1,9 +1,9 @@
 import { pause } from '../../lib/concurrency.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect } from '../finding.ts';
-import { expectOne, nameOf } from '../fixtures/fixtures.ts';
+import { expectOne, snapshotInput } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
-import { findMutable } from '../fixtures/mutations.ts';
+import { modifications } from '../fixtures/mutations.ts';
 import { must, type Chapter } from '../requirement.ts';
 
 /** Time after the last answer until everything is read back, in milliseconds. */
@@ -93,7 +93,7 @@ async function detachAfterLoss(kit: Kit): Promise<Reading> {
 async function snapshotAfterLoss(kit: Kit): Promise<Reading> {
   const { id: volumeId } = await kit.makeVolume();
   const snapshotId = kit.id();
-  const input = { snapshotId, body: { name: nameOf(snapshotId), volumeId } };
+  const input = snapshotInput(snapshotId, volumeId);
   await kit.lose('createSnapshot', input, { kind: 'cut-answer' });
   await kit.done('createSnapshot', input);
   await kit.done('deleteSnapshot', { snapshotId });
@@ -102,12 +102,7 @@ async function snapshotAfterLoss(kit: Kit): Promise<Reading> {
 
 async function changeTwice(kit: Kit): Promise<Reading> {
   const { id: volumeId } = await kit.makeVolume();
-  const mutable = kit.has('modify') ? findMutable(kit) : undefined;
-  for (const value of mutable?.values ?? [])
-    await kit.done('modifyVolume', {
-      volumeId,
-      body: { mutableParameters: { [mutable?.name ?? '']: value } },
-    });
+  for (const input of modifications(kit, volumeId)) await kit.done('modifyVolume', input);
   for (const factor of kit.has('expand') ? [2, 3] : [])
     await kit.done('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(factor) } });
   const now = await kit.done('getVolume', { volumeId });
@@ -119,8 +114,7 @@ async function snapshotAgain(kit: Kit): Promise<Reading> {
   const snapshotId = kit.id();
   await kit.takeSnapshot(volumeId, snapshotId);
   for (let again = 0; again < 2; again++) await kit.done('deleteSnapshot', { snapshotId });
-  const body = { name: nameOf(snapshotId), volumeId };
-  await kit.done('createSnapshot', { snapshotId, body });
+  await kit.done('createSnapshot', snapshotInput(snapshotId, volumeId));
   const made = await kit.untilReady(() => kit.done('getSnapshot', { snapshotId }));
   return async () => expectOne('snapshot', made, await kit.done('getSnapshot', { snapshotId }));
 }

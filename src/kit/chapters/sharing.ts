@@ -80,7 +80,12 @@ export const sharing = {
     'Two nodes write to a volume at a time only if both have MULTI_NODE_MULTI_WRITER: any other second writer is FAILED_PRECONDITION.',
   ).check(async kit => {
     const shared = sharedCapabilities(kit).filter(isWriting);
-    const writing = [...shared, ...singleModes(kit).map(mode => kit.capabilityOf(mode)).filter(isWriting)];
+    const writing = [
+      ...shared,
+      ...singleModes(kit)
+        .map(mode => kit.capabilityOf(mode))
+        .filter(isWriting),
+    ];
     const isClash = (one: Capability, other: Capability): boolean =>
       [one, other].some(each => shared.includes(each)) &&
       [one, other].some(({ accessMode }) => accessMode !== manyWriters);

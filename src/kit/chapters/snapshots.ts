@@ -1,5 +1,5 @@
 import { expect, skip } from '../finding.ts';
-import { expectOne, nameOf } from '../fixtures/fixtures.ts';
+import { expectOne, nameOf, snapshotInput } from '../fixtures/fixtures.ts';
 import { checkCopies, refuseCopies } from './changes.ts';
 import { must, type Chapter } from '../requirement.ts';
 
@@ -49,8 +49,7 @@ export const snapshots = {
     'snapshots',
   ).check(async kit => {
     const snapshotId = kit.id();
-    const body = { name: nameOf(snapshotId), volumeId: kit.id() };
-    await kit.refused('createSnapshot', { snapshotId, body }, ['NOT_FOUND']);
+    await kit.refused('createSnapshot', snapshotInput(snapshotId, kit.id()), ['NOT_FOUND']);
     await kit.expectNoSnapshot(snapshotId);
   }),
   'FL-5.1-5': must('Many concurrent equal requests create one snapshot.', 'snapshots').check(async kit => {

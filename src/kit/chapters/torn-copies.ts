@@ -1,6 +1,6 @@
 import { expect, skip, unproved } from '../finding.ts';
 import { causeOf, type Cause } from '../fixtures/cause.ts';
-import { idsOf, nameOf } from '../fixtures/fixtures.ts';
+import { idsOf, nameOf, snapshotInput } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { minRounds, orderFor, requireUntorn, writeDuring } from '../fixtures/torn.ts';
 import type { OrderedVolume } from '../fixtures/torn.ts';
@@ -18,8 +18,7 @@ export const tornCopies = {
     const source = await kit.makeVolume({ requiredBytes: kit.smallSize(16) });
     await requireWhole(kit, [source], async () => {
       const snapshotId = kit.id();
-      const body = { name: nameOf(snapshotId), volumeId: source.id };
-      const { code } = await kit.settle('createSnapshot', { snapshotId, body });
+      const { code } = await kit.settle('createSnapshot', snapshotInput(snapshotId, source.id));
       const restore = async () => {
         await kit.takeSnapshot(source.id, snapshotId).catch(() => {});
         const copy = { kind: 'snapshot', snapshotId } as const;

@@ -5,7 +5,7 @@ import { expect, skip } from '../finding.ts';
 import { expectOne, nameOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { sameJson } from '../../lib/json.ts';
-import { findMutable } from '../fixtures/mutations.ts';
+import { findMutable, modifications } from '../fixtures/mutations.ts';
 import { leaveShared } from './sharing.ts';
 import { must, type Chapter } from '../requirement.ts';
 
@@ -159,12 +159,7 @@ export const volumes = {
   ).check(async kit => {
     const first = await kit.makeVolume();
     const { id: volumeId } = first;
-    const mutable = kit.has('modify') ? findMutable(kit) : undefined;
-    for (const value of mutable?.values.slice(-1) ?? [])
-      await kit.done('modifyVolume', {
-        volumeId,
-        body: { mutableParameters: { [mutable?.name ?? '']: value } },
-      });
+    for (const input of modifications(kit, volumeId).slice(-1)) await kit.done('modifyVolume', input);
     const nodeId = await kit.makeNode();
     await kit.attach(volumeId, nodeId);
     await kit.done('detachVolume', { volumeId, nodeId });
@@ -188,12 +183,10 @@ export const volumes = {
     'After a volume was modified or expanded, the request that created it answers 200 with the volume as it now is.',
   ).check(async kit => {
     const { id: volumeId } = await kit.makeVolume();
-    const mutable = kit.has('modify') ? findMutable(kit) : undefined;
-    if (!mutable && !kit.has('expand')) throw skip('the vendor can neither modify nor expand volumes');
-    for (const value of mutable?.values ?? []) {
-      const body = { mutableParameters: { [mutable?.name ?? '']: value } };
-      await kit.done('modifyVolume', { volumeId, body });
-    }
+    const changes = modifications(kit, volumeId);
+    if (changes.length === 0 && !kit.has('expand'))
+      throw skip('the vendor can neither modify nor expand volumes');
+    for (const input of changes) await kit.done('modifyVolume', input);
     if (kit.has('expand'))
       await kit.done('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(2) } });
     const now = await kit.done('getVolume', { volumeId });

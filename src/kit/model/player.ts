@@ -1,5 +1,5 @@
 import type { OperationId } from '../../api/operations.ts';
-import { idsOf, nameOf } from '../fixtures/fixtures.ts';
+import { idsOf, snapshotInput } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import type { AnyInput } from '../http/exchange.ts';
 import type { Call, Observation, World } from './world.ts';
@@ -94,10 +94,8 @@ function toRequest(kit: Kit, call: Call, idOf: (name: string) => string): readon
       return ['detachVolume', { volumeId, nodeId: idOf(call.node) }];
     case 'expand':
       return ['expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(call.units) } }];
-    case 'snapshot': {
-      const snapshotId = idOf(call.snapshot);
-      return ['createSnapshot', { snapshotId, body: { name: nameOf(snapshotId), volumeId } }];
-    }
+    case 'snapshot':
+      return ['createSnapshot', snapshotInput(idOf(call.snapshot), volumeId)];
     case 'unsnapshot':
       return ['deleteSnapshot', { snapshotId: idOf(call.snapshot) }];
   }
