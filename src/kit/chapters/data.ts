@@ -107,7 +107,7 @@ export const data = {
     }
   }),
   'FL-9.1-9': must(
-    'Whatever is requested for an attached volume, its node reads and writes the bytes of the volume through its open way.',
+    'After any request for an attached volume, its node still reads and writes the bytes of that volume through the device that it has open.',
   ).check(async kit => {
     const { id: volumeId, sizeBytes } = await kit.makeVolume();
     for (const [index, { id, input }] of requestsInUse(kit, volumeId).entries()) {
