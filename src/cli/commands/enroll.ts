@@ -60,15 +60,12 @@ export const enrollCommand = {
 
 /** Writes the files, never over existing ones, and prints the entry for gateway.yaml. */
 async function enroll(config: EnrollSettings): Promise<void> {
-  const { cluster, dir, pools } = config;
-  const isOperators = cluster === 'operators';
+  const { cluster, dir } = config;
   const byCluster = config['service-account'] ? enrollByServiceAccount : enrollByKey;
-  const { files, entry } = await (words.get(cluster) ?? byCluster)(config);
+  const { files, entry = '' } = await (words.get(cluster) ?? byCluster)(config);
   await makeDirectories(dir);
   for (const [name, content] of Object.entries(files)) await writeNew(join(dir, name), content);
-  if (!entry) return;
-  const whole = JSON.stringify({ ...entry, ...(pools && { pools }) });
-  stdout.write(isOperators ? `operators: ${whole}\n` : `clusters:\n  ${cluster}: ${whole}\n`);
+  stdout.write(entry);
 }
 
 /** Names that no cluster may have. */
@@ -80,29 +77,38 @@ const words: ReadonlyMap<string, (config: EnrollSettings) => Promise<Enrolment>>
 /** Makes the `--key-file` that all replicas of a gateway share. */
 async function enrollGateway({ pools }: EnrollSettings): Promise<Enrolment> {
   if (pools) throw new Error('a gateway has its pools in its configuration: leave --pools out');
-  const keys = [await makeKey(`gateway-${crypto.randomUUID().slice(0, 8)}`)];
+  const keys = [await makeNamedKey('gateway')];
   return { files: { 'gateway.keys.json': `${JSON.stringify({ keys })}\n` } };
 }
 
 /** Makes the key that operators give to their commands as `--key-file`. */
 async function enrollOperators({ pools }: EnrollSettings): Promise<Enrolment> {
   if (pools) throw new Error('operators have access to all pools: leave --pools out');
-  const key = await makeKey(`operators-${crypto.randomUUID().slice(0, 8)}`);
+  const key = await makeNamedKey('operators');
   return {
     files: {
       'operators.key.json': `${JSON.stringify(key)}\n`,
       'operators.jwks.json': `${JSON.stringify({ keys: [publicHalf(key)] })}\n`,
     },
-    entry: { keys: 'operators.jwks.json' },
+    entry: `operators: ${JSON.stringify({ keys: 'operators.jwks.json' })}\n`,
   };
 }
 
-/** The contents of the files by their names, and the entry for gateway.yaml. */
-type Enrolment = { readonly files: Readonly<Record<string, string>>; readonly entry?: object };
+/** The contents of the files by their names, and the entry for gateway.yaml as text. */
+type Enrolment = { readonly files: Readonly<Record<string, string>>; readonly entry?: string };
+
+/** Makes a key whose id starts with the name. */
+function makeNamedKey(name: string) {
+  return makeKey(`${name}-${crypto.randomUUID().slice(0, 8)}`);
+}
+
+function clusterEntry({ cluster, pools }: EnrollSettings, identity: object): string {
+  return `clusters:\n  ${cluster}: ${JSON.stringify({ ...identity, ...(pools && { pools }) })}\n`;
+}
 
 async function enrollByKey(config: EnrollSettings): Promise<Enrolment> {
   const { cluster, secret } = config;
-  const key = await makeKey(`${cluster}-${crypto.randomUUID().slice(0, 8)}`);
+  const key = await makeNamedKey(cluster);
   const keySet = { keys: [publicHalf(key)] };
   return {
     files: {
@@ -110,7 +116,7 @@ async function enrollByKey(config: EnrollSettings): Promise<Enrolment> {
       [`${cluster}.jwks.json`]: `${JSON.stringify(keySet)}\n`,
       [`${cluster}.values.yaml`]: await valuesOf(config, { existingSecret: secret }, { keySet }),
     },
-    entry: { keys: `${cluster}.jwks.json` },
+    entry: clusterEntry(config, { keys: `${cluster}.jwks.json` }),
   };
 }
 
@@ -131,7 +137,7 @@ async function enrollByServiceAccount(config: EnrollSettings): Promise<Enrolment
   );
   return {
     files: { [`${cluster}.values.yaml`]: values },
-    entry: { serviceAccount: { ...named, keys } },
+    entry: clusterEntry(config, { serviceAccount: { ...named, keys } }),
   };
 }
 
