@@ -83,7 +83,7 @@ async function get(connection: Connection, named: NamedKind, values: Values): Pr
   const { io } = connection;
   const { plural, kind } = named;
   // Entries that are named are few, and their columns line up.
-  const sort = toSort(kind, values) ?? (values.names ? (entries: readonly Entry[]) => entries : undefined);
+  const sort = toSort(kind, values) ?? (values.names ? unsorted : undefined);
   const { find, isOne, cluster } = finderOf(connection, kind, values);
   // An unknown column is an error even if there are no entries.
   viewOf(kind, values);
@@ -160,6 +160,8 @@ function finderOf(connection: Connection, kind: Kind, values: Values): Finder {
 
 type Sort = (entries: readonly Entry[]) => readonly Entry[];
 
+const unsorted: Sort = entries => entries;
+
 /** Sorts all entries at once. Without an order each page is passed on as it comes. */
 async function* sorted(pages: Pages, sort: Sort | undefined): Pages {
   if (!sort) return yield* pages;
@@ -167,7 +169,7 @@ async function* sorted(pages: Pages, sort: Sort | undefined): Pages {
   if (entries.length > 0) yield entries;
 }
 
-async function collect(pages: Pages, sort: Sort = entries => entries): Promise<readonly Entry[]> {
+async function collect(pages: Pages, sort = unsorted): Promise<readonly Entry[]> {
   return sort((await Array.fromAsync(pages)).flat());
 }
 
