@@ -49,15 +49,13 @@ export type Comparison = (
  * taints, and updates the agents. It passes refused nodes to `onRefused`. After any other failure it continues with
  * the other nodes, and throws the first failure at the end.
  *
- * A comparison of all nodes reads the list of the gateway. Later ones remember it, so that their time depends only on
+ * A comparison of all nodes reads the list of the gateway. Later ones remember it, so that their requests depend only on
  * the nodes that they compare.
  */
 export function createComparison(): Comparison {
   /** The nodes that the gateway knows, by name and id. */
   let known = new Map<string, Map<string, Node>>();
   const refused = new Map<string, RefusedNode>();
-  /** The ids of nodes that are being drained, by name. */
-  const drained = new Map<string, string>();
   /** The names of nodes to compare again, because the gateway refused a change of them. */
   const unsettled = new Set<string>();
 
@@ -69,7 +67,7 @@ export function createComparison(): Comparison {
         new Map(nodes.map(node => [node.id, node])),
       ]),
     );
-    for (const names of [refused, drained, unsettled]) names.clear();
+    for (const names of [refused, unsettled]) names.clear();
   }
 
   function remember(name: string, node: Node): void {
@@ -107,7 +105,7 @@ export function createComparison(): Comparison {
 
   /** Lists the steps for one node: first deletions, then reports, then start-up taints. */
   function findSteps(targets: ComparisonTargets, cluster: Cluster, name: string): Steps {
-    for (const names of [refused, drained, unsettled]) names.delete(name);
+    for (const names of [refused, unsettled]) names.delete(name);
     const found = findRegistered(cluster, name);
     const isOther = found !== undefined && isForeign(found);
     if (isOther) refused.set(name, toForeign(found));
@@ -117,17 +115,19 @@ export function createComparison(): Comparison {
     const left = [...ofName.values()].filter(({ id }) => id !== nodeId);
     const deletions = left.map(node => () => remove(targets, name, node));
     if (!one || nodeId === undefined) return [deletions, [], []];
-    if (one.node.isDrained) drained.set(name, nodeId);
     const body = toSpec(one.node, one.registration);
     // A node that has come back differs by its `isMissing`, and the report ends this.
     const isKnown = sameJson(ofName.get(nodeId), { id: nodeId, ...body });
     return [
       deletions,
       isKnown ? [] : [() => put(targets, one, body)],
-      one.node.hasStartupTaint
-        ? [async () => void (refused.has(name) || (await removeStartupTaint(targets, name)))]
-        : [],
+      one.node.hasStartupTaint ? [untaint] : [],
     ];
+
+    async function untaint(): Promise<void> {
+      // The gateway may have refused the report just before.
+      if (!refused.has(name)) await removeStartupTaint(targets, name);
+    }
   }
 
   return async (targets, cluster, changed) => {
@@ -135,7 +135,7 @@ export function createComparison(): Comparison {
     const names = changed ? [...changed, ...unsettled] : [...cluster.registrations.keys(), ...known.keys()];
     const found = [...new Set(names)].map(name => findSteps(targets, cluster, name));
     const steps = [0, 1, 2].flatMap(phase => found.flatMap(phases => phases[phase] ?? []));
-    steps.push(() => updateAgents(targets, [...drained.values()]));
+    steps.push(() => updateAgents(targets, findDrained(cluster)));
     const faults: unknown[] = [];
     for (const step of steps) await step().catch((error: unknown) => faults.push(error));
     targets.onRefused([...refused.values()]);
@@ -148,6 +148,14 @@ type Steps = readonly (readonly (() => Promise<void>)[])[];
 function findRegistered({ nodes, registrations }: Cluster, name: string): RegisteredNode | undefined {
   const [node, registration] = [nodes.get(name), registrations.get(name)];
   return node && registration && { name, node, registration };
+}
+
+/** Lists the ids of nodes that are being drained. */
+function findDrained(cluster: Cluster): readonly string[] {
+  return [...cluster.nodes].flatMap(([name, { isDrained }]) => {
+    const one = isDrained ? findRegistered(cluster, name) : undefined;
+    return one && !isForeign(one) ? [one.registration.nodeId] : [];
+  });
 }
 
 type RegisteredNode = {

@@ -30,8 +30,9 @@ type NodeOptions = {
 };
 
 /**
- * The time to collect changes, the pause after a failure, and the maximum time between two comparisons of all nodes,
- * in ms.
+ * The time to collect changes, the pause after a failure, and the maximum time between two comparisons, in ms. A
+ * comparison is one of all nodes if the last such comparison began at least `everyMs / 2` ago, so at most 1.5 times
+ * `everyMs` lies between two of these.
  */
 const [collectMs, retryMs, everyMs] = [100, 10_000, 300_000] as const;
 
