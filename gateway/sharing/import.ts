@@ -61,7 +61,7 @@ export function createImport({
         const known = await findImported(sql, asNew, storageId);
         if (known) return { result: known };
         requireUsable(cluster, pool.name);
-        // An early refusal. Nothing is recorded yet, so a drain may still begin before the outcome is.
+        // An early refusal. A drain may begin after it, so `succeed` looks again.
         await requireUndrained(sql, pool.name, volumeId);
         return { intent: asNew };
       },
