@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { pause, poll } from '../../../../src/lib/concurrency.ts';
-import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import {
+  clusters,
+  openGateway,
+  mounted,
+  openMemory,
+  volumeSpec,
+  type Gateway,
+} from '../../../harness/gateway/gateway.ts';
 import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
 
 const shared = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
@@ -25,7 +32,32 @@ async function open(t: TestContext, options: { readonly patienceMs: number } = p
     ask(`DELETE /v1/volumes/any.v/attachments/${node}`, { as: 'any', ...(signal && { signal }) });
   const snapshot = (name: string) =>
     ask(`PUT /v1/snapshots/any.${name}`, { as: 'any', body: { name, volumeId: 'any.v', parameters: {} } });
-  return { ...gateway, attach: attachBy(ask), attachBy, detach, snapshot };
+  return {
+    ...gateway,
+    attach: attachBy(ask),
+    attachBy,
+    detach,
+    snapshot,
+    untilQuiet: watchStore(t, gateway),
+  };
+}
+
+/**
+ * Returns a function that waits until all requests have come to the point where they wait, however slow the machine is:
+ * until five looks in a row find that the store was not asked meanwhile.
+ */
+function watchStore(t: TestContext, { engine }: Pick<Gateway, 'engine'>): () => Promise<void> {
+  const { mock: reads } = t.mock.method(engine.reader, 'all');
+  const { mock: writes } = t.mock.method(engine, 'transaction');
+  return async () => {
+    let asked = -1;
+    for (let quiet = 0; quiet < 5; quiet++) {
+      await pause(20);
+      const now = reads.callCount() + writes.callCount();
+      if (now !== asked) quiet = 0;
+      asked = now;
+    }
+  };
 }
 
 const statusOf = ({ status }: { readonly status: number }): number => status;
@@ -47,12 +79,12 @@ test('nodes that attach one volume over two replicas at once all get it', async 
 });
 
 test('a snapshot waits for an attach of its volume, and a detach for the snapshot', async t => {
-  const { attach, detach, snapshot, backend } = await open(t);
+  const { attach, detach, snapshot, backend, untilQuiet } = await open(t);
   const release = backend.hold('attach');
   const first = attach('n1');
   await backend.entered('attach');
   const all = [first, snapshot('s'), detach('n1')];
-  await pause(20);
+  await untilQuiet();
   assert.equal(backend.calls.length, 1);
   release();
   for (const { status } of await Promise.all(all)) assert.ok(status < 300);
@@ -60,12 +92,12 @@ test('a snapshot waits for an attach of its volume, and a detach for the snapsho
 });
 
 test('an equal operation joins a waiting one, and both are done once', async t => {
-  const { attach, snapshot, backend } = await open(t);
+  const { attach, snapshot, backend, untilQuiet } = await open(t);
   const release = backend.hold('snapshot');
   const first = snapshot('s');
   await backend.entered('snapshot');
   const all = [attach('n1'), attach('n1'), attach('n1')];
-  await pause(20);
+  await untilQuiet();
   release();
   await first;
   assert.deepEqual((await Promise.all(all)).map(statusOf), [201, 201, 201]);
@@ -73,7 +105,7 @@ test('an equal operation joins a waiting one, and both are done once', async t =
 });
 
 test('a repeated operation is done again after the one that undoes it', async t => {
-  const { attach, detach, backend, ask } = await open(t);
+  const { attach, detach, backend, ask, untilQuiet } = await open(t);
   const [created, modified] = ['/v1/volumes/any.w', '/v1/volumes/any.v/parameters'];
   const create = () => ask(`PUT ${created}`, { as: 'any', body: volumeSpec('w') });
   const modify = (tier: string) =>
@@ -94,7 +126,7 @@ test('a repeated operation is done again after the one that undoes it', async t 
     await backend.entered(held);
     for (const next of [undo, act]) {
       answers.push(next());
-      await pause(20);
+      await untilQuiet();
     }
     release();
     assert.deepEqual((await Promise.all(answers)).map(statusOf), statuses, held);
@@ -107,15 +139,15 @@ test('a repeated operation is done again after the one that undoes it', async t 
 });
 
 test('an operation joins an equal one even if others of other nodes wait behind that', async t => {
-  const { attach, detach, backend } = await open(t);
+  const { attach, detach, backend, untilQuiet } = await open(t);
   await attach('n2');
   const release = backend.hold('attach');
   const first = attach('n1');
   await backend.entered('attach');
   const others = [attach('n3'), detach('n2')];
-  await pause(20);
+  await untilQuiet();
   const again = attach('n1');
-  await pause(20);
+  await untilQuiet();
   release();
   assert.deepEqual((await Promise.all([first, again, ...others])).map(statusOf), [201, 201, 201, 204]);
   assert.equal(backend.calls.length, 4);
@@ -156,12 +188,12 @@ test('work of another replica is awaited, and ABORTED in time', async t => {
 });
 
 test('an operation that is ABORTED behind a waiting one names that one', async t => {
-  const { attach, snapshot, ask, backend } = await open(t);
+  const { attach, snapshot, ask, backend, untilQuiet } = await open(t);
   const release = backend.hold('attach');
   const first = attach('n1');
   await backend.entered('attach');
   const waiting = snapshot('s');
-  await pause(20);
+  await untilQuiet();
   const headers = { 'x-timeout-ms': '60' };
   const { body } = await ask('DELETE /v1/snapshots/any.s', { as: 'any', headers });
   assert.equal(body['code'], 'ABORTED');
@@ -171,14 +203,14 @@ test('an operation that is ABORTED behind a waiting one names that one', async t
 });
 
 test('a detach whose caller disconnects while it waits is not done', async t => {
-  const { attach, detach, backend } = await open(t);
+  const { attach, detach, backend, untilQuiet } = await open(t);
   await attach('n1');
   const release = backend.hold('attach');
   const first = attach('n2');
   await backend.entered('attach');
   const caller = new AbortController();
   const gone = detach('n1', caller.signal).catch(() => {});
-  await pause(20);
+  await untilQuiet();
   caller.abort();
   release();
   await first;
@@ -188,19 +220,21 @@ test('a detach whose caller disconnects while it waits is not done', async t => 
 });
 
 test('a failure of the running operation lets the next one begin', async t => {
-  const { attach, backend } = await open(t);
+  const { attach, backend, untilQuiet } = await open(t);
   backend.failNext('attach', 'before', new Error('the storage is busy'));
   const release = backend.hold('attach');
   const first = attach('n1');
   await backend.entered('attach');
   const second = attach('n2');
-  await pause(20);
+  await untilQuiet();
   release();
   assert.deepEqual((await Promise.all([first, second])).map(statusOf), [503, 201]);
 });
 
 test('a cluster that shares a volume waits for few operations of another cluster, because waiting operations are bounded', async t => {
-  const { ask, backend, nodes: reported } = await openGateway(t, patient);
+  const gateway = await openGateway(t, patient);
+  const { ask, backend, nodes: reported } = gateway;
+  const untilQuiet = watchStore(t, gateway);
   const body = volumeSpec('v', { capabilities: [shared] });
   assert.equal((await ask('PUT /v1/volumes/a.v', { body })).status, 201);
   const grant = { as: 'operator', body: { access: 'read-write' } };
@@ -219,7 +253,7 @@ test('a cluster that shares a volume waits for few operations of another cluster
   const many = Array.from({ length: 150 }, (_, index) => attach('any', `m${index}`));
   await poll(() => refused.length === many.length - 128 || undefined, { everyMs: 10, timeoutMs: 10_000 });
   const second = attach('a', 'n2');
-  await pause(20);
+  await untilQuiet();
   release();
   await Promise.all([first, second, ...many]);
   assert.ok(ended.indexOf('n2') <= 3, ended.slice(0, 5).join());
@@ -227,14 +261,14 @@ test('a cluster that shares a volume waits for few operations of another cluster
 });
 
 test('a detach of a node without an attachment is answered while other operations of the volume run and wait', async t => {
-  const { attach, detach, backend, ask } = await open(t, { patienceMs: 10_000 });
+  const { attach, detach, backend, ask, untilQuiet } = await open(t, { patienceMs: 10_000 });
   const grant = { as: 'any', body: { access: 'read-write' } };
   assert.equal((await ask('PUT /v1/volumes/any.v/grants/b', grant)).status, 200);
   const release = backend.hold('attach');
   const first = attach('n1');
   await backend.entered('attach');
   const second = attach('n2');
-  await pause(20);
+  await untilQuiet();
   assert.equal((await detach('n3')).status, 204);
   // The cluster never accepted the grant; the nodes of this name belong to another cluster.
   const byOther = await ask('DELETE /v1/volumes/any.v/attachments/n1', { as: 'b' });
@@ -244,7 +278,7 @@ test('a detach of a node without an attachment is answered while other operation
     assert.equal((await detach(node)).status, 204);
     ended.push(node);
   });
-  await pause(20);
+  await untilQuiet();
   assert.deepEqual(ended, [], 'a volume whose attach runs or waits is not detached');
   release();
   await Promise.all([first, second, ...waiting]);
