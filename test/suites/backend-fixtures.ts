@@ -14,7 +14,6 @@ import {
 } from '../../gateway/backend.ts';
 import { chooseSize } from '../../gateway/volumes/size.ts';
 import { poll } from '../../src/lib/concurrency.ts';
-import { isProblem } from '../harness/gateway/problems.ts';
 
 const mebibyte = 2 ** 20;
 
@@ -168,7 +167,7 @@ export async function assertAnother(
   create: () => Promise<unknown>,
   remove: () => Promise<void>,
 ) {
-  if (!coexist) return assert.rejects(create(), isProblem('ALREADY_EXISTS'));
+  if (!coexist) return assert.rejects(create(), { code: 'ALREADY_EXISTS' });
   await create();
   await remove();
 }

@@ -4,7 +4,6 @@ import type { Engine } from '../../../gateway/store.ts';
 import { recountReservations } from '../../../gateway/tables/reservations.ts';
 import type { FaultyBackend, Method } from '../../fakes/faulty-backend.ts';
 import { clusters, endClaims, mounted, volumeSpec, type Gateway } from './gateway.ts';
-import { isProblem } from './problems.ts';
 
 /** An hour in milliseconds. */
 export const hour = 3_600_000;
@@ -46,7 +45,7 @@ export async function snapshotsIn(backend: Backend): Promise<readonly string[]> 
 export function stopperOf(gateway: Gateway<FaultyBackend>) {
   return async (method: Method, begin: () => Promise<unknown>): Promise<() => Promise<void>> => {
     const resume = gateway.backend.hold(method);
-    const ended = assert.rejects(begin(), isProblem('ABORTED'));
+    const ended = assert.rejects(begin(), { code: 'ABORTED' });
     await gateway.backend.entered(method);
     await endClaims(gateway);
     return async () => {

@@ -13,7 +13,6 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import { describeStartFault } from '../../../src/lib/lifecycle.ts';
 import { mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway/gateway.ts';
 import { signerOf } from '../../harness/gateway/signers.ts';
-import { isProblem } from '../../harness/gateway/problems.ts';
 import { prepareGateway, runGateway, type GatewayRun } from '../../harness/gateway/program.ts';
 import { listen } from '../../harness/listen.ts';
 
@@ -42,11 +41,11 @@ test('the client and the gateway understand each other, from the first create to
   assert.deepEqual(await client.validateVolume({ volumeId: id, body: { capabilities: [mounted] } }, call()), {
     confirmed: true,
   });
-  await assert.rejects(client.deleteVolume({ volumeId: id }, call()), isProblem('FAILED_PRECONDITION'));
+  await assert.rejects(client.deleteVolume({ volumeId: id }, call()), { code: 'FAILED_PRECONDITION' });
   await client.detachVolumeFromAllNodes({ volumeId: id }, call());
   await client.deleteVolume({ volumeId: id }, call());
   await client.deleteNode({ nodeId: 'n1' }, call());
-  await assert.rejects(client.getVolume({ volumeId: id }, call()), isProblem('NOT_FOUND'));
+  await assert.rejects(client.getVolume({ volumeId: id }, call()), { code: 'NOT_FOUND' });
 });
 
 test('gateways without a configured name have unique names at a storage, and keep them', async t => {
@@ -219,7 +218,7 @@ test('the gateway reports its state on a port of its own, and names no volume', 
     [status, reason],
     [503, 'store: the file of the store was removed, moved or replaced; restart the gateway\n'],
   );
-  await assert.rejects(client.deleteVolume({ volumeId: 'a.secretive' }, call()), isProblem('UNAVAILABLE'));
+  await assert.rejects(client.deleteVolume({ volumeId: 'a.secretive' }, call()), { code: 'UNAVAILABLE' });
   assert.equal(existsSync(join(directory, 'images', 'a.secretive.img')), true);
 });
 
@@ -298,10 +297,9 @@ test('the gateway ends even if a connection is open', async t => {
   const { client } = running;
   await client.getCapabilities({}, call());
   await running.end();
-  await assert.rejects(
-    client.getCapabilities({}, { deadlineMs: Date.now() + 500 }),
-    isProblem('UNAVAILABLE', 'DEADLINE_EXCEEDED'),
-  );
+  await assert.rejects(client.getCapabilities({}, { deadlineMs: Date.now() + 500 }), {
+    code: /UNAVAILABLE|DEADLINE_EXCEEDED/,
+  });
 });
 
 test('a port in use is reported in one line, and nothing stays open', async t => {

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pause, poll } from '../../../../src/lib/concurrency.ts';
 import type { KnownVolume } from '../../../../gateway/backend.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 import { idsOf, makeVolume, newSnapshot, sourceOf, takeSnapshot } from '../../../suites/backend-fixtures.ts';
 import {
   allocatedOf,
@@ -39,7 +38,7 @@ testPool('a copy without space is RESOURCE_EXHAUSTED, and nothing is left', { on
   content.write(volume.id, 0, randomBytes(280 * MiB));
   const before = statfsSync(directory).bavail;
   const source = await sourceOf(backend, 'volume', volume);
-  const isFull = isProblem('RESOURCE_EXHAUSTED');
+  const isFull = { code: 'RESOURCE_EXHAUSTED' };
   await assert.rejects(makeVolume(backend, { id: 'a.clone', source }), isFull);
   await assert.rejects(backend.snapshots.create(newSnapshot('a.snapshot', volume)), isFull);
   assert.deepEqual(imagesIn(directory), ['a.volume.img']);
@@ -105,7 +104,7 @@ testPool('a volume that is written is refused, and copied once it is not', { on:
   const { backend, directory } = pool;
   const volume = await makeVolume(backend, { requiredBytes: 64 * MiB });
   await withGuest(pool, volume, async () => {
-    const isRefused = isProblemThat('FAILED_PRECONDITION', /"a\.volume" is attached for writing/);
+    const isRefused = { code: 'FAILED_PRECONDITION', detail: /"a\.volume" is attached for writing/ };
     // A loop device counts even if the gateway believes that the volume is not attached.
     for (const attachedForWriting of [true, false])
       await assert.rejects(
@@ -125,7 +124,7 @@ testPool('an image that changes while it is copied is refused', { on: ['ext4'] }
   const { backend, content } = pool;
   const volume = await makeVolume(backend);
   const writing = setInterval(() => content.write(volume.id, 0, randomBytes(512)), 1);
-  const changed = isProblemThat('FAILED_PRECONDITION', /written while it was copied/);
+  const changed = { code: 'FAILED_PRECONDITION', detail: /written while it was copied/ };
   const take = () => backend.snapshots.create(newSnapshot('a.snapshot', volume));
   await assert.rejects(take(), changed).finally(() => clearInterval(writing));
   await take();

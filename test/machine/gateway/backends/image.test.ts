@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, truncateSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe } from 'node:test';
-import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 import { connectInOwnMounts } from '../../../harness/machine.ts';
 import { makeVolume } from '../../../suites/backend-fixtures.ts';
 import { testBackend } from '../../../suites/backend.ts';
@@ -32,7 +31,10 @@ testPool('a volume open as a loop device is not detached or deleted', { on: ['ex
   const { backend, directory } = pool;
   const volume = await makeVolume(backend);
   const device = connectLoop(join(directory, 'a.volume.img'));
-  const names = isProblemThat('FAILED_PRECONDITION', new RegExp(`"a\\.volume" is still in use by ${device}`));
+  const names = {
+    code: 'FAILED_PRECONDITION',
+    detail: new RegExp(`"a\\.volume" is still in use by ${device}`),
+  };
   await assert.rejects(backend.detach(volume, 'n1'), names);
   await assert.rejects(backend.delete(volume), names);
   assert.deepEqual(imagesIn(directory), ['a.volume.img']);
@@ -53,7 +55,7 @@ testPool(
       name: 'a.volume.img',
     });
     await elsewhere.end();
-    const inUse = isProblemThat('FAILED_PRECONDITION', new RegExp(`in use by ${elsewhere.device}`));
+    const inUse = { code: 'FAILED_PRECONDITION', detail: new RegExp(`in use by ${elsewhere.device}`) };
     await assert.rejects(backend.detach(volume, 'n1'), inUse);
     await assert.rejects(backend.delete(volume), inUse);
     await backend.delete(other);
@@ -86,7 +88,7 @@ testPool(
     const volume = await makeVolume(backend);
     const device = connectLoop(join(directory, 'a.volume.img'));
     rmSync(join(directory, 'a.volume.img'));
-    await assert.rejects(backend.detach(volume, 'n1'), isProblem('FAILED_PRECONDITION'));
+    await assert.rejects(backend.detach(volume, 'n1'), { code: 'FAILED_PRECONDITION' });
     disconnectLoop(device);
     await backend.detach(volume, 'n1');
     await backend.delete(volume);
@@ -144,14 +146,14 @@ testPool(
   async pool => {
     const { backend, content, directory } = pool;
     const large = { requiredBytes: 600 * MiB, mutableParameters: preallocate };
-    await assert.rejects(makeVolume(backend, large), isProblem('RESOURCE_EXHAUSTED'));
+    await assert.rejects(makeVolume(backend, large), { code: 'RESOURCE_EXHAUSTED' });
     await backend.delete({ id: 'a.volume', nonce: 'own' });
     assert.deepEqual(imagesIn(directory), []);
     await makeVolume(backend, { ...large, id: 'a.small', requiredBytes: 40 * MiB });
     assert.ok(allocatedOf(join(directory, 'a.small.img')) >= 40 * MiB);
     await makeVolume(backend, { requiredBytes: 600 * MiB });
     content.write('a.volume', 0, Buffer.from('data'));
-    await assert.rejects(makeVolume(backend, large), isProblem('RESOURCE_EXHAUSTED'));
+    await assert.rejects(makeVolume(backend, large), { code: 'RESOURCE_EXHAUSTED' });
     assert.equal(String(content.read('a.volume', 0, 4)), 'data');
   },
 );

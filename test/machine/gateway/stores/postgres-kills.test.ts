@@ -8,7 +8,6 @@ import type { Call } from '../../../../src/api/http.ts';
 import type { StorageClient } from '../../../../src/api/client.ts';
 import { Problem, problemTable } from '../../../../src/api/problem.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
-import { isProblem } from '../../../harness/gateway/problems.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { isFull } from '../../../harness/sample.ts';
 import { useStores } from '../../../harness/stores/store-in.ts';
@@ -122,7 +121,7 @@ async function live(ask: Ask, { directory, hashes, name, round }: Life): Promise
   assert.equal(attached.filter(({ status }) => status === 'fulfilled').length, 1, volumeId);
   for (const one of attached)
     if (one.status === 'rejected')
-      assert.ok(isProblem('FAILED_PRECONDITION')(one.reason), String(one.reason));
+      assert.equal((one.reason as Problem).code, 'FAILED_PRECONDITION', String(one.reason));
   for (const nodeId of nodes) await ask((client, call) => client.detachVolume({ volumeId, nodeId }, call));
   if (round % 3 !== 2) return;
   const larger = { requiredBytes: 2 * mebibyte };

@@ -10,14 +10,14 @@ import {
   type Answer,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
-import { isProblemThat } from '../../../harness/gateway/problems.ts';
 
 const { a, b } = clusters;
 const inPool = (name: string, pool: string) => volumeSpec(name, { parameters: { pool } });
-const refused = isProblemThat(
-  'FAILED_PRECONDITION',
-  /^pool "fast" takes no new volumes, because an operator drains it; .* fairlead admin drain fast --end$/,
-);
+const refused = {
+  code: 'FAILED_PRECONDITION',
+  detail:
+    /^pool "fast" takes no new volumes, because an operator drains it; .* fairlead admin drain fast --end$/,
+};
 
 /** Opens a gateway with the pools `fast` and `slow`, and one volume of a in each. */
 async function open(t: TestContext) {

@@ -12,7 +12,6 @@ import {
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
-import { isProblem } from '../../../harness/gateway/problems.ts';
 import { create, hour, snapshot, snapshotsIn, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 async function planned(gateway: Gateway, safetyAgeMs = 0): Promise<readonly RepairStep[]> {
@@ -137,10 +136,10 @@ for (const { kind, making, removing, make } of kinds) {
     const release = backend.hold(making);
     const made = make(maker, 'new');
     await backend.entered(making);
-    await assert.rejects(reclaim(mender, orphan), isProblem('ABORTED'));
+    await assert.rejects(reclaim(mender, orphan), { code: 'ABORTED' });
     release();
     await made;
-    await assert.rejects(reclaim(mender, orphan), isProblem('ABORTED'));
+    await assert.rejects(reclaim(mender, orphan), { code: 'ABORTED' });
     assert.ok(!backend.calls.some(call => call.startsWith(`${removing} `)));
   });
 
@@ -150,7 +149,7 @@ for (const { kind, making, removing, make } of kinds) {
     const release = backend.hold(removing);
     const removed = reclaim(mender, orphan);
     await backend.entered(removing);
-    await assert.rejects(make(maker, 'new'), isProblem('ABORTED'));
+    await assert.rejects(make(maker, 'new'), { code: 'ABORTED' });
     release();
     await removed;
     await make(maker, 'new');

@@ -12,7 +12,6 @@ import {
   type Gateway,
   openGateway,
 } from '../../../harness/gateway/gateway.ts';
-import { isProblemThat } from '../../../harness/gateway/problems.ts';
 
 const { a } = clusters;
 const capability = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
@@ -54,7 +53,7 @@ test('while a pool is not open, the detachment of a node leaves its volumes alon
     [false, ['a.two attached']],
   ] as const) {
     const body = { force: false, dryRun };
-    await assert.rejects(detachNode({ ...request, body }), isProblemThat('UNAVAILABLE', ofSlow));
+    await assert.rejects(detachNode({ ...request, body }), { code: 'UNAVAILABLE', detail: ofSlow });
     assert.deepEqual(await stateOf(gateway), left);
   }
   const forced = await detachNode({ ...request, body: { force: true, dryRun: true } });

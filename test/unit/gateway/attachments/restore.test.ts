@@ -15,7 +15,6 @@ import {
   temporaryDirectory,
   volumeSpec,
 } from '../../../harness/gateway/gateway.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
 
 const cluster = clusters.a;
@@ -33,10 +32,10 @@ test('a pool learns at the start which volumes are attached or being attached, n
   for (const name of ['there', 'leaving']) await attach(name, 'main');
   await attach('elsewhere', 'other');
   main.failNext('attach', 'after', new Error('lost'));
-  await assert.rejects(attach('coming', 'main'), isProblem('UNAVAILABLE'));
+  await assert.rejects(attach('coming', 'main'), { code: 'UNAVAILABLE' });
   main.failNext('detach', 'after', new Error('lost'));
   const leaving = attachments.detach({ cluster, volumeId: 'a.leaving', nodeId: 'n1' });
-  await assert.rejects(leaving, isProblem('UNAVAILABLE'));
+  await assert.rejects(leaving, { code: 'UNAVAILABLE' });
 
   let told: readonly AttachedVolume[] = [];
   const restore = async (attached: AsyncIterable<AttachedVolume>): Promise<void> => {
@@ -78,7 +77,7 @@ test("an attachment over an earlier release's protocol is logged at the start, a
   const says =
     /^volume "a\.old" is attached to node "n1" over nbd, which is no longer offered; detach it and/;
   for (const call of [attach, () => attachments.get(key)])
-    await assert.rejects(call(), isProblemThat('FAILED_PRECONDITION', says));
+    await assert.rejects(call(), { code: 'FAILED_PRECONDITION', detail: says });
   const { body } = await ask('GET /v1/admin/attachments', { as: 'operator' });
   assert.partialDeepStrictEqual(allAttachmentsPageSchema.parse(body), { attachments: [{ protocol: 'nbd' }] });
 

@@ -4,7 +4,6 @@ import type { KnownVolume } from '../../../../gateway/backend.ts';
 import { userOf } from '../../../../gateway/backends/ceph/users.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { key, monitors, openWithCommands, type Answers } from './ceph-commands.ts';
-import { isProblem } from '../../../harness/gateway/problems.ts';
 
 const path = '/volumes/fairlead.a/a.v.own/11111111-2222-3333-4444-555555555555';
 const info = {
@@ -62,14 +61,14 @@ test('a share that is missing, smaller than the volume, or still being copied is
       { ...usual, 'fs subvolume info': answer } as Answers,
       settings,
     );
-    await assert.rejects(backend.attach(volume, access), isProblem('FAILED_PRECONDITION'));
+    await assert.rejects(backend.attach(volume, access), { code: 'FAILED_PRECONDITION' });
   }
 });
 
 test('another filesystem than its own is refused', async t => {
   const { backend } = await openWithCommands(t, usual, settings);
   const other = { ...access, capability: { ...capability, fsType: 'xfs' } };
-  await assert.rejects(backend.attach(volume, other), isProblem('INVALID_ARGUMENT'));
+  await assert.rejects(backend.attach(volume, other), { code: 'INVALID_ARGUMENT' });
 });
 
 test('detaching evicts the user by every server, and the user goes last', async t => {
@@ -104,7 +103,7 @@ test('a client that only claims to be the user does not block a detach, and is l
 test('no attachment is closed while a server does not serve', async t => {
   const replaying = { mdsmap: { in: [0], info: { gid_1: { rank: 0, state: 'up:replay' } } } };
   const { backend, readLines } = await openWithCommands(t, { ...usual, 'fs get files': replaying }, settings);
-  await assert.rejects(backend.detach(volume, 'n1'), isProblem('UNAVAILABLE'));
+  await assert.rejects(backend.detach(volume, 'n1'), { code: 'UNAVAILABLE' });
   assert.doesNotMatch(readLines().join('\n'), /auth rm/);
 });
 
@@ -118,5 +117,5 @@ test('a pool has either images or shares, and a missing filesystem is retried', 
   for (const bad of [{}, { pool: 'rbd', filesystem: 'files' }, { filesystem: 'a b' }])
     assert.equal(backends.ceph.settings.safeParse(bad).success, false);
   const opening = openWithCommands(t, usual, { filesystem: 'other' });
-  await assert.rejects(opening, isProblem('UNAVAILABLE'));
+  await assert.rejects(opening, { code: 'UNAVAILABLE' });
 });

@@ -14,7 +14,6 @@ import { describe, test } from 'node:test';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { commandProblem } from '../../../../gateway/local/files.ts';
 import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
-import { isProblem } from '../../../harness/gateway/problems.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
 import { contentOf, idsOf, makeVolume, newVolume } from '../../../suites/backend-fixtures.ts';
 import { testBackend } from '../../../suites/backend.ts';
@@ -73,11 +72,11 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
       renameSync(root, `${root}.moved`);
       for (const mountPoint of [false, true]) {
         if (mountPoint) mkdirSync(root);
-        await assert.rejects(backend.delete(volume), isProblem('UNAVAILABLE'));
-        await assert.rejects(backend.create(newVolume({ id: 'a.other' })), isProblem('UNAVAILABLE'));
-        await assert.rejects(async () => backend.volumeHealth(volume), isProblem('UNAVAILABLE'));
-        await assert.rejects(idsOf(backend), isProblem('UNAVAILABLE'));
-        if (name === 'dir') await assert.rejects(backend.capacity(), isProblem('UNAVAILABLE'));
+        await assert.rejects(backend.delete(volume), { code: 'UNAVAILABLE' });
+        await assert.rejects(backend.create(newVolume({ id: 'a.other' })), { code: 'UNAVAILABLE' });
+        await assert.rejects(async () => backend.volumeHealth(volume), { code: 'UNAVAILABLE' });
+        await assert.rejects(idsOf(backend), { code: 'UNAVAILABLE' });
+        if (name === 'dir') await assert.rejects(backend.capacity(), { code: 'UNAVAILABLE' });
       }
       assert.deepEqual(readdirSync(root), []);
       rmdirSync(root);
@@ -116,7 +115,7 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
 
     test('no hostile id leads anywhere', async t => {
       const { backend, root, access } = await open(t);
-      const refused = isProblem('INVALID_ARGUMENT');
+      const refused = { code: 'INVALID_ARGUMENT' };
       const before = readdirSync(join(root, '..'), { recursive: true });
       for (const id of hostileIds) {
         const known = { id, sizeBytes: mebibyte, parameters: {} };
@@ -135,7 +134,7 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
       symlinkSync(data === '' ? join(target, 'content') : target, join(root, `a.volume${suffix}`));
       const known = { id: 'a.volume', sizeBytes: mebibyte, parameters: {} };
       await assert.rejects(backend.create(newVolume()));
-      await assert.rejects(backend.attach(known, access), isProblem('FAILED_PRECONDITION'));
+      await assert.rejects(backend.attach(known, access), { code: 'FAILED_PRECONDITION' });
       await assert.rejects(async () => backend.expand(known, { requiredBytes: 1, limitBytes: 0 }));
       assert.notDeepEqual(await backend.volumeHealth(known), []);
       await backend.delete(known).catch(() => undefined);
@@ -151,7 +150,7 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
       writeFileSync(other + data, 'data');
       truncateSync(other + data, 4 * mebibyte);
       const smaller = newVolume({ id: 'a.other', limitBytes: 2 * mebibyte });
-      await assert.rejects(backend.create(smaller), isProblem('ALREADY_EXISTS'));
+      await assert.rejects(backend.create(smaller), { code: 'ALREADY_EXISTS' });
       const left = readFileSync(other + data);
       assert.deepEqual([left.length, String(left.subarray(0, 4))], [4 * mebibyte, 'data']);
     });
@@ -162,7 +161,7 @@ for (const { name, open, plugin, suffix, data, reach, begin } of kinds)
       const path = join(root, `a.volume${suffix}`);
       assert.deepEqual(await backend.attach(volume, access), { protocol: reach, path });
       await backend.delete(volume);
-      await assert.rejects(backend.attach(volume, access), isProblem('FAILED_PRECONDITION'));
+      await assert.rejects(backend.attach(volume, access), { code: 'FAILED_PRECONDITION' });
     });
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SignJWT, UnsecuredJWT, type JWTPayload } from 'jose';
+import type { Problem } from '../../../../src/api/problem.ts';
 import {
   createAuthenticate,
   type Authenticator,
@@ -8,7 +9,6 @@ import {
 } from '../../../../gateway/callers/authenticate.ts';
 import { clusters, enrol } from '../../../harness/gateway/gateway.ts';
 import { createSigner, type Signer } from '../../../harness/gateway/signers.ts';
-import { isProblemThat } from '../../../harness/gateway/problems.ts';
 
 const now = (): number => Math.floor(Date.now() / 1_000);
 
@@ -96,7 +96,7 @@ for (const [name, make, says] of bad)
 
 test('a header without a token is refused', async () => {
   const authenticate = authenticateWith(await enrol({}));
-  const none = isProblemThat('UNAUTHENTICATED', /^there is no bearer token; send the header/);
+  const none = { code: 'UNAUTHENTICATED', detail: /^there is no bearer token; send the header/ };
   for (const header of [undefined, '', 'Bearer', 'Bearer ', 'Basic dXNlcjpwYXNz', 'Bearer a b', 'token'])
     await assert.rejects(async () => authenticate(header), none, header);
 });
@@ -187,8 +187,9 @@ async function nameOf(authenticate: Authenticator, token: string): Promise<strin
 async function assertRefused(authenticate: Authenticator, token: string, says: RegExp): Promise<void> {
   await assert.rejects(
     async () => authenticate(`Bearer ${token}`),
-    (error: Error) => {
-      assert.ok(isProblemThat('UNAUTHENTICATED', says)(error), error.message);
+    (error: Problem) => {
+      assert.equal(error.code, 'UNAUTHENTICATED');
+      assert.match(error.detail, says);
       assert.ok(token.length < 3 || !error.message.includes(token));
       return true;
     },

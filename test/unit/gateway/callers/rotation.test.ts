@@ -8,7 +8,6 @@ import { openConfiguration } from '../../../../gateway/configuration/configurati
 import { createAuthenticate } from '../../../../gateway/callers/authenticate.ts';
 import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 import { createSigner } from '../../../harness/gateway/signers.ts';
-import { isProblemThat } from '../../../harness/gateway/problems.ts';
 import { account, makeIssuerKey, signAs, startIssuer, type IssuerKey } from '../../../fakes/issuer.ts';
 
 /** A key, and a function that signs tokens of its holder. */
@@ -92,7 +91,7 @@ for (const [name, kind] of Object.entries(kinds))
     assert.equal(await roleOf(token), kind.role);
     await enrol(after);
     t.mock.timers.tick(59_000);
-    const refused = isProblemThat('UNAUTHENTICATED', /"kid"/);
+    const refused = { code: 'UNAUTHENTICATED', detail: /"kid"/ };
     await assert.rejects(roleOf(token), refused, 'one that was good');
     await assert.rejects(roleOf(await before.token()), refused, 'a new one');
     assert.equal(await roleOf(await after.token()), kind.role);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JWK } from 'jose';
+import type { Problem } from '../../../../src/api/problem.ts';
 import { createTrust, type TrustedKeys } from '../../../../gateway/callers/trust.ts';
 import type { PublicKey } from '../../../../gateway/callers/keys.ts';
 import {
@@ -10,7 +11,6 @@ import {
 } from '../../../../gateway/callers/authenticate.ts';
 import { callers, enrol } from '../../../harness/gateway/gateway.ts';
 import { createSigner, type Signer } from '../../../harness/gateway/signers.ts';
-import { isProblemThat } from '../../../harness/gateway/problems.ts';
 import {
   account,
   forgeFor,
@@ -219,8 +219,9 @@ function authenticateBy({ trusted }: ReturnType<typeof createTrust>): Authentica
 async function assertRefused(authenticate: Authenticator, token: string, says: RegExp): Promise<void> {
   await assert.rejects(
     async () => authenticate(`Bearer ${token}`),
-    (error: Error) => {
-      assert.ok(isProblemThat('UNAUTHENTICATED', says)(error), error.message);
+    (error: Problem) => {
+      assert.equal(error.code, 'UNAUTHENTICATED');
+      assert.match(error.detail, says);
       assert.ok(!token.split('.').some(part => part !== '' && error.message.includes(part)));
       return true;
     },

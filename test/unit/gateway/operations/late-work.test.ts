@@ -10,7 +10,6 @@ import type { Step } from '../../../../gateway/operations/operation.ts';
 import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
 import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { stopperOf } from '../../../harness/gateway/fixtures.ts';
-import { isProblem } from '../../../harness/gateway/problems.ts';
 
 const { a } = clusters;
 const id = 'a.pvc-1';
@@ -41,7 +40,7 @@ test('a create that others took over and finally failed leaves nothing when it c
   const { memory, stopping, other, stop } = await openPair(t);
   const resume = await stop('create', () => stopping.volumes.create(a, id, spec));
   other.backend.failNext('create', 'before', refused);
-  await assert.rejects(other.volumes.create(a, id, spec), isProblem('FAILED_PRECONDITION'));
+  await assert.rejects(other.volumes.create(a, id, spec), { code: 'FAILED_PRECONDITION' });
   assert.ok(other.backend.calls.includes(`delete ${id}`));
   await resume();
   assert.deepEqual(await listed(memory), ['a.source']);
@@ -54,12 +53,12 @@ test('the remains of late work that could not be removed are not given to the ne
   const { memory, stopping, other, stop } = await openPair(t);
   const resume = await stop('create', () => stopping.volumes.create(a, id, spec));
   other.backend.failNext('create', 'before', refused);
-  await assert.rejects(other.volumes.create(a, id, spec), isProblem('FAILED_PRECONDITION'));
+  await assert.rejects(other.volumes.create(a, id, spec), { code: 'FAILED_PRECONDITION' });
   stopping.backend.failNext('delete', 'before', new Error('unreachable'));
   await resume();
   assert.deepEqual(await listed(memory), ['a.source', id]);
-  await assert.rejects(other.volumes.create(a, id, spec), isProblem('ALREADY_EXISTS'));
-  await assert.rejects(other.volumes.get(a, id), isProblem('NOT_FOUND'));
+  await assert.rejects(other.volumes.create(a, id, spec), { code: 'ALREADY_EXISTS' });
+  await assert.rejects(other.volumes.get(a, id), { code: 'NOT_FOUND' });
 });
 
 test('a create that others took over and finished changes nothing when it continues', async t => {
@@ -87,7 +86,7 @@ test('a snapshot that others took over and finally failed leaves nothing when it
   const { memory, stopping, other, stop } = await openPair(t);
   const resume = await stop('snapshot', () => stopping.snapshots.create(a, 'a.cut', cut));
   other.backend.failNext('snapshot', 'before', refused);
-  await assert.rejects(other.snapshots.create(a, 'a.cut', cut), isProblem('FAILED_PRECONDITION'));
+  await assert.rejects(other.snapshots.create(a, 'a.cut', cut), { code: 'FAILED_PRECONDITION' });
   await resume();
   assert.deepEqual(await taken(memory), []);
 });
@@ -96,7 +95,7 @@ test('a final failure is reported once nothing is left, and is not final before'
   const { memory, other } = await openPair(t);
   other.backend.failNext('create', 'after', refused);
   other.backend.failNext('delete', 'before', new Error('unreachable'));
-  await assert.rejects(other.volumes.create(a, id, spec), isProblem('UNAVAILABLE'));
+  await assert.rejects(other.volumes.create(a, id, spec), { code: 'UNAVAILABLE' });
   assert.equal((await other.volumes.get(a, id)).state, 'deleting');
   await other.recovery.sweep();
   assert.deepEqual(await listed(memory), ['a.source']);
@@ -151,7 +150,7 @@ test('an attach that others took over and undid admits no node when it continues
   await other.attachments.attach({ ...key, nodeId: 'n2' }, writing);
   await resume();
   assert.deepEqual([...nodes], ['n2']);
-  await assert.rejects(other.attachments.get(key), isProblem('NOT_FOUND'));
+  await assert.rejects(other.attachments.get(key), { code: 'NOT_FOUND' });
 });
 
 test('a detach that others took over does not shut out a node that is attached again', async t => {
@@ -235,6 +234,6 @@ for (const [name, wallMs, elapsedMs] of [
       t.mock.method(performance, 'now', () => now.call(performance) + elapsedMs);
     };
     const { volumes } = await openGateway(t, { backend, checkpoint });
-    await assert.rejects(volumes.create(a, 'a.new', volumeSpec('new')), isProblem('ABORTED'));
+    await assert.rejects(volumes.create(a, 'a.new', volumeSpec('new')), { code: 'ABORTED' });
     assert.deepEqual(backend.calls, []);
   });

@@ -3,11 +3,11 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
+import type { Problem } from '../../../../src/api/problem.ts';
 import { createIdentity } from '../../../../gateway/pools/identity.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 import { createSigner } from '../../../harness/gateway/signers.ts';
-import { isProblem } from '../../../harness/gateway/problems.ts';
 import { runGateway } from '../../../harness/gateway/program.ts';
 
 test('the first token makes a key that nobody else can read, and that others verify by the public set', async t => {
@@ -74,11 +74,9 @@ test('the error of an unusable key file shows none of its content', async t => {
   const contents = ['', '{}', '{"keys":[]}', '{"keys":[{}]}', JSON.stringify({ keys: [nameless] })];
   for (const content of contents) {
     writeFileSync(file, content);
-    await assert.rejects(createIdentity('hq', file).token('acme', false), error => {
-      assert.ok(
-        (error as Error).message.includes(file) && !(error as Error).message.includes(String(privateJwk.d)),
-      );
-      return isProblem('UNAVAILABLE')(error);
+    await assert.rejects(createIdentity('hq', file).token('acme', false), ({ code, message }: Problem) => {
+      assert.ok(message.includes(file) && !message.includes(String(privateJwk.d)));
+      return code === 'UNAVAILABLE';
     });
     assert.equal(readFileSync(file, 'utf8'), content);
   }

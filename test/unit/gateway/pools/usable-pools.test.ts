@@ -7,10 +7,9 @@ import { createPools } from '../../../../gateway/pools/pools.ts';
 import { createVolume } from '../../../../gateway/volumes/create.ts';
 import { unavailableProblem } from '../../../../src/api/problem.ts';
 import { openGateway, openMemory, clusters, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
-import { isProblemThat } from '../../../harness/gateway/problems.ts';
 import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 
-const refused = isProblemThat('FAILED_PRECONDITION', /^cluster "b" may not use pool "main"$/);
+const refused = { code: 'FAILED_PRECONDITION', detail: /^cluster "b" may not use pool "main"$/ };
 
 test('no transfer or import brings a volume to a cluster that may not use its pool', async t => {
   const gateway = await openGateway(t, { volumes: ['one'], orphans: ['legacy'] });
@@ -24,7 +23,7 @@ test('no transfer or import brings a volume to a cluster that may not use its po
   const transfer = () => operators.transferVolume({ volumeId: 'a.one', body: { cluster: 'b' } });
   await assert.rejects(take(), refused);
   const unknown = operators.importVolume({ volumeId: 'b.old', body: { ...legacy, pool: 'gone' } });
-  await assert.rejects(unknown, isProblemThat('INVALID_ARGUMENT', /there is no pool "gone"$/));
+  await assert.rejects(unknown, { code: 'INVALID_ARGUMENT', detail: /there is no pool "gone"$/ });
   await assert.rejects(transfer(), refused);
   const ids = (await volumeTable.select(gateway.engine.reader, {})).map(({ id }) => id);
   assert.deepEqual(ids, ['a.one']);
@@ -53,5 +52,5 @@ test('a retry for a volume in a pool that is not open yet is UNAVAILABLE, althou
   );
   const options = { ...gateway, pools, clusters: () => clusters };
   const retry = createVolume(options, { cluster: clusters.a, id: 'a.v', spec: volumeSpec('v') });
-  await assert.rejects(retry, isProblemThat('UNAVAILABLE', /^pool "far" is not open yet$/));
+  await assert.rejects(retry, { code: 'UNAVAILABLE', detail: /^pool "far" is not open yet$/ });
 });

@@ -7,12 +7,12 @@ import type { TLSSocket } from 'node:tls';
 import { test, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
 import { decodeJwt } from 'jose';
+import type { Problem } from '../../../../src/api/problem.ts';
 import type { Backend } from '../../../../gateway/backend.ts';
 import { rest } from '../../../../gateway/backends/rest.ts';
 import { json, problem, startStorageApi, type Step, type StorageApi } from '../../../fakes/storage-api.ts';
 import { makeIdentity } from '../../../fakes/storages/far-gateway.ts';
 import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 import { listen } from '../../../harness/listen.ts';
 
 const offer = { version: '1', accessModes: [], accessTypes: [], features: [], volumes: [] };
@@ -57,7 +57,7 @@ test('a refused token is read again from its file, once', async t => {
   const backend = await open(t, directory, { url: api.url, token: 'token' });
   await api.until(2);
   writeFileSync(join(directory, 'token'), 'two\n');
-  await assert.rejects(Array.fromAsync(backend.list?.() ?? []), isProblem('UNAVAILABLE'));
+  await assert.rejects(Array.fromAsync(backend.list?.() ?? []), { code: 'UNAVAILABLE' });
   assert.deepEqual(tokensOf(api), ['one', 'one', 'two', 'two']);
 });
 
@@ -97,7 +97,7 @@ test('without a token of the authorization server nothing is sent', async t => {
   const api = await startStorageApi(t, [json(200, offer)]);
   const oauth = { url: server.url, clientId: 'hq', clientSecret: 'secret' };
   for (let count = 0; count < 2; count++)
-    await assert.rejects(open(t, directory, { url: api.url, oauth }), isProblem('UNAVAILABLE'));
+    await assert.rejects(open(t, directory, { url: api.url, oauth }), { code: 'UNAVAILABLE' });
   assert.equal(api.received.length, 0);
 });
 
@@ -123,7 +123,7 @@ test('for every answer of an authorization server, the secret and the token are 
     const failure: unknown = await open(t, directory, { url: api.url, oauth })
       .then(backend => Array.fromAsync(backend.list?.() ?? []))
       .catch((error: unknown) => error);
-    assert.ok(isProblem('UNAVAILABLE')(failure), String(failure));
+    assert.equal((failure as Problem).code, 'UNAVAILABLE', String(failure));
     told.push(inspect(failure, { depth: 9, showHidden: true }));
   };
   for (const answer of [echo(400), echo(200), json(200, secret), elsewhere]) await tell([answer]);
@@ -166,11 +166,11 @@ test("a certificate proves the caller's identity, is read for each new connectio
   await Array.fromAsync(backend.list?.() ?? []);
   assert.deepEqual(new Set(callers.map(caller => caller.join())), new Set(['hq,']));
   use('stranger');
-  await assert.rejects(Array.fromAsync(backend.list?.() ?? []), isProblem('UNAVAILABLE'));
+  await assert.rejects(Array.fromAsync(backend.list?.() ?? []), { code: 'UNAVAILABLE' });
   use('hq');
   await Array.fromAsync(backend.list?.() ?? []);
-  await assert.rejects(open(t, directory, { url, tls: { ca: 'server.crt' } }), isProblem('UNAVAILABLE'));
-  await assert.rejects(open(t, directory, { url }), isProblem('UNAVAILABLE'));
+  await assert.rejects(open(t, directory, { url, tls: { ca: 'server.crt' } }), { code: 'UNAVAILABLE' });
+  await assert.rejects(open(t, directory, { url }), { code: 'UNAVAILABLE' });
 });
 
 function makeCertificate(directory: string, name: string): void {
@@ -184,11 +184,8 @@ test('an unreadable certificate is named', async t => {
   const directory = temporaryDirectory(t);
   const opening = open(t, directory, { url: 'https://127.0.0.1:1', token: 'x', tls: { ca: 'no-such.pem' } });
   writeFileSync(join(directory, 'x'), 'token');
-  await assert.rejects(
-    opening,
-    isProblemThat(
-      'UNAVAILABLE',
-      /"[^"]*no-such\.pem" cannot be read: it does not exist, or its directory does not/,
-    ),
-  );
+  await assert.rejects(opening, {
+    code: 'UNAVAILABLE',
+    detail: /"[^"]*no-such\.pem" cannot be read: it does not exist, or its directory does not/,
+  });
 });

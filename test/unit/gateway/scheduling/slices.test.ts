@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { withRequest, type CurrentRequest } from '../../../../gateway/scheduling/current-request.ts';
 import { createSlices, requestCostMs } from '../../../../gateway/scheduling/slices.ts';
 import type { Problem } from '../../../../src/api/problem.ts';
-import { isProblem } from '../../../harness/gateway/problems.ts';
 import { clusters } from '../../../harness/gateway/gateway.ts';
 
 const { a, b } = clusters;
@@ -96,7 +95,7 @@ test('work whose deadline has passed does not begin', async () => {
     isGone: () => false,
   };
   const work = withRequest(late, () => slices.take(a, async () => 'begun'));
-  await assert.rejects(work, isProblem('DEADLINE_EXCEEDED'));
+  await assert.rejects(work, { code: 'DEADLINE_EXCEEDED' });
 });
 
 test('the event loop continues between two time slices of long work', async () => {
@@ -120,11 +119,11 @@ test('only a caller with too much in flight is refused, until some of it is over
   const slices = createSlices();
   const one = { requests: 1, bytes: 0 };
   const held = Array.from({ length: 256 }, () => slices.enter(a, one));
-  assert.throws(() => slices.enter(a, one), isProblem('UNAVAILABLE'));
+  assert.throws(() => slices.enter(a, one), { code: 'UNAVAILABLE' });
   slices.enter(b, one);
   held.pop()?.[Symbol.dispose]();
   slices.enter(a, one);
-  assert.throws(() => slices.enter(b, { requests: 0, bytes: 2 ** 24 + 1 }), isProblem('UNAVAILABLE'));
+  assert.throws(() => slices.enter(b, { requests: 0, bytes: 2 ** 24 + 1 }), { code: 'UNAVAILABLE' });
   for (const each of held) each[Symbol.dispose]();
 });
 
@@ -132,7 +131,7 @@ test("all callers together are refused work beyond the machine's limit", () => {
   const slices = createSlices();
   const bytes = 2 ** 24;
   const held = ['c1', 'c2', 'c3', 'c4'].map(name => slices.enter({ ...a, name }, { requests: 0, bytes }));
-  assert.throws(() => slices.enter(b, { requests: 0, bytes: 1 }), isProblem('UNAVAILABLE'));
+  assert.throws(() => slices.enter(b, { requests: 0, bytes: 1 }), { code: 'UNAVAILABLE' });
   for (const each of held) each[Symbol.dispose]();
   slices.enter(b, { requests: 0, bytes })[Symbol.dispose]();
 });

@@ -5,7 +5,6 @@ import { poll } from '../../../../src/lib/concurrency.ts';
 import { runGateway } from '../../../harness/gateway/program.ts';
 import { hang, json, ownHost, startStorageApi } from '../../../fakes/storage-api.ts';
 import { volumeSpec } from '../../../harness/gateway/gateway.ts';
-import { isProblem } from '../../../harness/gateway/problems.ts';
 
 const offer = {
   version: '1',
@@ -26,7 +25,7 @@ test('a gateway starts even if a storage is down, serves its other pools, and op
   await close();
   const client = await start(t, `http://${host}:${port}`);
   await client.createVolume(inPool('one', 'near'), call());
-  await assert.rejects(client.createVolume(inPool('two', 'far'), call()), isProblem('UNAVAILABLE'));
+  await assert.rejects(client.createVolume(inPool('two', 'far'), call()), { code: 'UNAVAILABLE' });
   const { pools } = await client.getCapabilities({}, call());
   assert.deepEqual(
     pools.map(({ name }) => name),
@@ -49,15 +48,12 @@ test('a hanging storage delays no other pool', async t => {
   const far = await startStorageApi(t, script);
   const client = await start(t, far.url);
   const hung = Array.from({ length: 32 }, (_, index) =>
-    client
-      .createVolume(inPool(`hung-${index}`, 'far'), { deadlineMs: Date.now() + 3_000 })
-      .then(
-        () => assert.fail('it cannot be created'),
-        isProblem('ABORTED', 'DEADLINE_EXCEEDED', 'UNAVAILABLE'),
-      ),
+    assert.rejects(client.createVolume(inPool(`hung-${index}`, 'far'), { deadlineMs: Date.now() + 3_000 }), {
+      code: /ABORTED|DEADLINE_EXCEEDED|UNAVAILABLE/,
+    }),
   );
   for (let index = 0; index < 50; index++) await client.createVolume(inPool(`near-${index}`, 'near'), call());
-  assert.ok((await Promise.all(hung)).every(Boolean));
+  await Promise.all(hung);
 });
 
 test('a storage with an endless list delays no other pool', async t => {
@@ -71,7 +67,7 @@ test('a storage with an endless list delays no other pool', async t => {
   ]);
   const client = await start(t, far.url);
   await client.createVolume(inPool('one', 'near'), call());
-  await assert.rejects(client.createVolume(inPool('two', 'far'), call()), isProblem('UNAVAILABLE'));
+  await assert.rejects(client.createVolume(inPool('two', 'far'), call()), { code: 'UNAVAILABLE' });
   assert.ok(page > 10);
 });
 

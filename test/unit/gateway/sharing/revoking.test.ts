@@ -3,7 +3,6 @@ import { test, type TestContext } from 'node:test';
 import { preconditionProblem, unavailableProblem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { clusters, endClaims, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
-import { isProblem } from '../../../harness/gateway/problems.ts';
 
 const { a, b } = clusters;
 const key = { cluster: { ...b, acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' };
@@ -30,7 +29,7 @@ for (const point of ['before-intent', 'after-intent', 'before-answer'] as const)
   test(`the next gateway completes a forced revocation after one that died at ${point} of a detach`, async t => {
     const next = await openAfterDeath(t, point);
     await next.recovery.sweep();
-    await assert.rejects(next.volumes.get(b, 'a.one'), isProblem('NOT_FOUND'));
+    await assert.rejects(next.volumes.get(b, 'a.one'), { code: 'NOT_FOUND' });
     assert.deepEqual((await next.volumes.get(a, 'a.one')).grants, undefined);
     assert.deepEqual(await next.engine.reader.all('select * from attachments'), []);
     assert.equal(await next.recovery.sweep(), 0);
@@ -41,13 +40,12 @@ test('a sweep that cannot reach the storage admits nobody, and the next one cont
   const next = await openAfterDeath(t, 'before-intent');
   next.backend.failNext('detach', 'before', unavailableProblem('unreachable (injected)'));
   await next.recovery.sweep();
-  await assert.rejects(
-    next.attachments.attach({ ...key, nodeId: 'n2' }, writing),
-    isProblem('FAILED_PRECONDITION'),
-  );
+  await assert.rejects(next.attachments.attach({ ...key, nodeId: 'n2' }, writing), {
+    code: 'FAILED_PRECONDITION',
+  });
   const isDone = async () => (await next.recovery.sweep()) === 0 || undefined;
   assert.ok(await poll(isDone, { everyMs: 10, timeoutMs: 30_000 }));
-  await assert.rejects(next.volumes.get(b, 'a.one'), isProblem('NOT_FOUND'));
+  await assert.rejects(next.volumes.get(b, 'a.one'), { code: 'NOT_FOUND' });
 });
 
 test('a cluster that a sweep cannot shut out keeps its grant', async t => {

@@ -17,7 +17,6 @@ import {
   type Answer,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 import { createLocal } from '../backends/local.ts';
 import { assertCounted, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
@@ -56,8 +55,8 @@ test('a transferred volume belongs to the other cluster, at its place, and the f
     capabilities: [mounted],
   });
   assert.deepEqual(await volumesIn(backend), ['a.one']);
-  await assert.rejects(volumes.get(a, 'a.one'), isProblem('NOT_FOUND'));
-  await assert.rejects(volumes.get(a, 'b.one'), isProblem('NOT_FOUND'));
+  await assert.rejects(volumes.get(a, 'a.one'), { code: 'NOT_FOUND' });
+  await assert.rejects(volumes.get(a, 'b.one'), { code: 'NOT_FOUND' });
   await volumes.delete(a, 'a.one');
   await assertWhole(gateway);
   await changes.expand(b, 'b.one', { requiredBytes: 2 ** 21 });
@@ -79,10 +78,10 @@ test('the first cluster makes no volume of the same id before the name is free a
   const { volumes } = gateway;
   await transfer(gateway);
   const again = (): Promise<unknown> => volumes.create(a, 'a.one', volumeSpec('one'));
-  await assert.rejects(
-    again(),
-    isProblemThat('FAILED_PRECONDITION', /^"a\.one" still names a transferred volume/),
-  );
+  await assert.rejects(again(), {
+    code: 'FAILED_PRECONDITION',
+    detail: /^"a\.one" still names a transferred volume/,
+  });
   await assertWhole(gateway);
   await volumes.delete(b, 'b.one');
   await again();

@@ -11,7 +11,6 @@ import {
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
-import { isProblem } from '../../../harness/gateway/problems.ts';
 import { attach, snapshotsIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
@@ -91,7 +90,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
       assertProblem(await put(gateway), 503, 'UNAVAILABLE');
       const { body: begun } = await get(gateway);
       assert.deepEqual([begun['state'], await listed(gateway)], ['creating', 0]);
-      await assert.rejects(volumes.delete(a, 'a.one'), isProblem('FAILED_PRECONDITION'));
+      await assert.rejects(volumes.delete(a, 'a.one'), { code: 'FAILED_PRECONDITION' });
       assert.equal(await recovery.sweep(), 1);
       const { body } = await get(gateway);
       assert.equal(body['state'], 'ready');
@@ -145,7 +144,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
     assertProblem(await ask('DELETE /v1/volumes/a.one'), 409, 'ABORTED');
     const overlapping = { body: { name: 'other', volumeId: 'a.one' } };
     assertProblem(await ask('PUT /v1/snapshots/a.other', overlapping), 409, 'ABORTED');
-    await assert.rejects(attach(gateway, 'a.one'), isProblem('ABORTED'));
+    await assert.rejects(attach(gateway, 'a.one'), { code: 'ABORTED' });
     // Behind a deletion that waits, the same call would not join.
     const same = Array.from({ length: 5 }, () => put(gateway));
     release();
@@ -159,7 +158,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
     assert.equal(body['state'], 'processing');
     assert.deepEqual((await get(gateway)).body, body);
     assert.equal(await listed(gateway), count);
-    await assert.rejects(gateway.volumes.delete(a, 'a.one'), isProblem('FAILED_PRECONDITION'));
+    await assert.rejects(gateway.volumes.delete(a, 'a.one'), { code: 'FAILED_PRECONDITION' });
     backend.failNext(method, 'before', new Problem('INTERNAL', 'it is broken just now'));
     assertProblem(await put(gateway), 500, 'INTERNAL');
     assert.equal((await put(gateway)).body['state'], 'processing');

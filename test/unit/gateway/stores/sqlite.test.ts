@@ -3,10 +3,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { copyFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Problem } from '../../../../src/api/problem.ts';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
 import { testStore } from '../../../suites/store.ts';
 import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
-import { isProblemThat } from '../../../harness/gateway/problems.ts';
 
 testStore(async t => {
   const path = join(temporaryDirectory(t), 'store.sqlite');
@@ -42,7 +42,8 @@ test('a full disk is UNAVAILABLE, leaves no partial rows, and the store continue
   const outcomes = await Promise.allSettled([fill(1), fill(3)]);
   for (const outcome of outcomes) {
     assert.equal(outcome.status, 'rejected');
-    assert.ok(isProblemThat('UNAVAILABLE', /database or disk is full/)(outcome.reason));
+    assert.equal((outcome.reason as Problem).code, 'UNAVAILABLE');
+    assert.match((outcome.reason as Problem).detail, /database or disk is full/);
   }
   assert.deepEqual(await engine.reader.all('select * from items'), []);
   await engine.transaction(sql => sql.run('pragma max_page_count = 1000'));
@@ -88,7 +89,7 @@ for (const { how, lose } of [
     const engine = openSqlite(path);
     t.after(() => engine.close());
     await engine.transaction(sql => sql.run('create table items (id integer primary key)'));
-    const isGone = isProblemThat('UNAVAILABLE', /was removed, moved or replaced/);
+    const isGone = { code: 'UNAVAILABLE', detail: /was removed, moved or replaced/ };
     lose(path);
     let ran = false;
     const write = engine.transaction(async () => (ran = true));
@@ -105,7 +106,7 @@ test('a commit while the store is moved away is not reported as durable', async 
     await sql.run('create table items (id integer primary key)');
     renameSync(path, `${path}.old`);
   });
-  await assert.rejects(write, isProblemThat('UNAVAILABLE', /was removed, moved or replaced/));
+  await assert.rejects(write, { code: 'UNAVAILABLE', detail: /was removed, moved or replaced/ });
 });
 
 const unusable = [

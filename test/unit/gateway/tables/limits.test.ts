@@ -21,7 +21,6 @@ import {
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
-import { isProblemThat } from '../../../harness/gateway/problems.ts';
 
 const { a } = clusters;
 const readers: Capability = { accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' };
@@ -251,7 +250,7 @@ for (const { limit, code, fill, more } of full)
     const detail = RegExp.escape(
       `must have at most ${max} ${unit}, and would have ${max + 1}: ${remedy} (limit "${limit}")`,
     );
-    await assert.rejects(more(gateway), isProblemThat(code, new RegExp(detail)));
+    await assert.rejects(more(gateway), { code, detail: new RegExp(detail) });
   });
 
 test('a volume with the maximum of foreign nodes is attached by its owner, and by no other cluster', async t => {
@@ -265,7 +264,7 @@ test('a volume with the maximum of foreign nodes is attached by its owner, and b
     );
   assert.equal((await attach(a)).created, true);
   const subject = /^volume "a.one" at nodes of clusters that share it must have at most 1024 attachments/;
-  await assert.rejects(attach(clusters.b), isProblemThat('FAILED_PRECONDITION', subject));
+  await assert.rejects(attach(clusters.b), { code: 'FAILED_PRECONDITION', detail: subject });
 });
 
 test('a volume with the maximum of nodes is shown with all nodes of its own cluster', async t => {

@@ -5,7 +5,6 @@ import type { Capability } from '../../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import { readVolumeParameters } from '../../../../gateway/volumes/validate.ts';
 import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
-import { isProblem, isProblemThat } from '../../../harness/gateway/problems.ts';
 
 const { a } = clusters;
 const block: Capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' };
@@ -20,7 +19,7 @@ test('options for a new filesystem are passed to nodes in the context of the vol
   assert.deepEqual(await volumes.create(a, 'a.pvc-1', spec), { volume, created: false });
   const other = { ...spec, parameters: { ...parameters, 'fs.label': 'other' } };
   const refused = volumes.create(a, 'a.pvc-1', other);
-  await assert.rejects(refused, isProblemThat('ALREADY_EXISTS', /other parameters/));
+  await assert.rejects(refused, { code: 'ALREADY_EXISTS', detail: /other parameters/ });
 });
 
 const refused: readonly (readonly [parameters: Record<string, string>, uses: Capability, says: RegExp])[] = [
@@ -36,8 +35,8 @@ for (const [parameters, capability, says] of refused)
   test(`createVolume refuses ${JSON.stringify({ ...parameters, ...capability })} and records nothing`, async t => {
     const { volumes } = await openGateway(t);
     const spec = volumeSpec('pvc-1', { parameters, capabilities: [capability] });
-    await assert.rejects(volumes.create(a, 'a.pvc-1', spec), isProblemThat('INVALID_ARGUMENT', says));
-    await assert.rejects(volumes.get(a, 'a.pvc-1'), isProblem('NOT_FOUND'));
+    await assert.rejects(volumes.create(a, 'a.pvc-1', spec), { code: 'INVALID_ARGUMENT', detail: says });
+    await assert.rejects(volumes.get(a, 'a.pvc-1'), { code: 'NOT_FOUND' });
   });
 
 test('all faults of a class are reported at once, at a creation and at a validation', async t => {
@@ -92,7 +91,7 @@ test('createVolume refuses uses that the pool does not offer together, and a lim
     [{ requiredBytes: 2, limitBytes: 1 }, /requiredBytes of 2 is more than limitBytes of 1/],
   ] satisfies [Partial<VolumeSpec>, RegExp][]) {
     const created = volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1', spec));
-    await assert.rejects(created, isProblemThat('INVALID_ARGUMENT', says));
+    await assert.rejects(created, { code: 'INVALID_ARGUMENT', detail: says });
   }
   assert.deepEqual(await volumes.list(a, { limit: 1 }), { volumes: [] });
 });
@@ -102,8 +101,8 @@ test('a volume that may be mounted or used raw accepts options for a filesystem,
   const parameters = { 'fs.label': 'x' };
   assert.deepEqual(readVolumeParameters(pool, parameters, [block, ext4]), parameters);
   const shares = { name: 'main', backend: { ...pool.backend, areShares: true } } as const;
-  assert.throws(
-    () => readVolumeParameters(shares, parameters, [mounted]),
-    isProblemThat('INVALID_ARGUMENT', /volumes of pool "main" have none/),
-  );
+  assert.throws(() => readVolumeParameters(shares, parameters, [mounted]), {
+    code: 'INVALID_ARGUMENT',
+    detail: /volumes of pool "main" have none/,
+  });
 });
