@@ -160,6 +160,9 @@ function runTests(files: readonly string[]): void {
   process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
     new URL('../node_modules/.cache/fairlead-test', import.meta.url),
   );
+  // `fairlead dev` writes a context that works into this directory; the user's own must stay as they are.
+  const config = mkdtempSync(join(tmpdir(), 'fairlead-config-'));
+  process.env['XDG_CONFIG_HOME'] = config;
   process.stdout.write(`TEST_SEED=${seed}\n`);
   const totals = { passed: 0, failed: 0, skipped: 0 };
   const notes: string[] = [];
@@ -196,6 +199,7 @@ function runTests(files: readonly string[]): void {
   });
   stream.compose(new spec()).pipe(process.stdout);
   process.once('beforeExit', () => {
+    rmSync(config, { recursive: true });
     if (totals.passed + totals.failed === 0) process.exitCode = 1;
     for (const line of [...notes, ...slowest(seconds)]) process.stdout.write(`${line}\n`);
     process.stdout.write(`TEST_SEED=${seed}\n${lastLine(addUp(totals))}\n`);
