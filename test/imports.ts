@@ -11,8 +11,17 @@ export type Import = { readonly target: string; readonly isType: boolean; readon
 const statement =
   /^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'|\b(?:import|getBuiltinModule)\('([^']+)'\)/gm;
 
-/** Lists the imports of a TypeScript file, including dynamic imports and modules of Node.js that are loaded late. */
+const imports = new Map<string, readonly Import[]>();
+
+/**
+ * Lists the imports of a TypeScript file, including dynamic imports and modules of Node.js that are loaded late. It reads
+ * each file once.
+ */
 export function importsOf(file: string): readonly Import[] {
+  return imports.getOrInsertComputed(file, readImports);
+}
+
+function readImports(file: string): readonly Import[] {
   const statements = readFileSync(file, 'utf8').matchAll(statement);
   return [...statements].map(([, type, fixed, dynamic]) => {
     const name = fixed ?? dynamic ?? '';
