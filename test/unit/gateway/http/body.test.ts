@@ -69,6 +69,7 @@ const refused: Readonly<Record<string, readonly [text: string, detail: RegExp]>>
   ],
   'a long text': [`{"a":"${'b'.repeat(100_000)}"}`, tooLong],
   'a long escaped text': [`{"a":"${'\\"'.repeat(100_000)}"}`, tooLong],
+  'a long text without an end': [`{"a":"${'\\"'.repeat(600_000)}\\`, tooLong],
   'a long key': [`{"${'b'.repeat(100_000)}":1}`, tooLong],
   'a hidden key': [`[${'1,'.repeat(1_000)}{"\\u005f_proto__":1}]`, /"__proto__" is not allowed/],
   'a hidden NUL': [`[${'1,'.repeat(1_000)}"\\u0000"]`, /NUL/],
