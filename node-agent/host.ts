@@ -22,9 +22,9 @@ export interface Host {
   /** Lists the names in a directory; empty if the directory does not exist. */
   list(path: string): Promise<readonly string[]>;
   /** Makes one directory, mode 0750, unless it exists. The parent must exist. */
-  makeDirectory(path: string): Promise<void>;
+  createDirectory(path: string): Promise<void>;
   /** Makes one empty file, mode 0640, unless it exists. The parent must exist. */
-  makeFile(path: string): Promise<void>;
+  createFile(path: string): Promise<void>;
   /** Removes an empty directory; throws ENOTEMPTY for any other. If it is missing, nothing happens. */
   removeDirectory(path: string): Promise<void>;
   /** Removes a file. If it is missing, nothing happens. */

@@ -39,7 +39,7 @@ export async function startNodeAgent(
   const metrics = config['metrics-listen'] && (await import('./plugin/metrics.ts')).createMetrics();
   const host = metrics ? metrics.observeHost(machine) : machine;
   const recordsDirectory = `${config['state-dir']}/volumes`;
-  for (const directory of [config['state-dir'], recordsDirectory]) await host.makeDirectory(directory);
+  for (const directory of [config['state-dir'], recordsDirectory]) await host.createDirectory(directory);
   await lockDirectory(config['state-dir'], 'state directory');
   const trust = await readTrust(config, host);
   const survey = createSurvey(host, protocol => refusalReason(trust, protocol));

@@ -70,12 +70,12 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
    * the gateway is killed at that moment, a socket without a target would block the portal until the machine restarts
    * (iscsit_add_np).
    */
-  async function makePortal(directory: string, portal: string): Promise<void> {
+  async function createPortal(directory: string, portal: string): Promise<void> {
     if (isServed(tree, portal)) tree.make(`${directory}/${portal}`);
-    else await tree.makeApart(`${directory}/${portal}`);
+    else await tree.createApart(`${directory}/${portal}`);
   }
 
-  async function makeGroup(name: string, readonly: boolean): Promise<void> {
+  async function createGroup(name: string, readonly: boolean): Promise<void> {
     const group = groupOf(name);
     for (const path of [fabric, homeOf(name), group, unitOf(name)]) tree.make(path);
     await tree.link(storeOf(name), `${unitOf(name)}/store`);
@@ -95,7 +95,7 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
       password_mutual: passwordOf(name, 'target'),
     };
     for (const [key, value] of Object.entries(credentials)) tree.writeSecret(`${group}/auth/${key}`, value);
-    for (const portal of listen) await makePortal(`${group}/np`, portal);
+    for (const portal of listen) await createPortal(`${group}/np`, portal);
     setAttribute(tree, `${group}/enable`, '1');
   }
 
@@ -107,8 +107,8 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
     async make(name, { volume, access }) {
       requireFree(name);
       tree.make(storeGroup);
-      makeStore(tree, storeOf(name), { ...volume, serial: names.identityOf(volume) });
-      await makeGroup(name, !takesWrites(access));
+      createStore(tree, storeOf(name), { ...volume, serial: names.identityOf(volume) });
+      await createGroup(name, !takesWrites(access));
     },
     async remove(name) {
       requireFree(name);
@@ -185,7 +185,7 @@ function unitOf(name: string): string {
  * Makes a file a store of the kernel. A store that is enabled keeps everything but its size. Unused blocks are
  * discarded.
  */
-function makeStore(
+function createStore(
   tree: ConfigTree,
   home: string,
   { path, sizeBytes, serial }: ExportedVolume & { readonly serial: string },

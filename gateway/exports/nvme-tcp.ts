@@ -61,7 +61,7 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
    * Makes the host of an attachment. A node that was attached before keeps its conditions, even if the kernel
    * supports keys only now; a host that is allowed already stays as it is.
    */
-  async function makeHost(name: string, previous?: Reach): Promise<void> {
+  async function createHost(name: string, previous?: Reach): Promise<void> {
     const [host, subsystem] = [hostOf(name), subsystemOf(name)];
     const isNew = !tree.list(`${subsystem}/allowed_hosts`).includes(`${prefix}${name}`);
     const hasKeys = previous ? hasKeySupport && previous.sealed !== undefined : requiresKeys;
@@ -96,7 +96,7 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmePar
     async make(name, { volume, reach }) {
       tree.requireFree(subsystemOf(name));
       tree.make(subsystemOf(name));
-      await makeHost(name, reach);
+      await createHost(name, reach);
       tree.make(spaceOf(name));
       enableSpace(tree, spaceOf(name), { path: volume.path, uuid: toUuid(names.identityOf(volume)) });
       for (const address of listen)

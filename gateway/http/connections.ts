@@ -120,9 +120,9 @@ export function leaveUnread(request: IncomingMessage, response: ServerResponse):
  */
 function createKeyOf(): (socket: Socket) => string {
   const keys = new WeakMap<Socket, string>();
-  return socket => keys.getOrInsertComputed(socket, makeKey);
+  return socket => keys.getOrInsertComputed(socket, toKey);
 }
 
-function makeKey({ remoteAddress, remotePort, localAddress }: Socket): string {
+function toKey({ remoteAddress, remotePort, localAddress }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress}`;
 }

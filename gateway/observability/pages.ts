@@ -29,18 +29,18 @@ const storeTimeoutMs = 2_000;
  * answers too. Until `use` is called, the others say that the gateway is starting.
  */
 export async function startObservability(listen: { readonly host: string; readonly port: number }, log: Log) {
-  let made: ReturnType<typeof makePages> | undefined;
+  let made: ReturnType<typeof createPages> | undefined;
   const pages = new Map([
     ['/healthz', async () => ({ status: 200, text: 'ok\n' })],
     ['/readyz', () => (made?.describeReadiness ?? describeStart)()],
     ['/metrics', () => (made?.showMetrics ?? describeStart)()],
   ]);
   const { address, close } = await startPages(listen, pages, log);
-  return { address, close, use: (sources: ObservabilitySources) => void (made = makePages(sources)) };
+  return { address, close, use: (sources: ObservabilitySources) => void (made = createPages(sources)) };
 }
 
 /** The labels of the metrics are operations, codes, pools and names of clusters, never an id. */
-function makePages(sources: ObservabilitySources) {
+function createPages(sources: ObservabilitySources) {
   const { engine, pools, metrics, queues, slices, skewMs } = sources;
   const readMetrics = async (): Promise<string> => {
     const rows: readonly Row[] = [

@@ -6,7 +6,7 @@ import {
   claimsOf,
   importKey,
   isPrivateJwk,
-  makeKey,
+  createKey,
   publicHalf,
   sign,
   signDetached,
@@ -99,7 +99,7 @@ function recent<T>(read: () => Promise<T>): () => Promise<T> {
 
 /** Returns the first key of the file, ready to sign. */
 async function openSigningKey(keyFile: string): Promise<SigningKey> {
-  const [key] = (await readKeys(keyFile)) ?? (await makeKeys(keyFile));
+  const [key] = (await readKeys(keyFile)) ?? (await createKeys(keyFile));
   if (!key) throw unusableProblem(keyFile, 'has no key');
   return importKey(key).catch((error: unknown) => {
     throw unusableProblem(keyFile, 'holds a key that cannot sign', error);
@@ -132,8 +132,8 @@ async function readKeys(path: string): Promise<readonly PrivateJwk[] | undefined
 }
 
 /** Makes the file with one key. If two gateways do so at the same time, both use the key of the first. */
-async function makeKeys(path: string): Promise<readonly PrivateJwk[]> {
-  const key = await makeKey(crypto.randomUUID());
+async function createKeys(path: string): Promise<readonly PrivateJwk[]> {
+  const key = await createKey(crypto.randomUUID());
   const temporary = `${path}.${crypto.randomUUID()}`;
   try {
     await writeFile(temporary, JSON.stringify({ keys: [key] }), { mode: 0o600, flush: true });

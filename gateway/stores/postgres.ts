@@ -124,7 +124,7 @@ async function openHosts(urlFile: string): Promise<Hosts> {
       clients.push(client);
       requireEncrypted(url, client);
     }
-    await makeLocks(hosts);
+    await createLocks(hosts);
     return hosts;
   } catch (error) {
     await hosts.end();
@@ -168,7 +168,7 @@ async function requireUsable(client: ClientBase): Promise<void> {
  * Creates the table of rows that transactions lock. If several gateways create it at once, all but one may fail, so a
  * failure is retried once.
  */
-async function makeLocks(hosts: Hosts): Promise<void> {
+async function createLocks(hosts: Hosts): Promise<void> {
   const statement =
     'create table if not exists locks (kind text not null, bucket bigint not null, primary key (kind, bucket))';
   const client = await hosts.connect();

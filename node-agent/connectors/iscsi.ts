@@ -20,7 +20,7 @@ import {
   findMaps,
   forgetPath,
   isMapOf,
-  makeMap,
+  createMap,
   mapAbove,
   removeMap,
   resizeMap,
@@ -84,7 +84,7 @@ async function describeDisks(
   const [first = ''] = names;
   const isMultiple = attachment.portals.length > 1 || names.length > 1;
   const above = await mapAbove(first, host);
-  const name = isMultiple || above !== undefined ? await makeMap(names, attachment, host) : first;
+  const name = isMultiple || above !== undefined ? await createMap(names, attachment, host) : first;
   return fitDisk(name, { attachment, identity: nameOf(attachment), rescan }, host);
 }
 

@@ -44,8 +44,8 @@ export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Ho
     kindOf: async path => kindOf(path),
     realPath: path => realpath(path),
     list: async path => list(path),
-    makeDirectory: path => unless('EEXIST', undefined, mkdir(path, { mode: 0o750 })),
-    makeFile,
+    createDirectory: path => unless('EEXIST', undefined, mkdir(path, { mode: 0o750 })),
+    createFile,
     removeDirectory: path => unless('ENOENT', undefined, rmdir(path)),
     removeFile: path => unless('ENOENT', undefined, unlink(path)),
     open: async path => openWithoutLinks(path),
@@ -98,7 +98,7 @@ function kindOf(path: string): PathKind {
   return stats.size === 0 ? 'file' : 'filled';
 }
 
-async function makeFile(path: string): Promise<void> {
+async function createFile(path: string): Promise<void> {
   const { O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
   const file = await open(path, O_CREAT | O_WRONLY | O_NOFOLLOW, 0o640);
   await file.close();

@@ -15,7 +15,7 @@ type CopyLocation = Pick<VolumeRecord, 'volumeId' | 'stagingPath'>;
  */
 export async function leaveCopy(host: Host, record: VolumeRecord): Promise<void> {
   const copy = withoutMarks(record);
-  await inDirectory(host, record.stagingPath, host.makeDirectory);
+  await inDirectory(host, record.stagingPath, host.createDirectory);
   if (JSON.stringify(await readCopy(host, record)) === JSON.stringify(copy)) return;
   await inDirectory(host, pathOf(record), at => writeRecord(at, copy, host.writeDurably));
 }

@@ -33,7 +33,7 @@ export async function openNewestAttachments(directory: string, host: Host): Prom
     const { newest, lineCount, isTorn } = await read(path);
     if (newest.get(volumeId) === attachmentId) return;
     newest.set(volumeId, attachmentId);
-    if (lineCount === 0) await host.makeDirectory(directory);
+    if (lineCount === 0) await host.createDirectory(directory);
     // A line that is appended to a torn one could not be read.
     if (isTorn || lineCount > 2 * newest.size + spareLines)
       await host.writeDurably(path, [...newest].map(toLine).join(''));

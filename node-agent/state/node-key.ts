@@ -26,7 +26,7 @@ type PrivateKey = { readonly kty: 'OKP'; readonly crv: 'X25519'; readonly x: str
 export async function openNodeKey(path: string, host: Host, mayMake: boolean): Promise<NodeKey | undefined> {
   const text = await host.readText(path);
   if (text === undefined && !mayMake) return undefined;
-  const key: unknown = text === undefined ? makeKey() : parseJson(text);
+  const key: unknown = text === undefined ? createKey() : parseJson(text);
   if (!isPrivateKey(key))
     throw new Error(
       `"${path}" holds no key of a node; restore it from a backup, or drain the node and remove the file, which makes it another node with another key`,
@@ -50,7 +50,7 @@ function importKey(key: PrivateKey): Promise<CryptoKey> {
   return crypto.subtle.importKey('jwk', key, { name: 'X25519' }, false, ['deriveBits']);
 }
 
-function makeKey(): unknown {
+function createKey(): unknown {
   return generateKeyPairSync('x25519').privateKey.export({ format: 'jwk' });
 }
 

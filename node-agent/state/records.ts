@@ -67,7 +67,7 @@ type OpenOptions = { readonly log?: Log; readonly requireSound?: (record: Volume
 
 /** Reads all records of a directory and makes it if it is missing; logs and keeps files that are not records. */
 export async function openRecords(directory: string, host: Host, opening: OpenOptions = {}) {
-  await host.makeDirectory(directory);
+  await host.createDirectory(directory);
   const { records, damaged } = await readAll(directory, host, opening);
   let holders: Holders | undefined;
   const set = (record: VolumeRecord): void => {

@@ -56,7 +56,9 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   requireUsable(state, needed);
   await recordTarget(agent, record, { path: targetPath, readonly });
   if (isThere) return;
-  await inDirectory(host, targetPath, at => (needed === 'file' ? host.makeFile(at) : host.makeDirectory(at)));
+  await inDirectory(host, targetPath, at =>
+    needed === 'file' ? host.createFile(at) : host.createDirectory(at),
+  );
   await inPhase(agent, 'bind', () => bind(publishing));
   await thawForgotten(publishing);
 }

@@ -99,7 +99,7 @@ async function bringUp(volume: Volume, { secrets, isMissing }: StageCall): Promi
   if (connected) await requireOwnDevice(volume, connected);
   if (connected && record.isUnfinished) await requireUnusedElsewhere(volume, connected);
   const { device, mount } = await prepare();
-  if (mount && isMissing) await inDirectory(agent.host, record.stagingPath, agent.host.makeDirectory);
+  if (mount && isMissing) await inDirectory(agent.host, record.stagingPath, agent.host.createDirectory);
   await mount?.();
   await recordStaged(agent, { ...record, device });
   agent.cache.unused.add(record.volumeId);

@@ -4,11 +4,11 @@ import { parse, stringify } from 'yaml';
 import { createClient } from '../api/client.ts';
 import type { Segments } from '../api/topology.ts';
 import { fetchBody } from '../api/http/body.ts';
-import { makeKey, publicHalf, type PrivateJwk } from '../api/http/jwt.ts';
+import { createKey, publicHalf, type PrivateJwk } from '../api/http/jwt.ts';
 import { createTokenSource } from '../api/http/tokens.ts';
 import { formatAdvertised } from '../csi/identity.ts';
 import { poll } from '../lib/concurrency.ts';
-import { makeDirectories } from '../lib/directories.ts';
+import { createDirectories } from '../lib/directories.ts';
 import type { RunningProgram } from '../lib/lifecycle.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
 import { createNotices, withNotice } from '../lib/words/notice.ts';
@@ -125,7 +125,7 @@ async function poolsOf(
     return pools as PoolSettings;
   }
   const images = join(dir, 'images');
-  await makeDirectories(images);
+  await createDirectories(images);
   return {
     images: {
       backend: 'image',
@@ -155,7 +155,7 @@ export function rootsOf(pools: PoolSettings): string {
 
 /** Writes `gateway.yaml` with the pools, a cluster and operators, and creates missing private keys (mode 0600). */
 export async function enroll(dir: string, pools: PoolSettings) {
-  await makeDirectories(dir);
+  await createDirectories(dir);
   const configFile = join(dir, 'gateway.yaml');
   const keyFile = await enrollKey(join(dir, 'controller.jwk.json'), join(dir, 'dev.jwks.json'));
   const operatorKeyFile = await enrollKey(join(dir, 'operator.jwk.json'), join(dir, 'operators.jwks.json'));
@@ -167,7 +167,7 @@ export async function enroll(dir: string, pools: PoolSettings) {
 async function enrollKey(path: string, keySetPath: string): Promise<string> {
   await replaceFile(
     keySetPath,
-    JSON.stringify({ keys: [publicHalf((await readJwk(path)) ?? (await makeJwk(path)))] }),
+    JSON.stringify({ keys: [publicHalf((await readJwk(path)) ?? (await createJwk(path)))] }),
   );
   return path;
 }
@@ -186,8 +186,8 @@ async function readJwk(path: string): Promise<PrivateJwk | undefined> {
   }
 }
 
-async function makeJwk(path: string): Promise<PrivateJwk> {
-  const jwk = await makeKey(crypto.randomUUID());
+async function createJwk(path: string): Promise<PrivateJwk> {
+  const jwk = await createKey(crypto.randomUUID());
   await replaceFile(path, JSON.stringify(jwk));
   return jwk;
 }

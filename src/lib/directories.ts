@@ -3,7 +3,7 @@ import { access, constants, mkdir, readdir, realpath, stat } from 'node:fs/promi
 import { resolve } from 'node:path';
 
 /** Creates a directory and its missing parents with mode 0700. An existing directory stays unchanged. */
-export async function makeDirectories(path: string): Promise<void> {
+export async function createDirectories(path: string): Promise<void> {
   // Recursive mkdir never ends where the kernel rejects directories, for example below /proc.
   const parts = resolve(path).split('/').slice(1);
   for (let depth = 1; depth <= parts.length; depth++) {

@@ -107,7 +107,7 @@ function createConnections() {
 function shareAnswers(path: string, make: PageMaker, log: Log): () => Promise<Answer> {
   const keepMs = probes.has(path) ? 0 : sharedMs;
   let shared: Promise<Answer> | undefined;
-  const makeAnswer = async (): Promise<Answer> => {
+  const createAnswer = async (): Promise<Answer> => {
     try {
       const page = await withinTime(make(), exchangeMs);
       if (!page) throw new Error(`it took more than ${exchangeMs / 1_000} s`);
@@ -120,16 +120,16 @@ function shareAnswers(path: string, make: PageMaker, log: Log): () => Promise<An
       else setTimeout(() => (shared = undefined), keepMs).unref();
     }
   };
-  return () => (shared ??= makeAnswer());
+  return () => (shared ??= createAnswer());
 }
 
 async function answer(
   { method }: IncomingMessage,
-  makeAnswer: (() => Promise<Answer>) | undefined,
+  createAnswer: (() => Promise<Answer>) | undefined,
 ): Promise<Answer> {
-  if (!makeAnswer) return plain(404, 'not found\n');
+  if (!createAnswer) return plain(404, 'not found\n');
   if (method !== 'GET' && method !== 'HEAD') return plain(405, 'only GET and HEAD\n');
-  return makeAnswer();
+  return createAnswer();
 }
 
 function plain(status: number, text: string): Answer {

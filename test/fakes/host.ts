@@ -63,8 +63,8 @@ export function createFakeHost(directories: readonly string[] = []): FakeHost {
     kindOf: path => at('lstat', path, () => kindOf(state, path)),
     realPath: path => at('realpath', path, () => path),
     list: path => at('scandir', path, () => list(state, path)),
-    makeDirectory: path => at('mkdir', path, () => make(state, path, 'directory')),
-    makeFile: path => at('open', path, () => make(state, path, 'file')),
+    createDirectory: path => at('mkdir', path, () => make(state, path, 'directory')),
+    createFile: path => at('open', path, () => make(state, path, 'file')),
     open: path =>
       at('open', path, () => ({
         path,

@@ -66,7 +66,7 @@ async function mountAt<P extends Protocol>(
   { source, type, options }: Share,
 ): Promise<Mount> {
   const path = `${directory}/stage/${name}`;
-  await host.makeDirectory(path);
+  await host.createDirectory(path);
   const how = type === undefined ? [] : ['-t', type];
   await host.run('mount', [...how, '-o', options.join(','), '--', source, path]);
   const mount = topMount(await host.mounts(), path);

@@ -2,7 +2,7 @@ import { preconditionProblem, unavailableProblem } from '../../../src/api/proble
 import type { Backend, NodeAccess } from '../../backend.ts';
 import { shutOut } from './clients.ts';
 import type { Image, ImageInfo, RbdPool } from './pool.ts';
-import { makeUser, removeUser, userOf } from './users.ts';
+import { createUser, removeUser, userOf } from './users.ts';
 
 /**
  * The protocol between nodes and cluster: messenger 1 (`legacy`), or messenger 2 without (`crc`) or with encryption
@@ -20,7 +20,7 @@ export function createAttachments(pool: RbdPool, mode: Mode): Required<Pick<Back
         throw preconditionProblem(`the image of volume "${volume.id}" is missing or smaller than the volume`);
       const { fsid, monitors } = await readMonitors(pool, mode);
       const user = userOf(pool.specOf(image), access);
-      const key = await makeUser(pool, user, capsOf(pool, { image, info, access }));
+      const key = await createUser(pool, user, capsOf(pool, { image, info, access }));
       const { namespace, name } = image;
       return {
         protocol: 'rbd',

@@ -56,6 +56,6 @@ async function clone(pool: RbdPool, snapshot: string, image: Image): Promise<voi
   const result = await pool.rbd(args, { fine: [missing] });
   if (result.status === 0) return;
   // Source and namespace may each be missing; only the namespace may be missing without a fault.
-  await pool.makeNamespace(image.namespace);
+  await pool.createNamespace(image.namespace);
   await pool.rbd(args);
 }

@@ -39,7 +39,7 @@ export function openPool(name: string, commands: Commands) {
   const specOf = ({ namespace, name: image }: Image): string => `${name}/${namespace}/${image}`;
 
   /** Creates a namespace and the image for its notes, unless they exist. */
-  async function makeNamespace(namespace: string): Promise<void> {
+  async function createNamespace(namespace: string): Promise<void> {
     await rbd(['namespace', 'create', `${name}/${namespace}`], { fine: [exists] });
     const layout = ['--size', '1M', '--image-feature', 'layering'];
     await rbd(['create', ...layout, specOf({ namespace, name: notesName })], { fine: [exists] });
@@ -56,7 +56,7 @@ export function openPool(name: string, commands: Commands) {
       async write(key, text) {
         const args = ['image-meta', 'set', spec, key, text];
         if ((await rbd(args, { fine: [missing] })).status === 0) return;
-        await makeNamespace(namespace);
+        await createNamespace(namespace);
         await rbd(args);
       },
       drop: async key => void (await rbd(['image-meta', 'remove', spec, key], { fine: [missing] })),
@@ -72,7 +72,7 @@ export function openPool(name: string, commands: Commands) {
     name,
     specOf,
     imagesOf,
-    makeNamespace,
+    createNamespace,
     /** Lists the namespaces that belong to this gateway. */
     async namespaces(): Promise<readonly string[]> {
       const all = (await askRbd<readonly { readonly name: string }[]>('namespace', 'ls', name)) ?? [];

@@ -17,7 +17,7 @@ export function userOf(
 }
 
 /** Returns the key of a user with these rights. Creates the user if it is missing. */
-export async function makeUser({ ceph }: Cluster, user: string, caps: readonly string[]): Promise<string> {
+export async function createUser({ ceph }: Cluster, user: string, caps: readonly string[]): Promise<string> {
   const entity = `client.${user}`;
   const ask = ['auth', 'get-or-create-key', entity, ...caps, '--format', 'json'];
   let result = await ceph(ask, { fine: [invalid] });

@@ -26,7 +26,7 @@ export function createVolumes(
     async create(volume) {
       const image = imageOf(volume);
       if (volume.source) await fill(pool, image, volume.source);
-      else await makeEmpty(pool, image, volume);
+      else await createEmpty(pool, image, volume);
       return { sizeBytes: await grow(pool, image, volume.requiredBytes) };
     },
 
@@ -57,12 +57,12 @@ export function createVolumes(
 }
 
 /** Creates an empty image. `rbd create` creates a whole image or none, except that a killed one may leave a part. */
-async function makeEmpty(pool: RbdPool, image: Image, { requiredBytes }: NewVolume): Promise<void> {
+async function createEmpty(pool: RbdPool, image: Image, { requiredBytes }: NewVolume): Promise<void> {
   const spec = pool.specOf(image);
   const args = ['create', ...features, '--size', sizeText(requiredBytes), spec];
   const result = await pool.rbd(args, { fine: [missing, exists] });
   if (result.status === 0 || (result.status === exists && (await pool.inspect(image)))) return;
-  if (result.status === missing) await pool.makeNamespace(image.namespace);
+  if (result.status === missing) await pool.createNamespace(image.namespace);
   else await pool.rbd(['rm', '--no-progress', spec], { fine: [missing] });
   await pool.rbd(args);
 }

@@ -38,7 +38,7 @@ export function openPool(root: string, exported: Export = openLoop()): ImagePool
   // These names are no volume's id. Drafts have a directory of their own, so that opening a large pool does not
   // search it.
   const [snapshots, drafts] = [join(root, 'snapshots'), join(root, 'drafts')];
-  for (const path of [snapshots, drafts]) makeDirectory(path);
+  for (const path of [snapshots, drafts]) createDirectory(path);
   removeDrafts(drafts);
   let count = 0;
   return {
@@ -50,7 +50,7 @@ export function openPool(root: string, exported: Export = openLoop()): ImagePool
   };
 }
 
-function makeDirectory(path: string): void {
+function createDirectory(path: string): void {
   if (!lstatSync(path, { throwIfNoEntry: false })) mkdirSync(path, { mode: 0o700 });
   if (!lstatSync(path).isDirectory())
     throw new Error(`"${path}" is a link or a file and must be a directory of the pool; move it away`);

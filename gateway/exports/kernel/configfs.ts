@@ -20,7 +20,7 @@ export interface ConfigTree {
   writeSecret(path: string, value: string): void;
   make(path: string): void;
   /** Makes a directory in a separate process, which outlives this one. */
-  makeApart(path: string): Promise<void>;
+  createApart(path: string): Promise<void>;
   link(target: string, path: string): Promise<void>;
   writeSlowly(path: string, value: string): Promise<void>;
   unlink(path: string): Promise<void>;
@@ -53,7 +53,7 @@ export function openConfigTree(bounded = boundedCalls): ConfigTree {
       writeFileSync(path, value);
     },
     make: path => ignoring(['EEXIST'], () => mkdirSync(path)),
-    async makeApart(path) {
+    async createApart(path) {
       const { status, stderr } = await exec('mkdir', ['--parents', '--', path], {
         timeoutMs,
       });

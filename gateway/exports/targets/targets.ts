@@ -65,7 +65,7 @@ export function exportTargets(
     return { ...driver.reach(name, { volume, access }), ...(mayReplay && { mayReplay }) };
   }
 
-  async function makeOrLog(target: ExportedAttachment): Promise<void> {
+  async function createOrLog(target: ExportedAttachment): Promise<void> {
     const { volume, access } = target;
     try {
       await driver.make(names.nameOf(volume, access), target);
@@ -102,10 +102,10 @@ export function exportTargets(
         log.error('cannot remove a target without a record', { code, detail });
       });
       const next = targets.values();
-      const makeNext = async (): Promise<void> => {
-        for (const target of next) await makeOrLog(target);
+      const createNext = async (): Promise<void> => {
+        for (const target of next) await createOrLog(target);
       };
-      await Promise.all(Array.from({ length: maxConcurrent }, makeNext));
+      await Promise.all(Array.from({ length: maxConcurrent }, createNext));
       if (targets.length > 0) log.info('exported the attached volumes', { count: targets.length });
     },
   };

@@ -40,7 +40,11 @@ export async function findMaps(
 }
 
 /** Makes multipathd combine these disks into one map, or add them to an existing one, and returns the map's name. */
-export async function makeMap(names: readonly string[], identity: DiskIdentity, host: Host): Promise<string> {
+export async function createMap(
+  names: readonly string[],
+  identity: DiskIdentity,
+  host: Host,
+): Promise<string> {
   for (const name of names)
     if ((await mapAbove(name, host)) === undefined) {
       // multipathd ignores a new disk unless its identity is in the list of known ones.

@@ -94,7 +94,7 @@ export function timeFault({ iat = 0, nbf = 0, exp = Infinity }: TokenTimes): str
   return undefined;
 }
 
-export async function makeKey(kid: string, crv: Curve = 'Ed25519'): Promise<PrivateJwk> {
+export async function createKey(kid: string, crv: Curve = 'Ed25519'): Promise<PrivateJwk> {
   const { alg } = curves[crv];
   const { privateKey } = await generateKeyPair(alg, { extractable: true });
   // The type of `exportJWK` does not know which members this curve has.

@@ -2,10 +2,10 @@ import { reasonOf } from '../../lib/words/failures.ts';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fetchGatewayKeys, toGatewayKeys, type GatewayKeySet } from '../../api/http/gateway-keys.ts';
-import { makeKey, publicHalf } from '../../api/http/jwt.ts';
+import { createKey, publicHalf } from '../../api/http/jwt.ts';
 import { findWeakness } from '../../api/http/weak-keys.ts';
 import { parseShortName } from '../../api/ids.ts';
-import { makeDirectories } from '../../lib/directories.ts';
+import { createDirectories } from '../../lib/directories.ts';
 import { parseJson } from '../../lib/json.ts';
 import { httpUrl, list, text } from '../../lib/parsers.ts';
 import { onOrOff, type SettingsOf } from '../../lib/settings.ts';
@@ -63,7 +63,7 @@ async function enroll(config: EnrollSettings): Promise<void> {
   const { cluster, dir } = config;
   const byCluster = config['service-account'] ? enrollByServiceAccount : enrollByKey;
   const { files, entry = '' } = await (words.get(cluster) ?? byCluster)(config);
-  await makeDirectories(dir);
+  await createDirectories(dir);
   for (const [name, content] of Object.entries(files)) await writeNew(join(dir, name), content);
   stdout.write(entry);
 }
@@ -77,14 +77,14 @@ const words: ReadonlyMap<string, (config: EnrollSettings) => Promise<Enrolment>>
 /** Makes the `--key-file` that all replicas of a gateway share. */
 async function enrollGateway({ pools }: EnrollSettings): Promise<Enrolment> {
   if (pools) throw new Error('a gateway has its pools in its configuration: leave --pools out');
-  const keys = [await makeNamedKey('gateway')];
+  const keys = [await createNamedKey('gateway')];
   return { files: { 'gateway.keys.json': `${JSON.stringify({ keys })}\n` } };
 }
 
 /** Makes the key that operators give to their commands as `--key-file`. */
 async function enrollOperators({ pools }: EnrollSettings): Promise<Enrolment> {
   if (pools) throw new Error('operators have access to all pools: leave --pools out');
-  const key = await makeNamedKey('operators');
+  const key = await createNamedKey('operators');
   return {
     files: {
       'operators.key.json': `${JSON.stringify(key)}\n`,
@@ -98,8 +98,8 @@ async function enrollOperators({ pools }: EnrollSettings): Promise<Enrolment> {
 type Enrolment = { readonly files: Readonly<Record<string, string>>; readonly entry?: string };
 
 /** Makes a key whose id starts with the name. */
-function makeNamedKey(name: string) {
-  return makeKey(`${name}-${crypto.randomUUID().slice(0, 8)}`);
+function createNamedKey(name: string) {
+  return createKey(`${name}-${crypto.randomUUID().slice(0, 8)}`);
 }
 
 function clusterEntry({ cluster, pools }: EnrollSettings, identity: object): string {
@@ -108,7 +108,7 @@ function clusterEntry({ cluster, pools }: EnrollSettings, identity: object): str
 
 async function enrollByKey(config: EnrollSettings): Promise<Enrolment> {
   const { cluster, secret } = config;
-  const key = await makeNamedKey(cluster);
+  const key = await createNamedKey(cluster);
   const keySet = { keys: [publicHalf(key)] };
   return {
     files: {

@@ -10,8 +10,8 @@ export const attachments = {
   'FL-4.1-1': must(
     "Attaching answers `attached` with a complete attachment of a protocol in the capabilities, and with the volume's size.",
   ).check(async kit => {
-    const nodeId = await kit.makeNode();
-    const { id: volumeId, sizeBytes } = await kit.makeVolume();
+    const nodeId = await kit.createNode();
+    const { id: volumeId, sizeBytes } = await kit.createVolume();
     const { state, attachment } = await kit.attach(volumeId, nodeId);
     expect(state === 'attached' && attachment, 'state "attached", with an attachment');
     const { protocols } = kit.capabilities;
@@ -26,7 +26,7 @@ export const attachments = {
   'FL-4.1-2': must(
     'A repeated request answers 200 with the same attachment, including its `attachmentId`.',
   ).check(async kit => {
-    const first = await kit.makeAttachment();
+    const first = await kit.createAttachment();
     const { volumeId, nodeId } = first;
     for (let again = 0; again < 3; again++) {
       const { status, body, exchange } = await kit.settle('attachVolume', {
@@ -46,8 +46,8 @@ export const attachments = {
       ...singleModes(kit).map(accessMode => ({ accessType: usual.accessType, accessMode })),
       ...accessTypes.map(accessType => ({ accessType, accessMode: usual.accessMode })),
     ].filter(one => !sameJson(one, usual));
-    const { id: volumeId } = await kit.makeVolume({ capabilities: [usual, ...others] });
-    const nodeId = await kit.makeNode();
+    const { id: volumeId } = await kit.createVolume({ capabilities: [usual, ...others] });
+    const nodeId = await kit.createNode();
     const first = await kit.attach(volumeId, nodeId);
     const changed = [...others, { ...usual, mountFlags: ['noatime'] }];
     const bodies = changed.map(capability => kit.accessOf({ capability }));
@@ -61,8 +61,8 @@ export const attachments = {
   'FL-4.1-4': must(
     '`readonly` has the requested value, whatever it was before a detach, and is always true for an access mode without writers.',
   ).check(async kit => {
-    const nodeId = await kit.makeNode();
-    const { id: used } = await kit.makeVolume();
+    const nodeId = await kit.createNode();
+    const { id: used } = await kit.createVolume();
     for (const readonly of [true, false, true]) {
       const body = kit.accessOf({ readonly });
       const found = await kit.done('attachVolume', { volumeId: used, nodeId, body });
@@ -78,7 +78,7 @@ export const attachments = {
       ...(reader ? [kit.accessOf({ capability: kit.capabilityOf(reader) })] : []),
     ];
     for (const body of bodies) {
-      const { id: volumeId } = await kit.makeVolume({ capabilities: [body.capability] });
+      const { id: volumeId } = await kit.createVolume({ capabilities: [body.capability] });
       const { readonly, attachment } = await kit.done('attachVolume', { volumeId, nodeId, body });
       const wanted = isReadonly(body);
       const isRight = readonly === wanted && attachment?.readonly === wanted;
@@ -89,8 +89,8 @@ export const attachments = {
     async kit => {
       if (!kit.has('clone') && !kit.has('restore'))
         throw skip('the vendor offers neither "clone" nor "restore"');
-      const nodeId = await kit.makeNode();
-      const { id: volumeId } = await kit.makeVolume();
+      const nodeId = await kit.createNode();
+      const { id: volumeId } = await kit.createVolume();
       const sources = [
         ...(kit.has('clone') ? [{ kind: 'volume', volumeId } as const] : []),
         ...(kit.has('restore')
@@ -98,7 +98,7 @@ export const attachments = {
           : []),
       ];
       for (const source of sources) {
-        const { id } = await kit.makeVolume({ source, requiredBytes: 0 });
+        const { id } = await kit.createVolume({ source, requiredBytes: 0 });
         for (let again = 0; again < 2; again++) {
           const { attachment } = await kit.attach(id, nodeId);
           expect(
@@ -113,7 +113,7 @@ export const attachments = {
   'FL-4.1-6': must(
     'Reading an attachment gives the same as attaching, and the volume lists it; reading a missing attachment is NOT_FOUND.',
   ).check(async kit => {
-    const attached = await kit.makeAttachment();
+    const attached = await kit.createAttachment();
     const { volumeId, nodeId } = attached;
     const read = await kit.done('getAttachment', { volumeId, nodeId });
     expect(sameJson(read, attached), 'reading the attachment gives the same as attaching');
@@ -123,15 +123,15 @@ export const attachments = {
     await kit.refused('getAttachment', { volumeId, nodeId: kit.id() }, ['NOT_FOUND']);
   }),
   'FL-4.1-7': must('Attaching a missing volume is NOT_FOUND.').check(async kit => {
-    const nodeId = await kit.makeNode();
+    const nodeId = await kit.createNode();
     await kit.refused('attachVolume', { volumeId: kit.id(), nodeId, body: kit.accessOf() }, ['NOT_FOUND']);
   }),
   'FL-4.1-8': must('A capability that is not offered is INVALID_ARGUMENT, and attaches nothing.').check(
     async kit => {
       const mode = accessModes.find(one => !kit.capabilities.accessModes.includes(one));
       if (!mode) throw skip('the vendor offers every access mode');
-      const nodeId = await kit.makeNode();
-      const { id: volumeId } = await kit.makeVolume();
+      const nodeId = await kit.createNode();
+      const { id: volumeId } = await kit.createVolume();
       const body = kit.accessOf({ capability: kit.capabilityOf(mode) });
       await kit.refused('attachVolume', { volumeId, nodeId, body }, ['INVALID_ARGUMENT']);
       await kit.refused('getAttachment', { volumeId, nodeId }, ['NOT_FOUND']);
@@ -142,8 +142,8 @@ export const attachments = {
   ).check(async kit => {
     const raw = kit.rawCapability();
     if (!raw) throw skip('the vendor does not offer both access types for writing');
-    const { id: volumeId } = await kit.makeVolume({ capabilities: [kit.capabilityOf(), raw] });
-    const nodes = [await kit.makeNode(), await kit.makeNode()];
+    const { id: volumeId } = await kit.createVolume({ capabilities: [kit.capabilityOf(), raw] });
+    const nodes = [await kit.createNode(), await kit.createNode()];
     for (const nodeId of nodes) {
       await kit.done('attachVolume', { volumeId, nodeId, body: kit.accessOf({ capability: raw }) });
       await kit.done('detachVolume', { volumeId, nodeId });
@@ -157,8 +157,8 @@ export const attachments = {
   'FL-4.3-1': must(
     'Detaching answers 204, or 202 until it is done; then the attachment is NOT_FOUND and another node can attach the volume.',
   ).check(async kit => {
-    const { volumeId, nodeId: holder } = await kit.makeAttachment();
-    const other = await kit.makeNode();
+    const { volumeId, nodeId: holder } = await kit.createAttachment();
+    const other = await kit.createNode();
     await kit.done('detachVolume', { volumeId, nodeId: holder });
     await kit.refused('getAttachment', { volumeId, nodeId: holder }, ['NOT_FOUND']);
     const { attachments: listed } = await kit.done('getVolume', { volumeId });
@@ -168,9 +168,9 @@ export const attachments = {
   'FL-4.3-2': must(
     'Detaching a volume that is missing, or not attached to the node, answers 204 and leaves other nodes their attachments.',
   ).check(async kit => {
-    const first = await kit.makeAttachment();
+    const first = await kit.createAttachment();
     const { volumeId, nodeId } = first;
-    const other = await kit.makeNode();
+    const other = await kit.createNode();
     for (const input of [
       { volumeId, nodeId: other },
       { volumeId, nodeId: kit.id() },
@@ -184,7 +184,7 @@ export const attachments = {
     for (let again = 0; again < 2; again++) await kit.done('detachVolume', { volumeId, nodeId });
   }),
   'FL-4.3-3': must('Attaching again after detaching gives a new `attachmentId`.').check(async kit => {
-    const first = await kit.makeAttachment();
+    const first = await kit.createAttachment();
     const { volumeId, nodeId } = first;
     await kit.done('detachVolume', { volumeId, nodeId });
     const second = await kit.attach(volumeId, nodeId);

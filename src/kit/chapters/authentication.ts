@@ -15,7 +15,7 @@ export const authentication = {
     'A request without credentials is UNAUTHENTICATED, on every operation, and changes nothing.',
   ).check(async kit => {
     await tokenOf(kit);
-    const { id: kept } = await kit.makeVolume();
+    const { id: kept } = await kit.createVolume();
     for (const { id, vendor } of vendorOperations)
       if (vendor === 'required' || (vendor && kit.has(vendor)))
         requireRefused(await kit.call(id, inputFor(kit, id), { authorization: '' }));
@@ -77,7 +77,7 @@ export const authentication = {
       );
     await kit.settle('getVolume', { volumeId: kit.id() });
     await kit.call('getVolume', { volumeId: kit.id() }, { authorization: `Bearer ${token}x` });
-    await kit.makeVolume();
+    await kit.createVolume();
     for (const exchange of kit.trail) {
       const { text = '', headers = {} } = exchange.answer ?? {};
       const isRepeated = `${text}${JSON.stringify(headers)}`.includes(token);

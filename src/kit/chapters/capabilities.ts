@@ -37,7 +37,7 @@ export const capabilities = {
       );
       const others = reads.ignored.join(', ');
       expect(others === '', `the schema of ${kind} parameters has no other keywords, such as ${others}`);
-      if (kind === 'volume' && reads.findFaults({}).length === 0) await kit.makeVolume();
+      if (kind === 'volume' && reads.findFaults({}).length === 0) await kit.createVolume();
     }
   }),
   'FL-7.2-1': must(
@@ -47,7 +47,7 @@ export const capabilities = {
     const small = kit.smallSize();
     for (const requiredBytes of [0, 1, small, small + 1, small * 3 - 1]) {
       const limitBytes = requiredBytes === 0 ? small * 4 : 0;
-      const { sizeBytes } = await kit.makeVolume({ requiredBytes, limitBytes });
+      const { sizeBytes } = await kit.createVolume({ requiredBytes, limitBytes });
       const isSize = sizeBytes >= minimumBytes && sizeBytes <= maximumBytes && sizeBytes % stepBytes === 0;
       expect(
         isSize,
@@ -62,7 +62,7 @@ export const capabilities = {
     const { limits } = kit.capabilities;
     if (!limits) throw skip('the vendor publishes no limits');
     if (minimumBytes > 1) {
-      await kit.makeVolume({ requiredBytes: 1 });
+      await kit.createVolume({ requiredBytes: 1 });
       await kit.refuseVolume({ requiredBytes: 1, limitBytes: minimumBytes - 1 }, ['OUT_OF_RANGE']);
     }
     if (limits.maximumVolumeBytes !== undefined && maximumBytes < Number.MAX_SAFE_INTEGER)

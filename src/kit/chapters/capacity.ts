@@ -86,7 +86,7 @@ export const capacity = {
     'capacity',
   ).check(async kit => {
     const requiredBytes = await largerHalf(kit);
-    const { id: first } = await kit.makeVolume({ requiredBytes });
+    const { id: first } = await kit.createVolume({ requiredBytes });
     await kit.done('deleteVolume', { volumeId: first });
     const isCounted = await requireOwnSpace(kit, {
       name: 'volumes',
@@ -142,7 +142,7 @@ async function snapshotTogether(kit: Kit): Promise<void> {
   // Beside the volume and all others there is space for one and a half snapshots.
   const otherBytes = Math.floor((availableBytes - 2.5 * requiredBytes) / stepBytes) * stepBytes;
   if (otherBytes < requiredBytes) return;
-  const { id: volumeId } = await kit.makeVolume({ requiredBytes });
+  const { id: volumeId } = await kit.createVolume({ requiredBytes });
   const other = kit.id();
   const body = kit.specOf(other, { requiredBytes: Math.min(otherBytes, maximumBytes) });
   const { code } = await kit.settle('createVolume', { volumeId: other, body });
@@ -157,7 +157,7 @@ async function snapshotTogether(kit: Kit): Promise<void> {
 
 /** Throws a fault if two volumes grow into the same space. */
 async function expandTogether(kit: Kit, requiredBytes: number): Promise<void> {
-  const volumes = [await kit.makeVolume(), await kit.makeVolume()];
+  const volumes = [await kit.createVolume(), await kit.createVolume()];
   const calls = volumes.map(({ id: volumeId }) =>
     kit.settle('expandVolume', { volumeId, body: { requiredBytes } }),
   );
@@ -194,7 +194,7 @@ export function usesOf(kit: Kit, requiredBytes: number): Readonly<Record<string,
   const using =
     (bytes: number, use: (send: Send, volumeId: string) => Promise<unknown>): SpaceUse =>
     async send => {
-      const { id: volumeId } = await kit.makeVolume({ requiredBytes: bytes });
+      const { id: volumeId } = await kit.createVolume({ requiredBytes: bytes });
       await use(send, volumeId);
       await kit.done('deleteVolume', { volumeId });
     };

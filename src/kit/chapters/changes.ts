@@ -11,7 +11,7 @@ export const changes = {
     'A volume is expanded to a size within the bounds of the request, and reads with that size.',
     'expand',
   ).check(async kit => {
-    const { id: volumeId } = await kit.makeVolume();
+    const { id: volumeId } = await kit.createVolume();
     for (const bounds of [
       { requiredBytes: kit.smallSize(2) },
       { requiredBytes: kit.smallSize(3), limitBytes: kit.smallSize(3) },
@@ -31,7 +31,7 @@ export const changes = {
     'Expanding a volume that is large enough answers 200 and does not change it: a repeated request, or a smaller size.',
     'expand',
   ).check(async kit => {
-    const { id: volumeId, sizeBytes } = await kit.makeVolume({ requiredBytes: kit.smallSize(2) });
+    const { id: volumeId, sizeBytes } = await kit.createVolume({ requiredBytes: kit.smallSize(2) });
     for (const requiredBytes of [sizeBytes, kit.smallSize(), 0]) {
       const { status, body, exchange } = await kit.settle('expandVolume', {
         volumeId,
@@ -45,7 +45,7 @@ export const changes = {
     "A `limitBytes` below the volume's size is OUT_OF_RANGE, and the volume does not change.",
     'expand',
   ).check(async kit => {
-    const volume = await kit.makeVolume({ requiredBytes: kit.smallSize(2) });
+    const volume = await kit.createVolume({ requiredBytes: kit.smallSize(2) });
     const body = { limitBytes: kit.smallSize() };
     await kit.refused('expandVolume', { volumeId: volume.id, body }, ['OUT_OF_RANGE']);
     await kit.expectSame(volume);
@@ -58,8 +58,8 @@ export const changes = {
     'Expanding an attached volume works, or is FAILED_PRECONDITION and does not change the volume.',
     'expand',
   ).check(async kit => {
-    const volume = await kit.makeVolume();
-    await kit.attach(volume.id, await kit.makeNode());
+    const volume = await kit.createVolume();
+    await kit.attach(volume.id, await kit.createNode());
     const body = { requiredBytes: kit.smallSize(2) };
     const { code, exchange } = await kit.settle('expandVolume', { volumeId: volume.id, body });
     if (code === 'FAILED_PRECONDITION') return kit.expectSame(volume);
@@ -72,7 +72,7 @@ export const changes = {
     'modify',
   ).check(async kit => {
     const { name, values } = mutableOf(kit);
-    const { id: volumeId } = await kit.makeVolume();
+    const { id: volumeId } = await kit.createVolume();
     for (const value of [...values, ...values.slice(0, 1)]) {
       const input = { volumeId, body: { mutableParameters: { [name]: value } } };
       for (let again = 0; again < 2; again++)
@@ -87,7 +87,7 @@ export const changes = {
   ).check(async kit => {
     const { name, values } = mutableOf(kit);
     const [before, after] = [values[0] ?? '', values[1] ?? values[0] ?? ''];
-    const { id: volumeId } = await kit.makeVolume();
+    const { id: volumeId } = await kit.createVolume();
     await kit.done('modifyVolume', { volumeId, body: { mutableParameters: { [name]: before } } });
     const body = { mutableParameters: { [name]: after, 'no-such-parameter': 'x' } };
     await kit.refused('modifyVolume', { volumeId, body }, ['INVALID_ARGUMENT']);
@@ -101,7 +101,7 @@ export const changes = {
     'The health of a volume without problems has no entries; the health of a missing volume is NOT_FOUND.',
     'health',
   ).check(async kit => {
-    const { id: volumeId } = await kit.makeVolume();
+    const { id: volumeId } = await kit.createVolume();
     const { entries } = await kit.done('getVolumeHealth', { volumeId });
     expect(entries.length === 0, 'a new volume has no entries of health');
     await kit.refused('getVolumeHealth', { volumeId: kit.id() }, ['NOT_FOUND']);
@@ -110,7 +110,7 @@ export const changes = {
     'A volume made from a volume names it as its source, and is at least as large.',
     'clone',
   ).check(async kit => {
-    const source = await kit.makeVolume({ requiredBytes: kit.smallSize(2) });
+    const source = await kit.createVolume({ requiredBytes: kit.smallSize(2) });
     await checkCopies(kit, { kind: 'volume', volumeId: source.id }, source.sizeBytes);
     await kit.expectSame(source);
   }),
@@ -118,7 +118,7 @@ export const changes = {
     'A missing source is NOT_FOUND, and a size below the size of the source is OUT_OF_RANGE; neither leaves a volume.',
     'clone',
   ).check(async kit => {
-    const { id: volumeId } = await kit.makeVolume({ requiredBytes: kit.smallSize(2) });
+    const { id: volumeId } = await kit.createVolume({ requiredBytes: kit.smallSize(2) });
     await refuseCopies(kit, { kind: 'volume', volumeId: kit.id() }, { kind: 'volume', volumeId });
   }),
 } satisfies Chapter;
@@ -127,7 +127,7 @@ export const changes = {
 export async function checkCopies(kit: Kit, source: VolumeSource, sizeBytes: number): Promise<void> {
   const id = source.kind === 'volume' ? source.volumeId : source.snapshotId;
   for (const requiredBytes of [0, sizeBytes, sizeBytes * 2]) {
-    const copy = await kit.makeVolume({ source, requiredBytes });
+    const copy = await kit.createVolume({ source, requiredBytes });
     const minBytes = Math.max(requiredBytes, sizeBytes);
     expect(copy.sizeBytes >= minBytes, `at least ${minBytes} bytes, not ${copy.sizeBytes}`);
     expect(sameJson(copy.source, source), `"source" names ${source.kind} "${id}"`);

@@ -15,7 +15,7 @@ export const copies = {
     'A snapshot has the bytes of one point in time before its answer, and later writes do not change them.',
     'restore',
   ).check(async kit => {
-    const { id, sizeBytes } = await kit.makeVolume();
+    const { id, sizeBytes } = await kit.createVolume();
     const taken: (readonly [Filled, Cause])[] = [];
     // A second snapshot shows whether the first one is still the first one.
     for (const word of ['old', 'new']) {
@@ -26,7 +26,7 @@ export const copies = {
     await write(kit, { id, sizeBytes, word: 'now' });
     for (const [snapshot, taking] of taken) {
       const source = { kind: 'snapshot', snapshotId: snapshot.id } as const;
-      const { id: copy } = await kit.makeVolume({ source, requiredBytes: 0 });
+      const { id: copy } = await kit.createVolume({ source, requiredBytes: 0 });
       await expectBytes(kit, { ...snapshot, id: copy }, taking);
       await write(kit, { id: copy, sizeBytes, word: 'its' });
       await expectSnapshot(kit, snapshot, writingTo(copy));
@@ -40,13 +40,13 @@ export const copies = {
     'A clone has the bytes of its source, and later writes to one do not change the other.',
     'clone',
   ).check(async kit => {
-    const { id, sizeBytes } = await kit.makeVolume();
+    const { id, sizeBytes } = await kit.createVolume();
     await write(kit, { id, sizeBytes, word: 'was' });
     // A clone has the bytes of the volume, and not those of its last snapshot.
     if (kit.has('snapshots')) await kit.takeSnapshot(id);
     await write(kit, { id, sizeBytes, word: 'old' });
     const source = { kind: 'volume', volumeId: id } as const;
-    const { id: volumeId } = await kit.makeVolume({ source, requiredBytes: 0 });
+    const { id: volumeId } = await kit.createVolume({ source, requiredBytes: 0 });
     const cloned = causeOf(kit, 'createVolume', { volumeId });
     await write(kit, { id, sizeBytes, word: 'new' });
     await expectBytes(kit, { id: volumeId, sizeBytes, word: 'old' }, cloned);
@@ -54,18 +54,18 @@ export const copies = {
     await expectBytes(kit, { id, sizeBytes, word: 'new' }, writingTo(volumeId));
     for (const [origin, word] of [[id, 'new'] as const, [volumeId, 'its'] as const]) {
       const next = { kind: 'volume', volumeId: origin } as const;
-      const copy = await kit.makeVolume({ source: next, requiredBytes: 0 });
+      const copy = await kit.createVolume({ source: next, requiredBytes: 0 });
       const cause = causeOf(kit, 'createVolume', { volumeId: copy.id });
       await expectBytes(kit, { id: copy.id, sizeBytes, word }, cause);
     }
   }),
   'FL-9.2-6': must('A copy that is larger than its source has zeros behind the bytes of its source.').check(
     async kit => {
-      const { id, sizeBytes } = await kit.makeVolume();
+      const { id, sizeBytes } = await kit.createVolume();
       await write(kit, { id, sizeBytes, word: 'old' });
       await leaveBytes(kit, sizeBytes * 2);
       for (const source of await sourcesOf(kit, id)) {
-        const copy = await kit.makeVolume({ source, requiredBytes: sizeBytes * 2 });
+        const copy = await kit.createVolume({ source, requiredBytes: sizeBytes * 2 });
         const cause = causeOf(kit, 'createVolume', { volumeId: copy.id });
         await withDisk(kit, copy.id, async disk => {
           await expectFilled(disk, { sizeBytes, word: 'old', cause });
@@ -77,14 +77,14 @@ export const copies = {
   'FL-9.2-7': must(
     'Deleting a volume or a snapshot changes no bytes of its source, of its snapshots, and of the volumes that were made from it.',
   ).check(async kit => {
-    const { id: volumeId, sizeBytes } = await kit.makeVolume();
+    const { id: volumeId, sizeBytes } = await kit.createVolume();
     const [volumes, snapshots] = [new Map<string, string>(), new Map<string, string>()];
     const extra: string[] = [];
     for (const word of ['old', 'new']) {
       await write(kit, { id: volumeId, sizeBytes, word });
       for (const source of await sourcesOf(kit, volumeId)) {
-        extra.push((await kit.makeVolume({ source, requiredBytes: 0 })).id);
-        volumes.set((await kit.makeVolume({ source, requiredBytes: 0 })).id, word);
+        extra.push((await kit.createVolume({ source, requiredBytes: 0 })).id);
+        volumes.set((await kit.createVolume({ source, requiredBytes: 0 })).id, word);
         if (source.kind === 'snapshot') snapshots.set(source.snapshotId, word);
       }
     }
@@ -108,8 +108,8 @@ export const copies = {
   'FL-9.2-8': must(
     'A volume or a snapshot with the id of a deleted one has the bytes of its own source, and none of the deleted one.',
   ).check(async kit => {
-    const { id, sizeBytes } = await kit.makeVolume();
-    const { id: twin } = await kit.makeVolume();
+    const { id, sizeBytes } = await kit.createVolume();
+    const { id: twin } = await kit.createVolume();
     const [copy, snapshotId] = [kit.id(), kit.id()];
     await write(kit, { id, sizeBytes, word: 'old' });
     await write(kit, { id: twin, sizeBytes, word: 'new' });
@@ -118,7 +118,7 @@ export const copies = {
       for (const [volumeId, word] of [[id, 'old'] as const, [twin, 'new'] as const]) {
         if (kind === 'snapshot') await kit.takeSnapshot(volumeId, snapshotId);
         const source = kind === 'snapshot' ? ({ kind, snapshotId } as const) : ({ kind, volumeId } as const);
-        await kit.makeVolume({ source, requiredBytes: 0 }, copy);
+        await kit.createVolume({ source, requiredBytes: 0 }, copy);
         const made = kind === 'snapshot' ? 'createSnapshot' : 'createVolume';
         const cause = causeOf(kit, made, kind === 'snapshot' ? { snapshotId } : { volumeId: copy });
         await expectBytes(kit, { id: copy, sizeBytes, word }, cause);
@@ -154,6 +154,6 @@ async function expectBytes(kit: Kit, { id, sizeBytes, word }: Filled, cause: Cau
 /** Throws a fault of the cause unless a new volume from the snapshot has the bytes. */
 async function expectSnapshot(kit: Kit, { id, ...filled }: Filled, cause: Cause): Promise<void> {
   const source = { kind: 'snapshot', snapshotId: id } as const;
-  const { id: copy } = await kit.makeVolume({ source, requiredBytes: 0 });
+  const { id: copy } = await kit.createVolume({ source, requiredBytes: 0 });
   await expectBytes(kit, { id: copy, ...filled }, cause);
 }

@@ -18,7 +18,7 @@ export const data = {
     'If the capabilities say `zeroed`, a new volume reads as zeros, even where a deleted one was.',
   ).check(async kit => {
     requireZeroed(kit);
-    const { id, sizeBytes } = await kit.makeVolume();
+    const { id, sizeBytes } = await kit.createVolume();
     await withDisk(kit, id, async disk => {
       const cause = causeOf(kit, 'createVolume', { volumeId: id });
       await expectZeros(disk, { from: 0, length: sizeBytes, cause });
@@ -26,7 +26,7 @@ export const data = {
     });
     await kit.done('deleteVolume', { volumeId: id });
     for (const volumeId of [id, kit.id()]) {
-      await kit.makeVolume({}, volumeId);
+      await kit.createVolume({}, volumeId);
       const { by, exchange } = causeOf(kit, 'createVolume', { volumeId });
       const cause = { by: `${by}, after deleteVolume of "${id}",`, exchange };
       await withDisk(kit, volumeId, disk => expectZeros(disk, { from: 0, length: sizeBytes, cause }));
@@ -34,7 +34,7 @@ export const data = {
   }),
   'FL-9.1-2': must('Written bytes can be read after detaching and attaching again, on any node.').check(
     async kit => {
-      const { id, sizeBytes } = await kit.makeVolume();
+      const { id, sizeBytes } = await kit.createVolume();
       await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));
       const cause = causeOf(kit, 'detachVolume', { volumeId: id });
       await withDisk(kit, id, disk => expectFilled(disk, { sizeBytes, word: 'own', cause }));
@@ -44,7 +44,7 @@ export const data = {
     'An expanded volume keeps its bytes, even if it was large enough, and if the capabilities say `zeroed` the new ones are zeros.',
     'expand',
   ).check(async kit => {
-    const { id, sizeBytes } = await kit.makeVolume();
+    const { id, sizeBytes } = await kit.createVolume();
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));
     await leaveBytes(kit, sizeBytes * 2);
     const grown = await kit.done('expandVolume', { volumeId: id, body: { requiredBytes: sizeBytes * 2 } });
@@ -64,14 +64,14 @@ export const data = {
   'FL-9.1-4': must(
     'Written bytes can be read after a restart, also those of snapshots and clones that were made before it.',
   ).check(async kit => {
-    const { id, sizeBytes } = await kit.makeVolume();
+    const { id, sizeBytes } = await kit.createVolume();
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));
     const ids = [id];
-    if (kit.has('clone')) ids.push((await kit.makeVolume({ source: { kind: 'volume', volumeId: id } })).id);
+    if (kit.has('clone')) ids.push((await kit.createVolume({ source: { kind: 'volume', volumeId: id } })).id);
     const snapshot = kit.has('restore') ? await kit.takeSnapshot(id) : undefined;
     await restart(kit);
     if (snapshot)
-      ids.push((await kit.makeVolume({ source: { kind: 'snapshot', snapshotId: snapshot.id } })).id);
+      ids.push((await kit.createVolume({ source: { kind: 'snapshot', snapshotId: snapshot.id } })).id);
     const cause = { by: 'the restart', exchange: null };
     for (const one of ids)
       await withDisk(kit, one, disk => expectFilled(disk, { sizeBytes, word: 'own', cause }));
@@ -79,7 +79,7 @@ export const data = {
   'FL-9.1-7': must(
     'Only writing changes the bytes of a volume: no other request does, whether it succeeds or is refused.',
   ).check(async kit => {
-    const { id: volumeId, sizeBytes } = await kit.makeVolume();
+    const { id: volumeId, sizeBytes } = await kit.createVolume();
     await withDisk(kit, volumeId, disk => fill(disk, sizeBytes, 'own'));
     for (const request of harmlessRequests(kit, volumeId)) {
       const { id, input } = await request();
@@ -92,7 +92,7 @@ export const data = {
     const ids = [...others, first];
     const words = new Map(ids.map((id, index) => [id, `own ${index}`]));
     for (const id of ids) {
-      const { sizeBytes } = await kit.makeVolume({}, id);
+      const { sizeBytes } = await kit.createVolume({}, id);
       await withDisk(kit, id, disk => fill(disk, sizeBytes, words.get(id) ?? ''));
       if (kit.has('restore')) await kit.takeSnapshot(id, id);
     }
@@ -102,14 +102,14 @@ export const data = {
       await withDisk(kit, id, disk => expectFilled(disk, { sizeBytes, word, cause }));
       if (!kit.has('restore')) continue;
       const taking = causeOf(kit, 'createSnapshot', { snapshotId: id });
-      const copy = await kit.makeVolume({ source: { kind: 'snapshot', snapshotId: id }, requiredBytes: 0 });
+      const copy = await kit.createVolume({ source: { kind: 'snapshot', snapshotId: id }, requiredBytes: 0 });
       await withDisk(kit, copy.id, disk => expectFilled(disk, { sizeBytes, word, cause: taking }));
     }
   }),
   'FL-9.1-9': must(
     'After any request for an attached volume, its node still reads and writes the bytes of that volume through the device that it has open.',
   ).check(async kit => {
-    const { id: volumeId, sizeBytes } = await kit.makeVolume();
+    const { id: volumeId, sizeBytes } = await kit.createVolume();
     for (const [index, { id, input }] of requestsInUse(kit, volumeId).entries()) {
       const [before, after] = [`old ${index}`, `own ${index}`];
       await withDisk(kit, volumeId, async disk => {
@@ -128,7 +128,7 @@ export const data = {
     'The lists of allocated blocks, and of blocks that differ from a base, contain every written byte.',
     'changes',
   ).check(async kit => {
-    const { id, sizeBytes } = await kit.makeVolume();
+    const { id, sizeBytes } = await kit.createVolume();
     const at = [0, Math.floor(sizeBytes / 2 / blockBytes) * blockBytes, sizeBytes - blockBytes];
     await withDisk(kit, id, disk => disk.write(at[0] ?? 0, Buffer.from('first')));
     const { id: base } = await kit.takeSnapshot(id);
@@ -161,7 +161,7 @@ function harmlessRequests(kit: Kit, volumeId: string): readonly (() => Promise<S
     return { id, input };
   };
   const whileAttached = (id: OperationId, input: AnyInput) => async () => {
-    const nodeId = await kit.makeNode();
+    const nodeId = await kit.createNode();
     await kit.attach(volumeId, nodeId);
     const sent = await request(id, input);
     await kit.done('detachVolume', { volumeId, nodeId });

@@ -43,8 +43,8 @@ export const faults = {
     const volumeId = kit.id();
     await kit.lose('createVolume', { volumeId, body: kit.specOf(volumeId) }, { kind: 'cut-request' });
     await kit.expectNoVolume(volumeId);
-    const nodeId = await kit.makeNode();
-    const volume = await kit.makeVolume();
+    const nodeId = await kit.createNode();
+    const volume = await kit.createVolume();
     const attaching = { volumeId: volume.id, nodeId, body: kit.accessOf() };
     await kit.lose('attachVolume', attaching, { kind: 'cut-request' });
     await kit.refused('getAttachment', { volumeId: volume.id, nodeId }, ['NOT_FOUND']);
@@ -109,8 +109,8 @@ async function loseAnswers(kit: Kit, ids: readonly MutationId[], kind: 'cut-answ
 
 /** Delays the request of one node until another node has the volume. */
 async function overtakeAttach(kit: Kit): Promise<void> {
-  const [late, quick] = [await kit.makeNode(), await kit.makeNode()];
-  const { id: volumeId } = await kit.makeVolume();
+  const [late, quick] = [await kit.createNode(), await kit.createNode()];
+  const { id: volumeId } = await kit.createVolume();
   const body = kit.accessOf();
   const { code } = await overtake(kit, 'attachVolume', {
     late: { volumeId, nodeId: late, body },
@@ -134,7 +134,7 @@ async function overtakeCreate(kit: Kit): Promise<void> {
 }
 
 async function overtakeExpand(kit: Kit): Promise<void> {
-  const { id: volumeId } = await kit.makeVolume();
+  const { id: volumeId } = await kit.createVolume();
   const maxBytes = kit.smallSize(4);
   await overtake(kit, 'expandVolume', {
     late: { volumeId, body: { requiredBytes: kit.smallSize(2) } },

@@ -10,8 +10,8 @@ export const groups = {
     'A group has one ready snapshot of each volume, and each snapshot names the group.',
     'groups',
   ).check(async kit => {
-    const volumes = [await kit.makeVolume(), await kit.makeVolume()];
-    const group = await kit.makeGroup(volumes);
+    const volumes = [await kit.createVolume(), await kit.createVolume()];
+    const group = await kit.createGroup(volumes);
     const found = group.snapshots.map(({ volumeId }) => volumeId);
     const wanted = idsOf(volumes);
     expect(
@@ -31,15 +31,15 @@ export const groups = {
     'A repeated request answers with the same group; a request with other volumes is ALREADY_EXISTS.',
     'groups',
   ).check(async kit => {
-    const volumes = [await kit.makeVolume(), await kit.makeVolume()];
-    const first = await kit.makeGroup(volumes);
-    const again = await kit.makeGroup(volumes, first.id);
+    const volumes = [await kit.createVolume(), await kit.createVolume()];
+    const first = await kit.createGroup(volumes);
+    const again = await kit.createGroup(volumes, first.id);
     expect(
       sameJson(idsOf(first.snapshots), idsOf(again.snapshots)),
       'the group has the same snapshots in each answer',
     );
     const [kept = '', left = ''] = idsOf(volumes);
-    const { id: other } = await kit.makeVolume();
+    const { id: other } = await kit.createVolume();
     for (const volumeIds of [[other], [kept, left, other], [kept]]) {
       const body = { name: first.name, volumeIds };
       await kit.refused('createGroup', { groupId: first.id, body }, ['ALREADY_EXISTS']);
@@ -50,7 +50,7 @@ export const groups = {
   }),
   'FL-5.4-3': must('A group with a missing volume is NOT_FOUND, and leaves no snapshot.', 'groups').check(
     async kit => {
-      const { id } = await kit.makeVolume();
+      const { id } = await kit.createVolume();
       const before = await kit.listAll('listSnapshots');
       const groupId = kit.id();
       const body = { name: nameOf(groupId), volumeIds: [id, kit.id()] };
@@ -64,7 +64,7 @@ export const groups = {
     "A group's snapshot cannot be deleted on its own: INVALID_ARGUMENT or FAILED_PRECONDITION.",
     'groups',
   ).check(async kit => {
-    const group = await kit.makeGroup([await kit.makeVolume()]);
+    const group = await kit.createGroup([await kit.createVolume()]);
     const [member] = group.snapshots;
     const snapshotId = member?.id ?? '';
     await kit.refused('deleteSnapshot', { snapshotId }, ['INVALID_ARGUMENT', 'FAILED_PRECONDITION']);
@@ -74,7 +74,10 @@ export const groups = {
     'Deleting a group deletes its snapshots; deleting a missing group answers 204.',
     'groups',
   ).check(async kit => {
-    const { id: groupId, snapshots } = await kit.makeGroup([await kit.makeVolume(), await kit.makeVolume()]);
+    const { id: groupId, snapshots } = await kit.createGroup([
+      await kit.createVolume(),
+      await kit.createVolume(),
+    ]);
     await kit.done('deleteGroup', { groupId });
     await kit.refused('getGroup', { groupId }, ['NOT_FOUND']);
     for (const { id } of snapshots) await kit.expectNoSnapshot(id);
@@ -84,7 +87,7 @@ export const groups = {
     'Blocks are sorted, do not overlap, lie within the size, and none is missing between pages.',
     'changes',
   ).check(async kit => {
-    const { id: volumeId } = await kit.makeVolume();
+    const { id: volumeId } = await kit.createVolume();
     const { id: base } = await kit.takeSnapshot(volumeId);
     const { id: snapshotId, sizeBytes } = await kit.takeSnapshot(volumeId);
     for (const query of [{}, { base }]) {
@@ -100,7 +103,7 @@ export const groups = {
     'An offset beyond the size is OUT_OF_RANGE, and a base that is a snapshot of another volume is INVALID_ARGUMENT.',
     'changes',
   ).check(async kit => {
-    const [one, other] = [await kit.makeVolume(), await kit.makeVolume()];
+    const [one, other] = [await kit.createVolume(), await kit.createVolume()];
     const { id: snapshotId, sizeBytes } = await kit.takeSnapshot(one.id);
     await kit.refused('listBlocks', { snapshotId, offset: sizeBytes + 1 }, ['OUT_OF_RANGE']);
     const { id: base } = await kit.takeSnapshot(other.id);

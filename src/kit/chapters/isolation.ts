@@ -15,12 +15,12 @@ export const isolation = {
   ).check(async kit => {
     const [id, others] = similarIds(kit);
     const volumes = [];
-    for (const other of others) volumes.push(await kit.makeVolume({}, other));
-    await kit.makeVolume({}, id);
-    const nodeId = await kit.makeNode();
+    for (const other of others) volumes.push(await kit.createVolume({}, other));
+    await kit.createVolume({}, id);
+    const nodeId = await kit.createNode();
     const attached = [];
     for (const volume of volumes) attached.push(await kit.attach(volume.id, nodeId));
-    const source = await kit.makeVolume();
+    const source = await kit.createVolume();
     const snapshot = kit.has('snapshots') ? await kit.takeSnapshot(source.id, id) : undefined;
     await kit.done('deleteVolume', { volumeId: id });
     for (const volume of volumes) await kit.expectSame(volume);
@@ -31,7 +31,7 @@ export const isolation = {
     'Expanding a volume changes no other volume, even one whose id is like it.',
     'expand',
   ).check(async kit => {
-    const { id: volumeId, expectOthers } = await makeSimilar(kit);
+    const { id: volumeId, expectOthers } = await createSimilar(kit);
     await kit.done('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(2) } });
     await expectOthers();
   }),
@@ -40,14 +40,14 @@ export const isolation = {
     'modify',
   ).check(async kit => {
     const { name, values } = mutableOf(kit);
-    const { id: volumeId, expectOthers } = await makeSimilar(kit);
+    const { id: volumeId, expectOthers } = await createSimilar(kit);
     await kit.done('modifyVolume', { volumeId, body: { mutableParameters: { [name]: values[0] ?? '' } } });
     await expectOthers();
   }),
   'FL-4.1-10': must('Attaching a volume attaches no other volume, even one whose id is like it.').check(
     async kit => {
-      const { id, expectOthers } = await makeSimilar(kit);
-      await kit.attach(id, await kit.makeNode());
+      const { id, expectOthers } = await createSimilar(kit);
+      await kit.attach(id, await kit.createNode());
       await expectOthers();
     },
   ),
@@ -55,16 +55,16 @@ export const isolation = {
     'Detaching a volume from a node closes no attachment of another volume, and none to another node, even one with a similar id.',
   ).check(async kit => {
     const [id, others] = similarIds(kit);
-    const nodeId = await kit.makeNode();
-    const { id: volumeId } = await kit.makeVolume({}, id);
+    const nodeId = await kit.createNode();
+    const { id: volumeId } = await kit.createVolume({}, id);
     await kit.attach(volumeId, nodeId);
     const kept = [];
     for (const other of others) {
-      await kit.makeVolume({}, other);
+      await kit.createVolume({}, other);
       kept.push(await kit.attach(other, nodeId));
     }
-    const { id: elsewhere } = await kit.makeVolume();
-    kept.push(await kit.attach(elsewhere, await kit.makeNode(`${nodeId}0`)));
+    const { id: elsewhere } = await kit.createVolume();
+    kept.push(await kit.attach(elsewhere, await kit.createNode(`${nodeId}0`)));
     kept.push(...(await leaveShared(kit)));
     await kit.done('detachVolume', { volumeId, nodeId });
     await requireAttachments(kit, kept, 'detaching other volumes and other nodes');
@@ -74,7 +74,7 @@ export const isolation = {
     'snapshots',
   ).check(async kit => {
     const [id, others] = similarIds(kit);
-    const volume = await kit.makeVolume({}, id);
+    const volume = await kit.createVolume({}, id);
     const snapshots = [];
     for (const other of others) snapshots.push(await kit.takeSnapshot(volume.id, other));
     await kit.takeSnapshot(volume.id, id);
@@ -86,11 +86,11 @@ export const isolation = {
 } satisfies Chapter;
 
 /** Makes a volume and others whose ids are like its id; `expectOthers` throws a fault if one of these has changed. */
-async function makeSimilar(kit: Kit) {
+async function createSimilar(kit: Kit) {
   const [id, others] = similarIds(kit);
   const volumes: Volume[] = [];
-  for (const other of others) volumes.push(await kit.makeVolume({}, other));
-  await kit.makeVolume({}, id);
+  for (const other of others) volumes.push(await kit.createVolume({}, other));
+  await kit.createVolume({}, id);
   const expectOthers = async (): Promise<void> => {
     for (const volume of volumes) {
       await kit.expectSame(volume);

@@ -32,14 +32,14 @@ export const late = {
 } satisfies Chapter;
 
 async function attachAgain(kit: Kit): Promise<Reading> {
-  const { volumeId, nodeId } = await kit.makeAttachment();
+  const { volumeId, nodeId } = await kit.createAttachment();
   for (let again = 0; again < 2; again++) await kit.done('detachVolume', { volumeId, nodeId });
   return readAttachment(kit, volumeId, nodeId);
 }
 
 async function attachElsewhere(kit: Kit): Promise<Reading> {
-  const { volumeId, nodeId } = await kit.makeAttachment();
-  const other = await kit.makeNode();
+  const { volumeId, nodeId } = await kit.createAttachment();
+  const other = await kit.createNode();
   await kit.lose('detachVolume', { volumeId, nodeId }, { kind: 'cut-answer' });
   await kit.done('detachVolume', { volumeId, nodeId });
   return readAttachment(kit, volumeId, other);
@@ -60,11 +60,11 @@ async function readAttachment(kit: Kit, volumeId: string, nodeId: string): Promi
 }
 
 async function createAgain(kit: Kit): Promise<Reading> {
-  const { id } = await kit.makeVolume();
+  const { id } = await kit.createVolume();
   if (kit.has('expand'))
     await kit.done('expandVolume', { volumeId: id, body: { requiredBytes: kit.smallSize(3) } });
   for (let again = 0; again < 2; again++) await kit.done('deleteVolume', { volumeId: id });
-  const made = await kit.makeVolume({ requiredBytes: kit.smallSize(2) }, id);
+  const made = await kit.createVolume({ requiredBytes: kit.smallSize(2) }, id);
   return () => kit.expectSame(made);
 }
 
@@ -78,8 +78,8 @@ async function deleteAfterLoss(kit: Kit): Promise<Reading> {
 }
 
 async function detachAfterLoss(kit: Kit): Promise<Reading> {
-  const { id: volumeId } = await kit.makeVolume();
-  const nodeId = await kit.makeNode();
+  const { id: volumeId } = await kit.createVolume();
+  const nodeId = await kit.createNode();
   const input = { volumeId, nodeId, body: kit.accessOf() };
   await kit.lose('attachVolume', input, { kind: 'cut-answer' });
   await kit.done('attachVolume', input);
@@ -91,7 +91,7 @@ async function detachAfterLoss(kit: Kit): Promise<Reading> {
 }
 
 async function snapshotAfterLoss(kit: Kit): Promise<Reading> {
-  const { id: volumeId } = await kit.makeVolume();
+  const { id: volumeId } = await kit.createVolume();
   const snapshotId = kit.id();
   const input = snapshotInput(snapshotId, volumeId);
   await kit.lose('createSnapshot', input, { kind: 'cut-answer' });
@@ -101,7 +101,7 @@ async function snapshotAfterLoss(kit: Kit): Promise<Reading> {
 }
 
 async function changeTwice(kit: Kit): Promise<Reading> {
-  const { id: volumeId } = await kit.makeVolume();
+  const { id: volumeId } = await kit.createVolume();
   for (const input of modifications(kit, volumeId)) await kit.done('modifyVolume', input);
   for (const factor of kit.has('expand') ? [2, 3] : [])
     await kit.done('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(factor) } });
@@ -110,7 +110,7 @@ async function changeTwice(kit: Kit): Promise<Reading> {
 }
 
 async function snapshotAgain(kit: Kit): Promise<Reading> {
-  const { id: volumeId } = await kit.makeVolume();
+  const { id: volumeId } = await kit.createVolume();
   const snapshotId = kit.id();
   await kit.takeSnapshot(volumeId, snapshotId);
   for (let again = 0; again < 2; again++) await kit.done('deleteSnapshot', { snapshotId });

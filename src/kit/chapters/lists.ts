@@ -10,7 +10,7 @@ export const lists = {
     const base = kit.id();
     // Different lengths and both cases: locale-aware, numeric and case-insensitive orders all differ from this one.
     const ids = ['-10', '-9', '-B', '-a', '.x', '_x'].map(end => base + end);
-    for (const id of ids.toReversed()) await kit.makeVolume({}, id);
+    for (const id of ids.toReversed()) await kit.createVolume({}, id);
     const listed = idsOf(await kit.listAll('listVolumes'));
     const sorted = listed.toSorted((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
     expect(sameJson(listed, sorted), 'the ids are in the order of their bytes');
@@ -19,7 +19,7 @@ export const lists = {
   'FL-6.1-2': must(
     "A page has at most `limit` entries; 0 or no limit means the server's own page size.",
   ).check(async kit => {
-    await makeSome(kit, 5);
+    await createSome(kit, 5);
     for (const limit of [1, 2, 3]) {
       const { length } = entriesOf(await kit.done('listVolumes', { limit }));
       expect(length > 0 && length <= limit, `1 to ${limit} volumes in the page, not ${length}`);
@@ -31,7 +31,7 @@ export const lists = {
   'FL-6.1-3': must(
     'Pages of any size together make up the whole list, and the last page has no `nextPageToken`.',
   ).check(async kit => {
-    const ids = await makeSome(kit, 7);
+    const ids = await createSome(kit, 7);
     const whole = idsOf(await kit.listAll('listVolumes'));
     for (const id of ids) requireOnce(whole, id);
     for (const limit of kit.isThorough ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : [1, 2, 3, 7, 8]) {
@@ -47,7 +47,7 @@ export const lists = {
     }
   }),
   'FL-6.1-4': must('A page token that the server did not issue for the list is ABORTED.').check(async kit => {
-    await makeSome(kit, 2);
+    await createSome(kit, 2);
     const { nextPageToken = '' } = await kit.done('listVolumes', { limit: 1 });
     for (const pageToken of ['no-such-token', '!', `x${nextPageToken}`]) {
       await kit.refused('listVolumes', { pageToken }, ['ABORTED']);
@@ -62,7 +62,7 @@ export const lists = {
     'With `volumeId` the list has only the snapshots of that volume, and is empty for a volume that does not exist.',
     'snapshots',
   ).check(async kit => {
-    const [one, other] = [await kit.makeVolume(), await kit.makeVolume()];
+    const [one, other] = [await kit.createVolume(), await kit.createVolume()];
     const ids = [(await kit.takeSnapshot(one.id)).id, (await kit.takeSnapshot(one.id)).id].toSorted();
     await kit.takeSnapshot(other.id);
     for (const limit of [0, 1]) {
@@ -79,11 +79,11 @@ export const lists = {
     'A resource that exists while all pages are read is in them once, even if others are created and deleted meanwhile.',
   ).check(async kit => {
     if (kit.hasForeign) throw skip('other users of the server may change the list');
-    const { id: volumeId } = await kit.makeVolume();
+    const { id: volumeId } = await kit.createVolume();
     for (const limit of [1, 2, 3]) {
       await readDuringChanges(kit, limit, {
         list: 'listVolumes',
-        make: id => kit.makeVolume({}, id),
+        make: id => kit.createVolume({}, id),
         remove: id => kit.done('deleteVolume', { volumeId: id }),
       });
       if (!kit.has('snapshots')) continue;
@@ -131,11 +131,11 @@ async function readDuringChanges(
 }
 
 /** Creates volumes whose ids are spread over the list, and returns the ids. */
-async function makeSome(kit: Kit, count: number): Promise<readonly string[]> {
+async function createSome(kit: Kit, count: number): Promise<readonly string[]> {
   const volumes = [];
   for (let made = 0; made < count; made++)
     volumes.push(
-      await kit.makeVolume(
+      await kit.createVolume(
         {},
         `${kit.prefix}${kit.random.below(1_000_000)}${kit.id().slice(kit.prefix.length)}`,
       ),

@@ -8,8 +8,8 @@ import { refuseOther } from './sharing.ts';
 /** The requirements of chapter 4, section 4. */
 export const nodes = {
   'FL-4.4-1': must('Attaching to a node that is not recorded is NOT_FOUND.', 'nodes').check(async kit => {
-    const { id: volumeId } = await kit.makeVolume();
-    const nodeId = await kit.makeNode();
+    const { id: volumeId } = await kit.createVolume();
+    const nodeId = await kit.createNode();
     await kit.done('deleteNode', { nodeId });
     for (const missing of [kit.id(), nodeId])
       await kit.refused('attachVolume', { volumeId, nodeId: missing, body: kit.accessOf() }, ['NOT_FOUND']);
@@ -18,16 +18,16 @@ export const nodes = {
     'Recording and deleting a node can be repeated; deleting a node with an attached volume is FAILED_PRECONDITION.',
     'nodes',
   ).check(async kit => {
-    const nodeId = await kit.makeNode();
+    const nodeId = await kit.createNode();
     for (let again = 0; again < 2; again++) await kit.done('putNode', { nodeId, body: {} });
-    const { id: volumeId } = await kit.makeVolume();
+    const { id: volumeId } = await kit.createVolume();
     await kit.attach(volumeId, nodeId);
     await kit.refused('deleteNode', { nodeId }, ['FAILED_PRECONDITION']);
     const { state } = await kit.done('getAttachment', { volumeId, nodeId });
     expect(state === 'attached', 'the node that is not deleted keeps its volume');
     await kit.done('detachVolume', { volumeId, nodeId });
     const others = similarNodes(nodeId);
-    for (const other of others) await kit.makeNode(other);
+    for (const other of others) await kit.createNode(other);
     for (let again = 0; again < 2; again++) await kit.done('deleteNode', { nodeId });
     for (const other of others) {
       await kit.attach(volumeId, other);
@@ -40,11 +40,11 @@ export const nodes = {
     const own = `${kit.id()}.Node~aZ_1`;
     const long = own.padEnd(limits.nodeIdBytes.max, 'x');
     for (const holder of [own, long, `${own} %41/é `]) {
-      const nodeId = await kit.makeNode(holder);
-      const { id: volumeId } = await kit.makeVolume();
+      const nodeId = await kit.createNode(holder);
+      const { id: volumeId } = await kit.createVolume();
       const first = await kit.attach(volumeId, nodeId);
       for (const other of similarNodes(holder)) {
-        await kit.makeNode(other);
+        await kit.createNode(other);
         if (kit.isExclusive()) await refuseOther(kit, volumeId, other);
         await kit.refused('getAttachment', { volumeId, nodeId: other }, ['NOT_FOUND']);
         await kit.done('detachVolume', { volumeId, nodeId: other });

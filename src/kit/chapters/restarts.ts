@@ -13,15 +13,15 @@ export const restarts = {
   'FL-8.3-1': must('Finished work is still there after a restart, exactly as it was answered.').check(
     async kit => {
       requireRestart(kit);
-      const nodeId = await kit.makeNode();
-      const volumes = [await kit.makeVolume(), await kit.makeVolume({ requiredBytes: kit.smallSize(2) })];
+      const nodeId = await kit.createNode();
+      const volumes = [await kit.createVolume(), await kit.createVolume({ requiredBytes: kit.smallSize(2) })];
       const [first] = volumes;
       if (!first) return;
       const attached = await kit.attach(first.id, nodeId);
-      const gone = await kit.makeVolume();
+      const gone = await kit.createVolume();
       await kit.done('deleteVolume', { volumeId: gone.id });
       const snapshot = kit.has('snapshots') ? await kit.takeSnapshot(volumes.at(-1)?.id ?? '') : undefined;
-      const group = kit.has('groups') ? await kit.makeGroup(volumes.slice(1)) : undefined;
+      const group = kit.has('groups') ? await kit.createGroup(volumes.slice(1)) : undefined;
       const filled = await volumesWithData(kit);
       const listed = idsOf(await kit.listAll('listVolumes'));
       await restart(kit);
@@ -47,7 +47,7 @@ export const restarts = {
   ).check(async kit => {
     requireRestart(kit);
     const isLate = countTime(kit);
-    await requireOpens(kit, (await kit.makeVolume()).id);
+    await requireOpens(kit, (await kit.createVolume()).id);
     const all = await prepareAll(kit, offeredMutations(kit));
     // The vendor goes down while these requests are under way, and their answers are ignored.
     const lost = all.map(({ operation, input }) => kit.call(operation, input).catch(() => {}));
@@ -59,7 +59,11 @@ export const restarts = {
   'FL-8.3-3': must('A page token from before a restart continues the list, or is ABORTED.').check(
     async kit => {
       requireRestart(kit);
-      const ids = [(await kit.makeVolume()).id, (await kit.makeVolume()).id, (await kit.makeVolume()).id];
+      const ids = [
+        (await kit.createVolume()).id,
+        (await kit.createVolume()).id,
+        (await kit.createVolume()).id,
+      ];
       const { nextPageToken: pageToken = '' } = await kit.done('listVolumes', { limit: 1 });
       await restart(kit);
       const { code, body, exchange } = await kit.settle('listVolumes', { pageToken }, { final: ['ABORTED'] });
@@ -134,13 +138,17 @@ async function interrupt(kit: Kit, all: readonly Timed[], share = 0.5): Promise<
 /** Makes the volumes that a node must not format: one that was attached as a block device, and one from a source. */
 async function volumesWithData(kit: Kit): Promise<readonly string[]> {
   const [usual, capability] = [kit.capabilityOf(), kit.rawCapability()];
-  const { id: volumeId } = await kit.makeVolume({ capabilities: capability ? [usual, capability] : [usual] });
-  const nodeId = await kit.makeNode();
+  const { id: volumeId } = await kit.createVolume({
+    capabilities: capability ? [usual, capability] : [usual],
+  });
+  const nodeId = await kit.createNode();
   if (capability) {
     await kit.done('attachVolume', { volumeId, nodeId, body: kit.accessOf({ capability }) });
     await kit.done('detachVolume', { volumeId, nodeId });
   }
-  const clone = kit.has('clone') ? await kit.makeVolume({ source: { kind: 'volume', volumeId } }) : undefined;
+  const clone = kit.has('clone')
+    ? await kit.createVolume({ source: { kind: 'volume', volumeId } })
+    : undefined;
   return [...(capability ? [volumeId] : []), ...(clone ? [clone.id] : [])];
 }
 

@@ -14,7 +14,7 @@ export const sharing = {
   'FL-4.2-1': must(
     'While a single-node volume is attached, attaching it to another node is FAILED_PRECONDITION, also for reading.',
   ).check(async kit => {
-    const [holder, other] = [await kit.makeNode(), await kit.makeNode()];
+    const [holder, other] = [await kit.createNode(), await kit.createNode()];
     const modes = singleModes(kit);
     if (modes.length === 0) throw skip('the vendor offers no access mode for one node');
     const capabilities = modes.map(mode => kit.capabilityOf(mode));
@@ -25,7 +25,7 @@ export const sharing = {
     ]);
     for (const held of [bodies[0], bodies[1]]) {
       if (!held) continue;
-      const { id: volumeId } = await kit.makeVolume({ capabilities });
+      const { id: volumeId } = await kit.createVolume({ capabilities });
       await requireHeld(kit, { volumeId, nodeId: holder, body: held }, { other, bodies });
       const { attachments: listed } = await kit.done('getVolume', { volumeId });
       expect(listed.length === 0, 'a refused node does not get the volume once it is free');
@@ -39,9 +39,9 @@ export const sharing = {
     const modes = new Set([...usual, ...accessModes.filter(mode => mode === oneWriter)]);
     const capabilities = [...modes].map(mode => kit.capabilityOf(mode));
     if (capabilities.length === 0) throw skip('the vendor offers no access mode for one node or one writer');
-    const nodes = await Promise.all(Array.from({ length: crowd }, () => kit.makeNode()));
+    const nodes = await Promise.all(Array.from({ length: crowd }, () => kit.createNode()));
     for (const capability of capabilities) {
-      const { id: volumeId } = await kit.makeVolume({ capabilities: [capability] });
+      const { id: volumeId } = await kit.createVolume({ capabilities: [capability] });
       const calls = nodes.map(nodeId =>
         kit.settle('attachVolume', { volumeId, nodeId, body: kit.accessOf({ capability }) }),
       );
@@ -68,8 +68,8 @@ export const sharing = {
   'FL-4.2-4': should('The FAILED_PRECONDITION for another node names the node that has the volume.').check(
     async kit => {
       if (!kit.isExclusive()) throw skip('the vendor offers no access mode for one node or one writer');
-      const [holder, other] = [await kit.makeNode(), await kit.makeNode()];
-      const { id: volumeId } = await kit.makeVolume();
+      const [holder, other] = [await kit.createNode(), await kit.createNode()];
+      const { id: volumeId } = await kit.createVolume();
       await kit.attach(volumeId, holder);
       const { exchange } = await refuseOther(kit, volumeId, other);
       const { detail } = problemOf(exchange);
@@ -91,9 +91,9 @@ export const sharing = {
       [one, other].some(({ accessMode }) => accessMode !== manyWriters);
     if (!writing.some(one => writing.some(other => isClash(one, other))))
       throw skip('the vendor offers no access mode for several nodes with one writer');
-    const [holder, other] = [await kit.makeNode(), await kit.makeNode()];
+    const [holder, other] = [await kit.createNode(), await kit.createNode()];
     for (const held of writing) {
-      const { id: volumeId } = await kit.makeVolume({ capabilities: writing });
+      const { id: volumeId } = await kit.createVolume({ capabilities: writing });
       const clashing = writing.filter(one => isClash(held, one));
       const bodies = clashing.map(capability => kit.accessOf({ capability }));
       const input = { volumeId, nodeId: holder, body: kit.accessOf({ capability: held }) };
@@ -151,12 +151,12 @@ type SharedVolume = { readonly volumeId: string; readonly nodes: readonly Attach
 
 /** Attaches a new volume to several nodes. One of them writes if the mode is for one writer. */
 async function shareVolume(kit: Kit, capability: Capability): Promise<SharedVolume> {
-  const { id: volumeId } = await kit.makeVolume({ capabilities: [capability] });
+  const { id: volumeId } = await kit.createVolume({ capabilities: [capability] });
   const nodes = [];
   for (const isWriter of [false, true, false]) {
     const readonly = capability.accessMode === oneWriter && !isWriter;
     const body = kit.accessOf({ capability, readonly });
-    nodes.push(await kit.done('attachVolume', { volumeId, nodeId: await kit.makeNode(), body }));
+    nodes.push(await kit.done('attachVolume', { volumeId, nodeId: await kit.createNode(), body }));
   }
   return { volumeId, nodes };
 }

@@ -11,7 +11,7 @@ export const snapshots = {
     "Creating a snapshot answers with its name, its volume and the volume's size, and the snapshot becomes `ready`.",
     'snapshots',
   ).check(async kit => {
-    const { id: volumeId, sizeBytes } = await kit.makeVolume();
+    const { id: volumeId, sizeBytes } = await kit.createVolume();
     const snapshot = await kit.takeSnapshot(volumeId);
     expect(
       snapshot.name === nameOf(snapshot.id),
@@ -27,7 +27,7 @@ export const snapshots = {
     'A repeated request answers with the same snapshot, including its `createdAt`.',
     'snapshots',
   ).check(async kit => {
-    const { id: volumeId } = await kit.makeVolume();
+    const { id: volumeId } = await kit.createVolume();
     const first = await kit.takeSnapshot(volumeId);
     const body = { name: first.name, volumeId };
     for (let again = 0; again < 3; again++)
@@ -38,7 +38,7 @@ export const snapshots = {
     'A request for the same id with another volume is ALREADY_EXISTS, and the snapshot does not change.',
     'snapshots',
   ).check(async kit => {
-    const [one, other] = [await kit.makeVolume(), await kit.makeVolume()];
+    const [one, other] = [await kit.createVolume(), await kit.createVolume()];
     const first = await kit.takeSnapshot(one.id);
     const body = { name: first.name, volumeId: other.id };
     await kit.refused('createSnapshot', { snapshotId: first.id, body }, ['ALREADY_EXISTS']);
@@ -53,7 +53,7 @@ export const snapshots = {
     await kit.expectNoSnapshot(snapshotId);
   }),
   'FL-5.1-5': must('Many concurrent equal requests create one snapshot.', 'snapshots').check(async kit => {
-    const { id: volumeId } = await kit.makeVolume();
+    const { id: volumeId } = await kit.createVolume();
     const id = kit.id();
     const all = await Promise.all(Array.from({ length: crowd }, () => kit.takeSnapshot(volumeId, id)));
     const read = await kit.done('getSnapshot', { snapshotId: id });
@@ -65,7 +65,7 @@ export const snapshots = {
     'snapshots',
   ).check(async kit => {
     if (!kit.has('expand')) throw skip('the vendor does not offer "expand"');
-    const { id: volumeId } = await kit.makeVolume();
+    const { id: volumeId } = await kit.createVolume();
     const snapshot = await kit.takeSnapshot(volumeId);
     await kit.done('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(3) } });
     expectOne('snapshot', snapshot, await kit.done('getSnapshot', { snapshotId: snapshot.id }));
@@ -74,13 +74,13 @@ export const snapshots = {
     if (!kit.has('restore')) return;
     const source = { kind: 'snapshot', snapshotId: snapshot.id } as const;
     const limitBytes = snapshot.sizeBytes;
-    await kit.makeVolume({ source, requiredBytes: limitBytes, limitBytes });
+    await kit.createVolume({ source, requiredBytes: limitBytes, limitBytes });
   }),
   'FL-5.2-1': must(
     'Deleting a snapshot answers 204, or 202 until it is done; then the snapshot is NOT_FOUND and not in the list. Deleting a missing snapshot answers 204.',
     'snapshots',
   ).check(async kit => {
-    const { id: snapshotId } = await kit.takeSnapshot((await kit.makeVolume()).id);
+    const { id: snapshotId } = await kit.takeSnapshot((await kit.createVolume()).id);
     await kit.done('deleteSnapshot', { snapshotId });
     await kit.expectNoSnapshot(snapshotId);
     for (const id of [snapshotId, kit.id()]) await kit.done('deleteSnapshot', { snapshotId: id });
@@ -89,7 +89,7 @@ export const snapshots = {
     'A volume with snapshots is deleted and its snapshots stay usable, or deleting it is FAILED_PRECONDITION and the volume stays.',
     'snapshots',
   ).check(async kit => {
-    const volume = await kit.makeVolume();
+    const volume = await kit.createVolume();
     const snapshot = await kit.takeSnapshot(volume.id);
     const { code, exchange } = await kit.settle('deleteVolume', { volumeId: volume.id });
     if (code === 'FAILED_PRECONDITION') return kit.expectSame(volume);
@@ -97,13 +97,13 @@ export const snapshots = {
     expectOne('snapshot', snapshot, await kit.done('getSnapshot', { snapshotId: snapshot.id }));
     await kit.expectListedOnce('listSnapshots', snapshot);
     if (!kit.has('restore')) return;
-    await kit.makeVolume({ source: { kind: 'snapshot', snapshotId: snapshot.id }, requiredBytes: 0 });
+    await kit.createVolume({ source: { kind: 'snapshot', snapshotId: snapshot.id }, requiredBytes: 0 });
   }),
   'FL-5.3-1': must(
     'A volume made from a snapshot names the snapshot as its source, and is at least as large.',
     'restore',
   ).check(async kit => {
-    const volume = await kit.makeVolume({ requiredBytes: kit.smallSize(2) });
+    const volume = await kit.createVolume({ requiredBytes: kit.smallSize(2) });
     const { id: snapshotId, sizeBytes } = await kit.takeSnapshot(volume.id);
     await checkCopies(kit, { kind: 'snapshot', snapshotId }, sizeBytes);
   }),
@@ -111,7 +111,7 @@ export const snapshots = {
     'A missing source is NOT_FOUND, and a size below the size of the source is OUT_OF_RANGE; neither leaves a volume.',
     'restore',
   ).check(async kit => {
-    const volume = await kit.makeVolume({ requiredBytes: kit.smallSize(2) });
+    const volume = await kit.createVolume({ requiredBytes: kit.smallSize(2) });
     const { id: snapshotId } = await kit.takeSnapshot(volume.id);
     await refuseCopies(kit, { kind: 'snapshot', snapshotId: kit.id() }, { kind: 'snapshot', snapshotId });
   }),
@@ -119,9 +119,9 @@ export const snapshots = {
     'A volume that was made from a snapshot stays when the snapshot is deleted, or deleting the snapshot is FAILED_PRECONDITION.',
     'restore',
   ).check(async kit => {
-    const snapshot = await kit.takeSnapshot((await kit.makeVolume()).id);
+    const snapshot = await kit.takeSnapshot((await kit.createVolume()).id);
     const source = { kind: 'snapshot', snapshotId: snapshot.id } as const;
-    const restored = await kit.makeVolume({ source, requiredBytes: 0 });
+    const restored = await kit.createVolume({ source, requiredBytes: 0 });
     const { code, exchange } = await kit.settle('deleteSnapshot', { snapshotId: snapshot.id });
     const isKnown = code === undefined || code === 'FAILED_PRECONDITION';
     expect(isKnown, `204 or FAILED_PRECONDITION, not ${code}`, exchange);

@@ -15,14 +15,14 @@ export const tornCopies = {
     'A snapshot of a volume under writes has the bytes of one point in time after its request, or is FAILED_PRECONDITION.',
     'restore',
   ).check(async kit => {
-    const source = await kit.makeVolume({ requiredBytes: kit.smallSize(16) });
+    const source = await kit.createVolume({ requiredBytes: kit.smallSize(16) });
     await requireWhole(kit, [source], async () => {
       const snapshotId = kit.id();
       const { code } = await kit.settle('createSnapshot', snapshotInput(snapshotId, source.id));
       const restore = async () => {
         await kit.takeSnapshot(source.id, snapshotId).catch(() => {});
         const copy = { kind: 'snapshot', snapshotId } as const;
-        return [await kit.makeVolume({ source: copy, requiredBytes: 0 })];
+        return [await kit.createVolume({ source: copy, requiredBytes: 0 })];
       };
       return { code, restore, cause: causeOf(kit, 'createSnapshot', { snapshotId }) };
     });
@@ -32,17 +32,17 @@ export const tornCopies = {
     'groups',
   ).check(async kit => {
     if (!kit.has('restore')) throw skip('the vendor does not offer "restore"');
-    const volumes = [await kit.makeVolume(), await kit.makeVolume()];
+    const volumes = [await kit.createVolume(), await kit.createVolume()];
     await requireWhole(kit, volumes, async () => {
       const groupId = kit.id();
       const body = { name: nameOf(groupId), volumeIds: idsOf(volumes) };
       const { code } = await kit.settle('createGroup', { groupId, body });
       const restore = async () => {
-        const { snapshots } = await kit.makeGroup(volumes, groupId);
+        const { snapshots } = await kit.createGroup(volumes, groupId);
         const made = [];
         for (const volume of volumes) {
           const snapshotId = snapshots.find(({ volumeId }) => volumeId === volume.id)?.id ?? '';
-          made.push(await kit.makeVolume({ source: { kind: 'snapshot', snapshotId }, requiredBytes: 0 }));
+          made.push(await kit.createVolume({ source: { kind: 'snapshot', snapshotId }, requiredBytes: 0 }));
         }
         return made;
       };
@@ -53,7 +53,7 @@ export const tornCopies = {
     'A clone of a volume under writes has the bytes of one point in time after its request, or is FAILED_PRECONDITION.',
     'clone',
   ).check(async kit => {
-    const source = await kit.makeVolume({ requiredBytes: kit.smallSize(16) });
+    const source = await kit.createVolume({ requiredBytes: kit.smallSize(16) });
     await requireWhole(kit, [source], async () => {
       const volumeId = kit.id();
       const origin = { kind: 'volume', volumeId: source.id } as const;

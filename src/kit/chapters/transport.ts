@@ -29,9 +29,9 @@ export const transport = {
       [`${long}1`, `${long}2`],
       [`${start}b`, `${start}B`],
     ] as const;
-    const source = kit.has('snapshots') ? await kit.makeVolume() : undefined;
+    const source = kit.has('snapshots') ? await kit.createVolume() : undefined;
     for (const id of pairs.flat()) {
-      await kit.makeVolume({}, id);
+      await kit.createVolume({}, id);
       if (source) await kit.takeSnapshot(source.id, id);
     }
     for (const [gone, kept] of pairs) {
@@ -88,8 +88,8 @@ export const transport = {
   'FL-1.3-1': must(
     'Work that was answered with 202 ends: the repeated request answers 200, 201, 204 or a problem in time.',
   ).check(async kit => {
-    const nodeId = await kit.makeNode();
-    const { id: volumeId } = await kit.makeVolume();
+    const nodeId = await kit.createNode();
+    const { id: volumeId } = await kit.createVolume();
     const twin = kit.id();
     await hurry(kit, 'createVolume', { volumeId: twin, body: kit.specOf(twin) });
     await hurry(kit, 'attachVolume', { volumeId, nodeId, body: kit.accessOf() });
@@ -99,8 +99,8 @@ export const transport = {
   'FL-1.3-2': must(
     'The answers 200 and 201 mean that the work is done: the resource then reads as `ready` or `attached`, with the size of the answer.',
   ).check(async kit => {
-    const nodeId = await kit.makeNode();
-    const volume = await kit.makeVolume();
+    const nodeId = await kit.createNode();
+    const volume = await kit.createVolume();
     const read = await kit.done('getVolume', { volumeId: volume.id });
     expect(volume.state === 'ready' && read.state === 'ready', 'the created volume is ready');
     expect(read.sizeBytes === volume.sizeBytes, 'reading the volume gives the size that creating it gave');
@@ -162,8 +162,8 @@ export const transport = {
   'FL-1.4-3': must(
     'Percent-encoding in the path is decoded exactly once: an escaped id is the same id, and an id escaped twice names nothing.',
   ).check(async kit => {
-    const { id } = await kit.makeVolume();
-    const nodeId = await kit.makeNode();
+    const { id } = await kit.createVolume();
+    const nodeId = await kit.createNode();
     await kit.attach(id, nodeId);
     const escaped = [...id].map(letter => `%${letter.charCodeAt(0).toString(16)}`).join('');
     const exchange = await sendRaw(kit, { method: 'GET', path: `/v1/volumes/${escaped}` });
@@ -181,9 +181,9 @@ export const transport = {
     const { attachments } = await kit.done('getVolume', { volumeId: id });
     expect(attachments.length === 1, 'the volume stays attached when an id that is escaped twice is deleted');
     // A node's id may contain a percent sign.
-    const node = await kit.makeNode(`${kit.id()}%41`);
-    const twin = await kit.makeNode(node.replace('%41', 'A'));
-    const { id: volumeId } = await kit.makeVolume();
+    const node = await kit.createNode(`${kit.id()}%41`);
+    const twin = await kit.createNode(node.replace('%41', 'A'));
+    const { id: volumeId } = await kit.createVolume();
     await kit.attach(volumeId, twin);
     await kit.refused('getAttachment', { volumeId, nodeId: node }, ['NOT_FOUND']);
   }),
@@ -212,8 +212,8 @@ function onlyFor(check: (kit: Kit) => Promise<void>): Check {
 
 /** Calls every operation that the vendor offers, and requires success. */
 async function walk(kit: Kit): Promise<void> {
-  const nodeId = await kit.makeNode();
-  const { id: volumeId } = await kit.makeVolume();
+  const nodeId = await kit.createNode();
+  const { id: volumeId } = await kit.createVolume();
   await kit.done('getCapabilities', {});
   if (kit.has('capacity'))
     await kit.done('getCapacity', { body: { capabilities: kit.specOf(volumeId).capabilities } });

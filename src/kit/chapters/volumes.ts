@@ -44,7 +44,7 @@ export const volumes = {
       [small * 3, 0],
       [1, small * 2],
     ] as const) {
-      const { sizeBytes } = await kit.makeVolume({ requiredBytes, limitBytes });
+      const { sizeBytes } = await kit.createVolume({ requiredBytes, limitBytes });
       const isWithin = sizeBytes >= requiredBytes && (limitBytes === 0 || sizeBytes <= limitBytes);
       expect(isWithin, `a size from ${requiredBytes} to ${limitBytes || 'any'} bytes, not ${sizeBytes}`);
     }
@@ -53,7 +53,7 @@ export const volumes = {
     'Without `requiredBytes` the vendor chooses a size above 0 and within `limitBytes`.',
   ).check(async kit => {
     const limitBytes = kit.smallSize(2);
-    const { sizeBytes } = await kit.makeVolume({ requiredBytes: 0, limitBytes });
+    const { sizeBytes } = await kit.createVolume({ requiredBytes: 0, limitBytes });
     expect(
       sizeBytes > 0 && sizeBytes <= limitBytes,
       `a size from 1 to ${limitBytes} bytes, not ${sizeBytes}`,
@@ -76,7 +76,7 @@ export const volumes = {
     },
   ),
   'FL-3.1-6': must('`createdAt` is an ISO 8601 time within a day of the request.').check(async kit => {
-    const { createdAt } = await kit.makeVolume();
+    const { createdAt } = await kit.createVolume();
     const isIso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(createdAt);
     expect(isIso, `"createdAt" is a time such as 2026-01-31T12:00:00.000Z, not "${createdAt}"`);
     const isNow = Math.abs(Date.parse(createdAt) - Date.now()) < clockMs;
@@ -93,7 +93,7 @@ export const volumes = {
   }),
   'FL-3.2-1': must('A repeated request answers 200 with the same volume, and creates no second one.').check(
     async kit => {
-      const volume = await kit.makeVolume();
+      const volume = await kit.createVolume();
       for (let again = 0; again < 3; again++) {
         const answer = await kit.settle('createVolume', { volumeId: volume.id, body: kit.specOf(volume.id) });
         expect(answer.status === 200, `200 for an existing volume, not ${answer.status}`, answer.exchange);
@@ -105,7 +105,7 @@ export const volumes = {
   'FL-3.2-2': must(
     'A request for the same id with a size that does not fit is ALREADY_EXISTS, and the volume does not change.',
   ).check(async kit => {
-    const volume = await kit.makeVolume({ requiredBytes: kit.smallSize(2), limitBytes: kit.smallSize(2) });
+    const volume = await kit.createVolume({ requiredBytes: kit.smallSize(2), limitBytes: kit.smallSize(2) });
     const others = [
       { requiredBytes: kit.smallSize(4) },
       { requiredBytes: kit.smallSize(), limitBytes: kit.smallSize(2) - 1 },
@@ -115,14 +115,14 @@ export const volumes = {
   'FL-3.2-3': must(
     'A request for the same id with another name, source, parameters or mutable parameters is ALREADY_EXISTS, and the volume does not change.',
   ).check(async kit => {
-    const volume = await kit.makeVolume();
+    const volume = await kit.createVolume();
     await refuseAgain(kit, volume, { name: `${volume.name}-x` });
     const other = otherParameters(kit);
     if (other) await refuseAgain(kit, volume, { parameters: other });
     await refuseOtherMutable(kit);
     for (const [source, another] of await sourcePairs(kit)) {
       await refuseAgain(kit, volume, { source });
-      const copy = await kit.makeVolume({ source, requiredBytes: 0 });
+      const copy = await kit.createVolume({ source, requiredBytes: 0 });
       await refuseAgain(kit, copy, { source: another, requiredBytes: 0 });
       await refuseAgain(kit, copy, { requiredBytes: 0 });
     }
@@ -147,7 +147,7 @@ export const volumes = {
         limitBytes: requiredBytes,
       };
       await kit.refused('createVolume', { volumeId, body: impossible }, ['INVALID_ARGUMENT', 'OUT_OF_RANGE']);
-      const { sizeBytes } = await kit.makeVolume({ requiredBytes }, volumeId);
+      const { sizeBytes } = await kit.createVolume({ requiredBytes }, volumeId);
       expect(
         sizeBytes >= requiredBytes,
         `the second request creates a volume of at least ${requiredBytes} bytes, not ${sizeBytes}`,
@@ -157,10 +157,10 @@ export const volumes = {
   'FL-3.2-6': must(
     'After a volume is deleted, a request for the same id creates a new one, of any size, with nothing of the deleted one.',
   ).check(async kit => {
-    const first = await kit.makeVolume();
+    const first = await kit.createVolume();
     const { id: volumeId } = first;
     for (const input of modifications(kit, volumeId).slice(-1)) await kit.done('modifyVolume', input);
-    const nodeId = await kit.makeNode();
+    const nodeId = await kit.createNode();
     await kit.attach(volumeId, nodeId);
     await kit.done('detachVolume', { volumeId, nodeId });
     await kit.done('deleteVolume', { volumeId });
@@ -182,7 +182,7 @@ export const volumes = {
   'FL-3.2-7': must(
     'After a volume was modified or expanded, the request that created it answers 200 with the volume as it now is.',
   ).check(async kit => {
-    const { id: volumeId } = await kit.makeVolume();
+    const { id: volumeId } = await kit.createVolume();
     const changes = modifications(kit, volumeId);
     if (changes.length === 0 && !kit.has('expand'))
       throw skip('the vendor can neither modify nor expand volumes');
@@ -202,26 +202,26 @@ export const volumes = {
   'FL-3.3-1': must(
     'Reading a volume gives the same as creating it; reading a missing volume is NOT_FOUND.',
   ).check(async kit => {
-    const volume = await kit.makeVolume();
+    const volume = await kit.createVolume();
     await kit.expectSame(volume);
     await kit.refused('getVolume', { volumeId: kit.id() }, ['NOT_FOUND']);
   }),
   'FL-3.4-1': must(
     'Deleting a volume answers 204, or 202 until it is done; then the volume is NOT_FOUND and not in the list.',
   ).check(async kit => {
-    const { id: volumeId } = await kit.makeVolume();
+    const { id: volumeId } = await kit.createVolume();
     await kit.done('deleteVolume', { volumeId });
     await kit.expectNoVolume(volumeId);
   }),
   'FL-3.4-2': must('Deleting a missing volume, or deleting a volume twice, answers 204.').check(async kit => {
-    const { id: volumeId } = await kit.makeVolume();
+    const { id: volumeId } = await kit.createVolume();
     for (const id of [volumeId, volumeId, kit.id()]) await kit.done('deleteVolume', { volumeId: id });
   }),
   'FL-3.4-3': must(
     'Deleting an attached volume is FAILED_PRECONDITION until its last node is detached, and the volume does not change.',
   ).check(async kit => {
-    const nodeId = await kit.makeNode();
-    const volume = await kit.makeVolume();
+    const nodeId = await kit.createNode();
+    const volume = await kit.createVolume();
     await kit.attach(volume.id, nodeId);
     await kit.refused('deleteVolume', { volumeId: volume.id }, ['FAILED_PRECONDITION']);
     await kit.expectSame(volume);
@@ -237,7 +237,7 @@ async function refuseOtherMutable(kit: Kit): Promise<void> {
   const { name = '', values = [] } = (kit.has('modify') && findMutable(kit)) || {};
   const [first, second] = values;
   if (first === undefined || second === undefined) return;
-  const volume = await kit.makeVolume({ mutableParameters: { [name]: first } });
+  const volume = await kit.createVolume({ mutableParameters: { [name]: first } });
   await refuseAgain(kit, volume, { mutableParameters: { [name]: second } });
 }
 
@@ -250,7 +250,7 @@ async function refuseAgain(kit: Kit, volume: Volume, more: Partial<VolumeSpec>):
 /** Makes two sources of each kind that the vendor offers. */
 async function sourcePairs(kit: Kit): Promise<readonly (readonly [VolumeSource, VolumeSource])[]> {
   if (!kit.has('clone') && !kit.has('restore')) return [];
-  const [one, other] = [await kit.makeVolume(), await kit.makeVolume()];
+  const [one, other] = [await kit.createVolume(), await kit.createVolume()];
   const clones = [
     { kind: 'volume', volumeId: one.id },
     { kind: 'volume', volumeId: other.id },

@@ -52,9 +52,9 @@ type Detached = {
  */
 async function withOldWay(kit: Kit, work: (detached: Detached) => Promise<void>): Promise<void> {
   if (!kit.hasData) throw skip('--data is not given, so the kit reads and writes no bytes');
-  const { id: volumeId, sizeBytes } = await kit.makeVolume();
+  const { id: volumeId, sizeBytes } = await kit.createVolume();
   await withDisk(kit, volumeId, disk => fill(disk, sizeBytes, 'own'));
-  const nodeId = await kit.makeNode();
+  const nodeId = await kit.createNode();
   const { attachment } = await kit.attach(volumeId, nodeId);
   const way = await holdOpen(attachment);
   try {

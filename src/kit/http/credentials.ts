@@ -1,4 +1,4 @@
-import { claimsOf, importKey, makeKey, sign } from '../../api/http/jwt.ts';
+import { claimsOf, importKey, createKey, sign } from '../../api/http/jwt.ts';
 import { createOauth } from '../../api/http/oauth.ts';
 import { readKey } from '../../api/http/tokens.ts';
 
@@ -43,7 +43,7 @@ export function tokenCredentials(token: string): Credentials {
 /** Makes credentials that sign tokens, each for five minutes, with a private JWK. Throws when the key file is faulty. */
 export async function keyCredentials({ keyFile, ...names }: KeyOptions): Promise<Credentials> {
   const own = await readKey(keyFile);
-  const stranger = await importKey(await makeKey(own.kid, own.alg === 'EdDSA' ? 'Ed25519' : 'P-256'));
+  const stranger = await importKey(await createKey(own.kid, own.alg === 'EdDSA' ? 'Ed25519' : 'P-256'));
   const forge = async ({ claims, isUnsigned = false, hasUnknownKey = false }: Forgery): Promise<string> => {
     const key = hasUnknownKey ? stranger : own;
     const token = await sign(key, { ...claimsOf({ ...names, lifetimeMs }), ...claims });

@@ -25,7 +25,7 @@ export const names = { volumes: ['v1', 'v2', 'v3'], nodes: ['n1', 'n2'], snapsho
 /** Makes a player with fresh ids for all names, and with its nodes recorded at the vendor. */
 export async function createPlayer(kit: Kit): Promise<Player> {
   const all = [...names.volumes, ...names.snapshots];
-  const nodes = await Promise.all(names.nodes.map(async name => [name, await kit.makeNode()] as const));
+  const nodes = await Promise.all(names.nodes.map(async name => [name, await kit.createNode()] as const));
   const ids = new Map<string, string>([...all.map(name => [name, kit.id()] as const), ...nodes]);
   const idOf = (name: string): string => ids.get(name) ?? '';
 

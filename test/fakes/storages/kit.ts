@@ -49,7 +49,7 @@ export function runOptions(
 /** Starts the vendor, runs the kit on it with restarts, and ends it. */
 export async function runKit(t: TestContext, run: KitRun): Promise<Report> {
   const { command, seed, only = [], hasKey = false, hasData = false, timeoutMs = 30_000, tls } = run;
-  const key = hasKey ? await makeKey(t) : undefined;
+  const key = hasKey ? await createKey(t) : undefined;
   const vendor = await startVendor(t, { command, env: { ...key?.env, ...run.env } });
   const url = new URL(vendor.url);
   const fixed = tls ? { header: () => undefined } : tokenCredentials(vendor.token);
@@ -74,7 +74,7 @@ export async function runKit(t: TestContext, run: KitRun): Promise<Report> {
   return report;
 }
 
-async function makeKey(t: TestContext) {
+async function createKey(t: TestContext) {
   const { publicJwk, privateJwk } = await createSigner('gateway');
   const directory = temporaryDirectory(t);
   const [keyFile, JWKS] = [join(directory, 'key'), join(directory, 'jwks')];

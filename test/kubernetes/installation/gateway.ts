@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { makeKey, publicHalf, type PrivateJwk } from '../../../src/api/http/jwt.ts';
+import { createKey, publicHalf, type PrivateJwk } from '../../../src/api/http/jwt.ts';
 import { apiAddressOf } from '../cluster/addresses.ts';
 import { capture } from '../cluster/capture.ts';
 import type { Program } from '../cluster/program.ts';
@@ -55,7 +55,7 @@ export async function startGateway(site: Site, clusters: readonly string[]): Pro
   for (const cluster of clusters)
     await capture([...fairlead, 'enroll', cluster, '--gateway', url, '--dir', directory]);
   await makeCertificate(directory);
-  const operator = await makeKey('operator');
+  const operator = await createKey('operator');
   writeFileSync(join(directory, 'operator.jwk.json'), JSON.stringify(operator), { mode: 0o600 });
   writeFileSync(join(directory, 'operators.jwks.json'), JSON.stringify({ keys: [publicHalf(operator)] }));
   writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf(pools, clusters)));

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { findHelm, renderChart } from '../../../deploy/render.ts';
 import { createClient } from '../../../src/api/client.ts';
-import { makeKey, publicHalf, type PrivateJwk } from '../../../src/api/http/jwt.ts';
+import { createKey, publicHalf, type PrivateJwk } from '../../../src/api/http/jwt.ts';
 import { createTokenSource } from '../../../src/api/http/tokens.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { cli } from '../../harness/program.ts';
@@ -88,7 +88,7 @@ test("the private key is only in the Secret, only the file's owner can read it, 
 test("the values for the nodes have the gateway's public keys and nothing private", async t => {
   const dir = temporaryDirectory(t);
   const file = join(dir, 'store.sqlite.keys.json');
-  const { d, ...key } = await makeKey('hq-1');
+  const { d, ...key } = await createKey('hq-1');
   writeFileSync(file, JSON.stringify({ keys: [{ ...key, d }] }));
   assert.equal((await enroll(dir, 'east', '--gateway-keys', file)).status, 0);
   const text = read(dir, 'east.values.yaml');

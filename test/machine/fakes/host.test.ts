@@ -9,7 +9,7 @@ test('the fake machine refuses every call at and below a mount, except commands 
   const { state, run: _run, mounts: _mounts, failAt: _failAt, steps: _steps, ...calls } = host;
   assert.equal(Object.keys(calls).length, 12);
   const path = `${directory}/stage/v`;
-  await host.makeDirectory(path);
+  await host.createDirectory(path);
   const mount = { id: 1, parentId: 0, device: '0:9', root: '/', path, options: [], superOptions: [] };
   state.mounts.push({ ...mount, type: 'nfs4', source: 'server:/x' });
   const message = /in the agent itself, where "\/bench\/stage\/v" is/;

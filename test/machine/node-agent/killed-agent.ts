@@ -27,8 +27,8 @@ await runProgram({
     startNodeAgent(config, silentLog, {
       ...machine,
       run: dying(machine.run),
-      makeDirectory: dying(machine.makeDirectory),
-      makeFile: dying(machine.makeFile),
+      createDirectory: dying(machine.createDirectory),
+      createFile: dying(machine.createFile),
       removeDirectory: dying(machine.removeDirectory),
       removeFile: dying(machine.removeFile),
       append: dying(machine.append),

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { GatewayKeySet } from '../../../src/api/http/gateway-keys.ts';
-import { makeKey, publicHalf } from '../../../src/api/http/jwt.ts';
+import { createKey, publicHalf } from '../../../src/api/http/jwt.ts';
 import { readNodeId } from '../../../src/api/ids.ts';
 import type { Node } from '../../../src/api/node.ts';
 import { Problem } from '../../../src/api/problem.ts';
@@ -301,7 +301,7 @@ test('the draining nodes are written to the file that their agents read', async 
   await until(() => drained() === '');
 });
 
-const keyOf = async (kid: string) => ({ keys: [publicHalf(await makeKey(kid))] });
+const keyOf = async (kid: string) => ({ keys: [publicHalf(await createKey(kid))] });
 
 test("the gateway's keys are written to the file that agents read, and stay while the gateway does not answer", async t => {
   const { kubernetes, start, gateway } = await open(t);

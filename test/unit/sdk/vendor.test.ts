@@ -11,7 +11,7 @@ import {
   type Offer,
   type VendorOperations,
 } from '../../../src/sdk/server/vendor.ts';
-import { importKey, makeKey, publicHalf, sign } from '../../../src/api/http/jwt.ts';
+import { importKey, createKey, publicHalf, sign } from '../../../src/api/http/jwt.ts';
 
 const none = { type: 'object', additionalProperties: false };
 const offer: Offer = {
@@ -101,7 +101,7 @@ test('a wrong token is refused, and without a token nothing is served', async ()
 test("the gateway's token is valid if clocks differ by a minute, and a refusal has the difference", async t => {
   const dir = mkdtempSync(join(tmpdir(), 'fairlead-vendor-'));
   t.after(() => rmSync(dir, { recursive: true }));
-  const jwk = await makeKey('k');
+  const jwk = await createKey('k');
   const jwks = join(dir, 'jwks.json');
   writeFileSync(jwks, JSON.stringify({ keys: [publicHalf(jwk)] }));
   const authenticate = createAuthenticate({ jwks, audience: 'pool' });
@@ -117,7 +117,7 @@ test("the gateway's token is valid if clocks differ by a minute, and a refusal h
     detail: /issued (8\d|90) s in the future.*60 s/,
   });
   await assert.rejects(call(-400), { code: 'UNAUTHENTICATED', detail: /expired \("exp"\) 10\d s ago/ });
-  const stranger = await importKey(await makeKey('k'));
+  const stranger = await importKey(await createKey('k'));
   await assert.rejects(call(90, stranger), {
     code: 'UNAUTHENTICATED',
     detail: /^the bearer token is missing or not valid$/,

@@ -246,14 +246,14 @@ function mortal(machine: Host, { command: last, when }: Death): Host {
       await machine.run('timeout', ['--signal=KILL', String(when), command, ...args], options);
     throw new Error('the agent ended here');
   };
-  const { append, writeDurably, removeFile, makeDirectory } = machine;
+  const { append, writeDurably, removeFile, createDirectory } = machine;
   return {
     ...machine,
     run: alive(run),
     append: alive(append),
     writeDurably: alive(writeDurably),
     removeFile: alive(removeFile),
-    makeDirectory: alive(makeDirectory),
+    createDirectory: alive(createDirectory),
   };
 }
 

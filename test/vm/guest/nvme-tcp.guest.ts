@@ -96,9 +96,9 @@ const hasKeys = hasTargetKeys();
 const withKeys = hasKeys
   ? {}
   : { skip: 'needs a kernel with CONFIG_NVME_HOST_AUTH and CONFIG_NVME_TARGET_AUTH' };
-const [own, theirs, other] = [makeKey(), makeKey(), makeKey()];
+const [own, theirs, other] = [createKey(), createKey(), createKey()];
 
-function makeKey(): string {
+function createKey(): string {
   return execFileSync('nvme', ['gen-dhchap-key', '--hmac=1'], { encoding: 'utf8' }).trim();
 }
 

@@ -49,7 +49,7 @@ export function changing(tree: ConfigTree, make: (change: () => unknown) => unkn
     'write',
     'writeSecret',
     'make',
-    'makeApart',
+    'createApart',
     'link',
     'writeSlowly',
     'unlink',

@@ -3,7 +3,7 @@ import { poll } from '../../../../src/lib/concurrency.ts';
 import type { Backend, NodeAccess } from '../../../backend.ts';
 import { readMonitors, type Mode } from '../attachments.ts';
 import { blocklistSeconds, evictionPoll } from '../clients.ts';
-import { makeUser, removeUser, userOf } from '../users.ts';
+import { createUser, removeUser, userOf } from '../users.ts';
 import { quotaOf, type Filesystem, type SubvolumeInfo } from './filesystem.ts';
 import { requireShare } from './volumes.ts';
 
@@ -23,7 +23,7 @@ export function createShareAttachments(
         );
       const { monitors } = await readMonitors(filesystem, mode);
       const user = userOf(subvolume.name, access);
-      const key = await makeUser(filesystem, user, capsOf(filesystem, info, access));
+      const key = await createUser(filesystem, user, capsOf(filesystem, info, access));
       const { path } = info;
       return {
         protocol: 'cephfs',

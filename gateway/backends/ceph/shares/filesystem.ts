@@ -98,7 +98,7 @@ export function openFilesystem(name: string, commands: Commands) {
     async evict(user: string, rank: number): Promise<void> {
       await ceph(['tell', `mds.${name}:${rank}`, 'client', 'evict', `auth_name=${user}`]);
     },
-    async makeGroup(group: string): Promise<void> {
+    async createGroup(group: string): Promise<void> {
       await ceph(['fs', 'subvolumegroup', 'create', name, group]);
     },
   };

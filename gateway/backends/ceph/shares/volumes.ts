@@ -22,7 +22,7 @@ export function createShareVolumes(
     async create(volume) {
       for (const capability of volume.capabilities) requireShare(capability);
       const subvolume = { group: groupOf(volume.id), name: nameOf(volume) };
-      if (!volume.source) return makeEmpty(filesystem, subvolume, volume);
+      if (!volume.source) return createEmpty(filesystem, subvolume, volume);
       await copy(filesystem, subvolume, volume.source);
       return { sizeBytes: await grow(filesystem, volume, volume.requiredBytes) };
     },
@@ -63,14 +63,14 @@ export function requireShare({ fsType }: Capability): void {
 /** Access for the gateway's user and group. The mounting side decides about other users. */
 const layout = ['--mode', '770', '--namespace-isolated'];
 
-async function makeEmpty(
+async function createEmpty(
   filesystem: Filesystem,
   subvolume: Subvolume,
   { requiredBytes: sizeBytes }: NewVolume,
 ) {
   const order = { verb: 'create', of: subvolume, args: ['--size', String(sizeBytes), ...layout] };
   if ((await filesystem.order(order, { fine: [missing] })).status === missing) {
-    await filesystem.makeGroup(subvolume.group);
+    await filesystem.createGroup(subvolume.group);
     await filesystem.order(order);
   }
   return { sizeBytes };

@@ -140,7 +140,7 @@ test('a used mount whose record was lost is not adopted with another context', a
 
 test('a bind mount has the context of its own filesystem and accepts no other', async () => {
   const bench = openSelinuxBench();
-  await bench.host.makeDirectory(`${bench.directory}/volume`);
+  await bench.host.createDirectory(`${bench.directory}/volume`);
   const { agent, request } = await open([context], 'ext4', bench);
   const { attachmentId, sizeBytes } = request.attachment;
   const common = { attachmentId, sizeBytes, readonly: false, mayFormat: false };

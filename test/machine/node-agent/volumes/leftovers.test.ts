@@ -36,7 +36,7 @@ check('undoing work that was never done, or is already undone, succeeds', async 
 
 for (const kind of ['Directory', 'File'] as const)
   check(`unpublish removes a target that is an empty ${kind}`, async ({ agent, bench, request }) => {
-    await bench.host[`make${kind}`](request.targetPath);
+    await bench.host[`create${kind}`](request.targetPath);
     await unpublish(agent, request);
     assert.equal(await bench.host.kindOf(request.targetPath), 'nothing');
   });
@@ -51,8 +51,8 @@ check('unpublish takes down mounts that are stacked', async ({ agent, bench, req
 });
 
 check('unpublish keeps a directory that is not mounted and not empty', async ({ agent, bench, request }) => {
-  await bench.host.makeDirectory(request.targetPath);
-  await bench.host.makeFile(`${request.targetPath}/file`);
+  await bench.host.createDirectory(request.targetPath);
+  await bench.host.createFile(`${request.targetPath}/file`);
   await assert.rejects(unpublish(agent, request), {
     ...refused,
     detail: `target_path "${request.targetPath}" is not mounted and not empty; move its files away by hand`,
@@ -63,7 +63,7 @@ check('unpublish keeps a directory that is not mounted and not empty', async ({ 
 check('unpublish touches nothing while something is mounted below', async ({ agent, bench, request }) => {
   const below = `${request.targetPath}/below`;
   await stage(agent, request);
-  for (const path of [request.targetPath, below]) await bench.host.makeDirectory(path);
+  for (const path of [request.targetPath, below]) await bench.host.createDirectory(path);
   await bench.host.run('mount', ['--bind', '--', request.stagingPath, below]);
   await assert.rejects(unpublish(agent, request), refused);
   await bench.host.run('umount', ['--', below]);
@@ -153,7 +153,7 @@ check('stage goes on after a reboot with another attachment', async ({ agent, be
 
 test('unpublish leaves a foreign mount and a file that holds data alone', real(), async t => {
   const { agent, bench, request } = await openVolume(openRealBench(t));
-  await bench.host.makeDirectory(request.targetPath);
+  await bench.host.createDirectory(request.targetPath);
   execFileSync('mount', ['-t', 'tmpfs', 'none', request.targetPath]);
   writeFileSync(`${request.targetPath}/precious`, 'data');
   await assert.rejects(unpublish(agent, request), { ...refused, detail: /tmpfs/ });

@@ -57,9 +57,9 @@ function disturb(agent: Agent, { before, time }: Pick<Case, 'before' | 'time'>, 
       noticed(run[0]);
       return host.run(...run);
     },
-    async makeDirectory(path) {
+    async createDirectory(path) {
       noticed('mkdir');
-      return host.makeDirectory(path);
+      return host.createDirectory(path);
     },
     async removeDirectory(path) {
       noticed('rmdir');

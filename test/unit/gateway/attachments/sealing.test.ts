@@ -15,7 +15,7 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import { createIdentity } from '../../../../gateway/pools/identity.ts';
 import { attachmentTable } from '../../../../gateway/tables/attachments.ts';
 import { signedText, toPublishContext, type Reach } from '../../../../src/api/attachment.ts';
-import { makeKey } from '../../../../src/api/http/jwt.ts';
+import { createKey } from '../../../../src/api/http/jwt.ts';
 import { toNodeId } from '../../../../src/api/ids.ts';
 import type { AttachmentResource } from '../../../../src/api/node.ts';
 import { Problem } from '../../../../src/api/problem.ts';
@@ -126,7 +126,7 @@ test('a new first key in the key file signs existing attachments, and seals stay
   const { attach, get, keyFile, identity } = await open(t, [node.nodeId]);
   const before = await attach(node.nodeId);
   const { keys } = JSON.parse(readFileSync(keyFile, 'utf8')) as { readonly keys: readonly object[] };
-  writeFileSync(keyFile, JSON.stringify({ keys: [await makeKey('next'), ...keys] }));
+  writeFileSync(keyFile, JSON.stringify({ keys: [await createKey('next'), ...keys] }));
   // The content of the file is cached for a moment.
   const next = await poll(
     async () => {

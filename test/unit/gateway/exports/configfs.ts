@@ -112,7 +112,7 @@ export function createConfigTree({ hasKeys = false, step = (): void => {} } = {}
       entries.set(path, { kind: 'directory', isDefault: false });
       fill(path);
     },
-    makeApart: async path => tree.make(path),
+    createApart: async path => tree.make(path),
     async link(target, path) {
       step();
       requireParent(path);

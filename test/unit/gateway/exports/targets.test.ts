@@ -274,7 +274,7 @@ test('a process that outlives the gateway makes an iscsi portal that no target h
   const apart: string[] = [];
   const tree: ConfigTree = {
     ...kernel.tree,
-    async makeApart(path) {
+    async createApart(path) {
       apart.push(path.replace(/^.*\/np\//, ''));
       kernel.tree.make(path);
     },

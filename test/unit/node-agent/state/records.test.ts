@@ -165,7 +165,7 @@ for (const [change, fault] of wrongRecords)
 
 test('a draft that a crash left is removed', async () => {
   const { host, reopen } = await open();
-  await host.makeFile(`${directory}/c_v-0123.json.tmp`);
+  await host.createFile(`${directory}/c_v-0123.json.tmp`);
   await reopen();
   assert.deepEqual(await host.list(directory), []);
 });
@@ -173,8 +173,9 @@ test('a draft that a crash left is removed', async () => {
 test('a file or directory that is neither a record nor a draft is logged and left alone', async () => {
   const { host, records, recordOf, reopen, lines } = await open();
   await records.put(recordOf('c.v'));
-  for (const name of ['notes.txt', 'c_v-0123.json.bak', '.tmp']) await host.makeFile(`${directory}/${name}`);
-  for (const name of ['e', 'e.json', 'e.json.tmp']) await host.makeDirectory(`${directory}/${name}`);
+  for (const name of ['notes.txt', 'c_v-0123.json.bak', '.tmp'])
+    await host.createFile(`${directory}/${name}`);
+  for (const name of ['e', 'e.json', 'e.json.tmp']) await host.createDirectory(`${directory}/${name}`);
   const names = await host.list(directory);
   const again = await reopen();
   assert.ok(again.get('c.v'));

@@ -68,8 +68,8 @@ test('a file that took the device after the preparation of the mount is neither 
     let isPrepared = false;
     const host: Host = {
       ...agent.host,
-      async makeDirectory(path) {
-        await agent.host.makeDirectory(path);
+      async createDirectory(path) {
+        await agent.host.createDirectory(path);
         if (path !== request.stagingPath) return;
         replace(isForeign ? foreign : request.attachment.path);
         isPrepared = true;

@@ -106,7 +106,7 @@ test("a pod's mounts from its path, such as a subPath, are no second path, but e
   const { bench, request, agent, second } = await openStaged('SINGLE_NODE_SINGLE_WRITER');
   await publish(agent, request);
   const subPath = `${bench.directory}/pods/subpath`;
-  await bench.host.makeDirectory(subPath);
+  await bench.host.createDirectory(subPath);
   await bench.host.run('mount', ['--bind', '--', request.targetPath, subPath]);
   await publish(agent, request);
   await unpublish(agent, request);
@@ -159,8 +159,8 @@ test('a file as the target is refused for a filesystem, and a directory for a bl
   for (const accessType of accessTypes) {
     const { bench, request, agent } = await openStaged('SINGLE_NODE_WRITER', accessType);
     await (accessType === 'mount'
-      ? bench.host.makeFile(request.targetPath)
-      : bench.host.makeDirectory(request.targetPath));
+      ? bench.host.createFile(request.targetPath)
+      : bench.host.createDirectory(request.targetPath));
     await assert.rejects(publish(agent, request), refused);
   }
 });

@@ -163,7 +163,7 @@ test('a block volume that was mounted by hand at its staging path is left alone'
   const { bench, request, agent } = await open('ext4');
   const asked = { ...request, capability: block };
   await stage(agent, asked);
-  await bench.host.makeDirectory(request.stagingPath);
+  await bench.host.createDirectory(request.stagingPath);
   await bench.host.run('mount', ['-t', 'ext4', '--', '/dev/loop0', request.stagingPath]);
   const [mount] = bench.host.state.mounts;
   assert.ok(mount);
