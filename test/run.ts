@@ -173,7 +173,11 @@ function runTests(files: readonly string[]): void {
     // Only for files that hang: on a busy machine the slowest usual file takes a quarter of this.
     timeout: (isUsual ? 15 : 60) * 60_000,
     // node:ffi causes this warning, and each file would print it.
-    execArgv: ['--disable-warning=ExperimentalWarning'],
+    execArgv: [
+      '--disable-warning=ExperimentalWarning',
+      '--import',
+      new URL('untracked-promises.ts', import.meta.url).href,
+    ],
     ...(values.only !== undefined && { testNamePatterns: [values.only] }),
   });
   stream.on('test:pass', ({ name, skip, details }) => {
