@@ -3,30 +3,10 @@ import type { Backend } from '../../../gateway/backend.ts';
 import type { Engine } from '../../../gateway/store.ts';
 import { recountReservations } from '../../../gateway/tables/reservations.ts';
 import type { FaultyBackend, Method } from '../../fakes/faulty-backend.ts';
-import { clusters, endClaims, mounted, volumeSpec, type Gateway } from './gateway.ts';
+import { endClaims, type Gateway } from './gateway.ts';
 
 /** An hour in milliseconds. */
 export const hour = 3_600_000;
-
-/** Creates a volume of cluster `a` with this many MiB. */
-export function create({ volumes }: Gateway, name: string, size = 1): Promise<unknown> {
-  return volumes.create(clusters.a, `a.${name}`, volumeSpec(name, { requiredBytes: size * 2 ** 20 }));
-}
-
-/** Creates a snapshot of a volume of cluster `a`. */
-export function snapshot({ snapshots }: Gateway, name: string, of: string): Promise<unknown> {
-  return snapshots.create(clusters.a, `a.${name}`, { name, volumeId: `a.${of}` });
-}
-
-/** Attaches a volume of cluster `a` to the node `n1` for writing. */
-export function attach({ attachments }: Gateway, volumeId: string) {
-  return attachments.attach(keyOf(volumeId), { capability: mounted, readonly: false });
-}
-
-/** Returns the key of a volume of cluster `a` at the node `n1`, which the cluster may name without a report. */
-export function keyOf(volumeId: string) {
-  return { cluster: { ...clusters.a, acceptAnyNode: true }, volumeId, nodeId: 'n1' };
-}
 
 /** Lists the ids of the storage's volumes, in order. */
 export async function volumesIn(backend: Backend): Promise<readonly string[]> {

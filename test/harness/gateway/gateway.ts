@@ -3,7 +3,7 @@ import { createEnrolment, type EnrolledCaller } from '../../../gateway/callers/e
 import type { PublicKey } from '../../../gateway/callers/keys.ts';
 import type { Enrolment } from '../../../gateway/callers/authenticate.ts';
 import { createGateway, type Gateway as ProductionGateway } from '../../../gateway/gateway.ts';
-import type { Backend, NewVolume } from '../../../gateway/backend.ts';
+import type { Backend, Snapshots } from '../../../gateway/backend.ts';
 import { openMemory as openMemoryBackend, type MemoryBackend } from '../../../gateway/backends/memory.ts';
 import { migrate } from '../../../gateway/tables/schema.ts';
 import { createFaultyBackend, type FaultyBackend } from '../../fakes/faulty-backend.ts';
@@ -14,17 +14,22 @@ import { openStore } from '../../../gateway/stores/index.ts';
 import type { Step } from '../../../gateway/operations/operation.ts';
 import type { DetachedSigner } from '../../../gateway/pools/identity.ts';
 import { createPools } from '../../../gateway/pools/pools.ts';
-import type { Caller } from '../../../gateway/callers/caller.ts';
-import type { Cluster } from '../../../gateway/callers/cluster.ts';
-import type { Capability } from '../../../src/api/storage.ts';
-import type { VolumeSpec } from '../../../src/api/volume.ts';
 import type { Log, LogFields } from '../../../src/lib/log.ts';
 import { storeIn } from '../stores/store-in.ts';
 import { temporaryDirectory, type CleanupScope } from '../temporary.ts';
+import {
+  callers,
+  clusters,
+  createClusterCalls,
+  mounted,
+  newVolume,
+  volumeSpec,
+  type ClusterCalls,
+} from './cluster-calls.ts';
 import { requireDocumented } from './documented.ts';
 import { signerOf, type Signer } from './signers.ts';
 
-export { temporaryDirectory, type CleanupScope };
+export { callers, clusters, mounted, newVolume, temporaryDirectory, volumeSpec, type CleanupScope };
 
 /** Creates a log that keeps every line as text. */
 export function createMemoryLog(): { readonly log: Log; readonly lines: string[] } {
@@ -60,20 +65,22 @@ export type Answer = {
 };
 
 /** A gateway without its listener, with all parts that tests examine. */
-export type Gateway<B = Backend> = Omit<ProductionGateway, 'app'> & {
-  /** The backend of its only or first pool. */
-  readonly backend: B;
-  readonly logLines: readonly string[];
-  /**
-   * Sends a request as cluster `a`, or as the one of `callers` that `as` names, and checks the answer against its
-   * documentation.
-   */
-  ask(route: string, options?: AskOptions): Promise<Answer>;
-  /** Sends a request as `ask` does, and returns the raw response. */
-  send(route: string, options?: AskOptions): Promise<Response>;
-  /** Makes another gateway on the same store, by default with the same pool. */
-  replica(options?: GatewayOptions<B>): Promise<Gateway<B>>;
-};
+export type Gateway<B = Backend> = Omit<ProductionGateway, 'app'> &
+  ClusterCalls & {
+    /** The backend of its only or first pool. */
+    readonly backend: B;
+    readonly backends: Readonly<Record<string, B>>;
+    readonly logLines: readonly string[];
+    /**
+     * Sends a request as cluster `a`, or as the one of `callers` that `as` names, and checks the answer against its
+     * documentation.
+     */
+    ask(route: string, options?: AskOptions): Promise<Answer>;
+    /** Sends a request as `ask` does, and returns the raw response. */
+    send(route: string, options?: AskOptions): Promise<Response>;
+    /** Makes another gateway on the same store, by default with the same pool. */
+    replica(options?: GatewayOptions<B>): Promise<Gateway<B>>;
+  };
 
 /** `route` is a method and a path, such as `GET /v1/volumes`. */
 export type AskOptions = {
@@ -90,14 +97,18 @@ export type AskOptions = {
 export type GatewayOptions<B = Backend> = {
   /** The backend of its only pool, `main`; by default memory, with the faults that the test asks for. */
   readonly backend?: B;
-  /** Pools by name, in place of `backend`. */
-  readonly pools?: Readonly<Record<string, B>>;
+  /** Members in place of that memory's own; undefined leaves one out. */
+  readonly own?: Own | ((memory: Whole) => Own);
+  /** Pools by name, in place of `backend`; names alone are pools in memory. */
+  readonly pools?: Readonly<Record<string, B>> | readonly string[];
   /** The capacity of the memory that is the default backend, in bytes or in topologies. */
   readonly capacity?: Parameters<typeof openMemory>[0];
   /** Volumes of cluster `a`, of 1 MiB each, that exist from the start. */
   readonly volumes?: readonly string[];
   /** Volumes that only the storage knows. */
   readonly orphans?: readonly string[];
+  /** Nodes that cluster `a` has reported. */
+  readonly nodes?: readonly string[];
   readonly store?: string;
   /** Wraps the store's engine. */
   readonly wrapEngine?: (engine: Engine) => Engine;
@@ -114,37 +125,22 @@ export type GatewayOptions<B = Backend> = {
   readonly signDetached?: DetachedSigner;
 };
 
+/** The memory, which has all members. */
+type Whole = Required<MemoryBackend> & { readonly snapshots: Required<Snapshots> };
+type Own = { readonly [Member in keyof Backend]?: Backend[Member] | undefined };
+
 /**
  * The default time that an operation waits for another one, in ms: short, so that ABORTED comes soon.
  */
 const impatienceMs = 20;
 
-/** The clusters a, b (which takes shares of a), and any (which accepts any node). */
-export const clusters = {
-  a: { name: 'a', acceptAnyNode: false, pools: undefined },
-  b: { name: 'b', acceptAnyNode: false, pools: undefined, sharesFrom: ['a'] },
-  any: { name: 'any', acceptAnyNode: true, pools: undefined },
-} as const satisfies Record<string, Cluster>;
-
-/** The callers of a gateway by the name that `ask` takes: the clusters, their readers, and an operator. */
-export const callers: Readonly<Record<string, Caller>> = {
-  a: { role: 'controller', cluster: clusters.a },
-  b: { role: 'controller', cluster: clusters.b },
-  any: { role: 'controller', cluster: clusters.any },
-  'reader of a': { role: 'reader', cluster: clusters.a },
-  'reader of b': { role: 'reader', cluster: clusters.b },
-  'reader of operators': { role: 'reader' },
-  operator: { role: 'operator' },
-};
-
 /** Makes a gateway that ends with the test, with the clusters a, b, and any (which accepts any node). */
-export async function openGateway<B extends Backend = FaultyBackend>(
+export async function openGateway<B extends Backend = FaultyBackend<MemoryBackend>>(
   t: CleanupScope,
   options: GatewayOptions<B> = {},
 ): Promise<Gateway<B>> {
-  const backends = options.pools ?? {
-    main: options.backend ?? createFaultyBackend(await openMemory(options.capacity)),
-  };
+  const { backend: _, volumes: __, orphans: ___, nodes: ____, ...kept } = options;
+  const backends = (await backendsOf(options)) as Readonly<Record<string, B>>;
   const all = Object.entries(backends).map(([name, backend]) => ({ name, backend }));
   const pools = createPools(() => all);
   const store = options.store ?? (await storeIn(temporaryDirectory(t)));
@@ -189,9 +185,10 @@ export async function openGateway<B extends Backend = FaultyBackend>(
   };
   return {
     ...parts,
+    ...createClusterCalls(parts),
     backend,
-    replica: (others = {}) =>
-      openGateway(t, { ...options, volumes: [], orphans: [], backend, store, ...others }),
+    backends,
+    replica: (others = {}) => openGateway(t, { ...kept, pools: backends, store, ...others }),
     logLines: lines,
     send,
     async ask(route, asked) {
@@ -206,12 +203,24 @@ export async function openGateway<B extends Backend = FaultyBackend>(
   };
 }
 
+async function backendsOf({ pools = ['main'], backend, capacity, own = {} }: GatewayOptions) {
+  if (backend) return { main: backend };
+  if (!Array.isArray(pools)) return pools;
+  const opened = pools.map(async (name: string) => {
+    const memory = await openMemory(capacity);
+    const all = { ...memory, ...(typeof own === 'function' ? own(memory as Whole) : own) } as MemoryBackend;
+    return [name, createFaultyBackend(all)] as const;
+  });
+  return Object.fromEntries(await Promise.all(opened));
+}
+
 async function fill(
-  { volumes: service }: Pick<Gateway, 'volumes'>,
+  { volumes: service, nodes: reports }: Pick<Gateway, 'volumes' | 'nodes'>,
   backend: Backend,
-  { volumes = [], orphans = [] }: Pick<GatewayOptions, 'volumes' | 'orphans'>,
+  { volumes = [], orphans = [], nodes = [] }: Pick<GatewayOptions, 'volumes' | 'orphans' | 'nodes'>,
 ): Promise<void> {
   for (const name of volumes) await service.create(clusters.a, `a.${name}`, volumeSpec(name));
+  for (const nodeId of nodes) await reports.put(clusters.a, nodeId, {});
   for (const id of orphans) await backend.create(newVolume(id));
   // The calls of a test start after that.
   if (volumes.length + orphans.length > 0 && 'calls' in backend) (backend.calls as string[]).length = 0;
@@ -229,19 +238,6 @@ export async function endClaims({ engine }: Pick<Gateway, 'engine'>): Promise<vo
 /** Opens an empty memory backend with this capacity in bytes, or with one for each of several topologies. */
 export async function openMemory(capacity: number | readonly Space[] = 2 ** 40): Promise<MemoryBackend> {
   return typeof capacity === 'number' ? openMemoryBackend({ capacity }) : openPlaced(capacity);
-}
-
-/** The usual capability of a volume. */
-export const mounted: Capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' };
-
-/** Makes a request for a new volume, with the test's own members. */
-export function volumeSpec(name: string, spec: Partial<VolumeSpec> = {}): VolumeSpec {
-  return { name, requiredBytes: 2 ** 20, capabilities: [mounted], ...spec };
-}
-
-/** Makes a backend's request for a volume. */
-export function newVolume(id: string): NewVolume {
-  return { id, nonce: id, requiredBytes: 2 ** 20, limitBytes: 0, parameters: {}, capabilities: [mounted] };
 }
 
 /** Fails unless the answer is a problem document with this status and code. */

@@ -1,24 +1,13 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import * as z from 'zod';
-import type { AttachmentSpec } from '../../../src/api/node.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import type { FaultyBackend, Method } from '../../fakes/faulty-backend.ts';
-import {
-  clusters,
-  endClaims,
-  openGateway,
-  mounted,
-  volumeSpec,
-  type Gateway,
-} from '../../harness/gateway/gateway.ts';
-import { attach, keyOf, snapshotsIn, volumesIn } from '../../harness/gateway/fixtures.ts';
+import { clusters, endClaims, openGateway, volumeSpec, type Gateway } from '../../harness/gateway/gateway.ts';
+import { snapshotsIn, volumesIn } from '../../harness/gateway/fixtures.ts';
 
-const key = keyOf('a.pvc-1');
-const writing: AttachmentSpec = { capability: mounted, readonly: false };
-const create = ({ volumes }: Gateway): Promise<unknown> =>
-  volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
-const attachOne = (gateway: Gateway) => attach(gateway, 'a.pvc-1');
+const create = (gateway: Gateway) => gateway.create('a.pvc-1');
+const attachOne = (gateway: Gateway) => gateway.attach('a.pvc-1');
 
 type Ask = (gateway: Gateway) => Promise<unknown>;
 type Crash = {
@@ -41,7 +30,7 @@ const crashes: readonly Crash[] = [
   {
     method: 'detach',
     before: [create, attachOne],
-    run: ({ attachments }) => attachments.detach(key),
+    run: ({ detach }) => detach('a.pvc-1'),
     end: ['ready'],
   },
 ];
@@ -132,9 +121,7 @@ test('work that newer settings refuse is undone, and nothing of it is left', asy
   const spec = volumeSpec('pvc-1', { capabilities: [raw] });
   await old.volumes.create(clusters.a, 'a.kept', { ...spec, name: 'kept' });
   backend.failNext('attach', 'after', new Error('unreachable'));
-  await assert.rejects(
-    old.attachments.attach({ ...key, volumeId: 'a.kept' }, { ...writing, capability: raw }),
-  );
+  await assert.rejects(old.attach('a.kept', 'n1', { capability: raw }));
   backend.failNext('create', 'after', new Error('unreachable'));
   await assert.rejects(old.volumes.create(clusters.a, 'a.pvc-1', spec));
   await next.recovery.sweep();
@@ -153,7 +140,7 @@ test('snapshots and groups that newer settings refuse are undone, and no longer 
   const next = await old.replica({ backend: { ...backend, snapshots: { ...snapshots, parameters } } });
   await create(old);
   backend.failNext('snapshot', 'after', new Error('unreachable'));
-  const cut = old.snapshots.create(clusters.a, 'a.cut', { name: 'cut', volumeId: 'a.pvc-1' });
+  const cut = old.snapshot('a.cut', 'a.pvc-1');
   await assert.rejects(cut, { code: 'UNAVAILABLE' });
   backend.failNext('group', 'after', new Error('unreachable'));
   const both = old.groups.create(clusters.a, 'a.both', { name: 'both', volumeIds: ['a.pvc-1'] });
@@ -169,7 +156,7 @@ test('failed work is retried, and one failure delays no other', async t => {
   const { backend } = gateway;
   for (const name of ['one', 'two', 'three']) {
     backend.failNext('create', 'before', new Error('unreachable'));
-    await assert.rejects(gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name)));
+    await assert.rejects(gateway.create(`a.${name}`));
   }
   backend.failNext('create', 'before', new Error('unreachable'));
   assert.equal(await gateway.recovery.sweep(), 3);
@@ -184,7 +171,7 @@ test('a volume that was finished and made anew while a sweep was busy is left al
   const { backend } = gateway;
   const names = ['one', 'two', 'three', 'four', 'zlast'];
   for (const name of names) {
-    await gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
+    await gateway.create(`a.${name}`);
     backend.failNext('delete', name === 'zlast' ? 'after' : 'before', new Error('unreachable'));
     await assert.rejects(gateway.volumes.delete(clusters.a, `a.${name}`));
   }
@@ -193,7 +180,7 @@ test('a volume that was finished and made anew while a sweep was busy is left al
   await backend.entered('delete');
   // The storage works on the first four for a long time; meanwhile the last one is deleted and created again.
   await gateway.engine.transaction(sql => sql.run("delete from volumes where id = 'a.zlast'"));
-  await gateway.volumes.create(clusters.a, 'a.zlast', volumeSpec('zlast'));
+  await gateway.create('a.zlast');
   release();
   await sweeping;
   assert.equal((await gateway.volumes.get(clusters.a, 'a.zlast')).state, 'ready');

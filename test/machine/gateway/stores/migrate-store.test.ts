@@ -17,7 +17,6 @@ import {
   mounted,
   openMemory,
   temporaryDirectory,
-  volumeSpec,
 } from '../../../harness/gateway/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 
@@ -29,12 +28,11 @@ async function prepare(t: TestContext) {
   const path = join(temporaryDirectory(t), 'store.sqlite');
   const backend = await openMemory();
   const gateway = await openGateway(t, { store: path, backend });
-  for (const name of ['one', 'two', 'A-B.c_d'])
-    await gateway.volumes.create(any, `any.${name}`, volumeSpec(name));
+  for (const name of ['one', 'two', 'A-B.c_d']) await gateway.create(`any.${name}`);
   await gateway.nodes.put(any, 'n1', { maxVolumes: 3 });
   const spec = { capability: mounted, readonly: false };
   await gateway.attachments.attach({ cluster: any, volumeId: 'any.one', nodeId: 'n1' }, spec);
-  await gateway.snapshots.create(any, 'any.cut', { name: 'cut', volumeId: 'any.two' });
+  await gateway.snapshot('any.cut', 'any.two');
   await gateway.recovery.sweep();
   const seen = await gateway.volumes.list(any, { limit: 10 });
   await gateway.engine.close();
@@ -85,7 +83,7 @@ test('a copy can be repeated until a gateway has worked on it', { skip }, async 
   const first = await migrateStore(path, urlFile);
   assert.deepEqual(await migrateStore(path, urlFile), { ...first, isNew: false });
   const gateway = await openGateway(t, { store: `postgres:${urlFile}`, backend });
-  await gateway.volumes.create(any, 'any.new', volumeSpec('new'));
+  await gateway.create('any.new');
   await assert.rejects(
     migrateStore(path, urlFile),
     /already holds a copy of this store, which has changed since; use an empty database$/,
@@ -101,7 +99,7 @@ test('the next attempt marks a file that was not marked when it was copied', { s
   await migrate(engine, { ifCopied: 'adopt' });
   await engine.close();
   const gateway = await openGateway(t, { store: `postgres:${urlFile}`, backend });
-  await gateway.volumes.create(any, 'any.new', volumeSpec('new'));
+  await gateway.create('any.new');
   await gateway.recovery.sweep();
   await assert.rejects(
     migrateStore(path, urlFile),
@@ -119,7 +117,7 @@ test('another attempt does not mark a file that was adopted again and changed si
   await migrate(engine, { ifCopied: 'adopt' });
   await engine.close();
   const gateway = await openGateway(t, { store: path, backend });
-  await gateway.volumes.create(any, 'any.new', volumeSpec('new'));
+  await gateway.create('any.new');
   await gateway.recovery.sweep();
   await gateway.engine.close();
   await assert.rejects(

@@ -226,7 +226,7 @@ async function race(t: TestContext, locks: boolean): Promise<number> {
     attachments
       .attach({ cluster: clusters.any, volumeId: 'any.v', nodeId }, { capability: mounted, readonly: false })
       .catch((error: unknown) => error);
-  await one.volumes.create(clusters.any, 'any.v', volumeSpec('v'));
+  await one.create('any.v');
   isRacing = true;
   await attach(other, 'n2');
   await first;

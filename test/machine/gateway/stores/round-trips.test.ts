@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory } from '../../../harness/gateway/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { countRoundTrips } from '../../../harness/stores/round-trips.ts';
 
@@ -25,18 +25,16 @@ test('the transactions of an operation take few round trips to the server', { sk
   const { createDatabase, directory } = await server();
   const { urlFile, take, close } = await countRoundTrips(directory, await createDatabase());
   t.after(close);
-  const { volumes, snapshots, attachments } = await openGateway(t, {
+  const { snapshot, create, volumes, attachments } = await openGateway(t, {
     store: `postgres:${urlFile}`,
     backend: await openMemory(),
   });
   const key = { cluster: any, volumeId: 'any.v', nodeId: 'n1' };
   const operations: Readonly<Record<keyof typeof trips, () => Promise<unknown>>> = {
-    create: () => volumes.create(any, 'any.v', volumeSpec('v')),
-    clone: () =>
-      volumes.create(any, 'any.c', volumeSpec('c', { source: { kind: 'volume', volumeId: 'any.v' } })),
-    snapshot: () => snapshots.create(any, 'any.s', { name: 's', volumeId: 'any.v' }),
-    restore: () =>
-      volumes.create(any, 'any.r', volumeSpec('r', { source: { kind: 'snapshot', snapshotId: 'any.s' } })),
+    create: () => create('any.v'),
+    clone: () => create('any.c', { source: { kind: 'volume', volumeId: 'any.v' } }),
+    snapshot: () => snapshot('any.s', 'any.v'),
+    restore: () => create('any.r', { source: { kind: 'snapshot', snapshotId: 'any.s' } }),
     attach: () => attachments.attach(key, { capability: mounted, readonly: false }),
     detach: () => attachments.detach(key),
     delete: () => volumes.delete(any, 'any.v'),

@@ -7,13 +7,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
-import {
-  clusters,
-  openGateway,
-  openMemory,
-  temporaryDirectory,
-  volumeSpec,
-} from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, openMemory, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 import { testAsRoot } from '../../../harness/machine.ts';
 
 testAsRoot('on a full disk calls are UNAVAILABLE and nothing is half done or lost', async t => {
@@ -22,8 +16,7 @@ testAsRoot('on a full disk calls are UNAVAILABLE and nothing is half done or los
   const gateway = await openGateway(t, { backend, store: join(disk, 'store.sqlite') });
   const isFull = { code: 'UNAVAILABLE', detail: /database or disk is full/ };
   const names = Array.from({ length: 4_000 }, (_, index) => `pvc-${index}`);
-  const make = (name: string): Promise<unknown> =>
-    gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name, { parameters: {} }));
+  const make = (name: string): Promise<unknown> => gateway.create(`a.${name}`, { parameters: {} });
   const made: string[] = [];
   const fill = async () => {
     for (const name of names) {

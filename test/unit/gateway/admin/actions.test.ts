@@ -13,11 +13,8 @@ import {
 } from '../../../harness/gateway/gateway.ts';
 import { hour, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
-const { a, b, any } = clusters;
-const attaching = {
-  capability: { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' },
-  readonly: false,
-} as const;
+const { a, b } = clusters;
+const shared = { capability: { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } } as const;
 const points = ['before-intent', 'after-intent', 'after-commit', 'before-answer'] as const;
 
 const ask = (gateway: Pick<Gateway, 'ask'>, action: string, body: object = {}): Promise<Answer> =>
@@ -25,13 +22,8 @@ const ask = (gateway: Pick<Gateway, 'ask'>, action: string, body: object = {}): 
 
 /** Opens a gateway with the volume `a.one`, attached to `n1` and `n2` of a. Cluster a has deleted `n2`. */
 async function openAttached(t: TestContext) {
-  const gateway = await openGateway(t, { volumes: ['one'] });
-  for (const nodeId of ['n1', 'n2']) await gateway.nodes.put(a, nodeId, {});
-  for (const nodeId of ['n1', 'n2'])
-    await gateway.attachments.attach(
-      { cluster: { ...any, name: 'a' }, volumeId: 'a.one', nodeId },
-      attaching,
-    );
+  const gateway = await openGateway(t, { volumes: ['one'], nodes: ['n1', 'n2'] });
+  for (const nodeId of ['n1', 'n2']) await gateway.attach('a.one', nodeId, shared);
   await assert.rejects(gateway.nodes.delete(a, 'n2'), { code: 'FAILED_PRECONDITION' });
   gateway.backend.calls.length = 0;
   return gateway;
@@ -73,10 +65,7 @@ test('a node that its cluster wants to delete needs no force', async t => {
 
 test('a node that its cluster never reported may still run, so a detachment needs force', async t => {
   const gateway = await openGateway(t, { volumes: ['one'] });
-  await gateway.attachments.attach(
-    { cluster: { ...any, name: 'a' }, volumeId: 'a.one', nodeId: 'n9' },
-    attaching,
-  );
+  await gateway.attach('a.one', 'n9', shared);
   const refused = await ask(gateway, 'detachment');
   assertProblem(refused, 409, 'FAILED_PRECONDITION');
   assert.match(
@@ -199,7 +188,7 @@ test("a detachment from one cluster's nodes leaves the nodes of other clusters, 
   await gateway.sharing.grant({ volumeId: 'a.one', grantee: 'b' }, { access: 'read-write' });
   const ofB = { cluster: { ...b, acceptAnyNode: true }, volumeId: 'a.one', nodeId: key };
   await gateway.attachments
-    .attach(ofB, attaching)
+    .attach(ofB, { ...shared, readonly: false })
     .catch(() => assert.fail('a node with a key must be valid'));
   assert.deepEqual(nodesOf(await ask(gateway, 'detachment', { cluster: 'b', nodeId: 'n1', force: true })), [
     key,

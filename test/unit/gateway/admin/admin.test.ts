@@ -10,7 +10,7 @@ import {
   type AskOptions,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
-import { attach, hour, volumesIn } from '../../../harness/gateway/fixtures.ts';
+import { hour, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 function askAsOperator({ ask }: Gateway, route: string, options: AskOptions = {}): Promise<Answer> {
   return ask(route, { ...options, as: 'operator' });
@@ -43,7 +43,7 @@ test('the answer about a node with undetachable volumes has their number, and th
   const names = ['v1', 'v2', 'v3', 'v4', 'v5', 'v6', 'v7'];
   const gateway = await openGateway(t, { volumes: names });
   await gateway.nodes.put(clusters.a, 'n1', {});
-  for (const name of names) await attach(gateway, `a.${name}`);
+  for (const name of names) await gateway.attach(`a.${name}`);
   const detach = () =>
     gateway.ask('PUT /v1/admin/nodes/a/n1/detachment', { as: 'operator', body: { force: true } });
   const inUse = preconditionProblem('in use');

@@ -7,14 +7,8 @@ import type { Reader } from '../../../../gateway/store.ts';
 import { findingTable } from '../../../../gateway/tables/findings.ts';
 import type { Finding } from '../../../../src/api/admin.ts';
 import { unavailableProblem } from '../../../../src/api/problem.ts';
-import {
-  newVolume,
-  clusters,
-  openGateway,
-  openMemory,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
-import { attach, create, hour, snapshot } from '../../../harness/gateway/fixtures.ts';
+import { newVolume, clusters, openGateway, type Gateway } from '../../../harness/gateway/gateway.ts';
+import { hour } from '../../../harness/gateway/fixtures.ts';
 
 async function look(gateway: Gateway, stuckAfterMs = 0): Promise<readonly string[]> {
   const { findings } = await check({ ...gateway, stuckAfterMs });
@@ -23,14 +17,14 @@ async function look(gateway: Gateway, stuckAfterMs = 0): Promise<readonly string
 
 test('nothing is found if the storage and the store agree', async t => {
   const gateway = await openGateway(t, { volumes: ['one'] });
-  await snapshot(gateway, 'snap', 'one');
-  await attach(gateway, 'a.one');
+  await gateway.snapshot('a.snap', 'a.one');
+  await gateway.attach('a.one');
   assert.deepEqual(await look(gateway), []);
 });
 
 test('an object with any id that only the storage has is unknown', async t => {
   const gateway = await openGateway(t, { volumes: ['known'], orphans: ['a.orphan', 'other-system'] });
-  await snapshot(gateway, 'snap', 'known');
+  await gateway.snapshot('a.snap', 'a.known');
   await gateway.engine.transaction(sql => sql.run(`delete from snapshots`));
   assert.deepEqual(await look(gateway), [
     'unknown volume a.orphan',
@@ -41,7 +35,7 @@ test('an object with any id that only the storage has is unknown', async t => {
 
 test('a volume that only the store has is missing, even a soft-deleted one, which alone is no finding', async t => {
   const gateway = await openGateway(t, { volumes: ['one', 'two'], keepDeletedMs: hour });
-  await snapshot(gateway, 'snap', 'one');
+  await gateway.snapshot('a.snap', 'a.one');
   await gateway.volumes.delete(clusters.a, 'a.two');
   assert.deepEqual(await look(gateway), []);
   for (const id of ['a.one', 'a.two']) await gateway.backend.delete({ id });
@@ -54,11 +48,11 @@ test('a volume that only the store has is missing, even a soft-deleted one, whic
 });
 
 const unfinished: Readonly<Record<string, (gateway: Gateway) => Promise<unknown>>> = {
-  creating: gateway => create(gateway, 'new'),
+  creating: gateway => gateway.create('a.new'),
   deleting: ({ volumes }) => volumes.delete(clusters.a, 'a.one'),
-  'attaching node "n1"': gateway => attach(gateway, 'a.one'),
+  'attaching node "n1"': gateway => gateway.attach('a.one'),
   'expansion pending': ({ changes }) => changes.expand(clusters.a, 'a.one', { requiredBytes: 2 ** 21 }),
-  'creating a snapshot': gateway => snapshot(gateway, 'snap', 'one'),
+  'creating a snapshot': gateway => gateway.snapshot('a.snap', 'a.one'),
 };
 for (const [detail, run] of Object.entries(unfinished))
   test(`a volume that is ${detail} is stuck after a long time, and not before`, async t => {
@@ -141,7 +135,7 @@ test('an object that is made and removed during a check is no finding', async t 
   const stop = new AbortController();
   const churn = async (): Promise<void> => {
     for (let round = 0; !stop.signal.aborted; round++) {
-      await create(gateway, `v${round % 5}`);
+      await gateway.create(`a.v${round % 5}`);
       await gateway.volumes.delete(clusters.a, `a.v${round % 5}`);
     }
   };
@@ -157,7 +151,7 @@ test('an object that was made and removed between two reads of the store is no f
   let lists = 0;
   async function* list(): AsyncGenerator<string> {
     const isFirst = ++lists === 1;
-    if (isFirst) await create(gateway, 'brief');
+    if (isFirst) await gateway.create('a.brief');
     yield* pool.backend.list?.() ?? [];
     if (isFirst) await gateway.volumes.delete(clusters.a, 'a.brief');
   }
@@ -172,7 +166,7 @@ test('an object that was made, removed and made again between the reads of the s
   let lists = 0;
   async function* list(): AsyncGenerator<string> {
     const isFirst = ++lists === 1;
-    await create(gateway, 'brief');
+    await gateway.create('a.brief');
     yield* pool.backend.list?.() ?? [];
     if (isFirst) await gateway.volumes.delete(clusters.a, 'a.brief');
   }
@@ -204,16 +198,15 @@ test('a check with many findings reads a hundred rows at a time, and forgets non
 });
 
 test('an unreachable pool is named, the others are checked, and its earlier findings keep their age', async t => {
-  const dead = await openMemory();
+  const gateway = await openGateway(t, { pools: ['dead', 'main'], orphans: ['a.orphan'] });
+  const { backend: dead, backends } = gateway;
   const fails = { is: false };
-  const list = async function* () {
+  const { list } = dead;
+  dead.list = async function* () {
     if (fails.is) throw unavailableProblem('pool "dead": its storage does not answer');
-    yield* dead.list?.() ?? [];
+    yield* list?.() ?? [];
   };
-  const main = await openMemory();
-  const gateway = await openGateway(t, { pools: { dead: { ...dead, list }, main } });
-  await dead.create(newVolume('a.orphan'));
-  await main.create(newVolume('a.other'));
+  await backends['main']?.create(newVolume('a.other'));
   await check({ ...gateway, stuckAfterMs: 0 });
   await gateway.engine.transaction(sql =>
     sql.run('update findings set first_seen_ms = first_seen_ms - ?', hour),

@@ -5,14 +5,13 @@ import {
   clusters,
   mounted,
   openGateway,
-  openMemory,
   volumeSpec,
   type Answer,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
 
 const { a, b } = clusters;
-const inPool = (name: string, pool: string) => volumeSpec(name, { parameters: { pool } });
+const inPool = (pool: string) => ({ parameters: { pool } });
 const refused = {
   code: 'FAILED_PRECONDITION',
   detail:
@@ -21,8 +20,8 @@ const refused = {
 
 /** Opens a gateway with the pools `fast` and `slow`, and one volume of a in each. */
 async function open(t: TestContext) {
-  const gateway = await openGateway(t, { pools: { fast: await openMemory(), slow: await openMemory() } });
-  for (const pool of ['fast', 'slow']) await gateway.volumes.create(a, `a.${pool}`, inPool(pool, pool));
+  const gateway = await openGateway(t, { pools: ['fast', 'slow'] });
+  for (const pool of ['fast', 'slow']) await gateway.create(`a.${pool}`, inPool(pool));
   return gateway;
 }
 
@@ -35,19 +34,19 @@ test('a drained pool takes no new volume on any gateway, and its volumes work as
   const { body } = await drain(gateway);
   const left = [{ cluster: 'a', volumes: 1, snapshots: 0, reservedBytes: 2 ** 20 }];
   assert.deepEqual(body, { isDrained: true, left });
-  for (const { volumes, capacities } of [gateway, other]) {
-    await assert.rejects(volumes.create(a, 'a.new', inPool('new', 'fast')), refused);
+  for (const { create, capacities } of [gateway, other]) {
+    await assert.rejects(create('a.new', inPool('fast')), refused);
     const spec = { parameters: { pool: 'fast' }, capabilities: [mounted] };
     assert.deepEqual(await capacities.find(b, spec), { availableBytes: 0 });
   }
-  const copy = { ...inPool('copy', 'fast'), source: { kind: 'volume', volumeId: 'a.fast' } } as const;
-  await assert.rejects(gateway.volumes.create(a, 'a.copy', copy), refused);
+  const copy = { ...inPool('fast'), source: { kind: 'volume', volumeId: 'a.fast' } } as const;
+  await assert.rejects(gateway.create('a.copy', copy), refused);
   const importing = { as: 'operator', body: { pool: 'fast', storageId: 'old' } };
   assertProblem(await gateway.ask('PUT /v1/admin/imports/a.old', importing), 409, 'FAILED_PRECONDITION');
-  assert.equal((await gateway.volumes.create(a, 'a.fast', inPool('fast', 'fast'))).created, false);
-  await gateway.volumes.create(a, 'a.new', inPool('new', 'slow'));
+  assert.equal((await gateway.create('a.fast', inPool('fast'))).created, false);
+  await gateway.create('a.new', inPool('slow'));
   await gateway.changes.expand(a, 'a.fast', { requiredBytes: 2 ** 21 });
-  await gateway.snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.fast' });
+  await gateway.snapshot('a.cut', 'a.fast');
   await gateway.snapshots.delete(a, 'a.cut');
   await gateway.volumes.delete(a, 'a.fast');
   assert.deepEqual((await drain(gateway)).body, { isDrained: true, left: [] });
@@ -57,14 +56,14 @@ test('a dry run of a drain lists the remaining volumes, and the pool stays open'
   const gateway = await open(t);
   const { body } = await drain(gateway, { dryRun: true });
   assert.partialDeepStrictEqual(body, { isDrained: false, left: [{ cluster: 'a', volumes: 1 }] });
-  await gateway.volumes.create(a, 'a.new', inPool('new', 'fast'));
+  await gateway.create('a.new', inPool('fast'));
   assert.deepEqual(await changesOf(gateway), []);
 });
 
 test('a drain ends when an operator says so, each time as one change in the audit log', async t => {
   const gateway = await open(t);
   for (const end of [false, false, true, true]) await drain(gateway, { end });
-  await gateway.volumes.create(a, 'a.new', inPool('new', 'fast'));
+  await gateway.create('a.new', inPool('fast'));
   assert.deepEqual(await changesOf(gateway), ['drain fast', 'end drain fast']);
   const { body } = await gateway.ask('GET /v1/admin/audit-log?cluster=fast', { as: 'operator' });
   assert.deepEqual(body, { entries: [] });
@@ -73,12 +72,11 @@ test('a drain ends when an operator says so, each time as one change in the audi
 test('a volume whose creation was recorded before a drain is still created', async t => {
   const gateway = await open(t);
   const dying = await gateway.replica({
-    pools: { fast: gateway.backend, slow: await openMemory() },
     checkpoint({ point, operation }) {
       if (operation === 'create' && point === 'after-intent') throw new Error('the gateway died');
     },
   });
-  await assert.rejects(dying.volumes.create(a, 'a.new', inPool('new', 'fast')));
+  await assert.rejects(dying.create('a.new', inPool('fast')));
   await drain(gateway);
   await gateway.engine.transaction(sql => sql.run('update claims set until_ms = 0'));
   await gateway.recovery.sweep();
@@ -86,12 +84,12 @@ test('a volume whose creation was recorded before a drain is still created', asy
 });
 
 test('an import that a drain overtakes adds no volume to the pool', async t => {
-  const fast = await openMemory();
-  const list = async function* (): AsyncGenerator<string> {
+  const gateway = await openGateway(t, { pools: ['fast'], orphans: ['old'] });
+  const { list } = gateway.backend;
+  gateway.backend.list = async function* () {
     if (isDraining) await drain(gateway);
-    yield* fast.list?.() ?? [];
+    yield* list?.() ?? [];
   };
-  const gateway = await openGateway(t, { pools: { fast: { ...fast, list } }, orphans: ['old'] });
   const take = () =>
     gateway.ask('PUT /v1/admin/imports/a.old', {
       as: 'operator',
@@ -112,7 +110,10 @@ test('a drain names the pools if there is none of that name, and readers cannot 
   assert.equal(missing.body['detail'], 'there is no pool "fats"; the pools are fast, slow');
   const route = 'PUT /v1/admin/pools/fast/drain';
   assert.equal((await gateway.ask(route, { as: 'reader of operators', body: {} })).status, 404);
-  assert.equal((await gateway.ask('PUT /v1/volumes/a.new', { body: inPool('new', 'fast') })).status, 201);
+  assert.equal(
+    (await gateway.ask('PUT /v1/volumes/a.new', { body: volumeSpec('new', inPool('fast')) })).status,
+    201,
+  );
 });
 
 async function changesOf({ engine }: Gateway): Promise<readonly string[]> {

@@ -52,7 +52,7 @@ const rows: readonly (readonly [kind: string, ids: readonly string[], more: obje
 ];
 
 test('operators list the resources of all clusters, in pages of any size, of one cluster, or by an id', async t => {
-  const gateway = await openGateway(t, { backend: await openMemory() });
+  const gateway = await openGateway(t);
   await fill(gateway);
   for (const [kind, ids, more] of rows) {
     assert.deepEqual(idsOf(await listAll(gateway, kind)), ids, kind);

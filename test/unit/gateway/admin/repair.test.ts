@@ -4,15 +4,8 @@ import { check } from '../../../../gateway/admin/check.ts';
 import { plan, reclaim, repair } from '../../../../gateway/admin/repair.ts';
 import type { RepairStep } from '../../../../src/api/admin.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import {
-  newVolume,
-  clusters,
-  openGateway,
-  openMemory,
-  volumeSpec,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
-import { create, hour, snapshot, snapshotsIn, volumesIn } from '../../../harness/gateway/fixtures.ts';
+import { newVolume, clusters, openGateway, type Gateway } from '../../../harness/gateway/gateway.ts';
+import { hour, snapshotsIn, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 async function planned(gateway: Gateway, safetyAgeMs = 0): Promise<readonly RepairStep[]> {
   return plan(await check({ ...gateway, stuckAfterMs: 0 }), safetyAgeMs);
@@ -69,10 +62,9 @@ test("a store that knows nothing of the storage's objects counts as the wrong st
 });
 
 test('a pool that the store does not know is left alone, even if the store knows other pools', async t => {
-  const [main, other] = [await openMemory(), await openMemory()];
-  const gateway = await openGateway(t, { pools: { main, other } });
-  await gateway.volumes.create(clusters.a, 'a.known', volumeSpec('known', { parameters: { pool: 'main' } }));
-  await main.create(newVolume('a.orphan'));
+  const gateway = await openGateway(t, { pools: ['main', 'other'], orphans: ['a.orphan'] });
+  const other = gateway.backends['other'] ?? assert.fail();
+  await gateway.create('a.known', { parameters: { pool: 'main' } });
   await other.create(newVolume('a.others'));
   assert.deepEqual(await outcomes(gateway), ['done a.orphan', 'left a.others']);
   assert.deepEqual(await volumesIn(other), ['a.others']);
@@ -119,22 +111,19 @@ test('any gateway finishes a removal whose answer is lost', async t => {
 });
 
 const kinds = [
-  { kind: 'volume', making: 'create', removing: 'delete', make: create },
-  {
-    kind: 'snapshot',
-    making: 'snapshot',
-    removing: 'snapshot-delete',
-    make: (gateway: Gateway, name: string) => snapshot(gateway, name, 'known'),
-  },
+  { kind: 'volume', making: 'create', removing: 'delete' },
+  { kind: 'snapshot', making: 'snapshot', removing: 'snapshot-delete' },
 ] as const;
-for (const { kind, making, removing, make } of kinds) {
+for (const { kind, making, removing } of kinds) {
+  const make = (gateway: Gateway): Promise<unknown> =>
+    kind === 'volume' ? gateway.create('a.new') : gateway.snapshot('a.new', 'a.known');
   const orphan = { pool: 'main', kind, id: 'a.new' };
 
   test(`a ${kind} that another process is creating is never removed`, async t => {
     const maker = await openGateway(t, { volumes: ['known'] });
     const [mender, { backend }] = [await maker.replica(), maker];
     const release = backend.hold(making);
-    const made = make(maker, 'new');
+    const made = make(maker);
     await backend.entered(making);
     await assert.rejects(reclaim(mender, orphan), { code: 'ABORTED' });
     release();
@@ -149,10 +138,10 @@ for (const { kind, making, removing, make } of kinds) {
     const release = backend.hold(removing);
     const removed = reclaim(mender, orphan);
     await backend.entered(removing);
-    await assert.rejects(make(maker, 'new'), { code: 'ABORTED' });
+    await assert.rejects(make(maker), { code: 'ABORTED' });
     release();
     await removed;
-    await make(maker, 'new');
+    await make(maker);
     assert.deepEqual(await planned(maker), []);
   });
 }

@@ -6,11 +6,10 @@ import {
   endClaims,
   mounted,
   openGateway,
-  volumeSpec,
   type Answer,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
-import { attach, hour, keyOf } from '../../../harness/gateway/fixtures.ts';
+import { hour } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
 
@@ -20,7 +19,7 @@ const retire = ({ ask }: Pick<Gateway, 'ask'>, body: object = {}): Promise<Answe
 /** Opens a gateway with the volumes `a.one`, attached to n1, and `a.two`. Deleted volumes are kept for an hour. */
 async function open(t: TestContext) {
   const gateway = await openGateway(t, { volumes: ['one', 'two'], keepDeletedMs: hour });
-  await attach(gateway, 'a.one');
+  await gateway.attach('a.one');
   return gateway;
 }
 
@@ -93,7 +92,7 @@ test('without force, a volume that the next owner or a late pod has attached is 
   const body = { volumes: 'transfer', to: 'b' };
   const asked = { as: 'operator', body: { access: 'read-write' } };
   await gateway.ask('PUT /v1/admin/volumes/a.one/grants/b', asked);
-  const ofB = { ...keyOf('a.one'), cluster: { ...clusters.b, acceptAnyNode: true } };
+  const ofB = { cluster: { ...clusters.b, acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' };
   await gateway.attachments.attach(ofB, { capability: mounted, readonly: false });
   const left = ['detach a.one/b/n1 failed', 'transfer a.one left', 'transfer a.two left'];
   for (const dryRun of [true, false])
@@ -144,7 +143,7 @@ for (const [volumes, to, expected] of [
 
 test('a step that fails leaves the cluster retired, a dry run foresees it, and the next call goes on', async t => {
   const gateway = await open(t);
-  await gateway.volumes.create(clusters.b, 'b.two', volumeSpec('two'));
+  await gateway.create('b.two');
   const body = { volumes: 'transfer', to: 'b', force: true };
   const planned = await retire(gateway, { ...body, dryRun: true });
   assert.deepEqual(stepsOf(planned).slice(2), ['transfer a.two failed']);
@@ -164,9 +163,9 @@ test('a retired cluster gets no volume, snapshot, attachment or import, even fro
   await retire(gateway, { volumes: 'keep' });
   // The services stand for requests that were let in before the retirement, here or at another replica.
   const refused = { code: 'FAILED_PRECONDITION', message: /cluster "a" is retired.*retire-cluster a --end/ };
-  await assert.rejects(gateway.volumes.create(a, 'a.late', volumeSpec('late')), refused);
-  await assert.rejects(gateway.snapshots.create(a, 'a.s', { name: 's', volumeId: 'a.one' }), refused);
-  await assert.rejects(attach(gateway, 'a.one'), refused);
+  await assert.rejects(gateway.create('a.late'), refused);
+  await assert.rejects(gateway.snapshot('a.s', 'a.one'), refused);
+  await assert.rejects(gateway.attach('a.one'), refused);
   const found = { pool: 'main', storageId: 'found', sizeBytes: 2 ** 20, capabilities: [mounted] };
   const importing = { as: 'operator', body: found };
   const answer = await gateway.ask('PUT /v1/admin/imports/a.found', importing);
@@ -174,8 +173,8 @@ test('a retired cluster gets no volume, snapshot, attachment or import, even fro
   assert.match(String(answer.body['detail']), refused.message);
   assert.deepEqual(await statesOf(gateway), ['a.one ready']);
   await retire(gateway, { end: true });
-  await gateway.volumes.create(a, 'a.late', volumeSpec('late'));
-  await attach(gateway, 'a.one');
+  await gateway.create('a.late');
+  await gateway.attach('a.one');
   assert.equal((await gateway.ask('PUT /v1/admin/imports/a.found', importing)).status, 200);
 });
 
@@ -216,7 +215,7 @@ test('a volume that is created while a cluster is being retired is not left behi
   const slow = await gateway.replica({
     checkpoint: ({ operation, point }) => {
       if (operation !== 'delete' || point !== 'before-intent') return;
-      void other.volumes.create(a, 'a.late', volumeSpec('late')).then(
+      void other.create('a.late').then(
         () => late.push('created'),
         (error: unknown) => late.push(String((error as { code?: unknown }).code)),
       );

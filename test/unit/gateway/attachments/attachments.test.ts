@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Problem } from '../../../../src/api/problem.ts';
 import { accessModes, type AccessMode } from '../../../../src/api/storage.ts';
-import type { NodeAccess } from '../../../../gateway/backend.ts';
 import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import type { AttachmentSpec } from '../../../../src/api/node.ts';
-import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 
 const cluster = clusters.a;
 const volumeId = 'a.pvc-1';
@@ -14,9 +13,8 @@ const block: AttachmentSpec = { ...writing, capability: { ...mounted, accessType
 
 /** Opens a gateway with the volume a.pvc-1 and the nodes n1 and n2. */
 async function open(t: TestContext) {
-  const gateway = await openGateway(t, { volumes: ['pvc-1'] });
-  const { attachments, nodes, volumes } = gateway;
-  for (const nodeId of ['n1', 'n2']) await nodes.put(cluster, nodeId, {});
+  const gateway = await openGateway(t, { volumes: ['pvc-1'], nodes: ['n1', 'n2'] });
+  const { attachments, volumes } = gateway;
   return {
     ...gateway,
     attach: (nodeId: string, spec = writing) => attachments.attach({ cluster, volumeId, nodeId }, spec),
@@ -70,22 +68,19 @@ test('a second node and a deletion learn where a volume is attached, and change 
  * clusters a and b.
  */
 async function openReplaying(t: TestContext) {
-  const memory = await openMemory();
-  const backend = {
-    ...memory,
-    accessModes,
-    async attach(volume: Parameters<typeof memory.attach>[0], access: NodeAccess) {
-      return {
+  const gateway = await openGateway(t, {
+    own: memory => ({
+      accessModes,
+      attach: async (volume, access) => ({
         ...(await memory.attach(volume, access)),
-        ...(access.mayReplay && { mayReplay: true as const }),
-      };
-    },
-  };
-  const gateway = await openGateway(t, { backend });
-  const { volumes, nodes, attachments } = gateway;
-  await volumes.create(cluster, 'a.one', volumeSpec('one'));
-  for (const one of [clusters.a, clusters.b])
-    for (const nodeId of ['n1', 'n2']) await nodes.put(one, nodeId, {});
+        ...(access.mayReplay && { mayReplay: true }),
+      }),
+    }),
+    volumes: ['one'],
+    nodes: ['n1', 'n2'],
+  });
+  const { nodes, attachments } = gateway;
+  for (const nodeId of ['n1', 'n2']) await nodes.put(clusters.b, nodeId, {});
   const ask = async (nodeId: string, spec: AttachmentSpec, by: Cluster = cluster) => {
     const found = await attachments.attach({ cluster: by, volumeId: 'a.one', nodeId }, spec);
     return found.attachment.attachment?.mayReplay;
@@ -164,15 +159,13 @@ for (const [first, second, together] of pairs)
 for (const areShares of [undefined, true] as const)
   test(`several nodes ${areShares ? 'may write to a share' : 'may not write to a filesystem of a device'}`, async t => {
     const capability = { ...mounted, accessMode: 'MULTI_NODE_MULTI_WRITER' as const };
-    const backend = { ...(await openMemory()), ...(areShares && { areShares }) };
-    const { volumes, attachments, nodes } = await openGateway(t, { backend });
-    await nodes.put(cluster, 'n1', {});
-    await volumes.create(cluster, volumeId, volumeSpec('pvc-1'));
+    const options = { own: { areShares }, volumes: ['pvc-1'], nodes: ['n1'] };
+    const { create, volumes, attachments } = await openGateway(t, options);
     const { confirmed } = await volumes.validate(cluster, volumeId, { capabilities: [capability] });
     assert.equal(confirmed, areShares === true);
     const capabilities = [mounted, { ...capability, accessType: 'block' as const }, capability];
     const asked = [
-      volumes.create(cluster, 'a.pvc-2', volumeSpec('pvc-2', { capabilities })),
+      create('a.pvc-2', { capabilities }),
       attachments.attach({ cluster, volumeId, nodeId: 'n1' }, { capability, readonly: false }),
     ];
     if (areShares) await Promise.all(asked);
@@ -181,11 +174,11 @@ for (const areShares of [undefined, true] as const)
   });
 
 test('attachVolume requires a ready volume, and a node that the cluster has or may name', async t => {
-  const { attach, attachments, volumes, backend } = await open(t);
+  const { create, attach, attachments, backend } = await open(t);
   const unknown = { cluster, volumeId: 'a.never', nodeId: 'nowhere' };
   await assert.rejects(attachments.attach(unknown, writing), { code: 'NOT_FOUND', detail: /"a.never"/ });
   backend.failNext('create', 'before', new Error('unreachable'));
-  await assert.rejects(volumes.create(cluster, 'a.half', volumeSpec('half')));
+  await assert.rejects(create('a.half'));
   const half = { ...unknown, volumeId: 'a.half' };
   await assert.rejects(attachments.attach(half, writing), { code: 'ABORTED', detail: /it is creating/ });
   await assert.rejects(attach('nowhere'), { code: 'NOT_FOUND', detail: /no node "nowhere"/ });

@@ -19,10 +19,8 @@ const request = { cluster: 'a', nodeId: 'n1' };
 
 /** Opens a gateway with the volumes `a.one` and `a.two`, attached to `n1` of a, which a has deleted. */
 async function openAttached(t: TestContext) {
-  const gateway = await openGateway(t, { volumes: ['one', 'two'] });
-  await gateway.nodes.put(a, 'n1', {});
-  for (const volumeId of ['a.one', 'a.two'])
-    await gateway.attachments.attach({ cluster: a, volumeId, nodeId: 'n1' }, { capability, readonly: false });
+  const gateway = await openGateway(t, { volumes: ['one', 'two'], nodes: ['n1'] });
+  for (const volumeId of ['a.one', 'a.two']) await gateway.attach(volumeId, 'n1', { capability });
   await assert.rejects(gateway.nodes.delete(a, 'n1'), { code: 'FAILED_PRECONDITION' });
   gateway.backend.calls.length = 0;
   return gateway;
@@ -73,10 +71,7 @@ test('a detachment of a node that fails in part still says that detached volumes
   const cutOff = await ask(gateway, { force: true });
   assertProblem(cutOff, 409, 'FAILED_PRECONDITION');
   assert.doesNotMatch(String(cutOff.body['detail']), /cannot cut/);
-  await gateway.attachments.attach(
-    { cluster: a, volumeId: 'a.two', nodeId: 'n1' },
-    { capability, readonly: false },
-  );
+  await gateway.attach('a.two', 'n1', { capability });
   Object.assign(gateway.backend, { cannotCutOff: true });
   fail();
   const { body } = await ask(gateway, { force: true });

@@ -7,25 +7,17 @@ import { allAttachmentsPageSchema } from '../../../../src/api/admin/listings.ts'
 import { silentLog } from '../../../../src/lib/log.ts';
 import { restoreAttachments } from '../../../../gateway/attachments/restore.ts';
 import type { AttachedVolume } from '../../../../gateway/backend.ts';
-import {
-  clusters,
-  openGateway,
-  mounted,
-  openMemory,
-  temporaryDirectory,
-  volumeSpec,
-} from '../../../harness/gateway/gateway.ts';
-import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
+import { clusters, openGateway, mounted, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 
 const cluster = clusters.a;
 
 test('a pool learns at the start which volumes are attached or being attached, not those being detached or elsewhere', async t => {
-  const [main, other] = [createFaultyBackend(await openMemory()), createFaultyBackend(await openMemory())];
-  const { engine, volumes, nodes, attachments } = await openGateway(t, { pools: { main, other } });
+  const gateway = await openGateway(t, { pools: ['main', 'other'] });
+  const { create, engine, nodes, attachments, backend: main } = gateway;
   const topology = { zone: 'one' };
   await nodes.put(cluster, 'n1', { topology });
   const attach = async (name: string, pool: string): Promise<unknown> => {
-    await volumes.create(cluster, `a.${name}`, volumeSpec(name, { parameters: { pool } }));
+    await create(`a.${name}`, { parameters: { pool } });
     const key = { cluster, volumeId: `a.${name}`, nodeId: 'n1' };
     return attachments.attach(key, { capability: mounted, readonly: false });
   };
@@ -58,11 +50,11 @@ test("an attachment over an earlier release's protocol is logged at the start, a
   const log = { ...silentLog, error: (...line: readonly unknown[]) => void lines.push(line) };
   const main = await openImages(temporaryDirectory(t), undefined, { exported: openLoop(), log });
   t.after(() => main.close());
-  const { engine, volumes, nodes, attachments, ask } = await openGateway(t, { pools: { main } });
+  const { create, engine, nodes, attachments, ask } = await openGateway(t, { pools: { main } });
   const key = { cluster, volumeId: 'a.old', nodeId: 'n1' };
   const attach = () => attachments.attach(key, { capability: mounted, readonly: false });
   await nodes.put(cluster, 'n1', {});
-  await volumes.create(cluster, 'a.old', volumeSpec('old'));
+  await create('a.old');
   await attach();
   const reach = { protocol: 'nbd', server: '192.0.2.10', port: 10_810, export: 'x' } as never;
   await engine.transaction(async sql => {

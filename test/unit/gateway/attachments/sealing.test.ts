@@ -11,7 +11,6 @@ import {
   generateKeyPair,
 } from 'jose';
 import { seal } from '../../../../gateway/attachments/sealing.ts';
-import type { Backend } from '../../../../gateway/backend.ts';
 import { createIdentity } from '../../../../gateway/pools/identity.ts';
 import { attachmentTable } from '../../../../gateway/tables/attachments.ts';
 import { signedText, toPublishContext, type Reach } from '../../../../src/api/attachment.ts';
@@ -20,15 +19,7 @@ import { toNodeId } from '../../../../src/api/ids.ts';
 import type { AttachmentResource } from '../../../../src/api/node.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import {
-  clusters,
-  openGateway,
-  mounted,
-  openMemory,
-  temporaryDirectory,
-  volumeSpec,
-} from '../../../harness/gateway/gateway.ts';
-import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
+import { clusters, openGateway, mounted, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 
 const cluster = clusters.a;
 const volumeId = 'a.pvc-1';
@@ -59,18 +50,16 @@ function differing(one: Readonly<Record<string, unknown>>, other: Readonly<Recor
 
 /** Opens a storage that returns secrets with each volume, and its gateway, with a volume and these nodes. */
 async function open(t: TestContext, nodeIds: readonly string[], given: Partial<Reach> = { secrets }) {
-  const inner = await openMemory();
-  const giving: Backend = {
-    ...inner,
-    attach: async (volume, access) => ({ ...(await inner.attach(volume, access)), ...given }) as Reach,
-  };
   const keyFile = join(temporaryDirectory(t), 'keys.json');
   const identity = createIdentity('hq', keyFile);
-  const backend = createFaultyBackend(giving);
-  const gateway = await openGateway(t, { backend, signDetached: identity.signDetached });
-  await gateway.volumes.create(cluster, volumeId, volumeSpec('pvc-1'));
-  for (const nodeId of nodeIds) await gateway.nodes.put(cluster, nodeId, {});
-  backend.calls.length = 0;
+  const gateway = await openGateway(t, {
+    own: ({ attach }) => ({
+      attach: async (volume, access) => ({ ...(await attach(volume, access)), ...given }) as Reach,
+    }),
+    volumes: ['pvc-1'],
+    nodes: nodeIds,
+    signDetached: identity.signDetached,
+  });
   const { attachments } = gateway;
   return {
     ...gateway,
@@ -215,12 +204,12 @@ const refusedFor = (holder: string) => ({
 
 test('a second key of a name gets nothing while the first one has a volume, and takes nothing from it', async t => {
   const [first, second] = [await makeNode('n1'), await makeNode('n1')];
-  const { attach, attached, backend, detach, nodes, volumes, attachments } = await open(t, [first.nodeId]);
+  const { create, attach, attached, backend, detach, nodes, attachments } = await open(t, [first.nodeId]);
   await attach(first.nodeId);
   const before = await attached();
   await assert.rejects(nodes.put(cluster, second.nodeId, {}), refusedFor(first.nodeId));
   const trusted = { ...cluster, acceptAnyNode: true };
-  await volumes.create(cluster, 'a.pvc-2', volumeSpec('pvc-2'));
+  await create('a.pvc-2');
   for (const id of [volumeId, 'a.pvc-2'])
     for (const nodeId of [second.nodeId, 'n1'])
       await assert.rejects(
@@ -254,8 +243,11 @@ test('a second key of a name is accepted once the first one is drained', async t
 
 test('an operator detaches all volumes from a lost machine, and a second key of its name is accepted', async t => {
   const [first, second] = [await makeNode('n1'), await makeNode('n1')];
-  const { attach, attached, nodes, ask, backend, volumes, attachments } = await open(t, [first.nodeId, 'n2']);
-  await volumes.create(cluster, 'a.pvc-2', volumeSpec('pvc-2'));
+  const { create, attach, attached, nodes, ask, backend, volumes, attachments } = await open(t, [
+    first.nodeId,
+    'n2',
+  ]);
+  await create('a.pvc-2');
   await attach(first.nodeId);
   await attachments.attach({ cluster, volumeId: 'a.pvc-2', nodeId: first.nodeId }, spec);
   backend.failNext('detach', 'before', new Problem('UNAVAILABLE', 'the target stays'));
@@ -278,8 +270,8 @@ test('one of two keys of one name that attach at the same time gets volumes', as
   const trusted = { ...cluster, acceptAnyNode: true };
   for (let round = 0; round < 10; round++) {
     const keys = [await makeNode('n1'), await makeNode('n1')];
-    const { attachments, volumes } = await open(t, []);
-    await volumes.create(cluster, 'a.pvc-2', volumeSpec('pvc-2'));
+    const { create, attachments } = await open(t, []);
+    await create('a.pvc-2');
     const outcomes = await Promise.allSettled(
       keys.map(({ nodeId }, index) =>
         attachments.attach({ cluster: trusted, volumeId: `a.pvc-${index + 1}`, nodeId }, spec),
@@ -293,7 +285,7 @@ test('a gateway without a key file that cannot make one signs nothing', async t 
   const identity = createIdentity('hq', join(temporaryDirectory(t), 'missing', 'keys.json'));
   const gateway = await openGateway(t, { signDetached: identity.signDetached });
   const { nodeId } = await makeNode('n1');
-  await gateway.volumes.create(cluster, volumeId, volumeSpec('pvc-1'));
+  await gateway.create(volumeId);
   await gateway.nodes.put(cluster, nodeId, {});
   const { attachment } = await gateway.attachments.attach({ cluster, volumeId, nodeId }, spec);
   assert.equal(attachment.attachment?.signature, undefined);

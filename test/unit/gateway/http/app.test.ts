@@ -3,16 +3,9 @@ import { poll } from '../../../../src/lib/concurrency.ts';
 import type { LogFields } from '../../../../src/lib/log.ts';
 import { test } from 'node:test';
 import { readWaitMs } from '../../../../gateway/http/read.ts';
-import type { Backend } from '../../../../gateway/backend.ts';
 import { features } from '../../../../src/api/storage.ts';
 import { version } from '../../../../src/lib/version.ts';
-import {
-  assertProblem,
-  openGateway,
-  mounted,
-  openMemory,
-  volumeSpec,
-} from '../../../harness/gateway/gateway.ts';
+import { assertProblem, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 
 const attachmentSpec = { capability: mounted, readonly: false };
 
@@ -64,8 +57,7 @@ test("the capabilities are the backend's", async t => {
 });
 
 test('the capacity is reported, and is 0 for unsupported requests', async t => {
-  const inner = await openMemory(1_000);
-  const { ask } = await openGateway(t, { backend: { ...inner, accessTypes: ['mount'] } });
+  const { ask } = await openGateway(t, { capacity: 1_000, own: { accessTypes: ['mount'] } });
   assert.equal((await ask('POST /v1/capacity', { body: {} })).body['availableBytes'], 1_000);
   const block = { capabilities: [{ ...mounted, accessType: 'block' }] };
   assert.deepEqual((await ask('POST /v1/capacity', { body: block })).body, { availableBytes: 0 });
@@ -89,8 +81,7 @@ const lacking = {
 } as const;
 for (const [member, routes] of Object.entries(lacking))
   test(`a backend without ${member} answers UNIMPLEMENTED`, async t => {
-    const { [member as keyof typeof lacking]: _, ...inner } = await openMemory();
-    const { ask } = await openGateway(t, { backend: inner as Backend });
+    const { ask } = await openGateway(t, { own: { [member]: undefined } });
     for (const route of routes) {
       const body = route.startsWith('PUT') ? { name: 's', volumeId: 'a.x' } : {};
       assertProblem(await ask(route, route.startsWith('GET') ? {} : { body }), 501, 'UNIMPLEMENTED');

@@ -107,7 +107,7 @@ test('every change is in the log with its caller, in order', async t => {
 test('a request that changes nothing is not in the log', async t => {
   const gateway = await openGateway(t, { volumes: ['one'] });
   for (let time = 0; time < 2; time++) {
-    await gateway.volumes.create(clusters.a, 'a.one', volumeSpec('one'));
+    await gateway.create('a.one');
     await gateway.volumes.delete(clusters.a, 'a.never');
     await gateway.nodes.delete(clusters.a, 'n9');
     await gateway.nodes.put(clusters.a, 'n1', { topology: { zone: 'z', rack: 'r' } });
@@ -326,7 +326,7 @@ test('the outcome and its entry are recorded together or not at all', async t =>
 
 test('the log is read in pages, by cluster, resource and time', async t => {
   const gateway = await openGateway(t, { volumes: ['one', 'two', 'three'] });
-  await gateway.volumes.create(clusters.b, 'b.one', volumeSpec('one'));
+  await gateway.create('b.one');
   assert.equal((await read(gateway, '?cluster=a')).length, 3);
   assert.deepEqual(await readShort(gateway, '?resource=b.one'), ['gateway create b.one OK']);
   assert.deepEqual(await read(gateway, '?resource=b.one&cluster=a'), []);
@@ -384,7 +384,7 @@ test('a change that the gateway retries by itself is logged once it is done', as
 
 test('a refused transfer is in the log, and so is an import beyond the quota, which keeps no claim', async t => {
   const gateway = await openGateway(t, { volumes: ['one'], orphans: ['legacy'] });
-  await gateway.volumes.create(clusters.b, 'b.one', volumeSpec('one'));
+  await gateway.create('b.one');
   const body = { cluster: 'b' };
   const answer = await gateway.ask('PUT /v1/admin/volumes/a.one/owner', { as: 'operator', body });
   assertProblem(answer, 409, 'ALREADY_EXISTS');

@@ -3,15 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { createAdmin } from '../../../../gateway/admin/admin.ts';
 import { createClock } from '../../../../gateway/operations/clock.ts';
 import { silentLog } from '../../../../src/lib/log.ts';
-import {
-  newVolume,
-  clusters,
-  openGateway,
-  mounted,
-  openMemory,
-  volumeSpec,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+import { newVolume, clusters, openGateway, mounted, type Gateway } from '../../../harness/gateway/gateway.ts';
 
 const { a } = clusters;
 const id = 'a.pvc-1';
@@ -21,9 +13,9 @@ const startMs = Date.UTC(2030, 0, 1);
 /** Opens a gateway with a deleted volume that can be restored for 90 seconds, at `startMs`. */
 async function openDeleted(t: TestContext) {
   t.mock.timers.enable({ apis: ['Date'], now: startMs });
-  const gateway = await openGateway(t, { backend: await openMemory(), keepDeletedMs: 90_000 });
+  const gateway = await openGateway(t, { keepDeletedMs: 90_000 });
   await gateway.recovery.sweep();
-  await gateway.volumes.create(a, id, volumeSpec('pvc-1'));
+  await gateway.create(id);
   await gateway.volumes.delete(a, id);
   /** Returns the storage's volumes after a gateway's sweep at this time. */
   const volumesAt = async (ms: number, { recovery, backend }: Gateway = gateway) => {
@@ -59,9 +51,9 @@ test('a clock that goes back is reported, and deleted volumes are kept', async t
 });
 
 test('a claim by a clock that was ahead ends within one lease of the next sweep', async t => {
-  const { backend, engine, volumes, recovery } = await openGateway(t);
+  const { create, backend, engine, recovery } = await openGateway(t);
   const release = backend.hold('create');
-  const creating = volumes.create(a, id, volumeSpec('pvc-1'));
+  const creating = create(id);
   await backend.entered('create');
   await engine.transaction(sql => sql.run('update claims set until_ms = ?', Date.now() + 30 * day));
   await recovery.sweep();
@@ -74,12 +66,12 @@ test('a claim by a clock that was ahead ends within one lease of the next sweep'
 for (const jump of [30 * day, -30 * day])
   test(`a clock that goes ${jump > 0 ? 'ahead' : 'back'} takes no claim from its holder`, async t => {
     t.mock.timers.enable({ apis: ['Date'], now: startMs });
-    const { backend, engine, volumes } = await openGateway(t);
+    const { create, backend, engine } = await openGateway(t);
     const { look } = createClock({ engine, log: silentLog, leaseMs: 15_000 });
     await look();
     if (jump < 0) t.mock.timers.setTime(startMs + jump);
     const release = backend.hold('create');
-    const creating = volumes.create(a, id, volumeSpec('pvc-1'));
+    const creating = create(id);
     await backend.entered('create');
     if (jump > 0) t.mock.timers.setTime(startMs + jump);
     await look();
@@ -89,11 +81,11 @@ for (const jump of [30 * day, -30 * day])
 
 test('a repair right after a clock went ahead removes nothing that was found a moment ago', async t => {
   t.mock.timers.enable({ apis: ['Date'], now: startMs });
-  const gateway = await openGateway(t, { backend: await openMemory() });
-  const { backend, recovery, volumes } = gateway;
+  const gateway = await openGateway(t);
+  const { create, backend, recovery } = gateway;
   const admin = createAdmin({ ...gateway, clusters: () => ({}) });
   await recovery.sweep();
-  await volumes.create(a, id, volumeSpec('pvc-1'));
+  await create(id);
   await backend.create(newVolume('a.orphan'));
   await admin.check({ stuckAfterMs: 0 });
   t.mock.timers.setTime(startMs + 30 * day);
@@ -103,8 +95,8 @@ test('a repair right after a clock went ahead removes nothing that was found a m
 
 test('a clock that jumps ahead removes nothing from the audit log: unobserved time does not count', async t => {
   t.mock.timers.enable({ apis: ['Date'], now: startMs });
-  const gateway = await openGateway(t, { backend: await openMemory(), keepAuditLogMs: 90_000 });
-  const { engine, recovery, volumes } = gateway;
+  const gateway = await openGateway(t, { keepAuditLogMs: 90_000 });
+  const { create, engine, recovery } = gateway;
   /** Returns the audit log of these volumes after a gateway's sweep at this time. */
   const loggedAt = async (ms: number): Promise<readonly unknown[]> => {
     t.mock.timers.setTime(startMs + ms);
@@ -113,11 +105,11 @@ test('a clock that jumps ahead removes nothing from the audit log: unobserved ti
     return rows.map(({ resource }) => resource);
   };
   await recovery.sweep();
-  await volumes.create(a, id, volumeSpec('pvc-1'));
+  await create(id);
   assert.deepEqual(await loggedAt(30 * day), [id]);
   assert.deepEqual(await loggedAt(60 * day), [id], 'nor does a second time');
   assert.deepEqual(await loggedAt(60 * day + 50_000), [id]);
-  await volumes.create(a, 'a.pvc-2', volumeSpec('pvc-2'));
+  await create('a.pvc-2');
   assert.deepEqual(await loggedAt(60 * day + 100_000), ['a.pvc-2']);
   assert.deepEqual(await loggedAt(60 * day + 150_000), [], 'later rows are not kept longer for it');
   const unseen = await engine.reader.all("select name from clock where name like 'unseen%'");
@@ -140,7 +132,7 @@ test('nodes do not notice a clock that goes back: each attachment has a later id
   for (let count = 0; count < 10; count++) await attachNext();
   await attachNext(await gateway.replica());
   await gateway.volumes.delete(a, id);
-  await gateway.volumes.create(a, id, volumeSpec('pvc-1'));
+  await gateway.create(id);
   await attachNext();
   assert.deepEqual(ids, ids.toSorted());
 });

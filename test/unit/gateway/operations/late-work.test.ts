@@ -26,7 +26,7 @@ async function openPair(t: TestContext, storage?: MemoryBackend) {
   const memory = storage ?? (await openMemory());
   const stopping = await openGateway(t, { backend: createFaultyBackend(memory), leaseMs: 600_000 });
   const other = await stopping.replica({ backend: createFaultyBackend(memory) });
-  await stopping.volumes.create(a, 'a.source', volumeSpec('source'));
+  await stopping.create('a.source');
   memory.write('a.source', 0, Buffer.from('old'));
   const stop = stopperOf(stopping);
   return { memory, stopping, other, stop };
@@ -227,13 +227,12 @@ for (const [name, wallMs, elapsedMs] of [
   test(`a gateway that was paused past the end of its claim before its storage call leaves the storage alone${name}`, async t => {
     t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
     const { now } = performance;
-    const backend = createFaultyBackend(await openMemory());
     const checkpoint = ({ point }: Step): void => {
       if (point !== 'after-intent') return;
       t.mock.timers.setTime(Date.now() + wallMs);
       t.mock.method(performance, 'now', () => now.call(performance) + elapsedMs);
     };
-    const { volumes } = await openGateway(t, { backend, checkpoint });
-    await assert.rejects(volumes.create(a, 'a.new', volumeSpec('new')), { code: 'ABORTED' });
+    const { create, backend } = await openGateway(t, { checkpoint });
+    await assert.rejects(create('a.new'), { code: 'ABORTED' });
     assert.deepEqual(backend.calls, []);
   });

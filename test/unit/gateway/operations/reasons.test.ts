@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Problem } from '../../../../src/api/problem.ts';
-import { clusters, mounted, openGateway, openMemory } from '../../../harness/gateway/gateway.ts';
+import { openGateway } from '../../../harness/gateway/gateway.ts';
 
 const neutral = 'pool "main": its storage cannot be reached; try again';
 const reason = 'pool "main": "http://192.0.2.1" refuses connections';
@@ -11,14 +11,9 @@ async function openFailing(
   t: Parameters<typeof openGateway>[0],
   code: 'UNAVAILABLE' | 'FAILED_PRECONDITION',
 ) {
-  const backend = Object.assign(await openMemory(), {
-    detach: () => Promise.reject(Object.assign(new Problem(code, neutral), { reason })),
-  });
-  const gateway = await openGateway(t, { backend, volumes: ['one'] });
-  const { a } = clusters;
-  await gateway.nodes.put(a, 'n1', {});
-  const request = { cluster: a, volumeId: 'a.one', nodeId: 'n1' };
-  await gateway.attachments.attach(request, { capability: mounted, readonly: false });
+  const detach = () => Promise.reject(Object.assign(new Problem(code, neutral), { reason }));
+  const gateway = await openGateway(t, { own: { detach }, volumes: ['one'], nodes: ['n1'] });
+  await gateway.attach('a.one');
   const detailFor = async (as: string, route: string, body?: object) =>
     (await gateway.ask(route, { as, body })).body['detail'];
   return { ...gateway, detailFor };

@@ -5,11 +5,9 @@ import {
   clusters,
   openGateway,
   mounted,
-  openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
-import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
 
 const shared = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
 const use = { capability: shared, readonly: false };
@@ -18,11 +16,9 @@ const nodes = Array.from({ length: 12 }, (_, index) => `n${index}`);
 
 /** Opens a gateway whose operations wait as long as a test may take, with a volume that many nodes write. */
 async function open(t: TestContext, options: { readonly patienceMs: number } = patient) {
-  const backend = createFaultyBackend(await openMemory());
-  const gateway = await openGateway(t, { backend, ...options });
-  const { ask } = gateway;
-  const body = volumeSpec('v', { capabilities: [shared, mounted] });
-  assert.equal((await ask('PUT /v1/volumes/any.v', { as: 'any', body })).status, 201);
+  const gateway = await openGateway(t, options);
+  const { ask, backend } = gateway;
+  await gateway.create('any.v', { capabilities: [shared, mounted] });
   backend.calls.length = 0;
   const attachBy =
     (asking: typeof ask) =>

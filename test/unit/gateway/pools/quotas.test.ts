@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import type { Problem } from '../../../../src/api/problem.ts';
 import type { Quota } from '../../../../gateway/callers/cluster.ts';
 import { readUsage } from '../../../../gateway/tables/reservations.ts';
 import type { Backend } from '../../../../gateway/backend.ts';
@@ -14,14 +15,13 @@ import {
 import type { FaultyBackend } from '../../../fakes/faulty-backend.ts';
 
 const mebibyte = 2 ** 20;
-const { b } = clusters;
 
 const withQuota = (quota: Quota) => ({ ...clusters.a, quota });
 
 /** Opens a gateway with the volume `a.one` of 1 MiB and its snapshot `a.cut` of a block. */
 async function openUsed(t: TestContext): Promise<Gateway<FaultyBackend>> {
   const gateway = await openGateway(t, { volumes: ['one'] });
-  await gateway.snapshots.create(clusters.a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
+  await gateway.snapshot('a.cut', 'a.one');
   return gateway;
 }
 
@@ -78,8 +78,11 @@ test('only one of several concurrent creates at the limit wins, and another clus
   );
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const outcome of outcomes)
-    if (outcome.status === 'rejected') assert.match(String(outcome.reason), /"volumes"/);
-  await gateway.volumes.create(b, 'b.own', volumeSpec('own'));
+    if (outcome.status === 'rejected') {
+      assert.equal((outcome.reason as Problem).code, 'RESOURCE_EXHAUSTED');
+      assert.match(String(outcome.reason), /"volumes"/);
+    }
+  await gateway.create('b.own');
 });
 
 test('a quota over all pools holds for concurrent creates in several pools', async t => {

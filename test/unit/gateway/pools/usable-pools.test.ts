@@ -6,7 +6,7 @@ import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import { createPools } from '../../../../gateway/pools/pools.ts';
 import { createVolume } from '../../../../gateway/volumes/create.ts';
 import { unavailableProblem } from '../../../../src/api/problem.ts';
-import { openGateway, openMemory, clusters, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { openGateway, clusters, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const refused = { code: 'FAILED_PRECONDITION', detail: /^cluster "b" may not use pool "main"$/ };
@@ -38,8 +38,7 @@ test('no transfer or import brings a volume to a cluster that may not use its po
 });
 
 test('a retry for a volume in a pool that is not open yet is UNAVAILABLE, although one pool is open', async t => {
-  const [main, far] = [await openMemory(), await openMemory()];
-  const gateway = await openGateway(t, { pools: { main, far } });
+  const gateway = await openGateway(t, { pools: ['main', 'far'] });
   const inFar = { ...volumeSpec('v'), parameters: { pool: 'far' } };
   assert.equal((await gateway.ask('PUT /v1/volumes/a.v', { body: inFar })).status, 201);
   const problem = unavailableProblem('pool "far" is not open yet');

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { NodeAccess } from '../../../../gateway/backend.ts';
 import type { Engine, Reader, Sql } from '../../../../gateway/store.ts';
 import { grantTable, listGrants } from '../../../../gateway/tables/grants.ts';
 import type { Cluster } from '../../../../gateway/callers/cluster.ts';
@@ -12,7 +11,6 @@ import {
   clusters,
   openGateway,
   mounted,
-  openMemory,
   volumeSpec,
   type Answer,
   type Gateway,
@@ -46,8 +44,8 @@ const detach = ({ attachments }: Pick<Gateway, 'attachments'>, cluster: typeof a
   attachments.detach({ cluster, volumeId: 'a.one', nodeId: 'n1' });
 
 test('a grantee lists the volume with its owner, gets it and can validate it; no other cluster does', async t => {
-  const { ask, volumes } = await openShared(t, 'read-only');
-  await volumes.create(b, 'b.own', volumeSpec('own'));
+  const { create, ask, volumes } = await openShared(t, 'read-only');
+  await create('b.own');
   const shown = (await volumes.list(b, { limit: 10 })).volumes;
   assert.deepEqual(
     shown.map(({ id, owner, access, grants: of }) => ({ id, owner, access, of })),
@@ -66,8 +64,8 @@ test('a grantee lists the volume with its owner, gets it and can validate it; no
 });
 
 test('pages contain shared and own volumes, by id', async t => {
-  const { volumes } = await openShared(t);
-  for (const name of ['one', 'two']) await volumes.create(b, `b.${name}`, volumeSpec(name));
+  const { create, volumes } = await openShared(t);
+  for (const name of ['one', 'two']) await create(`b.${name}`);
   const ids: string[] = [];
   for (let pageToken: string | undefined; ;) {
     const page = await volumes.list(b, { limit: 1, pageToken });
@@ -140,20 +138,19 @@ test('one of two clusters that attach at once wins, at any gateway', async t => 
 
 test("the storage gets the node's cluster, and so detaches only that node", async t => {
   const seen: unknown[] = [];
-  const memory = await openMemory();
-  const backend = {
-    ...memory,
-    async attach(volume: Parameters<typeof memory.attach>[0], access: NodeAccess) {
-      seen.push(['attach', access.nodeId, access.cluster]);
-      return memory.attach(volume, access);
-    },
-    async detach(...[{ id }, ...node]: Parameters<typeof memory.detach>) {
-      seen.push(['detach', id, ...node]);
-    },
-  };
-  const gateway = await openGateway(t, { backend });
-  const { volumes, nodes, sharing } = gateway;
-  await volumes.create(a, 'a.one', volumeSpec('one', { capabilities: [sharedWriting] }));
+  const gateway = await openGateway(t, {
+    own: memory => ({
+      async attach(volume, access) {
+        seen.push(['attach', access.nodeId, access.cluster]);
+        return memory.attach(volume, access);
+      },
+      async detach({ id }, ...node) {
+        seen.push(['detach', id, ...node]);
+      },
+    }),
+  });
+  const { create, volumes, nodes, sharing } = gateway;
+  await create('a.one', { capabilities: [sharedWriting] });
   for (const cluster of [a, b]) await nodes.put(cluster, 'n1', {});
   await sharing.grant({ volumeId: 'a.one', grantee: 'b' }, { access: 'read-write' });
   for (const cluster of [a, b]) await attach(gateway, cluster, sharedWriting);
@@ -343,7 +340,7 @@ test('a volume is shared only with existing clusters', async t => {
 
 test("thousands of a stranger's grants cost a cluster no time and no place in its list", async t => {
   const gateway = await openGateway(t);
-  for (const name of ['x', 'y']) await gateway.volumes.create(any, `any.${name}`, volumeSpec(name));
+  for (const name of ['x', 'y']) await gateway.create(`any.${name}`);
   const reads: string[] = [];
   await gateway.engine.transaction(async sql => {
     for (let index = 0; index < 2_057; index++)
@@ -388,8 +385,8 @@ test("an owner's grant stays the owner's when it is revoked between two runs of 
       return engine.transaction(work);
     },
   });
-  const { ask, volumes } = await openGateway(t, { wrapEngine: runTwice });
-  await volumes.create(a, 'a.one', volumeSpec('one'));
+  const { create, ask } = await openGateway(t, { wrapEngine: runTwice });
+  await create('a.one');
   const asOperator = { as: 'operator', body: { access: 'read-only' } };
   assert.equal((await ask('PUT /v1/admin/volumes/a.one/grants/any', asOperator)).status, 200);
   meanwhile = () => ask('DELETE /v1/admin/volumes/a.one/grants/any', { as: 'operator' });

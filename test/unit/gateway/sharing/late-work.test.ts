@@ -7,7 +7,6 @@ import {
   openGateway,
   mounted,
   openMemory,
-  volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
 import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
@@ -35,7 +34,7 @@ async function openPair(t: TestContext) {
   return { memory, nodes, stopping, other, stop };
 }
 
-const create = ({ volumes }: Gateway): Promise<unknown> => volumes.create(a, 'a.one', volumeSpec('one'));
+const create = (gateway: Gateway) => gateway.create('a.one');
 
 async function transfer({ ask }: Gateway): Promise<void> {
   const body = { cluster: 'b' };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { preconditionProblem, unavailableProblem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { clusters, endClaims, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, endClaims, openGateway, mounted } from '../../../harness/gateway/gateway.ts';
 
 const { a, b } = clusters;
 const key = { cluster: { ...b, acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' };
@@ -16,7 +16,7 @@ async function openAfterDeath(t: TestContext, point: 'before-intent' | 'after-in
       if (step.operation === 'detach' && step.point === point) void dying.engine.close();
     },
   });
-  await dying.volumes.create(a, 'a.one', volumeSpec('one'));
+  await dying.create('a.one');
   await dying.sharing.grant({ volumeId: 'a.one', grantee: 'b' }, { access: 'read-write' });
   await dying.attachments.attach(key, writing);
   assert.equal((await dying.ask(revokeByForce, { as: 'operator' })).status, 503);

@@ -47,7 +47,7 @@ async function assertWhole(gateway: Gateway): Promise<void> {
 
 test('a transferred volume belongs to the other cluster, at its place, and the first one can do nothing with it', async t => {
   const gateway = await open(t);
-  const { volumes, attachments, changes, backend } = gateway;
+  const { create, volumes, attachments, changes, backend } = gateway;
   const { status, body } = await transfer(gateway);
   assert.equal(status, 200);
   assert.partialDeepStrictEqual(body, {
@@ -64,9 +64,9 @@ test('a transferred volume belongs to the other cluster, at its place, and the f
   const key = { cluster: b, volumeId: 'b.one', nodeId: 'n1' };
   await attachments.attach(key, writing);
   await attachments.detach(key);
-  await gateway.snapshots.create(b, 'b.cut', { name: 'cut', volumeId: 'b.one' });
+  await gateway.snapshot('b.cut', 'b.one');
   const source = { kind: 'volume', volumeId: 'b.one' } as const;
-  await volumes.create(b, 'b.copy', volumeSpec('copy', { source, requiredBytes: 2 ** 21 }));
+  await create('b.copy', { source, requiredBytes: 2 ** 21 });
   await assertWhole(gateway);
   await volumes.delete(b, 'b.one');
   assert.deepEqual(await volumesIn(backend), ['b.copy']);
@@ -75,9 +75,9 @@ test('a transferred volume belongs to the other cluster, at its place, and the f
 
 test('the first cluster makes no volume of the same id before the name is free at the storage', async t => {
   const gateway = await open(t);
-  const { volumes } = gateway;
+  const { create, volumes } = gateway;
   await transfer(gateway);
-  const again = (): Promise<unknown> => volumes.create(a, 'a.one', volumeSpec('one'));
+  const again = (): Promise<unknown> => create('a.one');
   await assert.rejects(again(), {
     code: 'FAILED_PRECONDITION',
     detail: /^"a\.one" still names a transferred volume/,
@@ -107,7 +107,7 @@ test('a node that cannot be shut out prevents the transfer, and so does any othe
   gateway.backend.failNext('detach', 'before', preconditionProblem('in use (injected)'));
   assertProblem(await transfer(gateway), 409, 'FAILED_PRECONDITION');
   assert.equal((await gateway.attachments.get(key)).state, 'attached');
-  await gateway.volumes.create(b, 'b.one', volumeSpec('one'));
+  await gateway.create('b.one');
   gateway.backend.calls.length = 0;
   const refusals: readonly (readonly [body: object, status: number, code: string, says: RegExp])[] = [
     [{ cluster: 'b' }, 409, 'ALREADY_EXISTS', /give it another name$/],

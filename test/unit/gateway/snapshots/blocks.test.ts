@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Extent } from '../../../../gateway/backend.ts';
-import {
-  clusters,
-  assertProblem,
-  openGateway,
-  openMemory,
-  volumeSpec,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+import { clusters, assertProblem, openGateway, type Gateway } from '../../../harness/gateway/gateway.ts';
 
 const mebibyte = 2 ** 20;
 const block = 4_096;
@@ -18,15 +11,13 @@ const whole = { base: undefined, offset: 0, limit: 1_000 };
  * Makes a volume with every second block written and a snapshot of it, and then further writes and a second snapshot.
  */
 async function makeCuts(t: TestContext): Promise<Gateway> {
-  const backend = await openMemory();
-  const gateway = await openGateway(t, { backend });
-  await gateway.volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
-  await gateway.volumes.create(clusters.a, 'a.pvc-2', volumeSpec('pvc-2'));
+  const gateway = await openGateway(t, { volumes: ['pvc-1', 'pvc-2'] });
+  const { backend } = gateway;
   for (let i = 0; i < 10; i++) backend.write('a.pvc-1', 2 * i * block, Buffer.from('old'));
-  await gateway.snapshots.create(clusters.a, 'a.base', { name: 'base', volumeId: 'a.pvc-1' });
+  await gateway.snapshot('a.base', 'a.pvc-1');
   for (const i of [3, 4, 8]) backend.write('a.pvc-1', i * block, Buffer.from('new'));
-  await gateway.snapshots.create(clusters.a, 'a.target', { name: 'target', volumeId: 'a.pvc-1' });
-  await gateway.snapshots.create(clusters.a, 'a.other', { name: 'other', volumeId: 'a.pvc-2' });
+  await gateway.snapshot('a.target', 'a.pvc-1');
+  await gateway.snapshot('a.other', 'a.pvc-2');
   return gateway;
 }
 
@@ -90,11 +81,11 @@ async function makeListing(t: TestContext, extents: readonly Extent[], error?: E
     yield* extents;
     if (error) throw error;
   }
-  const inner = await openMemory();
-  assert.ok(inner.changes);
-  const gateway = await openGateway(t, { backend: { ...inner, changes: { ...inner.changes, allocated } } });
-  await gateway.volumes.create(clusters.a, 'a.pvc-1', volumeSpec('pvc-1'));
-  await gateway.snapshots.create(clusters.a, 'a.base', { name: 'base', volumeId: 'a.pvc-1' });
+  const gateway = await openGateway(t, {
+    own: ({ changes }) => ({ changes: { ...changes, allocated } }),
+    volumes: ['pvc-1'],
+  });
+  await gateway.snapshot('a.base', 'a.pvc-1');
   return gateway;
 }
 

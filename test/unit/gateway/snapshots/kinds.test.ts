@@ -2,16 +2,8 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { NewSnapshot } from '../../../../gateway/backend.ts';
 import { Problem, type ProblemCode } from '../../../../src/api/problem.ts';
-import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
-import {
-  assertProblem,
-  clusters,
-  openGateway,
-  openMemory,
-  volumeSpec,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
-import { attach, snapshotsIn } from '../../../harness/gateway/fixtures.ts';
+import { assertProblem, clusters, openGateway, type Gateway } from '../../../harness/gateway/gateway.ts';
+import { snapshotsIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
 const names = ['one', 'two', 'three'];
@@ -68,7 +60,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
 
   test(`a known ${kind} that differs is ALREADY_EXISTS, and an impossible one is not recorded`, async t => {
     const gateway = await open(t);
-    await gateway.volumes.create(clusters.b, 'b.one', volumeSpec('one'));
+    await gateway.create('b.one');
     for (const [change, status, code] of [
       [foreign, 404, 'NOT_FOUND'],
       [unknown, 404, 'NOT_FOUND'],
@@ -144,7 +136,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
     assertProblem(await ask('DELETE /v1/volumes/a.one'), 409, 'ABORTED');
     const overlapping = { body: { name: 'other', volumeId: 'a.one' } };
     assertProblem(await ask('PUT /v1/snapshots/a.other', overlapping), 409, 'ABORTED');
-    await assert.rejects(attach(gateway, 'a.one'), { code: 'ABORTED' });
+    await assert.rejects(gateway.attach('a.one'), { code: 'ABORTED' });
     // Behind a deletion that waits, the same call would not join.
     const same = Array.from({ length: 5 }, () => put(gateway));
     release();
@@ -162,7 +154,7 @@ for (const { kind, method, path, spec, others, foreign, unknown, count } of kind
     backend.failNext(method, 'before', new Problem('INTERNAL', 'it is broken just now'));
     assertProblem(await put(gateway), 500, 'INTERNAL');
     assert.equal((await put(gateway)).body['state'], 'processing');
-    await gateway.snapshots.create(a, 'a.other', { name: 'other', volumeId: 'a.three' });
+    await gateway.snapshot('a.other', 'a.three');
     await gateway.snapshots.delete(a, 'a.other');
     finish();
     if (kind === 'group') assert.equal((await put(gateway)).status, 200);
@@ -197,21 +189,21 @@ async function assertNothing(gateway: Gateway): Promise<void> {
 
 /** Opens a gateway whose snapshots are not ready until `finish`; of groups only the first member is not. */
 async function openSlow(t: TestContext) {
-  const inner = createFaultyBackend(await openMemory());
-  const { create, createGroup } = inner.snapshots ?? {};
-  assert.ok(inner.snapshots && create && createGroup);
   let ready = false;
-  const snapshots = {
-    ...inner.snapshots,
-    create: async (snapshot: NewSnapshot) => ({ ...(await create(snapshot)), ready }),
-    createGroup: async (members: readonly NewSnapshot[]) =>
-      (await createGroup(members)).map(({ sizeBytes, createdAtMs }, index) => ({
-        sizeBytes,
-        createdAtMs,
-        ready: ready || index > 0,
-      })),
-  };
-  const gateway = await openGateway(t, { backend: { ...inner, snapshots } });
-  for (const name of names) await gateway.volumes.create(a, `a.${name}`, volumeSpec(name));
-  return { gateway, backend: inner, finish: () => (ready = true) };
+  const gateway = await openGateway(t, {
+    own: ({ snapshots }) => ({
+      snapshots: {
+        ...snapshots,
+        create: async (snapshot: NewSnapshot) => ({ ...(await snapshots.create(snapshot)), ready }),
+        createGroup: async (members: readonly NewSnapshot[]) =>
+          (await snapshots.createGroup(members)).map(({ sizeBytes, createdAtMs }, index) => ({
+            sizeBytes,
+            createdAtMs,
+            ready: ready || index > 0,
+          })),
+      },
+    }),
+    volumes: names,
+  });
+  return { gateway, backend: gateway.backend, finish: () => (ready = true) };
 }

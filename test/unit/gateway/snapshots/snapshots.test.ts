@@ -2,15 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NewSnapshot } from '../../../../gateway/backend.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import {
-  assertProblem,
-  clusters,
-  openGateway,
-  mounted,
-  openMemory,
-  volumeSpec,
-} from '../../../harness/gateway/gateway.ts';
-import { keyOf, snapshotsIn } from '../../../harness/gateway/fixtures.ts';
+import { assertProblem, clusters, openGateway, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { snapshotsIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
 const volumeId = 'a.pvc-1';
@@ -31,26 +24,27 @@ test('a snapshot has the size of its volume at that time, and outlives it', asyn
 });
 
 test('the storage learns whether a node may write meanwhile', async t => {
-  const inner = await openMemory();
-  assert.ok(inner.snapshots);
-  const { create } = inner.snapshots;
   const reported: boolean[] = [];
-  const report = (snapshot: NewSnapshot) => {
-    reported.push(snapshot.attachedForWriting);
-    return create(snapshot);
-  };
-  const backend = { ...inner, snapshots: { ...inner.snapshots, create: report } };
-  const { volumes, snapshots, attachments } = await openGateway(t, { backend });
-  await volumes.create(a, volumeId, volumeSpec('pvc-1'));
-  const key = keyOf(volumeId);
+  const { snapshot, attach, detach } = await openGateway(t, {
+    own: ({ snapshots: all }) => ({
+      snapshots: {
+        ...all,
+        create(cut: NewSnapshot) {
+          reported.push(cut.attachedForWriting);
+          return all.create(cut);
+        },
+      },
+    }),
+    volumes: ['pvc-1'],
+  });
   for (const [name, readonly] of [
     ['none', undefined],
     ['reader', true],
     ['writer', false],
   ] as const) {
-    if (readonly !== undefined) await attachments.attach(key, { capability: mounted, readonly });
-    await snapshots.create(a, `a.${name}`, { name, volumeId });
-    await attachments.detach(key);
+    if (readonly !== undefined) await attach(volumeId, 'n1', { readonly });
+    await snapshot(`a.${name}`, volumeId);
+    await detach(volumeId);
   }
   assert.deepEqual(reported, [false, false, true]);
 });
@@ -124,11 +118,13 @@ test('a member cannot be deleted alone, but can become a volume, which it then s
 });
 
 test('a backend without groups answers UNIMPLEMENTED, and still has snapshots', async t => {
-  const inner = await openMemory();
-  assert.ok(inner.snapshots);
-  const { createGroup: _, ...snapshots } = inner.snapshots;
-  const gateway = await openGateway(t, { backend: { ...inner, snapshots } });
-  await gateway.volumes.create(a, volumeId, volumeSpec('pvc-1'));
+  const gateway = await openGateway(t, {
+    own({ snapshots: { createGroup, ...snapshots } }) {
+      assert.ok(createGroup);
+      return { snapshots };
+    },
+    volumes: ['pvc-1'],
+  });
   const body = { name: 'group', volumeIds: [volumeId] };
   assertProblem(await gateway.ask('PUT /v1/groups/a.group', { body }), 501, 'UNIMPLEMENTED');
   await gateway.snapshots.create(a, id, spec);

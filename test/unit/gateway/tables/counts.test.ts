@@ -5,11 +5,8 @@ import type { Engine } from '../../../../gateway/store.ts';
 import { listPoolsGranted, readCount, recount } from '../../../../gateway/tables/counts.ts';
 import { Problem, unavailableProblem } from '../../../../src/api/problem.ts';
 import { openGateway, clusters, mounted } from '../../../harness/gateway/gateway.ts';
-import { attach, keyOf } from '../../../harness/gateway/fixtures.ts';
 
 const { a, b } = clusters;
-
-const at = (nodeId: string) => ({ ...keyOf('a.one'), nodeId });
 
 /**
  * Reads the numbers of cluster a's nodes and attachments, and of b's grants; fails unless the kept counts equal the
@@ -40,20 +37,20 @@ test('nodes are counted once, however often they are reported, until they are de
 
 test('attachments are counted while they are recorded, even after failures', async t => {
   const gateway = await openGateway(t, { volumes: ['one', 'two'] });
-  const { backend, engine, attachments, recovery } = gateway;
-  await attach(gateway, 'a.one');
+  const { backend, engine, detach, recovery } = gateway;
+  await gateway.attach('a.one');
   assert.deepEqual(await read(engine), [0, 1, 0]);
   backend.failNext('attach', 'before', new Problem('FAILED_PRECONDITION', 'no'));
-  await assert.rejects(attach(gateway, 'a.two'));
+  await assert.rejects(gateway.attach('a.two'));
   assert.deepEqual(await read(engine), [0, 1, 0]);
   backend.failNext('attach', 'after', unavailableProblem('lost'));
-  await assert.rejects(attach(gateway, 'a.two'));
+  await assert.rejects(gateway.attach('a.two'));
   assert.deepEqual(await read(engine), [0, 2, 0]);
   assert.equal(await recovery.sweep(), 1);
   backend.failNext('detach', 'before', new Problem('FAILED_PRECONDITION', 'no'));
-  await assert.rejects(attachments.detach(keyOf('a.one')));
+  await assert.rejects(detach('a.one'));
   assert.deepEqual(await read(engine), [0, 2, 0]);
-  for (const id of ['a.one', 'a.two', 'a.one']) await attachments.detach(keyOf(id));
+  for (const id of ['a.one', 'a.two', 'a.one']) await detach(id);
   assert.deepEqual(await read(engine), [0, 0, 0]);
 });
 
@@ -81,9 +78,8 @@ test('a volume that is attached in several modes is counted for each of its node
   const gateway = await openGateway(t, { volumes: ['one'] });
   const { engine, attachments } = gateway;
   const asked = { capability: { ...mounted, accessMode: 'MULTI_NODE_READER_ONLY' }, readonly: true } as const;
-  for (const nodeId of ['n1', 'n2', 'n2']) await attachments.attach(at(nodeId), asked);
+  for (const nodeId of ['n1', 'n2', 'n2']) await gateway.attach('a.one', nodeId, asked);
   assert.deepEqual(await read(engine), [0, 2, 0]);
-  const { cluster, volumeId } = at('n1');
-  await attachments.detach({ cluster, volumeId });
+  await attachments.detach({ cluster: a, volumeId: 'a.one' });
   assert.deepEqual(await read(engine), [0, 0, 0]);
 });

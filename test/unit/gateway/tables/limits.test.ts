@@ -12,12 +12,10 @@ import { allOperations, type OperationId } from '../../../../src/api/operations.
 import type { ProblemCode } from '../../../../src/api/problem.ts';
 import type { Capability } from '../../../../src/api/storage.ts';
 import {
-  newVolume,
   assertProblem,
   clusters,
   openGateway,
   mounted,
-  openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
@@ -306,19 +304,16 @@ function count({ engine }: Gateway, what: 'volumes' | 'snapshots'): Promise<unkn
  * own.
  */
 async function makeTakingAny(t: TestContext): Promise<Gateway> {
-  const memory = await openMemory();
   const parameters = z.record(z.string(), z.string());
-  const { modification, snapshots } = memory;
-  const backend = {
-    ...memory,
-    ...(modification && { modification: { ...modification, parameters } }),
-    ...(snapshots && { snapshots: { ...snapshots, parameters } }),
-  };
-  const gateway = await openGateway(t, { backend });
-  await gateway.volumes.create(a, 'a.one', volumeSpec('one'));
-  await gateway.nodes.put(a, 'n1', {});
-  await memory.create(newVolume('old'));
-  return gateway;
+  return openGateway(t, {
+    own: ({ modification, snapshots }) => ({
+      modification: { ...modification, parameters },
+      snapshots: { ...snapshots, parameters },
+    }),
+    volumes: ['one'],
+    nodes: ['n1'],
+    orphans: ['old'],
+  });
 }
 
 /** Counts the rows and characters of each table, except refusals and running work. */

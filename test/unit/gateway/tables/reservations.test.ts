@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Problem } from '../../../../src/api/problem.ts';
-import {
-  clusters,
-  openGateway,
-  openMemory,
-  volumeSpec,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
-import { assertCounted, create, snapshot } from '../../../harness/gateway/fixtures.ts';
+import { clusters, openGateway, type Gateway } from '../../../harness/gateway/gateway.ts';
+import { assertCounted } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
-const { a, b } = clusters;
+const { a } = clusters;
 
+const create = (gateway: Gateway, name: string, mebibytes: number) =>
+  gateway.create(`a.${name}`, { requiredBytes: mebibytes * mebibyte });
 const open = (t: TestContext) => openGateway(t, { capacity: 10 * mebibyte });
 
 async function left({ capacities }: Gateway): Promise<number> {
@@ -32,7 +28,7 @@ test('the space of volumes and snapshots is used until they are deleted', async 
   await create(gateway, 'one', 4);
   assert.equal(await left(gateway), 6);
   await expand(gateway, 5);
-  await snapshot(gateway, 'cut', 'one');
+  await gateway.snapshot('a.cut', 'a.one');
   // The volume is empty, so the snapshot takes nothing.
   assert.equal(await left(gateway), 5);
   await group(gateway, 'both');
@@ -48,8 +44,7 @@ test('only as many of concurrently requested volumes are made as fit, over all c
   const gateway = await open(t);
   const outcomes = await Promise.allSettled(
     Array.from({ length: 20 }, (_, at) => {
-      const cluster = at % 2 === 0 ? a : b;
-      return gateway.volumes.create(cluster, `${cluster.name}.v${at}`, volumeSpec(`v${at}`));
+      return gateway.create(`${at % 2 === 0 ? 'a' : 'b'}.v${at}`);
     }),
   );
   const refused = outcomes.flatMap(outcome => (outcome.status === 'rejected' ? [outcome.reason] : []));
@@ -62,7 +57,7 @@ test('only as many of concurrently requested volumes are made as fit, over all c
 const tooLarge: readonly (readonly [what: string, ask: (gateway: Gateway) => Promise<unknown>])[] = [
   ['a volume', gateway => create(gateway, 'two', 5)],
   ['an expansion', gateway => expand(gateway, 9.5)],
-  ['a snapshot', gateway => snapshot(gateway, 'cut', 'one')],
+  ['a snapshot', gateway => gateway.snapshot('a.cut', 'a.one')],
   ['a group', gateway => group(gateway, 'both')],
 ];
 for (const [what, ask] of tooLarge)
@@ -78,17 +73,16 @@ for (const [what, ask] of tooLarge)
   });
 
 test('a snapshot reserves the size that the storage reports, if it does', async t => {
-  const inner = await openMemory(15 * mebibyte);
-  const { snapshots } = inner;
-  assert.ok(snapshots);
   let bytes = 3 * mebibyte;
-  const backend = { ...inner, snapshots: { ...snapshots, measure: async () => bytes } };
-  const gateway = await openGateway(t, { backend });
+  const gateway = await openGateway(t, {
+    capacity: 15 * mebibyte,
+    own: ({ snapshots }) => ({ snapshots: { ...snapshots, measure: async () => bytes } }),
+  });
   await create(gateway, 'one', 10);
-  await snapshot(gateway, 'cut', 'one');
+  await gateway.snapshot('a.cut', 'a.one');
   await group(gateway, 'both');
   bytes = 6 * mebibyte;
-  await assert.rejects(snapshot(gateway, 'more', 'one'), { code: 'RESOURCE_EXHAUSTED' });
+  await assert.rejects(gateway.snapshot('a.more', 'a.one'), { code: 'RESOURCE_EXHAUSTED' });
   await assert.rejects(group(gateway, 'others'), { code: 'RESOURCE_EXHAUSTED' });
   await assertCounted(gateway.engine);
 });
@@ -96,11 +90,10 @@ test('a snapshot reserves the size that the storage reports, if it does', async 
 test('a volume that is larger than the pool is OUT_OF_RANGE, a snapshot RESOURCE_EXHAUSTED', async t => {
   await assert.rejects(create(await open(t), 'one', 11), { code: 'OUT_OF_RANGE' });
   let totalBytes = 15 * mebibyte;
-  const backend = { ...(await openMemory(15 * mebibyte)), capacity: async () => ({ totalBytes }) };
-  const gateway = await openGateway(t, { backend });
+  const gateway = await openGateway(t, { own: { capacity: async () => ({ totalBytes }) } });
   await create(gateway, 'one', 10);
   totalBytes = 5 * mebibyte;
-  await assert.rejects(snapshot(gateway, 'cut', 'one'), { code: 'RESOURCE_EXHAUSTED' });
+  await assert.rejects(gateway.snapshot('a.cut', 'a.one'), { code: 'RESOURCE_EXHAUSTED' });
 });
 
 for (const moment of ['before', 'after'] as const)
@@ -112,7 +105,7 @@ for (const moment of ['before', 'after'] as const)
       backend.failNext(method, moment, new Problem('INTERNAL', 'broken'));
     await assert.rejects(create(gateway, 'two', 2), { code: 'INTERNAL' });
     await assert.rejects(expand(gateway, 5), { code: 'INTERNAL' });
-    await assert.rejects(snapshot(gateway, 'cut', 'one'), { code: 'INTERNAL' });
+    await assert.rejects(gateway.snapshot('a.cut', 'a.one'), { code: 'INTERNAL' });
     assert.equal(await left(gateway), 8);
     for (const method of ['create', 'expand'] as const)
       backend.failNext(method, moment, new Error('unreachable'));

@@ -7,11 +7,9 @@ import {
   assertProblem,
   openGateway,
   mounted,
-  openMemory,
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
-import { attach, keyOf } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
 const { a } = clusters;
@@ -89,7 +87,7 @@ for (const { kind, method, route, body, change, another, done } of kinds) {
     };
     await assert.rejects(another(gateway), busy);
     await assert.rejects(volumes.delete(a, id), busy);
-    await assert.rejects(attach(gateway, id), busy);
+    await assert.rejects(gateway.attach(id), busy);
     const same = Array.from({ length: 5 }, () => ask(route, { body }));
     await pause(20);
     release();
@@ -101,8 +99,8 @@ for (const { kind, method, route, body, change, another, done } of kinds) {
   test(`the ${kind} of an unknown volume is NOT_FOUND, and without a pool that offers it UNIMPLEMENTED`, async t => {
     const { ask } = await openGateway(t, { volumes: ['pvc-1'] });
     assertProblem(await ask(route.replace('pvc-1', 'never'), { body }), 404, 'NOT_FOUND');
-    const { expand: _, modification: __, ...inner } = await openMemory();
-    const { ask: askOther } = await openGateway(t, { backend: inner });
+    const own = { expand: undefined, modification: undefined };
+    const { ask: askOther } = await openGateway(t, { own });
     assertProblem(await askOther(route, { body }), 501, 'UNIMPLEMENTED');
   });
 }
@@ -121,11 +119,11 @@ test('a volume is expanded once, never shrinks, and repeating or requesting less
 
 test('an attached volume is expanded; its attachments stay the same, and later ones have the new size', async t => {
   const gateway = await openGateway(t, { volumes: ['pvc-1'] });
-  const { attachment: before } = await attach(gateway, id);
+  const { attachment: before } = await gateway.attach(id);
   await expand(gateway);
-  assert.deepEqual((await attach(gateway, id)).attachment, before);
-  await gateway.attachments.detach(keyOf(id));
-  const { attachment: after } = await attach(gateway, id);
+  assert.deepEqual((await gateway.attach(id)).attachment, before);
+  await gateway.detach(id);
+  const { attachment: after } = await gateway.attach(id);
   assert.deepEqual([before.attachment?.sizeBytes, after.attachment?.sizeBytes], [mebibyte, 3 * mebibyte]);
 });
 
@@ -142,8 +140,7 @@ test('an expansion that may have succeeded is not forgotten when a larger one is
 
 test('a storage that reports less than requested is not believed', async t => {
   const expanding = async () => ({ sizeBytes: mebibyte, nodeExpansionRequired: false });
-  const gateway = await openGateway(t, { backend: { ...(await openMemory()), expand: expanding } });
-  await gateway.volumes.create(a, id, volumeSpec('pvc-1'));
+  const gateway = await openGateway(t, { own: { expand: expanding }, volumes: ['pvc-1'] });
   await assert.rejects(expand(gateway), { code: 'UNAVAILABLE' });
   assert.equal((await gateway.volumes.get(a, id)).sizeBytes, mebibyte);
 });
@@ -165,8 +162,7 @@ test('pending work that newer settings refuse is undone by the sweep, with its r
 /** Opens a gateway with a volume that was created with a label. */
 async function openLabelled(t: TestContext) {
   const gateway = await openGateway(t);
-  const create = (label: string) =>
-    gateway.volumes.create(a, id, volumeSpec('pvc-1', { mutableParameters: { label } }));
+  const create = (label: string) => gateway.create(id, { mutableParameters: { label } });
   await create('first');
   return { ...gateway, create };
 }
@@ -208,8 +204,7 @@ test('impossible mutable parameters are refused at once, and in a validation too
     (await volumes.validate(a, id, { capabilities: [mounted], ...spec })).confirmed;
   assert.equal(await validate(colour), false);
   assert.equal(await validate({ mutableParameters: { tier: 'fast' } }), true);
-  const { modification: _, ...inner } = await openMemory();
-  const other = await openGateway(t, { backend: inner });
-  const tier = volumeSpec('pvc-2', { mutableParameters: { tier: 'fast' } });
-  await assert.rejects(other.volumes.create(a, 'a.pvc-2', tier), { code: 'INVALID_ARGUMENT' });
+  const other = await openGateway(t, { own: { modification: undefined } });
+  const tier = { mutableParameters: { tier: 'fast' } };
+  await assert.rejects(other.create('a.pvc-2', tier), { code: 'INVALID_ARGUMENT' });
 });

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { VolumeSource, VolumeSpec } from '../../../../src/api/volume.ts';
-import {
-  clusters,
-  openGateway,
-  openMemory,
-  volumeSpec,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
-import { attach, keyOf } from '../../../harness/gateway/fixtures.ts';
+import { clusters, openGateway, volumeSpec, type Gateway } from '../../../harness/gateway/gateway.ts';
 
 const mebibyte = 2 ** 20;
 const { a } = clusters;
@@ -45,9 +38,9 @@ for (const source of [fromSnapshot, fromVolume]) {
     const gateway = await open(t);
     const { volume } = await copy(gateway, source);
     assert.deepEqual([volume.source, volume.sizeBytes], [source, 2 * mebibyte]);
-    const mayFormat = async (id: string) => (await attach(gateway, id)).attachment.attachment?.mayFormat;
+    const mayFormat = async (id: string) => (await gateway.attach(id)).attachment.attachment?.mayFormat;
     assert.deepEqual([await mayFormat('a.copy'), await mayFormat('a.pvc-1')], [false, true]);
-    for (const id of ['a.copy', 'a.pvc-1']) await gateway.attachments.detach(keyOf(id));
+    for (const id of ['a.copy', 'a.pvc-1']) await gateway.detach(id);
     await removeSource(gateway, source);
     assert.deepEqual(await copy(gateway, source), { volume, created: false });
   });
@@ -89,8 +82,8 @@ for (const source of [fromSnapshot, fromVolume]) {
 
   test(`a ${kind} that is unknown or another cluster's is NOT_FOUND, and nothing is recorded`, async t => {
     const gateway = await open(t);
-    await gateway.volumes.create(clusters.b, 'b.pvc-1', volumeSpec('pvc-1'));
-    await gateway.snapshots.create(clusters.b, 'b.pvc-1', { name: 'pvc-1', volumeId: 'b.pvc-1' });
+    await gateway.create('b.pvc-1');
+    await gateway.snapshot('b.pvc-1', 'b.pvc-1');
     for (const id of ['a.never', 'b.pvc-1', 'malformed', 'a.copy']) {
       const unknown = kind === 'snapshot' ? { kind, snapshotId: id } : { kind, volumeId: id };
       await assert.rejects(copy(gateway, unknown), { code: 'NOT_FOUND' });
@@ -99,9 +92,9 @@ for (const source of [fromSnapshot, fromVolume]) {
   });
 
   test(`a backend that accepts no ${kind} as a source refuses it`, async t => {
-    const inner = await openMemory();
-    const sources = (inner.sources ?? []).filter(other => other !== kind);
-    const gateway = await openGateway(t, { backend: { ...inner, sources } });
+    const gateway = await openGateway(t, {
+      own: ({ sources = [] }) => ({ sources: sources.filter(other => other !== kind) }),
+    });
     await makeSource(gateway);
     await assert.rejects(copy(gateway, source), { code: 'INVALID_ARGUMENT' });
     const { body } = await gateway.ask('GET /v1/capabilities');
@@ -125,7 +118,7 @@ test('a volume is not attached while it is copied, and many volumes can be made 
   const copying = copy(gateway, fromVolume);
   await backend.entered('create');
   const busy = { code: 'ABORTED', detail: /volume "a.pvc-1" is busy: create has been running/ };
-  await assert.rejects(attach(gateway, 'a.pvc-1'), busy);
+  await assert.rejects(gateway.attach('a.pvc-1'), busy);
   const many = Array.from({ length: 8 }, (_, index) => copy(gateway, fromSnapshot, { name: `r-${index}` }));
   release();
   await Promise.all([copying, ...many]);
@@ -134,9 +127,9 @@ test('a volume is not attached while it is copied, and many volumes can be made 
 for (const when of ['before', 'after'] as const)
   test(`a copy that failed ${when} the storage made it is undone once its source has grown, and then made anew`, async t => {
     const gateway = await openGateway(t);
-    const { volumes, changes, recovery, backend } = gateway;
+    const { create, changes, recovery, backend } = gateway;
     const make = () => copy(gateway, fromVolume, { requiredBytes: 0 });
-    await volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1', { requiredBytes: 2 * mebibyte }));
+    await create('a.pvc-1', { requiredBytes: 2 * mebibyte });
     backend.failNext('create', when, new Error('unreachable'));
     await assert.rejects(make(), { code: 'UNAVAILABLE' });
     await changes.expand(a, 'a.pvc-1', { requiredBytes: 3 * mebibyte });

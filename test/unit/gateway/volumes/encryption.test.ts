@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Capability } from '../../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
-import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 
 const { a } = clusters;
 const volumeId = 'a.pvc-1';
@@ -20,7 +20,7 @@ async function open(
   spec: Partial<VolumeSpec> = { parameters, capabilities: [mounted, block] },
 ) {
   const gateway = await openGateway(t);
-  const { volume } = await gateway.volumes.create(a, volumeId, volumeSpec('pvc-1', spec));
+  const { volume } = await gateway.create(volumeId, spec);
   const key = { cluster: a, volumeId, nodeId: 'n1' };
   await gateway.nodes.put(a, 'n1', {});
   const attach = async (capability: Capability) =>
@@ -67,8 +67,8 @@ test('unknown encryptions, shares and volumes that several nodes write are refus
   });
   await assert.rejects(attach(shared), { code: 'INVALID_ARGUMENT' });
   assert.equal((await volumes.validate(a, volumeId, { capabilities: [shared] })).confirmed, false);
-  const shares = await openGateway(t, { backend: { ...(await openMemory()), areShares: true } });
-  await assert.rejects(shares.volumes.create(a, volumeId, volumeSpec('pvc-1', { parameters })), {
+  const shares = await openGateway(t, { own: { areShares: true } });
+  await assert.rejects(shares.create(volumeId, { parameters }), {
     code: 'INVALID_ARGUMENT',
     detail: /are shares/,
   });
@@ -80,8 +80,8 @@ for (const source of sources)
       [parameters, {}],
       [{}, parameters],
     ] as const) {
-      const { volumes, snapshots, attach } = await open(t, { parameters: ofSource });
-      await snapshots.create(a, 'a.snap-1', { name: 'snap-1', volumeId });
+      const { snapshot, volumes, attach } = await open(t, { parameters: ofSource });
+      await snapshot('a.snap-1', volumeId);
       if (source.kind === 'snapshot') await volumes.delete(a, volumeId);
       const copy = (given: Record<string, string>) =>
         volumes.create(a, 'a.copy', volumeSpec('copy', { parameters: given, source }));

@@ -3,15 +3,7 @@ import { test, type TestContext } from 'node:test';
 import type { AttachmentBounds } from '../../../../gateway/backend.ts';
 import type { Problem } from '../../../../src/api/problem.ts';
 import type { Capability } from '../../../../src/api/storage.ts';
-import type { VolumeSpec } from '../../../../src/api/volume.ts';
-import {
-  clusters,
-  openGateway,
-  mounted,
-  openMemory,
-  volumeSpec,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted } from '../../../harness/gateway/gateway.ts';
 
 const { a } = clusters;
 const MiB = 2 ** 20;
@@ -20,13 +12,7 @@ const TiB = 2 ** 40;
 const block: Capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' };
 const as = (fsType: string, mountFlags: string[] = []): Capability => ({ ...mounted, fsType, mountFlags });
 
-async function open(t: TestContext): Promise<Gateway> {
-  return openGateway(t, { backend: await openMemory(2 ** 50) });
-}
-
-function create({ volumes }: Pick<Gateway, 'volumes'>, name: string, spec: Partial<VolumeSpec>) {
-  return volumes.create(a, `a.${name}`, volumeSpec(name, spec));
-}
+const open = (t: TestContext) => openGateway(t, { capacity: 2 ** 50 });
 
 const luks = { encryption: 'luks' };
 const smallest: readonly (readonly [
@@ -51,12 +37,12 @@ for (const [capability, parameters, bytes] of smallest)
   test(`a volume of ${JSON.stringify({ ...capability, ...parameters })} has at least ${bytes / 1024} KiB`, async t => {
     const gateway = await open(t);
     const spec = { capabilities: [capability], parameters };
-    const { volume } = await create(gateway, 'one', { ...spec, requiredBytes: 1024 });
+    const { volume } = await gateway.create('a.one', { ...spec, requiredBytes: 1024 });
     assert.equal(volume.sizeBytes, bytes);
-    assert.equal((await create(gateway, 'one', { ...spec, requiredBytes: 1024 })).created, false);
-    const none = await create(gateway, 'none', { ...spec, requiredBytes: 0, limitBytes: bytes });
+    assert.equal((await gateway.create('a.one', { ...spec, requiredBytes: 1024 })).created, false);
+    const none = await gateway.create('a.none', { ...spec, requiredBytes: 0, limitBytes: bytes });
     assert.equal(none.volume.sizeBytes, bytes);
-    const limited = create(gateway, 'two', { ...spec, requiredBytes: bytes / 2, limitBytes: bytes - 1 });
+    const limited = gateway.create('a.two', { ...spec, requiredBytes: bytes / 2, limitBytes: bytes - 1 });
     await assert.rejects(limited, { code: 'OUT_OF_RANGE' });
     await assert.rejects(gateway.volumes.get(a, 'a.two'), { code: 'NOT_FOUND' });
     const { minimumVolumeBytes } = await gateway.capacities.find(a, spec);
@@ -71,29 +57,29 @@ test('a question for the capacity lists all faults of its parameters', async t =
 });
 
 test("a storage that chooses sizes itself gets the filesystem's minimum", async t => {
-  const { sizes: _, ...backend } = await openMemory();
   const asked: number[] = [];
-  const inner = {
-    ...backend,
-    create: (volume: Parameters<typeof backend.create>[0]) => {
-      asked.push(volume.requiredBytes);
-      return backend.create(volume);
-    },
-  };
-  const gateway = await openGateway(t, { backend: inner });
-  await create(gateway, 'one', { capabilities: [as('xfs')], requiredBytes: 64 * MiB });
+  const gateway = await openGateway(t, {
+    own: memory => ({
+      sizes: undefined,
+      create(volume) {
+        asked.push(volume.requiredBytes);
+        return memory.create(volume);
+      },
+    }),
+  });
+  await gateway.create('a.one', { capabilities: [as('xfs')], requiredBytes: 64 * MiB });
   assert.deepEqual(asked, [300 * MiB]);
-  const limited = create(gateway, 'two', { capabilities: [as('xfs')], limitBytes: 64 * MiB });
+  const limited = gateway.create('a.two', { capabilities: [as('xfs')], limitBytes: 64 * MiB });
   await assert.rejects(limited, { code: 'OUT_OF_RANGE' });
 });
 
 test("a copy of a rounded-up volume may be requested with the size of its source's request", async t => {
   const gateway = await open(t);
   const spec = { capabilities: [as('xfs')], requiredBytes: 64 * MiB };
-  await create(gateway, 'one', spec);
-  await gateway.snapshots.create(a, 'a.snap', { name: 'snap', volumeId: 'a.one' });
+  await gateway.create('a.one', spec);
+  await gateway.snapshot('a.snap', 'a.one');
   const source = { kind: 'snapshot', snapshotId: 'a.snap' } as const;
-  assert.equal((await create(gateway, 'copy', { ...spec, source })).volume.sizeBytes, 300 * MiB);
+  assert.equal((await gateway.create('a.copy', { ...spec, source })).volume.sizeBytes, 300 * MiB);
 });
 
 /** A volume, and the maximum size of its ext4. */
@@ -117,15 +103,15 @@ for (const [parameters, madeBytes, fits, fails] of reaches)
   test(`an ext4 of ${madeBytes / MiB} MiB made with ${JSON.stringify(parameters)} grows to ${fits / TiB} TiB and not to ${fails / TiB} TiB`, async t => {
     const gateway = await open(t);
     const spec = { capabilities: [as('ext4')], parameters };
-    await create(gateway, 'one', { ...spec, requiredBytes: madeBytes });
-    await gateway.snapshots.create(a, 'a.snap', { name: 'snap', volumeId: 'a.one' });
+    await gateway.create('a.one', { ...spec, requiredBytes: madeBytes });
+    await gateway.snapshot('a.snap', 'a.one');
     const source = { kind: 'snapshot', snapshotId: 'a.snap' } as const;
     // A copy grows as far as its source, even if its own class says otherwise.
     const plain = { capabilities: [as('ext4')], source, parameters: parameters['encryption'] ? luks : {} };
-    const restored = create(gateway, 'large', { ...plain, requiredBytes: fails });
+    const restored = gateway.create('a.large', { ...plain, requiredBytes: fails });
     await assert.rejects(restored, { code: 'OUT_OF_RANGE' });
     await assert.rejects(gateway.volumes.get(a, 'a.large'), { code: 'NOT_FOUND' });
-    await create(gateway, 'copy', { ...plain, requiredBytes: madeBytes });
+    await gateway.create('a.copy', { ...plain, requiredBytes: madeBytes });
     for (const id of ['a.one', 'a.copy']) {
       const expansion = gateway.changes.expand(a, id, { requiredBytes: fails });
       await assert.rejects(expansion, { code: 'OUT_OF_RANGE', detail: /the filesystem cannot grow to/ });
@@ -137,7 +123,7 @@ for (const [parameters, madeBytes, fits, fails] of reaches)
 for (const capability of [as('xfs'), as('btrfs'), mounted, block])
   test(`a volume of ${JSON.stringify(capability)} is expanded to any size`, async t => {
     const gateway = await open(t);
-    await create(gateway, 'one', { capabilities: [capability] });
+    await gateway.create('a.one', { capabilities: [capability] });
     assert.equal((await gateway.changes.expand(a, 'a.one', { requiredBytes: 90 * TiB })).sizeBytes, 90 * TiB);
   });
 
@@ -145,15 +131,15 @@ for (const kind of ['snapshot', 'volume'] as const) {
   const source = kind === 'snapshot' ? { kind, snapshotId: 'a.snap' } : { kind, volumeId: 'a.one' };
   const openSource = async (t: TestContext, capability: Capability) => {
     const gateway = await open(t);
-    await create(gateway, 'one', { capabilities: [capability], requiredBytes: GiB });
-    await gateway.snapshots.create(a, 'a.snap', { name: 'snap', volumeId: 'a.one' });
+    await gateway.create('a.one', { capabilities: [capability], requiredBytes: GiB });
+    await gateway.snapshot('a.snap', 'a.one');
     return gateway;
   };
 
   test(`a copy of a ${kind} has its filesystem, or is refused with all faults at once`, async t => {
     const gateway = await openSource(t, as('ext4'));
     const spec = { capabilities: [as('xfs', ['wrong'])], parameters: { hue: 'red' }, requiredBytes: GiB };
-    await assert.rejects(create(gateway, 'copy', { ...spec, source }), ({ code, detail }: Problem) => {
+    await assert.rejects(gateway.create('a.copy', { ...spec, source }), ({ code, detail }: Problem) => {
       assert.equal(code, 'INVALID_ARGUMENT');
       for (const fault of ['"xfs" is requested', 'has ext4', '"wrong"', 'hue'])
         assert.ok(detail.includes(fault), detail);
@@ -161,8 +147,8 @@ for (const kind of ['snapshot', 'volume'] as const) {
     });
     await assert.rejects(gateway.volumes.get(a, 'a.copy'), { code: 'NOT_FOUND' });
     for (const fsType of ['ext4', 'ext3', ''])
-      await create(gateway, `as-${fsType}.`, { source, capabilities: [as(fsType)], requiredBytes: GiB });
-    const flags = create(gateway, 'flags', {
+      await gateway.create(`a.as-${fsType}.`, { source, capabilities: [as(fsType)], requiredBytes: GiB });
+    const flags = gateway.create('a.flags', {
       source,
       capabilities: [{ ...mounted, mountFlags: ['inode64'] }],
       requiredBytes: GiB,
@@ -172,9 +158,9 @@ for (const kind of ['snapshot', 'volume'] as const) {
 
   test(`a copy of a ${kind} of a raw volume may have any filesystem, and so may its copies`, async t => {
     const gateway = await openSource(t, block);
-    await create(gateway, 'copy', { source, capabilities: [as('xfs')], requiredBytes: GiB });
+    await gateway.create('a.copy', { source, capabilities: [as('xfs')], requiredBytes: GiB });
     const again = { kind: 'volume', volumeId: 'a.copy' } as const;
-    await create(gateway, 'again', { source: again, capabilities: [as('btrfs')], requiredBytes: GiB });
+    await gateway.create('a.again', { source: again, capabilities: [as('btrfs')], requiredBytes: GiB });
   });
 }
 
@@ -199,7 +185,7 @@ const refused: readonly (readonly [capabilities: Capability[], ...says: RegExp[]
 for (const [capabilities, ...says] of refused)
   test(`a volume of ${JSON.stringify(capabilities)} is refused at its creation, with all faults`, async t => {
     const gateway = await open(t);
-    await assert.rejects(create(gateway, 'one', { capabilities }), ({ code, detail }: Problem) => {
+    await assert.rejects(gateway.create('a.one', { capabilities }), ({ code, detail }: Problem) => {
       assert.equal(code, 'INVALID_ARGUMENT');
       for (const one of says) assert.match(detail, one);
       return true;
@@ -212,7 +198,7 @@ for (const [capabilities, ...says] of refused)
 
 test('a validation and an attachment refuse the same mount flags, and accept an existing ext3', async t => {
   const gateway = await open(t);
-  await create(gateway, 'one', {});
+  await gateway.create('a.one', {});
   await gateway.nodes.put(a, 'n1', {});
   const key = { cluster: a, volumeId: 'a.one', nodeId: 'n1' };
   for (const [capability, isRight] of [
@@ -242,17 +228,12 @@ const shared: readonly (readonly [
 ];
 for (const [attachmentBounds, right, wrong] of shared)
   test(`shares over ${attachmentBounds?.protocols.join() ?? 'unknown protocols'} take their own mount flags alone`, async t => {
-    const backend = {
-      ...(await openMemory()),
-      areShares: true as const,
-      ...(attachmentBounds && { attachmentBounds }),
-    };
-    const gateway = await openGateway(t, { backend });
+    const gateway = await openGateway(t, { own: { areShares: true, attachmentBounds } });
     for (const [index, capability] of right.entries())
-      await create(gateway, `v${index}`, { capabilities: [capability] });
+      await gateway.create(`a.v${index}`, { capabilities: [capability] });
     for (const capability of wrong)
       await assert.rejects(
-        create(gateway, 'no', { capabilities: [capability] }),
+        gateway.create('a.no', { capabilities: [capability] }),
         { code: 'INVALID_ARGUMENT' },
         JSON.stringify(capability),
       );

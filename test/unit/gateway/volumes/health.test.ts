@@ -1,28 +1,21 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { HealthEntry } from '../../../../gateway/backend.ts';
-import {
-  clusters,
-  openGateway,
-  openMemory,
-  volumeSpec,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, openMemory, type Gateway } from '../../../harness/gateway/gateway.ts';
 
 const slow: HealthEntry = { status: 'DEGRADED', reason: 'DiskSlow', message: 'reads take long' };
 const lost: HealthEntry = { status: 'DATA_LOSS', reason: 'DiskLost', message: 'a disk is gone' };
 
 /** Makes volumes; every third is ill. */
 async function makeIll(t: TestContext, count: number): Promise<Gateway> {
-  const inner = await openMemory();
   const ill = new Map<string, readonly HealthEntry[]>();
   const volumeHealth = async ({ id }: { readonly id: string }): Promise<readonly HealthEntry[]> =>
     ill.get(id) ?? [];
-  const gateway = await openGateway(t, { backend: { ...inner, volumeHealth } });
+  const gateway = await openGateway(t, { own: { volumeHealth } });
   for (let i = 0; i < count; i++) {
-    const name = `pvc-${String(i).padStart(3, '0')}`;
-    await gateway.volumes.create(clusters.a, `a.${name}`, volumeSpec(name));
-    if (i % 3 === 0) ill.set(`a.${name}`, [slow, lost, { ...slow, message: 'reported again' }]);
+    const id = `a.pvc-${String(i).padStart(3, '0')}`;
+    await gateway.create(id);
+    if (i % 3 === 0) ill.set(id, [slow, lost, { ...slow, message: 'reported again' }]);
   }
   return gateway;
 }
@@ -55,9 +48,8 @@ test('the list reaches volumes after a page of those in a pool that does not ans
     dead: { ...(await openMemory()), volumeHealth: () => Promise.reject(new Error('unreachable')) },
     ill: { ...(await openMemory()), volumeHealth: async () => [slow] },
   };
-  const { volumes, health } = await openGateway(t, { pools });
-  const make = (name: string, pool: string) =>
-    volumes.create(clusters.a, `a.${name}`, volumeSpec(name, { parameters: { pool } }));
+  const { create, health } = await openGateway(t, { pools });
+  const make = (name: string, pool: string) => create(`a.${name}`, { parameters: { pool } });
   for (let group = 0; group < 10; group++)
     await Promise.all(Array.from({ length: 100 }, (_, index) => make(`dead-${group}-${index}`, 'dead')));
   await make('ill', 'ill');
@@ -68,14 +60,12 @@ test('the list reaches volumes after a page of those in a pool that does not ans
 });
 
 test('volumes of other pools are listed while one pool does not answer', async t => {
-  const inner = await openMemory();
   const pools = {
-    dead: { ...inner, volumeHealth: () => Promise.reject(new Error('unreachable')) },
+    dead: { ...(await openMemory()), volumeHealth: () => Promise.reject(new Error('unreachable')) },
     ill: { ...(await openMemory()), volumeHealth: async () => [slow] },
   };
-  const { volumes, health } = await openGateway(t, { pools });
-  for (const pool of ['dead', 'ill'] as const)
-    await volumes.create(clusters.a, `a.${pool}`, volumeSpec(pool, { parameters: { pool } }));
+  const { create, volumes, health } = await openGateway(t, { pools });
+  for (const pool of ['dead', 'ill'] as const) await create(`a.${pool}`, { parameters: { pool } });
   const list = () => health.list(clusters.a, { limit: 9 });
   assert.deepEqual(await list(), { volumes: [{ volumeId: 'a.ill', entries: [slow] }] });
   await volumes.delete(clusters.a, 'a.ill');
@@ -89,14 +79,9 @@ test('a pool that does not answer is asked about few of its volumes for a page',
     return Promise.reject(new Error('unreachable'));
   };
   const pools = { dead: { ...(await openMemory()), volumeHealth }, well: await openMemory() };
-  const { volumes, health } = await openGateway(t, { pools });
-  for (let index = 0; index < 100; index++)
-    await volumes.create(
-      clusters.a,
-      `a.dead-${index}`,
-      volumeSpec(`dead-${index}`, { parameters: { pool: 'dead' } }),
-    );
-  await volumes.create(clusters.a, 'a.well', volumeSpec('well', { parameters: { pool: 'well' } }));
+  const { create, health } = await openGateway(t, { pools });
+  for (let index = 0; index < 100; index++) await create(`a.dead-${index}`, { parameters: { pool: 'dead' } });
+  await create('a.well', { parameters: { pool: 'well' } });
   assert.deepEqual(await health.list(clusters.a, { limit: 9 }), { volumes: [] });
   assert.ok(asked < 20, `${asked} of 100`);
 });

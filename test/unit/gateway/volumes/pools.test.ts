@@ -2,39 +2,29 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import { createFaultyBackend, type FaultyBackend } from '../../../fakes/faulty-backend.ts';
-import {
-  clusters,
-  openGateway,
-  mounted,
-  openMemory,
-  volumeSpec,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 
 const { a } = clusters;
 const mebibyte = 2 ** 20;
-const inPool = (name: string, pool?: string) =>
-  volumeSpec(name, pool === undefined ? {} : { parameters: { pool } });
-
-type OpenGateway = Gateway & { readonly fast: FaultyBackend; readonly slow: FaultyBackend };
+const inPool = (pool?: string) => (pool === undefined ? {} : { parameters: { pool } });
 
 /**
  * Opens a gateway with the pools fast, which can do everything, and slow, which has no snapshots and reports no health.
  */
-async function open(t: TestContext): Promise<OpenGateway> {
+async function open(t: TestContext) {
   const fast = createFaultyBackend(await openMemory(100 * mebibyte));
   const { snapshots: _, volumeHealth: __, ...rest } = await openMemory(50 * mebibyte);
   const slow = createFaultyBackend(rest);
-  return { ...(await openGateway(t, { pools: { fast, slow } })), fast, slow };
+  return { ...(await openGateway<FaultyBackend>(t, { pools: { fast, slow } })), fast, slow };
 }
 
 test('a volume is in the pool that its parameters name, which its backend never sees', async t => {
-  const { volumes, fast, slow } = await open(t);
-  const { volume } = await volumes.create(a, 'a.one', inPool('one', 'slow'));
+  const { create, volumes, fast, slow } = await open(t);
+  const { volume } = await create('a.one', inPool('slow'));
   assert.equal(volume.pool, 'slow');
   assert.deepEqual(volume.parameters, { pool: 'slow' });
   assert.deepEqual([fast.calls, slow.calls], [[], ['create a.one']]);
-  assert.equal((await volumes.create(a, 'a.one', inPool('one', 'slow'))).created, false);
+  assert.equal((await create('a.one', inPool('slow'))).created, false);
   await volumes.delete(a, 'a.one');
   assert.deepEqual(slow.calls, ['create a.one', 'delete a.one']);
 });
@@ -54,16 +44,16 @@ const choices: readonly (readonly [
 for (const [what, pools, asked, outcome] of choices)
   test(`a cluster that asks for ${what} ${typeof outcome === 'string' ? 'gets it' : 'is refused'}`, async t => {
     const { volumes } = await open(t);
-    const created = volumes.create({ ...a, pools }, 'a.one', inPool('one', asked));
+    const created = volumes.create({ ...a, pools }, 'a.one', volumeSpec('one', inPool(asked)));
     if (typeof outcome === 'string') assert.equal((await created).volume.pool, outcome);
     else await assert.rejects(created, { code: 'INVALID_ARGUMENT', detail: outcome });
   });
 
 test('an existing volume is found in its pool, even if other pools exist now, and in no other', async t => {
-  const { volumes } = await open(t);
-  await volumes.create({ ...a, pools: ['slow'] }, 'a.one', inPool('one'));
-  assert.equal((await volumes.create(a, 'a.one', inPool('one'))).volume.pool, 'slow');
-  await assert.rejects(volumes.create(a, 'a.one', inPool('one', 'fast')), { code: 'ALREADY_EXISTS' });
+  const { create, volumes } = await open(t);
+  await volumes.create({ ...a, pools: ['slow'] }, 'a.one', volumeSpec('one'));
+  assert.equal((await create('a.one')).volume.pool, 'slow');
+  await assert.rejects(create('a.one', inPool('fast')), { code: 'ALREADY_EXISTS' });
   const asked = { capabilities: [mounted] };
   for (const pool of ['slow', 'fast']) {
     const { confirmed } = await volumes.validate(a, 'a.one', { ...asked, parameters: { pool } });
@@ -72,15 +62,15 @@ test('an existing volume is found in its pool, even if other pools exist now, an
 });
 
 test('a cluster without a usable pool still finds a volume in the only pool', async t => {
-  const { volumes } = await openGateway(t);
-  await volumes.create(a, 'a.one', inPool('one'));
-  assert.equal((await volumes.create({ ...a, pools: [] }, 'a.one', inPool('one'))).created, false);
+  const { create, volumes } = await openGateway(t);
+  await create('a.one');
+  assert.equal((await volumes.create({ ...a, pools: [] }, 'a.one', volumeSpec('one'))).created, false);
 });
 
 for (const how of ['sweep', undefined, 'slow'])
   test(`an unfinished volume is completed in its pool by ${how === 'sweep' ? 'the sweep' : `the same create with ${how ? 'its' : 'no'} pool`}, even if the cluster may not use the pool any more`, async t => {
     const { volumes, recovery, slow, fast } = await open(t);
-    const spec = inPool('one', how === 'sweep' ? undefined : how);
+    const spec = volumeSpec('one', inPool(how === 'sweep' ? undefined : how));
     slow.failNext('create', 'after', new Error('the answer was lost'));
     const created = volumes.create({ ...a, pools: ['slow'] }, 'a.one', spec);
     await assert.rejects(created, { code: 'UNAVAILABLE' });
@@ -92,9 +82,9 @@ for (const how of ['sweep', undefined, 'slow'])
   });
 
 test('a copy, a snapshot and a group are in the pool of their source', async t => {
-  const { volumes, snapshots, groups } = await open(t);
-  await volumes.create(a, 'a.one', inPool('one', 'fast'));
-  await volumes.create(a, 'a.far', inPool('far', 'slow'));
+  const { create, volumes, snapshots, groups } = await open(t);
+  await create('a.one', inPool('fast'));
+  await create('a.far', inPool('slow'));
   const { snapshot } = await snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
   assert.equal(snapshot.pool, 'fast');
   for (const source of [
@@ -102,7 +92,7 @@ test('a copy, a snapshot and a group are in the pool of their source', async t =
     { kind: 'volume', volumeId: 'a.one' },
   ] as const) {
     const name = `of-${source.kind}`;
-    const copy = await volumes.create(a, `a.${name}`, volumeSpec(name, { source }));
+    const copy = await create(`a.${name}`, { source });
     assert.equal(copy.volume.pool, 'fast');
     const elsewhere = volumeSpec('other', { source, parameters: { pool: 'slow' } });
     await assert.rejects(volumes.create(a, 'a.other', elsewhere), {
@@ -120,8 +110,8 @@ test('a copy, a snapshot and a group are in the pool of their source', async t =
 });
 
 test('volumes in a pool that the cluster may not use any more can be read and deleted', async t => {
-  const { volumes, snapshots, groups } = await open(t);
-  await volumes.create(a, 'a.one', inPool('one', 'fast'));
+  const { create, snapshots, groups } = await open(t);
+  await create('a.one', inPool('fast'));
   await snapshots.create(a, 'a.cut', { name: 'cut', volumeId: 'a.one' });
   await groups.create(a, 'a.both', { name: 'both', volumeIds: ['a.one'] });
   const moved = { ...a, pools: ['slow'] };
@@ -132,13 +122,13 @@ test('volumes in a pool that the cluster may not use any more can be read and de
 });
 
 test("the capabilities are the union over the cluster's pools, and each pool's capabilities separately", async t => {
-  const { ask, volumes, snapshots, health } = await open(t);
+  const { create, ask, snapshots, health } = await open(t);
   const { body } = await ask('GET /v1/capabilities');
   const pools = body['pools'] as readonly { name: string; features: readonly string[] }[];
   assert.ok((body['features'] as readonly string[]).includes('snapshots'));
   const having = pools.filter(({ features }) => features.includes('snapshots')).map(({ name }) => name);
   assert.deepEqual([pools.length, having], [2, ['fast']]);
-  await volumes.create(a, 'a.one', inPool('one', 'slow'));
+  await create('a.one', inPool('slow'));
   const cut = { name: 'cut', volumeId: 'a.one' };
   for (const cluster of [a, { ...a, pools: ['slow'] }])
     await assert.rejects(snapshots.create(cluster, 'a.cut', cut), { code: 'UNIMPLEMENTED' });
@@ -147,12 +137,8 @@ test("the capabilities are the union over the cluster's pools, and each pool's c
 });
 
 test("the capacity is the pool's, and space in one pool is no space in another", async t => {
-  const { capacities, volumes } = await open(t);
-  await volumes.create(
-    a,
-    'a.one',
-    volumeSpec('one', { requiredBytes: 40 * mebibyte, parameters: { pool: 'slow' } }),
-  );
+  const { create, capacities, volumes } = await open(t);
+  await create('a.one', { requiredBytes: 40 * mebibyte, parameters: { pool: 'slow' } });
   const left = async (pool: string) =>
     (await capacities.find(a, { parameters: { pool } })).availableBytes / mebibyte;
   assert.deepEqual([await left('fast'), await left('slow')], [100, 10]);
@@ -163,10 +149,9 @@ test("the capacity is the pool's, and space in one pool is no space in another",
 });
 
 test('volumes of an unconfigured pool are UNAVAILABLE, and there again once it is back', async t => {
-  const [fast, slow] = [await openMemory(), await openMemory()];
-  const both = await openGateway(t, { pools: { fast, slow } });
-  await both.volumes.create(a, 'a.one', inPool('one', 'slow'));
-  const one = await both.replica({ pools: { fast } });
+  const both = await openGateway(t, { pools: ['fast', 'slow'] });
+  await both.create('a.one', inPool('slow'));
+  const one = await both.replica({ pools: { fast: both.backend } });
   await assert.rejects(one.volumes.delete(a, 'a.one'), { code: 'UNAVAILABLE' });
   assert.equal((await one.volumes.list(a, { limit: 10 })).volumes.length, 1);
   await both.volumes.delete(a, 'a.one');

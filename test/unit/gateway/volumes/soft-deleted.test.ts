@@ -7,10 +7,9 @@ import {
   assertProblem,
   openGateway,
   mounted,
-  openMemory,
   volumeSpec,
 } from '../../../harness/gateway/gateway.ts';
-import { attach, hour, volumesIn } from '../../../harness/gateway/fixtures.ts';
+import { hour, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const volume = '/v1/volumes/a.pvc-1';
 
@@ -18,8 +17,7 @@ const volume = '/v1/volumes/a.pvc-1';
  * Opens a gateway with the volume a.pvc-1, which can be restored for this time (by default an hour) after its deletion.
  */
 async function open(t: TestContext, keepDeletedMs = hour) {
-  const backend = await openMemory();
-  const gateway = await openGateway(t, { backend, keepDeletedMs });
+  const gateway = await openGateway(t, { keepDeletedMs });
   const { ask } = gateway;
   const create = () => ask(`PUT ${volume}`, { body: volumeSpec('pvc-1') });
   const restore = async () => {
@@ -75,7 +73,7 @@ test('after its time a soft-deleted volume is deleted finally, and its name is f
 test('an attached volume is not soft-deleted', async t => {
   const gateway = await open(t);
   const { ask, remove } = gateway;
-  await attach(gateway, 'a.pvc-1');
+  await gateway.attach('a.pvc-1');
   assertProblem(await remove(), 409, 'FAILED_PRECONDITION');
   assert.equal((await ask(`GET ${volume}`)).body['state'], 'ready');
 });

@@ -3,14 +3,7 @@ import { test, type TestContext } from 'node:test';
 import type { Backend } from '../../../../gateway/backend.ts';
 import { capacitySchema } from '../../../../src/api/storage.ts';
 import type { NodeSpec } from '../../../../src/api/node.ts';
-import {
-  clusters,
-  assertProblem,
-  openGateway,
-  mounted,
-  openMemory,
-  volumeSpec,
-} from '../../../harness/gateway/gateway.ts';
+import { clusters, assertProblem, openGateway, mounted } from '../../../harness/gateway/gateway.ts';
 
 const mebibyte = 2 ** 20;
 const a = { zone: 'a' };
@@ -27,9 +20,8 @@ const fromVolume = { kind: 'volume', volumeId: 'a.one' } as const;
 
 /** Opens a gateway with the volumes `a.one` and `any.one` in zone b. */
 async function open(t: TestContext) {
-  const gateway = await openGateway(t, { backend: await openMemory(spaces) });
-  const spec = volumeSpec('one', { topology: { requisite: [b] } });
-  for (const cluster of [strict, any]) await gateway.volumes.create(cluster, `${cluster.name}.one`, spec);
+  const gateway = await openGateway(t, { capacity: spaces });
+  for (const id of ['a.one', 'any.one']) await gateway.create(id, { topology: { requisite: [b] } });
   return gateway;
 }
 
@@ -86,8 +78,8 @@ test('a snapshot has the topology of its volume, and is impossible elsewhere', a
 });
 
 test('the members of a group have the topologies of their volumes', async t => {
-  const { volumes, groups } = await open(t);
-  await volumes.create(clusters.a, 'a.two', volumeSpec('two', { topology: { requisite: [a] } }));
+  const { create, groups } = await open(t);
+  await create('a.two', { topology: { requisite: [a] } });
   const spec = { name: 'both', volumeIds: ['a.one', 'a.two'] };
   const { group } = await groups.create(clusters.a, 'a.both', spec);
   const where = group.snapshots.map(({ topology }) => topology);
@@ -97,10 +89,10 @@ test('the members of a group have the topologies of their volumes', async t => {
 
 for (const source of [fromSnapshot, fromVolume])
   test(`a copy of a ${source.kind} has its topology, also without a requirement`, async t => {
-    const { volumes, snapshots } = await open(t);
-    await snapshots.create(strict, 'a.cut', { name: 'cut', volumeId: 'a.one' });
+    const { snapshot, create, volumes } = await open(t);
+    await snapshot('a.cut', 'a.one');
     const copy = (name: string, topology?: object) =>
-      volumes.create(strict, `a.${name}`, volumeSpec(name, { source, ...(topology && { topology }) }));
+      create(`a.${name}`, { source, ...(topology && { topology }) });
     assert.deepEqual((await copy('free')).volume.topology, [b]);
     assert.deepEqual((await copy('near', { requisite: [a, b], preferred: [a] })).volume.topology, [b]);
     const where = new RegExp(`its ${source.kind} is in "zone=b"`);
@@ -110,15 +102,15 @@ for (const source of [fromSnapshot, fromVolume])
 
 test('a volume from before topologies is reachable from everywhere, and can be copied to any of them', async t => {
   const before = await openGateway(t);
-  await before.volumes.create(strict, 'a.one', volumeSpec('one'));
-  await before.snapshots.create(strict, 'a.cut', { name: 'cut', volumeId: 'a.one' });
+  await before.create('a.one');
+  await before.snapshot('a.cut', 'a.one');
   const backend = { ...before.backend, topologies: [b] };
-  const { volumes, snapshots } = await before.replica({ backend });
+  const { create, volumes, snapshots } = await before.replica({ backend });
   assert.equal((await volumes.get(strict, 'a.one')).topology, undefined);
   assert.equal((await snapshots.get(strict, 'a.cut')).topology, undefined);
   for (const source of [fromSnapshot, fromVolume]) {
-    const spec = volumeSpec(source.kind, { source, topology: { requisite: [b] } });
-    assert.deepEqual((await volumes.create(strict, `a.${source.kind}`, spec)).volume.topology, [b]);
+    const { volume } = await create(`a.${source.kind}`, { source, topology: { requisite: [b] } });
+    assert.deepEqual(volume.topology, [b]);
   }
 });
 
@@ -139,9 +131,8 @@ test('the capacity is the sum over the requested topologies: all, one, or none',
 
 test('the total capacity of all topologies is never more than a client can read', async t => {
   const space = { totalBytes: 2 ** 52 };
-  const { sizes: _, ...inner } = await openMemory(spaces);
-  const backend = { ...inner, capacity: () => Promise.resolve(space) };
-  const { ask } = await openGateway(t, { backend });
+  const own = { sizes: undefined, capacity: async () => space };
+  const { ask } = await openGateway(t, { capacity: spaces, own });
   const { body } = await ask('POST /v1/capacity', { body: {} });
   assert.deepEqual(capacitySchema.parse(body), { availableBytes: Number.MAX_SAFE_INTEGER });
 });
@@ -151,13 +142,13 @@ for (const [what, topologies] of [
   ['is in another topology now', [b]],
 ] as const)
   test(`a volume of a pool that ${what} is expanded and snapshotted`, async t => {
-    const inner = await openMemory(10 * mebibyte);
-    const before = await openGateway<Backend>(t, { backend: { ...inner, topologies: [a] } });
-    await before.volumes.create(strict, 'a.one', volumeSpec('one'));
-    const after = await before.replica({ backend: { ...inner, ...(topologies && { topologies }) } });
+    const before = await openGateway<Backend>(t, { capacity: 10 * mebibyte, own: { topologies: [a] } });
+    await before.create('a.one');
+    const { topologies: _, ...backend } = before.backend;
+    const after = await before.replica({ backend: { ...backend, ...(topologies && { topologies }) } });
     const { sizeBytes } = await after.changes.expand(strict, 'a.one', { requiredBytes: 2 * mebibyte });
     assert.equal(sizeBytes, 2 * mebibyte);
-    await after.snapshots.create(strict, 'a.cut', { name: 'cut', volumeId: 'a.one' });
+    await after.snapshot('a.cut', 'a.one');
     await assert.rejects(after.changes.expand(strict, 'a.one', { requiredBytes: 11 * mebibyte }), {
       code: 'OUT_OF_RANGE',
     });

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import type { Backend } from '../../../../gateway/backend.ts';
 import type { TopologyRequirement } from '../../../../src/api/storage.ts';
 import type { ProblemCode } from '../../../../src/api/problem.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import type { Segments } from '../../../../src/api/topology.ts';
-import { clusters, openGateway, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
@@ -67,9 +66,9 @@ for (const [name, asked, more, code] of refused) {
 
 for (const moment of [undefined, 'before', 'after'] as const)
   test(`a full topology is passed over${moment ? `, also once it is free again, by what failed ${moment} the storage committed` : ''}`, async t => {
-    const { volumes, recovery, backend } = await open(t);
+    const { create, volumes, recovery, backend } = await open(t);
     const asked = { requisite: [b, a], preferred: [a] };
-    await volumes.create(clusters.a, 'a.full', volumeSpec('full', { requiredBytes: 10 * mebibyte }));
+    await create('a.full', { requiredBytes: 10 * mebibyte });
     if (moment) backend.failNext('create', moment, new Error('the answer was lost'));
     const first = volumes.create(clusters.a, 'a.one', spec(asked));
     if (moment) await assert.rejects(first, { code: 'UNAVAILABLE' });
@@ -81,7 +80,7 @@ for (const moment of [undefined, 'before', 'after'] as const)
     await recovery.sweep();
     const { volume } = await volumes.create(clusters.a, 'a.one', spec(asked));
     assert.deepEqual(volume.topology, [b]);
-    const next = await volumes.create(clusters.a, 'a.next', volumeSpec('next', { topology: asked }));
+    const next = await create('a.next', { topology: asked });
     assert.deepEqual(next.volume.topology, [a]);
     assert.equal((await volumesIn(backend)).length, 2);
   });
@@ -116,9 +115,9 @@ test('an unfinished volume in a topology that is gone is removed', async t => {
 });
 
 test('a topology that was not requested is never reported as created', async t => {
-  const inner = await openMemory(capacity);
-  const { volumes } = await openGateway<Backend>(t, {
-    backend: { ...inner, create: async volume => ({ ...(await inner.create(volume)), segments: c }) },
+  const { volumes } = await openGateway(t, {
+    capacity,
+    own: inner => ({ create: async volume => ({ ...(await inner.create(volume)), segments: c }) }),
   });
   await assert.rejects(volumes.create(clusters.a, 'a.one', spec({ requisite: [b] })), {
     code: 'UNAVAILABLE',
@@ -127,7 +126,7 @@ test('a topology that was not requested is never reported as created', async t =
 });
 
 test("a storage with one topology need not report a volume's topology", async t => {
-  const { volumes } = await openGateway(t, { backend: { ...(await openMemory()), topologies: [b] } });
+  const { volumes } = await openGateway(t, { own: { topologies: [b] } });
   assert.deepEqual((await volumes.create(clusters.a, 'a.one', spec())).volume.topology, [b]);
   await assert.rejects(volumes.create(clusters.a, 'a.two', spec({ requisite: [a] })), {
     code: 'RESOURCE_EXHAUSTED',

@@ -40,7 +40,7 @@ for (const [parameters, capability, says] of refused)
   });
 
 test('all faults of a class are reported at once, at a creation and at a validation', async t => {
-  const { volumes } = await openGateway(t);
+  const { create, volumes } = await openGateway(t);
   const wrong = {
     parameters: { colour: 'red', 'fs.blockSize': '3', 'fs.nodeSize': '4096', tier: 'x' },
     capabilities: [ext4, { ...mounted, fsType: 'ntfs' }, { ...mounted, fsType: 'zfs' }],
@@ -50,22 +50,19 @@ test('all faults of a class are reported at once, at a creation and at a validat
   };
   const ofUses = ['"ntfs"', '"zfs"', 'mutableParameters.hue'];
   const ofClass = ['parameters.colour', 'parameters.tier', '"fs.blockSize"', '"fs.nodeSize"', 'limitBytes'];
-  await assert.rejects(
-    volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1', wrong)),
-    ({ code, detail }: Problem) => {
-      assert.equal(code, 'INVALID_ARGUMENT');
-      for (const one of [...ofUses, ...ofClass]) assert.ok(detail.includes(one), `${one}: ${detail}`);
-      return true;
-    },
-  );
-  await volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1'));
+  await assert.rejects(create('a.pvc-1', wrong), ({ code, detail }: Problem) => {
+    assert.equal(code, 'INVALID_ARGUMENT');
+    for (const one of [...ofUses, ...ofClass]) assert.ok(detail.includes(one), `${one}: ${detail}`);
+    return true;
+  });
+  await create('a.pvc-1');
   const { parameters: _, ...uses } = wrong;
   const { message = '' } = await volumes.validate(a, 'a.pvc-1', uses);
   for (const one of ofUses) assert.ok(message.includes(one), `${one}: ${message}`);
 });
 
 test('all impossible options for a new filesystem are reported at once', async t => {
-  const { volumes } = await openGateway(t);
+  const { create } = await openGateway(t);
   const parameters = { 'fs.blockSize': '3', 'fs.checksum': 'none' };
   const uses: readonly (readonly [Capability[], readonly RegExp[]])[] = [
     [[block], [/"fs.blockSize"/, /"fs.checksum"/]],
@@ -75,22 +72,21 @@ test('all impossible options for a new filesystem are reported at once', async t
     ],
   ];
   for (const [capabilities, says] of uses)
-    await assert.rejects(
-      volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1', { parameters, capabilities })),
-      ({ detail }: Problem) => says.every(one => one.test(detail)),
+    await assert.rejects(create('a.pvc-1', { parameters, capabilities }), ({ detail }: Problem) =>
+      says.every(one => one.test(detail)),
     );
 });
 
 test('createVolume refuses uses that the pool does not offer together, and a limit below the required size', async t => {
   const offered = { accessModes: [mounted.accessMode], accessTypes: ['mount'] } as const;
-  const { volumes } = await openGateway(t, { backend: { ...(await openMemory()), ...offered } });
+  const { create, volumes } = await openGateway(t, { own: { ...offered } });
   const readers: Capability = { ...mounted, accessMode: 'MULTI_NODE_READER_ONLY' };
   for (const [spec, says] of [
     [{ capabilities: [mounted, readers] }, /does not offer MULTI_NODE_READER_ONLY/],
     [{ capabilities: [mounted, block] }, /does not offer SINGLE_NODE_WRITER for volumes of type block/],
     [{ requiredBytes: 2, limitBytes: 1 }, /requiredBytes of 2 is more than limitBytes of 1/],
   ] satisfies [Partial<VolumeSpec>, RegExp][]) {
-    const created = volumes.create(a, 'a.pvc-1', volumeSpec('pvc-1', spec));
+    const created = create('a.pvc-1', spec);
     await assert.rejects(created, { code: 'INVALID_ARGUMENT', detail: says });
   }
   assert.deepEqual(await volumes.list(a, { limit: 1 }), { volumes: [] });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Problem, type ProblemCode } from '../../../../src/api/problem.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
-import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
 import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;
@@ -13,7 +13,7 @@ const id = 'a.pvc-1';
 async function open(t: TestContext) {
   const gateway = await openGateway(t);
   const create = (change: Partial<VolumeSpec> = {}) =>
-    gateway.volumes.create(a, id, volumeSpec('pvc-1', { requiredBytes: 2 * mebibyte, ...change }));
+    gateway.create(id, { requiredBytes: 2 * mebibyte, ...change });
   return { ...gateway, create };
 }
 
@@ -34,7 +34,6 @@ test('createVolume makes a volume once, finds it within other bounds, and finds 
 });
 
 test("the storage's context reaches the cluster without the members for nodes and Kubernetes' own", async t => {
-  const memory = await openMemory(4 * mebibyte);
   const context = {
     server: 'x',
     'csi.storage.k8s.io/ephemeral': 'true',
@@ -43,17 +42,15 @@ test("the storage's context reaches the cluster without the members for nodes an
     'fs.blockSize': '1024',
     encryption: 'luks',
   };
-  const backend: typeof memory = {
-    ...memory,
-    create: async volume => ({ ...(await memory.create(volume)), context }),
-  };
-  const { volumes } = await openGateway(t, { backend });
+  const { volumes } = await openGateway(t, {
+    own: memory => ({ create: async volume => ({ ...(await memory.create(volume)), context }) }),
+  });
   const { volume } = await volumes.create(a, id, volumeSpec('pvc-1'));
   assert.deepEqual(volume.context, { server: 'x' });
 });
 
 test('createVolume forgets the volume when the storage is full, so that another attempt is a new one', async t => {
-  const { volumes } = await openGateway(t, { backend: await openMemory(4 * mebibyte) });
+  const { volumes } = await openGateway(t, { capacity: 4 * mebibyte });
   await volumes.create(a, 'a.first', volumeSpec('first', { requiredBytes: 3 * mebibyte }));
   const second = volumeSpec('second', { requiredBytes: 2 * mebibyte });
   await assert.rejects(volumes.create(a, 'a.second', second), { code: 'RESOURCE_EXHAUSTED' });
@@ -78,8 +75,7 @@ for (const moment of ['before', 'after'] as const)
   });
 
 test('a volume that the storage made with a wrong size is never reported as made', async t => {
-  const backend = { ...(await openMemory()), create: async () => ({ sizeBytes: 1 }) };
-  const { volumes } = await openGateway(t, { backend });
+  const { volumes } = await openGateway(t, { own: { create: async () => ({ sizeBytes: 1 }) } });
   const work = volumes.create(a, id, volumeSpec('pvc-1'));
   await assert.rejects(work, { code: 'UNAVAILABLE', detail: /created volume "a.pvc-1" with 1 bytes/ });
   assert.equal((await volumes.get(a, id)).state, 'creating');
