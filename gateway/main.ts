@@ -10,7 +10,7 @@ import { repeat, withinTime } from '../src/lib/concurrency.ts';
 import type { RunningProgram } from '../src/lib/lifecycle.ts';
 import { type Log, silentLog } from '../src/lib/log.ts';
 import { createNotices, withNotice } from '../src/lib/words/notice.ts';
-import { openTracer } from '../src/lib/tracing/tracer.ts';
+import { openTracer } from '../src/tracing/tracer.ts';
 import { restoreAttachments } from './attachments/restore.ts';
 import { createScheduledCheck } from './admin/scheduled-check.ts';
 import type { Backend } from './backend.ts';

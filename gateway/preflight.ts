@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { directoryFaults } from '../src/lib/directories.ts';
 import { describeStartFault, startFaultsOf } from '../src/lib/lifecycle.ts';
 import { silentLog } from '../src/lib/log.ts';
-import { sendNoSpans } from '../src/lib/tracing/tracer.ts';
+import { sendNoSpans } from '../src/tracing/tracer.ts';
 import { withNotice, type Notices } from '../src/lib/words/notice.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';

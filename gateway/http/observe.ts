@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { OperationId } from '../../src/api/operations.ts';
 import type { Problem } from '../../src/api/problem.ts';
 import type { Log } from '../../src/lib/log.ts';
-import { newTraceparent, readTraceparent } from '../../src/lib/tracing/trace.ts';
+import { newTraceparent, readTraceparent } from '../../src/tracing/trace.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { answerProblem, logRequest, toRequestState, type Env, type RouteHandler } from './respond.ts';
 

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { asProblem, Problem, toDocument, wordsForOperators } from '../../src/api/problem.ts';
 import { framesOf, type Log } from '../../src/lib/log.ts';
-import { traceIdOf } from '../../src/lib/tracing/trace.ts';
+import { traceIdOf } from '../../src/tracing/trace.ts';
 import { callerName, type Caller } from '../callers/caller.ts';
 
 /** The state of a request: its names in logs, its caller once verified, and the problem if it was refused. */

@@ -1,5 +1,5 @@
 import { createCalls, createCounter, createHistogram, type Metric } from '../../src/lib/metrics.ts';
-import { createObserve, type Observer, type Tracer } from '../../src/lib/tracing/trace.ts';
+import { createObserve, type Observer, type Tracer } from '../../src/tracing/trace.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 

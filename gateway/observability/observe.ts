@@ -1,5 +1,5 @@
 import { asProblem, whileObserved } from '../../src/api/problem.ts';
-import type { Observer } from '../../src/lib/tracing/trace.ts';
+import type { Observer } from '../../src/tracing/trace.ts';
 import type { Backend } from '../backend.ts';
 import { currentRequest, withRequest } from '../scheduling/current-request.ts';
 import { wrapCalls } from '../pools/backend-proxy.ts';

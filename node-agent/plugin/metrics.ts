@@ -5,7 +5,7 @@ import {
   renderMetrics,
   type Metric,
 } from '../../src/lib/metrics.ts';
-import type { Observer } from '../../src/lib/tracing/trace.ts';
+import type { Observer } from '../../src/tracing/trace.ts';
 import type { Host } from '../host.ts';
 import type { PhaseObserver } from '../host/phases.ts';
 

@@ -1,7 +1,7 @@
 import { predicateOf, reasonOf } from '../lib/words/failures.ts';
 import { createExchange } from '#exchange';
 import { maxTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
-import type { Observer } from '../lib/tracing/trace.ts';
+import type { Observer } from '../tracing/trace.ts';
 import type { ExchangeOptions, Reply } from './http/exchange.ts';
 import { toPrintable } from './http/printable.ts';
 import { describeIssues } from './schemas/issues.ts';

@@ -1,4 +1,4 @@
-import type { Observation } from '../lib/tracing/trace.ts';
+import type { Observation } from '../tracing/trace.ts';
 import { toLines } from './http/printable.ts';
 
 /** All errors by code: the gRPC number, the HTTP status (a hint), and the title. The code decides. */

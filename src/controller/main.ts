@@ -9,7 +9,7 @@ import { serve, type Service } from '../csi/server.ts';
 import type { RunningProgram } from '../lib/lifecycle.ts';
 import type { Log } from '../lib/log.ts';
 import { requirePrivate } from '../lib/parsers.ts';
-import { openTracer } from '../lib/tracing/tracer.ts';
+import { openTracer } from '../tracing/tracer.ts';
 import { createCapabilitySource, findDisagreements } from './capabilities.ts';
 import type { ControllerConfig } from './config.ts';
 import { createController } from './controller.ts';

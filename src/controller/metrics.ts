@@ -1,5 +1,5 @@
 import { createCalls, sample, type Metric } from '../lib/metrics.ts';
-import { createObserve, type Tracer } from '../lib/tracing/trace.ts';
+import { createObserve, type Tracer } from '../tracing/trace.ts';
 import type { RefusalReason, RefusedNode } from './kubernetes/compare.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;

@@ -11,7 +11,7 @@ import {
 import { maxIdBytes } from '../api/ids.ts';
 import { asProblem, callerGone, invalidProblem, problemTable, type Problem } from '../api/problem.ts';
 import { framesOf, type Log } from '../lib/log.ts';
-import { readTraceparent, traceIdOf, type Observer } from '../lib/tracing/trace.ts';
+import { readTraceparent, traceIdOf, type Observer } from '../tracing/trace.ts';
 
 /** The context of one call, beside its request. */
 export type UnaryCall = {

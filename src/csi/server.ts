@@ -9,7 +9,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import type { Log } from '../lib/log.ts';
-import type { Observer } from '../lib/tracing/trace.ts';
+import type { Observer } from '../tracing/trace.ts';
 import { reasonOf } from '../lib/words/failures.ts';
 import {
   clearSocketPath,

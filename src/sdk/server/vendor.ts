@@ -7,7 +7,7 @@ import { nodeId } from '../../api/node.ts';
 import { vendorOperations, type NamedOperation } from '../../api/operations.ts';
 import { callerGone, Problem } from '../../api/problem.ts';
 import { maxTimerMs } from '../../lib/concurrency.ts';
-import { newTraceparent } from '../../lib/tracing/trace.ts';
+import { newTraceparent } from '../../tracing/trace.ts';
 import { parseShort } from '../../../gateway/http/body.ts';
 import { readQuery, readText, readWaitMs, requireEncoded, toRoute } from '../../../gateway/http/read.ts';
 import {

@@ -5,7 +5,7 @@ import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { loadCsi } from '../../../src/csi/protocol.ts';
 import type { LogFields } from '../../../src/lib/log.ts';
-import { createTracer } from '../../../src/lib/tracing/otlp.ts';
+import { createTracer } from '../../../src/tracing/otlp.ts';
 import { makeIdentity } from '../../fakes/storages/far-gateway.ts';
 import { createMemoryLog } from '../../harness/gateway/gateway.ts';
 import { runGateway } from '../../harness/gateway/program.ts';

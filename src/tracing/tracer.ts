@@ -1,5 +1,5 @@
-import type { Log } from '../log.ts';
-import { reasonOf } from '../words/failures.ts';
+import type { Log } from '../lib/log.ts';
+import { reasonOf } from '../lib/words/failures.ts';
 import type { Tracer } from './trace.ts';
 
 /** The collector must answer a check within this time, in milliseconds. */

@@ -2,10 +2,10 @@ import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace, type Span } 
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, TracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace';
-import { withinTime } from '../concurrency.ts';
-import type { Log } from '../log.ts';
+import { withinTime } from '../lib/concurrency.ts';
+import type { Log } from '../lib/log.ts';
 import { spanIdOf, traceIdOf, type Tracer } from './trace.ts';
-import { version } from '../version.ts';
+import { version } from '../lib/version.ts';
 
 // These packages take 26 MB, so they are loaded only when an endpoint is set.
 
