@@ -1,6 +1,8 @@
 import type { Device } from './connector.ts';
-import type { OpenedPath } from './host.ts';
+import type { CommandLine } from './host.ts';
 import type { FilesystemName, FormatOptions } from '../src/api/filesystems.ts';
+
+export type { CommandLine } from './host.ts';
 
 export type SizedDevice = Pick<Device, 'path' | 'sizeBytes'>;
 
@@ -81,18 +83,6 @@ export type Inspection = {
   readonly slackBytes: number;
   /** The kernel found an error in the filesystem and asks for a check. */
   readonly hasErrors: boolean;
-};
-
-/** A command and its arguments; `timeoutMs` replaces the machine's deadline for a command. */
-export type CommandLine = {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly timeoutMs?: number;
-  /** The standard input; empty if absent. */
-  readonly input?: string;
-  /** See `RunOptions`. */
-  readonly mute?: boolean;
-  readonly opened?: readonly OpenedPath[];
 };
 
 /** Translates the given format options into arguments of mkfs. */

@@ -50,6 +50,18 @@ export type RunOptions = {
   readonly mayWait?: boolean | undefined;
 };
 
+/** A command and its arguments; `timeoutMs` replaces the machine's deadline for a command. */
+export type CommandLine = {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly timeoutMs?: number;
+  /** The standard input; empty if absent. */
+  readonly input?: string;
+  /** See `RunOptions`. */
+  readonly mute?: boolean;
+  readonly opened?: readonly OpenedPath[];
+};
+
 /** An opened path. It keeps reaching the same file even if the path is replaced, and below any later mount on it. */
 export interface OpenedPath extends Disposable {
   readonly path: string;

@@ -124,7 +124,7 @@ async function openAgent(config: NodeConfig, { host, log, metrics, trust }: Open
     unmounting: { isHung: false, allowsLazy: config['lazy-unmount'] },
   };
   // Loaded only if there are records.
-  if (records.here().length > 0) await (await import('./state/reconcile.ts')).reconcile(agent, log);
+  if (records.here().length > 0) await (await import('./volumes/reconcile.ts')).reconcile(agent, log);
   return agent;
 }
 

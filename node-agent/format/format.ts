@@ -8,9 +8,9 @@ import { describeFailure, runToEnd, runWell } from '../host/commands.ts';
 import { readSizeBytes, requireStillConnected, type DeviceVolume } from '../volumes/device.ts';
 import { readFilesystem } from '../volumes/request-checks.ts';
 import type { Device } from '../connector.ts';
-import type { CommandLine, Filesystem } from '../filesystem.ts';
+import type { Filesystem } from '../filesystem.ts';
 import { filesystems, filesystemsByName, findFilesystem } from '../filesystems/index.ts';
-import type { Host } from '../host.ts';
+import type { CommandLine, Host } from '../host.ts';
 import type { FormattingMark, VolumeRecord } from '../state/records.ts';
 
 /** A volume's device for its filesystem or pod, above any encryption. */

@@ -6,9 +6,9 @@ import { describeFailure, runToEnd, runWell, type CommandResult } from '../host/
 import { findOwnNumber, readSizeBytes, requireStillConnected, type DeviceVolume } from '../volumes/device.ts';
 import { failureText } from '../../src/lib/exec.ts';
 import type { Device } from '../connector.ts';
-import type { CommandLine, Inspection, UnmountedTools } from '../filesystem.ts';
+import type { Inspection, UnmountedTools } from '../filesystem.ts';
 import { findFilesystem } from '../filesystems/index.ts';
-import type { Host } from '../host.ts';
+import type { CommandLine, Host } from '../host.ts';
 import { topMount } from '../../src/lib/linux/mountinfo.ts';
 import type { FoundFilesystem } from './format.ts';
 import { describeFrozen, isFrozen } from './frozen.ts';

@@ -1,7 +1,7 @@
 import { asProblem, preconditionProblem, type Problem } from '../../src/api/problem.ts';
 import type { Device, Secrets } from '../connector.ts';
 import { runIfInstalled, runToEnd } from '../host/commands.ts';
-import { openDevice } from '../volumes/carriers/opened.ts';
+import { openDevice } from './opened.ts';
 import { connectDevice, deviceMembers, requireStillConnected, type DeviceVolume } from '../volumes/device.ts';
 import type { FoundVolume } from './fsck-and-grow.ts';
 import { closeMapping } from './mapping.ts';

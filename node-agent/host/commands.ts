@@ -1,8 +1,7 @@
 import { preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import { failureText, reasonOfFault, type ExecResult } from '../../src/lib/exec.ts';
 import { reasonOf } from '../../src/lib/words/failures.ts';
-import type { CommandLine } from '../filesystem.ts';
-import type { Host } from '../host.ts';
+import type { CommandLine, Host } from '../host.ts';
 
 /** The result of a command that ran to its end. */
 export type CommandResult = ExecResult & { readonly status: number };

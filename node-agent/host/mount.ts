@@ -1,9 +1,8 @@
 import { dirname } from 'node:path';
 import { asProblem, preconditionProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
 import { runWell } from './commands.ts';
-import type { Host, OpenedPath } from '../host.ts';
+import type { CommandLine, Host, OpenedPath } from '../host.ts';
 import type { InputCommand } from '../connector.ts';
-import type { CommandLine } from '../filesystem.ts';
 import { pause } from '../../src/lib/concurrency.ts';
 import { withHolders } from './holders.ts';
 import { findMapped, readLine } from './sysfs.ts';

@@ -4,7 +4,7 @@ import type { Secrets } from '../connector.ts';
 import { requirePassphraseOfUse } from '../format/passphrases.ts';
 import { describe, unmountAll } from '../host/mount.ts';
 import { requireSelinux } from '../host/selinux.ts';
-import { leaveCopy, readCopy, removeCopy } from '../state/copies.ts';
+import { leaveCopy, readCopy, removeCopy } from './staging/copies.ts';
 import { isStaged, withoutMarks, type VolumeRecord } from '../state/records.ts';
 import { unrecordedProblem } from './abandoned.ts';
 import type { Agent } from './agent.ts';

@@ -9,8 +9,7 @@ import {
   type CommandResult,
 } from '../../host/commands.ts';
 import { connectMissing, withPort, type Connection } from '../../host/connections.ts';
-import type { CommandLine } from '../../filesystem.ts';
-import type { Host } from '../../host.ts';
+import type { CommandLine, Host } from '../../host.ts';
 import { readLine } from '../../host/sysfs.ts';
 import { provesTarget, recordChap, type Chap } from './chap.ts';
 

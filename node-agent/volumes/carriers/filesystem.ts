@@ -32,7 +32,7 @@ import {
 } from '../device.ts';
 import { requireFilesystemUsable } from '../request-checks.ts';
 import { mountedMembers, usedOptions } from './mounted.ts';
-import { openDevice } from './opened.ts';
+import { openDevice } from '../../format/opened.ts';
 
 /**
  * Makes the carrier of a filesystem on a device. The device is proved blank before it is formatted; the filesystem is checked

@@ -7,7 +7,7 @@ import { inaccessible, type Carrier, type LocateRequest, type Source } from '../
 import { connectDevice, deviceMembers, isHere, locateDevice, owns, type DeviceVolume } from '../device.ts';
 import { mayBeOwn } from '../mounts.ts';
 import { requireNoFormatOptions } from '../request-checks.ts';
-import { openDevice } from './opened.ts';
+import { openDevice } from '../../format/opened.ts';
 import { closeViews, findShown, growViews, judgeShown, openNotedView } from './read-only-views.ts';
 
 /** Makes the carrier of a raw block device: staging connects it, publishing binds its device node. */

@@ -1,4 +1,4 @@
-import { removeCopy } from '../../state/copies.ts';
+import { removeCopy } from './copies.ts';
 import { withoutMarks, type VolumeRecord } from '../../state/records.ts';
 import type { Volume } from '../carriers/index.ts';
 import type { Agent } from '../agent.ts';

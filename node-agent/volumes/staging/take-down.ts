@@ -1,7 +1,7 @@
 import { asProblem, preconditionProblem, problemTable } from '../../../src/api/problem.ts';
 import { topMount, type Mount } from '../../../src/lib/linux/mountinfo.ts';
 import { isDeviceNode, unmountAll } from '../../host/mount.ts';
-import { removeCopy } from '../../state/copies.ts';
+import { removeCopy } from './copies.ts';
 import type { Volume } from '../carriers/index.ts';
 import { findUses, mayBeOwn } from '../mounts.ts';
 import { isHeldByOther } from './one-device.ts';

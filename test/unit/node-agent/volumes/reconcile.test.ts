@@ -4,7 +4,7 @@ import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { createReadings } from '../../../../node-agent/host/readings.ts';
 import { examine, examineAll } from '../../../../node-agent/volumes/health.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
-import { reconcile } from '../../../../node-agent/state/reconcile.ts';
+import { reconcile } from '../../../../node-agent/volumes/reconcile.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { silentLog, type LogFields } from '../../../../src/lib/log.ts';
 import type { FakeHost } from '../../../fakes/host.ts';

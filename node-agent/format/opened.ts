@@ -1,7 +1,7 @@
-import type { Secrets } from '../../connector.ts';
-import type { OpenedDevice } from '../../format/format.ts';
-import { inPhase } from '../../host/phases.ts';
-import type { DeviceVolume } from '../device.ts';
+import type { Secrets } from '../connector.ts';
+import type { OpenedDevice } from './format.ts';
+import { inPhase } from '../host/phases.ts';
+import type { DeviceVolume } from '../volumes/device.ts';
 
 /** Opens a connected device if the volume is encrypted (see `openEncrypted`); returns any other device unchanged. */
 export async function openDevice(
@@ -12,6 +12,6 @@ export async function openDevice(
   const { agent, record } = volume;
   if (record.attachment.encryption === undefined) return { ...connected, isNew: false };
   // Loaded late, since most nodes have no encrypted volumes.
-  const { openEncrypted } = await import('../../format/encryption.ts');
+  const { openEncrypted } = await import('./encryption.ts');
   return inPhase(agent, 'unlock', () => openEncrypted(volume, connected, secrets));
 }

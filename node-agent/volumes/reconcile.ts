@@ -1,10 +1,10 @@
 import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Host } from '../host.ts';
-import type { Agent } from '../volumes/agent.ts';
-import type { NamedDisk } from '../volumes/carrier.ts';
-import { carrierOf } from '../volumes/carriers/index.ts';
-import { pathsOf, type VolumeRecord } from './records.ts';
+import type { Agent } from './agent.ts';
+import type { NamedDisk } from './carrier.ts';
+import { carrierOf } from './carriers/index.ts';
+import { pathsOf, type VolumeRecord } from '../state/records.ts';
 
 /** Maximum wait for a disk's answer, in milliseconds. After it the record stays as it was, so the start is not delayed. */
 const patienceMs = 500;

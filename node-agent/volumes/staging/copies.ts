@@ -1,6 +1,6 @@
-import type { Host } from '../host.ts';
-import { inDirectory } from '../volumes/target-path.ts';
-import { fileNameOf, readLast, withoutMarks, writeRecord, type VolumeRecord } from './records.ts';
+import type { Host } from '../../host.ts';
+import { inDirectory } from '../target-path.ts';
+import { fileNameOf, readLast, withoutMarks, writeRecord, type VolumeRecord } from '../../state/records.ts';
 
 /*
  * A staged block volume has no mount. If the agent's records were lost, nothing would lead to its device, which would stay
