@@ -1,5 +1,5 @@
 import type { Kit } from './fixtures/kit.ts';
-import type { Removal } from './fixtures/ledger.ts';
+import type { Removal } from './http/ledger.ts';
 
 /** Removes everything that the ledger has noted. Resources that cannot be removed are set aside for the end of the run. */
 export async function cleanUp(kit: Kit): Promise<void> {

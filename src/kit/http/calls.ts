@@ -7,9 +7,9 @@ import { detachedNodes, requireConsistent } from './contradiction.ts';
 import type { Credentials } from './credentials.ts';
 import type { AnyInput, Exchange, Target } from './exchange.ts';
 import { fault, skip } from '../finding.ts';
-import type { Ledger } from '../fixtures/ledger.ts';
+import type { Ledger } from './ledger.ts';
 import type { NetworkFault } from './proxy.ts';
-import type { Random } from '../fixtures/random.ts';
+import type { Random } from '../random.ts';
 import { createWire, idsOf, operationOf, type CallOptions, type Wire } from './wire.ts';
 
 /** The options that hold for a whole run. */

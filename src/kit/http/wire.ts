@@ -4,7 +4,7 @@ import { createOverlaps } from './contradiction.ts';
 import type { Credentials } from './credentials.ts';
 import { sendRequest, type AnyInput, type Exchange, type RawRequest } from './exchange.ts';
 import type { SendOptions, Target } from './exchange.ts';
-import type { Ledger } from '../fixtures/ledger.ts';
+import type { Ledger } from './ledger.ts';
 import { openProxy, type NetworkFault } from './proxy.ts';
 
 export type CallOptions = {

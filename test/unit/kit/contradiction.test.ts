@@ -5,7 +5,7 @@ import { detachedNodes, requireConsistent } from '../../../src/kit/http/contradi
 import { tokenCredentials } from '../../../src/kit/http/credentials.ts';
 import type { Exchange } from '../../../src/kit/http/exchange.ts';
 import { createWire } from '../../../src/kit/http/wire.ts';
-import { createLedger } from '../../../src/kit/fixtures/ledger.ts';
+import { createLedger } from '../../../src/kit/http/ledger.ts';
 import { listen } from '../../harness/listen.ts';
 
 const volume = '/v1/volumes/v';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRandom } from '../../../src/kit/fixtures/random.ts';
+import { createRandom } from '../../../src/kit/random.ts';
 import { emptyWorld, outcomesOf, worldsAfter, type Call, type World } from '../../../src/kit/model/world.ts';
 
 const create: Call = { kind: 'create', volume: 'v1', units: 1 };
