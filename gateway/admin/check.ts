@@ -4,7 +4,7 @@ import type { Backend } from '../backend.ts';
 import type { Pools } from '../pools/pools.ts';
 import { withoutPoolName } from '../pools/state/waiting.ts';
 import { noteChecked, readMissed, readTime } from '../tables/clock.ts';
-import { recordFindings, type FindingKey } from '../tables/findings.ts';
+import { readFindings, replaceFindings, type FindingKey, type FindingRecord } from '../tables/findings.ts';
 import { readInventory, type InventoryRow } from '../tables/inventory.ts';
 import { readAllInPieces } from '../tables/paging.ts';
 import type { Engine } from '../store.ts';
@@ -44,6 +44,8 @@ type Suspects = {
 const idsPerSlice = 1_000;
 
 type Observation = FindingKey & { readonly detail: string; readonly sinceMs?: number };
+/** A finding with the time of its first check, in time that gateways have seen: see `readMissed`. */
+type DatedObservation = Observation & Pick<FindingRecord, 'firstSeenMs'>;
 
 /**
  * Compares the storage with the store and changes neither. It only records when each finding was first seen, and when
@@ -173,6 +175,42 @@ function readStore({ engine, slices }: Pick<CheckOptions, 'engine' | 'slices'>, 
   return readAllInPieces<InventoryRow>((last, limit) =>
     slices.take('operator', () => readInventory(engine.reader, kind, { afterId: last?.id ?? '', limit })),
   );
+}
+
+/**
+ * Records the present findings, and removes earlier ones that were not found again, except findings of pools that did
+ * not answer. Returns each finding with the time of its first check.
+ */
+async function recordFindings(
+  { engine, slices }: Pick<CheckOptions, 'engine' | 'slices'>,
+  found: readonly Observation[],
+  { seenMs, unchecked }: { readonly seenMs: number; readonly unchecked: { has(pool: string): boolean } },
+): Promise<readonly DatedObservation[]> {
+  const known = new Map<string, FindingRecord>();
+  const recorded = readAllInPieces<FindingRecord>((last, limit) =>
+    slices.take('operator', () => readFindings(engine.reader, last, limit)),
+  );
+  for await (const one of recorded) known.set(keyOf(one), one);
+  const dated: DatedObservation[] = [];
+  const added: DatedObservation[] = [];
+  function* compare(): Generator<void, void> {
+    for (const one of found) {
+      yield;
+      const before = known.get(keyOf(one));
+      const now = { ...one, firstSeenMs: before?.firstSeenMs ?? seenMs };
+      dated.push(now);
+      if (!before) added.push(now);
+      known.delete(keyOf(one));
+    }
+  }
+  await slices.work('operator', compare());
+  const gone = [...known.values()].filter(({ pool }) => !unchecked.has(pool));
+  await replaceFindings(engine, { gone, added });
+  return dated;
+}
+
+function keyOf({ pool, kind, id, problem }: FindingKey): string {
+  return `${pool} ${kind} ${id} ${problem}`;
 }
 
 /** Returns true for a resource that the storage must have. */

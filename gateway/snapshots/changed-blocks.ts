@@ -3,10 +3,9 @@ import type { BlockPage } from '../../src/api/snapshot.ts';
 import type { Extent } from '../backend.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
-import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
+import { type SnapshotRecord, snapshotTable, toKnownSnapshot } from '../tables/snapshots.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { notFoundProblem, requireOwn } from '../callers/ownership.ts';
-import { toKnownSnapshot } from './record.ts';
 
 type Query = { readonly base: string | undefined; readonly offset: number; readonly limit: number };
 

@@ -15,7 +15,7 @@ import { requireInService } from '../tables/closures.ts';
 import { isWritable } from '../tables/attachments.ts';
 import { groupTable } from '../tables/groups.ts';
 import { moveReservation } from '../tables/reservations.ts';
-import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
+import { type SnapshotRecord, snapshotTable, toSnapshotRef } from '../tables/snapshots.ts';
 import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { requireOwner } from '../callers/access.ts';
@@ -33,7 +33,6 @@ import {
   type Ref,
   requireSame,
   requireSnapshots,
-  toSnapshotRef,
 } from './record.ts';
 import { minOf } from '../../src/lib/numbers.ts';
 

@@ -2,13 +2,13 @@ import { Problem } from '../../src/api/problem.ts';
 import type { Group, Snapshot } from '../../src/api/snapshot.ts';
 import { formatSegments } from '../../src/api/topology.ts';
 import { sameJson } from '../../src/lib/json.ts';
-import type { KnownSnapshot, Snapshots as BackendSnapshots } from '../backend.ts';
+import type { Snapshots as BackendSnapshots } from '../backend.ts';
 import { requireOffered } from '../pools/features.ts';
 import type { Pool, Pools } from '../pools/pools.ts';
 import type { Reader, Sql } from '../store.ts';
 import { type GroupRecord, groupTable } from '../tables/groups.ts';
 import { moveReservation } from '../tables/reservations.ts';
-import { findMembers, type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
+import { findMembers, type SnapshotRecord, snapshotTable, toSnapshotRef } from '../tables/snapshots.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 import { meets, type Requirement } from '../volumes/placement.ts';
 
@@ -124,14 +124,4 @@ export function toGroup({ subject, members }: SnapshotSet): Group {
   const { id, name, state, createdAtMs } = subject;
   const createdAt = new Date(createdAtMs).toISOString();
   return { id, name, state, snapshots: members.map(toSnapshot), createdAt };
-}
-
-export function toKnownSnapshot(record: SnapshotRecord): KnownSnapshot {
-  const { volumeId, sizeBytes, segments } = record;
-  return { ...toSnapshotRef(record), volumeId, sizeBytes, ...(segments && { segments }) };
-}
-
-/** Returns the snapshot's id, nonce and place in its group, so that backends find it. */
-export function toSnapshotRef({ id, nonce, groupId, member }: SnapshotRecord) {
-  return { id, nonce, ...(groupId !== undefined && { group: { id: groupId, member } }) };
 }

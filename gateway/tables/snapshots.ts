@@ -1,6 +1,7 @@
 import type { Encryption } from '../../src/api/filesystems.ts';
 import type { ExistingFilesystem } from '../../src/api/filesystems/candidates.ts';
 import type { Snapshot } from '../../src/api/snapshot.ts';
+import type { KnownSnapshot } from '../backend.ts';
 import type { Reader } from '../store.ts';
 import { integer, json, optional, segments, storedColumns, table, text, type RecordOf } from './table.ts';
 
@@ -68,4 +69,15 @@ export const snapshotTable = table('snapshots', {
 /** Finds the members of a group, in its order. */
 export function findMembers(sql: Reader, groupId: string): Promise<readonly SnapshotRecord[]> {
   return snapshotTable.select(sql, { groupId }, 'order by member');
+}
+
+/** Describes a snapshot to backends. */
+export function toKnownSnapshot(record: SnapshotRecord): KnownSnapshot {
+  const { volumeId, sizeBytes, segments: topology } = record;
+  return { ...toSnapshotRef(record), volumeId, sizeBytes, ...(topology && { segments: topology }) };
+}
+
+/** Returns the snapshot's id, nonce and place in its group, so that backends find it. */
+export function toSnapshotRef({ id, nonce, groupId, member }: SnapshotRecord) {
+  return { id, nonce, ...(groupId !== undefined && { group: { id: groupId, member } }) };
 }
