@@ -2,6 +2,7 @@ import type { OwnedVolume } from '../../../api/admin.ts';
 import { accessModes, accessTypes } from '../../../api/storage.ts';
 import { bytes, choice, text } from '../../../lib/parsers.ts';
 import { onOrOff } from '../../../lib/settings.ts';
+import { toOutput } from '../../output/formats.ts';
 import { command, shared } from './command.ts';
 import { findUncutWarning } from './cut-off.ts';
 import { type ManifestNames, toManifests } from './manifests.ts';
@@ -112,12 +113,6 @@ export const sharingCommands = {
 
 async function toResult(owned: OwnedVolume, names: ManifestNames) {
   const manifests = toManifests(owned, names);
-  const { stringify } = await import('yaml');
-  return {
-    data: { ...owned, manifests },
-    table: manifests
-      .map(one => stringify(one))
-      .join('---\n')
-      .trimEnd(),
-  };
+  const documents = await Promise.all(manifests.map(one => toOutput(one, 'yaml')));
+  return { data: { ...owned, manifests }, table: documents.join('---\n').trimEnd() };
 }
