@@ -326,6 +326,16 @@ export interface Identity {
   token(audience: string, renew: boolean): Promise<string>;
 }
 
+/** The facts of a caller's request that a call of a storage passes on. */
+export type ServedRequest = {
+  /** The name of the request in the logs of both sides. */
+  readonly requestId: string;
+  /** The caller's deadline, in milliseconds since the epoch, if it gave one. */
+  readonly deadlineMs?: number | undefined;
+  /** The trace that the request is part of, for calls to other services. */
+  readonly traceparent?: string | undefined;
+};
+
 /** The context for opening a pool. */
 export type PoolContext = {
   readonly name: string;
@@ -336,6 +346,13 @@ export type PoolContext = {
    */
   readonly directory?: string;
   readonly identity?: Identity;
+  /**
+   * Returns the request that the present call serves; undefined for work that the gateway does by itself,
+   * such as recovery.
+   */
+  readonly currentRequest?: () => ServedRequest | undefined;
+  /** Throws when the caller of that request no longer waits. Call it between the steps of a long call that only reads. */
+  readonly requireCaller?: () => void;
 };
 
 /** The entry of a backend in the registry. */

@@ -4,6 +4,7 @@ import { withinTime } from '../../src/lib/concurrency.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import type { AttachmentBounds, Backend, PoolContext } from '../backend.ts';
 import type { PoolEntry, Plugins } from './plugins.ts';
+import { currentRequest, requireCaller } from '../scheduling/current-request.ts';
 import type { Reader } from '../store.ts';
 import { listPoolsInUse } from '../tables/reservations.ts';
 import { type Answers, createAnswers } from './state/answers.ts';
@@ -73,7 +74,7 @@ export async function findUnknownPools(sql: Reader, names: readonly string[]): P
 }
 
 /** The context for opening pools. A pool is opened only if `requireOwned` does not throw. */
-export type OpenOptions = Omit<PoolContext, 'name'> & {
+export type OpenOptions = Omit<PoolContext, 'name' | 'currentRequest' | 'requireCaller'> & {
   readonly requireOwned?: ((pool: Pool) => Promise<void>) | undefined;
   /** Called with each opened and owned pool before it is used. */
   readonly restore?: ((pool: Pool) => Promise<void>) | undefined;
@@ -124,7 +125,7 @@ export function createOpenPools(options: OpenOptions) {
   async function openPool(name: string, entry: PoolEntry, how: OpenPoolOptions): Promise<OpenedPool> {
     const { backend, settings, topology } = entry;
     const { plugins, requireWanted } = how;
-    const found = await plugins[backend]?.open(settings, { ...context, name });
+    const found = await plugins[backend]?.open(settings, { ...context, name, currentRequest, requireCaller });
     if (!found) throw new Error(`there is no backend "${backend}"`);
     try {
       if (topology && found.topologies)

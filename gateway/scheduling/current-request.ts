@@ -1,16 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { callerGone, Problem } from '../../src/api/problem.ts';
+import type { ServedRequest } from '../backend.ts';
 import type { Caller } from '../callers/caller.ts';
 
 /** The request that the present work serves, wherever in the gateway that work is. */
-export type CurrentRequest = {
-  /** The name of the request in the logs of both sides. */
-  readonly requestId: string;
+export type CurrentRequest = ServedRequest & {
   readonly caller: Caller;
-  /** The caller's deadline, in milliseconds since the epoch, if it gave one. */
-  readonly deadlineMs?: number | undefined;
-  /** The trace that the request is part of, for calls to other services. */
-  readonly traceparent?: string | undefined;
   /** Returns true when the caller left before it got an answer. */
   isGone(): boolean;
 };

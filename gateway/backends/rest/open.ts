@@ -46,6 +46,7 @@ async function faultsOf(work: () => Promise<unknown>): Promise<readonly string[]
  */
 export async function openRest(settings: RestSettings, pool: PoolContext): Promise<Backend> {
   const vendor = createVendor(settings, pool);
+  const { requireCaller } = pool;
   const names = createNames(pool.identity?.name ?? 'gateway', pool.name);
   const storageHost = new URL(settings.url).hostname;
   const detail = `pools.${pool.name}`;
@@ -56,7 +57,7 @@ export async function openRest(settings: RestSettings, pool: PoolContext): Promi
 
   function use(offer: Offer): void {
     const ignored = ignoredKeywords(offer);
-    const storage = createStorage({ vendor, names, offer, pool: settings.pool });
+    const storage = createStorage({ vendor, names, offer, pool: settings.pool, requireCaller });
     backend = {
       ...describe(offer),
       ...createVolumes(storage),

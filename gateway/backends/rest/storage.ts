@@ -3,8 +3,7 @@ import { createPageGuard } from '../../../src/api/http/page-guard.ts';
 import { preconditionProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import { hasFeature, type Feature } from '../../../src/api/storage.ts';
 import type { Volume } from '../../../src/api/volume.ts';
-import type { SnapshotRef, VolumeRef } from '../../backend.ts';
-import { requireCaller } from '../../scheduling/current-request.ts';
+import type { PoolContext, SnapshotRef, VolumeRef } from '../../backend.ts';
 import type { Names } from './names.ts';
 import type { Offer } from './offer.ts';
 import type { Vendor } from './vendor.ts';
@@ -15,6 +14,7 @@ type StorageParts = {
   readonly names: Names;
   readonly offer: Offer;
   readonly pool: string | undefined;
+  readonly requireCaller: PoolContext['requireCaller'];
 };
 
 /** A pool's storage: its client, its capabilities, and its resources by the gateway's ids. */
@@ -23,7 +23,7 @@ export type Storage = ReturnType<typeof createStorage>;
 /** One page of any list. */
 type Page<Entry> = { readonly entries: readonly Entry[]; readonly nextPageToken?: string | undefined };
 
-export function createStorage({ vendor, names, offer, pool }: StorageParts) {
+export function createStorage({ vendor, names, offer, pool, requireCaller }: StorageParts) {
   /** Yields the entries of all pages. UNAVAILABLE when the list has no end, or the signal aborts first. */
   async function* readPages<Entry>(
     read: (page: { readonly pageToken: string }) => Promise<Page<Entry>>,
@@ -46,7 +46,7 @@ export function createStorage({ vendor, names, offer, pool }: StorageParts) {
     const guard = createPageGuard({ from: 'the storage', timeoutMs: vendor.listTimeoutMs });
     return (count, next) => {
       guard.judge(count, next);
-      requireCaller();
+      requireCaller?.();
       if (signal?.aborted) throw unavailableProblem('a list of the storage did not end in time');
     };
   }

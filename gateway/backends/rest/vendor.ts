@@ -14,7 +14,6 @@ import {
 import { asProblem, callerGone, Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import { reasonOf } from '../../../src/lib/words/failures.ts';
 import type { PoolContext } from '../../backend.ts';
-import { currentRequest } from '../../scheduling/current-request.ts';
 import type { RestSettings } from './settings.ts';
 import { createTokenSource } from './tokens.ts';
 
@@ -87,7 +86,11 @@ export function createVendor(
       try {
         // The type of `ask` ties the input to the id; from here on all calls are alike.
         const call = client[id] as unknown as (...args: readonly unknown[]) => Promise<never>;
-        const { requestId, traceparent, deadlineMs: wantedUntilMs = Infinity } = currentRequest() ?? {};
+        const {
+          requestId,
+          traceparent,
+          deadlineMs: wantedUntilMs = Infinity,
+        } = pool.currentRequest?.() ?? {};
         return await call(input, {
           // Work that has begun continues after its caller has given up.
           deadlineMs: isWork ? untilMs : Math.min(untilMs, wantedUntilMs),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Backend } from '../../../../gateway/backend.ts';
 import { rest } from '../../../../gateway/backends/rest.ts';
+import { currentRequest, requireCaller } from '../../../../gateway/scheduling/current-request.ts';
 import type { Capabilities } from '../../../../src/api/storage.ts';
 import { json, startStorageApi, type Step, type StorageApi } from '../../../fakes/storage-api.ts';
 import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
@@ -37,7 +38,7 @@ export async function openRest(
   const api = await startStorageApi(t, [json(200, offered), json(200, offered), ...steps]);
   const { log, lines } = createMemoryLog();
   const values = rest.settings.parse({ url: api.url, token: 'token', tries: 1, ...settings });
-  const backend = await rest.open(values, { name: 'acme', log, directory });
+  const backend = await rest.open(values, { name: 'acme', log, directory, currentRequest, requireCaller });
   t.after(() => backend.close?.());
   await api.until(2);
   return { backend, api, logLines: lines };
