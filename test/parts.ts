@@ -9,7 +9,13 @@ export type Part = {
   readonly proves: readonly string[];
 };
 
-const exported = ['gateway/exports/', 'gateway/export.ts', 'gateway/attachments/', 'test/vm/'];
+const exported = [
+  'gateway/exports/',
+  'gateway/export.ts',
+  'gateway/local/',
+  'gateway/attachments/',
+  'test/vm/',
+];
 const onNodes = ['node-agent/volumes/', 'node-agent/host/', 'node-agent/state/'];
 const stores = ['gateway/stores/', 'gateway/store.ts', 'gateway/tables/', 'gateway/operations/'];
 const ceph = ['gateway/backends/ceph', 'test/storage/'];
@@ -45,7 +51,7 @@ export const parts: Readonly<Record<string, Part>> = {
   scsi: {
     files: ['test/vm/scsi.test.ts'],
     seconds: 120,
-    proves: ['node-agent/connectors/iscsi', 'gateway/exports/iscsi.ts', 'node-agent/host/'],
+    proves: ['node-agent/connectors/iscsi', 'gateway/exports/iscsi.ts', 'gateway/local/', 'node-agent/host/'],
   },
   'ceph-nodes': {
     files: ['test/storage/ceph-nodes.test.ts', 'test/storage/ceph-sanity.test.ts'],
@@ -66,7 +72,7 @@ export const parts: Readonly<Record<string, Part>> = {
   hypervisor: {
     files: ['test/vm/hypervisor.test.ts'],
     seconds: 160,
-    proves: ['gateway/exports/libvirt', 'node-agent/connectors/device.ts'],
+    proves: ['gateway/exports/libvirt', 'gateway/local/targets/', 'node-agent/connectors/device.ts'],
   },
   'fleet-sanity': {
     files: ['test/vm/fleet/sanity.test.ts'],

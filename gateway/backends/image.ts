@@ -8,9 +8,7 @@ import { lockDirectory } from '../../src/lib/linux/directory-lock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
 import type { AttachedVolume, AttachmentBounds, Backend, BackendPlugin } from '../backend.ts';
 import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
-import type { Export, ExportedAttachment } from '../export.ts';
-import { exportSettings, openExport } from '../exports/index.ts';
-import { openLoop } from '../exports/loop.ts';
+import type { Export, ExportedAttachment, ExportPlugin, ExportSettings } from '../export.ts';
 import { createChanges } from './image/changes.ts';
 import { allocatedBytes, type ImagePool, openPool } from './image/pool.ts';
 import { createSnapshots } from './image/snapshots.ts';
@@ -18,56 +16,63 @@ import { createImages, createPreallocation, requireImage } from './image/volumes
 import { createOwnerMark, ignore, vacateTimeoutMs } from '../local/files.ts';
 import { readPoolKey } from '../local/pool-key.ts';
 
-const settings = z.strictObject({
-  dir: absoluteDirectory.describe(
-    'directory of the image files; without export it must have the same path on the node',
-  ),
-  capacity: byteCount
-    .optional()
-    .describe(
-      'maximum bytes of all images together; default: the space that they use at the start, and the free space of the filesystem',
+const settingsWith = (exports: z.ZodType<ExportSettings>) =>
+  z.strictObject({
+    dir: absoluteDirectory.describe(
+      'directory of the image files; without export it must have the same path on the node',
     ),
-  export: exportSettings
-    .optional()
-    .describe('the export of volumes to nodes on other machines; without it only this machine can use them'),
-});
+    capacity: byteCount
+      .optional()
+      .describe(
+        'maximum bytes of all images together; default: the space that they use at the start, and the free space of the filesystem',
+      ),
+    export: exports
+      .optional()
+      .describe(
+        'the export of volumes to nodes on other machines; without it only this machine can use them',
+      ),
+  });
 
 const what = 'the image directory';
-const loopOnly = { protocol: 'loop' } as const;
+const loopOnly: ExportSettings = { protocol: 'loop' };
 
 /**
- * Stores volumes as sparse files in a directory of this machine, and attaches them as loop devices or through an
- * export.
+ * Stores volumes as sparse files in a directory of this machine, and attaches them as loop devices or through one of
+ * the exports.
  */
-export const image: BackendPlugin<typeof settings> = {
-  settings,
-  async check({ dir, export: chosen = loopOnly }) {
-    // A check derives nothing from the key, so any key will do.
-    const context = { root: dir, log: silentLog, poolKey: async () => new Uint8Array(32) };
-    const exportFaults = await findExportFaults(await openExport(chosen, context), dir);
-    return [...(await directoryFaults(dir, what)), ...exportFaults.map(fault => `export: ${fault}`)];
-  },
-  readOwner: ({ dir }) => createOwnerMark(dir).read(),
-  expectedBounds({ dir, export: chosen = loopOnly }) {
-    const protocol = chosen.protocol === 'libvirt' ? 'device' : chosen.protocol;
-    return boundsOf(dir, { ...chosen, protocol });
-  },
-  async open({ dir, capacity, export: chosen = loopOnly }, { log }) {
-    const root = await requireWritableDirectory(dir, what);
-    const release = await lockDirectory(root, what, { waitMs: vacateTimeoutMs, log });
-    try {
-      const exported = await openExport(chosen, { root, log, poolKey: () => readPoolKey(root) });
-      const faults = await findExportFaults(exported, root);
-      if (faults.length > 0) throw new Error(`export: ${faults.join('; ')}`);
-      const backend = await openImages(root, capacity, { exported, log });
-      let closing: Promise<void> | undefined;
-      return { ...backend, close: () => (closing ??= backend.close().finally(release)) };
-    } catch (error) {
-      release();
-      throw error;
-    }
-  },
-};
+export function image(
+  exports: ExportPlugin<z.ZodType<ExportSettings>>,
+): BackendPlugin<ReturnType<typeof settingsWith>> {
+  return {
+    settings: settingsWith(exports.settings),
+    async check({ dir, export: chosen = loopOnly }) {
+      // A check derives nothing from the key, so any key will do.
+      const context = { root: dir, log: silentLog, poolKey: async () => new Uint8Array(32) };
+      const exportFaults = await findExportFaults(await exports.open(chosen, context), dir);
+      return [...(await directoryFaults(dir, what)), ...exportFaults.map(fault => `export: ${fault}`)];
+    },
+    readOwner: ({ dir }) => createOwnerMark(dir).read(),
+    expectedBounds({ dir, export: chosen = loopOnly }) {
+      const protocol = chosen.protocol === 'libvirt' ? 'device' : chosen.protocol;
+      return boundsOf(dir, { ...chosen, protocol });
+    },
+    async open({ dir, capacity, export: chosen = loopOnly }, { log }) {
+      const root = await requireWritableDirectory(dir, what);
+      const release = await lockDirectory(root, what, { waitMs: vacateTimeoutMs, log });
+      try {
+        const exported = await exports.open(chosen, { root, log, poolKey: () => readPoolKey(root) });
+        const faults = await findExportFaults(exported, root);
+        if (faults.length > 0) throw new Error(`export: ${faults.join('; ')}`);
+        const backend = await openImages(root, capacity, { exported, log });
+        let closing: Promise<void> | undefined;
+        return { ...backend, close: () => (closing ??= backend.close().finally(release)) };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+  };
+}
 
 function boundsOf(
   root: string,
@@ -99,8 +104,8 @@ type ExportContext = { readonly exported: Export; readonly log: Log };
 /** Opens the backend on a directory that no other process has open. */
 export async function openImages(
   root: string,
-  capacity?: number,
-  { exported, log }: ExportContext = { exported: openLoop(), log: silentLog },
+  capacity: number | undefined,
+  { exported, log }: ExportContext,
 ) {
   const pool = openPool(root, exported);
   await pool.images.sync();

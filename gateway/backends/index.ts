@@ -1,3 +1,4 @@
+import { anyExport } from '../exports/index.ts';
 import { ceph } from './ceph.ts';
 import { dir } from './dir.ts';
 import { image } from './image.ts';
@@ -5,4 +6,4 @@ import { memory } from './memory.ts';
 import { rest } from './rest.ts';
 
 /** All backends, by the name in a pool's setting `backend`. */
-export const backends = { ceph, dir, image, memory, rest } as const;
+export const backends = { ceph, dir, image: image(anyExport), memory, rest } as const;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isDroppedProtocol } from '../../src/api/attachment.ts';
-import type { Export, ExportContext, ExportPlugin } from '../export.ts';
+import type { ExportPlugin } from '../export.ts';
 import { iscsi } from './iscsi.ts';
 import { libvirt } from './libvirt.ts';
 import { faultsOfEachKind } from '../local/settings-schemas.ts';
@@ -12,8 +12,7 @@ export const exports = { loop, 'nvme-tcp': nvmeTcp, iscsi, libvirt } as const;
 
 const kinds = [loop.settings, nvmeTcp.settings, iscsi.settings, libvirt.settings] as const;
 
-/** The schema of a pool's setting `export`. */
-export const exportSettings = z
+const settings = z
   .discriminatedUnion('protocol', kinds, {
     error({ code, input }) {
       if (code !== 'invalid_union') return undefined;
@@ -32,17 +31,17 @@ export const exportSettings = z
     { when: ({ value }) => isOfNoKind(value) },
   );
 
+/** The export that a pool's setting `export` chooses. */
+export const anyExport: ExportPlugin<typeof settings> = {
+  settings,
+  open(chosen, context) {
+    const plugin: ExportPlugin = exports[chosen.protocol];
+    return plugin.open(chosen, context);
+  },
+};
+
 /** Returns true for an export without a known protocol, whose other members are checked nevertheless. */
 function isOfNoKind(value: unknown): boolean {
   if (!z.util.isPlainObject(value)) return false;
   return !Object.hasOwn(exports, String(value['protocol']));
-}
-
-/** Opens the export of the settings. Changes nothing on the machine. */
-export function openExport(
-  settings: z.output<typeof exportSettings>,
-  context: ExportContext,
-): Promise<Export> {
-  const plugin: ExportPlugin = exports[settings.protocol];
-  return plugin.open(settings, context);
 }

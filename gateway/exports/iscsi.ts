@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { canonicalAddress } from '../../src/api/attachments/addresses.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { takesWrites, type Export, type ExportedVolume, type ExportPlugin } from '../export.ts';
-import { configfs, openConfigTree, setAttribute, type ConfigTree } from './kernel/configfs.ts';
-import { drain } from './kernel/drain.ts';
-import { findMachineFaults, loadModules, portals } from './kernel/machine.ts';
-import { createNames, type Names } from './targets/names.ts';
-import { exportTargets, type TargetDriver } from './targets/targets.ts';
+import { configfs, openConfigTree, setAttribute, type ConfigTree } from '../local/kernel/configfs.ts';
+import { drain } from '../local/kernel/drain.ts';
+import { findMachineFaults, loadModules, portals } from '../local/kernel/machine.ts';
+import { createNames, type Names } from '../local/targets/names.ts';
+import { exportTargets, type TargetDriver } from '../local/targets/targets.ts';
 
 const settings = z.strictObject({
   protocol: z.literal('iscsi').describe("the kernel's own iSCSI target (LIO)"),

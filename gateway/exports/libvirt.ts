@@ -3,12 +3,17 @@ import { readNodeId } from '../../src/api/ids.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { createKeyedQueue, poll } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
-import type { NodeAccess } from '../backend.ts';
-import { takesWrites, type Export, type ExportedAttachment, type ExportPlugin } from '../export.ts';
+import {
+  takesWrites,
+  type Export,
+  type ExportedAttachment,
+  type ExportPlugin,
+  type NodeAccess,
+} from '../export.ts';
 import { openHypervisor, type Hypervisor } from './libvirt/virsh.ts';
 import { freeTarget, type Domain, type PluggedDisk } from './libvirt/xml.ts';
-import { createNames, type Names } from './targets/names.ts';
-import { exportTargets, type TargetDriver } from './targets/targets.ts';
+import { createNames, type Names } from '../local/targets/names.ts';
+import { exportTargets, type TargetDriver } from '../local/targets/targets.ts';
 
 const settings = z.strictObject({
   protocol: z

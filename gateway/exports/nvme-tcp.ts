@@ -6,11 +6,11 @@ import { canonicalHost } from '../../src/api/attachments/addresses.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { hostPort } from '../../src/lib/parsers.ts';
 import type { Export, ExportPlugin } from '../export.ts';
-import { configfs, openConfigTree, setAttribute, type ConfigTree } from './kernel/configfs.ts';
-import { drain } from './kernel/drain.ts';
-import { findMachineFaults, loadModules, portals } from './kernel/machine.ts';
-import { createNames, toUuid, type Names } from './targets/names.ts';
-import { exportTargets, type TargetDriver } from './targets/targets.ts';
+import { configfs, openConfigTree, setAttribute, type ConfigTree } from '../local/kernel/configfs.ts';
+import { drain } from '../local/kernel/drain.ts';
+import { findMachineFaults, loadModules, portals } from '../local/kernel/machine.ts';
+import { createNames, toUuid, type Names } from '../local/targets/names.ts';
+import { exportTargets, type TargetDriver } from '../local/targets/targets.ts';
 
 const settings = z.strictObject({
   protocol: z.literal('nvme-tcp').describe("the kernel's own NVMe target (nvmet)"),

@@ -5,7 +5,7 @@ import { preconditionProblem, Problem } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import type { KnownSnapshot, NewSnapshot } from '../../backend.ts';
-import { writableLoopDevicesOf } from '../../exports/loop.ts';
+import { writableLoopDevicesOf } from '../../local/loop-devices.ts';
 import { codeOf, commandProblem, fileProblem, ignore } from '../../local/files.ts';
 import { mark, requireMadeFor, requireNotForeign, unmark } from '../../local/marks.ts';
 import { allocatedBytes, type ImagePool } from './pool.ts';

@@ -12,7 +12,6 @@ import { lstat, opendir, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { VolumeRef } from '../../backend.ts';
 import type { Export } from '../../export.ts';
-import { openLoop } from '../../exports/loop.ts';
 import { guardDirectory, ignore, isId, listing, requireId, shareRuns, syncFile } from '../../local/files.ts';
 import { isForeign, unmark } from '../../local/marks.ts';
 
@@ -34,7 +33,7 @@ const suffixes = { image: '.img', snapshot: '.snap' } as const;
 const draftName = /^[^/]+\.(img|snap)\.\d+$/;
 
 /** Opens a pool, and removes the drafts of interrupted copies; it removes nothing else, and follows no link. */
-export function openPool(root: string, exported: Export = openLoop()): ImagePool {
+export function openPool(root: string, exported: Export): ImagePool {
   // These names are no volume's id. Drafts have a directory of their own, so that opening a large pool does not
   // search it.
   const [snapshots, drafts] = [join(root, 'snapshots'), join(root, 'drafts')];

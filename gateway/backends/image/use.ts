@@ -1,5 +1,5 @@
 import { preconditionProblem } from '../../../src/api/problem.ts';
-import { loopDevicesOf } from '../../exports/loop.ts';
+import { loopDevicesOf } from '../../local/loop-devices.ts';
 import type { VolumeRef } from '../../backend.ts';
 import type { ImagePool } from './pool.ts';
 

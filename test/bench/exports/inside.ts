@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { openSync, writeSync } from 'node:fs';
-import { openConfigTree } from '../../../gateway/exports/kernel/configfs.ts';
+import { openConfigTree } from '../../../gateway/local/kernel/configfs.ts';
 import { findPort } from '../../vm/fleet/port.ts';
 import { loadTarget } from '../../vm/targets/configfs.ts';
 import {

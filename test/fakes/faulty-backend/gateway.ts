@@ -3,9 +3,10 @@ import type { Plugins } from '../../../gateway/pools/plugins.ts';
 import { startGateway } from '../../../gateway/main.ts';
 import { openImages } from '../../../gateway/backends/image.ts';
 import { backends } from '../../../gateway/backends/index.ts';
+import { openLoop } from '../../../gateway/exports/loop.ts';
 import type { Backend, BackendPlugin, NewSnapshot } from '../../../gateway/backend.ts';
 import { runProgram } from '../../../src/lib/lifecycle.ts';
-import { createLog } from '../../../src/lib/log.ts';
+import { createLog, silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { crashAtSteps, createFaultyBackend, type FaultOptions } from '../faulty-backend.ts';
 import type { Rule } from './rules.ts';
@@ -19,7 +20,8 @@ const { FAULT_RULES: rules = '[]', FAULT_JOURNAL: journal, ...env } = process.en
 const options: FaultOptions = { rules: JSON.parse(rules) as readonly Rule[], seed: 1, journal };
 const sharedImages: BackendPlugin<typeof backends.image.settings> = {
   settings: backends.image.settings,
-  open: async ({ dir, capacity }) => withGroups(await openImages(dir, capacity)),
+  open: async ({ dir, capacity }) =>
+    withGroups(await openImages(dir, capacity, { exported: openLoop(), log: silentLog })),
 };
 const plugins: Plugins = Object.fromEntries(
   Object.entries<BackendPlugin>({ ...backends, image: sharedImages }).map(([name, plugin]) => [

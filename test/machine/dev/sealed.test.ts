@@ -6,14 +6,14 @@ import { startDev } from '../../harness/dev.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory, testAsRoot } from '../../harness/machine.ts';
 
 const canary = 'canary-4d1f';
-const image = resolve(import.meta.dirname, '../../../gateway/backends/image.ts');
+const registry = resolve(import.meta.dirname, '../../../gateway/backends/index.ts');
 
 /** The source of a package with a backend of image files that adds a secret to each attachment. */
-const backend = `import { image } from ${JSON.stringify(image)};
+const backend = `import { backends } from ${JSON.stringify(registry)};
 export const backend = {
-  settings: image.settings,
+  settings: backends.image.settings,
   async open(settings, pool) {
-    const images = await image.open(settings, pool);
+    const images = await backends.image.open(settings, pool);
     const attach = async (...args) => ({ ...(await images.attach(...args)), secrets: { password: '${canary}' } });
     return { ...images, attach };
   },

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import promises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { openExport } from '../../../gateway/exports/index.ts';
+import { anyExport } from '../../../gateway/exports/index.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { publishAndWithdraw } from './ended.ts';
 import type { Plan } from './killed.ts';
@@ -67,7 +67,7 @@ if (!plan.isBeside) {
 syncBuiltinESMExports();
 
 const { settings, root, poolKey, attached } = plan;
-const exported = await openExport(settings, {
+const exported = await anyExport.open(settings, {
   root,
   log: silentLog,
   poolKey: async () => Buffer.from(poolKey),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { ExportedAttachment } from '../../../gateway/export.ts';
-import type { openExport } from '../../../gateway/exports/index.ts';
+import type { anyExport } from '../../../gateway/exports/index.ts';
 import { seed } from '../../harness/sample.ts';
 import { clear, type Live } from './ended.ts';
 
@@ -11,7 +11,7 @@ export const moments = ['before', 'meanwhile'] as const;
 
 /** A gateway's work, and the change that kills it. */
 export type Plan = {
-  readonly settings: Parameters<typeof openExport>[0];
+  readonly settings: Parameters<typeof anyExport.open>[0];
   readonly root: string;
   readonly poolKey: string;
   readonly attached: readonly ExportedAttachment[];

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, truncateSync, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { KnownVolume, NodeAccess } from '../../../gateway/backend.ts';
-import { image } from '../../../gateway/backends/image.ts';
+import { backends } from '../../../gateway/backends/index.ts';
 import type { Attachment, Reach } from '../../../src/api/attachment.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { makeVolume, type OfferedBackend } from '../../suites/backend-fixtures.ts';
@@ -48,9 +48,9 @@ export async function openExportedPool(t: CleanupScope, protocol: KernelExport, 
 
 /** Opens a pool in a directory with the settings of an export; it ends with the test. */
 export async function openPoolWith(t: CleanupScope, exported: object, root: string) {
-  const settings = image.settings.parse({ dir: root, capacity: '100Gi', export: exported });
+  const settings = backends.image.settings.parse({ dir: root, capacity: '100Gi', export: exported });
   const open = async (): Promise<OfferedBackend['backend']> =>
-    (await image.open(settings, { name: 'pool', log: silentLog })) as OfferedBackend['backend'];
+    (await backends.image.open(settings, { name: 'pool', log: silentLog })) as OfferedBackend['backend'];
   let backend = await open();
   undoLast(t, () => backend.close?.());
   return {

@@ -190,8 +190,8 @@ function inspect({ directory }: Pool, id: string): void {
 }
 
 const copying = `
-const { image } = await import('${fileURLToPath(new URL('../../../../gateway/backends/image.ts', import.meta.url))}');
-const backend = await image.open({ dir: process.argv[1] }, {});
+const { backends } = await import('${fileURLToPath(new URL('../../../../gateway/backends/index.ts', import.meta.url))}');
+const backend = await backends.image.open({ dir: process.argv[1] }, {});
 const volume = { id: 'a.volume', sizeBytes: 400 * 2 ** 20, parameters: {} };
 const source = { kind: 'volume', volume, attachedForWriting: false };
 await backend.create({ id: 'a.clone', nonce: 'own', requiredBytes: 400 * 2 ** 20, limitBytes: 0, parameters: {}, capabilities: [], source });`;

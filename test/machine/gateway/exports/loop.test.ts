@@ -3,7 +3,7 @@ import fs, { renameSync, unlinkSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { loopDevicesOf } from '../../../../gateway/exports/loop.ts';
+import { loopDevicesOf } from '../../../../gateway/local/loop-devices.ts';
 import { MiB, openRealBench, real } from '../../../harness/node/bench.ts';
 import { connectLoop, disconnectLoop } from '../backends/image-pool.ts';
 

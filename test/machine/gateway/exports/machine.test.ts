@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { findMachineFaults } from '../../../../gateway/exports/kernel/machine.ts';
+import { findMachineFaults } from '../../../../gateway/local/kernel/machine.ts';
 
 /** Lists the obstacles that concern addresses, without obstacles that concern this machine's modules. */
 async function lacksOf(

@@ -151,14 +151,14 @@ test('a truncated or missing image is DATA_LOSS, and one that is no file is INAC
 test('a copy never replaces a file with its name, and leaves no draft', async t => {
   const { backend, root } = await open(t);
   await makeVolume(backend);
-  const [pool, target] = [openPool(root), join(root, 'a.clone.img')];
+  const [pool, target] = [openPool(root, openLoop()), join(root, 'a.clone.img')];
   writeFileSync(target, 'in use');
   const copy = { ...fromVolume(pool, source), target, nonce: 'own' };
   await assert.rejects(copyImage(pool, copy), { code: 'ALREADY_EXISTS' });
   assert.equal(readFileSync(target, 'utf8'), 'in use');
   assert.deepEqual(readdirSync(join(root, 'drafts')), []);
   writeFileSync(join(root, 'drafts', 'a.two.img.1'), 'half');
-  openPool(root);
+  openPool(root, openLoop());
   assert.deepEqual(readdirSync(join(root, 'drafts')), []);
 });
 
@@ -230,7 +230,7 @@ test('a link in place of the drafts is refused, and nothing behind it is removed
   writeFileSync(join(elsewhere, 'a.one.img.1'), 'precious');
   symlinkSync(elsewhere, drafts);
   const message = `"${drafts}" is a link or a file and must be a directory of the pool; move it away`;
-  assert.throws(() => openPool(root), { message });
+  assert.throws(() => openPool(root, openLoop()), { message });
   assert.deepEqual(readdirSync(elsewhere), ['a.one.img.1']);
 });
 
@@ -238,6 +238,6 @@ test('a start removes only drafts and leaves other files among them', t => {
   const root = temporaryDirectory(t);
   mkdirSync(join(root, 'drafts'));
   for (const name of ['notes.txt', 'a.one.img.1']) writeFileSync(join(root, 'drafts', name), 'some');
-  openPool(root);
+  openPool(root, openLoop());
   assert.deepEqual(readdirSync(join(root, 'drafts')), ['notes.txt']);
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { boundCalls } from '../../../../gateway/exports/kernel/bounded-calls.ts';
-import { drain } from '../../../../gateway/exports/kernel/drain.ts';
+import { boundCalls } from '../../../../gateway/local/kernel/bounded-calls.ts';
+import { drain } from '../../../../gateway/local/kernel/drain.ts';
 import { pause, poll } from '../../../../src/lib/concurrency.ts';
 
 const unavailable = { code: 'UNAVAILABLE' };

@@ -1,4 +1,4 @@
-import type { ConfigTree } from '../../../../gateway/exports/kernel/configfs.ts';
+import type { ConfigTree } from '../../../../gateway/local/kernel/configfs.ts';
 
 /** The content of a new directory: attributes with their values, and directories, which end with a slash. */
 type Defaults = Readonly<Record<string, string>>;

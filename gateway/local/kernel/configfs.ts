@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import { rmdir, symlink, unlink, writeFile } from 'node:fs/promises';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { exec, failureText } from '../../../src/lib/exec.ts';
-import { codeOf } from '../../local/files.ts';
+import { codeOf } from '../files.ts';
 import { boundCalls } from './bounded-calls.ts';
 
 /**
