@@ -3,45 +3,23 @@ import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { importsOf } from '../imports.ts';
 
-/**
- * The folders of plug-ins: each with its contract, other modules of its program that they may import, and their shared
- * files.
- */
-const folders: Readonly<
-  Record<string, { readonly may: readonly string[]; readonly shared: readonly string[] }>
-> = {
-  'gateway/backends': {
-    may: [
-      'gateway/backend.ts',
-      // A storage is called on behalf of a caller.
-      'gateway/scheduling/current-request.ts',
-      // An image reaches other machines through an export.
-      'gateway/export.ts',
-      'gateway/exports/index.ts',
-      'gateway/exports/loop.ts',
-    ],
-    shared: [],
-  },
-  'gateway/exports': {
-    may: ['gateway/export.ts', 'gateway/backend.ts'],
-    shared: ['kernel', 'targets'],
-  },
-  'gateway/stores': { may: ['gateway/store.ts'], shared: [] },
-  'node-agent/connectors': {
-    may: [
-      'node-agent/connector.ts',
-      'node-agent/filesystem.ts',
-      'node-agent/host.ts',
-      // Commands that several protocols run, through the given host.
-      'node-agent/host/commands.ts',
-      'node-agent/host/connections.ts',
-      'node-agent/host/disk-use.ts',
-      'node-agent/host/disk.ts',
-      'node-agent/host/sysfs.ts',
-    ],
-    shared: [],
-  },
-  'node-agent/filesystems': { may: ['node-agent/filesystem.ts'], shared: [] },
+/** The folders of plug-ins, with their contract and what else of its program a plug-in may import. */
+const folders: Readonly<Record<string, readonly string[]>> = {
+  // An image reaches other machines through an export, which is given to it.
+  'gateway/backends': ['gateway/backend.ts', 'gateway/export.ts', 'gateway/local/'],
+  'gateway/exports': ['gateway/export.ts', 'gateway/local/'],
+  'gateway/stores': ['gateway/store.ts'],
+  'node-agent/connectors': [
+    'node-agent/connector.ts',
+    'node-agent/host.ts',
+    // Commands that several protocols run, through the given host.
+    'node-agent/host/commands.ts',
+    'node-agent/host/connections.ts',
+    'node-agent/host/disk-use.ts',
+    'node-agent/host/disk.ts',
+    'node-agent/host/sysfs.ts',
+  ],
+  'node-agent/filesystems': ['node-agent/filesystem.ts'],
 };
 
 const imports = Object.keys(folders).flatMap(folder =>
@@ -50,32 +28,24 @@ const imports = Object.keys(folders).flatMap(folder =>
     .flatMap(file => importsOf(file).map(({ target }) => ({ folder, file, target }))),
 );
 
-test("a plug-in imports its own files and its folder's shared ones, and no sibling", () => {
+/** Finds the listed module that an import counts as: the file itself, or the folder above it. */
+function listedOf(folder: string, target: string): string | undefined {
+  return folders[folder]?.find(one => (one.endsWith('/') ? target.startsWith(one) : target === one));
+}
+
+test('a plug-in imports only its own files, its contract, src/api, src/lib and the listed modules', () => {
   const faults = imports.filter(({ folder, file, target }) => {
-    const [own, other] = [plugInOf(folder, file), plugInOf(folder, target)];
-    return other !== undefined && own !== other && !folders[folder]?.shared.includes(other);
+    if (!/^(src|gateway|node-agent)\//.test(target) || /^src\/(api|lib)\//.test(target)) return false;
+    const isOwn = plugInOf(folder, file) === plugInOf(folder, target);
+    return !isOwn && listedOf(folder, target) === undefined;
   });
   assert.deepEqual(faults, []);
 });
 
-/** Files, marks and settings that backends and exports on one machine share. */
-const local = 'gateway/local/';
-
-test('a plug-in imports only its contract and the listed modules of its program', () => {
-  const faults = imports.filter(
-    ({ folder, target }) =>
-      /^(gateway|node-agent)\//.test(target) &&
-      plugInOf(folder, target) === undefined &&
-      !(target.startsWith(local) && folder.startsWith('gateway/')) &&
-      !folders[folder]?.may.includes(target),
-  );
-  assert.deepEqual(faults, []);
-});
-
 test('every listed module is imported', () => {
-  const targets = new Set(imports.map(({ folder, target }) => `${folder}: ${target}`));
-  const stale = Object.entries(folders).flatMap(([folder, { may }]) =>
-    may.map(target => `${folder}: ${target}`).filter(one => !targets.has(one)),
+  const used = new Set(imports.map(({ folder, target }) => `${folder}: ${listedOf(folder, target)}`));
+  const stale = Object.entries(folders).flatMap(([folder, modules]) =>
+    modules.map(one => `${folder}: ${one}`).filter(one => !used.has(one)),
   );
   assert.deepEqual(stale, []);
 });

@@ -14,19 +14,24 @@ type Rule = {
 };
 const http = ['http', 'https', 'http2'];
 const rules: Readonly<Record<string, Rule>> = {
-  'src/lib': { ours: ['src/lib'], packages: ['package.json', '@opentelemetry'], not: [...http, 'sqlite'] },
+  'src/lib': { ours: ['src/lib'], packages: ['package.json'], not: [...http, 'sqlite'] },
+  'src/tracing': {
+    ours: ['src/lib', 'src/tracing'],
+    packages: ['@opentelemetry'],
+    not: [...http, 'child_process', 'sqlite'],
+  },
   'src/api': {
-    ours: ['src/lib', 'src/api'],
+    ours: ['src/lib', 'src/tracing', 'src/api'],
     packages: ['zod', 'undici', 'jose'],
     not: ['child_process', 'sqlite'],
   },
   'src/csi': {
-    ours: ['src/lib', 'src/api', 'src/csi'],
+    ours: ['src/lib', 'src/tracing', 'src/api', 'src/csi'],
     packages: ['@grpc/grpc-js'],
     not: [...http, 'child_process', 'sqlite'],
   },
   'src/controller': {
-    ours: ['src/lib', 'src/api', 'src/csi', 'src/controller'],
+    ours: ['src/lib', 'src/tracing', 'src/api', 'src/csi', 'src/controller'],
     packages: ['yaml'],
     not: ['child_process', 'sqlite'],
   },
@@ -37,7 +42,7 @@ const rules: Readonly<Record<string, Rule>> = {
     not: ['sqlite'],
   },
   'src/sdk': {
-    ours: ['src/lib', 'src/api', 'src/sdk', 'gateway', 'test/suites'],
+    ours: ['src/lib', 'src/tracing', 'src/api', 'src/sdk', 'gateway', 'test/suites'],
     packages: ['hono', 'jose', 'zod'],
     not: ['http2', 'sqlite'],
   },
@@ -47,12 +52,12 @@ const rules: Readonly<Record<string, Rule>> = {
     not: [...http, 'sqlite'],
   },
   'node-agent': {
-    ours: ['src/lib', 'src/api', 'src/csi', 'node-agent'],
+    ours: ['src/lib', 'src/tracing', 'src/api', 'src/csi', 'node-agent'],
     packages: ['jose'],
     not: [...http, 'sqlite'],
   },
   gateway: {
-    ours: ['src/lib', 'src/api', 'gateway'],
+    ours: ['src/lib', 'src/tracing', 'src/api', 'gateway'],
     packages: ['hono', '@hono/node-server', 'jose', 'pg', 'cockatiel', 'yaml', 'zod'],
     not: ['http2'],
   },
@@ -89,7 +94,7 @@ const allImports: readonly FileImport[] = sources.flatMap(file =>
 const nouns = new Set(
   `src gateway node-agent
    lib linux tracing words api csi controller kubernetes dev cli commands admin output kinds kit chapters fixtures model reports sdk server
-   http callers scheduling volumes snapshots attachments sharing operations configuration pools tables entries observability local
+   http callers scheduling volumes snapshots attachments sharing operations configuration pools tables entries observability local kernel targets
    backends exports stores connectors filesystems carriers schemas shares
    format host state plugin staging`.split(/\s+/),
 );
@@ -206,6 +211,49 @@ test('the output of commands leaves by one exit', () => {
 test('no imports form a circle, not even of types or of late imports', () => {
   const files = globSync('{src,gateway,node-agent,test,docs,deploy,proto,examples}/**/*.ts');
   assert.deepEqual(circlesOf(files.filter(file => !file.includes('/node_modules/'))), []);
+});
+
+/** Pairs of folders that import each other, each with its reason. */
+const mutualPairs: Readonly<Record<string, string>> = {
+  'node-agent/format ↔ node-agent/volumes':
+    "a format is made on a volume's device, and an encrypted device is opened by its format",
+};
+
+test('two folders side by side import each other in one direction only', () => {
+  const own = new Set(sources);
+  const pairs = new Set(
+    allImports
+      .filter(({ target }) => own.has(target))
+      .map(({ file, target }) => [dirname(file), dirname(target)] as const)
+      .filter(([from, to]) => !`${from}/`.startsWith(`${to}/`) && !`${to}/`.startsWith(`${from}/`))
+      .map(pair => pair.join(' ↔ ')),
+  );
+  const mutual = [...pairs].filter(pair => pairs.has(pair.split(' ↔ ').toReversed().join(' ↔ ')));
+  const faults = mutual.filter(pair => pair.split(' ↔ ').toSorted().join(' ↔ ') === pair);
+  assert.deepEqual(faults, Object.keys(mutualPairs));
+});
+
+test("the gateway's folders import only from lines below their own in docs/architecture.md", () => {
+  const [, section = ''] = readFileSync('docs/architecture.md', 'utf8').split("## The gateway's folders\n");
+  const [, ...lines] = section.split(/\n## /)[0]?.split(/^\d+\. /m) ?? [];
+  const order = new Map(
+    lines.flatMap((line, index) =>
+      Array.from(line.matchAll(/`([\w-]+)(?:\/|\.ts)`/g), ([, name]) => [name, index]),
+    ),
+  );
+  const placeOf = (path: string): number | undefined => order.get(/^gateway\/([\w-]+)/.exec(path)?.[1]);
+  const files = sources.filter(file => file.startsWith('gateway/'));
+  assert.deepEqual(
+    files.filter(file => placeOf(file) === undefined),
+    [],
+    'docs/architecture.md gives no place to these files',
+  );
+  const upwards = allImports.filter(({ file, target }) => {
+    const isInside = /^gateway\/[\w-]+/.exec(file)?.[0] === /^gateway\/[\w-]+/.exec(target)?.[0];
+    const [from, to] = [placeOf(file), placeOf(target)];
+    return from !== undefined && to !== undefined && !isInside && to <= from;
+  });
+  assert.deepEqual(upwards, []);
 });
 
 /**
