@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { BackendPlugin, PoolContext } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { openConfiguration } from '../../../../gateway/configuration/configuration.ts';
 import { readConfiguration } from '../../../../gateway/configuration/read.ts';
+import { withRequest } from '../../../../gateway/scheduling/current-request.ts';
 import { asProblem } from '../../../../src/api/problem.ts';
-import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog, openMemory, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 
 const memoryUrl = new URL('../../../../gateway/backends/memory.ts', import.meta.url).href;
 const sound = `export { memory as backend } from ${JSON.stringify(memoryUrl)};`;
@@ -39,6 +41,29 @@ test('a pool of a package is added while the gateway runs, with settings that th
     served.pools.all().map(({ name }) => name),
     ['one', 'two'],
   );
+});
+
+test('a backend learns the request that it serves, and that its caller has left', async t => {
+  const contexts: PoolContext[] = [];
+  const memory: BackendPlugin = {
+    ...backends.memory,
+    open(_, pool) {
+      contexts.push(pool);
+      return openMemory();
+    },
+  };
+  const path = join(temporaryDirectory(t), 'gateway.yaml');
+  writeFileSync(path, 'pools: { one: { backend: memory } }');
+  const served = await openConfiguration(path, { plugins: { memory }, log: createMemoryLog().log });
+  t.after(() => served.close());
+  const [{ currentRequest, requireCaller } = {}] = contexts;
+  const request = { requestId: 'r1', caller: { role: 'operator' }, isGone: () => true } as const;
+  withRequest(request, () => {
+    assert.equal(currentRequest?.(), request);
+    assert.throws(() => requireCaller?.(), { code: 'CANCELLED' });
+  });
+  assert.equal(currentRequest?.(), undefined);
+  requireCaller?.();
 });
 
 const bad: readonly (readonly [backend: string, source: string | undefined, says: RegExp])[] = [
