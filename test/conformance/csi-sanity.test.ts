@@ -8,17 +8,10 @@ import { startDev } from '../harness/dev.ts';
 import { buildTools, whyNotBuildable } from './go.ts';
 import { assertSane, endpointsOf } from './sanity.ts';
 import { startTrio } from '../harness/trio.ts';
-import {
-  loopDevicesOf,
-  makeTemporaryDirectory,
-  mountsBelow,
-  noRoot,
-  removeTemporaryDirectory,
-} from '../harness/machine.ts';
+import { directoryOf, loopDevicesOf, mountsBelow, noRoot } from '../harness/machine.ts';
 
 const here = import.meta.dirname;
-const dir = makeTemporaryDirectory();
-after(() => removeTemporaryDirectory(dir));
+const dir = directoryOf({ after });
 
 const skip = noRoot || (whyNotBuildable(here) ?? false);
 before(() => {

@@ -46,9 +46,9 @@ export async function serveCsi(t: CleanupScope, serving: ServerOptions = {}): Pr
   return { server, socketPath, csi: clientOf(t, socketPath) };
 }
 
-/** Opens a client that closes when its test ends. */
-export function clientOf(t: CleanupScope, socketPath: string): CsiClient {
-  const client = connectCsi(`unix://${socketPath}`);
+/** Opens a client of a socket, by its path or its URL, that closes when its test ends. */
+export function clientOf(t: CleanupScope, socket: string): CsiClient {
+  const client = connectCsi(socket.startsWith('unix:') ? socket : `unix://${socket}`);
   t.after(() => client.close());
   return client;
 }

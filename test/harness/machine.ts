@@ -38,6 +38,13 @@ export function removeTemporaryDirectory(dir: string): void {
   rmSync(dir, { recursive: true, force: true });
 }
 
+/** Makes a directory that is removed when its test ends, with everything that is mounted in it. */
+export function directoryOf(t: { readonly after: (end: () => void) => void }): string {
+  const dir = makeTemporaryDirectory();
+  t.after(() => removeTemporaryDirectory(dir));
+  return dir;
+}
+
 /**
  * Detaches the loop devices of a directory; a device in use detaches with its last user. A device that is already
  * marked so is left alone: its name may belong to another test's file at any moment.

@@ -29,6 +29,8 @@ export interface ProgramProcess {
   readonly ready: Promise<Readonly<Record<string, string>>>;
   /** Its exit status or signal. */
   readonly ended: Promise<number | NodeJS.Signals>;
+  /** Returns its standard output so far. */
+  stdout(): string;
   /** Returns its standard error so far. */
   stderr(): string;
   /** Waits for the pattern in its standard error, which may arrive after the ready message. */
@@ -54,14 +56,15 @@ export function startProgram(
 ): ProgramProcess {
   const [command = '', ...args] = [...by, process.execPath, ...node, ...argvOf(flags)];
   const child = spawn(command, args, {
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...process.env, ...env },
   });
   // On close its output has arrived completely.
   const ended = once(child, 'close').then(
     ([status, signal]) => (status ?? signal) as number | NodeJS.Signals,
   );
-  let errors = '';
+  let [output, errors] = ['', ''];
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
   const ready = Promise.race([
     once(child, 'message').then(([message]) => (message as { ready: Record<string, string> }).ready),
@@ -72,8 +75,12 @@ export function startProgram(
     pid: child.pid ?? 0,
     ready,
     ended,
+    stdout: () => output,
     stderr: () => errors,
-    untilLogged: pattern => waitForLog(() => errors, pattern),
+    async untilLogged(pattern) {
+      await poll(() => pattern.test(errors) || undefined, { everyMs: 20, timeoutMs: 120_000 });
+      assert.match(errors, pattern);
+    },
     ask(message) {
       const answer = once(child, 'message').then(([given]: unknown[]) => given);
       if (child.connected) child.send(message, () => undefined);
@@ -84,10 +91,4 @@ export function startProgram(
       await ended;
     },
   };
-}
-
-/** Waits for the pattern in a process's standard error. */
-export async function waitForLog(stderr: () => string, pattern: RegExp): Promise<void> {
-  await poll(() => pattern.test(stderr()) || undefined, { everyMs: 20, timeoutMs: 120_000 });
-  assert.match(stderr(), pattern);
 }

@@ -1,10 +1,9 @@
-import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Segments } from '../../src/api/topology.ts';
-import { startChild, type Child } from '../../src/dev/children.ts';
 import { devCluster, enroll, fetchKeys, registerNodes, rootsOf } from '../../src/dev/dev.ts';
+import { cli, startProgram, type Flags, type ProgramProcess } from './program.ts';
 
 /** A gateway with one pool, a controller, and the agents of several nodes, each a process. */
 export type Trio = {
@@ -47,23 +46,22 @@ export async function startTrio(t: TestContext, options: TrioOptions): Promise<T
     advertised = [],
     others,
   } = options;
-  const children: Child[] = [];
+  const programs: ProgramProcess[] = [];
   const end = async (): Promise<void> => {
-    await Promise.all(children.splice(0).map(child => child.close()));
+    await Promise.all(programs.splice(0).map(one => one.end()));
   };
   t.after(end);
-  const start = (program: string, settings: Readonly<Record<string, string>>): Child['ready'] => {
-    const entry = others?.programs.includes(program) ? others.entry : undefined;
-    const child = startChild(program, { ...settings, 'log-level': 'warn' }, entry);
-    children.push(child);
-    return child.ready;
+  const start = (program: string, flags: Flags): ProgramProcess['ready'] => {
+    const entry = others?.programs.includes(program) ? others.entry : cli;
+    const started = startProgram(program, { ...flags, 'log-level': 'warn' }, { node: [entry, program] });
+    programs.push(started);
+    return started.ready;
   };
   const { keyFile, configFile } = await enroll(dir, { pool });
   const store = join(dir, 'store.sqlite');
   const gateway = storage
     ? await storage(join(dir, 'dev.jwks.json'))
-    : (await start('gateway', { listen: '127.0.0.1:0', store, config: configFile }))['gateway'];
-  assert.ok(gateway);
+    : ((await start('gateway', { listen: '127.0.0.1:0', store, config: configFile }))['gateway'] ?? '');
   const plugin = { 'plugin-capabilities': advertised.join() || 'none' };
   const controller = join(dir, 'controller.sock');
   const cluster = { cluster: devCluster, 'key-file': keyFile };

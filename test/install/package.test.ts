@@ -8,8 +8,8 @@ import { buildPackage } from '../../deploy/release/package.ts';
 import { commands } from '../../src/cli/commands.ts';
 import { version } from '../../src/lib/version.ts';
 import { openNpm } from '../fakes/registry.ts';
-import { directoryOf, startDev } from '../harness/dev.ts';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
+import { startDev } from '../harness/dev.ts';
+import { directoryOf, makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 
 const out = makeTemporaryDirectory();
 const fairlead = join(out, `fairlead-${version}.tgz`);
@@ -114,7 +114,7 @@ function breakTypes(file: string): void {
 }
 
 async function createVolume(settings: Readonly<Record<string, string>>, entry: string): Promise<void> {
-  const dev = await startDev(settings, entry);
+  const dev = await startDev(settings, { entry });
 
   const controller = connectCsi(dev.controller);
   try {

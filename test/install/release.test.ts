@@ -8,9 +8,8 @@ import { ownArchitecture } from '../../deploy/image/architectures.ts';
 import { sizeOf } from '../../deploy/image/files.ts';
 import { version } from '../../src/lib/version.ts';
 import { openNpm, type Npm } from '../fakes/registry.ts';
-import { directoryOf } from '../harness/dev.ts';
 import { fetchPackage } from '../harness/fetched/npm-package.ts';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
+import { directoryOf, makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
 /** The maximum size of the installed package, with its dependencies. */

@@ -6,8 +6,7 @@ import type { TestContext } from 'node:test';
 import { buildPackage } from '../../deploy/release/package.ts';
 import { readGuide, toShell } from '../../docs/guides/guide.ts';
 import { openNpm } from '../fakes/registry.ts';
-import { directoryOf } from '../harness/dev.ts';
-import { freePort, testAsRoot } from '../harness/machine.ts';
+import { directoryOf, freePort, testAsRoot } from '../harness/machine.ts';
 import { waitForExit } from '../harness/exit.ts';
 
 testAsRoot("the vendor's guide goes from nothing to a volume on the vendor's storage", async t => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { buildTools, whyNotBuildable } from '../conformance/go.ts';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
+import { directoryOf } from '../harness/machine.ts';
 import { runInMachine } from '../vm/guests.ts';
 import { whyNoMachine } from '../vm/packages.ts';
 import { startBox } from './box.ts';
@@ -12,8 +12,7 @@ const skip = whyNoCeph() || (whyNoMachine() ?? whyNotBuildable(tools) ?? false);
 
 test('csi-sanity finds no failure with images of Ceph on a node that maps them', { skip }, async t => {
   const ceph = await startCeph(t);
-  const directory = makeTemporaryDirectory();
-  t.after(() => removeTemporaryDirectory(directory));
+  const directory = directoryOf(t);
   buildTools(tools, directory);
   const { box, root } = await startBox(t, ceph, 'sanity-gateway.ts');
   const { port } = new URL(await box.ask<string>('address'));

@@ -22,7 +22,7 @@ import { openRecords } from '../../../node-agent/state/records.ts';
 import { publish, unpublish, type PublishRequest } from '../../../node-agent/volumes/publish.ts';
 import { stage, unstage, type StageRequest } from '../../../node-agent/volumes/stage.ts';
 import { createFakeHost, type FakeHost } from '../../fakes/host.ts';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../machine.ts';
+import { directoryOf } from '../machine.ts';
 
 /** A machine to test on: the fake one, or this one, below a directory that is cleaned up afterwards. */
 export interface Bench {
@@ -102,8 +102,7 @@ export function openFakeBench(): Bench & { readonly host: FakeHost } {
 const commandTimeoutMs = 60_000;
 
 export function openRealBench(t: Pick<TestContext, 'after'>): Bench {
-  const directory = realpathSync(makeTemporaryDirectory());
-  t.after(() => removeTemporaryDirectory(directory));
+  const directory = realpathSync(directoryOf(t));
   for (const name of ['stage', 'pods', 'state']) mkdirSync(`${directory}/${name}`);
   return {
     host: createMachine({ timeoutMs: commandTimeoutMs }),

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test } from 'node:test';
-import { directoryOf, startDev } from '../../harness/dev.ts';
-import { noRoot } from '../../harness/machine.ts';
+import { startDev } from '../../harness/dev.ts';
+import { directoryOf, noRoot } from '../../harness/machine.ts';
 import { cli } from '../../harness/program.ts';
 import { waitForExit } from '../../harness/exit.ts';
 
 test('the command line works at once beside fairlead dev', { skip: noRoot }, async t => {
   const dir = directoryOf(t);
   const env = { ...process.env, XDG_CONFIG_HOME: join(dir, 'config') };
-  const dev = await startDev({ dir: join(dir, 'dev'), context: 'dev' }, cli, env);
+  const dev = await startDev({ dir: join(dir, 'dev'), context: 'dev' }, { env });
   const found = spawnSync(process.execPath, [cli, 'get', 'pools', '-o', 'name'], { encoding: 'utf8', env });
   await dev.end();
   assert.deepEqual([found.stdout, found.status], ['images\n', 0], found.stderr);

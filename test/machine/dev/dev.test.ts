@@ -5,11 +5,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { connectCsi } from '../../../src/csi/client.ts';
 import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeCapability.ts';
-import { directoryOf, openDev, startDev, type Dev } from '../../harness/dev.ts';
+import { openDev, type OpenDev } from '../../harness/dev.ts';
 import { cli } from '../../harness/program.ts';
-import { loopDevicesOf, mountsBelow, noRoot } from '../../harness/machine.ts';
+import { directoryOf, loopDevicesOf, mountsBelow, noRoot } from '../../harness/machine.ts';
 import { listen } from '../../harness/listen.ts';
 
 const capability: VolumeCapability = {
@@ -19,31 +18,32 @@ const capability: VolumeCapability = {
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const)
   test(`volumes, attachments and mounts survive a restart after ${signal}`, { skip: noRoot }, async t => {
-    const dir = directoryOf(t);
+    const first = await openDev(t, { 'node-id': 'n1' });
+    const { dir, dev: before } = first;
     const paths = { staging: join(dir, 'staging'), target: join(dir, 'target') };
     mkdirSync(paths.staging);
-    const before = await startDev({ dir: join(dir, 'dev'), 'node-id': 'n1' });
     assert.match(before.gateway, /^http:\/\/127\.0\.0\.1:\d+$/);
     assert.match(before.nodeId, /^n1~[\w-]{43}$/);
-    const volumeId = await mountVolume(before, 'data', paths);
+    const volumeId = await mountVolume(first, paths);
     writeFileSync(join(paths.target, 'file'), 'still here');
     await before.end(signal);
-    assert.equal(before.stdout.length, 1);
+    const { gateway, controller: socket, node, nodeId } = before;
+    assert.deepEqual(JSON.parse(before.stdout()), { gateway, controller: socket, node, nodeId });
     assert.equal(readFileSync(join(paths.target, 'file'), 'utf8'), 'still here');
 
-    const after = await startDev({ dir: join(dir, 'dev'), 'node-id': 'n1' });
-    const controller = connectCsi(after.controller);
+    const again = await openDev(t, { 'node-id': 'n1' }, dir);
+    const { dev: after, controller } = again;
     const { entries } = await controller.controller.ListVolumes({});
     assert.deepEqual(
       entries.map(({ volume, status }) => [volume?.volume_id, status?.published_node_ids]),
       [[volumeId, [after.nodeId]]],
     );
-    controller.close();
-    assert.equal(await mountVolume(after, 'data', paths), volumeId);
+    assert.equal(await mountVolume(again, paths), volumeId);
     assert.equal(readFileSync(join(paths.target, 'file'), 'utf8'), 'still here');
-    await removeVolume(after, volumeId, paths);
+    await removeVolume(again, volumeId, paths);
     const last = signal === 'SIGKILL' ? 'SIGTERM' : 'SIGINT';
-    assert.deepEqual(await after.end(last), { status: 0, signal: null });
+    await after.end(last);
+    assert.equal(await after.ended, 0);
     assert.deepEqual(mountsBelow(dir), []);
     assert.deepEqual(loopDevicesOf(dir), []);
   });
@@ -153,10 +153,12 @@ function runDemo(dir: string, ...flags: readonly string[]): void {
 type Paths = { readonly staging: string; readonly target: string };
 
 /** Calls everything up to NodePublish, as a caller repeats it after a restart. */
-async function mountVolume(dev: Dev, name: string, { staging, target }: Paths): Promise<string> {
-  const controller = connectCsi(dev.controller);
-  const node = connectCsi(dev.node);
-  const request = { name, capacity_range: { required_bytes: 2 ** 28 }, volume_capabilities: [capability] };
+async function mountVolume({ dev, controller, node }: OpenDev, { staging, target }: Paths): Promise<string> {
+  const request = {
+    name: 'data',
+    capacity_range: { required_bytes: 2 ** 28 },
+    volume_capabilities: [capability],
+  };
   const { volume } = await controller.controller.CreateVolume(request);
   const named = { volume_id: volume?.volume_id ?? '', volume_capability: capability };
   const { publish_context } = await controller.controller.ControllerPublishVolume({
@@ -166,18 +168,16 @@ async function mountVolume(dev: Dev, name: string, { staging, target }: Paths): 
   const staged = { ...named, publish_context, staging_target_path: staging };
   await node.node.NodeStageVolume(staged);
   await node.node.NodePublishVolume({ ...staged, target_path: target });
-  controller.close();
-  node.close();
   return named.volume_id;
 }
 
-async function removeVolume(dev: Dev, volumeId: string, { staging, target }: Paths): Promise<void> {
-  const controller = connectCsi(dev.controller);
-  const node = connectCsi(dev.node);
+async function removeVolume(
+  { dev, controller, node }: OpenDev,
+  volumeId: string,
+  { staging, target }: Paths,
+): Promise<void> {
   await node.node.NodeUnpublishVolume({ volume_id: volumeId, target_path: target });
   await node.node.NodeUnstageVolume({ volume_id: volumeId, staging_target_path: staging });
   await controller.controller.ControllerUnpublishVolume({ volume_id: volumeId, node_id: dev.nodeId });
   await controller.controller.DeleteVolume({ volume_id: volumeId });
-  controller.close();
-  node.close();
 }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { connectCsi } from '../../../src/csi/client.ts';
-import { startDev } from '../../harness/dev.ts';
-import { makeTemporaryDirectory, removeTemporaryDirectory, testAsRoot } from '../../harness/machine.ts';
+import { makeTemporaryDirectory, testAsRoot } from '../../harness/machine.ts';
+import { openDev } from '../../harness/dev.ts';
 
 const canary = 'canary-4d1f';
 const registry = resolve(import.meta.dirname, '../../../gateway/backends/index.ts');
@@ -36,14 +35,9 @@ testAsRoot('no log, file or answer of a program that handles a sealed secret hol
   writeFileSync(join(own, 'index.js'), backend);
   const config = join(dir, 'pools.yaml');
   writeFileSync(config, JSON.stringify({ pools: { main: { backend: 'giving', dir: images } } }));
-  const dev = await startDev({ dir: home, config, 'log-level': 'debug' });
-  const clients = [connectCsi(dev.controller), connectCsi(dev.node)] as const;
-  t.after(async () => {
-    for (const client of clients) client.close();
-    await dev.end();
-    removeTemporaryDirectory(dir);
-  });
-  const [{ controller }, { node }] = clients;
+  const opened = await openDev(t, { config, 'log-level': 'debug' }, dir);
+  const { dev } = opened;
+  const [{ controller }, { node }] = [opened.controller, opened.node];
   const { volume } = await controller.CreateVolume({
     name: 'sealed',
     capacity_range: { required_bytes: 2 ** 26 },
@@ -65,7 +59,7 @@ testAsRoot('no log, file or answer of a program that handles a sealed secret hol
     .filter(entry => entry.isFile() && entry.name !== 'index.js')
     .map(entry => readFileSync(join(entry.parentPath, entry.name), 'latin1'));
   assert.ok(files.length > 5);
-  for (const text of [...files, dev.stderr(), dev.stdout.join('\n'), JSON.stringify(publish_context)])
+  for (const text of [...files, dev.stderr(), dev.stdout(), JSON.stringify(publish_context)])
     assert.ok(!text.includes(canary));
   await node.NodeUnstageVolume(at);
   await controller.ControllerUnpublishVolume({ volume_id: named.volume_id, node_id: dev.nodeId });

@@ -4,13 +4,12 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { schemaVersion } from '../../../gateway/tables/schema.ts';
-import { connectCsi } from '../../../src/csi/client.ts';
 import { startChild } from '../../../src/dev/children.ts';
 import { enroll } from '../../../src/dev/dev.ts';
 import { version } from '../../../src/lib/version.ts';
-import { directoryOf } from '../../harness/dev.ts';
-import { noRoot } from '../../harness/machine.ts';
+import { directoryOf, noRoot } from '../../harness/machine.ts';
 import { startTrio, type Trio } from '../../harness/trio.ts';
+import { clientOf } from '../../harness/csi-serving.ts';
 
 const [release = ''] = globSync('test/releases/fairlead-*.tgz');
 const access_mode = { mode: 'SINGLE_NODE_WRITER' } as const;
@@ -119,9 +118,7 @@ function openLife(t: TestContext, { controller: endpoint, nodes }: Trio) {
   const [first] = nodes;
   assert.ok(first);
   const { nodeId, directory, endpoint: socket } = first;
-  const { controller, close: closeController } = connectCsi(endpoint);
-  const { node, close: closeNode } = connectCsi(socket);
-  t.after(() => [closeController, closeNode].forEach(close => close()));
+  const [{ controller }, { node }] = [clientOf(t, endpoint), clientOf(t, socket)];
   const volume_id = 'dev.skew';
   const staging_target_path = join(directory, 'staging');
   const target_path = join(directory, 'target');

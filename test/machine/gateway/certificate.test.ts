@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { test } from 'node:test';
 import { connect } from 'node:tls';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { prepareGateway, runGateway } from '../../harness/gateway/program.ts';
+import { makeCertificate } from '../../fakes/storages/certificate.ts';
 
 test('a renewed certificate is served without a restart, and an unusable one changes nothing', async t => {
   const directory = await prepareGateway(t);
@@ -36,12 +36,6 @@ test('a renewed certificate is served without a restart, and an unusable one cha
   assert.ok(await poll(renewed, { everyMs: 50, timeoutMs: 30_000 }), lines.join('\n'));
   assert.equal(faults().length, 2);
 });
-
-function makeCertificate(directory: string, name: string): void {
-  const files = ['-keyout', join(directory, `${name}.key`), '-out', join(directory, `${name}.crt`)];
-  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
-  execFileSync('openssl', ['req', ...kind, '-subj', `/CN=${name}`, ...files], { stdio: 'ignore' });
-}
 
 /** Returns the common name in the certificate of a new connection. */
 async function servedName({ hostname, port }: URL): Promise<unknown> {

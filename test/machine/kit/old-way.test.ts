@@ -4,8 +4,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { holdOpen } from '../../../src/kit/fixtures/old-way.ts';
-import { directoryOf } from '../../harness/dev.ts';
-import { loopDevicesOf, testAsRoot } from '../../harness/machine.ts';
+import { directoryOf, loopDevicesOf, testAsRoot } from '../../harness/machine.ts';
 
 testAsRoot('a way is released only once no loop device has its file', async t => {
   const dir = directoryOf(t);

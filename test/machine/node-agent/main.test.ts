@@ -10,6 +10,7 @@ import { readSettings } from '../../../src/lib/settings.ts';
 import { openNode } from '../../harness/node/program.ts';
 import { block, openRealBench } from '../../harness/node/bench.ts';
 import { toExport } from '../../harness/node/shares.ts';
+import { clientOf } from '../../harness/csi-serving.ts';
 
 function read(argv: readonly string[], env: NodeJS.ProcessEnv = {}) {
   return readSettings(nodeSettings, { argv, env });
@@ -136,8 +137,7 @@ test("a record with impossible values does not prevent the agent's start, and is
     /"\/elsewhere\/w\\" does not lie below.*the record of a volume is damaged/,
   ])
     await agent.untilLogged(fault);
-  const client = connectCsi(`unix://${node.socket}`);
-  t.after(() => client.close());
+  const client = clientOf(t, node.socket);
   const unstage = (volume_id: string) =>
     client.node.NodeUnstageVolume({ volume_id, staging_target_path: `${node.root}/${volume_id}` });
   await assert.rejects(unstage('c.v'), { code: 'FAILED_PRECONDITION', message: /is damaged/ });

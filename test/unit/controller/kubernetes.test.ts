@@ -13,7 +13,7 @@ import { reportNodes } from '../../../src/controller/kubernetes/nodes.ts';
 import { createMetrics } from '../../../src/controller/metrics.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { startKubernetes } from '../../fakes/kubernetes.ts';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
+import { directoryOf } from '../../harness/machine.ts';
 import { until } from '../../harness/node/bench.ts';
 
 const driverName = 'csi.fairlead.dev';
@@ -77,8 +77,7 @@ const named = (kind: string, value: object) => ({ [`${kind}s`]: [{ name: 'x', [k
 
 /** Follows a cluster through a kubeconfig file. */
 async function open(t: TestContext, gateway = openGateway()) {
-  const dir = makeTemporaryDirectory();
-  t.after(() => removeTemporaryDirectory(dir));
+  const dir = directoryOf(t);
   const kubernetes = await startKubernetes(t, { token: 'first' });
   writeFileSync(join(dir, 'token'), 'first\n');
   const path = join(dir, 'kubeconfig');

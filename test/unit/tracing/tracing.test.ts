@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
-import { connectCsi } from '../../../src/csi/client.ts';
 import { loadCsi } from '../../../src/csi/protocol.ts';
 import type { LogFields } from '../../../src/lib/log.ts';
 import { createTracer } from '../../../src/tracing/otlp.ts';
@@ -12,6 +11,7 @@ import { runGateway } from '../../harness/gateway/program.ts';
 import { runController } from '../../harness/controller.ts';
 import type { Flags } from '../../harness/program.ts';
 import { startCollector } from './collector.ts';
+import { clientOf } from '../../harness/csi-serving.ts';
 
 const [trace, caller] = ['a'.repeat(32), 'b'.repeat(16)];
 const create = {
@@ -95,9 +95,7 @@ test("a call is one trace from the sidecar to a pool's storage, and has the same
 test('without a collector a trace continues all the same, and begins if the caller has none', async t => {
   const chain = await startChain(t, {});
   await createAsSidecar(chain.endpoint);
-  const csi = connectCsi(chain.endpoint);
-  await csi.controller.ListVolumes({});
-  csi.close();
+  await clientOf(t, chain.endpoint).controller.ListVolumes({});
   const [controller = [], near = [], far = []] = chain.lines;
   assert.equal(lineOf(far, '"PUT /v1/volumes/near.').traceId, trace);
   const begun = lineOf(controller, '"ListVolumes"').traceId;

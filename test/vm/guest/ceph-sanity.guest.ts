@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { registerNodes } from '../../../src/dev/dev.ts';
 import { assertSane, endpointsOf } from '../../conformance/sanity.ts';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
+import { directoryOf } from '../../harness/machine.ts';
 import { startTrio } from '../../harness/trio.ts';
 import { joinNetwork } from '../fleet/peer.ts';
 
@@ -11,8 +11,7 @@ const { CSI_SANITY: tool = '', GATEWAY_PORT: port = '', GATEWAY_DIRECTORY: dir =
 
 test('csi-sanity finds no failure with images of Ceph', async t => {
   joinNetwork();
-  const base = makeTemporaryDirectory();
-  t.after(() => removeTemporaryDirectory(base));
+  const base = directoryOf(t);
   // The address of the network's gateway leads to servers in the network that the machine is given.
   const gateway = `http://10.0.2.2:${port}`;
   // The machine sees the gateway's directory, with the keys of its cluster; its own writes stay in the machine.

@@ -2,27 +2,27 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test, type TestContext } from 'node:test';
-import { connectCsi, type CsiClient } from '../../../src/csi/client.ts';
+import { after, test } from 'node:test';
+import { type CsiClient } from '../../../src/csi/client.ts';
 import { topMount } from '../../../src/lib/linux/mountinfo.ts';
-import { makeTemporaryDirectory, mountsBelow, removeTemporaryDirectory } from '../../harness/machine.ts';
+import { directoryOf, mountsBelow } from '../../harness/machine.ts';
 import { startTrio } from '../../harness/trio.ts';
 import type { VolumeFields } from '../../harness/node/served.ts';
 import { host, volumesOver } from './agent.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';
+import { clientOf } from '../../harness/csi-serving.ts';
 
 const volume_capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
 const server = await startNfsServer({ after }, 2);
 
 test('two nodes use a volume of the dir backend over a real NFS server, from create to delete', async t => {
-  const dir = realpathSync(makeTemporaryDirectory());
-  t.after(() => removeTemporaryDirectory(dir));
+  const dir = realpathSync(directoryOf(t));
   const root = join(server.root, 'volumes');
   mkdirSync(root);
   const nfs = { server: server.address, path: '/volumes' };
   const pool = { backend: 'dir', dir: root, capacity: '1Ti', nfs };
   const shared = await startTrio(t, { dir, pool, nodeNames: ['n1', 'n2'] });
-  const { controller } = connect(t, shared.controller);
+  const { controller } = clientOf(t, shared.controller);
   const { volume } = await controller.CreateVolume({
     name: 'shared',
     capacity_range: { required_bytes: 2 ** 20 },
@@ -40,7 +40,7 @@ test('two nodes use a volume of the dir backend over a real NFS server, from cre
     const [staging_target_path, target_path] = [join(home, 'staging'), join(home, 'target')];
     mkdirSync(staging_target_path);
     const fields = { volume_id, publish_context, staging_target_path, target_path, volume_capability };
-    const use = { client: connect(t, endpoint), fields };
+    const use = { client: clientOf(t, endpoint), fields };
     uses.push({ ...use, detach: () => controller.ControllerUnpublishVolume(attached) });
     for (const _ of ['the first time', 'again']) await volumesOver(use.client).bringUp(fields);
     const mount = topMount(await host.mounts(), target_path);
@@ -71,12 +71,6 @@ type Use = {
   readonly fields: VolumeFields;
   readonly detach: () => Promise<unknown>;
 };
-
-function connect(t: TestContext, endpoint: string): CsiClient {
-  const client = connectCsi(endpoint);
-  t.after(() => client.close());
-  return client;
-}
 
 function requireData(directory: string, data: Buffer): void {
   assert.ok(readFileSync(join(directory, 'data')).equals(data), directory);

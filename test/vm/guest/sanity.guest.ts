@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../harness/machine.ts';
+import { directoryOf } from '../../harness/machine.ts';
 import { startTrio } from '../../harness/trio.ts';
 import { loadTarget } from '../targets/configfs.ts';
 import { kernelExports, makePoolDirectory, targetsLeft } from '../targets/exported.ts';
@@ -13,8 +13,7 @@ import { kernelExports, makePoolDirectory, targetsLeft } from '../targets/export
 const tool = process.env['CSI_SANITY'] ?? '';
 
 test('csi-sanity finds no failure with images that are exported over nvme-tcp', async t => {
-  const base = makeTemporaryDirectory();
-  t.after(() => removeTemporaryDirectory(base));
+  const base = directoryOf(t);
   const root = makePoolDirectory(t);
   loadTarget();
   // The programs end before the disk of their pool is removed.

@@ -4,14 +4,13 @@ import { mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { backends } from '../../../../gateway/backends/index.ts';
-import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../../harness/machine.ts';
+import { directoryOf, noRoot } from '../../../harness/machine.ts';
 import { openPlugin } from '../../../harness/open-plugin.ts';
 import { newVolume } from '../../../suites/backend-fixtures.ts';
 
 test('a volume that is mounted completely or in part, or that contains a mount, is not deleted', async t => {
   if (noRoot !== false) return t.skip(noRoot);
-  const directory = realpathSync(makeTemporaryDirectory());
-  t.after(() => removeTemporaryDirectory(directory));
+  const directory = realpathSync(directoryOf(t));
   const [root, other] = [join(directory, 'root'), join(directory, 'other')];
   for (const path of [root, other]) mkdirSync(path);
   const backend = await openPlugin(backends.dir, { dir: root });

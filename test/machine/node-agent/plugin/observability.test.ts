@@ -3,7 +3,6 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { createMetrics } from '../../../../node-agent/plugin/metrics.ts';
-import { connectCsi } from '../../../../src/csi/client.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { readMetrics } from '../../../harness/node/metrics.ts';
 import { driverName, openNode, openRunningNode, type TestNode } from '../../../harness/node/program.ts';
@@ -11,6 +10,7 @@ import { type ProgramProcess } from '../../../harness/program.ts';
 import { testAsRoot } from '../../../harness/machine.ts';
 import { createFakeHost } from '../../../fakes/host.ts';
 import { listen } from '../../../harness/listen.ts';
+import { clientOf } from '../../../harness/csi-serving.ts';
 
 test('healthz reports the CSI socket and the registration, and is 503 while kubelet refuses the driver; readyz is 503 until it is registered', async t => {
   const node = openNode(t);
@@ -48,9 +48,8 @@ testAsRoot('metrics count RPCs, phases and commands, and of volumes say only how
   const { node, agent, kubelet, drain } = await openRunningNode(t, withHttp);
   const url = await urlOf(agent);
   await kubelet.runPod({ uid: 'pod-1', volumes: [node.makeVolume('secretive-volume')] });
-  const client = connectCsi(`unix://${node.socket}`);
+  const client = clientOf(t, node.socket);
   await assert.rejects(client.node.NodeUnstageVolume({ volume_id: '' }), { code: 'INVALID_ARGUMENT' });
-  client.close();
   const text = await readMetrics(`${url}/metrics`, [
     'fairlead_node_rpcs_total{rpc="NodeStageVolume",code="OK"} 1',
     'fairlead_node_rpcs_total{rpc="NodeUnstageVolume",code="INVALID_ARGUMENT"} 1',

@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { createReadings } from '../../../../node-agent/host/readings.ts';
 import { examineAll } from '../../../../node-agent/volumes/health.ts';
-import { connectCsi } from '../../../../src/csi/client.ts';
 import { readMetrics } from '../../../harness/node/metrics.ts';
 import { openRunningNode } from '../../../harness/node/program.ts';
 import { mountFuse, type HangingFuse } from '../../../harness/node/fuse.ts';
@@ -15,6 +14,7 @@ import {
   takeDown,
   withCommands,
 } from '../../../harness/node/bench.ts';
+import { clientOf } from '../../../harness/csi-serving.ts';
 
 test('a hanging volume shows in the metrics with its command, and recovers', realFuse, async t => {
   const covers: HangingFuse[] = [];
@@ -33,8 +33,7 @@ test('a hanging volume shows in the metrics with its command, and recovers', rea
   const target = kubelet.paths.target(hung, 'pod');
   const fuse = await mountFuse(t, [{ image: hung.publishContext['path'] ?? '', target }]);
   covers.push(fuse);
-  const client = connectCsi(`unix://${node.socket}`);
-  t.after(() => client.close());
+  const client = clientOf(t, node.socket);
   const request = { volume_id: 'c.hung', volume_path: target };
   await client.node.NodeGetVolumeStats(request);
   await fuse.hang();

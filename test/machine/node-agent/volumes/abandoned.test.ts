@@ -13,13 +13,7 @@ import {
 import { test, type TestContext } from 'node:test';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import {
-  connectInOwnMounts,
-  loopDevicesOf,
-  makeTemporaryDirectory,
-  mountsBelow,
-  removeTemporaryDirectory,
-} from '../../../harness/machine.ts';
+import { directoryOf, connectInOwnMounts, loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
 import {
   block,
   openRealBench,
@@ -35,8 +29,7 @@ const refused = { code: 'FAILED_PRECONDITION' };
 
 /** Opens a volume on a node whose root is the bench's directory, and a directory outside of it. */
 async function open(t: TestContext) {
-  const elsewhere = makeTemporaryDirectory();
-  t.after(() => removeTemporaryDirectory(elsewhere));
+  const elsewhere = directoryOf(t);
   return { ...(await openVolume(openRealBench(t), { image: { content: 'ext4' } })), elsewhere };
 }
 

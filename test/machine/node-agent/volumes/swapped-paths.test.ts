@@ -14,7 +14,7 @@ import type { Host } from '../../../../node-agent/host.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
-import { makeTemporaryDirectory, mountsBelow, removeTemporaryDirectory } from '../../../harness/machine.ts';
+import { directoryOf, mountsBelow } from '../../../harness/machine.ts';
 import { openRealBench, openVolume, real, takeDown, withCommands } from '../../../harness/node/bench.ts';
 import { makeDirectoryVolume, shareRequest } from '../../../harness/node/shares.ts';
 import { isFull } from '../../../harness/sample.ts';
@@ -25,8 +25,7 @@ import { waitForExit } from '../../../harness/exit.ts';
  */
 async function open(t: TestContext) {
   const { bench, agent, request: made } = await openVolume(openRealBench(t));
-  const outside = makeTemporaryDirectory();
-  t.after(() => removeTemporaryDirectory(outside));
+  const outside = directoryOf(t);
   const parents = { pod: `${bench.directory}/pods/p`, staging: `${bench.directory}/stage/s` };
   for (const path of [...Object.values(parents), `${outside}/v`, `${outside}/s`, `${outside}/s/v`])
     mkdirSync(path);

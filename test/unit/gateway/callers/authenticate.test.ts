@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SignJWT, UnsecuredJWT, type JWTPayload } from 'jose';
-import type { Problem } from '../../../../src/api/problem.ts';
 import {
   createAuthenticate,
   type Authenticator,
@@ -9,6 +8,7 @@ import {
 } from '../../../../gateway/callers/authenticate.ts';
 import { clusters, enrol } from '../../../harness/gateway/gateway.ts';
 import { createSigner, type Signer } from '../../../harness/gateway/signers.ts';
+import { assertRefused } from './refused.ts';
 
 const now = (): number => Math.floor(Date.now() / 1_000);
 
@@ -181,19 +181,6 @@ function authenticateWith(enrolment: Enrolment): Authenticator {
 async function nameOf(authenticate: Authenticator, token: string): Promise<string> {
   const caller = await authenticate(`Bearer ${token}`);
   return caller.cluster?.name ?? assert.fail('an operator');
-}
-
-/** Fails unless the error names the fault without a part of the token. */
-async function assertRefused(authenticate: Authenticator, token: string, says: RegExp): Promise<void> {
-  await assert.rejects(
-    async () => authenticate(`Bearer ${token}`),
-    (error: Problem) => {
-      assert.equal(error.code, 'UNAUTHENTICATED');
-      assert.match(error.detail, says);
-      assert.ok(token.length < 3 || !error.message.includes(token));
-      return true;
-    },
-  );
 }
 
 function unsecured(kid: string): string {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JWK } from 'jose';
-import type { Problem } from '../../../../src/api/problem.ts';
 import { createTrust, type TrustedKeys } from '../../../../gateway/callers/trust.ts';
 import type { PublicKey } from '../../../../gateway/callers/keys.ts';
 import {
@@ -19,6 +18,7 @@ import {
   withExponentOne,
   type TokenChanges,
 } from '../../../fakes/issuer.ts';
+import { assertRefused } from './refused.ts';
 
 /** The issuer name that every kubeadm uses. */
 const issuer = 'https://kubernetes.default.svc.cluster.local';
@@ -213,19 +213,6 @@ async function authenticateWith(
 function authenticateBy({ trusted }: ReturnType<typeof createTrust>): Authenticator {
   const enrolment = { keySet: () => assert.fail(), owners: new Map(), trusted };
   return createAuthenticate(() => enrolment, 'fairlead');
-}
-
-/** Fails unless the error names the fault without a part of the token. */
-async function assertRefused(authenticate: Authenticator, token: string, says: RegExp): Promise<void> {
-  await assert.rejects(
-    async () => authenticate(`Bearer ${token}`),
-    (error: Problem) => {
-      assert.equal(error.code, 'UNAUTHENTICATED');
-      assert.match(error.detail, says);
-      assert.ok(!token.split('.').some(part => part !== '' && error.message.includes(part)));
-      return true;
-    },
-  );
 }
 
 function unsigned(token: string, header: object): string {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
@@ -14,6 +13,7 @@ import { json, problem, startStorageApi, type Step, type StorageApi } from '../.
 import { makeIdentity } from '../../../fakes/storages/far-gateway.ts';
 import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 import { listen } from '../../../harness/listen.ts';
+import { makeCertificate } from '../../../fakes/storages/certificate.ts';
 
 const offer = { version: '1', accessModes: [], accessTypes: [], features: [], volumes: [] };
 const refused = problem('UNAUTHENTICATED', 'the token has expired');
@@ -172,13 +172,6 @@ test("a certificate proves the caller's identity, is read for each new connectio
   await assert.rejects(open(t, directory, { url, tls: { ca: 'server.crt' } }), { code: 'UNAVAILABLE' });
   await assert.rejects(open(t, directory, { url }), { code: 'UNAVAILABLE' });
 });
-
-function makeCertificate(directory: string, name: string): void {
-  const files = ['-keyout', join(directory, `${name}.key`), '-out', join(directory, `${name}.crt`)];
-  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1'];
-  const names = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1'];
-  execFileSync('openssl', ['req', ...kind, ...names, ...files], { stdio: 'ignore' });
-}
 
 test('an unreadable certificate is named', async t => {
   const directory = temporaryDirectory(t);
