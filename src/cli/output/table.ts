@@ -5,7 +5,7 @@ import { maxOf } from '../../lib/numbers.ts';
 type TableOptions = {
   readonly hasHeads?: boolean;
   readonly style?: (format: Colour, text: string) => string;
-  /** The columns' min widths, so that rows line up with rows printed before. */
+  /** The columns' min widths. */
   readonly widths?: readonly number[];
 };
 
@@ -21,26 +21,47 @@ const colours: ReadonlyMap<string, Colour> = new Map([
 export function renderTable(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
-  { hasHeads = true, style = (_, text) => text, widths = [] }: TableOptions = {},
+  options?: TableOptions,
 ): string {
-  const plain = rows.map(row => row.map(cell => toPrintable(cell, Infinity)));
-  const lines = [...(hasHeads ? [heads] : []), ...plain];
-  const wide = widthsOf(lines, widths);
-  return lines
-    .map((line, index) => {
-      const cells = line.map((cell, column) => {
-        const colour = hasHeads && index === 0 ? 'bold' : colours.get(cell.split('+')[0] ?? '');
-        const gap = ' '.repeat((wide[column] ?? 0) - cell.length + 2);
-        const isLast = column === line.length - 1;
-        return `${colour === undefined ? cell : style(colour, cell)}${isLast ? '' : gap}`;
-      });
-      return `${cells.join('').trimEnd()}\n`;
-    })
-    .join('');
+  return openTable(heads, options)(rows);
+}
+
+/** Makes a function that renders rows below earlier rows. Columns are as wide as the rows so far, so no row has to be kept. */
+export function openTable(
+  heads: readonly string[],
+  { hasHeads = true, style = (_, text) => text, widths: minWidths = [] }: TableOptions = {},
+): (rows: readonly (readonly string[])[]) => string {
+  let widths = minWidths;
+  let head: readonly string[] | undefined = hasHeads ? heads : undefined;
+  return rows => {
+    const plain = rows.map(row => row.map(cell => toPrintable(cell, Infinity)));
+    const lines = head ? [head, ...plain] : plain;
+    widths = widthsOf(lines, widths);
+    const text = lines.map(line =>
+      renderLine(line, widths, cell => {
+        const colour = line === head ? 'bold' : colours.get(cell.split('+')[0] ?? '');
+        return colour === undefined ? cell : style(colour, cell);
+      }),
+    );
+    head = undefined;
+    return text.join('');
+  };
+}
+
+function renderLine(
+  line: readonly string[],
+  widths: readonly number[],
+  paint: (cell: string) => string,
+): string {
+  const cells = line.map((cell, column) => {
+    const isLast = column === line.length - 1;
+    return `${paint(cell)}${isLast ? '' : ' '.repeat((widths[column] ?? 0) - cell.length + 2)}`;
+  });
+  return `${cells.join('').trimEnd()}\n`;
 }
 
 /** Calculates the width of each column, at least its min width. */
-export function widthsOf(lines: readonly (readonly string[])[], minWidths: readonly number[] = []): number[] {
+function widthsOf(lines: readonly (readonly string[])[], minWidths: readonly number[]): number[] {
   const columns = maxOf(
     lines.map(({ length }) => length),
     0,

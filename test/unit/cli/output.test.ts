@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toCsv } from '../../../src/cli/output/csv.ts';
-import { renderTable } from '../../../src/cli/output/table.ts';
+import { openTable, renderTable } from '../../../src/cli/output/table.ts';
 import { toAge, toSize } from '../../../src/cli/output/values.ts';
 
 test('columns are as wide as their widest cell, and never become narrower', () => {
@@ -11,6 +11,14 @@ test('columns are as wide as their widest cell, and never become narrower', () =
   ];
   assert.equal(renderTable(['id', 'state'], rows), 'id      state\na.long  ready\nb\n');
   assert.equal(renderTable([], [['b', 'x']], { hasHeads: false, widths: [4] }), 'b     x\n');
+});
+
+test('rows line up with wider rows above them, whose cells are measured as they are printed', () => {
+  const print = openTable(['id', 'x']);
+  // A cell that is printed on one line is shorter than its text.
+  const [cell, printed] = ['a\n\n\nb', 'a b'];
+  assert.equal(print([[cell, '1']]), `id   x\n${printed}  1\n`);
+  assert.equal(print([['c', '2']]), 'c    2\n');
 });
 
 test('a table may have more rows than a call has room for arguments', () => {

@@ -4,7 +4,7 @@ import { memberOf, type Column, type Entry, type Kind } from '../../kind.ts';
 import { toCsv } from '../../output/csv.ts';
 import { toJson, toOutput } from '../../output/formats.ts';
 import { narrowOf, toRows } from '../../output/rows.ts';
-import { renderTable, widthsOf } from '../../output/table.ts';
+import { openTable } from '../../output/table.ts';
 import { exactNumbers, readableNumbers } from '../../output/values.ts';
 import type { Io } from '../../run.ts';
 import { toCustomColumns } from './columns.ts';
@@ -97,21 +97,13 @@ function openDocument(io: Io, plural: string, format: 'json' | 'yaml'): Printer 
   };
 }
 
-/**
- * Makes a function that prints rows below those that it printed before, as CSV or as a table. The columns of the table are as
- * wide as the rows so far, so that no row has to be kept.
- */
+/** Makes a function that prints rows below earlier rows, as CSV or as a table. */
 function rowPrinter(io: Io, { output, 'no-headers': noHeads }: OutputValues, heads: readonly string[]) {
-  let widths: readonly number[] = [];
-  let hasHeads = !noHeads;
+  const render = openTable(heads, { hasHeads: !noHeads, style: io.style });
+  let first = noHeads ? [] : [heads];
   return (rows: readonly (readonly string[])[]): void => {
-    const lines = hasHeads ? [heads, ...rows] : rows;
-    if (output === 'csv') io.out(toCsv(lines));
-    else {
-      io.out(renderTable(heads, rows, { hasHeads, style: io.style, widths }));
-      widths = widthsOf(lines, widths);
-    }
-    hasHeads = false;
+    io.out(output === 'csv' ? toCsv([...first, ...rows]) : render(rows));
+    first = [];
   };
 }
 
