@@ -1,4 +1,5 @@
 import { reasonOf } from '../../src/lib/words/failures.ts';
+import { describeYamlError } from '../../src/lib/words/yaml.ts';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { type Document, LineCounter, parseDocument } from 'yaml';
@@ -106,7 +107,7 @@ async function readConfigFile(
   const { text, fault } = await readText(path, files);
   if (text === undefined) return void faults.push(fault);
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(text, { lineCounter: lines });
   const lineAt = (offset: number): string => `${path}:${lines.linePos(offset).line}`;
   const locate = (at: readonly PropertyKey[]): string => {
     const offset = offsetOf(document, at);
@@ -115,7 +116,9 @@ async function readConfigFile(
       .join(': ');
   };
   const malformed = [...document.errors, ...document.warnings];
-  faults.push(...malformed.map(({ pos, message }) => `${lineAt(pos[0])}: ${message}`));
+  // One slip often breaks several rules on a line.
+  const byLine = Map.groupBy(malformed, ({ pos }) => lines.linePos(pos[0]).line);
+  faults.push(...byLine.values().map(([first = {}]) => `${path}${describeYamlError(first)}`));
   if (malformed.length > 0) return undefined;
   try {
     const data = (document.toJS({ reviver: requireOwnKey }) ?? {}) as Data;
@@ -133,7 +136,10 @@ async function readConfigFile(
     if (read) return { read: { ...read, plugins: all } };
     return { faultless: { ...findFaultless(data, found, parsed.error?.issues ?? []), data, plugins: all } };
   } catch (error) {
-    return void faults.push(`${path}: ${(error as Error).message}`);
+    const isAlias = error instanceof ReferenceError;
+    return void faults.push(
+      `${path}${isAlias ? describeYamlError(Object(error)) : `: ${(error as Error).message}`}`,
+    );
   }
 }
 

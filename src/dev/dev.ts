@@ -12,6 +12,7 @@ import { createDirectories } from '../lib/directories.ts';
 import type { RunningProgram } from '../lib/lifecycle.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
 import { createNotices, withNotice } from '../lib/words/notice.ts';
+import { describeYamlError } from '../lib/words/yaml.ts';
 import { startChild, type Child, type ChildSettings } from './children.ts';
 import type { DevConfig } from './config.ts';
 import { endWithParent } from './parent.ts';
@@ -138,13 +139,14 @@ async function poolsOf(
 
 async function readMembers(path: string): Promise<Readonly<Record<string, unknown>>> {
   const text = await readFile(path, 'utf8');
+  let members: unknown;
   try {
-    const members: unknown = parse(text);
-    if (members?.constructor === Object) return members as Readonly<Record<string, unknown>>;
-    throw new Error('the file is not a YAML mapping with pools');
+    members = parse(text, { logLevel: 'error' });
   } catch (error) {
-    throw new Error(`${path}: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${path}${describeYamlError(Object(error))}`, { cause: error });
   }
+  if (members?.constructor === Object) return members as Readonly<Record<string, unknown>>;
+  throw new Error(`${path}: the file is not a YAML mapping with pools`);
 }
 
 /** Lists the directories of pools on this machine, in the form of the node agent's setting. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { describeYamlError } from '../../lib/words/yaml.ts';
 
 /**
  * The address and the credentials of an API server. `token` reads the token again for each call, because Kubernetes
@@ -86,9 +87,9 @@ async function parseKubeconfig(path: string): Promise<Kubeconfig> {
   const text = await readFile(path, 'utf8');
   let found: Readonly<Record<string, unknown>>;
   try {
-    found = Object(parse(text)) as Readonly<Record<string, unknown>>;
+    found = Object(parse(text, { logLevel: 'error' })) as Readonly<Record<string, unknown>>;
   } catch (error) {
-    throw new Error(`"${path}" is not YAML: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${path}${describeYamlError(Object(error))}`, { cause: error });
   }
   for (const name of ['contexts', 'clusters', 'users'])
     if (!Array.isArray(found[name] ?? []))

@@ -339,4 +339,6 @@ test('the error of an unusable kubeconfig says why', async t => {
     writeFileSync(path, JSON.stringify(config));
     await assert.rejects(readConnection(path), says);
   }
+  writeFileSync(path, 'contexts: []\nusers\nclusters: []\n');
+  await assert.rejects(readConnection(path), /kubeconfig:2:1: a key is not on one line with its colon; add/);
 });
