@@ -5,7 +5,8 @@ import { canCutOff } from '../attachments/cut-off.ts';
 import { featuresOf } from '../pools/features.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Pool } from '../pools/pools.ts';
-import { probePool } from '../pools/state/probe.ts';
+import { type Probe, probePool } from '../pools/state/probe.ts';
+import type { WaitingPool } from '../pools/state/waiting.ts';
 import { readTimeChecked } from '../tables/clock.ts';
 import { findClosure, listRetired } from '../tables/closures.ts';
 import { listClustersCounted, readCount } from '../tables/counts.ts';
@@ -54,9 +55,8 @@ export async function readPools(
       ...(checkedMs !== undefined && { checkedAt: toTime(checkedMs) }),
       ...(host !== undefined && { seenBy: host }),
     };
-    const waitingFor = pools.waiting().get(name)?.reason;
-    if (waitingFor !== undefined)
-      return [{ id: name, state: 'waiting', waitingFor, answers: false, features: [], ...use }];
+    const waiting = pools.waiting().get(name);
+    if (waiting) return [{ id: name, state: 'waiting', features: [], ...showWaiting(waiting), ...use }];
     const pool = pools.all().find(one => one.name === name);
     if (!pool) return [];
     const isOffered = pools.offered().some(one => one.name === name);
@@ -64,23 +64,42 @@ export async function readPools(
     const state: PoolState = {
       id: name,
       backend: backend.name,
+      ...(pool.address !== undefined && { address: pool.address }),
       state: isOffered ? 'open' : 'removed',
       features: featuresOf(backend),
       ...(backend.topologies && { topologies: [...backend.topologies] }),
       ...(!canCutOff(pool) && { cannotCutOff: true }),
-      ...(await probePool(pool)),
-      ...showAnswers(pool),
+      ...showAnswers(pool, await probePool(pool)),
       ...use,
     };
     return [state];
   }
 }
 
-/** Returns how the storage of the pool has answered. */
-function showAnswers({ backend, answers }: Pool) {
-  if (!answers) return {};
-  const { calls, failedCalls, lastFailure, oldestCall } = answers.show();
+/** Returns how the storage of a pool answers, and what the settings say about it, before the pool is open. */
+function showWaiting({ problem, reason, backend, address, outage, sinceMs, failedMs }: WaitingPool) {
+  const { code } = problem;
   return {
+    backend,
+    ...(address !== undefined && { address }),
+    waitingFor: reason,
+    answers: false,
+    ...(outage && { outage }),
+    failingSince: toTime(sinceMs),
+    ...(failedMs !== undefined && {
+      lastFailure: { at: toTime(failedMs), method: 'open', code, detail: reason },
+    }),
+  };
+}
+
+/** Returns how the storage of an open pool answers. */
+function showAnswers({ backend, answers }: Pool, { outage, ...probe }: Probe) {
+  const present = { ...probe, answers: outage === undefined, ...(outage && { outage }) };
+  if (!answers) return present;
+  const { calls, failedCalls, lastFailure, oldestCall, failingSinceMs } = answers.show();
+  return {
+    ...present,
+    ...(outage && failingSinceMs !== undefined && { failingSince: toTime(failingSinceMs) }),
     recentCalls: { total: calls, failed: failedCalls },
     ...(lastFailure && { lastFailure: toFailure(lastFailure) }),
     ...(oldestCall && { oldestCall: { method: oldestCall.method, since: toTime(oldestCall.sinceMs) } }),

@@ -58,6 +58,7 @@ type Settings = z.output<typeof settings>;
  */
 export const ceph: BackendPlugin<typeof settings> = {
   settings,
+  addressOf: ({ conf }) => conf,
   check: ({ pool, filesystem, mode, ...login }) => checkPool({ ...loginOf(login), pool, filesystem, mode }),
   readOwner({ pool = '', filesystem, ...login }) {
     const key = filesystem === undefined ? poolKeyOf(pool) : ownerKeyOf({ name: filesystem });

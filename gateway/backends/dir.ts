@@ -60,6 +60,7 @@ type Settings = z.output<typeof settings>;
  */
 export const dir: BackendPlugin<typeof settings> = {
   settings,
+  addressOf: ({ dir: directory }) => directory,
   check: ({ dir: directory }) => directoryFaults(directory, poolDirectory),
   readOwner: ({ dir: directory }) => createOwnerMark(directory).read(),
   expectedBounds: ({ dir: directory, nfs }) => boundsOf(directory, nfs),

@@ -45,6 +45,7 @@ export function image(
 ): BackendPlugin<ReturnType<typeof settingsWith>> {
   return {
     settings: settingsWith(exports.settings),
+    addressOf: ({ dir }) => dir,
     async check({ dir, export: chosen = loopOnly }) {
       // A check derives nothing from the key, so any key will do.
       const context = { root: dir, log: silentLog, poolKey: async () => new Uint8Array(32) };

@@ -5,6 +5,7 @@ import { filesOf, restSettings } from './rest/settings.ts';
 export const rest: BackendPlugin<typeof restSettings> = {
   settings: restSettings,
   maxConcurrency: ({ connections }) => connections,
+  addressOf: ({ url }) => url,
   filesOf,
   // A lazy import: the client takes 10 MB, which a gateway without a rest pool saves.
   check: async (values, pool) => (await import('./rest/open.ts')).checkRest(values, pool),

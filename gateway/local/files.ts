@@ -58,7 +58,10 @@ export function commandProblem(command: string, work: string, result: ExecResult
   if (fault !== undefined)
     reason = fault === 'ENOENT' ? 'is not installed' : `could not be started: ${reasonOfFault(fault)}`;
   const output = fault === undefined ? failureText(stderr) : '';
-  return unavailableProblem(`cannot ${work}: "${command}" ${reason}${output === '' ? '' : `: ${output}`}`);
+  const problem = unavailableProblem(
+    `cannot ${work}: "${command}" ${reason}${output === '' ? '' : `: ${output}`}`,
+  );
+  return timedOut ? Object.assign(problem, { outage: 'silent' }) : problem;
 }
 
 /** Lists a directory in pieces: a pool may have very many entries, and sometimes the first is enough. */

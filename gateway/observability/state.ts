@@ -2,6 +2,7 @@ import { withinTime } from '../../src/lib/concurrency.ts';
 import { sample, type Row } from '../../src/lib/metrics.ts';
 import { type KeyFault, keyFaultsInService } from '../configuration/read.ts';
 import type { Pools } from '../pools/pools.ts';
+import { outages } from '../../src/api/problem.ts';
 import { probePool } from '../pools/state/probe.ts';
 import type { Queues } from '../scheduling/queues.ts';
 import type { Reader } from '../store.ts';
@@ -141,26 +142,33 @@ export function readQueues(queues: Queues): readonly Row[] {
 
 /** Reports for each pool whether it was reached, whether it answers, and its capacity if it has one. */
 export async function readPools(pools: Pools): Promise<readonly Row[]> {
-  const reached = [
-    ...pools.all().map(({ name }) => sample({ pool: name }, true)),
-    ...[...pools.waiting().keys()].map(name => sample({ pool: name }, false)),
-  ];
   const probes = await Promise.all(
     pools.all().map(async pool => ({ pool: pool.name, probe: await probePool(pool) })),
   );
-  const answering = [
-    ...probes.map(({ pool, probe }) => sample({ pool }, probe.answers)),
-    ...[...pools.waiting().keys()].map(name => sample({ pool: name }, false)),
-  ];
+  const waiting = [...pools.waiting()].map(([pool, { outage }]) => ({ pool, isOpen: false, outage }));
+  const all = [...probes.map(({ pool, probe: { outage } }) => ({ pool, isOpen: true, outage })), ...waiting];
+  const answering = all.map(({ pool, isOpen, outage }) => sample({ pool }, isOpen && outage === undefined));
+  const failing = all.flatMap(({ pool, outage }) =>
+    outages.map(one => sample({ pool, outage: one }, one === outage)),
+  );
   const sizes = probes.flatMap(({ pool, probe: { totalBytes } }) =>
     totalBytes === undefined ? [] : [sample({ pool }, totalBytes)],
   );
   return [
-    ['fairlead_gateway_pool_reached', '1 if the pool was reached since the start.', reached],
+    [
+      'fairlead_gateway_pool_reached',
+      '1 if the pool was opened since the start.',
+      all.map(({ pool, isOpen }) => sample({ pool }, isOpen)),
+    ],
     [
       'fairlead_gateway_pool_answers',
-      '1 if the storage of the pool answers now, or answered the last call.',
+      '1 if the storage of the pool answers now, or answered the last call, without a failure.',
       answering,
+    ],
+    [
+      'fairlead_gateway_pool_outage',
+      '1 for the way in which the storage of the pool fails: silent, errors, or foreign answers.',
+      failing,
     ],
     ['fairlead_gateway_pool_capacity_bytes', 'Size of the pool, reserved and free.', sizes],
   ];

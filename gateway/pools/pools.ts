@@ -13,6 +13,7 @@ import {
   cannotOpen,
   isUnreached,
   opensFirst,
+  type PoolPlace,
   reasonOf,
   unreached,
   type WaitingPool,
@@ -26,6 +27,8 @@ export type Pool = {
   readonly backend: Backend;
   /** The storage's answers since the pool was opened. */
   readonly answers?: Answers;
+  /** The address of its storage, from its settings. */
+  readonly address?: string | undefined;
 };
 
 /** The pools of this gateway. While it runs, pools may be added, but never removed. */
@@ -144,7 +147,7 @@ export function createOpenPools(options: OpenOptions) {
         wrap({ name, backend: withinBounds({ name, backend: found }, allBounds) }),
       );
       const placed = topology ? withTopology(wrapped, topology) : wrapped;
-      return { name, backend: placed, answers, ownBounds, entry };
+      return { name, backend: placed, answers, ownBounds, entry, address: placeOf(entry, plugins).address };
     } catch (error) {
       await found.close?.();
       throw error;
@@ -163,7 +166,8 @@ export function createOpenPools(options: OpenOptions) {
       (error: unknown) => (isWanted() ? fail(name, error) : undefined),
     );
     openings.set(name, { entry, number, done });
-    if (!waiting.has(name)) waiting.set(name, opensFirst(name));
+    const before = waiting.get(name) ?? { ...opensFirst(name), sinceMs: Date.now() };
+    waiting.set(name, { ...before, ...placeOf(entry, plugins) });
   }
 
   function add(pool: (typeof opened)[number]): void {
@@ -178,11 +182,13 @@ export function createOpenPools(options: OpenOptions) {
   }
 
   function fail(name: string, error: unknown): void {
+    const { backend = '', address, sinceMs = Date.now() } = waiting.get(name) ?? {};
+    const known = { backend, address, sinceMs, failedMs: Date.now() };
     end(name);
     late.add(name);
-    if (isUnreached(error)) return void waiting.set(name, unreached(name, error));
+    if (isUnreached(error)) return void waiting.set(name, { ...known, ...unreached(name, error) });
     faults.set(name, toFault(name, error));
-    waiting.set(name, cannotOpen(name, error));
+    waiting.set(name, { ...known, ...cannotOpen(name, error) });
   }
 
   function end(name: string): void {
@@ -256,6 +262,10 @@ function boundsOf(
     return [name, plugins[backend]?.expectedBounds?.(settings) ?? attachments] as const;
   });
   return new Map(found);
+}
+
+function placeOf({ backend, settings }: PoolEntry, plugins: Plugins): PoolPlace {
+  return { backend, address: plugins[backend]?.addressOf?.(settings) };
 }
 
 /** Adds a topology. A backend's members may change while it is open, so they are looked up and not copied. */

@@ -1,4 +1,4 @@
-import { predicateOf, reasonOf } from '../lib/words/failures.ts';
+import { isForeign, predicateOf, reasonOf } from '../lib/words/failures.ts';
 import { createExchange } from '#exchange';
 import { maxTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
 import type { Observer } from '../tracing/trace.ts';
@@ -6,7 +6,14 @@ import type { ExchangeOptions, Reply } from './http/exchange.ts';
 import { toPrintable } from './http/printable.ts';
 import { describeIssues } from './schemas/issues.ts';
 import { problemSchema, problemsOf, timeoutHeaderName, type NamedOperation } from './operations.ts';
-import { callerGone, Problem, problemTable, tooManyRequests, whileObserved } from './problem.ts';
+import {
+  callerGone,
+  foreignProblem,
+  Problem,
+  problemTable,
+  tooManyRequests,
+  whileObserved,
+} from './problem.ts';
 
 /** The deadline and the identifiers of one call. */
 export type Call = {
@@ -150,11 +157,9 @@ function originOf({ url }: Pick<HttpOptions, 'url'>): string {
 /** A failure of the connection or of the token has a cause, so that a gateway hides the address in it from clusters. */
 function lateProblem(url: string, waitedMs: number): Problem {
   const time = waitedMs > 0 ? `within ${Math.ceil(waitedMs / 100) / 10} s` : 'in time';
-  return new Problem(
-    'DEADLINE_EXCEEDED',
-    `the storage API at "${originOf({ url })}" did not answer ${time}; check the address, the server and its log, and the network on the way`,
-    { code: 'ETIMEDOUT' },
-  );
+  const detail = `the storage API at "${originOf({ url })}" did not answer ${time}; check the address, the server and its log, and the network on the way`;
+  const problem = new Problem('DEADLINE_EXCEEDED', detail, { code: 'ETIMEDOUT' });
+  return Object.assign(problem, { outage: 'silent' });
 }
 
 /** Starts a call, or throws if it is over already. `signal` fires at its end with the reason; `close` frees its timer. */
@@ -217,10 +222,7 @@ function requireSameIds(answer: unknown, request: HttpRequest): unknown {
 /** Makes the problem, UNAVAILABLE, of an answer that does not fit its request and so does not tell the outcome. */
 export function malformedProblem({ operation, path }: HttpRequest, found: string): Problem {
   const asked = `${operation.method} ${path}`;
-  return new Problem(
-    'UNAVAILABLE',
-    `the storage API gave a malformed answer to ${asked} (${toPrintable(found)})`,
-  );
+  return foreignProblem(`the storage API gave a malformed answer to ${asked} (${toPrintable(found)})`);
 }
 
 /** Codes and statuses about the client's own token. They are not final, since an earlier try may have started the operation. */
@@ -240,18 +242,27 @@ function readProblem({ status, body }: Pick<Reply, 'status' | 'body'>, request: 
       'UNAVAILABLE',
       data?.code === 'UNAVAILABLE' ? data.detail : 'the storage API asks for fewer calls',
     );
-  if (!data) {
-    const remedy =
-      status >= 300 && status <= 399
-        ? 'give the address that it redirects to'
-        : 'check the address, and the proxy or other server there';
-    const detail = `something in front of ${at} answered with status ${status}; ${remedy}`;
-    return new Problem('UNAVAILABLE', detail, { status });
-  }
+  if (!data) return unexplainedProblem(status, at);
   // A final code ends retries, so it must be one that the operation documents.
   if (problemTable[data.code].final && !problemsOf(request.operation).includes(data.code))
     return malformedProblem(request, `${data.code}, which it never has: ${data.detail}`);
   return new Problem(data.code, data.detail);
+}
+
+/** Makes the problem of a failure without a problem document. Only a server error may be the storage's own. */
+function unexplainedProblem(status: number, at: string): Problem {
+  if (status >= 500)
+    return new Problem(
+      'UNAVAILABLE',
+      `${at} answered with status ${status} and no reason; look at its log, and at that of a proxy in front of it`,
+      { status },
+    );
+  const remedy =
+    status >= 300 && status <= 399
+      ? 'give the address that it redirects to'
+      : 'check the address, and the proxy or other server there';
+  const detail = `something in front of ${at} answered with status ${status}; ${remedy}`;
+  return foreignProblem(detail, { status });
 }
 
 /** Adds the server's Retry-After to an UNAVAILABLE problem. */
@@ -266,5 +277,7 @@ function toProblem(error: unknown, signal: AbortSignal, { url, authoritiesFrom }
   if (signal.aborted) return signal.reason as Problem;
   const predicate = predicateOf(error, authoritiesFrom);
   const reason = `"${originOf({ url })}" ${predicate ?? `fails: ${reasonOf(error)}`}`;
-  return new Problem('UNAVAILABLE', `the storage API cannot be reached: ${reason}`, error);
+  if (isForeign(error)) return foreignProblem(`the storage API cannot be used: ${reason}`, error);
+  const problem = new Problem('UNAVAILABLE', `the storage API cannot be reached: ${reason}`, error);
+  return Object.assign(problem, { outage: 'silent' });
 }

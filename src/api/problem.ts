@@ -22,6 +22,10 @@ export const problemTable = {
 /** The name of a gRPC code. */
 export type ProblemCode = keyof typeof problemTable;
 
+/** The ways in which a storage fails: no answer, errors in its answers, or answers of something else in its place. */
+export const outages = ['silent', 'errors', 'foreign'] as const;
+export type Outage = (typeof outages)[number];
+
 /**
  * The only error class. `detail` is for people: lower case, with ids in quotes, and never a secret. It is cut to 4 KiB and
  * cleaned of control characters, since parts of it may come from other programs.
@@ -33,6 +37,8 @@ export class Problem extends Error {
   declare readonly retryAfterS?: number;
   /** The whole reason for operators, in logs and in their lists; present if `detail` leaves out addresses or files. */
   declare readonly reason?: string;
+  /** The way in which the callee failed; absent: it answered with this problem. */
+  declare readonly outage?: Exclude<Outage, 'errors'>;
 
   constructor(code: ProblemCode, detail: string, cause?: unknown) {
     const printable = toLines(detail);
@@ -56,6 +62,11 @@ export const invalidProblem = makerOf('INVALID_ARGUMENT');
 export const preconditionProblem = makerOf('FAILED_PRECONDITION');
 /** UNAVAILABLE: not done, or still running; the caller tries again. */
 export const unavailableProblem = makerOf('UNAVAILABLE');
+
+/** UNAVAILABLE because something else answered in place of the callee, such as a proxy. */
+export function foreignProblem(detail: string, cause?: unknown): Problem {
+  return Object.assign(unavailableProblem(detail, cause), { outage: 'foreign' });
+}
 
 /** UNAVAILABLE because of overload: nothing was started, and the caller is told when to try again. */
 export function overloadedProblem(detail: string, retryAfterS: number): Problem {

@@ -1,4 +1,16 @@
 import type { PoolState } from '../api/admin.ts';
+import type { Outage } from '../api/problem.ts';
+
+const predicates: Readonly<Record<Outage, string>> = {
+  silent: 'does not answer',
+  errors: 'answers with errors',
+  foreign: 'answers with something else than the Storage API',
+};
+
+/** Says how the storage of a pool with a fault fails, to follow its name. */
+export function describeOutage({ outage }: Pick<PoolState, 'outage'>): string {
+  return outage ? predicates[outage] : 'fails';
+}
 
 /** Describes the last failed call of a pool, with its time and its request id; undefined if there is none. */
 export function describeLastFailure({ lastFailure }: Pick<PoolState, 'lastFailure'>): string | undefined {
@@ -9,25 +21,28 @@ export function describeLastFailure({ lastFailure }: Pick<PoolState, 'lastFailur
 }
 
 /** Returns true when at least half of the recent calls of a pool have failed. */
-export function isFailing({
-  recentCalls = { total: 0, failed: 0 },
-}: Pick<PoolState, 'recentCalls'>): boolean {
+function isFailing({ recentCalls = { total: 0, failed: 0 } }: Pick<PoolState, 'recentCalls'>): boolean {
   return recentCalls.failed > 0 && recentCalls.failed * 2 >= recentCalls.total;
 }
 
-/** Describes the fault of a pool; undefined for a pool that works. */
+/** Describes the fault of a pool, how its storage fails first; undefined for a pool that works. */
 export function faultOf(pool: PoolState): string | undefined {
-  const { state, waitingFor, fault, answers, isPaused, recentCalls } = pool;
-  if (state === 'waiting') return waitingFor;
-  const failed = isFailing(pool)
-    ? `${recentCalls?.failed} of ${recentCalls?.total} calls failed in the last 5 minutes`
-    : undefined;
-  const last = answers === false || failed !== undefined ? describeLastFailure(pool) : undefined;
-  const paused = isPaused ? 'the gateway pauses its requests' : undefined;
+  const { state, waitingFor, fault, answers, isPaused, recentCalls, failingSince, lastFailure } = pool;
+  const since = failingSince && `failing since ${failingSince}`;
+  if (state === 'waiting')
+    return joinWords(waitingFor, since, lastFailure && `last tried at ${lastFailure.at}`);
+  const counts =
+    isFailing(pool) && `${recentCalls?.failed} of ${recentCalls?.total} calls failed in the last 5 minutes`;
+  const paused = isPaused && 'the gateway pauses its requests';
+  if (answers !== false && !fault && !counts && !paused) return undefined;
+  const last = describeLastFailure(pool);
   // The answer to the question about its size is often the last failure itself.
-  const own = fault !== undefined && last?.includes(fault) ? undefined : fault;
-  const all = [own, failed, paused, last].filter(one => one !== undefined);
-  return all.length > 0 ? all.join('; ') : undefined;
+  const own = fault !== undefined && !last?.includes(fault) && fault;
+  return joinWords(`its storage ${describeOutage(pool)}`, since, own, counts, paused, last);
+}
+
+function joinWords(...words: readonly (string | false | undefined)[]): string {
+  return words.filter(Boolean).join('; ');
 }
 
 /** Calculates the reserved part of a pool in percent; undefined for a pool of unknown size. */

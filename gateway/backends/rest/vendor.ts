@@ -12,7 +12,7 @@ import {
   type Output,
 } from '../../../src/api/operations.ts';
 import { asProblem, callerGone, Problem, unavailableProblem } from '../../../src/api/problem.ts';
-import { reasonOf } from '../../../src/lib/words/failures.ts';
+import { isForeign, reasonOf } from '../../../src/lib/words/failures.ts';
 import type { PoolContext } from '../../backend.ts';
 import type { RestSettings } from './settings.ts';
 import { createTokenSource } from './tokens.ts';
@@ -113,57 +113,67 @@ export function createVendor(
  * and its text, which names addresses and settings, is only the `reason` for operators. A DELETE of a missing resource succeeds, so its NOT_FOUND comes from another server, for example
  * behind a wrong URL, and becomes UNAVAILABLE.
  */
-function toProblem({ code, detail, cause, retryAfterS }: Problem, pool: string, id: OperationId): Problem {
+function toProblem(problem: Problem, pool: string, id: OperationId): Problem {
+  const { code, detail, cause, retryAfterS } = problem;
   const isOtherServer = code === 'NOT_FOUND' && operations[id].route.startsWith('DELETE ');
   const prefix = isOtherServer
     ? `answers NOT_FOUND to ${operations[id].route}, which a storage never does; check the pool's url: `
     : '';
   const reason = `pool "${pool}": ${prefix}${detail}`;
-  const unreached = `pool "${pool}": its storage cannot be reached; try again, or ask an operator, who sees the reason with "fairlead get pools"`;
+  const outage = isOtherServer ? 'foreign' : problem.outage;
+  const unusable = `pool "${pool}": its storage cannot be used now; try again, or ask an operator, who sees the reason with "fairlead get pools"`;
   const hidesReason = cause !== undefined || isOtherServer;
   return Object.assign(
-    new Problem(isOtherServer ? 'UNAVAILABLE' : code, hidesReason ? unreached : reason, cause),
+    new Problem(isOtherServer ? 'UNAVAILABLE' : code, hidesReason ? unusable : reason, cause),
     hidesReason && { reason },
     retryAfterS !== undefined && { retryAfterS },
+    outage && { outage },
   );
 }
 
 /**
  * Creates a circuit breaker: after `breakAfter` tries in a row without an answer of the storage itself, nothing is
- * sent for `breakFor`.
+ * sent for `breakFor`. The calls that it holds back fail as the last of these tries did.
  */
 function createGuard({ breakAfter, breakFor }: RestSettings, { name, log }: PoolContext) {
-  const unanswered = handleWhen(error => error !== callerGone).orWhenResult(isUnanswered);
+  const unanswered = handleWhen(error => error !== callerGone).orWhenResult(isServerError);
   const breaker = circuitBreaker(unanswered, {
     halfOpenAfter: breakFor,
     breaker: new ConsecutiveBreaker(breakAfter),
   });
   const detail = `pools.${name}`;
-  breaker.onBreak(() =>
-    log.warn('a storage does not answer; requests to it pause', { detail, durationMs: breakFor }),
-  );
+  breaker.onBreak(() => log.warn('a storage fails; requests to it pause', { detail, durationMs: breakFor }));
   breaker.onReset(() => log.info('a storage answers again', { detail }));
-  let lastFault = '';
+  let last: { readonly fault: string; readonly outage?: Problem['outage'] } = { fault: '' };
   const guard: Guard = async send => {
     try {
       const reply = await breaker.execute(send);
-      if (isUnanswered(reply)) lastFault = `a server answered HTTP status ${(reply as Reply).status}`;
+      if (isServerError(reply)) last = { fault: `a server answered HTTP status ${(reply as Reply).status}` };
       return reply;
     } catch (error) {
       if (error instanceof BrokenCircuitError)
-        throw unavailableProblem(
-          `the storage does not answer; requests to it pause for ${breakFor / 1_000} s: ${lastFault}`,
-          error,
+        throw Object.assign(
+          unavailableProblem(
+            `requests to the storage pause for ${breakFor / 1_000} s, because the last ${breakAfter} failed: ${last.fault}`,
+            error,
+          ),
+          last.outage && { outage: last.outage },
         );
-      if (error !== callerGone) lastFault = reasonOf(error, authoritiesFrom);
+      if (error !== callerGone) last = { fault: reasonOf(error, authoritiesFrom), outage: outageOf(error) };
       throw error;
     }
   };
   return { guard, isPaused: () => breaker.state === CircuitState.Open };
 }
 
+/** Returns how a try failed that ended without an answer, or without one that can be read. */
+function outageOf(error: unknown): Problem['outage'] {
+  if (error instanceof Problem) return error.outage;
+  return isForeign(error) ? 'foreign' : 'silent';
+}
+
 /** True for a server error without a problem document, which comes from a proxy and not from the storage. */
-function isUnanswered(reply: unknown): boolean {
+function isServerError(reply: unknown): boolean {
   const { status, body } = reply as Reply;
   return status >= 500 && !problemSchema.safeParse(body).success;
 }

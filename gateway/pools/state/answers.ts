@@ -1,4 +1,4 @@
-import { asProblem, type ProblemCode, wordsForOperators } from '../../../src/api/problem.ts';
+import { asProblem, type Outage, type ProblemCode, wordsForOperators } from '../../../src/api/problem.ts';
 import type { Backend } from '../../backend.ts';
 import { currentRequest } from '../../scheduling/current-request.ts';
 import { wrapCalls } from '../backend-proxy.ts';
@@ -16,14 +16,18 @@ export type Failure = {
 
 /** The record of a storage's answers. The counts are of work, not of questions about the storage's size or health. */
 type AnswersState = {
-  /** False after a call that failed or was not answered, until the storage answers another one. */
-  readonly answers: boolean;
+  /** How the last call failed; undefined once the storage has answered another one. */
+  readonly outage: Outage | undefined;
+  /** The start of the first call that failed, or of the unanswered question, since the storage last answered. */
+  readonly failingSinceMs: number | undefined;
   readonly calls: number;
   readonly failedCalls: number;
   readonly lastFailure: Failure | undefined;
   /** The call that has been running for the longest time. */
-  readonly oldestCall: { readonly method: string; readonly sinceMs: number } | undefined;
+  readonly oldestCall: RunningCall | undefined;
 };
+
+type RunningCall = { readonly method: string; readonly sinceMs: number };
 
 /** The answers of one pool's storage to this gateway since its start. */
 export type Answers = ReturnType<typeof createAnswers>;
@@ -34,15 +38,15 @@ const recentMs = 300_000;
 const stepMs = 10_000;
 
 /** The codes of a storage that failed or did not answer. */
-const failures: ReadonlySet<ProblemCode> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL']);
+export const failures: ReadonlySet<ProblemCode> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL']);
 /** Methods that only ask the storage. */
 const questions: ReadonlySet<string> = new Set(['capacity', 'available', 'volumeHealth']);
 
 /** Makes an empty record of answers. */
 export function createAnswers(nowMs: () => number = Date.now) {
   const counts = new Map<number, { calls: number; failed: number }>();
-  const running = new Set<NonNullable<AnswersState['oldestCall']>>();
-  let answers = true;
+  const running = new Set<RunningCall>();
+  let failing: { readonly outage: Outage; readonly sinceMs: number } | undefined;
   /** The last failure of work, and of a question. */
   let [ofWork, ofQuestion]: (Failure | undefined)[] = [];
   let question: Promise<unknown> | undefined;
@@ -59,12 +63,12 @@ export function createAnswers(nowMs: () => number = Date.now) {
     for (const step of counts.keys()) if (step * stepMs <= nowMs() - recentMs) counts.delete(step);
   }
 
-  function note(method: string, error: unknown): void {
+  function note({ method, sinceMs }: RunningCall, error: unknown): void {
     const problem = asProblem(error);
-    const { code } = problem;
+    const { code, outage = 'errors' } = problem;
     const detail = wordsForOperators(problem);
     const isFailed = failures.has(code);
-    answers = !isFailed;
+    failing = isFailed ? { outage, sinceMs: failing?.sinceMs ?? sinceMs } : undefined;
     const isQuestion = questions.has(method);
     if (!isQuestion) count(isFailed);
     if (!isFailed && code !== 'RESOURCE_EXHAUSTED') return;
@@ -88,11 +92,11 @@ export function createAnswers(nowMs: () => number = Date.now) {
         running.add(call);
         try {
           const result = await run();
-          answers = true;
+          failing = undefined;
           if (!questions.has(method)) count(false);
           return result;
         } catch (error) {
-          note(method, error);
+          note(call, error);
           throw error;
         } finally {
           running.delete(call);
@@ -108,8 +112,10 @@ export function createAnswers(nowMs: () => number = Date.now) {
       forgetOld();
       const all = [...counts.values()];
       const oldestCall = running.values().find(({ method }) => !questions.has(method));
+      const oldestQuestion = running.values().find(({ method }) => questions.has(method));
       return {
-        answers,
+        outage: failing?.outage,
+        failingSinceMs: failing?.sinceMs ?? oldestQuestion?.sinceMs,
         calls: all.reduce((sum, { calls }) => sum + calls, 0),
         failedCalls: all.reduce((sum, { failed }) => sum + failed, 0),
         lastFailure: lastFailure(),

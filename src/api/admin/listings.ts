@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { problemTable, type ProblemCode } from '../problem.ts';
+import { outages, problemTable, type ProblemCode } from '../problem.ts';
 import { attachmentState, nodeId, nodeSpecSchema } from '../node.ts';
 import { snapshotSchema } from '../snapshot.ts';
 import {
@@ -87,7 +87,7 @@ export const allNodesPageSchema = pageOf('nodes', adminNodeSchema);
 export const failureSchema = z
   .object({
     at: time,
-    method: text('create').describe("The backend's method."),
+    method: text('create').describe("The backend's method, or `open`."),
     code: z.enum(Object.keys(problemTable) as [ProblemCode]),
     detail: text('the storage does not answer').describe('The reason, for people.'),
     requestId: z
@@ -100,11 +100,14 @@ export const failureSchema = z
 export const poolSchema = z
   .object({
     id: poolName,
-    backend: text('image').optional().describe('Absent while the pool is `waiting`.'),
+    backend: text('image').optional().describe('Absent: an older gateway, while the pool is `waiting`.'),
+    address: text('https://storage.example')
+      .optional()
+      .describe('The address of its storage, from its settings: a URL or a directory.'),
     state: z
       .enum(['open', 'waiting', 'removed'])
       .describe(
-        '`waiting`: its storage has not been reached yet, so the pool cannot be used; `removed`: open until the next start, but no longer offered.',
+        '`waiting`: it has not been opened yet, so the pool cannot be used; `removed`: open until the next start, but no longer offered.',
       ),
     drainedSince: time
       .optional()
@@ -134,12 +137,23 @@ export const poolSchema = z
     answers: z
       .boolean()
       .optional()
-      .describe('False: its storage did not answer just now, or it failed the last call of this gateway.'),
+      .describe('False: its storage failed just now, or in the last call of this gateway.'),
+    outage: z
+      .enum(outages)
+      .optional()
+      .describe(
+        'How its storage fails. `silent`: it does not answer; `errors`: it answers with errors; `foreign`: something else answers, such as a proxy. Absent: it answers, or the fault is in the settings.',
+      ),
+    failingSince: time
+      .optional()
+      .describe(
+        'The start of the first failed call since its storage last answered; for a `waiting` pool the first try to open it.',
+      ),
     isPaused: z
       .boolean()
       .optional()
       .describe(
-        'True: the gateway sends nothing for a moment, because the storage did not answer several times in a row.',
+        'True: the gateway sends nothing for a moment, because the storage failed several times in a row.',
       ),
     lastFailure: failureSchema.optional(),
     recentCalls: z

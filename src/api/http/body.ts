@@ -1,6 +1,6 @@
 import { parseJson } from '../../lib/json.ts';
 import { maxAnswerBytes } from '../limits.ts';
-import { unavailableProblem } from '../problem.ts';
+import { foreignProblem, unavailableProblem } from '../problem.ts';
 
 /** The sender of a body, for messages, and the maximum bytes to read. */
 type BodySource = { readonly from: string; readonly maxBytes?: number };
@@ -26,7 +26,7 @@ export function createBody({ from, maxBytes = maxAnswerBytes }: BodySource) {
   return {
     add(chunk: Uint8Array): void {
       length += chunk.length;
-      if (length > maxBytes) throw unavailableProblem(`${from} answers more than ${maxBytes} bytes`);
+      if (length > maxBytes) throw foreignProblem(`${from} answers more than ${maxBytes} bytes`);
       chunks.push(chunk);
     },
     read: (): string => Buffer.concat(chunks).toString(),
@@ -36,7 +36,7 @@ export function createBody({ from, maxBytes = maxAnswerBytes }: BodySource) {
 /** UNAVAILABLE for a compressed body. */
 export function requirePlain(encoding: unknown, from: string): void {
   if (encoding === undefined || encoding === null || /^\s*(identity)?\s*$/i.test(String(encoding))) return;
-  throw unavailableProblem(`${from} answers with a compressed body, which was not asked for`);
+  throw foreignProblem(`${from} answers with a compressed body, which was not asked for`);
 }
 
 /** Reads a whole body; rejects and ends the stream if the body is compressed or too long. */

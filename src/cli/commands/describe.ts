@@ -21,13 +21,15 @@ const maxLogEntries = 10;
 
 /** Each kind that can be described, with its related entries. */
 const relations: Readonly<Partial<Record<KindName, (entry: never) => RelatedQueries>>> = {
-  volumes: ({ id }: AdminVolume) => ({
+  volumes: ({ id, pool }: AdminVolume) => ({
+    pools: { id: pool },
     attachments: { volumeId: id },
     snapshots: { volumeId: id },
     operations: { id: `volume/${id}` },
     'audit-log': { resource: id, limit: maxLogEntries },
   }),
   snapshots: (snapshot: AdminSnapshot) => ({
+    pools: { id: snapshot.pool },
     operations: { id: operationIdOf(snapshot) },
     'audit-log': { resource: snapshot.id, limit: maxLogEntries },
   }),

@@ -2,6 +2,9 @@ import { poolSchema, type PoolState } from '../../api/admin.ts';
 import { join, kind, showTopologies, sizeColumn, toPage, wide } from '../kind.ts';
 import { describeLastFailure, faultOf, usedOf } from '../pool-health.ts';
 
+/** The answers of a storage that fails. */
+const answerWords = { silent: 'no', errors: 'errors', foreign: 'foreign' } as const;
+
 export const pools = kind<PoolState>({
   one: 'pool',
   schema: poolSchema,
@@ -15,14 +18,16 @@ export const pools = kind<PoolState>({
     { head: 'state', of: ({ state, drainedSince }) => (drainedSince ? `${state}+drained` : state) },
     {
       head: 'answers',
-      of: ({ answers, isPaused }) =>
-        isPaused ? 'paused' : answers === undefined ? '' : answers ? 'yes' : 'no',
+      of: ({ answers, isPaused, outage }) =>
+        isPaused ? 'paused' : answers === undefined ? '' : answers ? 'yes' : answerWords[outage ?? 'silent'],
     },
     sizeColumn('total', ({ totalBytes }: PoolState) => totalBytes),
     sizeColumn('reserved', ({ reservedBytes }: PoolState) => reservedBytes),
     { head: 'used', of: usedOf, unit: 'percent' },
     { head: 'volumes', of: ({ volumes: count }) => count },
     { head: 'fault', of: faultOf },
+    wide({ head: 'address', of: ({ address }: PoolState) => address }),
+    wide({ head: 'failing-since', of: ({ failingSince }: PoolState) => failingSince }),
     wide({ head: 'last-failure', of: (pool: PoolState) => describeLastFailure(pool) }),
     wide({
       head: 'failed-calls',

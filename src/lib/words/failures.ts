@@ -117,6 +117,9 @@ const predicates: Readonly<Record<string, string>> = {
   XX: 'has an internal failure; look at its log',
 };
 
+/** The codes of connections to a server with another protocol, or with another certificate. */
+const foreignCodes = /^(HPE_|EPROTO|ERR_SSL_|ERR_TLS_|ERR_OSSL_|CERT_|DEPTH_|SELF_SIGNED_|UNABLE_TO_)/;
+
 type Failure = { readonly code?: unknown; readonly cause?: unknown; readonly errors?: readonly unknown[] };
 
 /**
@@ -125,11 +128,21 @@ type Failure = { readonly code?: unknown; readonly cause?: unknown; readonly err
  * authorities.
  */
 export function predicateOf(error: unknown, authoritiesFrom = '--ca-file'): string | undefined {
+  return findFailure(error)?.predicate.replace(authorities, authoritiesFrom);
+}
+
+/** Returns true for a failed connection to another server than the expected one. */
+export function isForeign(error: unknown): boolean {
+  return foreignCodes.test(findFailure(error)?.code ?? '');
+}
+
+/** Finds the first known code among an error and its causes. */
+function findFailure(error: unknown): { readonly code: string; readonly predicate: string } | undefined {
   const { code, cause, errors } = Object(error) as Failure;
-  const own = typeof code === 'string' ? (predicates[code] ?? ofClass(code)) : undefined;
-  if (own !== undefined) return own.replace(authorities, authoritiesFrom);
+  const predicate = typeof code === 'string' ? (predicates[code] ?? ofClass(code)) : undefined;
+  if (predicate !== undefined) return { code: String(code), predicate };
   return [...(errors ?? []), ...(cause === undefined ? [] : [cause])]
-    .map(inner => predicateOf(inner, authoritiesFrom))
+    .map(findFailure)
     .find(found => found !== undefined);
 }
 

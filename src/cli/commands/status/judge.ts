@@ -1,7 +1,7 @@
 import type { ClusterState, Finding, PoolState, RunningOperation, Status } from '../../../api/admin.ts';
 import { readNodeId } from '../../../api/ids.ts';
 import { toAge, toQuota, toSize } from '../../output/values.ts';
-import { describeLastFailure, faultOf, usedOf } from '../../pool-health.ts';
+import { describeLastFailure, describeOutage, faultOf, usedOf } from '../../pool-health.ts';
 
 /** The facts of a gateway; only `fault` if it did not answer, and no lists if its store did not answer. */
 export type StatusFacts = {
@@ -110,7 +110,7 @@ function judgePool(pool: PoolState, view: View): StatusLine {
 }
 
 function describePool(pool: PoolState, { nowMs, host }: View): StatusLine {
-  const { id, answers, volumes, totalBytes, reservedBytes, drainedSince, checkedAt, seenBy } = pool;
+  const { id, backend, address, volumes, totalBytes, reservedBytes, drainedSince, checkedAt, seenBy } = pool;
   const drained =
     drainedSince === undefined ? '' : `, drained for ${toAge(nowMs - Date.parse(drainedSince))}`;
   const state = `${pool.state}${drained}`;
@@ -125,18 +125,19 @@ function describePool(pool: PoolState, { nowMs, host }: View): StatusLine {
   const seen = seenBy === undefined || seenBy === host ? '' : `, as ${seenBy} sees it`;
   const count = `${countOf(volumes, 'volume')}, ${checked}${seen}`;
   const line = { about, state: `${state}, ${used}, ${count}` };
+  const place = [backend, address].filter(one => one !== undefined).join(' at ');
   if (pool.state === 'waiting')
     return {
       about,
-      state: `${state}, ${count}`,
+      state: `${[state, place].filter(Boolean).join(', ')}, ${count}`,
       what: `it has not been opened since the gateway started: ${fault}`,
       todo: `check the storage, and pools.${id} in gateway.yaml; the gateway tries again every 2 s`,
     };
   if (fault !== undefined)
     return {
       about,
-      state: `${answers === false ? 'does not answer' : 'fails'}${drained}, ${used}, ${count}`,
-      what: `its storage ${answers === false ? 'does not answer' : 'fails'}: ${fault}`,
+      state: `${describeOutage(pool)}${drained}, ${used}, ${count}`,
+      what: fault,
       todo: `check the storage; the clusters try each call again, so the gateway needs no repair; more: fairlead describe pool ${id}`,
     };
   if (totalBytes && reservedBytes >= totalBytes * nearlyFull)

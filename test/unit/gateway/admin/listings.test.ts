@@ -11,6 +11,7 @@ import {
   volumeSpec,
   type Gateway,
 } from '../../../harness/gateway/gateway.ts';
+import { waitingPool } from '../../../harness/gateway/waiting-pool.ts';
 
 type Entry = Readonly<Record<string, unknown>> & { readonly id: string };
 
@@ -120,7 +121,7 @@ test('the list of pools leaves out a waiting pool that is removed while the list
       return gateway.engine.reader.all(...args);
     },
   };
-  const waiting = new Map([['far', { problem: unavailableProblem('it is down'), reason: 'it is down' }]]);
+  const waiting = new Map([['far', waitingPool('it is down')]]);
   const all = gateway.pools.all();
   const pools = createPools(
     () => all,
@@ -154,7 +155,7 @@ test('a waiting pool shows its reason, and a pool without an answer or a removed
     { name: 'broken', backend: broken },
     { name: 'removed', backend: full },
   ];
-  const waiting = new Map([['far', { problem: unavailableProblem('it is down'), reason: 'it is down' }]]);
+  const waiting = new Map([['far', waitingPool('it is down')]]);
   const pools = createPools(
     () => all,
     () => all.slice(0, 2),

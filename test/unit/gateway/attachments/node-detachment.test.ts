@@ -4,7 +4,7 @@ import { createNodeDetachment } from '../../../../gateway/attachments/node-detac
 import { createPools } from '../../../../gateway/pools/pools.ts';
 import { attachmentTable } from '../../../../gateway/tables/attachments.ts';
 import { volumeTable } from '../../../../gateway/tables/volumes.ts';
-import { preconditionProblem, unavailableProblem } from '../../../../src/api/problem.ts';
+import { preconditionProblem } from '../../../../src/api/problem.ts';
 import {
   type Answer,
   assertProblem,
@@ -12,6 +12,7 @@ import {
   type Gateway,
   openGateway,
 } from '../../../harness/gateway/gateway.ts';
+import { waitingPool } from '../../../harness/gateway/waiting-pool.ts';
 
 const { a } = clusters;
 const capability = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
@@ -38,11 +39,10 @@ async function stateOf({ engine }: Pick<Gateway, 'engine'>): Promise<readonly un
 test('while a pool is not open, the detachment of a node leaves its volumes alone and detaches the others', async t => {
   const gateway = await openAttached(t);
   await gateway.engine.transaction(sql => volumeTable.update(sql, { id: 'a.two' }, { pool: 'slow' }));
-  const problem = unavailableProblem('pool "slow" is not open yet');
   const pools = createPools(
     () => gateway.pools.all(),
     () => [],
-    () => new Map([['slow', { problem, reason: problem.detail }]]),
+    () => new Map([['slow', waitingPool('pool "slow" is not open yet')]]),
   );
   const detachNode = createNodeDetachment({ ...gateway, pools });
   const ofSlow = /^could not detach 1 volume from node "n1": volume "a\.two": pool "slow" is not open yet$/;

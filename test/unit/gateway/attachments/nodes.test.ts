@@ -5,9 +5,10 @@ import { readStore } from '../../../../gateway/observability/state.ts';
 import { createPools } from '../../../../gateway/pools/pools.ts';
 import { countAtNode } from '../../../../gateway/tables/counts.ts';
 import { listMissingNodes, nodeTable } from '../../../../gateway/tables/nodes.ts';
-import { Problem, unavailableProblem } from '../../../../src/api/problem.ts';
+import { Problem } from '../../../../src/api/problem.ts';
 import { sample } from '../../../../src/lib/metrics.ts';
 import { openGateway, clusters, mounted } from '../../../harness/gateway/gateway.ts';
+import { waitingPool } from '../../../harness/gateway/waiting-pool.ts';
 
 const cluster = clusters.a;
 const [here, away] = [{ zone: 'a' }, { zone: 'b' }];
@@ -155,7 +156,7 @@ test('a node stays until each storage that tracks nodes has forgotten it', async
 
 test('a node stays while a pool that may know it is not open', async t => {
   const { nodes, engine, operations, slices, backend } = await open(t);
-  const waiting = new Map([['slow', { problem: unavailableProblem('pool "slow" is not open'), reason: '' }]]);
+  const waiting = new Map([['slow', waitingPool('pool "slow" is not open')]]);
   const list = () => [{ name: 'main', backend }];
   const opening = createNodes({
     engine,

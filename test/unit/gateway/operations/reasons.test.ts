@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Problem } from '../../../../src/api/problem.ts';
 import { openGateway } from '../../../harness/gateway/gateway.ts';
 
-const neutral = 'pool "main": its storage cannot be reached; try again';
+const neutral = 'pool "main": its storage cannot be used now; try again';
 const reason = 'pool "main": "http://192.0.2.1" refuses connections';
 
 /** Opens a gateway whose storage fails to detach `a.one` from `n1` with this code. */

@@ -4,7 +4,7 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import { createAnswers } from '../../../../gateway/pools/state/answers.ts';
 import { probePool } from '../../../../gateway/pools/state/probe.ts';
 import { withRequest } from '../../../../gateway/scheduling/current-request.ts';
-import { Problem, unavailableProblem } from '../../../../src/api/problem.ts';
+import { foreignProblem, Problem, unavailableProblem } from '../../../../src/api/problem.ts';
 import { openMemory } from '../../../harness/gateway/gateway.ts';
 
 /** Makes a watched backend whose `delete` and `capacity` end as the test says, at the time that the test says. */
@@ -33,7 +33,8 @@ const down = unavailableProblem('no route');
 test('a failed call is kept with its time, method, words and request', async () => {
   const { answers, remove } = await openWatched();
   assert.deepEqual(answers.show(), {
-    answers: true,
+    outage: undefined,
+    failingSinceMs: undefined,
     calls: 0,
     failedCalls: 0,
     lastFailure: undefined,
@@ -42,7 +43,8 @@ test('a failed call is kept with its time, method, words and request', async () 
   const request = { requestId: 'r1', caller: { role: 'operator' }, isGone: () => false } as const;
   await withRequest(request, () => remove(down));
   assert.deepEqual(answers.show(), {
-    answers: false,
+    outage: 'errors',
+    failingSinceMs: 1_000_000,
     calls: 1,
     failedCalls: 1,
     lastFailure: {
@@ -55,7 +57,7 @@ test('a failed call is kept with its time, method, words and request', async () 
     oldestCall: undefined,
   });
   await remove();
-  assert.partialDeepStrictEqual(answers.show(), { answers: true, calls: 2, failedCalls: 1 });
+  assert.partialDeepStrictEqual(answers.show(), { outage: undefined, calls: 2, failedCalls: 1 });
 });
 
 test('calls are counted for 5 minutes, and the last failure stays', async () => {
@@ -69,12 +71,26 @@ test('calls are counted for 5 minutes, and the last failure stays', async () => 
   assert.equal(answers.show().lastFailure?.detail, 'no route');
 });
 
+test('a storage fails since its first failed call, and in the way of the last one, until it answers', async () => {
+  const { answers, clock, remove } = await openWatched();
+  await remove(Object.assign(unavailableProblem('no answer'), { outage: 'silent' }));
+  clock.nowMs += 5_000;
+  await remove(foreignProblem('a page'));
+  assert.partialDeepStrictEqual(answers.show(), { outage: 'foreign', failingSinceMs: 1_000_000 });
+  await remove();
+  assert.partialDeepStrictEqual(answers.show(), { outage: undefined, failingSinceMs: undefined });
+});
+
 test('a refusal is an answer, and a full storage an answer that is kept', async () => {
   const { answers, remove } = await openWatched();
   await remove(new Problem('FAILED_PRECONDITION', 'in use'));
-  assert.partialDeepStrictEqual(answers.show(), { answers: true, failedCalls: 0, lastFailure: undefined });
+  assert.partialDeepStrictEqual(answers.show(), {
+    outage: undefined,
+    failedCalls: 0,
+    lastFailure: undefined,
+  });
   await remove(new Problem('RESOURCE_EXHAUSTED', 'no space'));
-  assert.partialDeepStrictEqual(answers.show(), { answers: true, failedCalls: 0 });
+  assert.partialDeepStrictEqual(answers.show(), { outage: undefined, failedCalls: 0 });
   assert.equal(answers.show().lastFailure?.code, 'RESOURCE_EXHAUSTED');
 });
 
@@ -83,8 +99,11 @@ test('a failed question about the size hides no failure of work in the last 5 mi
   await remove(down);
   clock.nowMs += 1_000;
   next.sizes = () => Promise.reject(unavailableProblem('no size'));
-  assert.deepEqual(await probePool({ name: 'fast', backend, answers }), { answers: false, fault: 'no size' });
-  assert.partialDeepStrictEqual(answers.show(), { answers: false, calls: 1 });
+  assert.deepEqual(await probePool({ name: 'fast', backend, answers }), {
+    outage: 'errors',
+    fault: 'no size',
+  });
+  assert.partialDeepStrictEqual(answers.show(), { outage: 'errors', calls: 1 });
   assert.equal(answers.show().lastFailure?.detail, 'no route');
   clock.nowMs += 300_000;
   assert.equal(answers.show().lastFailure?.detail, 'no size');
@@ -99,12 +118,13 @@ test('a storage that hangs gets one question at a time, and is said not to answe
     return hanging.promise;
   };
   const probe = () => probePool({ name: 'fast', backend, answers });
-  const silent = { answers: false, fault: 'its storage did not answer within 2 s' };
+  const silent = { outage: 'silent', fault: 'no answer within 2 s' } as const;
   assert.deepEqual(await Promise.all([probe(), probe()]), [silent, silent]);
   assert.equal(asked, 1);
+  assert.equal(answers.show().failingSinceMs, 1_000_000);
   hanging.resolve({ totalBytes: 8 });
   await hanging.promise;
-  assert.deepEqual(await probe(), { answers: true, totalBytes: 8 });
+  assert.deepEqual(await probe(), { totalBytes: 8 });
 });
 
 test('the call that has been running for the longest time is shown', async () => {

@@ -5,8 +5,8 @@ import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import { createPools } from '../../../../gateway/pools/pools.ts';
 import { createVolume } from '../../../../gateway/volumes/create.ts';
-import { unavailableProblem } from '../../../../src/api/problem.ts';
 import { openGateway, clusters, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { waitingPool } from '../../../harness/gateway/waiting-pool.ts';
 import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const refused = { code: 'FAILED_PRECONDITION', detail: /^cluster "b" may not use pool "main"$/ };
@@ -41,9 +41,8 @@ test('a retry for a volume in a pool that is not open yet is UNAVAILABLE, althou
   const gateway = await openGateway(t, { pools: ['main', 'far'] });
   const inFar = { ...volumeSpec('v'), parameters: { pool: 'far' } };
   assert.equal((await gateway.ask('PUT /v1/volumes/a.v', { body: inFar })).status, 201);
-  const problem = unavailableProblem('pool "far" is not open yet');
   const open = gateway.pools.all().filter(({ name }) => name === 'main');
-  const waiting = new Map([['far', { problem, reason: problem.detail }]]);
+  const waiting = new Map([['far', waitingPool('pool "far" is not open yet')]]);
   const pools = createPools(
     () => open,
     () => open,

@@ -112,7 +112,10 @@ test('a storage that does not answer is left alone for a while, and called again
     moment,
   );
   assert.deepEqual([sizeBytes, api.received.length], [made.sizeBytes, 5]);
-  assert.equal(logLines.filter(line => line.startsWith('warn a storage does not answer')).length, 1);
+  assert.equal(
+    logLines.filter(line => line.startsWith('warn a storage fails; requests to it pause')).length,
+    1,
+  );
   assert.equal(logLines.filter(line => line.startsWith('info a storage answers again')).length, 1);
 });
 
@@ -123,12 +126,14 @@ test('clusters do not learn the address of a storage that cannot be reached, and
     await assert.rejects(backend.create(asked), (error: Problem) => {
       assert.match(
         error.detail,
-        /^pool "acme": its storage cannot be reached; try again, or ask an operator/,
+        /^pool "acme": its storage cannot be used now; try again, or ask an operator/,
       );
       assert.doesNotMatch(JSON.stringify(toDocument(error)), /127\.0\.0\.1|localhost|tls/);
       assert.match(
         error.reason ?? '',
-        new RegExp(`^pool "acme": .*(${new URL(api.url).host}|pause for 3 s: it [a-z])`),
+        new RegExp(
+          `^pool "acme": .*(${new URL(api.url).host}|pause for 3 s, because the last 2 failed: it [a-z])`,
+        ),
       );
       return true;
     });
@@ -147,10 +152,39 @@ test("only operators learn the address of a proxy, of a refused token's storage 
       assert.equal(error.reason, words);
       assert.match(
         error.detail,
-        /^pool "acme": its storage cannot be reached; try again, or ask an operator/,
+        /^pool "acme": its storage cannot be used now; try again, or ask an operator/,
       );
       return true;
     });
+});
+
+test('a failure says whether the storage is silent, reports an error, or something else answers', async t => {
+  const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Welcome</h1>' };
+  for (const [step, outage] of [
+    [reset, 'silent'],
+    [hang, 'silent'],
+    [json(500, 'boom'), undefined],
+    [problem('UNAVAILABLE', 'the disk is busy'), undefined],
+    [problem('DEADLINE_EXCEEDED', 'the disk is slow'), undefined],
+    [json(401, {}), undefined],
+    [page, 'foreign'],
+    [json(200, { id: 'other' }), 'foreign'],
+    [{ status: 302, body: '' }, 'foreign'],
+    [json(404, {}), 'foreign'],
+  ] as const) {
+    const { backend } = await openRest(t, [step], {
+      breakAfter: 2,
+      breakFor: '30s',
+      workTimeout: '1s',
+      tries: 1,
+    });
+    // Calls that the circuit breaker holds back fail as the last ones did.
+    for (let count = 0; count < 3; count++)
+      await assert.rejects(backend.create(asked), (error: Problem) => {
+        assert.equal(error.outage, outage, `${JSON.stringify(step)} ${error.reason}`);
+        return true;
+      });
+  }
 });
 
 test('a refusal of the storage itself is an answer, however many come in a row', async t => {
