@@ -1,5 +1,5 @@
 import { clusterOf } from '../../src/api/ids.ts';
-import { asProblem, problemTable, wordsForOperators } from '../../src/api/problem.ts';
+import { asProblem, type ProblemCode, problemTable, wordsForOperators } from '../../src/api/problem.ts';
 import { currentRequest } from '../scheduling/current-request.ts';
 import type { Engine, Sql } from '../store.ts';
 import { addChange, addRefusal, auditIdAt, type AuditRecord } from '../tables/audit-log.ts';
@@ -64,11 +64,14 @@ export function createAuditLog(
       count(): void {
         if (cluster !== undefined) changes.add(cluster);
       },
-      /** Logs a final refusal before anything was recorded, and throws it. */
-      async refused(failure: unknown): Promise<never> {
+      /**
+       * Logs a failure before anything was recorded, and throws it. `isEntry` decides by its code; by default it is logged if it
+       * is final, or if the caller's deadline is over.
+       */
+      async refused(failure: unknown, isEntry = isOutcome): Promise<never> {
         const problem = asProblem(failure);
         const { code } = problem;
-        if (request && problemTable[code].final)
+        if (request && isEntry(code))
           await transaction(sql => write(sql, code, wordsForOperators(problem))).catch(() => undefined);
         throw failure;
       },
@@ -89,6 +92,10 @@ export function createAuditLog(
       return result;
     },
   };
+}
+
+function isOutcome(code: ProblemCode): boolean {
+  return problemTable[code].final || code === 'DEADLINE_EXCEEDED';
 }
 
 /** Operations without an hourly limit: each takes back, or finishes, a change that was counted. */

@@ -18,6 +18,7 @@ import {
 } from '../tables/claims.ts';
 import type { Engine, Sql } from '../store.ts';
 import { createAuditLog } from './audit-log.ts';
+import { createPreparation } from './preparation.ts';
 import { createQueues, type Queues, type SlotRequest } from '../scheduling/queues.ts';
 import { type Waiters, createWaiters } from '../scheduling/waiters.ts';
 import { type SlotOptions, beginWithSlot, type SlotCheck } from '../scheduling/slots.ts';
@@ -332,6 +333,7 @@ export function createOperations(options: OperationsOptions) {
     isActive(resource: Resource, part: string): boolean {
       return lock.holders(keyOf(resource)).some(one => one.part === part);
     },
+    prepare: createPreparation(auditLog),
     /** Runs a change without storage. */
     change: auditLog.change,
     /** Returns the waiting and running operations of this process, by pool and cluster. */

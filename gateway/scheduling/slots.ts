@@ -1,4 +1,4 @@
-import { type Problem, unavailableProblem } from '../../src/api/problem.ts';
+import { Problem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Queues, Slot, SlotRequest } from './queues.ts';
 
 /** The check whether the caller still waits, and the parent operation's slot. */
@@ -14,6 +14,12 @@ export type SlotOptions = {
 export type SlotCheck = (request: SlotRequest | undefined) => void;
 
 const mustWait = unavailableProblem('the operation has to wait for a slot');
+
+/** Names the pool in the problem of a caller whose deadline passed while it waited for a slot there. */
+function waitedProblem(gone: Problem | undefined, pool: string): Problem | undefined {
+  if (gone?.code !== 'DEADLINE_EXCEEDED') return gone;
+  return new Problem('DEADLINE_EXCEEDED', `pool "${pool}" had no free slot before the caller's deadline`);
+}
 
 /**
  * Begins work that finds out on its way whether it needs a slot. If none is free, the work is undone, waits
@@ -41,7 +47,7 @@ export async function beginWithSlot<T>(
       const isWaiting = error === mustWait && missing;
       if (!isWaiting && slot !== held) slot?.[Symbol.dispose]();
       if (!isWaiting) throw error;
-      slot = await queues.wait(isWaiting, goneProblem);
+      slot = await queues.wait(isWaiting, () => waitedProblem(goneProblem(), isWaiting.pool));
     }
   }
 }

@@ -90,7 +90,7 @@ export async function createSnapshotSet(
 }
 
 async function plan(
-  { engine, pools, slices }: ServiceOptions,
+  { engine, operations, pools, slices }: ServiceOptions,
   cluster: Cluster,
   request: SnapshotRequest,
 ): Promise<SnapshotPlan> {
@@ -101,10 +101,13 @@ async function plan(
   for (const id of request.volumeIds) {
     const volume = await findVolume(engine.reader, id);
     if (!volume) continue;
-    const pool = pools.get(volume.pool);
-    spaces ??= await measureSpaces(pool);
-    const bytes = await pool.backend.snapshots?.measure?.(toKnownVolume(volume));
-    if (bytes !== undefined) bytesOf.set(id, bytes);
+    const logged = { operation: 'snapshot', kind: request.kind, id: request.id };
+    await operations.prepare(logged, volume.pool, async () => {
+      const pool = pools.get(volume.pool);
+      spaces ??= await measureSpaces(pool);
+      const bytes = await pool.backend.snapshots?.measure?.(toKnownVolume(volume));
+      if (bytes !== undefined) bytesOf.set(id, bytes);
+    });
   }
   return { ...request, cluster, pools, requirement, spaces, bytesOf };
 }

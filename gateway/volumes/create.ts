@@ -64,12 +64,16 @@ export async function createVolume(options: ServiceOptions, request: VolumeReque
   const requirement = placing ? await options.slices.work(cluster, placing) : anywhere;
   const choice = await choosePoolFor(options, request);
   const { pool } = choice;
-  const { topologies: known } = pool.backend;
-  const choosing = spec.topology && known && choiceSteps(known, requirement);
-  const asNew = newVolumeRecord(request, choice, choosing && (await options.slices.work(cluster, choosing)));
-  const spaces = await measureSpaces(pool);
+  const logged = { operation: 'create', ...resource, about: pool.name };
+  const { asNew, spaces } = await options.operations.prepare(logged, pool.name, async () => {
+    const { topologies: known } = pool.backend;
+    const choosing = spec.topology && known && choiceSteps(known, requirement);
+    const chosen = choosing && (await options.slices.work(cluster, choosing));
+    return { asNew: newVolumeRecord(request, choice, chosen), spaces: await measureSpaces(pool) };
+  });
   const created = await options.operations.run<VolumeIntent, CreatedVolume, CreateResult>({
     operation: 'create',
+    about: pool.name,
     subject: { name: asNew.name, spec: asNew.spec, source: asNew.source, pool: asNew.pool },
     // The source volume must not change while it is copied.
     claims: spec.source?.kind === 'volume' ? [resource, toResource(spec.source)] : [resource],

@@ -36,7 +36,10 @@ export function createExpand(options: ServiceOptions) {
     const { requiredBytes = 0, limitBytes = 0 } = spec;
     const target = { requiredBytes, limitBytes };
     const known = await findVolume(engine.reader, id);
-    const spaces = known && (await measureSpaces(pools.get(known.pool)));
+    const logged = { operation: 'expand', kind: 'volume', id } as const;
+    const spaces =
+      known &&
+      (await operations.prepare(logged, known.pool, async () => measureSpaces(pools.get(known.pool))));
     const grown = await runChange<'expansion', ExpandedVolume>(operations, id, {
       kind: 'expansion',
       operation: 'expand',

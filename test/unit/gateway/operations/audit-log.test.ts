@@ -84,7 +84,7 @@ test('every change is in the log with its caller, in order', async t => {
   await asked('DELETE /v1/nodes/n1');
   assert.deepEqual(await readShort(gateway), [
     'a report a/n1 OK',
-    'a create a.one OK',
+    'a create a.one main OK',
     'a attach a.one n1 OK',
     'a expand a.one OK',
     'a modify a.one OK',
@@ -115,7 +115,7 @@ test('a request that changes nothing is not in the log', async t => {
   }
   await gateway.nodes.put(clusters.a, 'n1', { maxVolumes: 3 });
   assert.deepEqual(await readShort(gateway), [
-    'gateway create a.one OK',
+    'gateway create a.one main OK',
     'gateway report a/n1 OK',
     'gateway report a/n1 OK',
   ]);
@@ -137,7 +137,7 @@ test('a failure is in the log with its code, whether refused at once or by the s
     'a expand a.one OUT_OF_RANGE',
     'a delete a.one FAILED_PRECONDITION',
     'a delete a.one UNAVAILABLE',
-    'a create a.two RESOURCE_EXHAUSTED',
+    'a create a.two main RESOURCE_EXHAUSTED',
     'a delete a.two unfinished work OK',
   ]);
 });
@@ -321,14 +321,14 @@ test('the outcome and its entry are recorded together or not at all', async t =>
   await engine.transaction(sql => sql.run('update claims set until_ms = 0'));
   await gateway.recovery.sweep();
   assert.equal((await gateway.volumes.get(clusters.a, 'a.one')).state, 'ready');
-  assert.deepEqual(await readShort(gateway), ['gateway create a.one OK']);
+  assert.deepEqual(await readShort(gateway), ['gateway create a.one main OK']);
 });
 
 test('the log is read in pages, by cluster, resource and time', async t => {
   const gateway = await openGateway(t, { volumes: ['one', 'two', 'three'] });
   await gateway.create('b.one');
   assert.equal((await read(gateway, '?cluster=a')).length, 3);
-  assert.deepEqual(await readShort(gateway, '?resource=b.one'), ['gateway create b.one OK']);
+  assert.deepEqual(await readShort(gateway, '?resource=b.one'), ['gateway create b.one main OK']);
   assert.deepEqual(await read(gateway, '?resource=b.one&cluster=a'), []);
   const all = await read(gateway);
   const pages: AuditEntry[] = [];
@@ -377,7 +377,7 @@ test('a change that the gateway retries by itself is logged once it is done', as
   await assert.rejects(volumes.delete(clusters.a, 'a.one'), { code: 'UNAVAILABLE' });
   for (let time = 0; time < 3; time++) await recovery.sweep();
   assert.deepEqual(await readShort(gateway), [
-    'gateway create a.one OK',
+    'gateway create a.one main OK',
     'gateway delete a.one unfinished work OK',
   ]);
 });
