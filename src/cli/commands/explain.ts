@@ -9,7 +9,8 @@ import { kinds, type KindName } from '../kinds/index.ts';
 import { clusterOf, ownerSettings, listAll } from '../listing.ts';
 import { outputFormats, toOutput } from '../output/formats.ts';
 import { operationIdOf, readHealth } from './describe.ts';
-import { explain, type Advice, type Facts } from './explain/advice.ts';
+import { explain } from './explain/advice.ts';
+import type { Advice, Facts } from './explain/facts.ts';
 
 const settings = {
   id: { doc: 'the id of a volume or a snapshot, such as east.pvc-1', parse: text },

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AdminSnapshot, AdminVolume, ClusterState, PoolState } from '../../../src/api/admin.ts';
-import { explain, type Advice, type Facts } from '../../../src/cli/commands/explain/advice.ts';
+import { explain } from '../../../src/cli/commands/explain/advice.ts';
+import type { Advice, Facts } from '../../../src/cli/commands/explain/facts.ts';
 
 const nowMs = Date.parse('2026-02-01T12:00:00Z');
 const before = (ms: number): string => new Date(nowMs - ms).toISOString();
@@ -88,17 +89,44 @@ const rows: readonly (readonly [sentence: string, facts: Partial<Facts>, what: R
     'a pool whose storage is away',
     { pool: { ...pool, state: 'waiting', waitingFor: 'no route' } },
     /^pool "fast" waits for its storage: no route$/,
+    /every 2 s/,
   ],
   [
     'a storage that does not answer',
-    { pool: { ...pool, answers: false, fault: 'broken', lastFailure: failure } },
-    /^the storage of pool "fast" does not answer: broken; create failed at .* with UNAVAILABLE: no route \(request r9\)$/,
+    {
+      pool: {
+        ...pool,
+        answers: false,
+        outage: 'silent',
+        failingSince: before(9_000),
+        fault: 'broken',
+        lastFailure: failure,
+      },
+      operation,
+    },
+    /^pool "fast": its storage does not answer; failing since 2026-02-01T11:59:51.000Z; broken; create failed at .* with UNAVAILABLE: no route \(request r9\)$/,
     /fairlead describe pool fast/,
   ],
   [
     'a storage that answers but fails',
     { pool: { ...pool, answers: true, recentCalls: { total: 3, failed: 2 }, lastFailure: failure } },
-    /^the storage of pool "fast" fails: 2 of 3 calls failed in the last 5 minutes; create failed at /,
+    /^pool "fast": its storage fails; 2 of 3 calls failed in the last 5 minutes; create failed at /,
+  ],
+  [
+    'a storage that answers with errors',
+    { pool: { ...pool, answers: false, outage: 'errors' } },
+    /^pool "fast": its storage answers with errors$/,
+  ],
+  [
+    'something else that answers in place of a storage',
+    { pool: { ...pool, answers: false, outage: 'foreign' } },
+    /^pool "fast": its storage answers with something else than the Storage API$/,
+  ],
+  [
+    'a call that its storage has not answered for long',
+    { operation, pool: { ...pool, oldestCall: { method: 'attach', since: before(60_000) } } },
+    /^the storage of pool "fast" has not answered attach for 1m$/,
+    /large copy/,
   ],
   [
     'a create that is not done',
@@ -170,31 +198,60 @@ for (const [sentence, facts, what, todo] of rows)
     if (todo) assert.match(first.todo ?? '', todo);
   });
 
+const silent: PoolState = {
+  ...pool,
+  id: 'slow',
+  answers: false,
+  outage: 'silent',
+  failingSince: before(9_000),
+  lastFailure: failure,
+};
+const full: ClusterState = { ...cluster, quotas: [{ path: 'bytes', limit: 2 ** 31, used: 2 ** 31 }] };
+const refusal = { ...last, operation: 'create', about: 'slow', code: 'UNAVAILABLE' } as const;
+
 const causes: readonly (readonly [sentence: string, facts: Partial<Facts>, what: RegExp])[] = [
   [
-    'the pool that does not answer',
-    { pools: [pool, { ...pool, id: 'slow', answers: false, lastFailure: failure }] },
-    /^the storage of pool "slow" does not answer: create failed at .* no route \(request r9\)$/,
+    'the pool that did not answer its create',
+    { pools: [pool, silent, { ...silent, id: 'other' }], last: refusal },
+    /^pool "slow": its storage does not answer; failing since .*; create failed at .* no route \(request r9\)$/,
   ],
   [
     'the quota that is used up, with its figures',
-    { cluster: { ...cluster, quotas: [{ path: 'bytes', limit: 2 ** 31, used: 2 ** 31 }] } },
+    { cluster: full, pools: [silent], last: { ...refusal, about: 'fast', code: 'RESOURCE_EXHAUSTED' } },
     /^cluster "a" has used up its quota \(bytes:2Gi\/2Gi\) and cannot create more$/,
   ],
   [
     'a faulty key file, which makes its cluster refused',
-    { cluster: { ...cluster, keyFaults: ['a.jwks.json: is not JSON'] } },
+    { cluster: { ...full, keyFaults: ['a.jwks.json: is not JSON'] }, pools: [silent] },
     /^tokens of cluster "a" are refused: a\.jwks\.json: is not JSON$/,
   ],
 ];
 
 for (const [sentence, facts, what] of causes)
   test(`explain names ${sentence} as the cause of a missing volume, and no other`, () => {
-    const [first, cause, ...more] = explain({ ...none, ...facts });
-    assert.deepEqual([first?.todo, more], [undefined, []]);
+    const [first, ...more] = explain({ ...none, ...facts });
+    assert.equal(first?.todo, undefined);
+    const [cause, ...others] = more.filter(({ isWaiting }) => isWaiting);
+    assert.deepEqual(others, []);
     assert.match(cause?.what ?? '', what);
     assert.ok(cause?.todo);
   });
+
+test('without evidence, explain names no cause of a missing volume, and says what was checked', () => {
+  const [first, checked, ...others] = explain({ ...none, pools: [pool, silent], cluster: full });
+  assert.match(first?.todo ?? '', /^the audit log has no request for it: /);
+  assert.deepEqual([checked?.isWaiting, others], [false, []]);
+  assert.match(
+    checked?.what ?? '',
+    /^checked: cluster "a" has sent this gateway no request since its start; its keys are valid; it has used up its quota \(bytes:2Gi\/2Gi\); pool "slow": its storage does not answer; failing since/,
+  );
+  const seen = { ...cluster, lastSeenAt: before(5_000) };
+  const [, sound] = explain({ ...none, pools: [pool], cluster: seen });
+  assert.equal(
+    sound?.what,
+    'checked: cluster "a" was last seen 5s ago; its keys are valid; its quotas leave room; its pools answer',
+  );
+});
 
 const known: readonly (readonly [sentence: string, facts: Partial<Facts>, what: RegExp])[] = [
   [

@@ -1,54 +1,19 @@
-import type {
-  AdminSnapshot,
-  AdminVolume,
-  AuditEntry,
-  ClusterState,
-  PoolState,
-  Queue,
-  RunningOperation,
-} from '../../../api/admin.ts';
-import { clusterOf } from '../../../api/ids.ts';
 import { problemTable } from '../../../api/problem.ts';
-import { toAge, toQuota } from '../../output/values.ts';
-import { faultOf, usedOf } from '../../pool-health.ts';
-import type { CurrentHealth } from '../describe.ts';
+import { toAge } from '../../output/values.ts';
+import { usedOf } from '../../pool-health.ts';
+import { type Advice, fact, type Facts, reason, retirementAdvice, storageAdvice, usedUp } from './facts.ts';
+import { missingAdvice } from './missing.ts';
 
-/** One reason why a volume or snapshot is not ready, or one fact about it, and the remedy. */
-export type Advice = {
-  /** True for a reason, false for a fact that delays nothing. */
-  readonly isWaiting: boolean;
-  readonly what: string;
-  readonly todo?: string;
-};
-
-/** A volume or a snapshot, and everything that can delay it. */
-export type Facts = {
-  readonly id: string;
-  readonly nowMs: number;
-  readonly volume?: AdminVolume | undefined;
-  readonly snapshot?: AdminSnapshot | undefined;
-  readonly operation?: RunningOperation | undefined;
-  readonly pool?: PoolState | undefined;
-  /** The pools that its cluster may use, for a resource that does not exist. */
-  readonly pools?: readonly PoolState[];
-  /** The cluster named in the id, enrolled or not. */
-  readonly cluster?: ClusterState | undefined;
-  /** Ids of nodes that have the volume attached and that their cluster does not report. */
-  readonly unknownNodes: readonly string[];
-  readonly health?: CurrentHealth | undefined;
-  /** The queue of its cluster at its pool. */
-  readonly queue?: Queue | undefined;
-  /** Its newest entry in the audit log. */
-  readonly last?: AuditEntry | undefined;
-};
+/** A call of a storage that has been running for this time, in milliseconds, is a reason for waiting. */
+const longCallMs = 10_000;
 
 /** Lists the reasons for waiting and other facts, the likeliest cause first. */
 export function explain(facts: Facts): readonly Advice[] {
   const { id, volume, snapshot } = facts;
   const found = [
     ...(volume || snapshot ? retirementAdvice(facts) : missingAdvice(facts)),
-    ...operationAdvice(facts),
     ...poolAdvice(facts),
+    ...operationAdvice(facts),
     ...stateAdvice(facts),
     ...attachmentAdvice(facts),
     ...grantAdvice(facts),
@@ -66,89 +31,6 @@ export function explain(facts: Facts): readonly Advice[] {
     },
     ...found,
   ];
-}
-
-const reason = (what: string, todo?: string): Advice => ({
-  isWaiting: true,
-  what,
-  ...(todo !== undefined && { todo }),
-});
-const fact = (what: string, todo?: string): Advice => ({
-  isWaiting: false,
-  what,
-  ...(todo !== undefined && { todo }),
-});
-
-function missingAdvice(facts: Facts): readonly Advice[] {
-  const { id, cluster, pools = [], last } = facts;
-  const owner = clusterOf(id);
-  if (owner === undefined)
-    return [
-      reason(
-        `"${id}" is not an id`,
-        'an id is CLUSTER.NAME, such as east.pvc-1; list the ids with fairlead get volumes',
-      ),
-    ];
-  if (cluster?.retiredSince !== undefined)
-    return [reason(`there is neither a volume nor a snapshot "${id}"`), ...retirementAdvice(facts)];
-  if (!cluster?.isEnrolled)
-    return [
-      reason(
-        `there is no "${id}", and cluster "${owner}" is not enrolled`,
-        `run fairlead enroll ${owner}, and add the entry that it prints to gateway.yaml, below clusters`,
-      ),
-    ];
-  const missing = `there is neither a volume nor a snapshot "${id}"`;
-  const causes = [
-    ...keyAdvice(cluster),
-    ...pools.flatMap(pool => storageAdvice(pool) ?? []),
-    ...usedUp(facts),
-  ];
-  if (causes.length > 0) return [reason(missing), ...causes];
-  // The failure itself follows as a fact.
-  if (last && last.code !== 'OK') return [reason(missing)];
-  return [
-    reason(
-      missing,
-      last
-        ? `its last change was ${last.operation} by ${last.actor} at ${last.at}`
-        : "the cluster has not requested it: see the log of the cluster's controller",
-    ),
-  ];
-}
-
-/** Reports the retirement of a cluster. */
-function retirementAdvice({ cluster, nowMs }: Facts): readonly Advice[] {
-  if (cluster?.retiredSince === undefined) return [];
-  const age = toAge(nowMs - Date.parse(cluster.retiredSince));
-  return [
-    reason(
-      `cluster "${cluster.id}" has been retired for ${age}: its requests are refused, and it gets no volumes, snapshots or attachments`,
-      `to end this: fairlead admin retire-cluster ${cluster.id} --end; to give a volume to another cluster: fairlead admin transfer`,
-    ),
-  ];
-}
-
-/** Reports the faults of a cluster's keys. They are the reason why its requests are refused. */
-function keyAdvice({ id, keyFaults = [] }: ClusterState): readonly Advice[] {
-  return keyFaults.map(fault =>
-    reason(
-      `tokens of cluster "${id}" are refused: ${fault}`,
-      'mend the file on the gateway; it is read again within 2 s',
-    ),
-  );
-}
-
-/** Reports the quotas of a cluster that leave nothing. */
-function usedUp({ cluster }: Facts): readonly Advice[] {
-  return (cluster?.quotas ?? [])
-    .filter(({ used, limit }) => used >= limit)
-    .map(quota =>
-      reason(
-        `cluster "${cluster?.id}" has used up its quota (${toQuota(quota)}) and cannot create more`,
-        'raise the quota in gateway.yaml, or delete volumes or snapshots',
-      ),
-    );
 }
 
 function operationAdvice({ operation, nowMs }: Facts): readonly Advice[] {
@@ -171,13 +53,21 @@ function operationAdvice({ operation, nowMs }: Facts): readonly Advice[] {
   ];
 }
 
-function poolAdvice({ pool, volume, snapshot }: Facts): readonly Advice[] {
+function poolAdvice({ pool, volume, snapshot, operation, nowMs }: Facts): readonly Advice[] {
   const name = volume?.pool ?? snapshot?.pool;
   if (name === undefined) return [];
   if (!pool) return [reason(`pool "${name}" is not configured`, `put pools.${name} back into gateway.yaml`)];
-  const { state } = pool;
+  const { state, oldestCall } = pool;
   const fault = storageAdvice(pool);
   if (fault) return [fault];
+  const callMs = oldestCall ? nowMs - Date.parse(oldestCall.since) : 0;
+  if (operation && oldestCall && callMs > longCallMs)
+    return [
+      reason(
+        `the storage of pool "${name}" has not answered ${oldestCall.method} for ${toAge(callMs)}`,
+        'a large copy may take so long; otherwise check the storage',
+      ),
+    ];
   const used = usedOf(pool) ?? 0;
   const full =
     used >= 95
@@ -191,20 +81,6 @@ function poolAdvice({ pool, volume, snapshot }: Facts): readonly Advice[] {
   return state === 'removed'
     ? [fact(`pool "${name}" was removed from gateway.yaml: it takes no new volumes`), ...full]
     : full;
-}
-
-/** Names a pool whose storage does not answer or fails, with the storage's last words. */
-function storageAdvice(pool: PoolState): Advice | undefined {
-  const { id, state, waitingFor, answers } = pool;
-  if (state === 'waiting')
-    return reason(`pool "${id}" waits for its storage: ${waitingFor}`, 'the gateway tries again every 2 s');
-  const fault = faultOf(pool);
-  if (fault === undefined) return undefined;
-  const what = answers === false ? 'does not answer' : 'fails';
-  return reason(
-    `the storage of pool "${id}" ${what}: ${fault}`,
-    `check the storage; the clusters try each call again, so the gateway needs no repair; more: fairlead describe pool ${id}`,
-  );
 }
 
 function stateAdvice({ id, volume, snapshot, operation }: Facts): readonly Advice[] {
