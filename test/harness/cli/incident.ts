@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import * as z from 'zod';
 import type { Backend } from '../../../gateway/backend.ts';
@@ -17,16 +18,30 @@ function sectionOf(alert: string): string {
   return section?.split('\n## ')[0] ?? assert.fail(`the runbook has no section ${alert}`);
 }
 
+/** Lists the names that a command of the operator gives, without its flags. */
+function namesIn(line: string): readonly string[] {
+  const words = line.replaceAll(/ --?[a-z-]+( \S+)?/g, '').split(' ');
+  const verbs = words[0] === 'explain' || words[0] === 'status' || words[0] === 'top' ? 1 : 2;
+  return words.slice(verbs);
+}
+
 /** A gateway with one pool `fast`, and its operator's command line, which counts its commands. */
 export async function startIncident(t: TestContext, run: GatewayRun = {}) {
   const flags = { 'metrics-listen': '127.0.0.1:0', ...run.flags };
   const gateway = await runGateway(t, { pools: { fast: { backend: 'memory' } }, ...run, flags });
   const fairlead = operatorCli(gateway);
   let commands = 0;
-  /** Runs a command of the operator, who needs at most three of them. */
+  let known = readFileSync(join(gateway.directory, 'gateway.yaml'), 'utf8');
+  /**
+   * Runs a command of the operator, who needs at most three of them, and knows only names that were printed, heard, or
+   * are in gateway.yaml.
+   */
   const ask = async (line: string): Promise<CliResult> => {
     assert.ok(++commands <= 3, 'the operator needed more than three commands');
-    return fairlead(line);
+    for (const name of namesIn(line)) assert.ok(known.includes(name), `the operator does not know "${name}"`);
+    const result = await fairlead(line);
+    known += result.stdout;
+    return result;
   };
   async function metric(sample: string): Promise<number | undefined> {
     const answer = await fetch(`http://${gateway.ready['metrics']}/metrics`);
@@ -36,6 +51,11 @@ export async function startIncident(t: TestContext, run: GatewayRun = {}) {
   return {
     gateway,
     ask,
+    /** Tells the operator that a user waits for a volume. The first command has to do without its id. */
+    hear(id: string): void {
+      assert.ok(commands > 0, 'the first command needs an id');
+      known += id;
+    },
     /** Runs a command that the runbook's section for the alert gives, as `fairlead` and these words. */
     async walk(alert: string, line: string, words = line): Promise<CliResult> {
       const commandsThere = sectionOf(alert).replaceAll(/\s+/g, ' ');
@@ -49,13 +69,13 @@ export async function startIncident(t: TestContext, run: GatewayRun = {}) {
       const has = async () => (await metric(sample)) === value || undefined;
       assert.ok(await poll(has, { everyMs: 50, timeoutMs: 20_000 }), `${sample} is ${await metric(sample)}`);
     },
-    /** Waits until `fairlead status` says this. It costs the operator nothing: an incident takes time to show. */
-    async until(words: RegExp): Promise<void> {
-      const said = await poll(async () => words.test((await fairlead('status')).stdout) || undefined, {
+    /** Waits until a command says this. It costs the operator nothing: an incident takes time to show. */
+    async until(words: RegExp, line = 'status'): Promise<void> {
+      const said = await poll(async () => words.test((await fairlead(line)).stdout) || undefined, {
         everyMs: 50,
         timeoutMs: 20_000,
       });
-      assert.ok(said, (await fairlead('status')).stdout);
+      assert.ok(said, (await fairlead(line)).stdout);
     },
   };
 }

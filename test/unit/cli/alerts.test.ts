@@ -14,7 +14,7 @@ import { mounted } from '../../harness/gateway/gateway.ts';
 test('alerts FairleadPoolFails and FairleadRequestsFail: a storage answers, but its calls fail', async t => {
   const failing = new Problem('INTERNAL', 'the array has no quorum');
   const run = await storageOf({ create: () => Promise.reject(failing) });
-  const { gateway, walk, metric } = await startIncident(t, run);
+  const { gateway, walk, metric, hear } = await startIncident(t, run);
   for (const name of ['one', 'two', 'three'])
     await assert.rejects(create(gateway, name), { code: 'INTERNAL' });
   assert.equal(await metric('fairlead_gateway_pool_answers{pool="fast"}'), 1);
@@ -26,14 +26,15 @@ test('alerts FairleadPoolFails and FairleadRequestsFail: a storage answers, but 
   assert.equal(status, 1);
   assert.match(
     stdout,
-    /! pool fast: its storage fails: 3 of 6 calls failed in the last 5 minutes; create failed at \S+ with INTERNAL: the array has no quorum \(request [\w-]+\)\n {4}check the storage; .* fairlead describe pool fast\n/,
+    /! pool fast: its storage fails; 3 of 6 calls failed in the last 5 minutes; create failed at \S+ with INTERNAL: the array has no quorum \(request [\w-]+\)\n {4}check the storage; .* fairlead describe pool fast\n/,
   );
   const pool = await walk('FairleadPoolFails', 'describe pool fast', 'describe pool POOL');
   assert.match(pool.stdout, /^failed-calls: +3\/6 in 5m$/m);
+  hear('a.one');
   const { stdout: cause } = await walk('FairleadRequestsFail', 'explain a.one', 'explain ID');
   assert.match(
     cause,
-    /the storage of pool "fast" fails: 3 of 6 calls failed .* with INTERNAL: the array has no quorum/,
+    /pool "fast": its storage fails; 3 of 6 calls failed .* with INTERNAL: the array has no quorum/,
   );
 });
 

@@ -8,7 +8,6 @@ import { storeSetting } from '../../../gateway/config.ts';
 import { openStore } from '../../../gateway/stores/index.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { version } from '../../../src/lib/version.ts';
-import { startStorageApi, type Step } from '../../fakes/storage-api.ts';
 import { call, create, startIncident, storageOf } from '../../harness/cli/incident.ts';
 import { mounted, newVolume, openMemory } from '../../harness/gateway/gateway.ts';
 
@@ -55,12 +54,13 @@ test('incident: the pool is full', async t => {
 });
 
 test('incident: the quota is used up', async t => {
-  const { gateway, ask } = await startIncident(t, { clusters: { a: { quota: { bytes: 2 ** 22 } } } });
+  const { gateway, ask, hear } = await startIncident(t, { clusters: { a: { quota: { bytes: 2 ** 22 } } } });
   await create(gateway, 'big', 2 ** 22);
   await assert.rejects(create(gateway, 'more'), { code: 'RESOURCE_EXHAUSTED' });
   const { status, stdout } = await ask('status');
   assert.equal(status, 1);
   assert.match(stdout, /! cluster a: its quota is used up: bytes:4Mi\/4Mi\n {4}raise clusters\.a\.quota/);
+  hear('a.more');
   const { stdout: cause } = await ask('explain a.more');
   assert.match(cause, /cluster "a" has used up its quota \(bytes:4Mi\/4Mi\)/);
   assert.match(
@@ -69,65 +69,6 @@ test('incident: the quota is used up', async t => {
   );
   const { stdout: log } = await ask('get audit-log a.more');
   assert.match(log, / RESOURCE_EXHAUSTED +1 +the quota "bytes" of cluster "a" is 4194304/);
-});
-
-test('incident: the storage hangs after the gateway has started', async t => {
-  const hanging = Promise.withResolvers<never>();
-  let hangs = false;
-  const run = await storageOf({
-    create: async ({ requiredBytes }) => (hangs ? hanging.promise : { sizeBytes: requiredBytes }),
-    capacity: async () => (hangs ? hanging.promise : { totalBytes: 2 ** 40 }),
-  });
-  const { gateway, walk, ask, metric } = await startIncident(t, run);
-  assert.equal(await metric('fairlead_gateway_pool_answers{pool="fast"}'), 1);
-  hangs = true;
-  t.after(() => hanging.reject(new Error('the test ended')));
-  const creating = create(gateway, 'one').catch(() => undefined);
-  const { status, stdout } = await walk('FairleadPoolSilent', 'status');
-  assert.equal(status, 1);
-  assert.match(
-    stdout,
-    /! pool fast: its storage does not answer: its storage did not answer within 2 s\n {4}check the storage/,
-  );
-  assert.match((await ask('get pools')).stdout, /^fast +memory +open +no .* its storage did not answer/m);
-  const { stdout: cause } = await walk('FairleadPoolSilent', 'explain a.one', 'explain ID');
-  assert.match(cause, /storage of pool "fast" does not answer/);
-  hanging.reject(new Error('the test ended'));
-  await creating;
-});
-
-test('incident: the vendor answers 500', async t => {
-  let isBroken = false;
-  const offer = {
-    version: '1',
-    accessModes: ['SINGLE_NODE_WRITER'],
-    accessTypes: ['mount', 'block'],
-    features: [],
-    zeroed: true,
-    pools: [],
-  };
-  const serve: Step = ({ url }, response) => {
-    const answer = url?.startsWith('/v1/volumes') ? { volumes: [] } : offer;
-    response.writeHead(isBroken ? 500 : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(isBroken ? 'boom' : answer));
-  };
-  const api = await startStorageApi(t, [serve]);
-  const { gateway, walk, ask } = await startIncident(t, {
-    pools: { acme: { backend: 'rest', url: api.url, tries: 1, breakAfter: 2, breakFor: '30s' } },
-  });
-  isBroken = true;
-  for (const name of ['one', 'two', 'three'])
-    await assert.rejects(create(gateway, name), { code: 'UNAVAILABLE' });
-  const { status, stdout } = await ask('status');
-  assert.equal(status, 1);
-  assert.match(
-    stdout,
-    /! pool acme: its storage does not answer: .* calls failed in the last 5 minutes; the gateway pauses its requests; create failed at \S+ with UNAVAILABLE: pool "acme": .*500.* \(request [\w-]+\)\n/,
-  );
-  const pool = await walk('FairleadPoolSilent', 'describe pool acme', 'describe pool POOL');
-  assert.match(pool.stdout, /^answers: +paused$/m);
-  assert.match(pool.stdout, /^last-failure: +create failed at \S+ with UNAVAILABLE: .*500/m);
-  assert.match((await ask('explain a.none')).stdout, /the storage of pool "acme" does not answer: .*500/);
 });
 
 const keyFiles: readonly (readonly [sentence: string, change: (path: string) => void, fault: RegExp])[] = [
@@ -139,7 +80,7 @@ const keyFiles: readonly (readonly [sentence: string, change: (path: string) => 
 
 for (const [sentence, change, fault] of keyFiles)
   test(`incident: the key file of a cluster is ${sentence}`, async t => {
-    const { gateway, walk, ask, until, untilMetric } = await startIncident(t);
+    const { gateway, walk, ask, hear, until, untilMetric } = await startIncident(t);
     change(join(gateway.directory, 'a.jwks.json'));
     await until(/tokens are refused/);
     await untilMetric('fairlead_gateway_key_faults', 1);
@@ -149,6 +90,7 @@ for (const [sentence, change, fault] of keyFiles)
     assert.match(stdout, fault);
     const clusters = await ask('get clusters');
     assert.match(clusters.stdout, /^a +faulty keys .*a\.jwks\.json/m);
+    hear('a.one');
     assert.match((await ask('explain a.one')).stdout, fault);
   });
 
@@ -204,7 +146,7 @@ test('a cluster shows when it was last seen, and what it left behind when it was
 });
 
 test('a retired cluster is not silent, and status has nothing to do, even after its entry was removed', async t => {
-  const { gateway, ask, metric } = await startIncident(t);
+  const { gateway, ask, hear, metric } = await startIncident(t);
   await create(gateway, 'one');
   const silence = 'fairlead_gateway_cluster_silent_seconds';
   assert.notEqual(await metric(`${silence}{cluster="a"}`), undefined);
@@ -218,6 +160,7 @@ test('a retired cluster is not silent, and status has nothing to do, even after 
   writeFileSync(path, JSON.stringify(file));
   const { status, stdout } = await ask('status');
   assert.deepEqual([status, /^cluster a +retired \d+s ago, 1 volume, 0 nodes/m.test(stdout)], [0, true]);
+  hear('a.one');
   assert.match((await ask('explain a.one')).stdout, /^cluster "a" has been retired for \d+s/);
 });
 
