@@ -1,9 +1,8 @@
-import type { VolumeSource } from '../../api/volume.ts';
-import { skip } from '../finding.ts';
-import { expectFilled, expectZeros, fill, leaveBytes } from '../fixtures/bytes.ts';
+import { expectCopy, expectFilled, expectZeros, fill, leaveBytes } from '../fixtures/bytes.ts';
 import { causeOf, type Cause } from '../fixtures/cause.ts';
 import { withDisk } from '../fixtures/disk.ts';
 import type { Kit } from '../fixtures/kit.ts';
+import { requireSources } from '../fixtures/sources.ts';
 import { must, type Chapter } from '../requirement.ts';
 
 /** A volume with the words of `fill`, or a copy that has them. */
@@ -12,7 +11,7 @@ type Filled = { readonly id: string; readonly sizeBytes: number; readonly word: 
 /** The requirements of chapter 9 on the bytes of copies. */
 export const copies = {
   'FL-9.2-1': must(
-    'A snapshot has the bytes of one point in time before its answer, and later writes do not change them.',
+    'A snapshot has the bytes of one point in time before its first answer, and neither later writes nor repeated requests change them.',
     'restore',
   ).check(async kit => {
     const { id, sizeBytes } = await kit.createVolume();
@@ -25,15 +24,16 @@ export const copies = {
     }
     await write(kit, { id, sizeBytes, word: 'now' });
     for (const [snapshot, taking] of taken) {
+      await kit.takeSnapshot(id, snapshot.id);
       const source = { kind: 'snapshot', snapshotId: snapshot.id } as const;
       const { id: copy } = await kit.createVolume({ source, requiredBytes: 0 });
       await expectBytes(kit, { ...snapshot, id: copy }, taking);
       await write(kit, { id: copy, sizeBytes, word: 'its' });
-      await expectSnapshot(kit, snapshot, writingTo(copy));
+      await expectCopy(kit, source, { ...snapshot, cause: writingTo(copy) });
       await expectBytes(kit, { id, sizeBytes, word: 'now' }, writingTo(copy));
       const { id: snapshotId } = await kit.takeSnapshot(copy);
       const cause = causeOf(kit, 'createSnapshot', { snapshotId });
-      await expectSnapshot(kit, { id: snapshotId, sizeBytes, word: 'its' }, cause);
+      await expectCopy(kit, { kind: 'snapshot', snapshotId }, { sizeBytes, word: 'its', cause });
     }
   }),
   'FL-9.2-2': must(
@@ -64,7 +64,7 @@ export const copies = {
       const { id, sizeBytes } = await kit.createVolume();
       await write(kit, { id, sizeBytes, word: 'old' });
       await leaveBytes(kit, sizeBytes * 2);
-      for (const source of await sourcesOf(kit, id)) {
+      for (const source of await requireSources(kit, id)) {
         const copy = await kit.createVolume({ source, requiredBytes: sizeBytes * 2 });
         const cause = causeOf(kit, 'createVolume', { volumeId: copy.id });
         await withDisk(kit, copy.id, async disk => {
@@ -82,7 +82,7 @@ export const copies = {
     const extra: string[] = [];
     for (const word of ['old', 'new']) {
       await write(kit, { id: volumeId, sizeBytes, word });
-      for (const source of await sourcesOf(kit, volumeId)) {
+      for (const source of await requireSources(kit, volumeId)) {
         extra.push((await kit.createVolume({ source, requiredBytes: 0 })).id);
         volumes.set((await kit.createVolume({ source, requiredBytes: 0 })).id, word);
         if (source.kind === 'snapshot') snapshots.set(source.snapshotId, word);
@@ -94,26 +94,30 @@ export const copies = {
       const { code } = await kit.settle(operation, input);
       const cause = causeOf(kit, operation, input);
       for (const [left, word] of volumes) await expectBytes(kit, { id: left, sizeBytes, word }, cause);
-      for (const [left, word] of snapshots) await expectSnapshot(kit, { id: left, sizeBytes, word }, cause);
+      for (const [snapshotId, word] of snapshots)
+        await expectCopy(kit, { kind: 'snapshot', snapshotId }, { sizeBytes, word, cause });
       return code === undefined;
     };
-    volumes.set(volumeId, 'new');
+    // The volume has later bytes than its snapshots.
+    await write(kit, { id: volumeId, sizeBytes, word: 'now' });
+    volumes.set(volumeId, 'now');
     for (const id of extra) await remove('deleteVolume', id);
-    const [first, ...others] = snapshots.keys();
-    if (first !== undefined) await remove('deleteSnapshot', first);
+    for (const id of snapshots.keys()) await remove('deleteSnapshot', id);
+    if (kit.has('restore')) snapshots.set((await kit.takeSnapshot(volumeId)).id, 'now');
+    const last = [...snapshots.keys()];
     const isDeleted = await remove('deleteVolume', volumeId);
-    for (const id of others) await remove('deleteSnapshot', id);
+    for (const id of last) await remove('deleteSnapshot', id);
     if (!isDeleted) await remove('deleteVolume', volumeId);
   }),
   'FL-9.2-8': must(
-    'A volume or a snapshot with the id of a deleted one has the bytes of its own source, and none of the deleted one.',
+    'A volume or a snapshot with the id of a deleted one has the bytes of its own source, and the copies of the deleted one keep theirs.',
   ).check(async kit => {
     const { id, sizeBytes } = await kit.createVolume();
     const { id: twin } = await kit.createVolume();
     const [copy, snapshotId] = [kit.id(), kit.id()];
     await write(kit, { id, sizeBytes, word: 'old' });
     await write(kit, { id: twin, sizeBytes, word: 'new' });
-    const kinds = await sourcesOf(kit, id);
+    const kinds = await requireSources(kit, id);
     for (const { kind } of kinds)
       for (const [volumeId, word] of [[id, 'old'] as const, [twin, 'new'] as const]) {
         if (kind === 'snapshot') await kit.takeSnapshot(volumeId, snapshotId);
@@ -125,17 +129,39 @@ export const copies = {
         await kit.done('deleteVolume', { volumeId: copy });
         if (kind === 'snapshot') await kit.done('deleteSnapshot', { snapshotId });
       }
+    // The copies outlive their source, and the next volume with its id.
+    const made = await Promise.all(
+      kinds.map(async source => (await kit.createVolume({ source, requiredBytes: 0 })).id),
+    );
+    const { code } = await kit.settle('deleteVolume', { volumeId: id });
+    if (code !== undefined) return;
+    await kit.createVolume({}, id);
+    await write(kit, { id, sizeBytes, word: 'its' });
+    const cause = { by: `creating volume "${id}" again and writing to it`, exchange: null };
+    for (const one of made) await expectBytes(kit, { id: one, sizeBytes, word: 'old' }, cause);
+    for (const source of kinds)
+      if (source.kind === 'snapshot') await expectCopy(kit, source, { sizeBytes, word: 'old', cause });
   }),
+  'FL-9.2-9': must('Copies that are made at the same time have the bytes of their own sources.').check(
+    async kit => {
+      const volumes: Filled[] = [];
+      for (const word of ['one', 'two', 'three']) {
+        const { id, sizeBytes } = await kit.createVolume();
+        await write(kit, { id, sizeBytes, word });
+        volumes.push({ id, sizeBytes, word });
+      }
+      const sources = await Promise.all(volumes.map(({ id }) => requireSources(kit, id)));
+      const making = volumes.flatMap(({ sizeBytes, word }, index) =>
+        (sources[index] ?? []).map(async source => {
+          const { id } = await kit.createVolume({ source, requiredBytes: 0 });
+          return { id, sizeBytes, word };
+        }),
+      );
+      const cause = { by: 'making several copies at the same time', exchange: null };
+      for (const copy of await Promise.all(making)) await expectBytes(kit, copy, cause);
+    },
+  ),
 } satisfies Chapter;
-
-/** Lists the sources of copies of the volume: itself, and a snapshot of it. Skips the check without either feature. */
-async function sourcesOf(kit: Kit, volumeId: string): Promise<readonly VolumeSource[]> {
-  if (!kit.has('clone') && !kit.has('restore')) throw skip('the vendor offers neither "clone" nor "restore"');
-  const clone = { kind: 'volume', volumeId } as const;
-  if (!kit.has('restore')) return [clone];
-  const restored = { kind: 'snapshot', snapshotId: (await kit.takeSnapshot(volumeId)).id } as const;
-  return kit.has('clone') ? [clone, restored] : [restored];
-}
 
 async function write(kit: Kit, { id, sizeBytes, word }: Filled): Promise<void> {
   await withDisk(kit, id, disk => fill(disk, sizeBytes, word));
@@ -149,11 +175,4 @@ function writingTo(id: string): Cause {
 async function expectBytes(kit: Kit, { id, sizeBytes, word }: Filled, cause: Cause): Promise<void> {
   const through = { by: `${cause.by}, read through "${id}",`, exchange: cause.exchange };
   await withDisk(kit, id, disk => expectFilled(disk, { sizeBytes, word, cause: through }));
-}
-
-/** Throws a fault of the cause unless a new volume from the snapshot has the bytes. */
-async function expectSnapshot(kit: Kit, { id, ...filled }: Filled, cause: Cause): Promise<void> {
-  const source = { kind: 'snapshot', snapshotId: id } as const;
-  const { id: copy } = await kit.createVolume({ source, requiredBytes: 0 });
-  await expectBytes(kit, { id: copy, ...filled }, cause);
 }

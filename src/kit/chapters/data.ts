@@ -1,12 +1,13 @@
 import type { OperationId } from '../../api/operations.ts';
 import { expect, skip } from '../finding.ts';
-import { blockBytes, expectFilled, expectZeros, fill, leaveBytes } from '../fixtures/bytes.ts';
+import { blockBytes, expectCopy, expectFilled, expectZeros, fill, leaveBytes } from '../fixtures/bytes.ts';
 import { causeOf } from '../fixtures/cause.ts';
 import { withDisk } from '../fixtures/disk.ts';
 import { snapshotInput } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { modifications } from '../fixtures/mutations.ts';
 import { similarIds } from '../fixtures/similar.ts';
+import { sourcesOf } from '../fixtures/sources.ts';
 import type { AnyInput } from '../http/exchange.ts';
 import { readBlocks } from './groups.ts';
 import { restart } from './restarts.ts';
@@ -24,12 +25,21 @@ export const data = {
       await expectZeros(disk, { from: 0, length: sizeBytes, cause });
       await fill(disk, sizeBytes, 'old');
     });
-    await kit.done('deleteVolume', { volumeId: id });
-    for (const volumeId of [id, kit.id()]) {
-      await kit.createVolume({}, volumeId);
+    // Each volume leaves bytes that the next one must not show, under the same id, another id, and with another size.
+    let last = id;
+    for (const [volumeId, factor] of [[id, 1] as const, [kit.id(), 1] as const, [id, 2] as const]) {
+      await kit.done('deleteVolume', { volumeId: last });
+      const { sizeBytes: length } = await kit.createVolume(
+        { requiredBytes: kit.smallSize(factor) },
+        volumeId,
+      );
       const { by, exchange } = causeOf(kit, 'createVolume', { volumeId });
-      const cause = { by: `${by}, after deleteVolume of "${id}",`, exchange };
-      await withDisk(kit, volumeId, disk => expectZeros(disk, { from: 0, length: sizeBytes, cause }));
+      const cause = { by: `${by}, after deleteVolume of "${last}",`, exchange };
+      await withDisk(kit, volumeId, async disk => {
+        await expectZeros(disk, { from: 0, length, cause });
+        await fill(disk, length, 'old');
+      });
+      last = volumeId;
     }
   }),
   'FL-9.1-2': must('Written bytes can be read after detaching and attaching again, on any node.').check(
@@ -41,15 +51,18 @@ export const data = {
     },
   ),
   'FL-9.1-3': must(
-    'An expanded volume keeps its bytes, even if it was large enough, and if the capabilities say `zeroed` the new ones are zeros.',
+    'An expanded volume and its snapshots keep their bytes, even if it was large enough, and if the capabilities say `zeroed` the new ones are zeros.',
     'expand',
   ).check(async kit => {
     const { id, sizeBytes } = await kit.createVolume();
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'own'));
+    const snapshot = kit.has('restore') ? await kit.takeSnapshot(id) : undefined;
     await leaveBytes(kit, sizeBytes * 2);
     const grown = await kit.done('expandVolume', { volumeId: id, body: { requiredBytes: sizeBytes * 2 } });
+    const cause = causeOf(kit, 'expandVolume', { volumeId: id });
+    if (snapshot)
+      await expectCopy(kit, { kind: 'snapshot', snapshotId: snapshot.id }, { sizeBytes, word: 'own', cause });
     await withDisk(kit, id, async disk => {
-      const cause = causeOf(kit, 'expandVolume', { volumeId: id });
       await expectFilled(disk, { sizeBytes, word: 'own', cause });
       const length = grown.sizeBytes - sizeBytes;
       if (kit.capabilities.zeroed) await expectZeros(disk, { from: sizeBytes, length, cause });
@@ -57,8 +70,10 @@ export const data = {
     });
     for (const requiredBytes of [grown.sizeBytes, sizeBytes, 0]) {
       await kit.done('expandVolume', { volumeId: id, body: { requiredBytes } });
-      const cause = causeOf(kit, 'expandVolume', { volumeId: id });
-      await withDisk(kit, id, disk => expectFilled(disk, { sizeBytes: grown.sizeBytes, word: 'all', cause }));
+      const again = causeOf(kit, 'expandVolume', { volumeId: id });
+      await withDisk(kit, id, disk =>
+        expectFilled(disk, { sizeBytes: grown.sizeBytes, word: 'all', cause: again }),
+      );
     }
   }),
   'FL-9.1-4': must(
@@ -86,8 +101,18 @@ export const data = {
       const cause = causeOf(kit, id, input);
       await withDisk(kit, volumeId, disk => expectFilled(disk, { sizeBytes, word: 'own', cause }));
     }
+    // A repeated request for a copy does not copy again.
+    for (const source of await sourcesOf(kit, volumeId)) {
+      const { id: copy } = await kit.createVolume({ source, requiredBytes: 0 });
+      await withDisk(kit, copy, disk => fill(disk, sizeBytes, 'its'));
+      await kit.createVolume({ source, requiredBytes: 0 }, copy);
+      const cause = causeOf(kit, 'createVolume', { volumeId: copy });
+      await withDisk(kit, copy, disk => expectFilled(disk, { sizeBytes, word: 'its', cause }));
+    }
   }),
-  'FL-9.1-8': must('Volumes and snapshots whose ids are alike have bytes of their own.').check(async kit => {
+  'FL-9.1-8': must(
+    'Volumes and snapshots whose ids are alike have bytes of their own, and copies have those of the named source.',
+  ).check(async kit => {
     const [first, others] = similarIds(kit);
     const ids = [...others, first];
     const words = new Map(ids.map((id, index) => [id, `own ${index}`]));
@@ -100,10 +125,10 @@ export const data = {
       const { sizeBytes } = await kit.done('getVolume', { volumeId: id });
       const cause = causeOf(kit, 'createVolume', { volumeId: id });
       await withDisk(kit, id, disk => expectFilled(disk, { sizeBytes, word, cause }));
+      if (kit.has('clone')) await expectCopy(kit, { kind: 'volume', volumeId: id }, { sizeBytes, word });
       if (!kit.has('restore')) continue;
       const taking = causeOf(kit, 'createSnapshot', { snapshotId: id });
-      const copy = await kit.createVolume({ source: { kind: 'snapshot', snapshotId: id }, requiredBytes: 0 });
-      await withDisk(kit, copy.id, disk => expectFilled(disk, { sizeBytes, word, cause: taking }));
+      await expectCopy(kit, { kind: 'snapshot', snapshotId: id }, { sizeBytes, word, cause: taking });
     }
   }),
   'FL-9.1-9': must(
