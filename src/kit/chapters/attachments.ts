@@ -1,9 +1,15 @@
+import { commonAttachmentFields, type Attachment } from '../../api/attachment.ts';
 import type { AttachmentSpec } from '../../api/node.ts';
 import { accessModes, isForReaders } from '../../api/storage.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect, skip } from '../finding.ts';
+import { modifications } from '../fixtures/mutations.ts';
+import { requireSources } from '../fixtures/sources.ts';
+import { volumesWithData } from './restarts.ts';
 import { singleModes } from './sharing.ts';
 import { must, type Chapter } from '../requirement.ts';
+
+const crowd = 4;
 
 /** The requirements of chapter 4, sections 1 and 3. */
 export const attachments = {
@@ -87,17 +93,9 @@ export const attachments = {
   }),
   'FL-4.1-5': must('`mayFormat` is false for a volume that was made from a volume or a snapshot.').check(
     async kit => {
-      if (!kit.has('clone') && !kit.has('restore'))
-        throw skip('the vendor offers neither "clone" nor "restore"');
       const nodeId = await kit.createNode();
       const { id: volumeId } = await kit.createVolume();
-      const sources = [
-        ...(kit.has('clone') ? [{ kind: 'volume', volumeId } as const] : []),
-        ...(kit.has('restore')
-          ? [{ kind: 'snapshot', snapshotId: (await kit.takeSnapshot(volumeId)).id } as const]
-          : []),
-      ];
-      for (const source of sources) {
+      for (const source of await requireSources(kit, volumeId)) {
         const { id } = await kit.createVolume({ source, requiredBytes: 0 });
         for (let again = 0; again < 2; again++) {
           const { attachment } = await kit.attach(id, nodeId);
@@ -154,6 +152,35 @@ export const attachments = {
       await kit.done('detachVolume', { volumeId, nodeId });
     }
   }),
+  'FL-4.1-11': must('`mayFormat` stays false when the volume is modified, expanded or copied.').check(
+    async kit => {
+      const filled = await volumesWithData(kit);
+      if (filled.length === 0) throw skip('the vendor offers no volumes that may not be formatted');
+      const nodeId = await kit.createNode();
+      for (const volumeId of filled) {
+        for (const input of modifications(kit, volumeId)) await kit.done('modifyVolume', input);
+        if (kit.has('expand'))
+          await kit.done('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(2) } });
+        if (kit.has('snapshots')) await kit.takeSnapshot(volumeId);
+        const { attachment } = await kit.attach(volumeId, nodeId);
+        expect(attachment?.mayFormat === false, `"mayFormat" of "${volumeId}" stays false`);
+      }
+    },
+  ),
+  'FL-4.1-12': must(
+    'Volumes that are attached to a node at the same time are reached in different ways.',
+  ).check(async kit => {
+    const nodeId = await kit.createNode();
+    const volumes = [];
+    for (let made = 0; made < crowd; made++) volumes.push(await kit.createVolume());
+    const all = await Promise.all(volumes.map(({ id }) => kit.attach(id, nodeId)));
+    const ways = all.map(({ attachment }) => wayOf(attachment));
+    expect(new Set(ways).size === crowd, `a way of its own to each volume, not ${ways.join(', ')}`);
+    for (const one of all) {
+      const now = await kit.done('getAttachment', { volumeId: one.volumeId, nodeId });
+      expect(sameJson(now, one), 'reading the attachment gives the same as attaching');
+    }
+  }),
   'FL-4.3-1': must(
     'Detaching answers 204, or 202 until it is done; then the attachment is NOT_FOUND and another node can attach the volume.',
   ).check(async kit => {
@@ -192,6 +219,12 @@ export const attachments = {
     expect(before !== now, `a new "attachmentId", not "${before}" again`);
   }),
 } satisfies Chapter;
+
+/** Returns the part of an attachment that leads to the volume. */
+function wayOf(attachment: Attachment | undefined): string {
+  const members = Object.entries(attachment ?? {}).filter(([name]) => !(name in commonAttachmentFields));
+  return JSON.stringify(Object.fromEntries(members));
+}
 
 function isReadonly({ readonly, capability }: AttachmentSpec): boolean {
   return readonly || isForReaders(capability);

@@ -203,6 +203,9 @@ export function usesOf(kit: Kit, requiredBytes: number): Readonly<Record<string,
     await kit.settle('createVolume', { volumeId: kit.id(), body: impossible });
     const other = { ...kit.specOf(volumeId), requiredBytes: requiredBytes * 2 };
     await kit.settle('createVolume', { volumeId, body: other });
+    if (!kit.has('clone')) return;
+    const missing = kit.specOf(kit.id(), { requiredBytes, source: { kind: 'volume', volumeId: kit.id() } });
+    await kit.settle('createVolume', { volumeId: kit.id(), body: missing });
   };
   const expand = (send: Send, volumeId: string) =>
     send('expandVolume', { volumeId, body: { requiredBytes } });
@@ -214,6 +217,11 @@ export function usesOf(kit: Kit, requiredBytes: number): Readonly<Record<string,
     if (code === undefined) await kit.untilReady(() => kit.done('getSnapshot', { snapshotId }));
     await kit.done('deleteSnapshot', { snapshotId });
   };
+  const restore = async (send: Send, volumeId: string): Promise<void> => {
+    const { id: snapshotId } = await kit.takeSnapshot(volumeId);
+    await create(send, { kind: 'snapshot', snapshotId });
+    await kit.done('deleteSnapshot', { snapshotId });
+  };
   const clone = (send: Send, volumeId: string) => create(send, { kind: 'volume', volumeId });
   return {
     volumes: send => create(send),
@@ -221,6 +229,7 @@ export function usesOf(kit: Kit, requiredBytes: number): Readonly<Record<string,
     ...(kit.has('expand') && { 'expanded volumes': using(kit.smallSize(), expand) }),
     ...(kit.has('snapshots') && { snapshots: using(requiredBytes, snapshot) }),
     ...(kit.has('clone') && { clones: using(requiredBytes, clone) }),
+    ...(kit.has('restore') && { 'restored volumes': using(requiredBytes, restore) }),
   };
 }
 

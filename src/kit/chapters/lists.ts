@@ -2,6 +2,8 @@ import { sameJson } from '../../lib/json.ts';
 import { expect, skip } from '../finding.ts';
 import { entriesOf, idsOf, type List } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
+import { modifications } from '../fixtures/mutations.ts';
+import { similarIds } from '../fixtures/similar.ts';
 import { must, type Chapter } from '../requirement.ts';
 
 /** The requirements of chapter 6. */
@@ -62,9 +64,10 @@ export const lists = {
     'With `volumeId` the list has only the snapshots of that volume, and is empty for a volume that does not exist.',
     'snapshots',
   ).check(async kit => {
-    const [one, other] = [await kit.createVolume(), await kit.createVolume()];
+    const [id, others] = similarIds(kit);
+    const one = await kit.createVolume({}, id);
     const ids = [(await kit.takeSnapshot(one.id)).id, (await kit.takeSnapshot(one.id)).id].toSorted();
-    await kit.takeSnapshot(other.id);
+    for (const other of others) await kit.takeSnapshot((await kit.createVolume({}, other)).id);
     for (const limit of [0, 1]) {
       const listed = idsOf(await kit.listAll('listSnapshots', { volumeId: one.id, limit }));
       expect(
@@ -75,6 +78,34 @@ export const lists = {
     const none = await kit.listAll('listSnapshots', { volumeId: kit.id() });
     expect(none.length === 0, 'no snapshots of a volume that does not exist');
   }),
+  'FL-6.1-7': must('An entry of a list is the same as the answer to reading its resource.').check(
+    async kit => {
+      const { id: volumeId } = await kit.createVolume();
+      for (const input of modifications(kit, volumeId)) await kit.done('modifyVolume', input);
+      if (kit.has('expand'))
+        await kit.done('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(2) } });
+      const nodeId = await kit.createNode();
+      const requireListed = async (): Promise<void> => {
+        const entry = (await kit.listAll('listVolumes')).find(({ id }) => id === volumeId);
+        const read = await kit.done('getVolume', { volumeId });
+        expect(
+          sameJson(entry, read),
+          `the list has volume "${volumeId}" as it reads: ${JSON.stringify(read)}`,
+        );
+      };
+      await kit.attach(volumeId, nodeId);
+      await requireListed();
+      await kit.done('detachVolume', { volumeId, nodeId });
+      await requireListed();
+      if (!kit.has('snapshots')) return;
+      const read = await kit.takeSnapshot(volumeId);
+      const entry = (await kit.listAll('listSnapshots')).find(({ id }) => id === read.id);
+      expect(
+        sameJson(entry, read),
+        `the list has snapshot "${read.id}" as it reads: ${JSON.stringify(read)}`,
+      );
+    },
+  ),
   'FL-6.2-1': must(
     'A resource that exists while all pages are read is in them once, even if others are created and deleted meanwhile.',
   ).check(async kit => {

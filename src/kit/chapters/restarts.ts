@@ -17,17 +17,23 @@ export const restarts = {
       const volumes = [await kit.createVolume(), await kit.createVolume({ requiredBytes: kit.smallSize(2) })];
       const [first] = volumes;
       if (!first) return;
-      const attached = await kit.attach(first.id, nodeId);
+      const attached = [await kit.attach(first.id, nodeId)];
       const gone = await kit.createVolume();
       await kit.done('deleteVolume', { volumeId: gone.id });
       const snapshot = kit.has('snapshots') ? await kit.takeSnapshot(volumes.at(-1)?.id ?? '') : undefined;
       const group = kit.has('groups') ? await kit.createGroup(volumes.slice(1)) : undefined;
       const filled = await volumesWithData(kit);
+      const reading = { volumeId: volumes.at(-1)?.id ?? '', nodeId, body: kit.accessOf({ readonly: true }) };
+      attached.push(await kit.done('attachVolume', reading));
       const listed = idsOf(await kit.listAll('listVolumes'));
       await restart(kit);
       for (const volume of volumes) await kit.expectSame(volume);
-      const now = await kit.done('getAttachment', { volumeId: first.id, nodeId });
-      expect(sameJson(now, attached), 'the attachment is the same as before the restart');
+      for (const one of attached) {
+        const now = await kit.done('getAttachment', { volumeId: one.volumeId, nodeId });
+        expect(sameJson(now, one), 'the attachment is the same as before the restart');
+      }
+      const other = kit.specOf(first.id, { name: `${first.name}-x` });
+      await kit.refused('createVolume', { volumeId: first.id, body: other }, ['ALREADY_EXISTS']);
       const after = idsOf(await kit.listAll('listVolumes'));
       expect(sameJson(after, listed), 'the list is the same as before the restart');
       await kit.refused('getVolume', { volumeId: gone.id }, ['NOT_FOUND']);
@@ -136,7 +142,7 @@ async function interrupt(kit: Kit, all: readonly Timed[], share = 0.5): Promise<
 }
 
 /** Makes the volumes that a node must not format: one that was attached as a block device, and one from a source. */
-async function volumesWithData(kit: Kit): Promise<readonly string[]> {
+export async function volumesWithData(kit: Kit): Promise<readonly string[]> {
   const [usual, capability] = [kit.capabilityOf(), kit.rawCapability()];
   const { id: volumeId } = await kit.createVolume({
     capabilities: capability ? [usual, capability] : [usual],

@@ -52,7 +52,7 @@ export const sharing = {
     }
   }),
   'FL-4.2-3': must(
-    'A volume with an access mode for several nodes can be attached to several, if such a mode is offered.',
+    'A volume with an access mode for several nodes can be attached to several, each with an `attachmentId` of its own, if such a mode is offered.',
   ).check(async kit => {
     const capabilities = sharedCapabilities(kit);
     if (capabilities.length === 0) throw skip('the vendor offers no access mode for several nodes');
@@ -62,6 +62,11 @@ export const sharing = {
       expect(
         listed.length === nodes.length,
         `the volume lists ${nodes.length} attachments, not ${listed.length}`,
+      );
+      const ids = nodes.map(({ attachment }) => attachment?.attachmentId);
+      expect(
+        new Set(ids).size === nodes.length,
+        `each node has an "attachmentId" of its own: ${ids.join(', ')}`,
       );
     }
   }),
