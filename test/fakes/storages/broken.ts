@@ -5,6 +5,7 @@ import { crossings } from './broken/crossings.ts';
 import { durability } from './broken/durability.ts';
 import type { Breakage } from './broken/breakage.ts';
 import { halves } from './broken/halves.ts';
+import { histories } from './broken/histories.ts';
 import { lists } from './broken/lists.ts';
 import { nodes } from './broken/nodes.ts';
 import { races } from './broken/races.ts';
@@ -28,4 +29,5 @@ export const brokenVendors: Readonly<Record<string, Breakage>> = {
   ...races,
   ...halves,
   ...nodes,
+  ...histories,
 };

@@ -54,6 +54,38 @@ export const attachments = {
       },
     }),
   },
+  'attachment-shared': {
+    wrong: 'the nodes that have a volume have one attachment id',
+    caughtBy: 'FL-4.2-3',
+    accessModes,
+    operations: right => {
+      const shared = new Map<string, string>();
+      type Ids = { readonly volumeId: string; readonly nodeId: string };
+      const keyOf = ({ volumeId, nodeId }: Ids): string => `${volumeId} ${nodeId}`;
+      const withId = (asked: Ids) => {
+        const id = shared.get(keyOf(asked));
+        return id === undefined ? () => ({}) : ofAttachment({ attachmentId: () => id });
+      };
+      return {
+        attachVolume(asked) {
+          const { attachments: others } = right.getVolume(asked)[1];
+          const answer = right.attachVolume(asked);
+          const first = others.find(({ nodeId }) => nodeId !== asked.nodeId);
+          if (answer[0] === 201 && first) {
+            const ids = { volumeId: asked.volumeId, nodeId: first.nodeId };
+            const id = shared.get(keyOf(ids)) ?? right.getAttachment(ids)[1].attachment?.attachmentId;
+            if (id !== undefined) shared.set(keyOf(asked), id);
+          }
+          return changeAnswer(answer, withId(asked));
+        },
+        getAttachment: asked => changeAnswer(right.getAttachment(asked), withId(asked)),
+        detachVolume(asked) {
+          shared.delete(keyOf(asked));
+          return right.detachVolume(asked);
+        },
+      };
+    },
+  },
   'detach-all-nodes': {
     wrong: 'detaching a volume from one node takes it from all nodes',
     caughtBy: 'FL-4.3-4',

@@ -242,19 +242,19 @@ const sourceOf = ({ spec }: Document): VolumeSource | undefined =>
   (spec as { readonly source?: VolumeSource }).source;
 
 /** Lists the snapshots of the volume, the oldest first. */
-function snapshotsOf(disk: Disk, volumeId: string): readonly Document[] {
+export function snapshotsOf(disk: Disk, volumeId: string): readonly Document[] {
   const own = disk.list('snapshot').filter(one => specOf(one).volumeId === volumeId);
   return own.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
 }
 
 /** Makes all bytes of the volume or the snapshot zeros. */
-function empty(disk: Disk, { sizeBytes, ...name }: Document): void {
+export function empty(disk: Disk, { sizeBytes, ...name }: Document): void {
   truncateSync(disk.pathOf(name), 0);
   truncateSync(disk.pathOf(name), sizeBytes);
 }
 
 /** Gives both the file of the first one. */
-function share(disk: Disk, one: Name, other: Name): void {
+export function share(disk: Disk, one: Name, other: Name): void {
   rmSync(disk.pathOf(other));
   linkSync(disk.pathOf(one), disk.pathOf(other));
 }

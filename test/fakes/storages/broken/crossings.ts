@@ -1,6 +1,7 @@
+import { copyFileSync } from 'node:fs';
 import { setTimeout as later } from 'node:timers';
 import { snapshotNamed, volumeNamed, type Disk, type Name } from '../../../../examples/vendor-hono/disk.ts';
-import { Problem } from '../../../../src/sdk/server/vendor.ts';
+import { Problem, toPage } from '../../../../src/sdk/server/vendor.ts';
 import { changeAnswer, type Breakage, type CorrectOperations, type Members } from './breakage.ts';
 
 /** Faults in which a call reaches further than its resource, or acts after its answer. */
@@ -82,6 +83,38 @@ export const crossings = {
         const answer = right.deleteVolume(asked);
         disk.remove(snapshotNamed(asked.volumeId));
         return answer;
+      },
+    }),
+  },
+  'clone-without-case': {
+    wrong: 'the source of a clone is looked up without case',
+    caughtBy: 'FL-9.1-8',
+    needs: 'data',
+    timeoutMs: 30_000,
+    operations: (right, disk) => ({
+      async createVolume(asked) {
+        const answer = await right.createVolume(asked);
+        const { source } = asked.body;
+        if (answer[0] !== 201 || source?.kind !== 'volume') return answer;
+        const lower = source.volumeId.toLowerCase();
+        const found = disk.list('volume').find(({ id }) => id.toLowerCase() === lower);
+        if (found) copyFileSync(disk.pathOf(found), disk.pathOf(volumeNamed(asked.volumeId)));
+        return answer;
+      },
+    }),
+  },
+  'snapshots-of-prefix': {
+    wrong: 'the list of snapshots of a volume has those of all volumes whose ids begin with its id',
+    caughtBy: 'FL-6.1-6',
+    operations: right => ({
+      listSnapshots(asked) {
+        const { volumeId } = asked;
+        if (!volumeId) return right.listSnapshots(asked);
+        const whole = { limit: 1_000, pageToken: undefined, volumeId: undefined };
+        const [, { snapshots }] = right.listSnapshots(whole);
+        const found = snapshots.filter(one => one.volumeId.startsWith(volumeId));
+        const { entries, ...more } = toPage(found, asked);
+        return [200, { snapshots: entries, ...more }];
       },
     }),
   },

@@ -1,8 +1,11 @@
-import { setTimeout } from 'node:timers/promises';
+import { copyFileSync, truncateSync } from 'node:fs';
 import { setTimeout as later } from 'node:timers';
-import { snapshotNamed, volumeNamed } from '../../../../examples/vendor-hono/disk.ts';
-import { Problem } from '../../../../src/sdk/server/vendor.ts';
+import { setTimeout } from 'node:timers/promises';
+import { snapshotNamed, volumeNamed, type Name } from '../../../../examples/vendor-hono/disk.ts';
+import { Problem, type AttachmentResource } from '../../../../src/sdk/server/vendor.ts';
 import { raceMs, type Breakage } from './breakage.ts';
+
+type Attachment = AttachmentResource['attachment'] & object;
 
 /** Faults of two different requests at the same time, and effects after an answer. */
 export const races = {
@@ -80,6 +83,54 @@ export const races = {
     wrong: 'concurrent snapshots get the same space',
     caughtBy: 'FL-7.3-5',
     isHasty: /^PUT \/v1\/snapshots\//,
+  },
+  'snapshots-mixed': {
+    wrong: 'snapshots of several volumes at once have the bytes of one of these volumes',
+    caughtBy: 'FL-9.2-9',
+    needs: 'data',
+    isHasty: /^PUT \/v1\/snapshots\//,
+    operations: (right, disk) => {
+      let source: Name | undefined;
+      let last: Promise<unknown> = Promise.resolve();
+      return {
+        async createSnapshot(asked) {
+          source = volumeNamed(asked.body.volumeId);
+          await setTimeout(raceMs);
+          const work = last.then(() => right.createSnapshot(asked));
+          last = work.catch(() => {});
+          const answer = await work;
+          const snapshot = disk.find(snapshotNamed(asked.snapshotId));
+          const origin = disk.find(source);
+          if (answer[0] === 201 && snapshot && origin && !origin.attached) {
+            copyFileSync(disk.pathOf(origin), disk.pathOf(snapshot));
+            truncateSync(disk.pathOf(snapshot), snapshot.sizeBytes);
+          }
+          return answer;
+        },
+      };
+    },
+  },
+  'attach-crossed': {
+    wrong: 'of volumes that a node gets at once, all lead to one of these volumes',
+    caughtBy: 'FL-4.1-12',
+    isHasty: /^PUT .*\/attachments\//,
+    operations: (right, disk) => {
+      let path = '';
+      return {
+        async attachVolume(asked) {
+          path = disk.pathOf(volumeNamed(asked.volumeId));
+          await setTimeout(raceMs);
+          const answer = right.attachVolume(asked);
+          const volume = disk.require(volumeNamed(asked.volumeId));
+          const { attached } = volume;
+          if (answer[0] !== 201 || !attached?.resource.attachment) return answer;
+          const attachment = { ...attached.resource.attachment, path } as Attachment;
+          const resource = { ...attached.resource, attachment };
+          disk.put({ ...volume, attached: { ...attached, resource } });
+          return [201, resource];
+        },
+      };
+    },
   },
   'attach-late': {
     wrong: 'a second effect of an attach attaches the volume again after its detach',
