@@ -1,4 +1,5 @@
 import type { OperationId } from '../../api/operations.ts';
+import { pause } from '../../lib/concurrency.ts';
 import { expect, skip } from '../finding.ts';
 import { blockBytes, expectCopy, expectFilled, expectZeros, fill, leaveBytes } from '../fixtures/bytes.ts';
 import { causeOf } from '../fixtures/cause.ts';
@@ -10,6 +11,7 @@ import { similarIds } from '../fixtures/similar.ts';
 import { sourcesOf } from '../fixtures/sources.ts';
 import type { AnyInput } from '../http/exchange.ts';
 import { readBlocks } from './groups.ts';
+import { lateMs } from './late.ts';
 import { restart } from './restarts.ts';
 import { must, type Chapter } from '../requirement.ts';
 
@@ -147,6 +149,34 @@ export const data = {
       });
       const cause = causeOf(kit, id, input);
       await withDisk(kit, volumeId, disk => expectFilled(disk, { sizeBytes, word: after, cause }));
+    }
+  }),
+  'FL-9.1-10': must(
+    'No request changes bytes after its answer: a second later a volume, its copies, and the next volume with the id of a deleted one still have theirs.',
+  ).check(async kit => {
+    const { id, sizeBytes } = await kit.createVolume();
+    await withDisk(kit, id, disk => fill(disk, sizeBytes, 'old'));
+    const sources = await sourcesOf(kit, id);
+    const copies: string[] = [];
+    for (const source of sources) copies.push((await kit.createVolume({ source, requiredBytes: 0 })).id);
+    await withDisk(kit, id, disk => fill(disk, sizeBytes, 'new'));
+    const { id: next } = await kit.createVolume();
+    await kit.done('deleteVolume', { volumeId: next });
+    await kit.createVolume({}, next);
+    await withDisk(kit, next, disk => fill(disk, sizeBytes, 'its'));
+    await pause(lateMs, kit.signal);
+    for (const [volumeId, word, by] of [
+      [id, 'new', 'detachVolume'] as const,
+      [next, 'its', 'deleteVolume'] as const,
+      ...copies.map(copy => [copy, 'old', 'createVolume'] as const),
+    ]) {
+      const cause = causeOf(kit, by, { volumeId });
+      await withDisk(kit, volumeId, disk => expectFilled(disk, { sizeBytes, word, cause }));
+    }
+    for (const source of sources) {
+      if (source.kind !== 'snapshot') continue;
+      const cause = causeOf(kit, 'createSnapshot', { snapshotId: source.snapshotId });
+      await expectCopy(kit, source, { sizeBytes, word: 'old', cause });
     }
   }),
   'FL-9.3-1': must(

@@ -25,6 +25,8 @@ export const late = {
       await detachAfterLoss(kit),
       await changeTwice(kit),
       ...(kit.has('snapshots') ? [await snapshotAgain(kit), await snapshotAfterLoss(kit)] : []),
+      ...(kit.has('groups') ? [await groupAgain(kit)] : []),
+      ...(kit.has('nodes') ? [await nodeAgain(kit)] : []),
     ];
     await pause(lateMs, kit.signal);
     for (const read of readings) await read();
@@ -117,4 +119,23 @@ async function snapshotAgain(kit: Kit): Promise<Reading> {
   await kit.done('createSnapshot', snapshotInput(snapshotId, volumeId));
   const made = await kit.untilReady(() => kit.done('getSnapshot', { snapshotId }));
   return async () => expectOne('snapshot', made, await kit.done('getSnapshot', { snapshotId }));
+}
+
+async function groupAgain(kit: Kit): Promise<Reading> {
+  const volumes = [await kit.createVolume()];
+  const { id: groupId } = await kit.createGroup(volumes);
+  for (let again = 0; again < 2; again++) await kit.done('deleteGroup', { groupId });
+  const made = await kit.createGroup(volumes, groupId);
+  return async () => {
+    const isSame = sameJson(await kit.done('getGroup', { groupId }), made);
+    expect(isSame, 'the group that followed a deletion stays; the deletion acts before its answer');
+  };
+}
+
+async function nodeAgain(kit: Kit): Promise<Reading> {
+  const { id: volumeId } = await kit.createVolume();
+  const nodeId = await kit.createNode();
+  for (let again = 0; again < 2; again++) await kit.done('deleteNode', { nodeId });
+  await kit.createNode(nodeId);
+  return async () => void (await kit.attach(volumeId, nodeId));
 }
