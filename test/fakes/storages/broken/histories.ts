@@ -1,10 +1,14 @@
 import { copyFileSync, existsSync, statSync, truncateSync } from 'node:fs';
+import { setTimeout as later } from 'node:timers';
 import { snapshotNamed, volumeNamed, type Disk, type Name } from '../../../../examples/vendor-hono/disk.ts';
 import type { SnapshotSpec } from '../../../../src/sdk/server/vendor.ts';
 import { openRecord } from '../groups-and-nodes.ts';
 import { changeAnswer, type Breakage, type Members } from './breakage.ts';
 import { empty, share, snapshotsOf } from './bytes.ts';
 import { withoutLeaked } from './rights.ts';
+
+/** Time between an answer and its late effect, in milliseconds. */
+const lateMs = 700;
 
 /** Faults that show only after an earlier request, a deletion, a change or a restart. */
 export const histories = {
@@ -97,6 +101,34 @@ export const histories = {
         },
       };
     },
+  },
+  'snapshot-copied-late': {
+    wrong: 'the bytes of a snapshot are copied after its answer',
+    caughtBy: 'FL-9.1-10',
+    needs: 'data',
+    operations: (right, disk) => ({
+      async createSnapshot(asked) {
+        const answer = await right.createSnapshot(asked);
+        const [volume, snapshot] = [volumeNamed(asked.body.volumeId), snapshotNamed(asked.snapshotId)];
+        if (answer[0] === 201) later(() => copyOver(disk, volume, snapshot), lateMs);
+        return answer;
+      },
+    }),
+  },
+  'delete-clears-late': {
+    wrong: 'the bytes of a deleted volume are cleared later, when the next volume with its id has them',
+    caughtBy: 'FL-9.1-10',
+    needs: 'data',
+    operations: (right, disk) => ({
+      deleteVolume(asked) {
+        const answer = right.deleteVolume(asked);
+        later(() => {
+          const next = disk.find(volumeNamed(asked.volumeId));
+          if (next) empty(disk, next);
+        }, lateMs);
+        return answer;
+      },
+    }),
   },
   'format-after-expand': {
     wrong: 'an expanded volume may be formatted',

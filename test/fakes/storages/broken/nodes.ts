@@ -7,6 +7,9 @@ import type { Breakage, Operation } from './breakage.ts';
 /** Time until a change is durable, in milliseconds. */
 const durableMs = 400;
 
+/** Time between an answer and its late effect, in milliseconds. */
+const lateMs = 700;
+
 /** Faults of groups of snapshots, and of nodes that are recorded. */
 export const nodes = {
   'group-one-by-one': {
@@ -88,6 +91,30 @@ export const nodes = {
     caughtBy: 'FL-4.4-2',
     hasGroupsAndNodes: true,
     operations: () => ({ deleteNode: () => [204] }),
+  },
+  'node-delete-late': {
+    wrong: 'a second effect of deleting a node deletes the next node with the id',
+    caughtBy: 'FL-8.4-3',
+    hasGroupsAndNodes: true,
+    operations: right => ({
+      deleteNode(asked) {
+        const answer = right.deleteNode(asked);
+        void setTimeout(lateMs).then(() => attempt(() => right.deleteNode(asked)));
+        return answer;
+      },
+    }),
+  },
+  'group-delete-late': {
+    wrong: 'a second effect of deleting a group deletes the next group with the id',
+    caughtBy: 'FL-8.4-3',
+    hasGroupsAndNodes: true,
+    operations: right => ({
+      deleteGroup(asked) {
+        const answer = right.deleteGroup(asked);
+        void setTimeout(lateMs).then(() => attempt(() => right.deleteGroup(asked)));
+        return answer;
+      },
+    }),
   },
   'last-node': losing('putNode', 'deleteNode'),
   'last-node-delete': losing('deleteNode', 'putNode'),
