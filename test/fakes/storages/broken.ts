@@ -1,9 +1,9 @@
+import type { Breakage } from './breakage.ts';
 import { attachments } from './broken/attachments.ts';
 import { bytes } from './broken/bytes.ts';
 import { copies } from './broken/copies.ts';
 import { crossings } from './broken/crossings.ts';
 import { durability } from './broken/durability.ts';
-import type { Breakage } from './broken/breakage.ts';
 import { halves } from './broken/halves.ts';
 import { histories } from './broken/histories.ts';
 import { lists } from './broken/lists.ts';

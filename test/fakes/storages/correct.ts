@@ -1,5 +1,5 @@
 import { accessModes } from '../../../src/sdk/server/vendor.ts';
-import type { Breakage } from './broken/breakage.ts';
+import type { Breakage } from './breakage.ts';
 
 /** A correct vendor that differs from the reference vendor. */
 type Correct = Pick<Breakage, 'operations' | 'offer' | 'accessModes' | 'timeoutMs'> & {

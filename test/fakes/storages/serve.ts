@@ -9,7 +9,7 @@ import { createSnapshots } from '../../../examples/vendor-hono/snapshots.ts';
 import { createVolumes, toCapabilities } from '../../../examples/vendor-hono/volumes.ts';
 import { createAuthenticate, createVendor, type VendorOperations } from '../../../src/sdk/server/vendor.ts';
 import { brokenVendors } from './broken.ts';
-import type { Breakage, CorrectOperations, Fetch } from './broken/breakage.ts';
+import type { Breakage, CorrectOperations, Fetch } from './breakage.ts';
 import { correctVendors } from './correct.ts';
 import { type BasicOperations, withGroupsAndNodes } from './groups-and-nodes.ts';
 import { withSharing } from './shared-volumes.ts';

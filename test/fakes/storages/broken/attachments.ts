@@ -3,7 +3,7 @@ import { copyFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { snapshotNamed, volumeNamed, type Document } from '../../../../examples/vendor-hono/disk.ts';
 import { accessModes, type AttachmentSpec } from '../../../../src/sdk/server/vendor.ts';
-import { changeAnswer, raceMs, type Breakage, type Members } from './breakage.ts';
+import { changeAnswer, raceMs, type Breakage, type Members } from '../breakage.ts';
 
 /** Faults of attachments, to one node and to several, and of their copies. */
 export const attachments = {

@@ -17,7 +17,7 @@ import {
   type Name,
 } from '../../../../examples/vendor-hono/disk.ts';
 import type { SnapshotSpec, VolumeSource } from '../../../../src/sdk/server/vendor.ts';
-import type { Breakage } from './breakage.ts';
+import type { Breakage } from '../breakage.ts';
 
 /** Faults that lose the bytes of volumes and copies, or mix them up. */
 export const bytes = {

@@ -2,7 +2,7 @@ import { copyFileSync } from 'node:fs';
 import { setTimeout as later } from 'node:timers';
 import { snapshotNamed, volumeNamed, type Disk, type Name } from '../../../../examples/vendor-hono/disk.ts';
 import { Problem, toPage } from '../../../../src/sdk/server/vendor.ts';
-import { changeAnswer, type Breakage, type CorrectOperations, type Members } from './breakage.ts';
+import { changeAnswer, type Breakage, type CorrectOperations, type Members } from '../breakage.ts';
 
 /** Faults in which a call reaches further than its resource, or acts after its answer. */
 export const crossings = {

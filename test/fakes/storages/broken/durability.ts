@@ -9,7 +9,7 @@ import {
   type Name,
 } from '../../../../examples/vendor-hono/disk.ts';
 import type { AnyAnswer } from '../../../../src/sdk/server/vendor.ts';
-import type { Breakage } from './breakage.ts';
+import type { Breakage } from '../breakage.ts';
 
 /** Time until a change is durable, in milliseconds. */
 const durableMs = 400;

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { volumeNamed } from '../../../../examples/vendor-hono/disk.ts';
 import { Problem } from '../../../../src/sdk/server/vendor.ts';
 import { openRecord } from '../groups-and-nodes.ts';
-import { changeAnswer, type Breakage } from './breakage.ts';
+import { changeAnswer, type Breakage } from '../breakage.ts';
 import { withoutLeaked } from './rights.ts';
 
 /** The size from which on creating a volume takes time, and this time in milliseconds. */
@@ -128,6 +128,7 @@ function reserving({
     wrong,
     caughtBy: 'FL-8.3-5',
     needs: 'restart',
+    timeoutMs: 30_000,
     operations: (right, disk) => {
       const reserved = openRecord<number>(disk, 'reserved');
       return {

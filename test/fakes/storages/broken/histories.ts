@@ -3,7 +3,7 @@ import { setTimeout as later } from 'node:timers';
 import { snapshotNamed, volumeNamed, type Disk, type Name } from '../../../../examples/vendor-hono/disk.ts';
 import type { SnapshotSpec } from '../../../../src/sdk/server/vendor.ts';
 import { openRecord } from '../groups-and-nodes.ts';
-import { changeAnswer, type Breakage, type Members } from './breakage.ts';
+import { changeAnswer, type Breakage, type Members } from '../breakage.ts';
 import { empty, share, snapshotsOf } from './bytes.ts';
 import { withoutLeaked } from './rights.ts';
 
@@ -103,32 +103,45 @@ export const histories = {
     },
   },
   'snapshot-copied-late': {
-    wrong: 'the bytes of a snapshot are copied after its answer',
+    wrong: 'the bytes of a snapshot are copied some time after the next detach of its volume',
     caughtBy: 'FL-9.1-10',
     needs: 'data',
-    operations: (right, disk) => ({
-      async createSnapshot(asked) {
-        const answer = await right.createSnapshot(asked);
-        const [volume, snapshot] = [volumeNamed(asked.body.volumeId), snapshotNamed(asked.snapshotId)];
-        if (answer[0] === 201) later(() => copyOver(disk, volume, snapshot), lateMs);
-        return answer;
-      },
-    }),
+    operations: (right, disk) => {
+      const waiting = new Map<string, string>();
+      return {
+        async createSnapshot(asked) {
+          const answer = await right.createSnapshot(asked);
+          if (answer[0] === 201) waiting.set(asked.body.volumeId, asked.snapshotId);
+          return answer;
+        },
+        detachVolume(asked) {
+          const [volume, snapshotId] = [volumeNamed(asked.volumeId), waiting.get(asked.volumeId)];
+          waiting.delete(asked.volumeId);
+          if (snapshotId !== undefined)
+            later(() => copyOver(disk, volume, snapshotNamed(snapshotId)), lateMs);
+          return right.detachVolume(asked);
+        },
+      };
+    },
   },
   'delete-clears-late': {
-    wrong: 'the bytes of a deleted volume are cleared later, when the next volume with its id has them',
+    wrong: 'the bytes of a deleted volume are cleared when the next volume with its id has them',
     caughtBy: 'FL-9.1-10',
     needs: 'data',
-    operations: (right, disk) => ({
-      deleteVolume(asked) {
-        const answer = right.deleteVolume(asked);
-        later(() => {
+    operations: (right, disk) => {
+      const deleted = new Set<string>();
+      return {
+        deleteVolume(asked) {
+          deleted.add(asked.volumeId);
+          return right.deleteVolume(asked);
+        },
+        detachVolume(asked) {
           const next = disk.find(volumeNamed(asked.volumeId));
-          if (next) empty(disk, next);
-        }, lateMs);
-        return answer;
-      },
-    }),
+          if (next && deleted.delete(next.id)) later(() => disk.find(next) && empty(disk, next), lateMs);
+          return right.detachVolume(asked);
+        },
+      };
+    },
   },
   'format-after-expand': {
     wrong: 'an expanded volume may be formatted',

@@ -1,5 +1,5 @@
 import { Problem } from '../../../../src/sdk/server/vendor.ts';
-import { changeAnswer, withoutSchemas, type Breakage } from './breakage.ts';
+import { changeAnswer, withoutSchemas, type Breakage } from '../breakage.ts';
 
 const whole = { limit: 1_000, pageToken: undefined };
 

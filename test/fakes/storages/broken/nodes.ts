@@ -2,7 +2,7 @@ import { copyFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { snapshotNamed, volumeNamed } from '../../../../examples/vendor-hono/disk.ts';
 import { openRecord } from '../groups-and-nodes.ts';
-import type { Breakage, Operation } from './breakage.ts';
+import type { Breakage, Operation } from '../breakage.ts';
 
 /** Time until a change is durable, in milliseconds. */
 const durableMs = 400;

@@ -3,7 +3,7 @@ import { setTimeout as later } from 'node:timers';
 import { setTimeout } from 'node:timers/promises';
 import { snapshotNamed, volumeNamed, type Name } from '../../../../examples/vendor-hono/disk.ts';
 import { Problem, type AttachmentResource } from '../../../../src/sdk/server/vendor.ts';
-import { raceMs, type Breakage } from './breakage.ts';
+import { raceMs, type Breakage } from '../breakage.ts';
 
 type Attachment = AttachmentResource['attachment'] & object;
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, type JWTVerifyOptions } from 'jose';
 import { Problem } from '../../../../src/sdk/server/vendor.ts';
-import type { Breakage } from './breakage.ts';
+import type { Breakage } from '../breakage.ts';
 
 /** Faults of authentication. */
 export const tokens = {

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { Problem, toDocument } from '../../../../src/api/problem.ts';
-import { isFor, type Breakage, type Fetch } from './breakage.ts';
+import { isFor, type Breakage, type Fetch } from '../breakage.ts';
 
 const volumePath = /^\/v1\/volumes\/[^/]+$/;
 

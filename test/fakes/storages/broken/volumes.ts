@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { volumeNamed } from '../../../../examples/vendor-hono/disk.ts';
 import { Problem } from '../../../../src/sdk/server/vendor.ts';
-import { changeAnswer, withoutSchemas, type Breakage, type Members } from './breakage.ts';
+import { changeAnswer, withoutSchemas, type Breakage, type Members } from '../breakage.ts';
 
 const mebibyte = 2 ** 20;
 

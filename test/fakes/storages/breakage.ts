@@ -1,8 +1,8 @@
-import type { Disk } from '../../../../examples/vendor-hono/disk.ts';
-import type { AccessMode } from '../../../../src/api/storage.ts';
-import type { AnyAnswer, Authenticator, Offer } from '../../../../src/sdk/server/vendor.ts';
-import type { BasicOperations, withGroupsAndNodes } from '../groups-and-nodes.ts';
-import type { requirements } from '../../../../src/kit/requirements.ts';
+import type { Disk } from '../../../examples/vendor-hono/disk.ts';
+import type { AccessMode } from '../../../src/api/storage.ts';
+import type { AnyAnswer, Authenticator, Offer } from '../../../src/sdk/server/vendor.ts';
+import type { BasicOperations, withGroupsAndNodes } from './groups-and-nodes.ts';
+import type { requirements } from '../../../src/kit/requirements.ts';
 
 /** The time between a look and the change that depends on it, in milliseconds, so that two callers both look first. */
 export const raceMs = 100;
