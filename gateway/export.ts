@@ -62,7 +62,6 @@ export type ExportedAttachment = {
   readonly reach?: Reach | undefined;
 };
 
-/** The context for opening an export. */
 export type ExportContext = {
   /** The directory of the volumes' files. */
   readonly root: string;

@@ -26,7 +26,6 @@ import {
   readConfiguration,
 } from './configuration/read.ts';
 
-/** The settings of a gateway, without those that have a fault. */
 type SoundSettings = Partial<GatewayConfig>;
 
 /** The parts of the configuration that can be checked. */
@@ -55,7 +54,6 @@ export async function checkGateway(
   return findings.some(({ faults: found }) => found.length > 0) ? 1 : 0;
 }
 
-/** Lists all faults that a check finds with the sound settings. */
 export async function findGatewayFaults(sound: SoundSettings): Promise<readonly string[]> {
   return (await inspectGateway(sound)).flatMap(describeFaults);
 }

@@ -16,7 +16,6 @@ import type { Cluster } from './callers/cluster.ts';
 import { createClock } from './operations/clock.ts';
 import { defaultLeaseMs } from './operations/operation.ts';
 
-/** The store, the services, and the times of recovery. */
 type RecoveryOptions = {
   readonly engine: Engine;
   readonly services: Services;

@@ -74,7 +74,6 @@ export interface ShareConnector<P extends Protocol> {
 /** The content of a mount: the volume, something else, or a leftover of a missing device or directory. */
 export type Judgement = 'own' | 'foreign' | 'stale';
 
-/** The arguments that `mount` needs for a share. */
 export type Share = {
   readonly source: string;
   /** The filesystem type, if `mount` needs it. */

@@ -75,7 +75,6 @@ interface FreezeTools {
   isFrozen(output: string): boolean | undefined;
 }
 
-/** The state of an unmounted filesystem. */
 export type Inspection = {
   /** The filesystem's end on its device. */
   readonly endBytes: number;

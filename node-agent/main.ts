@@ -128,7 +128,6 @@ async function openAgent(config: NodeConfig, { host, log, metrics, trust }: Open
   return agent;
 }
 
-/** Serves the CSI services Identity and Node. */
 function serveNode(config: NodeConfig, shared: AgentParts): Promise<GrpcServer> {
   const { log, agent, metrics, key, nodeId } = shared;
   const { Identity, Node } = loadNodeCsi();

@@ -46,7 +46,6 @@ import { seal } from './sealing.ts';
 import { signed } from './signing.ts';
 import { createStorageSide } from './storage-side.ts';
 
-/** An attachment of the calling cluster. */
 type AttachmentKey = {
   readonly cluster: Cluster;
   readonly volumeId: string;

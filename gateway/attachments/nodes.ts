@@ -19,7 +19,6 @@ import { requireOneKey } from './admission.ts';
 /** The maximum number of a node's volumes that a message counts. */
 const maxCounted = 100;
 
-/** Makes the nodes that clusters report. */
 export function createNodes({
   engine,
   operations,

@@ -89,7 +89,6 @@ export function replayRight(
   return isReader && others.length === 0 && grant?.access !== 'read-only' ? { mayReplay: true } : {};
 }
 
-/** Makes the access that a backend gives the node of an attachment. */
 export function toAccess(
   { nodeId, cluster, attachmentId, capability, readonly }: AttachmentRecord,
   { topology, mayReplay }: { readonly [K in 'topology' | 'mayReplay']: NodeAccess[K] | undefined },

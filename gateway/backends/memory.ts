@@ -45,7 +45,6 @@ type Contents = { readonly volumes: Map<string, Disk>; readonly snapshots: Map<s
 const directory = '/dev/shm';
 const attachmentBounds: AttachmentBounds = { protocols: ['loop'], roots: [directory] };
 
-/** Opens an empty backend. */
 export function openMemory({ capacity }: z.output<typeof settings>): MemoryBackend {
   const contents: Contents = { volumes: new Map(), snapshots: new Map() };
   const { volumes } = contents;

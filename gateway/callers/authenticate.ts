@@ -81,7 +81,6 @@ function readToken(authorization: string): string {
   return token;
 }
 
-/** A set of keys, and the rules for tokens that they sign. */
 type SigningRule = typeof ownRules & {
   readonly getKey: JWTVerifyGetKey;
   readonly audience: string;

@@ -29,7 +29,6 @@ export function tenantOf({ cluster }: Caller): Tenant {
   return cluster ?? 'operator';
 }
 
-/** Returns the cluster's name, or `operator`, for logs. */
 export function callerName({ cluster }: Caller): string {
   return cluster?.name ?? 'operator';
 }

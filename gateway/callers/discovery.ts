@@ -8,7 +8,6 @@ import { Problem, unavailableProblem } from '../../src/api/problem.ts';
 import { requirePrivate } from '../../src/lib/parsers.ts';
 import { type PublicKey, issuerKeySetSchema } from './keys.ts';
 
-/** The keys that an issuer publishes. */
 export type Discovery = {
   /** Finds the key with the `kid` of a token. UNAVAILABLE until the keys have been read once. */
   readonly keys: JWTVerifyGetKey;

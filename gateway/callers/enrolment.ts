@@ -8,7 +8,6 @@ import type { PublicKey } from './keys.ts';
 /** Says that the file with the keys cannot be read or used. */
 type KeySource = { readonly isAtFault?: boolean | undefined };
 
-/** One caller and the public keys that sign its tokens. */
 export type EnrolledCaller = KeyOwner & KeySource & { readonly keys: readonly PublicKey[] };
 
 /** The callers' own keys. `held` maps each name of a key (see `namesOf`) to its owner. */

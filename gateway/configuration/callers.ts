@@ -1,7 +1,6 @@
 import type { KeyOwner, TrustedCaller } from '../callers/authenticate.ts';
 import type { ConfigFile } from './file.ts';
 
-/** A caller with its own keys, and the path of the key file. */
 export type OwnKeysFile = KeyOwner & { readonly keys: string };
 
 /**

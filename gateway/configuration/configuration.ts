@@ -83,11 +83,8 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
   return {
     pools,
     enrolment: () => current.enrolment,
-    /** The clusters of the file, by name. */
     clusters: () => current.file.clusters,
-    /** The present concurrency bounds of a pool. */
     boundsOf: (pool: string) => current.file.pools[pool]?.concurrency,
-    /** The present faults of key files and issuers. */
     keyFaults: () => [...read.keyFaults, ...issuerFaults()],
     /** The reasons why tokens of callers are refused: faults of keys, and key files without a key. */
     refusedKeys: () => [...read.keyFaults, ...issuerFaults(), ...keylessClusters()],

@@ -8,7 +8,6 @@ import { concurrencySchema, toBounds } from './concurrency.ts';
 import { type FoundPlugins, pluginOf, type PoolEntry } from '../pools/plugins.ts';
 import { byteCount, faultsOfEachKind } from '../local/settings-schemas.ts';
 
-/** The whole file. */
 export type ConfigFile = z.output<ReturnType<typeof configFileSchema>>;
 
 /** Lets a rule be checked beside other faults of the same object. */
@@ -178,7 +177,6 @@ export function configFileSchema(found: FoundPlugins, poolNames: readonly string
   });
 }
 
-/** The members that every pool may have. */
 export function commonPoolSchema({ plugins, faults }: FoundPlugins) {
   const backend = z.enum(Object.keys(plugins), { error: ({ input }) => faults.get(String(input)) });
   return z.object({

@@ -42,7 +42,6 @@ export type ConfigurationResult = {
   readonly files: ReadonlyMap<string, string>;
 };
 
-/** A fault of the keys of a cluster, or of the operators. */
 export type KeyFault = { readonly cluster: string; readonly detail: string };
 
 /** Leaves out the faults of retired clusters, whose keys no longer matter. */

@@ -9,7 +9,6 @@ const serverless = createServerless({ maxWaitMs: 25_000, directory });
 const leave = (rest: Promise<void>): void => void rest.catch(() => undefined);
 const answer = handle(new Hono().all('*', c => serverless.fetch(c.req.raw, process.env, leave)));
 
-/** An event of an EventBridge rule or schedule. */
 type ScheduledEvent = { readonly source: 'aws.events' | 'aws.scheduler' };
 
 /**

@@ -7,7 +7,6 @@ import { faultsOfEachKind } from '../local/settings-schemas.ts';
 import { loop } from './loop.ts';
 import { nvmeTcp } from './nvme-tcp.ts';
 
-/** Every export, by its protocol. */
 export const exports = { loop, 'nvme-tcp': nvmeTcp, iscsi, libvirt } as const;
 
 const kinds = [loop.settings, nvmeTcp.settings, iscsi.settings, libvirt.settings] as const;

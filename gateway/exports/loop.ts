@@ -13,7 +13,6 @@ const settings = z.strictObject({
 /** Exports volumes to nodes on this machine, which set up loop devices themselves; the gateway observes them. */
 export const loop: ExportPlugin<typeof settings> = { settings, open: async () => openLoop() };
 
-/** Opens the export, without any setup. */
 export function openLoop(): Export {
   return {
     protocol: 'loop',

@@ -13,7 +13,6 @@ export type HandlerDeps = Services & {
 
 export type Handlers = { readonly [Id in OperationId]: Handler<Operations[Id]> };
 
-/** Creates the handlers. Each is one call of a service. */
 export function createHandlers(deps: HandlerDeps): Handlers {
   const { volumes, changes, health, attachments, nodes, snapshots, groups } = deps;
   return {

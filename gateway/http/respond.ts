@@ -43,7 +43,6 @@ export function respond(
   });
 }
 
-/** Makes an answer with a JSON body. */
 export function respondJson(c: Context<Env>, value: object, { status, headers }: Head = {}): Response {
   return respond(c, JSON.stringify(value), {
     ...(status !== undefined && { status }),

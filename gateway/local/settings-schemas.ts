@@ -39,5 +39,4 @@ export const byteCount = z.union([z.int().nonnegative(), parsedText(bytes)], {
   error: ({ input }) => `${JSON.stringify(input)} is not a number of bytes such as 4096, 512Mi or 10Gi`,
 });
 
-/** An absolute path in normalized form. */
 export const absoluteDirectory = parsedText(absolutePath);

@@ -13,13 +13,11 @@ export function createMetrics(tracer?: Tracer) {
   const storeCalls = createCalls('fairlead_gateway_store_call', 'store reads and transactions');
   const [refusedTokens, waits] = [createCounter(), createHistogram()];
   return {
-    /** Observes requests by the operation's id. */
     observeRequest: createObserve({
       count: operation => requests.start(`operation="${operation}"`),
       kind: 'server',
       tracer,
     }),
-    /** Observes backend calls by method. */
     observeBackend: (pool: string): Observer =>
       createObserve({
         count: method => backendCalls.start(`pool="${pool}",method="${method}"`),

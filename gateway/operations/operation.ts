@@ -85,10 +85,8 @@ export type Step = {
   readonly operation: string;
 };
 
-/** The store, the queues and the times of operations. */
 export type OperationsOptions = {
   readonly engine: Engine;
-  /** The queues for slots at pools. */
   readonly queues?: Queues | undefined;
   /** A claim holds for this time after its process last renewed it, in milliseconds. */
   readonly leaseMs?: number | undefined;
@@ -98,7 +96,6 @@ export type OperationsOptions = {
   readonly checkpoint?: ((step: Step) => void) | undefined;
 };
 
-/** An operation that runs or waits. */
 type ActiveOperation = {
   /** The resource, as `keyOf` writes it. */
   readonly key: string;
@@ -111,10 +108,8 @@ type ActiveOperation = {
   readonly waiters: Waiters;
 };
 
-/** The default lease of a claim, in milliseconds. */
 export const defaultLeaseMs = 15_000;
 
-/** The default wait for other operations, in milliseconds. */
 const defaultPatienceMs = 10_000;
 /**
  * The operations of one cluster that may wait for one resource in this process: twice the number that its

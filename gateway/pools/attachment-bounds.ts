@@ -13,7 +13,6 @@ const nodeProtocols = ['loop', 'bind', 'device'] as const satisfies readonly Pro
 /** Protocols that a pool may use even if its operator does not name them. */
 export const networkProtocols = protocols.filter(one => !nodeProtocols.some(other => other === one));
 
-/** The bounds of a pool without its own. */
 const defaultBounds: AttachmentBounds = { protocols: networkProtocols };
 
 /** A pool whose storage has answered, its bounds, and the bounds of all other pools. */

@@ -98,7 +98,6 @@ async function findDisagreement({ name, backend }: Pool, reader: Reader): Promis
   return isUsed ? 'it holds none of the volumes and snapshots that the store has in it' : undefined;
 }
 
-/** Returns true when the store has this id of the storage in the pool. */
 async function isKnown(reader: Reader, pool: string, there: string): Promise<boolean> {
   const found = (await findAtStorage(reader, there)) ?? (await snapshotTable.find(reader, { id: there }));
   return found?.pool === pool;

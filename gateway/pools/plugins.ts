@@ -6,7 +6,6 @@ import { suggest } from '../../src/lib/words/suggest.ts';
 import type { AttachmentBounds, BackendPlugin } from '../backend.ts';
 import type { Bounds } from '../scheduling/limit.ts';
 
-/** The backends that pools can have, by name. */
 export type Plugins = Readonly<Record<string, BackendPlugin>>;
 
 /** The backends, and the reason for each name that has none. */

@@ -17,7 +17,6 @@ export type Space = { readonly segments: Segments | undefined; readonly totalByt
 type SpaceRequest = {
   readonly bytes: number;
   readonly heldBytes?: number;
-  /** The nonce of the volume or snapshot. */
   readonly nonce: string;
   readonly topologies: readonly Segments[] | undefined;
   /**

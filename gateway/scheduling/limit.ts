@@ -6,7 +6,6 @@ export type Bounds = { readonly min: number; readonly max: number };
 /** The bounds of a pool whose entry gives none. */
 export const defaultBounds: Bounds = { min: 8, max: 64 };
 
-/** A clock and its timers, in milliseconds. */
 export type Clock = {
   readonly nowMs: () => number;
   readonly later: (work: () => void, ms: number) => unknown;
@@ -78,7 +77,6 @@ export function createLimit(bounds: () => Bounds, { nowMs, later }: Clock, resum
   return {
     /** The number of operations that may run now. */
     max: () => Math.floor(current()),
-    /** Returns true when one more operation may begin. */
     isOpen: () => running < Math.floor(current()) && pausing === 0,
     /** Estimates the wait behind `waiting` other operations, in milliseconds. */
     expectMs: (waiting: number) =>

@@ -151,7 +151,6 @@ export function createQueues(
       return promise;
     },
 
-    /** Returns the waiting and running operations, by pool and cluster. */
     show(): readonly QueueState[] {
       return [...pools].flatMap(([pool, { queues, limit }]) =>
         [...queues].map(([cluster, { entries, running }]) => ({

@@ -45,7 +45,6 @@ const overloaded = overloadedProblem(
   1,
 );
 
-/** The load of a caller in flight. */
 type Load = { readonly requests: number; readonly bytes: number };
 
 type WaitingRequest = { readonly costMs: number; readonly begin: () => void };

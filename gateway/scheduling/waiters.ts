@@ -1,7 +1,6 @@
 import type { Problem } from '../../src/api/problem.ts';
 import { type CurrentRequest, findGoneProblem } from './current-request.ts';
 
-/** The callers that wait for an operation that has not begun. */
 export type Waiters = {
   /** Adds a caller that waits for the same operation; undefined is the gateway itself. */
   join(request: CurrentRequest | undefined): void;

@@ -15,7 +15,6 @@ import type { Cluster } from '../callers/cluster.ts';
 import { requireQuota } from '../pools/quotas.ts';
 import type { Detacher } from './grants.ts';
 
-/** The transfers of volumes between clusters. */
 export type Transfers = ReturnType<typeof createTransfer>;
 
 /** A volume and its next owner. The volume keeps its name unless another is given. */
@@ -125,7 +124,6 @@ function toNewId({
   );
 }
 
-/** Finds the volume if this transfer was done before. */
 async function findDone(sql: Reader, volumeId: string, id: string): Promise<VolumeRecord | undefined> {
   return (await wasTransferred(sql, volumeId, id)) ? findVolume(sql, id) : undefined;
 }

@@ -36,7 +36,6 @@ import {
 } from './record.ts';
 import { minOf } from '../../src/lib/numbers.ts';
 
-/** The request for a snapshot of one volume, or for a group with a snapshot of each volume. */
 type SnapshotRequest = Ref & {
   readonly name: string;
   readonly volumeIds: readonly string[];

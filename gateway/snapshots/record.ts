@@ -17,7 +17,6 @@ export type Ref = { readonly kind: 'snapshot' | 'group'; readonly id: string };
 /** The record of a group with its members, or of a snapshot, which is its own only member. */
 export type SnapshotSet = { readonly subject: GroupRecord; readonly members: readonly SnapshotRecord[] };
 
-/** Finds the record of the snapshot or group. */
 export async function findSnapshotSet(sql: Reader, { kind, id }: Ref): Promise<SnapshotSet | undefined> {
   if (kind === 'group') {
     const group = await groupTable.find(sql, { id });
@@ -66,7 +65,6 @@ export async function deleteAll(pools: Pools, members: readonly SnapshotRecord[]
     await requireSnapshots(pools.get(member.pool), 'snapshot').delete(toSnapshotRef(member));
 }
 
-/** Removes the records and their reservations. */
 export async function forget(sql: Sql, { kind, id }: Ref, { members }: SnapshotSet): Promise<void> {
   for (const member of members) {
     await moveReservation(sql, member, undefined);

@@ -61,7 +61,6 @@ const shownTable = table('attachments', {
   },
 });
 
-/** The part of an attachment that is shown with its volume. */
 export type ShownAttachment = Pick<
   AttachmentRecord,
   'volumeId' | 'cluster' | 'nodeId' | 'attachmentId' | 'state' | 'readonly'
@@ -86,7 +85,6 @@ export function listAttachments(
   return shownTable.select(sql, own, 'and node_id > ? order by node_id limit ?', afterNodeId, limit);
 }
 
-/** Finds at most `limit` attachments of one volume. */
 export function findSomeAttachments(
   sql: Reader,
   volumeId: string,

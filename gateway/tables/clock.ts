@@ -90,7 +90,6 @@ export async function readTimeOfCheck(reader: Reader): Promise<number | undefine
   return (await clockTable.find(reader, { name: checkName }))?.seenMs;
 }
 
-/** Notes that a check starts. */
 export async function noteCheck({ transaction }: Pick<Engine, 'transaction'>): Promise<void> {
   await transaction(async sql => clockTable.replace(sql, { name: checkName, seenMs: await sql.now() }));
 }

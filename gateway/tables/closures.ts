@@ -3,7 +3,6 @@ import type { Reader, Sql } from '../store.ts';
 import { shareOf } from './shares.ts';
 import { integer, table, text } from './table.ts';
 
-/** The kinds of things that operators close. */
 type ClosedKind = 'pool' | 'cluster';
 
 /** Pools that take no new volumes, and clusters whose tokens are refused, each because an operator said so. */
@@ -12,7 +11,6 @@ export const closureTable = table('closures', {
   columns: { kind: text<ClosedKind>(), name: text(), sinceMs: integer() },
 });
 
-/** Returns all retired clusters, with the time since when each is retired. */
 export async function listRetired(sql: Reader): Promise<ReadonlyMap<string, number>> {
   const all = await closureTable.select(sql, { kind: 'cluster' }, 'order by name');
   return new Map(all.map(({ name, sinceMs }) => [name, sinceMs]));

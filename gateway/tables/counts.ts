@@ -59,7 +59,6 @@ export async function listClustersCounted(
   return rows.map(({ cluster }) => String(cluster));
 }
 
-/** Returns the pools of the volumes that are shared with the cluster. */
 export async function listPoolsGranted(sql: Reader, cluster: string): Promise<readonly string[]> {
   const granted = `select pool from counts where cluster = ? and kind = 'grants' and number > 0 order by pool`;
   return (await sql.all(granted, cluster)).map(({ pool }) => String(pool));

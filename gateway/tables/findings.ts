@@ -19,7 +19,6 @@ export type FindingRecord = RecordOf<typeof columns>;
 /** The number of changes in one commit. More would delay other work. */
 const changesPerCommit = 100;
 
-/** The findings of the last check. */
 export const findingTable = table('findings', { key: ['pool', 'kind', 'id', 'problem'], columns });
 
 /** Lists findings in the order of their keys, after one of them. */

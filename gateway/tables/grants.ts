@@ -72,7 +72,6 @@ export function findSomeGrants(
   return grantTable.select(sql, { volumeId }, 'order by cluster limit ?', limit);
 }
 
-/** Records and counts a new grant of a volume in the pool. */
 export async function addGrant(sql: Sql, grant: GrantRecord, pool: string): Promise<void> {
   await grantTable.replace(sql, grant);
   const count = { cluster: grant.cluster, kind: 'grants', pool, part: 0, number: 1 } as const;

@@ -5,7 +5,6 @@ const columns = {
   id: text(),
   cluster: text(),
   name: text(),
-  /** The pool of its volumes and of its members. */
   pool: text(),
   state: text<Group['state']>(),
   parameters: json<Readonly<Record<string, string>>>(),
@@ -13,7 +12,6 @@ const columns = {
   createdAtMs: integer(),
 };
 
-/** The record of a group of snapshots. Its members are snapshots. */
 export type GroupRecord = RecordOf<typeof columns>;
 
 export const groupTable = table('snapshot_groups', {

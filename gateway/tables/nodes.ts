@@ -15,7 +15,6 @@ export type NodeRecord = RecordOf<typeof columns>;
 
 const missingNodes = 'nodes_gone on nodes (cluster, node_id) where gone_ms is not null';
 
-/** The nodes of all clusters, as each cluster reported them. */
 export const nodeTable = table('nodes', { key: ['cluster', 'nodeId'], columns, indexes: [missingNodes] });
 
 /** The statements that let the table of an older store tell which nodes are missing. */

@@ -6,7 +6,6 @@ import type { Engine, Sql } from '../store.ts';
 /** A page of a list: at most `limit` entries after the place that `pageToken` names. */
 export type PageQuery = { readonly limit: number; readonly pageToken?: string | undefined };
 
-/** The lists over all clusters. */
 export type AllListName =
   | 'volumes'
   | 'snapshots'

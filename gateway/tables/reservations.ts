@@ -73,20 +73,17 @@ export async function readUsage(sql: Reader, cluster: string): Promise<readonly 
   return rows.map(toPoolUsage);
 }
 
-/** Returns the usage of each pool by all clusters together. */
 export async function listPoolsInUse(sql: Reader): Promise<readonly PoolUsage[]> {
   const rows = await sql.all(`select pool, ${sums} from reservations group by pool order by pool`);
   return rows.map(toPoolUsage);
 }
 
-/** Returns the usage of the pool by each cluster. */
 export async function listPoolUsage(sql: Reader, pool: string): Promise<ReadonlyMap<string, Usage>> {
   const query = `select cluster, ${sums} from reservations where pool = ? group by cluster order by cluster`;
   const rows = await sql.all(query, pool);
   return new Map(rows.map(row => [String(row.cluster), toUsage(row)]));
 }
 
-/** Returns the usage of the pool by all clusters together. */
 export async function readPoolUsage(sql: Reader, pool: string): Promise<Usage> {
   const [row] = await sql.all(`select ${sums} from reservations where pool = ?`, pool);
   return toUsage(row);

@@ -7,7 +7,6 @@ import { integer, json, optional, segments, storedColumns, table, text, type Rec
 
 const columns = {
   ...storedColumns,
-  /** The pool of its volume. */
   pool: text(),
   volumeId: text(),
   groupId: optional(text()),
@@ -20,7 +19,6 @@ const columns = {
   reservedBytes: integer(),
   /** The time of the snapshot; until it is taken, the time of the request. */
   createdAtMs: integer(),
-  /** The encryption that nodes used for its volume, if any. */
   encryption: optional(text<Encryption>()),
   /** The filesystem of its volume; undefined if unknown. */
   filesystem: optional(json<ExistingFilesystem>()),
@@ -30,7 +28,6 @@ const columns = {
 
 export type SnapshotRecord = RecordOf<typeof columns>;
 
-/** The statement that adds the encryption to the snapshots of an older store. */
 export const addEncryption: readonly string[] = ['alter table snapshots add column encryption text'];
 
 /** The statement that adds the filesystem to the snapshots of an older store. */

@@ -60,7 +60,6 @@ const columns = {
   restorableUntilMs: optional(integer()),
   /** Its id in the storage, unique and constant through transfers; undefined: the volume's own id. */
   storageId: optional(text()),
-  /** The volume has grants. */
   shared: boolean(),
 };
 

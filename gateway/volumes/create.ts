@@ -41,7 +41,6 @@ type VolumeIntent = {
   readonly topologies: readonly Segments[] | undefined;
 };
 type VolumePlan = Pick<VolumeIntent, 'record' | 'source'> & {
-  /** The filesystem of its source. */
   readonly filesystem?: ExistingFilesystem | undefined;
 };
 /** An existing volume. `created` is true if it did not exist before. */
@@ -184,7 +183,6 @@ async function chooseSpace(
   };
 }
 
-/** Returns the first topologies that have at most `maxBytes` bytes together. */
 function firstWithin(topologies: readonly Segments[], maxBytes: number): readonly Segments[] {
   let bytes = 0;
   return topologies.filter(one => (bytes += segmentsText(one).length) <= maxBytes);

@@ -13,7 +13,6 @@ import type { RecordedSpec, VolumeRecord } from '../tables/volumes.ts';
 
 type Parameters = Readonly<Record<string, string>> | undefined;
 type Source = SnapshotRecord | VolumeRecord;
-/** The requested use of a volume. */
 type Use = Pick<RecordedSpec, 'capabilities' | 'parameters'>;
 
 /**

@@ -27,7 +27,6 @@ import { meets, type Requirement } from './placement.ts';
 import { isWithin, requireRange } from './size.ts';
 import { readAll, readMutableParameters, readVolumeParameters, requireCapabilities } from './validate.ts';
 
-/** A cluster's request for a volume under an id. */
 export type VolumeRequest = { readonly cluster: Cluster; readonly id: string; readonly spec: VolumeSpec };
 
 /**
@@ -98,7 +97,6 @@ export function emptyVolumeRecord(
   };
 }
 
-/** Records the changes and the new reservation. Returns the changed volume. */
 export async function changeVolume(
   sql: Sql,
   before: VolumeRecord,

@@ -173,7 +173,6 @@ function createRows<R extends { readonly volumeId: string }>(
   };
 }
 
-/** Finds the clusters that the volume is shared with, and whether each has accepted. */
 async function grantsOf(
   { engine, clusters }: ShowOptions,
   { id, shared }: VolumeRecord,

@@ -47,7 +47,6 @@ export function chooseSize(
   );
 }
 
-/** Returns the smallest size of the backend that has the needed bytes. */
 export function minSizeOf({ minimumBytes, stepBytes }: VolumeSizes, neededBytes: number): number {
   return Math.max(minimumBytes, Math.ceil(neededBytes / stepBytes) * stepBytes);
 }

@@ -70,13 +70,11 @@ export async function findSource(
   return { source: { kind: 'volume', volume: toKnownVolume(found), attachedForWriting }, filesystem };
 }
 
-/** The source of a volume, and the filesystem on it if that is known. */
 type FoundSource = {
   readonly source?: VolumeSource;
   readonly filesystem?: ExistingFilesystem | undefined;
 };
 
-/** Returns the size of the source, in bytes. */
 export function sizeOfSource(source: VolumeSource | undefined): number {
   if (!source) return 0;
   return source.kind === 'snapshot' ? source.snapshot.sizeBytes : source.volume.sizeBytes;

@@ -80,7 +80,6 @@ export function capabilityFaults(pool: Pool, capability: Capability, isNew: bool
   ];
 }
 
-/** Returns the faults of a requested filesystem and of its mount flags. */
 function mountFaults(
   { name, backend }: Pool,
   { fsType = '', mountFlags = [] }: Capability,

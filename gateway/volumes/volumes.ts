@@ -39,7 +39,6 @@ export function createVolumes(options: ServiceOptions) {
   }
 
   return {
-    /** Returns the cluster's own volume, or one that is shared with it. */
     async get(cluster: Cluster, id: string): Promise<Volume> {
       const { volume, grant } = await requireVisible(engine.reader, cluster, id);
       const own = { volumeId: id, cluster: cluster.name };
@@ -57,7 +56,6 @@ export function createVolumes(options: ServiceOptions) {
       return { volume: created ? toVolume(record, []) : await showVolume(options, record), created };
     },
 
-    /** Lists the cluster's own volumes and the volumes shared with it. */
     async list(cluster: Cluster, { limit, pageToken }: PageQuery): Promise<VolumePage> {
       // The last volume of a page may be another cluster's, so the token names the cluster.
       const list = `volumes/${cluster.name}` as const;

@@ -47,7 +47,6 @@ const needs: { readonly [P in Protocol]: Needs } = {
   device: { tool: 'blockdev' },
 };
 
-/** An attach protocol, with the reason if this node cannot use it. */
 export type ProtocolState = { readonly protocol: Protocol; readonly reason?: string | undefined };
 
 /** Lists which attach protocols work on this node, by installed tools and available kernel modules. Changes nothing. */

@@ -139,7 +139,6 @@ async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {
     await runWell(host, { command: 'losetup', args: ['--set-capacity', `/dev/${name}`] });
 }
 
-/** True if the device with this number is the file's. */
 async function owns({ path }: LoopAttachment, number: string, host: Host): Promise<boolean> {
   const device = `/sys/dev/block/${number}`;
   const proved = await readProof(device, host);

@@ -61,7 +61,6 @@ export const ext4: Filesystem = {
   },
 };
 
-/** Prints the superblock. */
 function inspect(device: string) {
   return { command: 'dumpe2fs', args: ['-h', '--', device] };
 }

@@ -22,7 +22,6 @@ export type OpenedDevice = {
   readonly probing?: Promise<ProbeResult> | undefined;
 };
 
-/** The filesystem on a device, with its properties from the probe. */
 export type FoundFilesystem = {
   readonly filesystem: Filesystem;
   /** True if this call made the filesystem, as large as its device. */

@@ -26,7 +26,6 @@ export async function isFrozen(agent: Agent, record: VolumeRecord, mayWait: bool
   return found;
 }
 
-/** Makes the message about a frozen volume. */
 export function describeFrozen({ volumeId }: VolumeRecord): string {
   return `the filesystem of volume "${volumeId}" is frozen: writes to it wait until it is thawed ("fsfreeze --unfreeze")`;
 }

@@ -45,7 +45,6 @@ export function hasFailedToGrow({ agent, record, device, found }: SmallVolume): 
   return fault.uuid === found.uuid && fault.sizeBytes === device.sizeBytes;
 }
 
-/** Lists the fault of a volume whose filesystem was not grown. */
 export function growthFaultsOf({ cache }: Pick<Agent, 'cache'>, volumeId: string): readonly VolumeFault[] {
   const fault = cache.growthFaults.get(volumeId);
   return fault ? [{ status: 'DEGRADED', reason: 'NotGrown', message: fault.message }] : [];

@@ -3,7 +3,6 @@ import { describeFailure, runToEnd } from '../host/commands.ts';
 import type { Device } from '../connector.ts';
 import type { Host } from '../host.ts';
 
-/** A range of a device, in bytes. */
 export type Range = { readonly offset: number; readonly length: number };
 
 const KiB = 1024;

@@ -3,7 +3,6 @@ import { failureText, reasonOfFault, type ExecResult } from '../../src/lib/exec.
 import { reasonOf } from '../../src/lib/words/failures.ts';
 import type { CommandLine, Host } from '../host.ts';
 
-/** The result of a command that ran to its end. */
 export type CommandResult = ExecResult & { readonly status: number };
 
 /** Runs a command to its end, with any exit status; throws a `Problem` if it is not installed or was killed. */

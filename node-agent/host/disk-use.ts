@@ -6,7 +6,6 @@ import { findHolders } from './holders.ts';
 import { deviceNumberOf } from './mount.ts';
 import { readLine, writeLine } from './sysfs.ts';
 
-/** A disk by its name in /sys/block and its `major:minor`. */
 type DiskNumber = { readonly name: string; readonly number: string };
 
 /** The uses of a disk that belong to its volume: some mounts, and a device above it by its name in /sys/block. */

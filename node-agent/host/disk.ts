@@ -18,7 +18,6 @@ export type Disk = {
 /** The identity that a disk must report; all given members must match. */
 export type DiskIdentity = { readonly wwid?: string | undefined; readonly serial?: string | undefined };
 
-/** Reads the disk of a name; undefined if there is none. */
 export async function readDisk(name: string, host: Host): Promise<Disk | undefined> {
   const path = `/sys/block/${name}`;
   const [number, sectors, flag] = await Promise.all(
@@ -165,7 +164,6 @@ function isNameless({ wwid, serial }: DiskIdentity): boolean {
   return names.length === 0 || names.some(name => name.trim() === '');
 }
 
-/** Returns an identity as one text for messages. */
 export function nameOf({ wwid, serial }: DiskIdentity): string {
   return wwid === undefined ? `serial ${serial}` : wwid.trim();
 }

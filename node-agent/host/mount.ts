@@ -37,7 +37,6 @@ export function isDeviceNode({ type, root }: Mount): boolean {
 /** The suffix of a removed file in mountinfo. */
 const removed = '//deleted';
 
-/** A mount to make, and the check of its result. */
 export type MountRequest = {
   readonly type?: string | undefined;
   /** With `bind` the source is bound, and the other options apply to the bind mount. */
@@ -123,7 +122,6 @@ async function runInDirectory(host: Host, path: string, line: CommandLine): Prom
 const forceMs = 5_000;
 const forcePauseMs = 50;
 
-/** The means that an unmount may use. */
 export type UnmountPolicy = {
   /** A command already hangs on the volume, so an unmount without force would hang too. */
   readonly isHung: boolean;
@@ -227,7 +225,6 @@ function forcedProblem({ code, detail }: Problem, { isHung }: UnmountPolicy): Pr
   return new Problem(code, `${detail}; ${tries}, and lazy unmounts are not allowed (--lazy-unmount)`);
 }
 
-/** Describes a mount in a few words. */
 export function describe({ type, source, device }: Mount): string {
   return `${type} of "${source}" (${device})`;
 }

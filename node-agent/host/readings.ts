@@ -3,7 +3,6 @@ import { failureText, type ExecResult } from '../../src/lib/exec.ts';
 import type { Host } from '../host.ts';
 import { describeCommand, type Watch } from './stuck-commands.ts';
 
-/** A command that reads the state of a volume. */
 export type Reading = {
   readonly volumeId: string;
   readonly operation: string;
@@ -16,7 +15,6 @@ export type Reading = {
 /** Wait for an answer, in milliseconds, if the caller must answer within a second and has a substitute. */
 export const soonMs = 900;
 
-/** The possible faults of reading a volume. */
 export type ReadingFault = 'Hung' | 'ReadFailed';
 
 /** The output of the command, or the reason for its failure. */

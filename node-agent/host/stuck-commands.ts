@@ -10,7 +10,6 @@ export type VolumeCommand = {
 /** The running commands of each volume, including commands that could not be killed. */
 export type Watch = ReturnType<typeof createWatch>;
 
-/** Makes a watch without commands. */
 export function createWatch() {
   const commands = new Set<VolumeCommand & { readonly volumeId: string; isStuck: boolean }>();
   return {
@@ -39,7 +38,6 @@ export function createWatch() {
       commands
         .values()
         .find(one => one.volumeId === volumeId && one.isStuck && operations?.has(one.operation) !== false),
-    /** Lists the volumes with a stuck command. */
     hung: (): readonly string[] => {
       const stuck = commands.values().filter(({ isStuck }) => isStuck);
       return [...new Set(stuck.map(({ volumeId }) => volumeId))];
@@ -47,7 +45,6 @@ export function createWatch() {
   };
 }
 
-/** Describes a command that an operation waits for. */
 export function describeCommand({ operation, command, sinceMs }: VolumeCommand): string {
   return `${operation} has been waiting since ${new Date(sinceMs).toISOString()} on "${command}"`;
 }

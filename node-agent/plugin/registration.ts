@@ -32,7 +32,6 @@ type RegistrationState = {
   refusals: number;
 };
 
-/** A running registration. */
 export interface Registration {
   readonly state: Readonly<RegistrationState>;
   /** Removes the socket. Its absence tells kubelet that the driver has ended. */

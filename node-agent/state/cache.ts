@@ -25,7 +25,6 @@ type GrowthFault = {
 /** Maximum entries for volumes that have left the node; the oldest entry goes first. */
 const capacity = 1_024;
 
-/** Makes an empty cache. */
 export function createCache() {
   const full = createMemory<Fullness>();
   const growthFaults = createMemory<GrowthFault>();
@@ -34,13 +33,10 @@ export function createCache() {
     full,
     /** Reasons why filesystems are smaller than their devices. Outlives the staging. */
     growthFaults,
-    /** The last known usage of each staged volume. */
     usages: new Map<string, Usage>(),
     /** Staged volumes whose server refused root at the last check. */
     rootRefused: new Set<string>(),
-    /** The fault at the last reading of each staged volume. */
     faults: new Map<string, ReadingFault>(),
-    /** Volumes that were frozen at the last check. */
     frozen: new Set<string>(),
     /** Lets concurrent calls connect a block volume again one after the other. */
     connecting: createKeyedQueue(),

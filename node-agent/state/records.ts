@@ -18,7 +18,6 @@ export type VolumeRecord = {
   readonly stagingPath: string;
   readonly capability: Capability;
   readonly targets: readonly Target[];
-  /** The options for making its filesystem. */
   readonly formatOptions?: FormatOptions | undefined;
   /** The device at the last connect. It is a hint: check its owner before use. */
   readonly device?: Device | undefined;
@@ -106,7 +105,6 @@ export async function openRecords(directory: string, host: Host, opening: OpenOp
     });
   return {
     damagedCount: damaged.size,
-    /** Lists all records except damaged ones. */
     all,
     /** Lists the records of volumes that are on this node or being staged. */
     here,
@@ -163,12 +161,10 @@ export async function openRecords(directory: string, host: Host, opening: OpenOp
   };
 }
 
-/** Lists a volume's staging path and its target paths. */
 export function pathsOf({ stagingPath, targets }: VolumeRecord): readonly string[] {
   return [stagingPath, ...targets.map(({ path }) => path)];
 }
 
-/** The volumes at each path. */
 type Holders = ReadonlyMap<string, readonly Pick<VolumeRecord, 'volumeId'>[]>;
 
 function findHolders(records: readonly VolumeRecord[]): Holders {

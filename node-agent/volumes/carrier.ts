@@ -113,7 +113,6 @@ export type VolumeFault = {
   readonly message: string;
 };
 
-/** Makes the fault of a volume that cannot be used. */
 export function inaccessible(reason: VolumeFault['reason'], message: string): VolumeFault {
   return { status: 'INACCESSIBLE', reason, message };
 }

@@ -23,7 +23,6 @@ export type DeviceVolume = {
 
 const growth = { everyMs: 100, timeoutMs: 2_000 };
 
-/** Makes the carrier members that all volumes on devices share. */
 export function deviceMembers(volume: DeviceVolume) {
   const { agent, connector, record } = volume;
   const { attachment, volumeId } = record;

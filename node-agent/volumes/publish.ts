@@ -18,7 +18,6 @@ import { allowsManyTargets, differencesOf, factsOf } from './request-checks.ts';
 import { inDirectory, inspectPath, removeLeftover, requireUsable } from './target-path.ts';
 import { requireTrusted } from './trust.ts';
 
-/** A staged volume, its target path, and the way to publish it. */
 export type PublishRequest = {
   readonly volumeId: string;
   readonly stagingPath: string;

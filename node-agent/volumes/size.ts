@@ -8,7 +8,6 @@ import { carrierOf } from './carriers/index.ts';
 import { checkRootAccess } from './health.ts';
 import { notHereProblem, requireHere } from './request-checks.ts';
 
-/** A volume and one of its staged or published paths. */
 export type PathOfVolume = { readonly volumeId: string; readonly path: string };
 
 /**

@@ -18,7 +18,6 @@ import { giveUp, requireUnused, takeDown } from './staging/take-down.ts';
 import { inDirectory, inspectPath, requireUsable } from './target-path.ts';
 import { requireTrusted } from './trust.ts';
 
-/** A volume, its attachment, its staging path, and the way to stage it. */
 export type StageRequest = Pick<
   VolumeRecord,
   'volumeId' | 'stagingPath' | 'attachment' | 'capability' | 'formatOptions'

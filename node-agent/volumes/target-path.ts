@@ -6,7 +6,6 @@ import { isAtOrBelow, topMount, type Mount } from '../../src/lib/linux/mountinfo
 /** The directory that contains every path of a caller: as the caller names it, and without symbolic links. */
 export type Base = { readonly named: string; readonly real: string };
 
-/** A path and the request field that gave it. */
 type GivenPath = { readonly field: string; readonly path: string };
 
 /** The state of a path. A mountpoint is not opened, since its volume may hang. */

@@ -109,7 +109,6 @@ export const protocols = Object.keys(attachmentFields) as readonly Protocol[];
 
 type ReachOf<P extends Protocol> = { readonly protocol: P } & FieldsOf<(typeof attachmentFields)[P]>;
 
-/** A node's access to a volume over protocol `P`. */
 export type AttachmentOf<P extends Protocol> = ReachOf<P> & FieldsOf<typeof commonAttachmentFields>;
 
 /** A node's access to a volume: a union over all protocols, distinguished by `protocol`. */

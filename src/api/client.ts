@@ -147,7 +147,6 @@ function shorten(id: string): string {
   return id.length <= maxShownId ? id : `${id.slice(0, maxShownId).toWellFormed()}…`;
 }
 
-/** Makes the path with escaped ids and the query. */
 function toPath({ path, query }: NamedOperation, ids: HttpRequest['ids'], input: AnyInput): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name] ?? ''));
   const given = Object.keys(query?.shape ?? {}).flatMap(key =>

@@ -3,7 +3,6 @@ import { Problem } from './problem.ts';
 /** The allowed values of an option: for messages, and as a test. */
 type OptionRule = { readonly says: string; readonly accepts: (value: string) => boolean };
 
-/** The format options of one filesystem. */
 type FilesystemRules = {
   readonly options: Readonly<Record<string, OptionRule>>;
   /** Describes a conflict between options that are valid one by one. */
@@ -106,7 +105,6 @@ export function requireFormatOptions(options: FormatOptions, filesystem?: Filesy
     throw new Problem('INVALID_ARGUMENT', faults.flat().join('; '));
 }
 
-/** True if the filesystem can be made with these options. */
 export function takesFormatOptions(name: FilesystemName, options: FormatOptions): boolean {
   return findFaults(name, options).length === 0;
 }

@@ -15,7 +15,6 @@ import {
   whileObserved,
 } from './problem.ts';
 
-/** The deadline and the identifiers of one call. */
 export type Call = {
   readonly deadlineMs: number;
   /** The time when the caller gives up; after it, the API starts no work. Absent: the deadline. */
@@ -189,7 +188,6 @@ function withoutToken(reply: Reply, token: string): Reply {
   return { ...reply, body: JSON.parse(text.replaceAll(token, '…')) as unknown };
 }
 
-/** A request with the address that it was sent to. */
 type SentRequest = HttpRequest & Pick<HttpOptions, 'url'>;
 
 /** Parses an answer by the schema of the operation. Anything else, such as a proxy's page with status 200, is malformed. */

@@ -8,7 +8,6 @@ const encoder = new TextEncoder();
 const asciiExpression = /^[\0-\x7f]*$/;
 const nul = '\\u0000';
 const lastControls = '\\u001F\\u007F-\\u009F';
-/** The name of a cluster or a pool. */
 export const shortNamePattern = /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/;
 /** Names that can be part of an id without encoding. */
 export const plainPattern = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
@@ -57,7 +56,6 @@ export function readNodeId(nodeId: string): NodeParts {
   return key === undefined ? { name } : { name, key };
 }
 
-/** Counts the bytes of a text in UTF-8. */
 export function byteLength(text: string): number {
   // Nearly all text is ASCII, and a body of topologies has a lot of text.
   return asciiExpression.test(text) ? text.length : encoder.encode(text).length;

@@ -14,7 +14,6 @@ export type Limit = {
   readonly remedy: string;
 };
 
-/** The maximum bytes in the body of an answer. */
 export const maxAnswerBytes = 4 * 1024 * 1024;
 
 const shorter = 'give fewer or shorter ones';

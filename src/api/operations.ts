@@ -7,7 +7,6 @@ import { problemTable, type ProblemCode } from './problem.ts';
 
 export { maxPageBlocks, maxPageEntries, type Operation } from './operations/row.ts';
 
-/** Maximum bytes in the body of a request. */
 export const maxBodyBytes = limits.bodyBytes.max;
 
 /** All operations of the Storage API v1 by id; the client, the gateway's routes and the OpenAPI document derive from them. */

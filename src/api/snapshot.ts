@@ -15,7 +15,6 @@ import {
 
 const name = nameOf('snap-1');
 
-/** The request for a new snapshot. */
 export const snapshotSpecSchema = z
   .strictObject({
     name,

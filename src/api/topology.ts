@@ -17,7 +17,6 @@ export function hasDistinctKeys(segments: Segments): boolean {
   return byLowerKey(segments).size === Object.keys(segments).length;
 }
 
-/** Returns the segments whose values are not empty. */
 export function withoutEmpty(segments: Segments): Segments {
   return Object.fromEntries(Object.entries(segments).filter(([, value]) => value !== ''));
 }

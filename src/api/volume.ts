@@ -30,7 +30,6 @@ export const sizeSpecSchema = z
   })
   .meta({ id: 'SizeSpec', description: 'The minimum and maximum size of a volume.' });
 
-/** The request for a new volume. */
 export const volumeSpecSchema = z
   .strictObject({
     name: nameOf('pvc-1').describe("The caller's name for the volume. The id is made from it."),
@@ -64,7 +63,6 @@ const isAccepted = z
     'False: the cluster has not agreed yet, and neither sees nor attaches the volume. Absent: it has agreed.',
   );
 
-/** The grant of a volume to another cluster. */
 export const grantSchema = z
   .object({ volumeId, cluster: text('west'), access: grantAccess, isAccepted })
   .meta({ id: 'Grant', description: "The grant of a volume to a cluster other than the volume's owner." });

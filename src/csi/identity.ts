@@ -92,7 +92,6 @@ export function createIdentity(options: IdentityOptions): Handlers<IdentityHandl
   };
 }
 
-/** The driver's name when none is set. */
 export const defaultDriverName = 'csi.fairlead.dev';
 
 /** The setting of the driver's name, the same in all programs. */

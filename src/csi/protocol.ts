@@ -87,7 +87,6 @@ function toDefinition(messages: Messages, service: string, methods: readonly Met
   return Object.fromEntries(entries) as ServiceDefinition;
 }
 
-/** Loads a generated file's services, by their names without packages. */
 function load<Loaded>(file: string): Loaded {
   const { default: messages, services } = require(`./generated/${file}.messages.js`) as GeneratedModule;
   const entries = Object.entries(services).map(([fullName, methods]) => [

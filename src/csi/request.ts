@@ -34,7 +34,6 @@ export function readNodeId(value: string): string {
   return readShort(value, 'node_id', maxNodeIdBytes);
 }
 
-/** Reads a map of at most 4 KiB. */
 export function readMap(map: Readonly<Record<string, string>>, field: string): typeof map {
   requireSize(mapByteLength(map), maxMapBytes, field);
   return map;

@@ -32,7 +32,6 @@ export type Service = {
   readonly level?: 'debug' | 'info';
 };
 
-/** The socket's absolute path and the services on it. */
 type ServeOptions = {
   readonly socketPath: string;
   readonly services: readonly Service[];

@@ -20,7 +20,6 @@ export type Log = Readonly<
   Record<'debug' | 'info' | 'warn' | 'error', (message: string, fields?: LogFields) => void>
 >;
 
-/** The levels of a log, the quietest last. */
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 export type LogLevel = (typeof logLevels)[number];

@@ -85,7 +85,6 @@ function* samplesOf(series: ReadonlyMap<string, ReturnType<typeof newSeries>>): 
   }
 }
 
-/** Counts durations by labels. */
 export function createHistogram() {
   const series = new Map<string, ReturnType<typeof newSeries>>();
   function add(labels: string, seconds: number): void {

@@ -11,7 +11,6 @@ import { version } from '../lib/version.ts';
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
 const closeTimeoutMs = 2_000;
-/** Codes of successful calls. */
 const successCodes = new Set(['OK', 'ACCEPTED']);
 
 /**

@@ -62,7 +62,6 @@ const monRights = [
   ),
 ].join(', ');
 
-/** The rights to the objects of one image. */
 function capsOf(pool: RbdPool, { image, info, access }: AccessTarget): readonly string[] {
   const on = (rights: string, { namespace }: Image, prefix: string): string =>
     `allow ${rights} pool=${pool.name} namespace=${namespace} object_prefix ${prefix}`;

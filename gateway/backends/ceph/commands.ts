@@ -18,7 +18,6 @@ const usualTimeoutMs = 60_000;
 /** The maximum output for a large pool or image, in characters. */
 const maxOutput = 2 ** 26;
 
-/** Creates functions that run Ceph's commands as this user. */
 export function createCommands({ conf, user, keyring }: Login) {
   const login = ['--conf', conf, '--id', user, '--keyring', keyring];
   // Ceph prints the times of snapshots in local time.

@@ -10,7 +10,6 @@ import { deletedOf, requireImage, snapshotNotesFor, type Image, type RbdPool } f
  * exist.
  */
 export const features = ['--image-feature', 'layering,exclusive-lock,object-map,fast-diff'] as const;
-/** The metadata key of a complete copy. */
 const completeKey = 'fairlead.whole';
 
 /**

@@ -18,10 +18,8 @@ type Naming = {
   idOf(name: string): string | undefined;
 };
 
-/** The notes of snapshots, finished or not. */
 export type SnapshotNotes<Content extends object> = ReturnType<typeof createSnapshotNotes<Content>>;
 
-/** Keeps the notes of snapshots in a store. */
 export function createSnapshotNotes<Content extends object>(
   store: NoteStore,
   { prefix, nameOf, idOf }: Naming,
@@ -36,14 +34,12 @@ export function createSnapshotNotes<Content extends object>(
         .filter(name => (ref.nonce ? name === nameOf(ref) : idOf(name) === ref.id))
         .map(name => Object.assign(parseJson(all.get(prefix + name) ?? '') as Content, { name }));
     },
-    /** Lists the ids of all snapshots with a note. */
     async ids(): Promise<ReadonlySet<string>> {
       return new Set(namesIn(await store.read()).flatMap(name => idOf(name) ?? []));
     },
     /** Writes a snapshot's note, before the snapshot is taken. */
     write: (ref: VolumeRef, content: Content): Promise<void> =>
       store.write(prefix + nameOf(ref), JSON.stringify({ name: nameOf(ref), ...content })),
-    /** Drops the note of a removed snapshot. */
     drop: ({ name }: { readonly name: string }): Promise<void> => store.drop(prefix + name),
   };
 }

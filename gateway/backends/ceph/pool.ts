@@ -18,7 +18,6 @@ export type Image = { readonly namespace: string; readonly name: string };
 export type ImageInfo = { readonly size: number; readonly id: string; readonly parent?: Parent };
 /** The content of a snapshot's note: its image, and whether it is complete. */
 type SnapshotNote = { readonly image: Image; readonly isWhole: boolean };
-/** The source of a clone. */
 export type Parent = { readonly pool: string; readonly pool_namespace?: string; readonly image: string };
 
 const prefix = 'fairlead.';

@@ -8,7 +8,6 @@ import { deletedOf, nameOf, requireImage, snapshotNotesFor, type Image, type Rbd
 
 const tries = 3;
 
-/** A snapshot by its name in RBD and its image. */
 type Snapshot = { readonly name: string; readonly image: Image };
 type Member = { readonly request: NewSnapshot; readonly image: Image };
 

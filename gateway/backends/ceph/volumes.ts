@@ -18,7 +18,6 @@ import {
 
 const mebibyte = 2 ** 20;
 
-/** Manages the volumes of a pool, one image for each. */
 export function createVolumes(
   pool: RbdPool,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {

@@ -14,7 +14,6 @@ const chunkBytes = 2 ** 20;
  */
 const maxJoinedBytes = 64 * 2 ** 20;
 
-/** The open file of a snapshot. */
 type Source = AsyncDisposable & {
   readonly file: FileHandle;
   readonly path: string;
@@ -129,7 +128,6 @@ export function* unsharedRanges(
   }
 }
 
-/** Cuts a range at multiples of `step`. */
 function* cutAt(range: Extent, step: number): Iterable<Extent> {
   for (let offset = range.offset; offset < endOf(range);) {
     const length = Math.min(endOf(range), offset - (offset % step) + step) - offset;
@@ -156,7 +154,6 @@ async function* joinRanges(
   if (last) yield last;
 }
 
-/** The end of an extent; infinity for no extent. */
 function endOf(extent: Extent | undefined): number {
   return extent ? extent.offset + extent.length : Infinity;
 }

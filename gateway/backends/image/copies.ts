@@ -28,7 +28,6 @@ export type Copy = {
   readonly name: string;
   readonly source: string;
   readonly target: string;
-  /** The nonce of the new record. */
   readonly nonce: string;
   /** True while a node may write to the source. */
   readonly attachedForWriting: boolean;
@@ -51,7 +50,6 @@ export function fromVolume(
   return { name, source, attachedForWriting };
 }
 
-/** Makes a copy's source from a snapshot. */
 export function fromSnapshot({ snapshots }: ImagePool, { id }: KnownSnapshot): Source {
   return { name: `snapshot "${id}"`, source: snapshots.pathOf(id), attachedForWriting: false };
 }

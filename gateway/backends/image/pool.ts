@@ -20,7 +20,6 @@ export type ImagePool = {
   readonly root: string;
   readonly images: Files;
   readonly snapshots: Files;
-  /** The export that attaches its images. */
   readonly exported: Export;
   /** Makes a new path for the draft of a copy to `target`; writes nothing yet. */
   createDraft(target: string): string;

@@ -29,7 +29,6 @@ const inPlaceFilesystems: ReadonlySet<number> = new Set([0xef53, 0x58465342]);
 const allocateTimeoutMs = 10 * 60_000;
 const probeBytes = 4_096;
 
-/** Manages the images of a pool, one file for each volume. */
 export function createImages(
   pool: ImagePool,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'attach' | 'detach' | 'volumeHealth' | 'list'>> {

@@ -20,7 +20,6 @@ type StorageParts = {
 /** A pool's storage: its client, its capabilities, and its resources by the gateway's ids. */
 export type Storage = ReturnType<typeof createStorage>;
 
-/** One page of any list. */
 type Page<Entry> = { readonly entries: readonly Entry[]; readonly nextPageToken?: string | undefined };
 
 export function createStorage({ vendor, names, offer, pool, requireCaller }: StorageParts) {
@@ -51,7 +50,6 @@ export function createStorage({ vendor, names, offer, pool, requireCaller }: Sto
     };
   }
 
-  /** Lists all volumes at the storage. */
   function listVolumes(signal?: AbortSignal): AsyncIterable<Volume> {
     return readPages(async page => {
       const { volumes: entries, nextPageToken } = await vendor.ask('listVolumes', page);

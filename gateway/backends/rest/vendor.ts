@@ -23,7 +23,6 @@ const authoritiesFrom = '"tls.ca" of the pool';
 type Guard = NonNullable<HttpOptions['guard']>;
 type Reply = Awaited<ReturnType<Parameters<Guard>[0]>>;
 
-/** The client of the storage. */
 export interface Vendor {
   /**
    * Calls an operation. Every error is a Problem that names the pool; a code outside the operation's codes is

@@ -135,7 +135,6 @@ export function openHypervisor(uri: string, virsh: Virsh = runVirsh): Hypervisor
   };
 }
 
-/** Runs this machine's virsh. */
 function runVirsh(args: readonly string[]): Promise<ExecResult> {
   return exec('virsh', args, { timeoutMs, maxOutput });
 }

@@ -42,7 +42,6 @@ export const failures: ReadonlySet<ProblemCode> = new Set(['UNAVAILABLE', 'DEADL
 /** Methods that only ask the storage. */
 const questions: ReadonlySet<string> = new Set(['capacity', 'available', 'volumeHealth']);
 
-/** Makes an empty record of answers. */
 export function createAnswers(nowMs: () => number = Date.now) {
   const counts = new Map<number, { calls: number; failed: number }>();
   const running = new Set<RunningCall>();
@@ -85,7 +84,6 @@ export function createAnswers(nowMs: () => number = Date.now) {
   }
 
   return {
-    /** Wraps the backend so that the result of each call is noted. */
     watch(backend: Backend): Backend {
       return wrapCalls(backend, async ({ method }, run) => {
         const call = { method, sinceMs: nowMs() };

@@ -39,7 +39,6 @@ export type Hosts = {
   end(): Promise<void>;
 };
 
-/** Joins the pools of several hosts. */
 export function joinHosts(pools: readonly Pool[]): Hosts {
   let current = 0;
 

@@ -16,7 +16,6 @@ export const beginAgain: unknown = Object.assign(new Error('a shared resource mu
   code: '40001',
 });
 
-/** A row of the table of locks. */
 type LockRow = readonly [kind: string, bucket: number];
 
 /** Collects the lock rows of one transaction. Each share of a resource has a row. */

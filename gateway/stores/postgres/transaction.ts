@@ -27,7 +27,6 @@ const noRow = '22012';
 const requiring = (sql: string): string =>
   `with changed as (${sql} returning 1) select 1 from changed having 1 / count(*) < 0`;
 
-/** A transaction that has begun. */
 type Transaction = {
   readonly sql: Sql;
   /** Resolves once the changes are durable. Rejects if they are not, or if the outcome is unknown. */

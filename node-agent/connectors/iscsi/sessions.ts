@@ -16,7 +16,6 @@ import { provesTarget, recordChap, type Chap } from './chap.ts';
 /** A session with a target over one portal: the kernel's number, the SCSI host such as `host3`, and open-iscsi's portal text. */
 export type Session = Connection & { readonly id: string; readonly host: string; readonly portal: string };
 
-/** A logical unit of a session, with the name of its disk if there is one. */
 export type Unit = { readonly lun: number; readonly name: string | undefined };
 
 const directory = '/sys/class/iscsi_session';

@@ -56,7 +56,6 @@ async function isOver(number: string, node: string, host: Host): Promise<boolean
   return own.length > 0;
 }
 
-/** The views of the devices that `isOwn` accepts by their numbers. */
 export async function findViews(
   isOwn: (number: string) => Promise<boolean>,
   host: Host,

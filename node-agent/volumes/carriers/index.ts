@@ -7,7 +7,6 @@ import { createFilesystem } from './filesystem.ts';
 import { createRawDevice } from './raw-device.ts';
 import { createShare } from './share.ts';
 
-/** One volume in one request: its record and its carrier. */
 export type Volume = { readonly agent: Agent; readonly record: VolumeRecord; readonly carrier: Carrier };
 
 export function volumeOf(agent: Agent, record: VolumeRecord): Volume {

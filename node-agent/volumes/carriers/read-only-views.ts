@@ -63,7 +63,6 @@ export async function viewsAt(mounts: readonly Mount[], host: Host): Promise<rea
   return views;
 }
 
-/** Removes a recorded view if it still exists. */
 export async function closeRecorded(view: Connection | undefined, host: Host): Promise<void> {
   if (view && (await isStill(view, host))) await closeView(view, host);
 }

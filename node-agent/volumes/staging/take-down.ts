@@ -64,7 +64,6 @@ export async function giveUp(volume: Volume, error: unknown): Promise<never> {
   throw error;
 }
 
-/** Takes a volume down and returns true if that succeeded. */
 async function tryTakeDown(volume: Volume): Promise<boolean> {
   return takeDown(volume, await volume.agent.host.mounts()).then(
     () => true,

@@ -221,7 +221,6 @@ export const runningOperationSchema = z
 
 export const operationPageSchema = pageOf('operations', runningOperationSchema);
 
-/** The operations of a cluster at a pool. */
 export const queueSchema = z
   .object({
     id: text('fast/east').describe('The pool, and the cluster.'),

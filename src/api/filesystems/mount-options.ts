@@ -170,7 +170,6 @@ export function requireMountOptions(options: readonly string[], ...kinds: readon
   if (fault !== undefined) throw invalidProblem(fault);
 }
 
-/** True if this kind of mount accepts all options. */
 export function takesMountOptions(kind: MountKind, options: readonly string[]): boolean {
   return options.every(option => ruleOf(option, kind) !== undefined);
 }

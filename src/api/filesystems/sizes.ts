@@ -5,13 +5,11 @@ const MiB = 1024 * KiB;
 const GiB = 1024 * MiB;
 const TiB = 1024 * GiB;
 
-/** The size of an encrypted volume's header, in bytes. */
 export const luksHeaderBytes = 16 * MiB;
 
 /** Minimum size of an encrypted volume, in bytes; half of it is the header. */
 export const luksMinimumBytes = 32 * MiB;
 
-/** Maximum inodes of an ext4. */
 const maxInodes = 2 ** 32 - 1;
 /** The size of a group's descriptor in a 64-bit ext4. */
 const descriptorBytes = 64;

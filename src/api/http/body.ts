@@ -7,7 +7,6 @@ type BodySource = { readonly from: string; readonly maxBytes?: number };
 
 type EncodedBody = {
   readonly chunks: AsyncIterable<Uint8Array> | null;
-  /** The header content-encoding. */
   readonly encoding: unknown;
 };
 

@@ -39,7 +39,6 @@ function isEmpty(keySet: unknown): boolean {
   return Array.isArray(keys) && keys.length === 0;
 }
 
-/** True for a key that can verify signatures. */
 function isSigningKey(key: unknown): key is PrivateJwk {
   const { kid, x, ...kind } = Object(key) as Partial<PrivateJwk>;
   return algorithmOf(kind) !== undefined && typeof kid === 'string' && typeof x === 'string';

@@ -15,7 +15,6 @@ export type PrivateJwk = {
   readonly alg?: string;
 };
 
-/** An imported private key. */
 export type SigningKey = { readonly alg: string; readonly kid: string; readonly key: CryptoKey };
 
 export type TokenClaims = { readonly issuer: string; readonly audience: string; readonly lifetimeMs: number };
@@ -64,7 +63,6 @@ export async function signDetached(
   return `${signed.protected}..${signed.signature}`;
 }
 
-/** Makes the claims of a token that is issued now. */
 export function claimsOf({ issuer, audience, lifetimeMs }: TokenClaims) {
   const [iat, exp] = [Date.now(), Date.now() + lifetimeMs].map(ms => Math.floor(ms / 1_000));
   return { iss: issuer, sub: issuer, aud: audience, iat, exp };

@@ -4,7 +4,6 @@ import { nodeId } from '../node.ts';
 import { allOperations, problemsOf, vendorOperations, type NamedOperation } from '../operations.ts';
 import { problemTable, toDocument, tooManyRequests, Problem, type ProblemCode } from '../problem.ts';
 
-/** A part of an OpenAPI document. */
 export type OpenApiNode = { readonly [key: string]: unknown };
 
 const idSchema = { type: 'string', maxLength: maxIdBytes, pattern: idPattern, examples: ['east.pvc-1'] };

@@ -4,7 +4,6 @@ import { unavailableProblem } from '../problem.ts';
 /** A list that is read page by page: its server's name for messages, and the maximum time for all pages. */
 type GuardedList = { readonly from: string; readonly timeoutMs: number };
 
-/** Maximum entries on all pages of a list. */
 const maxEntries = 1_000_000;
 /** Maximum consecutive pages without an entry. */
 const maxEmptyPages = 100;

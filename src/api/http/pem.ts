@@ -1,6 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 
-/** The text of a PEM file, and its path for messages. */
 type PemFile = { readonly path: string; readonly text: string };
 
 /** Returns the first certificate of a file. Throws one line if there is none. */

@@ -4,7 +4,6 @@ import { claimsOf, importKey, isPrivateJwk, sign, type SigningKey, type TokenCla
 import { type Problem, unavailableProblem } from '../problem.ts';
 import { parseJson } from '../../lib/json.ts';
 
-/** The claims of a token, and the file with its signing key. */
 type TokenOptions = TokenClaims & { readonly keyFile: string };
 
 /** Returns a bearer token that stays valid for some time; with `renew` a new one. */

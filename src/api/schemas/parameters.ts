@@ -21,7 +21,6 @@ export type ParameterSchema = {
 };
 
 type Json = Readonly<Record<string, unknown>>;
-/** Returns the fault of one value, if any. */
 type Check = (text: unknown) => string | undefined;
 type PropertySchema = { readonly document: Json | boolean; readonly checks: readonly Check[] };
 

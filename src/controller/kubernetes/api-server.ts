@@ -47,7 +47,6 @@ export function createApiServer({ url, tls, token }: Connection, signal: AbortSi
   }
 
   return {
-    /** Reads one JSON document. */
     async read<T>(path: string): Promise<T> {
       const document = parseBody(await readText(await ask(path, {})));
       if (document === undefined)

@@ -15,7 +15,6 @@ export type Cluster = {
   readonly registrations: ReadonlyMap<string, Registration | undefined>;
 };
 
-/** The reason why a node is not reported. */
 export type RefusalReason = 'foreign-id' | 'second-key';
 
 /** A CSINode that is not reported. `name` is the name of its Node. */

@@ -19,7 +19,6 @@ export type Registration = {
 /** A taint that keeps pods off a node. */
 type Taint = { readonly key: string };
 
-/** A part of `v1 Node`. */
 export type NodeObject = KubernetesObject & {
   readonly spec: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[] };
 };

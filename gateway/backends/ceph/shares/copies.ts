@@ -67,7 +67,6 @@ async function finish(filesystem: Filesystem, target: Subvolume): Promise<void> 
     );
 }
 
-/** Removes an unfinished copy. */
 export async function abandonCopy(filesystem: Filesystem, target: Subvolume): Promise<void> {
   const cancel = ['fs', 'clone', 'cancel', filesystem.name, target.name, '--group_name', target.group];
   // EINVAL means that the copy has ended meanwhile.

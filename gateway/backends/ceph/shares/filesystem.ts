@@ -123,7 +123,6 @@ export async function requireSubvolume(filesystem: Filesystem, volume: VolumeRef
   throw new Problem('NOT_FOUND', `the subvolume of volume "${volume.id}" is missing`);
 }
 
-/** The quota of a subvolume in bytes; 0 without a quota. */
 export function quotaOf({ bytes_quota: quota }: Extract<SubvolumeInfo, { state: 'complete' }>): number {
   return quota === 'infinite' ? 0 : quota;
 }
@@ -133,7 +132,6 @@ export function groupOf(id: string, noun: 'volume' | 'snapshot' = 'volume'): str
   return prefix + clusterOf(requireId(id, noun));
 }
 
-/** The name of a resource in the filesystem. */
 export function nameOf({ id, nonce = '' }: VolumeRef): string {
   return `${id}.${nonce}`;
 }
