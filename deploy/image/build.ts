@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { version } from '../../src/lib/version.ts';
-import { openSteps } from '../../src/lib/words/steps.ts';
+import { announceSteps } from '../steps.ts';
 import { architectures, ownArchitecture, type Architecture } from './architectures.ts';
 import { sizeOf } from './files.ts';
 import { pack, packSteps } from './pack.ts';
@@ -49,7 +49,7 @@ async function build(): Promise<void> {
     throw new Error(`--arch: "${values.arch}" is unknown; give ${architectures.join(' or ')}`);
   const work = mkdtempSync(join(tmpdir(), 'fairlead-image-'));
   try {
-    const { digest, ...sizes } = await buildIn(work, architecture);
+    const { digest, ...sizes } = buildIn(work, architecture);
     if (digest !== undefined) process.stdout.write(`${values.name}@${digest}\n`);
     report(sizes);
   } finally {
@@ -57,19 +57,16 @@ async function build(): Promise<void> {
   }
 }
 
-/** Builds the image, or only its root, and returns its sizes once the notices have ended. */
-async function buildIn(
-  work: string,
-  architecture: Architecture,
-): Promise<Sizes & { readonly digest?: string }> {
+/** Builds the image, or only its root, and returns its sizes. */
+function buildIn(work: string, architecture: Architecture): Sizes & { readonly digest?: string } {
   const cache = resolve(architecture === ownArchitecture ? '.cache/image' : `.cache/image-${architecture}`);
-  await using steps = openSteps(rootSteps + (rootFromCaller === undefined ? packSteps : 0));
+  const announce = announceSteps(rootSteps + (rootFromCaller === undefined ? packSteps : 0));
   const root = rootFromCaller ?? join(work, 'root');
-  fillRoot(root, { architecture, cache, work, steps });
+  fillRoot(root, { architecture, cache, work, announce });
   const unpacked = sizeOf(root);
   if (rootFromCaller !== undefined) return { unpacked };
   const layers = join(cache, 'layers');
-  return { unpacked, ...pack({ architecture, root, out, cache: layers, name: values.name, steps }) };
+  return { unpacked, ...pack({ architecture, root, out, cache: layers, name: values.name, announce }) };
 }
 
 /** Prints the sizes of the image, and sets exit status 1 when one exceeds its limit. */

@@ -79,15 +79,10 @@ function install(apt: readonly string[], mode: '--simulate' | '--download-only')
   return execFileSync('apt-get', [...args, '--', ...names], options);
 }
 
-/** Unpacks packages, each into its own directory. Calls `count` with the number of unpacked ones. */
-export function unpack(
-  files: readonly string[],
-  into: string,
-  count: (done: number) => void,
-): readonly Package[] {
+/** Unpacks packages, each into its own directory. */
+export function unpack(files: readonly string[], into: string): readonly Package[] {
   mkdirSync(into, { recursive: true });
-  return files.map((file, index) => {
-    count(index);
+  return files.map(file => {
     const name = basename(file).split('_', 1)[0] ?? '';
     const directory = join(into, name);
     execFileSync('dpkg-deb', ['--extract', file, directory], options);

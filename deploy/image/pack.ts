@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../../src/lib/version.ts';
-import type { Steps } from '../../src/lib/words/steps.ts';
+import type { NextStep } from '../steps.ts';
 import { ownArchitecture, type Architecture } from './architectures.ts';
 import { home, runtime, sbomPath, user } from './contents.ts';
 import { createLayout } from './layout.ts';
@@ -14,7 +14,7 @@ type PackOptions = {
   readonly out: string;
   readonly cache: string;
   readonly name: string;
-  readonly steps: Steps;
+  readonly announce: NextStep;
 };
 
 /** The number of steps that `pack` announces. */
@@ -24,7 +24,7 @@ export const packSteps = 2;
 type PackResult = { readonly digest: string; readonly compressed: number };
 
 /** Packs the files of a root as an OCI layout, as the same layout in one file, and writes the bill of materials. */
-export function pack({ architecture, root, out, cache, name, steps }: PackOptions): PackResult {
+export function pack({ architecture, root, out, cache, name, announce }: PackOptions): PackResult {
   const suffix = architecture === ownArchitecture ? '' : `-${architecture}`;
   const directory = join(out, `image${suffix}`);
   rmSync(directory, { recursive: true, force: true });
@@ -39,12 +39,9 @@ export function pack({ architecture, root, out, cache, name, steps }: PackOption
     { root, paths: [state], user },
     { root, paths: own },
   ];
-  steps.begin('the compression of the layers');
-  const layers = contents.map((content, index) => {
-    steps.count(index, contents.length, 'layers');
-    return layout.addLayer(content);
-  });
-  steps.begin('the archive of the image');
+  announce('the compression of the layers');
+  const layers = contents.map(content => layout.addLayer(content));
+  announce('the archive of the image');
   const digest = layout.addImage(name, { config: describeImage(architecture), layers });
   const stem = join(out, `fairlead-${version}${suffix}`);
   cpSync(join(root, sbomPath), `${stem}.cdx.json`);

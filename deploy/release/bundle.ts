@@ -10,7 +10,6 @@ const entries = {
   'fairlead.mjs': 'src/fairlead.mjs',
   'cut-off.js': 'node-agent/connectors/loop/cut-off.ts',
   'with-key.js': 'node-agent/connectors/cephfs/with-key.ts',
-  'notice-thread.js': 'src/lib/words/notice-thread.ts',
   'lambda.js': 'gateway/entries/lambda.ts',
   'backend.js': 'src/sdk/backend.ts',
   'testing.js': 'src/sdk/testing.ts',

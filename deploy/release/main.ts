@@ -13,7 +13,7 @@ import {
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { openSteps } from '../../src/lib/words/steps.ts';
+import { announceSteps } from '../steps.ts';
 import { architectures } from '../image/architectures.ts';
 import { findHelm } from '../render.ts';
 import { packageChart } from './chart.ts';
@@ -52,7 +52,7 @@ async function release(): Promise<void> {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const files = await buildPackage(out);
-  await packageOthers(files);
+  packageOthers(files);
   rmSync(files, { recursive: true });
   for (const name of ['openapi.json', 'vendor-openapi.json'])
     cpSync(`docs/reference/${name}`, join(out, name));
@@ -65,13 +65,13 @@ async function release(): Promise<void> {
 }
 
 /** Builds the Debian packages, from the files of the npm package, and the chart. */
-async function packageOthers(files: string): Promise<void> {
-  await using steps = openSteps(chosen.length + 1);
+function packageOthers(files: string): void {
+  const announce = announceSteps(chosen.length + 1);
   for (const architecture of chosen) {
-    steps.begin(`the Debian package for ${architecture}`);
+    announce(`the Debian package for ${architecture}`);
     buildDebianPackage(files, out, architecture);
   }
-  steps.begin('the chart');
+  announce('the chart');
   run('deploy/fetch-helm.sh');
   const helm = findHelm();
   if (helm === undefined) throw new Error('the chart is packaged by Helm: set HELM to its path');

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { manPages } from '../../docs/generate/man.ts';
-import { openSteps } from '../../src/lib/words/steps.ts';
+import { announceSteps } from '../steps.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { bundle } from './bundle.ts';
 
@@ -29,11 +29,11 @@ const libraries = {
 export async function buildPackage(out: string): Promise<string> {
   const directory = join(out, 'package');
   rmSync(directory, { recursive: true, force: true });
-  await using steps = openSteps(3);
-  steps.begin('the bundle of JavaScript');
+  const announce = announceSteps(3);
+  announce('the bundle of JavaScript');
   await bundle(join(directory, 'lib'));
   const types = ['--project', 'deploy/release/tsconfig.json', '--outDir', join(directory, 'types')];
-  steps.begin('the types');
+  announce('the types');
   execFileSync(process.execPath, ['node_modules/.bin/tsc', ...types], { stdio: 'inherit' });
   for (const path of globSync(join(directory, 'types/**/*.d.ts')))
     writeFileSync(
@@ -44,7 +44,7 @@ export async function buildPackage(out: string): Promise<string> {
     cpSync(name, join(directory, name), { recursive: true, filter: path => !excluded.has(basename(path)) });
   cpSync('deploy/release/npm.md', join(directory, 'README.md'));
   for (const path of globSync(join(directory, '{*,examples/**/*}.md'))) dropDeadLinks(path);
-  steps.begin('the npm package');
+  announce('the npm package');
   const pages = await manPages();
   mkdirSync(join(directory, 'man'));
   for (const [name, text] of pages) writeFileSync(join(directory, 'man', name), text);

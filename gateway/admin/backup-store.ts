@@ -4,8 +4,7 @@ import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { text } from '../../src/lib/parsers.ts';
 import { reasonOf } from '../../src/lib/words/failures.ts';
-import { silentMs } from '../../src/lib/words/notice.ts';
-import { openSteps } from '../../src/lib/words/steps.ts';
+import { type Notices, withNotice } from '../../src/lib/words/notice.ts';
 import { storeSetting } from '../config.ts';
 
 /** Copies a SQLite store, as it is at one moment, to a file. */
@@ -17,10 +16,13 @@ export const backupStoreCommand = {
     },
     to: { doc: 'the file that the copy replaces once it is whole and durable', parse: text },
   },
-  async run({ from, to }: { readonly from: ReturnType<typeof storeSetting>; readonly to: string }) {
+  async run(
+    { from, to }: { readonly from: ReturnType<typeof storeSetting>; readonly to: string },
+    { notices }: { readonly notices?: Notices } = {},
+  ) {
     if (from.kind !== 'sqlite')
       throw new Error('this command copies a SQLite store; copy a PostgreSQL store with pg_dump');
-    await backupStore(from.path, to);
+    await withNotice(backupStore(from.path, to), { what: `the copy of "${from.path}"` }, notices);
   },
 };
 
@@ -40,10 +42,7 @@ export async function backupStore(path: string, target: string): Promise<void> {
   unfinished.defer(remove);
   // SQLite would create the file readable to others until the copy is complete.
   writeFileSync(draft, '', { mode: 0o600, flag: 'wx' });
-  await using steps = openSteps(2, silentMs);
-  steps.begin(`the copy of "${path}"`);
   await copyAtOnce(path, draft);
-  steps.begin(`the check of the copy "${draft}"`);
   requireSound(draft);
   await syncPath(draft);
   renameSync(draft, target);

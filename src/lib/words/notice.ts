@@ -1,5 +1,5 @@
 /** A wait longer than this is announced, in milliseconds. */
-export const silentMs = 1_500;
+const silentMs = 1_500;
 /** The interval of lines, and of changes of a terminal's line, in milliseconds. */
 const [againMs, redrawMs] = [10_000, 500];
 const barLength = 20;
@@ -49,7 +49,7 @@ export function createNotices({ write, prefix = '', columns, steer = text => tex
 
 /**
  * Returns the work's outcome. Announces a long wait after a moment, and then again and again. The work must leave time
- * to timers; `openSteps` announces work that does not.
+ * to timers.
  */
 export async function withNotice<T>(
   work: Promise<T>,

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { openSteps } from '../../../src/lib/words/steps.ts';
+import { announceSteps } from '../../../deploy/steps.ts';
 import { makeSidecarImages, makeTestImages } from './images.ts';
 import { unpackLayer, layer } from './layer.ts';
 import { debianPackages, unpackPackages } from './debian.ts';
@@ -75,9 +75,9 @@ export async function buildParts(directory: string, names: readonly string[]): P
   });
   const missing = chosen.filter(({ name, part }) => !isBuilt(directory, name, part));
   if (missing.length === 0) return;
-  await using steps = openSteps(missing.length);
+  const announce = announceSteps(missing.length);
   for (const { name, part } of missing) {
-    steps.begin(`the build of ${name} for the test clusters`);
+    announce(`the build of ${name} for the test clusters`);
     buildPart(directory, name, part);
   }
 }

@@ -3,9 +3,10 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { backupStore } from '../../../../gateway/admin/backup-store.ts';
+import { backupStore, backupStoreCommand } from '../../../../gateway/admin/backup-store.ts';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
 import { migrate } from '../../../../gateway/tables/schema.ts';
+import type { Progress } from '../../../../src/lib/words/notice.ts';
 import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
 
 test('a store is copied during writes, to a file of one moment that only its owner can read', async t => {
@@ -36,6 +37,20 @@ test('a store is copied during writes, to a file of one moment that only its own
   done.abort();
   await writing;
   assert.equal(statSync(copy).mode & 0o777, 0o600);
+});
+
+test('admin backup-store says that it waits for the copy', async t => {
+  const path = join(temporaryDirectory(t), 'store.sqlite');
+  const engine = openSqlite(path);
+  t.after(() => engine.close());
+  await migrate(engine);
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  const shown: string[] = [];
+  const notices = { everyMs: 10_000, show: ({ what }: Progress) => void shown.push(what), clear() {} };
+  const work = backupStoreCommand.run({ from: { kind: 'sqlite', path }, to: `${path}.copy` }, { notices });
+  t.mock.timers.tick(2_000);
+  await work;
+  assert.deepEqual(shown, [`the copy of "${path}"`]);
 });
 
 test('a store that another process has locked is not copied, and the message says so', async t => {
