@@ -63,7 +63,6 @@ export type ExportedAttachment = {
 };
 
 export type ExportContext = {
-  /** The directory of the volumes' files. */
   readonly root: string;
   readonly log: Log;
   /**

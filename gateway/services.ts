@@ -10,10 +10,8 @@ import { createVolumesHealth } from './volumes/health.ts';
 import { createModify } from './volumes/modify.ts';
 import { createVolumes } from './volumes/volumes.ts';
 
-/** The services of the API, one member for each noun. */
 export type Services = Readonly<ReturnType<typeof createServices>>;
 
-/** Makes the services over one store and its pools. */
 export function createServices(options: ServiceOptions) {
   return {
     volumes: createVolumes(options),

@@ -54,7 +54,6 @@ export interface DeviceConnector<P extends Protocol> {
   isLeftover?(attachment: AttachmentOf<P>, number: string, host: Host): Promise<boolean>;
 }
 
-/** Lists the attachments of the other volumes on this machine at the time of the call. */
 export type OtherAttachments = () => readonly Attachment[];
 
 /** Mounts volumes as directories of a server. The mount is the volume's only trace on the node. */

@@ -96,7 +96,6 @@ function readTrust(config: NodeConfig, host: Host): Promise<Trust> {
   return openTrust({ protocols, roots, poolRoots, own: [state, kubelet], gatewayKeysFiles }, host);
 }
 
-/** Builds the agent with the records of an earlier agent. */
 async function openAgent(config: NodeConfig, { host, log, metrics, trust }: OpenContext): Promise<Agent> {
   const base = {
     named: config['kubelet-dir'],

@@ -15,7 +15,6 @@ import { toKnownVolume, toVolumeRef } from '../volumes/record.ts';
 type Settlement = {
   readonly volume: VolumeRecord;
   readonly found: AttachmentRecord | undefined;
-  /** The node's access by the record that was found. */
   readonly access: NodeAccess | undefined;
   readonly isOurs: boolean;
 };

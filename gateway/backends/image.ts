@@ -99,7 +99,6 @@ async function findExportFaults(exported: Export, root: string): Promise<readonl
   return [left, ...faults];
 }
 
-/** The export of the images, and the log for images that cannot be exported. */
 type ExportContext = { readonly exported: Export; readonly log: Log };
 
 /** Opens the backend on a directory that no other process has open. */

@@ -9,7 +9,6 @@ import { Problem } from '../../src/api/problem.ts';
 import { startTimeLimit } from '../../src/lib/concurrency.ts';
 import type { Caller } from './caller.ts';
 
-/** The caller that a key belongs to, and the issuer that its tokens name. */
 export type KeyOwner = { readonly caller: Caller; readonly issuer: string };
 
 /**

@@ -14,7 +14,6 @@ export function requireOwnNew(cluster: Cluster, resource: Resource): void {
   requireOwn(cluster, resource);
 }
 
-/** Throws NOT_FOUND for another cluster's id and for a malformed id. */
 export function requireOwn(cluster: Cluster, resource: Resource): void {
   if (clusterOf(resource.id) !== cluster.name) throw notFoundProblem(resource);
 }

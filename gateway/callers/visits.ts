@@ -9,7 +9,6 @@ export type RefusedTokens = {
   readonly cluster: string | undefined;
   readonly count: number;
   readonly lastMs: number;
-  /** The reason for the last refusal. */
   readonly detail: string;
 };
 
@@ -65,7 +64,6 @@ export function createVisits(
   };
 }
 
-/** Reads the issuer that a refused token names. */
 function issuerOf(authorization: string): string | undefined {
   try {
     return decodeJwt(authorization.replace(/^Bearer +/i, '').slice(0, 8_192)).iss;

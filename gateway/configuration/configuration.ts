@@ -5,7 +5,6 @@ import type { PoolEntry, Plugins } from '../pools/plugins.ts';
 import { type Configuration, type KeyFault, readConfiguration, stampOf } from './read.ts';
 import { discoveryFaults } from '../callers/trust.ts';
 
-/** The configuration in effect: the open pools, and the callers. */
 export type ServedConfiguration = Awaited<ReturnType<typeof openConfiguration>>;
 
 type ConfigurationOptions = Omit<OpenOptions, 'directory'> & { readonly plugins: Plugins };

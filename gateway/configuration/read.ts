@@ -164,14 +164,12 @@ function requireOwnKey(key: unknown, value: unknown): unknown {
   return value;
 }
 
-/** Returns the offset of the value at the path, or of the nearest value around it. */
 function offsetOf(document: Document, path: readonly PropertyKey[]): number | undefined {
   const around = path.map((_, index) => document.getIn(path.slice(0, path.length - index), true));
   return (around.find(node => node !== undefined) as { readonly range?: readonly number[] } | undefined)
     ?.range?.[0];
 }
 
-/** Reads the keys of all callers, and enrols the sound ones. */
 async function readCallers(
   file: ConfigFile,
   { path, last, ...reading }: ReadState & { readonly path: string; readonly last: Configuration | undefined },

@@ -32,7 +32,6 @@ export function maxConnections(limits = readFileSync('/proc/self/limits', 'utf8'
   return Math.floor(Math.min(usualMax, descriptors / 2, memory / 4 / bytesPerConnection));
 }
 
-/** A server's open connections. */
 export type Connections = {
   /**
    * Delays the answer to a request that is refused, so that endless retries cost little. Its connection counts as

@@ -33,7 +33,6 @@ export type CreateResult<T> = { readonly value: T; readonly created: boolean };
 
 export type Handle = (request: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
-/** Answers a request of a verified caller. */
 export type CallerHandler = (c: Context<Env>, caller: Caller) => Promise<Response>;
 
 /**

@@ -17,7 +17,6 @@ export function isId(name: string): boolean {
   return clusterOf(name) !== undefined;
 }
 
-/** Returns a valid id; INVALID_ARGUMENT for any other text. */
 export function requireId(id: string, noun: 'volume' | 'snapshot'): string {
   if (isId(id)) return id;
   throw invalidProblem(`"${id}" is not a ${noun} id; use CLUSTER.NAME`);

@@ -5,7 +5,6 @@ import { noteTime, postpone, readMissed, toleranceMs } from '../tables/clock.ts'
 import { changeInPieces } from '../tables/paging.ts';
 import { expireSoftDeleted } from '../tables/volumes.ts';
 
-/** The store, the log and the lease of claims. */
 type ClockOptions = {
   readonly engine: Engine;
   readonly log: Log;

@@ -122,7 +122,6 @@ const maxWaiting = 128;
  */
 const claimPauseMs = 100;
 
-/** The interval between tries to settle, in milliseconds. */
 const settleIntervalMs = 500;
 
 /** Runs operations: one at a time for each resource, over all replicas that share the store. */

@@ -1,6 +1,5 @@
 import type { Backend } from '../backend.ts';
 
-/** One call of a backend: its method, such as `create` or `snapshots.create`, and its arguments. */
 type BackendCall = { readonly method: string; readonly args: readonly unknown[] };
 
 export type CallWrapper = <T>(call: BackendCall, run: () => Promise<T>) => Promise<T>;

@@ -2,10 +2,8 @@ import { invalidProblem, preconditionProblem } from '../../src/api/problem.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import type { Pool, Pools } from './pools.ts';
 
-/** The chosen pool, and the parameters for its backend. */
 export type Choice = { readonly pool: Pool; readonly own: Readonly<Record<string, string>> };
 
-/** Returns the pools that the cluster may use for new volumes. */
 export function poolsOf(pools: Pools, { pools: allowed }: Cluster): readonly Pool[] {
   return pools.offered().filter(({ name }) => allowed?.includes(name) ?? true);
 }

@@ -19,7 +19,6 @@ import { parseJson } from '../../src/lib/json.ts';
 import { startTimeLimit } from '../../src/lib/concurrency.ts';
 import type { Identity } from '../backend.ts';
 
-/** The gateway's identity, with its public keys. */
 export type OwnIdentity = Identity & {
   /** Returns no keys until one is needed. Its error hides the fault of the key file from callers. */
   keySet(): Promise<JSONWebKeySet>;

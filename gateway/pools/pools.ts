@@ -202,7 +202,6 @@ export function createOpenPools(options: OpenOptions) {
     late.delete(name);
   }
 
-  /** Waits for the pools that are being opened. */
   async function settle(timeoutMs: number): Promise<void> {
     await withinTime(Promise.all([...openings.values()].map(({ done }) => done)), timeoutMs);
     for (const name of openings.keys()) late.add(name);

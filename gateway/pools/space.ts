@@ -42,7 +42,6 @@ export async function measureSpaces({ backend }: Pool): Promise<readonly Space[]
   });
 }
 
-/** Returns the bytes of the space that are not reserved. */
 export async function availableIn(
   sql: Reader,
   { name, backend }: Pool,

@@ -19,7 +19,6 @@ const initialLimit = 16;
 const cuts = { failed: 1 / 2, slow: 9 / 10 } as const;
 /** An operation is slow when it takes longer than `times` the average plus `ms`, in milliseconds. */
 const slow = { times: 4, ms: 100 } as const;
-/** The weight of the newest duration in the average. */
 const weight = 1 / 16;
 /** A failure at the minimum limit causes a pause, each twice as long as the last, in milliseconds. */
 const pauses = { first: 10, max: 1_000 } as const;
@@ -30,7 +29,6 @@ const pauses = { first: 10, max: 1_000 } as const;
  * of a pause.
  */
 export function createLimit(bounds: () => Bounds, { nowMs, later }: Clock, resume: () => void) {
-  /** The average duration of each operation, in milliseconds. */
   const averageMs = new Map<string, number>();
   let limit = initialLimit;
   let [running, lastNumber, lastAtCut, pauseMs, pausing] = [0, 0, 0, 0, 0];
@@ -75,7 +73,6 @@ export function createLimit(bounds: () => Bounds, { nowMs, later }: Clock, resum
   }
 
   return {
-    /** The number of operations that may run now. */
     max: () => Math.floor(current()),
     isOpen: () => running < Math.floor(current()) && pausing === 0,
     /** Estimates the wait behind `waiting` other operations, in milliseconds. */

@@ -34,7 +34,6 @@ const longRest = 2;
 /** A caller counts as active for this time after a request, in milliseconds. */
 const activeWindowMs = 100;
 
-/** The maximum load in flight, of one caller and of all callers together. */
 const maxLoads = {
   caller: { requests: limits.requestsPerCluster.max, bytes: limits.requestBytesPerCluster.max },
   all: { requests: 2_048, bytes: 64 * 2 ** 20 },

@@ -12,7 +12,6 @@ import { findEntry, isAccepted, requireOwner } from '../callers/access.ts';
 import type { LoggedOperation } from '../operations/audit-log.ts';
 import type { Cluster } from '../callers/cluster.ts';
 
-/** A grant: the volume, the grantee, and the calling cluster, which is undefined for an operator. */
 type GrantKey = { readonly volumeId: string; readonly grantee: string; readonly cluster?: Cluster };
 
 /** Detaches a volume from a node and returns once the node cannot reach it. */
@@ -147,7 +146,6 @@ async function requireBelowGrantLimit(sql: Reader, volumeId: string): Promise<vo
     throw limitProblem('grantsPerVolume', `volume "${volumeId}"`, count + 1);
 }
 
-/** Throws INVALID_ARGUMENT when the volume is the grantee's own. */
 function requireOther({ volumeId, grantee }: GrantKey): void {
   if (clusterOf(volumeId) === grantee)
     throw invalidProblem(

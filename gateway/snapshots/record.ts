@@ -53,7 +53,6 @@ export function newSnapshotRecord(
   };
 }
 
-/** Returns the pool's snapshots. UNIMPLEMENTED when it has none of the kind. */
 export function requireSnapshots(pool: Pool, kind: Ref['kind']): BackendSnapshots {
   const snapshots = requireOffered(pool, pool.backend.snapshots, 'snapshots');
   if (kind === 'group') requireOffered(pool, snapshots.createGroup, 'groups of snapshots');
@@ -101,7 +100,6 @@ export function requireSame(
   if (difference) throw new Problem('ALREADY_EXISTS', `${kind} "${id}" already exists ${difference[1]}`);
 }
 
-/** Shows a snapshot as the API does. */
 export function toSnapshot(record: SnapshotRecord): Snapshot {
   const { id, name, pool, volumeId, groupId, state, sizeBytes, createdAtMs, segments } = record;
   return {
@@ -117,7 +115,6 @@ export function toSnapshot(record: SnapshotRecord): Snapshot {
   };
 }
 
-/** Shows a group as the API does. */
 export function toGroup({ subject, members }: SnapshotSet): Group {
   const { id, name, state, createdAtMs } = subject;
   const createdAt = new Date(createdAtMs).toISOString();

@@ -7,7 +7,6 @@ import { joinHosts, requireEncrypted, urlsOf, withAuthority, type Hosts } from '
 import type { WholeLocks } from './postgres/locks.ts';
 import { beginOn, codeOf, explainFailure, failedProblem, readOn } from './postgres/transaction.ts';
 
-/** The maximum number of connections to one host. */
 const maxConnections = 10;
 /** The time limit for making a connection, or for waiting until one is free, in milliseconds. */
 const connectMs = 5_000;

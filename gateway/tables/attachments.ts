@@ -114,7 +114,6 @@ export async function countAttachments(
   return { ofVolume: Number(row?.of_volume ?? 0), ofCluster: Number(row?.of_cluster ?? 0) };
 }
 
-/** Finds the attachments of one volume that are not complete, or not yet removed. */
 export function findUnfinishedAttachments(
   sql: Reader,
   volumeId: string,

@@ -31,7 +31,6 @@ const columns = {
   firstMs: optional(integer()),
 };
 
-/** One change, or one refusal with its repetitions. */
 export type AuditRecord = RecordOf<typeof columns>;
 
 /** The name of a transfer in the audit log. */

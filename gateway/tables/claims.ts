@@ -89,7 +89,6 @@ export async function releaseClaim(
   await sql.require(lost, 'delete from claims where kind = ? and id = ? and owner = ?', kind, id, owner);
 }
 
-/** A resource with work that has begun and not ended. */
 export type UnfinishedResource = { readonly id: string; readonly isClaimed: boolean };
 
 /**

@@ -42,7 +42,6 @@ export async function readCount(sql: Reader, cluster: string, kind: CountedKind)
   return Number(row?.number ?? 0);
 }
 
-/** Returns at most `count` clusters after this one that have anything, by name. */
 export async function listClustersCounted(
   sql: Reader,
   [after, count]: readonly [after: string, count: number],

@@ -63,7 +63,6 @@ export function listGrantsOf(
   return grantTable.select(sql, {}, `${these} ${after}`, ...ids, volumeId, cluster, limit);
 }
 
-/** Finds at most `limit` grants of the volume, by cluster. */
 export function findSomeGrants(
   sql: Reader,
   volumeId: string,

@@ -8,7 +8,6 @@ export type InventoryRow = {
   readonly pool: string;
   readonly state: string;
   readonly createdAtMs: number;
-  /** The work that has begun and not ended, or undefined. */
   readonly unfinished: string | undefined;
 };
 

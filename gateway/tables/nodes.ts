@@ -34,7 +34,6 @@ export function listMissingNodes(sql: Reader, limit: number): Promise<readonly N
   return nodeTable.select(sql, {}, `and ${areMissing} order by cluster, node_id limit ?`, limit);
 }
 
-/** Counts the volumes that are attached, or being attached or detached, at the node. */
 export async function countVolumesAt(
   sql: Reader,
   { cluster, nodeId }: Pick<NodeRecord, 'cluster' | 'nodeId'>,

@@ -63,7 +63,6 @@ export function table<C extends Columns, K extends keyof C & string>(
   const finding = `${selecting} where ${whereKey}`;
   const adding = `${inserting} ${conflict} nothing`;
   const removing = `delete from ${name} where ${whereKey}`;
-  /** Builds a condition from the properties that it compares. */
   const whereSame = (given: readonly (keyof C & string)[]): string =>
     ['true', ...given.map(property => `${nameOf[property]} = ?`)].join(' and ');
   /**
@@ -142,7 +141,6 @@ export function table<C extends Columns, K extends keyof C & string>(
       );
       return sql.all(query, ...encode(given, same), ...values).then(decodeAll);
     },
-    /** Counts the records with the properties of `same`, up to `max`. */
     async count(
       sql: Reader,
       { same, max }: { readonly same: Partial<R>; readonly max: number },

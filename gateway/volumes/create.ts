@@ -34,7 +34,6 @@ import {
 import { chooseSize, isWithin } from './size.ts';
 import { findSource, requireSource, requireSourceOffered, sizeOfSource, toResource } from './sources.ts';
 
-/** A recorded volume, its source, and its possible topologies if the pool has any. */
 type VolumeIntent = {
   readonly record: VolumeRecord;
   readonly source: VolumeSource | undefined;

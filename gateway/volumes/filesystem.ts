@@ -29,7 +29,6 @@ export function filesystemOf({ spec, source, usedRaw }: VolumeRecord): ExistingF
   return { ...(fsType !== undefined && { fsType }), formatOptions: formatOptionsOf(parameters), madeBytes };
 }
 
-/** Returns the filesystem that a source gives to its copies; undefined if unknown. */
 export function filesystemOfSource(source: Source): ExistingFilesystem | undefined {
   return 'volumeId' in source ? source.filesystem : filesystemOf(source);
 }

@@ -29,7 +29,6 @@ export function createVolumesHealth({
     return { volumeId: volume.id, entries: [...byKind.values()].flatMap(same => same.slice(0, 1)) };
   }
 
-  /** Reads the health of one volume. UNIMPLEMENTED if its pool does not report it. */
   async function find(volume: VolumeRecord): Promise<Health> {
     const pool = pools.get(volume.pool);
     requireOffered(pool, pool.backend.volumeHealth, 'health of volumes');

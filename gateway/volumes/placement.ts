@@ -10,7 +10,6 @@ export type Requirement = {
   readonly preferred: readonly Segments[];
 };
 
-/** A requirement that every topology meets. */
 export const anywhere: Requirement = { requisite: [], preferred: [] };
 
 /** Reads the request without empty values and terms. INVALID_ARGUMENT when a preferred term is not requisite. */

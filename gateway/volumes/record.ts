@@ -74,7 +74,6 @@ export function requireVolumeSize(record: VolumeRecord): void {
   requireRecordSize(`volume "${record.id}"`, given);
 }
 
-/** Makes the record of a volume that does not exist yet. */
 export function emptyVolumeRecord(
   known: Pick<VolumeRecord, 'id' | 'cluster' | 'name' | 'pool' | 'source'> & { readonly spec: RecordedSpec },
 ): VolumeRecord {
@@ -227,7 +226,6 @@ type ChangeIntent<K extends ChangeKind> = Pick<PlannedChange<K>, 'target'> & {
   readonly volume: VolumeRecord;
 };
 
-/** Runs a change of a ready volume, attached or not. */
 export async function runChange<K extends ChangeKind, E>(
   operations: Operations,
   id: string,

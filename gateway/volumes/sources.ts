@@ -13,7 +13,6 @@ import { notFoundProblem } from '../callers/ownership.ts';
 import { filesystemOfSource, requireSameContent } from './filesystem.ts';
 import { toKnownVolume } from './record.ts';
 
-/** Finds the record of a source. NOT_FOUND when there is none. */
 export async function requireSource(
   sql: Reader,
   source: RequestedSource,

@@ -109,7 +109,6 @@ function showFlag(flag: string): string {
   return `${name.slice(0, maxFlag).toWellFormed()}${value.length > 0 ? '=…' : ''}`;
 }
 
-/** Returns the protocols of the pool's shares; all of them if unknown. */
 function shareKindsOf({ attachmentBounds }: Backend): readonly MountKind[] {
   const known = shareProtocols.filter(one => attachmentBounds?.protocols.includes(one));
   return known.length > 0 ? known : shareProtocols;

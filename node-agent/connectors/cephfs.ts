@@ -75,7 +75,6 @@ function sourceOf({ monitors, path }: CephfsAttachment): string {
   return `${monitors.join(',')}:${path}`;
 }
 
-/** Returns a source with its monitors' addresses in canonical form and order. */
 function canonicalSource(source: string): string {
   const [, monitors = '', path = ''] = /^(.*?):(\/.*)$/s.exec(source) ?? [];
   return `${monitors.split(',').map(canonicalAddress).toSorted().join(',')}:${path}`;

@@ -86,7 +86,6 @@ async function findOne(attachment: DeviceAttachment, host: Host): Promise<string
   return onlyDisk(names, nameOf(attachment));
 }
 
-/** Finds the disks with the attachment's identity. */
 async function findAll(attachment: DeviceAttachment, host: Host): Promise<readonly string[]> {
   return filterAsync(await host.list('/sys/block'), async name => {
     // The path devices of NVMe multipath are hidden and have no node below /dev.

@@ -88,7 +88,6 @@ async function describeDisks(
   return fitDisk(name, { attachment, identity: nameOf(attachment), rescan }, host);
 }
 
-/** The disk name of the volume's unit in each session with the target. */
 type UnitNames = ReadonlyMap<Session['id'], string | undefined>;
 
 async function readUnitsOf({ target, lun }: IscsiAttachment, host: Host): Promise<UnitNames> {

@@ -130,7 +130,6 @@ export async function writeFormat(
   await requireUnchanged(volume, device);
 }
 
-/** Makes the mark that is recorded before a volume's device is written. */
 export function markOf({ attachment }: VolumeRecord, { identity, sizeBytes }: Device): FormattingMark {
   return { attachmentId: attachment.attachmentId, identity, sizeBytes };
 }

@@ -163,7 +163,6 @@ function needsLook(volume: FoundVolume): boolean {
   return !isDeepStrictEqual(seen, { uuid: found.uuid, sizeBytes: device.sizeBytes });
 }
 
-/** True for a filesystem that is known to end before its device. */
 function isSmaller({ device, found: { endBytes } }: FoundVolume): boolean {
   return endBytes !== undefined && device.sizeBytes - endBytes > unusableBytes;
 }

@@ -8,7 +8,6 @@ import type { FoundFilesystem } from './format.ts';
 /** Pause before a failed growth is tried again, since a try may take minutes and delay a pod. */
 const retryMs = 60 * 60_000;
 
-/** A filesystem that is smaller than its device. */
 type SmallVolume = {
   readonly agent: Agent;
   readonly record: VolumeRecord;

@@ -28,7 +28,6 @@ export function requirePassphraseOfUse({ encryption }: Attachment, secrets: Secr
     );
 }
 
-/** Returns the secrets for the volume's connector. */
 export function withoutPassphrases(secrets: Secrets): Secrets {
   return Object.fromEntries(Object.entries(secrets).filter(([key]) => !isPassphrase(key)));
 }

@@ -142,7 +142,6 @@ export function unmountAll(
   return inPhase(agent, 'unmount', () => unmountEach(agent, path, seen));
 }
 
-/** The parts of the agent that an unmount needs. */
 type Unmounter = {
   readonly host: Host;
   readonly unmounting: UnmountPolicy;

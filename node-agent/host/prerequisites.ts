@@ -19,7 +19,6 @@ export async function findReason({ tool, module, socket }: Needs, host: Host): P
   return undefined;
 }
 
-/** True if a program is on the agent's PATH. */
 export async function isInstalled(tool: string, host: Host): Promise<boolean> {
   for (const directory of new Set((process.env['PATH'] ?? '').split(':')))
     if (directory.startsWith('/') && (await host.isThere(`${directory}/${tool}`))) return true;

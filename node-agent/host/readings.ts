@@ -17,7 +17,6 @@ export const soonMs = 900;
 
 export type ReadingFault = 'Hung' | 'ReadFailed';
 
-/** The output of the command, or the reason for its failure. */
 type Answer = { readonly stdout: string } | { readonly fault: ReadingFault; readonly message: string };
 
 /** Reads volumes through commands, and answers in time even if a command hangs. */

@@ -23,7 +23,6 @@ export function hasContext({ superOptions }: Mount, { mountFlags = [] }: Capabil
   return shown !== undefined && toCanonical(shown) === toCanonical(requested);
 }
 
-/** Makes the problem that a volume was mounted without its context, with the reason if `mount` lacks a prerequisite. */
 export async function contextDroppedProblem(volumeId: string, host: Host): Promise<Problem> {
   const what = `volume "${volumeId}" was mounted without the requested SELinux context`;
   const missing = await findMissing(host);

@@ -9,7 +9,6 @@ import { createKeyedQueue, repeat } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { reasonOf } from '../../src/lib/words/failures.ts';
 
-/** The driver to register, and the settings of the registration. */
 export type RegistrationOptions = {
   /** Kubelet's plugin registry, such as /var/lib/kubelet/plugins_registry; it must exist. */
   readonly directory: string;

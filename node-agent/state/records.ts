@@ -36,7 +36,6 @@ export type VolumeRecord = {
   readonly isLeaving?: true;
 };
 
-/** A target path of a volume; the volume may or may not be mounted there. */
 export type Target = {
   readonly path: string;
   readonly readonly: boolean;
@@ -120,7 +119,6 @@ export async function openRecords(directory: string, host: Host, opening: OpenOp
     /** Lists the records of other volumes that claim a device: all except volumes that are down without an mkfs mark. */
     othersThan: (volumeId: string): readonly VolumeRecord[] =>
       all().filter(other => other.volumeId !== volumeId && (!other.isDown || other.formatting)),
-    /** Returns the id of another volume that is staged or published at the path. */
     holderOf(path: string, exceptVolumeId: string): string | undefined {
       holders ??= findHolders(here());
       return holders.get(path)?.find(({ volumeId }) => volumeId !== exceptVolumeId)?.volumeId;

@@ -56,7 +56,6 @@ type ConnectedVolume = {
   prepare(): Promise<PreparedVolume>;
 };
 
-/** A volume that is ready to be mounted or bound. */
 export type PreparedVolume = {
   /** The device for users, above any encryption; absent for a share. */
   readonly device?: Device;
@@ -64,7 +63,6 @@ export type PreparedVolume = {
   mount?(): Promise<void>;
 };
 
-/** The source of the bind mounts at target paths. */
 export type Source = {
   readonly path: string;
   readonly readonly: boolean;
@@ -84,7 +82,6 @@ export type LocateRequest = {
   readonly isAlone: boolean;
 };
 
-/** The operations on a volume that was found at a path. */
 export type LocatedVolume = {
   /** Returns the size of the device in bytes, as the kernel sees it now; for a share the size in its attachment. */
   readBytes(): Promise<number>;

@@ -199,7 +199,6 @@ async function growConnected(
   );
 }
 
-/** Returns the size of a block device in bytes, as the kernel sees it now; UNAVAILABLE if the device is missing. */
 export async function readSizeBytes(number: string, host: Host): Promise<number> {
   const sectors = await host.readText(`/sys/dev/block/${number}/size`);
   if (sectors === undefined) throw unavailableProblem(`device ${number} is missing`);

@@ -105,7 +105,6 @@ export function factsOf({ accessType, accessMode, fsType = 'any', mountFlags = [
   };
 }
 
-/** Describes each difference between the current and the requested facts. */
 export function differencesOf(held: Facts, requested: Facts): readonly string[] {
   return Object.entries(held)
     .filter(([name, value]) => requested[name] !== value)

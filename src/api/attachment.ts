@@ -40,7 +40,6 @@ export const attachmentFields = {
   device: { wwid: 'text?', serial: 'text?' },
 } as const satisfies Record<string, Record<string, FieldKind>>;
 
-/** The fields of attachments over every protocol. */
 export const commonAttachmentFields = {
   /** An id that is new each time that the volume is attached to the node. */
   attachmentId: 'text',

@@ -179,7 +179,6 @@ function grantFaults(
   return [faultOf('cluster', cluster, grantee), faultOf('access', access, body.access)];
 }
 
-/** Lists the faults of a transferred or imported volume, which must be ready under the requested id. */
 function ownedFaults({ id, state, ...volume }: Volume, requestedId: string): readonly Fault[] {
   return [faultOf('id', id, requestedId), faultOf('state', state, 'ready'), sizeFault(volume)];
 }

@@ -5,7 +5,6 @@ import { clusterOf, readNodeId } from '../api/ids.ts';
 import { formatSegments, type Segments } from '../api/topology.ts';
 import type { Numbers, Unit } from './output/values.ts';
 
-/** An entry of a list, as the gateway returns it. */
 export type Entry = { readonly id: string };
 
 /** The filters of a list; without any, everything is listed. */
@@ -32,9 +31,7 @@ export function memberOf(name: string): string {
   return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** A kind of entry that operators list. */
 export type Kind<E extends Entry = Entry> = {
-  /** The word for one entry. */
   readonly one: string;
   /** Other names of the list in commands. */
   readonly aliases: readonly string[];

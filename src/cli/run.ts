@@ -51,7 +51,6 @@ export type Command = { readonly doc: string; readonly aliases?: readonly string
   | { readonly load: () => Promise<LoadedCommand> }
 );
 
-/** Commands by their names. */
 export type Commands = Readonly<Record<string, Command>>;
 
 /** A group of commands, with the words that lead to it, such as `fairlead get`. */
@@ -166,7 +165,6 @@ async function readAll(
 
 const settingsHelp = 'Settings, as flags or environment variables (a flag wins):\n\n';
 
-/** Makes the usage line of a command. */
 export function usageOf(path: string, { settings, operands = [] }: Runnable): string {
   const words = operands.map(name => {
     const { isList, optional } = settings[name] ?? {};

@@ -23,7 +23,6 @@ import { ways } from './chapters/ways.ts';
 import type { Requirement } from './requirement.ts';
 import { sectionOf, sections, type RequirementId } from './sections.ts';
 
-/** Every requirement by its id. */
 export const requirements = {
   ...transport,
   ...authentication,

@@ -81,7 +81,6 @@ export async function verify(options: VerifyOptions): Promise<Report> {
   };
 }
 
-/** The parts that the checks of a run share. */
 type Run = {
   /** False when the vendor's capabilities or lists are faulty, so that no check can run. */
   readonly isReady: boolean;

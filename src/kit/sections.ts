@@ -52,7 +52,6 @@ export const sections = {
 /** The id of a requirement: its section and its number there. */
 export type RequirementId = `FL-${keyof typeof sections}-${number}`;
 
-/** Returns the number of a requirement's section. */
 export function sectionOf(id: RequirementId): keyof typeof sections {
   return id.slice('FL-'.length, id.lastIndexOf('-')) as keyof typeof sections;
 }

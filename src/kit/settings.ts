@@ -80,7 +80,6 @@ export const verifySettings = {
   html: { doc: 'write the report as one HTML page to this file', ...file },
 } as const;
 
-/** Makes a random seed. */
 export function newSeed(): number {
   return randomInt(2 ** 31);
 }

@@ -123,7 +123,6 @@ function quote(text: string): string {
 
 const nothing = (): void => {};
 
-/** A log that drops every line. */
 export const silentLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 /** The stack of an error without its message, which may contain secrets from other systems. */

@@ -18,7 +18,6 @@ const serverOptions = {
 const maxConnections = 64;
 /** The time in ms that an answer is reused; a probe's answer is not. */
 const sharedMs = 1_000;
-/** The pages of liveness and readiness probes. */
 const probes: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 /**
  * The first answers are immediate, further ones at this pace. A probe waits for less than kubelet's shortest time

@@ -56,7 +56,6 @@ function readAmount(value: string, units: Readonly<Record<string, number>>): num
   return Object.hasOwn(units, unit) ? Number(digits) * (units[unit] ?? Number.NaN) : Number.NaN;
 }
 
-/** Makes a parser of a few words. Its error lists them. */
 export function choice<const T extends string>(
   ...words: readonly T[]
 ): ((value: string) => T) & { readonly words: readonly T[] } {

@@ -257,7 +257,6 @@ function readVariables(flags: Flags, env: NodeJS.ProcessEnv, faults: string[]): 
   return new Map(values.filter(([, value]) => value !== undefined).map(([flag, value]) => [flag, [value]]));
 }
 
-/** The text of a setting, and the flag or the variable that gave it. */
 type GivenText = { readonly text: string; readonly source: string };
 
 type Source = { readonly given: GivenValues; readonly sourceOf: (flag: string) => string };

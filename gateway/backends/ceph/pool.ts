@@ -117,7 +117,6 @@ export function imageOf({ id, nonce }: Required<VolumeRef>): Image {
   return { namespace: namespaceOf(id), name: nameOf({ id, nonce }) };
 }
 
-/** The name of a resource in the namespace of its cluster. */
 export function nameOf({ id, nonce = '' }: VolumeRef): string {
   return `${id.slice(id.indexOf('.') + 1)}.${nonce}`;
 }

@@ -42,7 +42,6 @@ export function openRoot(root: string) {
     root,
     requireInRoot,
     pathOf,
-    /** Makes the entries of the root durable. */
     sync,
     /**
      * Finds the directory of a volume. Undefined if it is missing or belongs to another volume; FAILED_PRECONDITION

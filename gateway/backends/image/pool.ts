@@ -70,7 +70,6 @@ function openFiles(directory: string, noun: 'volume' | 'snapshot', suffix: strin
   const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
   const fd = openSync(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   const requireInPlace = guardDirectory(directory);
-  /** Makes the directory's entries durable. */
   const sync = shareRuns(() => syncFile(fd));
   /** The path of a file, always directly below the directory. INVALID_ARGUMENT for an invalid id. */
   const pathOf = (id: string): string => {

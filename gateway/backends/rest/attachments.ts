@@ -56,7 +56,6 @@ export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'd
   }
 }
 
-/** True for an error that may mean an unknown node, or a node with another topology. */
 function mayConcernNode(error: unknown): boolean {
   return error instanceof Problem && ['NOT_FOUND', 'FAILED_PRECONDITION'].includes(error.code);
 }

@@ -7,7 +7,6 @@ import type { Storage } from './storage.ts';
 
 type VolumeMembers = 'create' | 'delete' | 'list' | 'expand' | 'modification' | 'volumeHealth' | 'available';
 
-/** The maximum number of health entries of one volume. */
 const maxHealthEntries = 16;
 
 const missing: HealthEntry = {

@@ -64,7 +64,6 @@ export function diskXml({ path, target, serial, alias, readonly, shared }: Disk)
   ].join('');
 }
 
-/** The first virtio disk name that is free. */
 export function freeTarget(disks: readonly PluggedDisk[]): string {
   const taken = new Set(disks.map(({ target }) => target));
   for (let index = 0; ; index++) {

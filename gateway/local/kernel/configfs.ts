@@ -42,7 +42,6 @@ const timeoutMs = 20_000;
  */
 const boundedCalls = boundCalls({ maxCalls: 3, timeoutMs });
 
-/** Opens this machine's configfs. */
 export function openConfigTree(bounded = boundedCalls): ConfigTree {
   return {
     list: path => ignoring(['ENOENT'], () => readdirSync(path)) ?? [],

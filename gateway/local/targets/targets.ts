@@ -8,7 +8,6 @@ import type { Names } from './names.ts';
 
 /** A kind of targets. Names are without the protocol's prefix. */
 export interface TargetDriver extends Pick<Export, 'protocol'> {
-  /** The word for a target in messages. */
   readonly noun: string;
   /** Prepares the machine. Called once, before any other call. */
   prepare(): Promise<void>;

@@ -6,7 +6,6 @@ import { wrapCalls } from '../backend-proxy.ts';
 /** A failed call of a pool's storage. */
 export type Failure = {
   readonly atMs: number;
-  /** The backend's method, such as `create`. */
   readonly method: string;
   readonly code: ProblemCode;
   readonly detail: string;

@@ -76,7 +76,6 @@ export function createFrames() {
       addShort(0);
       finish();
     },
-    /** Asks for the fields of the rows. */
     describe(): void {
       begin('D');
       addText('P');

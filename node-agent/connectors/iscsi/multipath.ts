@@ -75,7 +75,6 @@ export async function resizeMap(map: string, host: Host): Promise<void> {
   await runWell(host, { command: 'multipathd', args: ['resize', 'map', await nameOfMap(map, host)] });
 }
 
-/** Removes an unused map and returns once it is gone. */
 export async function removeMap(map: string, host: Host): Promise<void> {
   const disk = await readDisk(map, host);
   if (!disk) return;

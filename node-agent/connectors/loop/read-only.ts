@@ -70,7 +70,6 @@ export async function findViews(
   return views;
 }
 
-/** Grows a view to the current size of its device. */
 export async function growView({ path }: ReadonlyView, host: Host): Promise<void> {
   await runWell(host, { command: 'losetup', args: ['--set-capacity', path] });
 }

@@ -7,7 +7,6 @@ import { findUses, mayBeOwn } from '../mounts.ts';
 import { isHeldByOther } from './one-device.ts';
 import { forget } from './staged-record.ts';
 
-/** Unmounts a staged volume, disconnects it, and removes its record. */
 export async function takeDown(volume: Volume, mounts: readonly Mount[]): Promise<void> {
   const { agent, record, carrier } = volume;
   const { stagingPath, isDown } = record;

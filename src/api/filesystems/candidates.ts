@@ -45,7 +45,6 @@ export function reachOfExisting({ fsType, formatOptions, madeBytes }: ExistingFi
 
 type Parameters = Readonly<Record<string, string>>;
 
-/** Returns the bytes that encryption takes of a volume with these parameters. */
 export function headerBytesOf(parameters: Parameters | undefined): number {
   return encryptionOf(parameters) === undefined ? 0 : luksHeaderBytes;
 }

@@ -174,7 +174,6 @@ export function takesMountOptions(kind: MountKind, options: readonly string[]): 
   return options.every(option => ruleOf(option, kind) !== undefined);
 }
 
-/** Separates accepted options into options for `mount` and options without an effect. */
 export function partMountOptions(kind: MountKind, options: readonly string[]) {
   const used: string[] = [];
   const unused: string[] = [];

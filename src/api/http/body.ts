@@ -2,7 +2,6 @@ import { parseJson } from '../../lib/json.ts';
 import { maxAnswerBytes } from '../limits.ts';
 import { foreignProblem, unavailableProblem } from '../problem.ts';
 
-/** The sender of a body, for messages, and the maximum bytes to read. */
 type BodySource = { readonly from: string; readonly maxBytes?: number };
 
 type EncodedBody = {

@@ -67,7 +67,6 @@ export function completionCommands(commands: () => Commands): Commands {
   );
 }
 
-/** Quotes text for a shell. */
 const quote = (words: string): string => `'${words.replaceAll("'", `'\\''`)}'`;
 
 const flagsOf = (settings: SettingsTable): string =>

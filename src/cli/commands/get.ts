@@ -42,7 +42,6 @@ const settings = {
   ...connectionSettings,
 } as const;
 
-/** The settings of a command that lists a log. */
 const logSettings = {
   ...settings,
   limit: { ...settings.limit, default: '100' },

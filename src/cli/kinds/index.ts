@@ -23,5 +23,4 @@ const table = {
 
 export type KindName = keyof typeof table;
 
-/** All kinds of entries that operators list. */
 export const kinds: Readonly<Record<KindName, Kind>> = table;

@@ -12,7 +12,6 @@ export function toJson(data: unknown, indent = 2): string {
   return toPrintableJson(JSON.stringify(data, undefined, indent));
 }
 
-/** Writes data for other programs. */
 export async function toOutput(data: unknown, format: 'json' | 'yaml'): Promise<string> {
   if (format === 'json') return `${toJson(data)}\n`;
   const { stringify } = await import('yaml');

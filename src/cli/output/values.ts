@@ -21,7 +21,6 @@ export function toSize(bytes: number): string {
 /** The unit of a number in a table: bytes, milliseconds or percent. */
 export type Unit = 'bytes' | 'ms' | 'percent';
 
-/** Functions that write numbers, by unit. */
 export type Numbers = Readonly<Record<Unit, (value: number) => string>>;
 
 /** Numbers for people: sizes and durations are in their largest units. */

@@ -79,7 +79,6 @@ export interface Calls extends KitOptions, Pick<Wire, 'send' | 'toRawRequest' | 
   lose<Id extends OperationId>(id: Id, input: InputOf<Id>, network: NetworkFault): Promise<void>;
 }
 
-/** The options of a run and of one check. */
 export type CheckOptions = KitOptions &
   Pick<Calls, 'capabilities' | 'random' | 'ledger' | 'signal' | 'run' | 'id'>;
 

@@ -2,7 +2,6 @@ import { claimsOf, importKey, createKey, sign } from '../../api/http/jwt.ts';
 import { createOauth } from '../../api/http/oauth.ts';
 import { readKey } from '../../api/http/tokens.ts';
 
-/** The credentials of the kit's calls. */
 export type Credentials = {
   /** Makes the value of the `authorization` header; undefined when a client certificate, or nothing, authenticates the kit. */
   header(): Promise<string | undefined> | string | undefined;

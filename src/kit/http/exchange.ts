@@ -93,7 +93,6 @@ function send(
   return promise;
 }
 
-/** Returns the host and the port that a URL names. */
 export function addressOf({ hostname, port, protocol }: URL) {
   const host = hostname.replace(/^\[|\]$/g, '');
   return { host, port: Number(port || (protocol === 'https:' ? 443 : 80)) };

@@ -5,7 +5,6 @@ import { connect as connectTls, TLSSocket } from 'node:tls';
 import { pause } from '../../lib/concurrency.ts';
 import { addressOf, type Target } from './exchange.ts';
 
-/** A network fault that hits one request. */
 export type NetworkFault =
   /** The vendor gets the whole request; its answer is thrown away when it comes. */
   | { readonly kind: 'cut-answer' }

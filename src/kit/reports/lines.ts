@@ -1,7 +1,6 @@
 import { bodyText } from '../http/exchange.ts';
 import { byChapter, countOutcomes, type Failure, type Report, type Result } from '../report.ts';
 
-/** Characters of a body that are shown. */
 const maxBodyLength = 600;
 
 /** Writes a result as one line, followed by the evidence of a failure. */

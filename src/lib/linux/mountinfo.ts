@@ -9,7 +9,6 @@ export type Mount = {
   /** The mounted part of the filesystem; `/` for all of it. */
   readonly root: string;
   readonly path: string;
-  /** Options of this mount, such as ro, nosuid. */
   readonly options: readonly string[];
   /** The peer groups of the mount (`shared:N`, `master:N`); absent without any. */
   readonly propagation?: readonly string[];

@@ -37,7 +37,6 @@ export { createAuthenticate, type Authenticator, type Tokens } from './tokens.ts
 
 type OperationHandler = (input: unknown) => AnyAnswer | Promise<AnyAnswer>;
 
-/** The parts of a vendor's server. */
 export type Vendor = {
   /** The offer. Requests for anything else are refused before they reach an operation. */
   readonly capabilities: Offer;

@@ -54,7 +54,6 @@ export function openFilesystem(name: string, commands: Commands) {
     ...commands,
     name,
     namesOf,
-    /** Runs a command about a subvolume. */
     order: (order: Order, options?: CommandOptions) => ceph(lineOf(order), options),
     /** Lists the groups that belong to this gateway. */
     async groups(): Promise<readonly string[]> {
@@ -94,7 +93,6 @@ export function openFilesystem(name: string, commands: Commands) {
       }
       return all;
     },
-    /** Makes a server end the sessions of a user. */
     async evict(user: string, rank: number): Promise<void> {
       await ceph(['tell', `mds.${name}:${rank}`, 'client', 'evict', `auth_name=${user}`]);
     },

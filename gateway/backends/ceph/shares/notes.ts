@@ -47,7 +47,6 @@ export function isDeleted(notes: Notes, subvolume: Pick<Subvolume, 'name'>): boo
   return notes.has(deletedKeyOf(subvolume));
 }
 
-/** Marks a subvolume as deleted, before its files are removed. */
 export function markDeleted(filesystem: Filesystem, subvolume: Subvolume): Promise<void> {
   return notesOf(filesystem).write(deletedKeyOf(subvolume), '');
 }
