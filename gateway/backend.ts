@@ -123,13 +123,9 @@ export interface Backend {
 /** Bounds of a pool's attachments. A gateway refuses answers of a storage outside them. */
 export type AttachmentBounds = {
   readonly protocols: readonly Protocol[];
-  /**
-   * Hosts and networks, each with or without a port. Absent: all except other pools' and the node itself.
-   */
+  /** Hosts and networks, each with or without a port. Absent: all except other pools' and the node itself. */
   readonly addresses?: readonly string[] | undefined;
-  /**
-   * Directories above the paths, on the node (`loop`, `bind`) or the server. Absent: all except other pools'.
-   */
+  /** Directories above the paths, on the node (`loop`, `bind`) or the server. Absent: all except other pools'. */
   readonly roots?: readonly string[] | undefined;
   /** First characters of the `wwid` or the `serial` of disks (`device`). Absent: all. */
   readonly serials?: readonly string[] | undefined;
@@ -186,10 +182,7 @@ export interface Snapshots {
   list?(signal?: AbortSignal): AsyncIterable<string>;
 }
 
-/**
- * Finds the blocks of a snapshot that hold data, and the blocks that differ between two snapshots of one
- * volume.
- */
+/** Finds the blocks of a snapshot that hold data, and the blocks that differ between two snapshots of one volume. */
 export interface Changes {
   /** Yields the allocated extents, from the first that ends after `fromOffset`, in order and without overlap. */
   allocated(snapshot: KnownSnapshot, fromOffset: number): AsyncIterable<Extent>;
@@ -340,10 +333,7 @@ export type ServedRequest = {
 export type PoolContext = {
   readonly name: string;
   readonly log: Log;
-  /**
-   * The directory of the configuration file. Paths in settings are relative to it; absent: the working
-   * directory.
-   */
+  /** The directory of the configuration file. Paths in settings are relative to it; absent: the working directory. */
   readonly directory?: string;
   readonly identity?: Identity;
   /**

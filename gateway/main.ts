@@ -53,15 +53,9 @@ const settleMs = 5_000;
 const readAgainEveryMs = 2_000;
 /** Longer than clients keep an idle connection, so that no request meets a closing one. */
 const keepAliveTimeout = 65_000;
-/**
- * The number of bytes of a body that are read ahead. A body that is never used is work for the garbage
- * collector.
- */
+/** The number of bytes of a body that are read ahead. A body that is never used is work for the garbage collector. */
 const highWaterMark = 2 ** 14;
-/**
- * Without `joinDuplicateHeaders`, the first of two equal headers counts. With it, two `host` headers are
- * refused.
- */
+/** Without `joinDuplicateHeaders`, the first of two equal headers counts. With it, two `host` headers are refused. */
 const serverOptions = { ...requestLimits, keepAliveTimeout, highWaterMark, joinDuplicateHeaders: true };
 
 /** Parts that tests replace: the backends, and a function that is called at each step of an operation. */

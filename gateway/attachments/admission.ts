@@ -15,10 +15,7 @@ type Admission = {
   readonly node: NodeSpec | undefined;
 };
 
-/**
- * Returns the cluster's report of its node. NOT_FOUND for an unknown node, unless the cluster accepts any
- * node.
- */
+/** Returns the cluster's report of its node. NOT_FOUND for an unknown node, unless the cluster accepts any node. */
 export function requireNode(
   cluster: Cluster,
   nodeId: string,

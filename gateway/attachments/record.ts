@@ -60,10 +60,7 @@ export function requireFew(
     throw limitProblem('attachmentsPerCluster', `cluster "${cluster}"`, ofCluster + 1);
 }
 
-/**
- * Returns true when a workload could write to the raw device. An encrypted device has a header that
- * identifies it.
- */
+/** Returns true when a workload could write to the raw device. An encrypted device has a header that identifies it. */
 export function isUsedRaw(
   { usedRaw, spec }: VolumeRecord,
   { capability, readonly }: AttachmentRecord,

@@ -5,10 +5,7 @@ import { type GrantRecord, grantTable } from '../tables/grants.ts';
 import type { Cluster, EnrolledClusters } from './cluster.ts';
 import { notFoundProblem } from './ownership.ts';
 
-/**
- * Returns true when the grantee accepts the grant: an operator made it, or the grantee's entry names the
- * owner.
- */
+/** Returns true when the grantee accepts the grant: an operator made it, or the grantee's entry names the owner. */
 export function isAccepted(
   { byOperator, volumeId }: Pick<GrantRecord, 'byOperator' | 'volumeId'>,
   { sharesFrom = [] }: Pick<Cluster, 'sharesFrom'>,

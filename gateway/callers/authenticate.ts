@@ -22,10 +22,7 @@ export type TrustedCaller = KeyOwner & {
   readonly keys: JWTVerifyGetKey;
 };
 
-/**
- * All enrolled keys with the owner of each by its `kid`, and the trusted issuers. Every change makes a new
- * object.
- */
+/** All enrolled keys with the owner of each by its `kid`, and the trusted issuers. Every change makes a new object. */
 export type Enrolment = {
   readonly keySet: JWTVerifyGetKey;
   readonly owners: ReadonlyMap<string, KeyOwner>;

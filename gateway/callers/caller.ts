@@ -1,10 +1,7 @@
 import type { NamedOperation } from '../../src/api/operations.ts';
 import type { Cluster, Tenant } from './cluster.ts';
 
-/**
- * The rights of a caller: a `controller` acts for a cluster, an `operator` for none, and a `reader` may only
- * read.
- */
+/** The rights of a caller: a `controller` acts for a cluster, an `operator` for none, and a `reader` may only read. */
 export type Role = 'controller' | 'reader' | 'operator';
 
 /** The sender of requests, known by a verified token. */
@@ -16,10 +13,7 @@ export type Caller = {
   readonly subject?: string | undefined;
 };
 
-/**
- * Lets operators call operations with the tag `admin`, and clusters all others. Readers of either may only
- * read.
- */
+/** Lets operators call operations with the tag `admin`, and clusters all others. Readers of either may only read. */
 export function mayCall({ role, cluster }: Caller, { tag, method }: Pick<NamedOperation, 'tag' | 'method'>) {
   return (tag === 'admin') === (cluster === undefined) && (role !== 'reader' || method === 'GET');
 }

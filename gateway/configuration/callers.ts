@@ -3,10 +3,7 @@ import type { ConfigFile } from './file.ts';
 
 export type OwnKeysFile = KeyOwner & { readonly keys: string };
 
-/**
- * A trusted caller, and the path of the file with the issuer's keys, or `discovery` if the issuer publishes
- * them.
- */
+/** A trusted caller, and the path of the file with the issuer's keys, or `discovery` if the issuer publishes them. */
 export type IssuerKeysFile = Omit<TrustedCaller, 'keys'> & { readonly keys: string };
 
 export function callersOf({ clusters, operators }: ConfigFile) {

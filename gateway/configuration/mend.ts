@@ -34,10 +34,7 @@ export function withoutFaults<File>(
 
 type DataPair = { readonly data: Data | undefined; readonly last: Data | undefined };
 
-/**
- * Restores the part from `last`, or leaves it out when `last` does not have it, or `data` already has that
- * state.
- */
+/** Restores the part from `last`, or leaves it out when `last` does not have it, or `data` already has that state. */
 function restore(
   all: Data,
   [key = '', ...inner]: readonly string[],

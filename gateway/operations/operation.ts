@@ -42,10 +42,7 @@ export interface Operation<Intent, Effect, Result> {
   readonly about?: string;
   /** The resource of the operation, then other resources that it needs for itself. */
   readonly claims: readonly [Resource, ...Resource[]];
-  /**
-   * The pool whose storage acts. The operation needs a slot there before it records anything. Absent: nothing
-   * acts.
-   */
+  /** The pool whose storage acts. The operation needs a slot there before it records anything. Absent: nothing acts. */
   pool?(intent: Intent): string | undefined;
   /** Records the intent, which stays only if all claims are taken. */
   intend(sql: Sql): Promise<IntendResult<Intent, Result>>;
@@ -60,10 +57,7 @@ export interface Operation<Intent, Effect, Result> {
    * remaining records.
    */
   fail(sql: Sql, failed: { readonly intent: Intent; readonly problem: Problem }): Promise<void>;
-  /**
-   * Cleans up after a final failure, under its own claims. The caller gets the failure only after the
-   * clean-up.
-   */
+  /** Cleans up after a final failure, under its own claims. The caller gets the failure only after the clean-up. */
   undo?(intent: Intent): Operation<unknown, unknown, void>;
   /**
    * Brings the storage back to the recorded state, under its own claims, after a claim was lost: another

@@ -5,9 +5,7 @@ import type { EnrolledClusters } from '../callers/cluster.ts';
 import type { Slices } from '../scheduling/slices.ts';
 import type { Operations } from './operation.ts';
 
-/**
- * The parts that all services use. A deleted volume can be restored for `keepDeletedMs`; 0 or absent: it cannot.
- */
+/** The parts that all services use. A deleted volume can be restored for `keepDeletedMs`; 0 or absent: it cannot. */
 export type ServiceOptions = {
   readonly engine: Engine;
   readonly pools: Pools;

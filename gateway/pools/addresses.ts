@@ -29,10 +29,7 @@ export function isHostName(text: string): boolean {
 /** Networks whose addresses mean another machine, or another link, on each machine. */
 const localNetworks = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '[::]', '[::1]', 'fe80::/10'];
 
-/**
- * Returns true for loopback, unspecified and link-local addresses and for `localhost`, with or without a
- * port.
- */
+/** Returns true for loopback, unspecified and link-local addresses and for `localhost`, with or without a port. */
 export function isLocalAddress(text: string): boolean {
   const { host = '' } = readAddress(text) ?? {};
   return /(?:^|\.)localhost$/.test(host) || isAmong(text, localNetworks);

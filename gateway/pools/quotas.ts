@@ -60,10 +60,7 @@ const limitOf = {
   snapshots: { name: 'snapshotsPerCluster', max: limits.snapshotsPerCluster.max },
 } as const;
 
-/**
- * Returns the bytes that the quota leaves for new volumes in the pool. It is 0 when no further volume is
- * allowed.
- */
+/** Returns the bytes that the quota leaves for new volumes in the pool. It is 0 when no further volume is allowed. */
 export async function quotaLeft(sql: Reader, cluster: Cluster, pool: string): Promise<number> {
   let left = Infinity;
   for (const { kind, limit, used } of await readQuotas(sql, cluster, pool)) {

@@ -20,10 +20,7 @@ export function createMeasure(readActiveMs = activeMs) {
   }
 
   return {
-    /**
-     * Adds a request with its estimated time. Returns the measured time of such requests, which is never
-     * less.
-     */
+    /** Adds a request with its estimated time. Returns the measured time of such requests, which is never less. */
     charge(costMs: number): number {
       estimatedMs += costMs;
       if (estimatedMs >= windowMs) learn();

@@ -12,10 +12,7 @@ export type Slot = Disposable & {
   measure<T>(act: () => Promise<T>): Promise<T>;
 };
 
-/**
- * A cluster's state at a pool. `limit` is the pool's number of slots for all clusters; waits are in
- * milliseconds.
- */
+/** A cluster's state at a pool. `limit` is the pool's number of slots for all clusters; waits are in milliseconds. */
 type QueueState = {
   readonly pool: string;
   readonly cluster: string;

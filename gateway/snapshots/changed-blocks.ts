@@ -50,10 +50,7 @@ export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 
   };
 }
 
-/**
- * Collects one page of blocks after the offset and within the snapshot. A list that is out of order is
- * refused.
- */
+/** Collects one page of blocks after the offset and within the snapshot. A list that is out of order is refused. */
 async function collect(
   extents: AsyncIterable<Extent>,
   { sizeBytes, offset: from, limit }: { sizeBytes: number; offset: number; limit: number },

@@ -55,10 +55,7 @@ export function createSnapshots(options: ServiceOptions) {
   };
 }
 
-/**
- * Makes groups of snapshots of several volumes at one point in time. A cluster does not see other clusters'
- * groups.
- */
+/** Makes groups of snapshots of several volumes at one point in time. A cluster does not see other clusters' groups. */
 export function createGroups(options: ServiceOptions) {
   return {
     async get(cluster: Cluster, id: string): Promise<Group> {

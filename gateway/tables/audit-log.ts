@@ -20,10 +20,7 @@ const columns = {
   /** The words of a failure; undefined for a success, and for an entry of an older release. */
   detail: optional(text()),
   requestId: optional(text()),
-  /**
-   * Equal for all refusals that one entry counts; undefined for a change, and for a refusal of an older
-   * release.
-   */
+  /** Equal for all refusals that one entry counts; undefined for a change, and for a refusal of an older release. */
   refusal: optional(text()),
   /** The number of equal refusals. All other columns are from the last one. */
   count: integer(),

@@ -25,10 +25,7 @@ export async function noteTime(sql: Sql): Promise<{ readonly nowMs: number; read
 /** The greatest difference between a clock and the time last recorded in the store, in milliseconds. */
 export const toleranceMs = 60_000;
 
-/**
- * Returns the present time, limited in case this clock has jumped ahead since a gateway last looked at the
- * store.
- */
+/** Returns the present time, limited in case this clock has jumped ahead since a gateway last looked at the store. */
 export async function readTime(reader: Reader): Promise<number> {
   const { seenMs = Infinity } = (await clockTable.find(reader, { name })) ?? {};
   return Math.min(Date.now(), seenMs + toleranceMs);

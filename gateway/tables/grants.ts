@@ -130,10 +130,7 @@ export type AcceptedGrants = {
   readonly limit: number;
 };
 
-/**
- * Returns at most `limit` accepted grants of the cluster, by volume id after `afterId`. It reads no other
- * grants.
- */
+/** Returns at most `limit` accepted grants of the cluster, by volume id after `afterId`. It reads no other grants. */
 export async function listGrants(
   sql: Reader,
   { cluster, sharesFrom, afterId, limit }: AcceptedGrants,

@@ -19,10 +19,7 @@ export type AllListName =
 /** The lists that have pages. A list refuses the tokens of other lists. */
 type ListName = `volumes/${string}` | 'snapshots' | 'health' | 'nodes' | 'audit-log' | `all-${AllListName}`;
 
-/**
- * A page ends after this number of characters. To write a page of this size at once takes two
- * milliseconds.
- */
+/** A page ends after this number of characters. To write a page of this size at once takes two milliseconds. */
 const maxPageText = maxAnswerBytes / 8;
 
 /** The number of rows in one read, which takes a few milliseconds. */

@@ -89,10 +89,7 @@ export async function readPoolUsage(sql: Reader, pool: string): Promise<Usage> {
   return toUsage(row);
 }
 
-/**
- * Sums the bytes that all clusters reserve in the pool, in one topology, or in all if `segments` is
- * undefined.
- */
+/** Sums the bytes that all clusters reserve in the pool, in one topology, or in all if `segments` is undefined. */
 export async function sumReserved(
   sql: Reader,
   pool: string,

@@ -65,10 +65,7 @@ export function table<C extends Columns, K extends keyof C & string>(
   const removing = `delete from ${name} where ${whereKey}`;
   const whereSame = (given: readonly (keyof C & string)[]): string =>
     ['true', ...given.map(property => `${nameOf[property]} = ?`)].join(' and ');
-  /**
-   * Query texts, kept: the lookup among prepared statements compares all characters of a text that is built
-   * anew.
-   */
+  /** Query texts, kept: the lookup among prepared statements compares all characters of a text that is built anew. */
   const queries = new Map<string, string>();
   const puts = new Map<string, string>();
 
@@ -110,10 +107,7 @@ export function table<C extends Columns, K extends keyof C & string>(
     async add(sql: Sql, record: R): Promise<void> {
       await sql.write(adding, ...encode(properties, record));
     },
-    /**
-     * Returns the statement that adds the record, and its values. `onConflict` decides for a row with the
-     * same key.
-     */
+    /** Returns the statement that adds the record, and its values. `onConflict` decides for a row with the same key. */
     inserting(record: R, onConflict: string): readonly [sql: string, ...values: SqlValue[]] {
       const query = queries.getOrInsertComputed(onConflict, () => `${inserting} ${onConflict}`);
       return [query, ...encode(properties, record)];

@@ -53,10 +53,7 @@ const columns = {
   pending: pendingColumn(),
   /** Its topology; undefined: it can be reached from everywhere, or is not created yet. */
   segments: optional(segments()),
-  /**
-   * The end of the time for restoring a deleted volume, in time that gateways have seen: see
-   * `readMissed`.
-   */
+  /** The end of the time for restoring a deleted volume, in time that gateways have seen: see `readMissed`. */
   restorableUntilMs: optional(integer()),
   /** Its id in the storage, unique and constant through transfers; undefined: the volume's own id. */
   storageId: optional(text()),

@@ -15,10 +15,7 @@ type Parameters = Readonly<Record<string, string>> | undefined;
 type Source = SnapshotRecord | VolumeRecord;
 type Use = Pick<RecordedSpec, 'capabilities' | 'parameters'>;
 
-/**
- * Returns the filesystem on the volume's device, as it was requested; undefined if unknown, as on a raw
- * device.
- */
+/** Returns the filesystem on the volume's device, as it was requested; undefined if unknown, as on a raw device. */
 export function filesystemOf({ spec, source, usedRaw }: VolumeRecord): ExistingFilesystem | undefined {
   const { capabilities, parameters = {}, requiredBytes = 0 } = spec;
   if (usedRaw || capabilities.some(({ accessType }) => accessType === 'block')) return undefined;

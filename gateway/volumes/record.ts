@@ -107,10 +107,7 @@ export async function changeVolume(
   return after;
 }
 
-/**
- * Returns the end of the time for restoring the soft-deleted volume, by the clock; undefined for
- * any other volume.
- */
+/** Returns the end of the time for restoring the soft-deleted volume, by the clock; undefined for any other volume. */
 export function restorableUntil({ restorableUntilMs }: VolumeRecord, missedMs: number): number | undefined {
   return restorableUntilMs === undefined ? undefined : restorableUntilMs + missedMs;
 }
@@ -178,10 +175,7 @@ export async function requireVolume(sql: Reader, cluster: Cluster, id: string): 
   return (await requireVisible(sql, cluster, id)).volume;
 }
 
-/**
- * Finds the cluster's own volume, or one that is shared with it together with the grant. NOT_FOUND for any
- * other.
- */
+/** Finds the cluster's own volume, or one that is shared with it together with the grant. NOT_FOUND for any other. */
 export async function requireVisible(sql: Reader, cluster: Cluster, id: string) {
   const grant = await requireAccess(sql, cluster, id);
   const volume = await findVolume(sql, id);

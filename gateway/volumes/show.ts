@@ -15,10 +15,7 @@ import type { EnrolledClusters } from '../callers/cluster.ts';
 
 type ShowOptions = Pick<ServiceOptions, 'engine' | 'clusters'>;
 
-/**
- * Facts about a volume that are already read: a cluster's grant of it, and the attachments of
- * that cluster.
- */
+/** Facts about a volume that are already read: a cluster's grant of it, and the attachments of that cluster. */
 type KnownRelations = {
   readonly grant?: GrantRecord | undefined;
   readonly attachments?: readonly ShownAttachment[] | undefined;

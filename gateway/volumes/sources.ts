@@ -25,10 +25,7 @@ export async function requireSource(
   return found;
 }
 
-/**
- * Throws INVALID_ARGUMENT when the source is in another pool, or the pool cannot create volumes from its
- * kind.
- */
+/** Throws INVALID_ARGUMENT when the source is in another pool, or the pool cannot create volumes from its kind. */
 export function requireSourceOffered(
   { name, backend }: Pool,
   source: RequestedSource,

@@ -40,10 +40,7 @@ type VolumeUse = {
   readonly parameters?: Readonly<Record<string, string>> | undefined;
 };
 
-/**
- * Throws INVALID_ARGUMENT with every fault of the capabilities for a volume with these parameters in the
- * pool.
- */
+/** Throws INVALID_ARGUMENT with every fault of the capabilities for a volume with these parameters in the pool. */
 export function requireCapabilities(
   pool: Pool,
   capabilities: readonly Capability[],
@@ -120,10 +117,7 @@ function contradictions(capabilities: readonly Capability[]): readonly string[] 
   return drivers.size > 1 ? [`a volume has one filesystem, not ${[...drivers].join(' and ')} at once`] : [];
 }
 
-/**
- * Reads the backend's parameters and those for nodes (`fs.…`, `encryption`). INVALID_ARGUMENT names the
- * faults.
- */
+/** Reads the backend's parameters and those for nodes (`fs.…`, `encryption`). INVALID_ARGUMENT names the faults. */
 export function readVolumeParameters(
   pool: Pool,
   parameters: Readonly<Record<string, string>>,

@@ -15,9 +15,7 @@ import { requireVisible, toKnownVolume } from './record.ts';
 import { showVolume, showVolumes, toVolume } from './show.ts';
 import { readAll, readMutableParameters, requireCapabilities } from './validate.ts';
 
-/**
- * Up to so many attachments are read together with their volume. More are read in their own time slices.
- */
+/** Up to so many attachments are read together with their volume. More are read in their own time slices. */
 const fewAttachments = 50;
 
 /**
