@@ -5,6 +5,7 @@ import { formatSegments, isReachable } from '../../src/api/topology.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import type { Reader } from '../store.ts';
 import { attachmentTable, type findUnderOtherKey } from '../tables/attachments.ts';
+import type { NodeKey } from '../tables/nodes.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 
 /** A volume to attach, and the cluster's report of the node. */
@@ -60,7 +61,7 @@ function requireReachable({ volume: { id, segments }, cluster, nodeId, node }: A
  * `findUnderOtherKey`.
  */
 export function requireOneKey(
-  { cluster, nodeId }: { readonly cluster: string; readonly nodeId: string },
+  { cluster, nodeId }: NodeKey,
   other: Awaited<ReturnType<typeof findUnderOtherKey>>,
 ): void {
   if (!other) return;

@@ -8,7 +8,7 @@ import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Reader, Sql } from '../store.ts';
 import { findUnderOtherKey, listVolumesOnNode, type ShownAttachment } from '../tables/attachments.ts';
 import { countAtNode, listPoolsGranted, readCount } from '../tables/counts.ts';
-import { nodeTable, type NodeRecord } from '../tables/nodes.ts';
+import { nodeTable, type NodeKey, type NodeRecord } from '../tables/nodes.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import { readUsage } from '../tables/reservations.ts';
 import type { LoggedOperation } from '../operations/audit-log.ts';
@@ -26,7 +26,7 @@ export function createNodes({
   slices,
 }: Pick<ServiceOptions, 'engine' | 'operations' | 'pools' | 'slices'>) {
   /** Notes that the cluster no longer has the node. */
-  async function noteGone(node: { readonly cluster: string; readonly nodeId: string }): Promise<void> {
+  async function noteGone(node: NodeKey): Promise<void> {
     await engine.transaction(async sql => {
       await lockNode(sql, node);
       const known = await nodeTable.find(sql, node);
@@ -117,10 +117,7 @@ function nodeOperation(operation: string, cluster: string, nodeId: string): Logg
  * Keeps all other transactions from changing the records and attachments of the node, and of nodes with the
  * same name and another key, until this transaction ends.
  */
-export function lockNode(
-  sql: Sql,
-  { cluster, nodeId }: { readonly cluster: string; readonly nodeId: string },
-): Promise<void> {
+export function lockNode(sql: Sql, { cluster, nodeId }: NodeKey): Promise<void> {
   return sql.lock('node', `${cluster} ${readNodeId(nodeId).name}`);
 }
 
@@ -155,10 +152,7 @@ async function listPools(sql: Reader, cluster: string): Promise<readonly string[
   return [...used.map(({ pool }) => pool), ...(await listPoolsGranted(sql, cluster))];
 }
 
-async function requireUnused(
-  sql: Reader,
-  node: { readonly cluster: string; readonly nodeId: string },
-): Promise<void> {
+async function requireUnused(sql: Reader, node: NodeKey): Promise<void> {
   const volumes = await listVolumesOnNode(sql, node, { afterId: '', limit: maxCounted });
   const number = volumes.length < maxCounted ? volumes.length : `at least ${maxCounted}`;
   if (volumes.length > 0)

@@ -9,7 +9,7 @@ import { sameJson } from '../../src/lib/json.ts';
 import type { Reader } from '../store.ts';
 import type { AttachmentCounts, AttachmentRecord } from '../tables/attachments.ts';
 import type { GrantRecord } from '../tables/grants.ts';
-import { nodeTable } from '../tables/nodes.ts';
+import { type NodeKey, nodeTable } from '../tables/nodes.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 
 /**
@@ -21,16 +21,13 @@ export function newAttachmentId(atMs: number): string {
 }
 
 /** Splits a volume's attachments into the node's own and the attachments of other nodes. */
-export function groupByNode(
-  attachments: readonly AttachmentRecord[],
-  { cluster, nodeId }: Pick<AttachmentRecord, 'cluster' | 'nodeId'>,
-) {
+export function groupByNode(attachments: readonly AttachmentRecord[], { cluster, nodeId }: NodeKey) {
   const isOwn = (one: AttachmentRecord): boolean => one.cluster === cluster && one.nodeId === nodeId;
   return { before: attachments.find(isOwn), others: attachments.filter(one => !isOwn(one)) };
 }
 
 /** Names the part of a volume that an attachment to the node changes. */
-export function nodePart({ cluster, nodeId }: Pick<AttachmentRecord, 'cluster' | 'nodeId'>): string {
+export function nodePart({ cluster, nodeId }: NodeKey): string {
   return `${cluster}/${nodeId}`;
 }
 

@@ -1,11 +1,10 @@
 import * as z from 'zod';
 import { canonicalAddress } from '../../src/api/attachments/addresses.ts';
-import type { Log } from '../../src/lib/log.ts';
 import { takesWrites, type Export, type ExportedVolume, type ExportPlugin } from '../export.ts';
 import { configfs, openConfigTree, setAttribute, type ConfigTree } from '../local/kernel/configfs.ts';
 import { drain } from '../local/kernel/drain.ts';
-import { findMachineFaults, loadModules, portals } from '../local/kernel/machine.ts';
-import { createNames, type Names } from '../local/targets/names.ts';
+import { findMachineFaults, loadModules, portals, type TargetParts } from '../local/kernel/machine.ts';
+import { createNames } from '../local/targets/names.ts';
 import { exportTargets, type TargetDriver } from '../local/targets/targets.ts';
 
 const settings = z.strictObject({
@@ -48,15 +47,7 @@ export const iscsi: ExportPlugin<typeof settings> = {
   },
 };
 
-type IscsiParts = {
-  readonly tree: ConfigTree;
-  readonly names: Names;
-  readonly log: Log;
-  readonly load: () => Promise<void>;
-};
-
-/** Creates the export over a configfs whose target modules `load` loads. */
-export function exportIscsi({ addresses, listen = addresses }: Settings, parts: IscsiParts): Export {
+export function exportIscsi({ addresses, listen = addresses }: Settings, parts: TargetParts): Export {
   const { tree, names, log, load } = parts;
   const storeGroup = `${core}/fileio_${Number.parseInt(names.pool, 16)}`;
   const storeOf = (name: string): string => `${storeGroup}/${name}`;

@@ -3,13 +3,12 @@ import * as z from 'zod';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import type { Reach } from '../../src/api/attachment.ts';
 import { canonicalHost } from '../../src/api/attachments/addresses.ts';
-import type { Log } from '../../src/lib/log.ts';
 import { hostPort } from '../../src/lib/parsers.ts';
 import type { Export, ExportPlugin } from '../export.ts';
 import { configfs, openConfigTree, setAttribute, type ConfigTree } from '../local/kernel/configfs.ts';
 import { drain } from '../local/kernel/drain.ts';
-import { findMachineFaults, loadModules, portals } from '../local/kernel/machine.ts';
-import { createNames, toUuid, type Names } from '../local/targets/names.ts';
+import { findMachineFaults, loadModules, portals, type TargetParts } from '../local/kernel/machine.ts';
+import { createNames, toUuid } from '../local/targets/names.ts';
 import { exportTargets, type TargetDriver } from '../local/targets/targets.ts';
 
 const settings = z.strictObject({
@@ -44,15 +43,7 @@ export const nvmeTcp: ExportPlugin<typeof settings> = {
   },
 };
 
-type NvmeParts = {
-  readonly tree: ConfigTree;
-  readonly names: Names;
-  readonly log: Log;
-  readonly load: () => Promise<void>;
-};
-
-/** Creates the export over a configfs whose target modules `load` loads. */
-export function exportNvme(chosen: Settings, { tree, names, log, load }: NvmeParts): Export {
+export function exportNvme(chosen: Settings, { tree, names, log, load }: TargetParts): Export {
   const { addresses, listen = addresses, authentication } = chosen;
   let [hasKeySupport, requiresKeys] = [false, false];
   const keyOf = (name: string, purpose: string): string => toKey(names.secretOf(name, purpose));

@@ -4,6 +4,8 @@ import type { Capability } from '../../src/api/storage.ts';
 import type { Reader, Sql } from '../store.ts';
 import { clockTable } from './clock.ts';
 import { countAtNode, partOf } from './counts.ts';
+import type { NodeKey } from './nodes.ts';
+import type { IdRange } from './paging.ts';
 import { boolean, integer, json, optional, table, text, type RecordOf } from './table.ts';
 
 const columns = {
@@ -215,10 +217,7 @@ export async function noteAttachmentTime(sql: Sql, time: AttachmentTime): Promis
 }
 
 /** Names the node in messages, with its cluster if that is not the volume's own. */
-export function nodeName(
-  { nodeId, cluster }: Pick<AttachmentRecord, 'nodeId' | 'cluster'>,
-  of: { readonly cluster: string },
-): string {
+export function nodeName({ nodeId, cluster }: NodeKey, of: { readonly cluster: string }): string {
   return cluster === of.cluster ? `"${nodeId}"` : `"${nodeId}" of cluster "${cluster}"`;
 }
 
@@ -228,8 +227,8 @@ export function nodeName(
  */
 export async function listVolumesOnNode(
   sql: Reader,
-  { cluster, nodeId }: Pick<AttachmentRecord, 'cluster' | 'nodeId'>,
-  { afterId, limit }: { readonly afterId: string; readonly limit: number },
+  { cluster, nodeId }: NodeKey,
+  { afterId, limit }: IdRange,
 ): Promise<readonly string[]> {
   const query = `select volume_id from attachments where cluster = ? and node_id = ? and volume_id > ?
     order by volume_id limit ?`;
@@ -243,7 +242,7 @@ const keyLength = 44;
 /** Finds an attachment of a node with the same name and another key or no key. */
 export async function findUnderOtherKey(
   sql: Reader,
-  { cluster, nodeId }: Pick<AttachmentRecord, 'cluster' | 'nodeId'>,
+  { cluster, nodeId }: NodeKey,
 ): Promise<Pick<AttachmentRecord, 'volumeId' | 'nodeId'> | undefined> {
   const { name } = readNodeId(nodeId);
   const length = Array.from(name).length + keyLength;

@@ -1,5 +1,6 @@
 import type { Problem } from '../../src/api/problem.ts';
 import type { Reader, Sql } from '../store.ts';
+import type { IdRange } from './paging.ts';
 import { unfinishedSnapshots } from './snapshots.ts';
 import { integer, table, text, type RecordOf } from './table.ts';
 import { unfinishedVolumes } from './volumes.ts';
@@ -98,7 +99,7 @@ export type UnfinishedResource = { readonly id: string; readonly isClaimed: bool
 export async function listUnfinished(
   sql: Reader,
   kind: Resource['kind'],
-  { afterId, limit, nowMs }: { readonly afterId: string; readonly limit: number; readonly nowMs: number },
+  { afterId, limit, nowMs }: IdRange & { readonly nowMs: number },
 ): Promise<readonly UnfinishedResource[]> {
   const parts = unfinishedQueries[kind].map(part => `select id from (${part} limit ?) as part`);
   const claim = 'select 1 from claims where kind = ? and claims.id = unfinished.id and until_ms > ?';

@@ -1,4 +1,5 @@
 import type { Reader, SqlRow } from '../store.ts';
+import type { IdRange } from './paging.ts';
 
 /** A resource that the storage should have, according to the store. */
 export type InventoryRow = {
@@ -24,7 +25,7 @@ const queries: Readonly<Record<InventoryRow['kind'], string>> = {
 export async function readInventory(
   sql: Reader,
   kind: InventoryRow['kind'],
-  { afterId, limit }: { readonly afterId: string; readonly limit: number },
+  { afterId, limit }: IdRange,
 ): Promise<readonly InventoryRow[]> {
   const rows = await sql.all(`${queries[kind]} where id > ? order by id limit ?`, afterId, limit);
   return rows.map(row => toInventoryRow(kind, row));

@@ -1,6 +1,7 @@
 import type { NodeSpec } from '../../src/api/node.ts';
 import { readNodeId } from '../../src/api/ids.ts';
 import type { Reader } from '../store.ts';
+import type { IdRange } from './paging.ts';
 import { integer, json, optional, table, text, type RecordOf } from './table.ts';
 
 const columns = {
@@ -12,6 +13,7 @@ const columns = {
 };
 
 export type NodeRecord = RecordOf<typeof columns>;
+export type NodeKey = Pick<NodeRecord, 'cluster' | 'nodeId'>;
 
 const missingNodes = 'nodes_gone on nodes (cluster, node_id) where gone_ms is not null';
 
@@ -34,10 +36,7 @@ export function listMissingNodes(sql: Reader, limit: number): Promise<readonly N
   return nodeTable.select(sql, {}, `and ${areMissing} order by cluster, node_id limit ?`, limit);
 }
 
-export async function countVolumesAt(
-  sql: Reader,
-  { cluster, nodeId }: Pick<NodeRecord, 'cluster' | 'nodeId'>,
-): Promise<number> {
+export async function countVolumesAt(sql: Reader, { cluster, nodeId }: NodeKey): Promise<number> {
   const counting = 'select count(*) as number from attachments where node_id = ? and cluster = ?';
   const [row] = await sql.all(counting, nodeId, cluster);
   return Number(row?.number ?? 0);
@@ -47,7 +46,7 @@ export async function countVolumesAt(
 export async function findNodesByName(
   sql: Reader,
   { cluster, name }: { readonly cluster: string; readonly name: string },
-  { afterId, limit }: { readonly afterId: string; readonly limit: number },
+  { afterId, limit }: IdRange,
 ): Promise<readonly NodeRecord[]> {
   // A tilde separates name and key. No character of a key comes after the tilde.
   const first = `${name}~`;

@@ -6,6 +6,9 @@ import type { Engine, Sql } from '../store.ts';
 /** A page of a list: at most `limit` entries after the place that `pageToken` names. */
 export type PageQuery = { readonly limit: number; readonly pageToken?: string | undefined };
 
+/** At most `limit` rows by id after `afterId`. */
+export type IdRange = { readonly afterId: string; readonly limit: number };
+
 export type AllListName =
   | 'volumes'
   | 'snapshots'
@@ -52,7 +55,7 @@ export function fromPageToken(
 
 /** Reads at most `limit` rows by id, a few at a time. Each call of `read` is one piece of work. */
 export async function readInPieces<T extends { readonly id: string }>(
-  { afterId, limit }: { readonly afterId: string; readonly limit: number },
+  { afterId, limit }: IdRange,
   read: (afterId: string, limit: number) => Promise<readonly T[]>,
 ): Promise<readonly T[]> {
   const rows: T[] = [];
@@ -102,7 +105,7 @@ export async function* readAllInPieces<T>(
  * more. If `read` gives an asynchronous iterable, no entry beyond the page is read.
  */
 export async function readPage<T extends { readonly id: string }>(
-  { afterId, limit, list }: { readonly afterId: string; readonly limit: number; readonly list: ListName },
+  { afterId, limit, list }: IdRange & { readonly list: ListName },
   read: (afterId: string, limit: number) => Promise<readonly T[]> | AsyncIterable<T>,
 ): Promise<{ readonly entries: T[]; readonly nextPageToken?: string }> {
   const entries: T[] = [];

@@ -3,6 +3,7 @@ import type { Volume, VolumeSource, VolumeSpec } from '../../src/api/volume.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { SizeBounds } from '../backend.ts';
 import type { Reader, Sql } from '../store.ts';
+import type { IdRange } from './paging.ts';
 import {
   boolean,
   integer,
@@ -118,17 +119,14 @@ export async function findAtStorage(sql: Reader, storageId: string): Promise<Vol
 /** Returns at most `limit` volumes of the cluster, by id after `afterId`. */
 export function listVolumes(
   sql: Reader,
-  { cluster, afterId, limit }: { readonly cluster: string; readonly afterId: string; readonly limit: number },
+  { cluster, afterId, limit }: IdRange & { readonly cluster: string },
 ): Promise<readonly VolumeRecord[]> {
   const page = `and id > ? and state <> 'deleted' order by id limit ?`;
   return volumeTable.select(sql, { cluster }, page, afterId, limit);
 }
 
 /** Returns at most `limit` soft-deleted volumes, by id after `afterId`. */
-export function listSoftDeleted(
-  sql: Reader,
-  { afterId, limit }: { readonly afterId: string; readonly limit: number },
-): Promise<readonly VolumeRecord[]> {
+export function listSoftDeleted(sql: Reader, { afterId, limit }: IdRange): Promise<readonly VolumeRecord[]> {
   return volumeTable.select(sql, {}, "and state = 'deleted' and id > ? order by id limit ?", afterId, limit);
 }
 

@@ -6,7 +6,8 @@ import { findHolders } from './holders.ts';
 import { deviceNumberOf } from './mount.ts';
 import { readLine, writeLine } from './sysfs.ts';
 
-type DiskNumber = { readonly name: string; readonly number: string };
+/** A block device by its name below /dev and its number. */
+export type NamedDisk = { readonly name: string; readonly number: string };
 
 /** The uses of a disk that belong to its volume: some mounts, and a device above it by its name in /sys/block. */
 type OwnUses = { readonly isMount: (mount: Mount) => boolean; readonly holder?: string | undefined };
@@ -16,7 +17,7 @@ type OwnUses = { readonly isMount: (mount: Mount) => boolean; readonly holder?: 
  * volume's own uses.
  */
 export async function findUser(
-  { name, number }: DiskNumber,
+  { name, number }: NamedDisk,
   host: Host,
   own: OwnUses = { isMount: () => false },
 ): Promise<string | undefined> {
@@ -72,7 +73,7 @@ export async function findLiving(name: string, host: Host): Promise<string | und
 }
 
 /** UNAVAILABLE if the disk is in use. */
-export async function requireUnused(disk: DiskNumber, host: Host): Promise<void> {
+export async function requireUnused(disk: NamedDisk, host: Host): Promise<void> {
   const user = await findUser(disk, host);
   if (user !== undefined) throw unavailableProblem(`device "/dev/${disk.name}" is in use by ${user}`);
 }
@@ -94,7 +95,7 @@ export async function undoCutOff(name: string, host: Host): Promise<void> {
 }
 
 /** Flushes an unused disk; UNAVAILABLE if it is in use. If it is missing or offline, nothing happens. */
-export async function settleDisk(disk: DiskNumber, host: Host): Promise<void> {
+export async function settleDisk(disk: NamedDisk, host: Host): Promise<void> {
   await requireUnused(disk, host);
   if (offline.has(await readLine(`/sys/block/${disk.name}/device/state`, host))) return;
   const names = (await withPartitions(disk.name, host)).map(({ name }) => `/dev/${name}`);

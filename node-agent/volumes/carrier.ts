@@ -1,5 +1,6 @@
 import type { Mount } from '../../src/lib/linux/mountinfo.ts';
 import type { Connection, Device, Judgement, Secrets } from '../connector.ts';
+import type { NamedDisk } from '../host/disk-use.ts';
 
 /** The way one volume is used on this node: as a filesystem on a device, a raw device, or a share. Chosen once per request. */
 export interface Carrier {
@@ -90,9 +91,6 @@ export type LocatedVolume = {
   /** Grows the filesystem to its whole device; absent if the agent does not manage a filesystem. */
   growFilesystem?(): Promise<void>;
 };
-
-/** A block device by its name below /dev and its number. */
-export type NamedDisk = { readonly name: string; readonly number: string };
 
 /** A fault of a volume (CSI spec, "VolumeHealth"). */
 export type VolumeFault = {

@@ -6,13 +6,13 @@ import type { Connection, Device, DeviceConnector, Judgement, Secrets } from '..
 import { closeMapping, cutOffMapping, findBelow, growMapping } from '../format/mapping.ts';
 import { withoutPassphrases } from '../format/passphrases.ts';
 import type { Host } from '../host.ts';
-import { findUser } from '../host/disk-use.ts';
+import { findUser, type NamedDisk } from '../host/disk-use.ts';
 import { deviceNumberOf } from '../host/mount.ts';
 import { inPhase } from '../host/phases.ts';
 import { readLine } from '../host/sysfs.ts';
 import type { VolumeRecord } from '../state/records.ts';
 import type { Agent } from './agent.ts';
-import type { LocatedVolume, NamedDisk } from './carrier.ts';
+import type { LocatedVolume } from './carrier.ts';
 
 /** A volume that is a device, mounted or not, with its connector. */
 export type DeviceVolume = {

@@ -2,7 +2,7 @@ import { withinTime } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Host } from '../host.ts';
 import type { Agent } from './agent.ts';
-import type { NamedDisk } from './carrier.ts';
+import type { NamedDisk } from '../host/disk-use.ts';
 import { carrierOf } from './carriers/index.ts';
 import { pathsOf, type VolumeRecord } from '../state/records.ts';
 

@@ -5,9 +5,11 @@ import { canonicalAddress } from '../../../src/api/attachments/addresses.ts';
 import { areAddresses, fieldKinds } from '../../../src/api/attachment.ts';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { exec, failureText } from '../../../src/lib/exec.ts';
+import type { Log } from '../../../src/lib/log.ts';
 import { hostPort } from '../../../src/lib/parsers.ts';
 import { isListenedAt } from '../targets/listening.ts';
-import { configfs } from './configfs.ts';
+import type { Names } from '../targets/names.ts';
+import { configfs, type ConfigTree } from './configfs.ts';
 
 const addressList = z
   .array(z.string())
@@ -23,6 +25,14 @@ export const portals = {
       'addresses to listen at, as IP:PORT, if this machine has others than those in addresses; default: addresses',
     ),
 } as const;
+
+/** The parts of an export over configfs. `load` loads the kernel's target modules. */
+export type TargetParts = {
+  readonly tree: ConfigTree;
+  readonly names: Names;
+  readonly log: Log;
+  readonly load: () => Promise<void>;
+};
 
 const modprobeTimeoutMs = 20_000;
 /** The type of configfs in statfs. */
