@@ -62,13 +62,13 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
    * (iscsit_add_np).
    */
   async function createPortal(directory: string, portal: string): Promise<void> {
-    if (isServed(tree, portal)) tree.make(`${directory}/${portal}`);
+    if (isServed(tree, portal)) tree.create(`${directory}/${portal}`);
     else await tree.createApart(`${directory}/${portal}`);
   }
 
   async function createGroup(name: string, readonly: boolean): Promise<void> {
     const group = groupOf(name);
-    for (const path of [fabric, homeOf(name), group, unitOf(name)]) tree.make(path);
+    for (const path of [fabric, homeOf(name), group, unitOf(name)]) tree.create(path);
     await tree.link(storeOf(name), `${unitOf(name)}/store`);
     // The password identifies the node: no one else has it, so any initiator name is accepted.
     const attributes = {
@@ -95,9 +95,9 @@ export function exportIscsi({ addresses, listen = addresses }: Settings, parts: 
     noun: 'iscsi target',
     prepare: load,
     list: () => [...ownTargets(tree).map(entry => entry.slice(prefix.length)), ...tree.list(storeGroup)],
-    async make(name, { volume, access }) {
+    async create(name, { volume, access }) {
       requireFree(name);
-      tree.make(storeGroup);
+      tree.create(storeGroup);
       createStore(tree, storeOf(name), { ...volume, serial: names.identityOf(volume) });
       await createGroup(name, !takesWrites(access));
     },
@@ -181,7 +181,7 @@ function createStore(
   home: string,
   { path, sizeBytes, serial }: ExportedVolume & { readonly serial: string },
 ): void {
-  tree.make(home);
+  tree.create(home);
   if (tree.read(`${home}/enable`) !== '1') {
     tree.write(`${home}/control`, `fd_dev_name=${path},fd_dev_size=${sizeBytes},fd_buffered_io=1`);
     tree.write(`${home}/enable`, '1');

@@ -162,7 +162,7 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
     noun: 'disk of a virtual machine',
     prepare: async () => {},
     list: async () => (await hypervisor.domains()).flatMap(namesIn),
-    make(name, target) {
+    create(name, target) {
       const domainName = domainOf(template, target.access);
       return runInQueue(domainName, () => plug(domainName, name, target));
     },

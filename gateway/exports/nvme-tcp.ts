@@ -56,7 +56,7 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: TargetP
     const [host, subsystem] = [hostOf(name), subsystemOf(name)];
     const isNew = !tree.list(`${subsystem}/allowed_hosts`).includes(`${prefix}${name}`);
     const hasKeys = previous ? hasKeySupport && previous.sealed !== undefined : requiresKeys;
-    tree.make(host);
+    tree.create(host);
     if (isNew && hasKeys) {
       tree.writeSecret(`${host}/dhchap_key`, keyOf(name, 'host'));
       tree.writeSecret(`${host}/dhchap_ctrl_key`, keyOf(name, 'controller'));
@@ -84,11 +84,11 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: TargetP
         .flatMap(kind => tree.list(`${nvmet}/${kind}`))
         .filter(entry => entry.startsWith(prefix))
         .map(entry => entry.slice(prefix.length)),
-    async make(name, { volume, reach }) {
+    async create(name, { volume, reach }) {
       tree.requireFree(subsystemOf(name));
-      tree.make(subsystemOf(name));
+      tree.create(subsystemOf(name));
       await createHost(name, reach);
-      tree.make(spaceOf(name));
+      tree.create(spaceOf(name));
       enableSpace(tree, spaceOf(name), { path: volume.path, uuid: toUuid(names.identityOf(volume)) });
       for (const address of listen)
         await tree.link(subsystemOf(name), `${findPort(tree, address)}/subsystems/${prefix}${name}`);
@@ -194,14 +194,14 @@ function findPort(tree: ConfigTree, address: string): string {
   let id = (crc32(address) % 0xf000) + 1;
   // A port that a crash left incomplete has no service id yet.
   while ((tree.read(`${ports}/${id}/addr_trsvcid`) ?? '') !== '') id++;
-  tree.make(`${ports}/${id}`);
+  tree.create(`${ports}/${id}`);
   for (const [name, value] of portAttributes(address)) setAttribute(tree, `${ports}/${id}/${name}`, value);
   return `${ports}/${id}`;
 }
 
 async function supportsKeys(tree: ConfigTree, pool: string): Promise<boolean> {
   const probe = `${nvmet}/hosts/${prefix}${pool}.probe`;
-  tree.make(probe);
+  tree.create(probe);
   const isThere = tree.list(probe).includes('dhchap_key');
   await tree.remove(probe);
   return isThere;

@@ -43,7 +43,7 @@ export async function startPages(
   pages: ReadonlyMap<string, PageMaker>,
   log: Log,
 ) {
-  const answers = new Map([...pages].map(([path, make]) => [path, shareAnswers(path, make, log)]));
+  const answers = new Map([...pages].map(([path, create]) => [path, shareAnswers(path, create, log)]));
   const [paceProbe, pacePage] = [createPace(paces.probe), createPace(paces.page)];
   const connections = createConnections();
   const server = createServer(serverOptions, (request, response) => {
@@ -103,12 +103,12 @@ function createConnections() {
  * Makes a page's answer once for all callers that come while it is being made; a page other than a probe also for the
  * next second.
  */
-function shareAnswers(path: string, make: PageMaker, log: Log): () => Promise<Answer> {
+function shareAnswers(path: string, create: PageMaker, log: Log): () => Promise<Answer> {
   const keepMs = probes.has(path) ? 0 : sharedMs;
   let shared: Promise<Answer> | undefined;
   const createAnswer = async (): Promise<Answer> => {
     try {
-      const page = await withinTime(make(), exchangeMs);
+      const page = await withinTime(create(), exchangeMs);
       if (!page) throw new Error(`it took more than ${exchangeMs / 1_000} s`);
       return plain(page.value.status, page.value.text);
     } catch (error) {

@@ -18,7 +18,7 @@ export interface ConfigTree {
   write(path: string, value: string): void;
   /** Writes a value that only root can read. */
   writeSecret(path: string, value: string): void;
-  make(path: string): void;
+  create(path: string): void;
   /** Makes a directory in a separate process, which outlives this one. */
   createApart(path: string): Promise<void>;
   link(target: string, path: string): Promise<void>;
@@ -51,7 +51,7 @@ export function openConfigTree(bounded = boundedCalls): ConfigTree {
       chmodSync(path, 0o600);
       writeFileSync(path, value);
     },
-    make: path => ignoring(['EEXIST'], () => mkdirSync(path)),
+    create: path => ignoring(['EEXIST'], () => mkdirSync(path)),
     async createApart(path) {
       const { status, stderr } = await exec('mkdir', ['--parents', '--', path], {
         timeoutMs,

@@ -14,7 +14,7 @@ export interface TargetDriver extends Pick<Export, 'protocol'> {
   /** Lists the names of this pool's targets, including incomplete ones. */
   list(): readonly string[] | Promise<readonly string[]>;
   /** Creates the target, or completes it. A target that nodes use is not disturbed. */
-  make(name: string, target: ExportedAttachment): void | Promise<void>;
+  create(name: string, target: ExportedAttachment): void | Promise<void>;
   /** Ends the node's I/O in flight and removes the target. A missing target succeeds. */
   remove(name: string): Promise<void>;
   resize(name: string, volume: ExportedVolume): void | Promise<void>;
@@ -59,7 +59,7 @@ export function exportTargets(
   async function publish(volume: ExportedVolume, access: NodeAccess): Promise<Reach> {
     const name = names.nameOf(volume, access);
     await removeWhere(other => other !== name && names.isOfNode(other, volume, access));
-    await driver.make(name, { volume, access });
+    await driver.create(name, { volume, access });
     const { mayReplay } = access;
     return { ...driver.reach(name, { volume, access }), ...(mayReplay && { mayReplay }) };
   }
@@ -67,7 +67,7 @@ export function exportTargets(
   async function createOrLog(target: ExportedAttachment): Promise<void> {
     const { volume, access } = target;
     try {
-      await driver.make(names.nameOf(volume, access), target);
+      await driver.create(names.nameOf(volume, access), target);
     } catch (error) {
       const { code, detail } = asProblem(error);
       log.error('cannot export an attached volume', { volumeId: volume.id, code, detail });

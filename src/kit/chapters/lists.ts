@@ -114,13 +114,13 @@ export const lists = {
     for (const limit of [1, 2, 3]) {
       await readDuringChanges(kit, limit, {
         list: 'listVolumes',
-        make: id => kit.createVolume({}, id),
+        create: id => kit.createVolume({}, id),
         remove: id => kit.done('deleteVolume', { volumeId: id }),
       });
       if (!kit.has('snapshots')) continue;
       await readDuringChanges(kit, limit, {
         list: 'listSnapshots',
-        make: id => kit.takeSnapshot(volumeId, id),
+        create: id => kit.takeSnapshot(volumeId, id),
         remove: id => kit.done('deleteSnapshot', { snapshotId: id }),
       });
     }
@@ -130,7 +130,7 @@ export const lists = {
 /** A list, and the calls that change it. */
 type ChangingList = {
   readonly list: List;
-  readonly make: (id: string) => Promise<unknown>;
+  readonly create: (id: string) => Promise<unknown>;
   readonly remove: (id: string) => Promise<unknown>;
 };
 
@@ -141,11 +141,11 @@ type ChangingList = {
 async function readDuringChanges(
   kit: Kit,
   limit: number,
-  { list, make, remove }: ChangingList,
+  { list, create, remove }: ChangingList,
 ): Promise<void> {
   const base = kit.id();
   const ids = Array.from({ length: 6 }, (_, index) => `${base}-${index}`);
-  for (const id of ids) await make(id);
+  for (const id of ids) await create(id);
   const isStaying = (id: string): boolean => ids.indexOf(id) % 2 === 0;
   const between = async (last = ''): Promise<void> => {
     const at = ids.indexOf(last);
@@ -154,8 +154,8 @@ async function readDuringChanges(
     // With pages of one entry each kind of deletion happens for sure.
     if (at % 4 === 1) await remove(own);
     if (at % 4 === 2) await remove(next);
-    await make(`${ids[at - 1] ?? base}.new`);
-    await make(`${own}.new`);
+    await create(`${ids[at - 1] ?? base}.new`);
+    await create(`${own}.new`);
   };
   const listed = idsOf(await kit.listAll(list, { limit, between }));
   for (const id of ids.filter(isStaying)) requireOnce(listed, id);

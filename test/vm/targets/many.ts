@@ -48,7 +48,7 @@ export function changing(tree: ConfigTree, make: (change: () => unknown) => unkn
   const guarded = [
     'write',
     'writeSecret',
-    'make',
+    'create',
     'createApart',
     'link',
     'writeSlowly',

@@ -105,14 +105,14 @@ export function createConfigTree({ hasKeys = false, step = (): void => {} } = {}
     },
     write,
     writeSecret: (path, value) => write(path, value, true),
-    make(path) {
+    create(path) {
       step();
       requireParent(path);
       if (entries.has(path)) return;
       entries.set(path, { kind: 'directory', isDefault: false });
       fill(path);
     },
-    createApart: async path => tree.make(path),
+    createApart: async path => tree.create(path),
     async link(target, path) {
       step();
       requireParent(path);

@@ -193,7 +193,7 @@ for (const { name, hasKeys, open } of kinds)
         ...kernel.tree,
         read: path => (looked.push(path), kernel.tree.read(path)),
         write: path => void looked.push(path),
-        make: path => void looked.push(path),
+        create: path => void looked.push(path),
         requireFree(path) {
           if (kernel.made().some(made => path.endsWith(made))) throw unavailableProblem(path);
         },
@@ -276,7 +276,7 @@ test('a process that outlives the gateway makes an iscsi portal that no target h
     ...kernel.tree,
     async createApart(path) {
       apart.push(path.replace(/^.*\/np\//, ''));
-      kernel.tree.make(path);
+      kernel.tree.create(path);
     },
   };
   const { exported } = kinds.find(({ name }) => name === 'iscsi')?.open({ kernel, tree }) ?? assert.fail();
