@@ -5,7 +5,6 @@ type Store<Key, Value> = Pick<Map<Key, Value>, 'get' | 'has' | 'set'>;
 
 add(Map.prototype, 'getOrInsertComputed', getOrInsertComputed);
 add(WeakMap.prototype, 'getOrInsertComputed', getOrInsertComputed);
-add(Map.prototype, 'getOrInsert', getOrInsert);
 add(Error, 'isError', (value: unknown) => value instanceof Error);
 
 function getOrInsertComputed<Key, Value>(
@@ -14,11 +13,6 @@ function getOrInsertComputed<Key, Value>(
   compute: (key: Key) => Value,
 ): Value {
   if (!this.has(key)) this.set(key, compute(key));
-  return this.get(key) as Value;
-}
-
-function getOrInsert<Key, Value>(this: Store<Key, Value>, key: Key, value: Value): Value {
-  if (!this.has(key)) this.set(key, value);
   return this.get(key) as Value;
 }
 
