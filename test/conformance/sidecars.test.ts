@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test, type TestContext } from 'node:test';
 import { createProbe } from '../../src/csi/client.ts';
 import { pause, poll } from '../../src/lib/concurrency.ts';
-import { driverName, openNode, type TestNode } from '../harness/node/program.ts';
+import { driverName, prepareNode, type TestNode } from '../harness/node/program.ts';
 import { type ProgramProcess } from '../harness/program.ts';
 import { buildTools, whyNotBuildable } from './go.ts';
 import { freePort, makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../harness/machine.ts';
@@ -30,7 +30,7 @@ const probeTimeout = '--probe-timeout=15s';
 const patience = { everyMs: 50, timeoutMs: 60_000 };
 
 test('the stock registrar registers the driver, also after the agent was killed', { skip }, async t => {
-  const node = openNode(t);
+  const node = prepareNode(t);
   const settings = { 'registration-dir': '' };
   let agent = node.startAgent(settings);
   await agent.ready;
@@ -57,7 +57,7 @@ test('the stock registrar registers the driver, also after the agent was killed'
 });
 
 test('the stock livenessprobe answers 200 while 50 volumes are staged', { skip }, async t => {
-  const node = openNode(t);
+  const node = prepareNode(t);
   const agent = node.startAgent();
   const kubelet = node.startKubelet();
   await kubelet.plugins.registered(driverName);
@@ -77,7 +77,7 @@ test('the stock livenessprobe answers 200 while 50 volumes are staged', { skip }
 });
 
 test('3,000 callers that connect, probe and disconnect leave memory and descriptors constant', async t => {
-  const node: TestNode = openNode(t);
+  const node: TestNode = prepareNode(t);
   const agent = node.startAgent({ 'registration-dir': '' });
   await agent.ready;
   await assertFlat(t, agent, createProbe(node.socket, 5_000));

@@ -7,11 +7,11 @@ import { asProblem, problemTable } from '../../src/api/problem.ts';
 import { poll } from '../../src/lib/concurrency.ts';
 import { temporaryDirectory } from '../harness/gateway/gateway.ts';
 import { useStores } from '../harness/stores/store-in.ts';
-import { callWithin } from '../machine/gateway/process.ts';
 import { type Fleet, startFleet } from '../machine/gateway/replicas/fleet.ts';
 import { workWhile } from '../machine/gateway/replicas/play.ts';
 import { startCountedVendor } from '../machine/gateway/replicas/vendor.ts';
 import { startPatroni, whyNoPatroni } from './patroni.ts';
+import { callWithin } from '../harness/gateway/program.ts';
 
 const failOvers = 2;
 const betweenMs = 3_000;

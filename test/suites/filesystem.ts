@@ -9,7 +9,7 @@ import type { FormattingMark, VolumeRecord } from '../../node-agent/state/record
 import {
   openFakeBench,
   openRealBench,
-  openVolume,
+  openNode,
   real,
   withCommands,
   type Bench,
@@ -122,7 +122,7 @@ export function testFilesystem(filesystem: Filesystem, other: Filesystem): void 
 }
 
 async function openTask(bench: Bench, filesystem: Filesystem, image: Image) {
-  const opened = await openVolume(bench, {
+  const opened = await openNode(bench, {
     image,
     capability: { fsType: filesystem.name },
     attachment: { sizeBytes: 1, readonly: image.readonly === true },

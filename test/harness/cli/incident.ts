@@ -2,12 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import * as z from 'zod';
-import type { Backend } from '../../../gateway/backend.ts';
-import { backends } from '../../../gateway/backends/index.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { openMemory, volumeSpec } from '../gateway/gateway.ts';
-import { runGateway, type GatewayRun, type RunningGateway } from '../gateway/program.ts';
+import { runGateway, type GatewayRun } from '../gateway/program.ts';
 import { operatorCli, type CliResult } from './run-cli.ts';
 
 const runbook = readFileSync('docs/runbook.md', 'utf8');
@@ -28,7 +24,11 @@ function namesIn(line: string): readonly string[] {
 /** A gateway with one pool `fast`, and its operator's command line, which counts its commands. */
 export async function startIncident(t: TestContext, run: GatewayRun = {}) {
   const flags = { 'metrics-listen': '127.0.0.1:0', ...run.flags };
-  const gateway = await runGateway(t, { pools: { fast: { backend: 'memory' } }, ...run, flags });
+  const gateway = await runGateway(t, {
+    pools: { fast: { backend: run.own ? 'own' : 'memory' } },
+    ...run,
+    flags,
+  });
   const fairlead = operatorCli(gateway);
   let commands = 0;
   let known = readFileSync(join(gateway.directory, 'gateway.yaml'), 'utf8');
@@ -78,17 +78,4 @@ export async function startIncident(t: TestContext, run: GatewayRun = {}) {
       assert.ok(said, (await fairlead(line)).stdout);
     },
   };
-}
-
-export const call = () => ({ deadlineMs: Date.now() + 30_000 });
-
-export function create({ client }: RunningGateway, name: string, requiredBytes = 2 ** 20) {
-  return client.createVolume({ volumeId: `a.${name}`, body: volumeSpec(name, { requiredBytes }) }, call());
-}
-
-/** Makes the plug-in of a pool whose storage is memory, with members of the test's own. */
-export async function storageOf(own: Partial<Backend>): Promise<Pick<GatewayRun, 'plugins' | 'pools'>> {
-  const inner = await openMemory();
-  const plugin = { settings: z.strictObject({}), open: async () => ({ ...inner, ...own }) };
-  return { plugins: { ...backends, own: plugin }, pools: { fast: { backend: 'own' } } };
 }

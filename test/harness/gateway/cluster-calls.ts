@@ -53,8 +53,13 @@ type Created<Service extends 'volumes' | 'snapshots'> = ReturnType<ProductionGat
 type Attached = ReturnType<ProductionGateway['attachments']['attach']>;
 
 /** Splits an id into the cluster that it begins with, and the name. */
-function split(id: string) {
+export function splitId(id: string): { readonly owner: string; readonly name: string } {
   const [, owner = '', name = ''] = /^([^.]*)\.(.*)$/.exec(id) ?? [];
+  return { owner, name };
+}
+
+function split(id: string) {
+  const { owner, name } = splitId(id);
   return { cluster: clusters[owner as keyof typeof clusters], name };
 }
 

@@ -1,13 +1,19 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as z from 'zod';
+import type { Backend } from '../../../gateway/backend.ts';
+import { backends } from '../../../gateway/backends/index.ts';
 import { gatewaySettings } from '../../../gateway/config.ts';
 import { startGateway, type GatewayOptions } from '../../../gateway/main.ts';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
+import type { Call } from '../../../src/api/http.ts';
+import type { Volume, VolumeSpec } from '../../../src/api/volume.ts';
 import type { Log } from '../../../src/lib/log.ts';
 import type { Rule } from '../../fakes/faulty-backend/rules.ts';
 import { settingsOf, startProgram, type Flags, type ProcessOptions } from '../program.ts';
 import { storeIn } from '../stores/store-in.ts';
-import { createMemoryLog, temporaryDirectory, type CleanupScope } from './gateway.ts';
+import { splitId, volumeSpec } from './cluster-calls.ts';
+import { createMemoryLog, openMemory, temporaryDirectory, type CleanupScope } from './gateway.ts';
 import { signerOf, type Signer } from './signers.ts';
 
 type Entries = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -27,6 +33,8 @@ export type GatewayRun = GatewayFile &
     readonly directory?: string;
     readonly flags?: Flags;
     readonly log?: Log;
+    /** Members of the storage of pools of the backend `own`, in place of those of a memory. */
+    readonly own?: Partial<Backend>;
     /** Runs `fairlead gateway` in a process of its own. */
     readonly process?: ProcessOptions;
     /** Runs it in a process of its own, with these faults and a journal of the storage's calls. */
@@ -49,6 +57,8 @@ export type RunningGateway = {
   readonly signers: Readonly<Record<'a' | 'b' | 'operators', Signer>>;
   /** A client of cluster `a`, which closes with the test. */
   readonly client: StorageClient;
+  /** Creates a volume for the cluster that its id begins with, as `openGateway` does. */
+  create(id: string, spec?: Partial<VolumeSpec>): Promise<Volume>;
   /** Opens a client of another cluster. */
   clientOf(cluster: string): StorageClient;
   /** Ends it, or its process by this signal. */
@@ -67,7 +77,10 @@ export async function runGateway(t: CleanupScope, run: GatewayRun = {}): Promise
     ...run.flags,
   };
   const memory = createMemoryLog();
-  const { end, ready, ...rest } = await start({ ...run, log: run.log ?? memory.log, flags }, directory);
+  const { end, ready, ...rest } = await start(
+    { ...run, ...(run.own && pluginsOf(run.own)), log: run.log ?? memory.log, flags },
+    directory,
+  );
   t.after(() => end('SIGKILL'));
   const { gateway: url = '' } = ready;
   const clientOf = (cluster: string): StorageClient => {
@@ -75,6 +88,7 @@ export async function runGateway(t: CleanupScope, run: GatewayRun = {}): Promise
     t.after(() => client.close());
     return client;
   };
+  const client = clientOf('a');
   const [a, b, operators] = await Promise.all([signerOf('a'), signerOf('b'), signerOf('operators')]);
   return {
     ...rest,
@@ -84,10 +98,25 @@ export async function runGateway(t: CleanupScope, run: GatewayRun = {}): Promise
     store,
     logLines: memory.lines,
     signers: { a, b, operators },
-    client: clientOf('a'),
+    client,
+    create(id, spec) {
+      const { owner, name } = splitId(id);
+      const by = owner === 'a' ? client : clientOf(owner);
+      return by.createVolume({ volumeId: id, body: volumeSpec(name, spec) }, callWithin());
+    },
     clientOf,
     end,
   };
+}
+
+/** Makes a call with this timeout. */
+export function callWithin(ms = 60_000): Call {
+  return { deadlineMs: Date.now() + ms };
+}
+
+function pluginsOf(own: Partial<Backend>): Pick<GatewayRun, 'plugins'> {
+  const open = async () => ({ ...(await openMemory()), ...own });
+  return { plugins: { ...backends, own: { settings: z.strictObject({}), open } } };
 }
 
 /** Writes a gateway's configuration and the keys of its callers; returns the directory. */

@@ -178,11 +178,15 @@ export type VolumeChange = {
   readonly attachment?: Partial<AttachmentOf<'loop'>>;
 };
 
-/** Starts an agent on a bench and makes a request for volume `c.v`, with an image on that bench. */
-export async function openVolume<B extends Bench>(
-  bench: B,
+/**
+ * Opens a node in this process, on a bench or, given a test, on this machine: its agent, and a request for volume
+ * `c.v`, whose image is on that bench.
+ */
+export async function openNode<B extends Bench = Bench>(
+  on: B | Pick<TestContext, 'after'>,
   { image, capability, attachment }: VolumeChange = {},
 ): Promise<{ readonly bench: B; readonly agent: Agent; readonly request: LoopRequest }> {
+  const bench = 'host' in on ? on : (openRealBench(on) as B);
   const made = requestFor(bench, bench.makeImage('image', image));
   const request = {
     ...made,
@@ -195,7 +199,7 @@ export async function openVolume<B extends Bench>(
 /** Opens the node service on a bench for volume `c.v`, which is mounted with `noatime`. */
 export async function openService(bench: Bench, change: VolumeChange = {}) {
   const capability = { mountFlags: ['noatime'], ...change.capability };
-  const { agent, request } = await openVolume(bench, { ...change, capability });
+  const { agent, request } = await openNode(bench, { ...change, capability });
   return serviceOf(agent, request);
 }
 

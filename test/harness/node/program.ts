@@ -47,7 +47,8 @@ const MiB = 1024 * 1024;
 export const homes = ['host', 'pod'] as const;
 type Home = (typeof homes)[number];
 
-export function openNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): TestNode {
+/** Makes the directories of a node; its agents are processes that a test starts. */
+export function prepareNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): TestNode {
   const dir = makeTemporaryDirectory();
   const root = join(dir, 'kubelet');
   const plugin = join(root, 'plugins', driverName);
@@ -95,11 +96,11 @@ export function openNode(t: Pick<TestContext, 'after'>, home: Home = 'host'): Te
   };
 }
 
-/** Opens a node with an agent that has registered with a kubelet. */
-export async function openRunningNode(
+/** Runs a node: the agent's program in a process of its own, registered with a kubelet. */
+export async function runNode(
   t: Pick<TestContext, 'after'>,
   settings: Flags = {},
-  { node = openNode(t), by = node.by }: { readonly node?: TestNode; readonly by?: readonly string[] } = {},
+  { node = prepareNode(t), by = node.by }: { readonly node?: TestNode; readonly by?: readonly string[] } = {},
 ) {
   const agent = node.startAgent(settings, { by });
   const kubelet = node.startKubelet();

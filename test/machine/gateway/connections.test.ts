@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { signerOf } from '../../harness/gateway/signers.ts';
-import { runGateway } from '../../harness/gateway/program.ts';
+import { callWithin, runGateway } from '../../harness/gateway/program.ts';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -8,7 +8,6 @@ import { test, type TestContext } from 'node:test';
 import { type StorageClient } from '../../../src/api/client.ts';
 import { maxBodyBytes } from '../../../src/api/operations.ts';
 import { volumeSpec } from '../../harness/gateway/gateway.ts';
-import { callWithin } from './process.ts';
 
 /** Above the memory of bounded bodies, and below the memory of bodies that are kept completely. */
 const maxMegabytes = 230;

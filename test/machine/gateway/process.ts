@@ -6,7 +6,12 @@ import type { Call } from '../../../src/api/http.ts';
 import type { StorageClient } from '../../../src/api/client.ts';
 import type { Volume } from '../../../src/api/volume.ts';
 import { Problem, problemTable } from '../../../src/api/problem.ts';
-import { prepareGateway, type GatewayRun, type RunningGateway } from '../../harness/gateway/program.ts';
+import {
+  callWithin,
+  prepareGateway,
+  type GatewayRun,
+  type RunningGateway,
+} from '../../harness/gateway/program.ts';
 import type { CleanupScope } from '../../harness/temporary.ts';
 
 /** The lease of gateways in processes, in milliseconds: long enough that a busy machine does not lose a claim. */
@@ -74,9 +79,4 @@ export function effectsOf(directory: string): readonly string[] {
     .map(line => JSON.parse(line) as { method: string; id: string; done: boolean })
     .filter(({ method, done }) => done && method !== 'capacity')
     .map(({ method, id }) => `${method} ${id}`);
-}
-
-/** Makes a call with this timeout. */
-export function callWithin(ms: number): Call {
-  return { deadlineMs: Date.now() + ms };
 }

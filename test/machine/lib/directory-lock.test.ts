@@ -15,7 +15,7 @@ import { test, type TestContext } from 'node:test';
 import { lockDirectory } from '../../../src/lib/linux/directory-lock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { serveCsi } from '../../harness/csi-serving.ts';
-import { openNode } from '../../harness/node/program.ts';
+import { prepareNode } from '../../harness/node/program.ts';
 import { type ProgramProcess } from '../../harness/program.ts';
 import { isFull } from '../../harness/sample.ts';
 import { temporaryDirectory } from '../../harness/temporary.ts';
@@ -34,7 +34,7 @@ const rounds = isFull ? 20 : 6;
 
 for (const shared of ['state directory', 'socket'])
   test(`two agents start together on one ${shared}, one keeps running and the other reports the reason`, async t => {
-    const node = openNode(t);
+    const node = prepareNode(t);
     const settings = (number: number): Record<string, string> =>
       shared === 'socket'
         ? { 'state-dir': `${node.state}-${number}`, 'registration-dir': '' }
@@ -54,7 +54,7 @@ for (const shared of ['state directory', 'socket'])
   });
 
 test('one of many concurrent holders in a process gets a directory, until it releases it', async t => {
-  const { dir } = openNode(t);
+  const { dir } = prepareNode(t);
   const results = await Promise.allSettled(Array.from({ length: 20 }, () => lockDirectory(dir, 'directory')));
   const [held, ...more] = results.filter(({ status }) => status === 'fulfilled');
   assert.ok(held?.status === 'fulfilled' && more.length === 0);
@@ -68,7 +68,7 @@ test('one of many concurrent holders in a process gets a directory, until it rel
 });
 
 test('a state directory that is a file is reported in one sentence', async t => {
-  const node = openNode(t);
+  const node = prepareNode(t);
   writeFileSync(node.state, '');
   const agent = node.startAgent();
   await assert.rejects(agent.ready);
@@ -79,7 +79,7 @@ test('a state directory that is a file is reported in one sentence', async t => 
 });
 
 test('another user who can read a directory cannot prevent its locking', async t => {
-  const { dir } = openNode(t);
+  const { dir } = prepareNode(t);
   chmodSync(dir, 0o755);
   holdShared(t, dir);
   const release = await lockDirectory(dir, 'directory');
@@ -88,7 +88,7 @@ test('another user who can read a directory cannot prevent its locking', async t
 });
 
 test('a lock file that is a link, or that other users can open, is refused', async t => {
-  const { dir } = openNode(t);
+  const { dir } = prepareNode(t);
   const [lock, elsewhere] = [join(dir, '.lock'), join(dir, 'elsewhere')];
   symlinkSync(elsewhere, lock);
   await assert.rejects(lockDirectory(dir, 'directory'), {
@@ -104,7 +104,7 @@ test('a lock file that is a link, or that other users can open, is refused', asy
 });
 
 test('a wait for another process is logged', async t => {
-  const { dir } = openNode(t);
+  const { dir } = prepareNode(t);
   const release = await lockDirectory(dir, 'directory');
   const said: string[] = [];
   const log = {

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertNothingLeft, homes, openNode } from '../../harness/node/program.ts';
+import { assertNothingLeft, homes, prepareNode } from '../../harness/node/program.ts';
 import { noRoot } from '../../harness/machine.ts';
 import { findMissing, until } from '../../harness/node/bench.ts';
 import { sample } from '../../harness/sample.ts';
@@ -84,7 +84,7 @@ for (const { what, moment, home } of sample('mkfs that outlives', cases, 2)) {
     `an mkfs.${what} that outlives its agent and continues ${moment} does no harm (${home})`,
     { skip },
     async t => {
-      const node = openNode(t, home);
+      const node = prepareNode(t, home);
       const mkfs = makeSlowMkfs(node.dir, what);
       const agent = createMortalAgent(node, mkfs.commandDir);
       t.after(() => agent.kill());

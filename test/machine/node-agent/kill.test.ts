@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertNothingLeft, homes, openNode } from '../../harness/node/program.ts';
+import { assertNothingLeft, homes, prepareNode } from '../../harness/node/program.ts';
 import { noRoot } from '../../harness/machine.ts';
 import { findMissing } from '../../harness/node/bench.ts';
 import { sample } from '../../harness/sample.ts';
@@ -96,7 +96,7 @@ for (const { what, one, home } of sample('killed at any step', cases, 4)) {
   const needed = ['xfs', 'btrfs'].includes(what) ? [`mkfs.${what}`] : [];
   const skip = noRoot || findMissing(needed) || false;
   test(`a kill at any step of ${one.name}, ${what}, in the ${home}, loses nothing`, { skip }, async t => {
-    const node = openNode(t, home);
+    const node = prepareNode(t, home);
     const agent = createMortalAgent(node);
     t.after(() => agent.kill());
     let step = 0;

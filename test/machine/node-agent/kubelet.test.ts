@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openRunningNode } from '../../harness/node/program.ts';
+import { runNode } from '../../harness/node/program.ts';
 import { noRoot, testAsRoot } from '../../harness/machine.ts';
 import type { VolumeSpec } from '../../fakes/kubelet/paths.ts';
 import { startWriting } from '../../fakes/kubelet/pod-process.ts';
@@ -18,7 +18,7 @@ function grow(volume: VolumeSpec, sizeBytes: number): void {
 for (const fsType of ['xfs', 'btrfs'] as const) {
   const skip = noRoot || findMissing([`mkfs.${fsType}`]) || false;
   test(`a ${fsType} is expanded under a pod that writes and a pod that reads`, { skip }, async t => {
-    const { node, kubelet, drain } = await openRunningNode(t);
+    const { node, kubelet, drain } = await runNode(t);
     const volume: VolumeSpec = { ...node.makeVolume('v', { sizeBytes: 320 * MiB }), fsType };
     for (const uid of ['pod-1', 'pod-2']) await kubelet.runPod({ uid, volumes: [volume] });
     const path = join(kubelet.paths.target(volume, 'pod-2'), 'file');
@@ -37,7 +37,7 @@ for (const fsType of ['xfs', 'btrfs'] as const) {
 }
 
 testAsRoot('a block volume is expanded under a pod that writes, once its device has grown', async t => {
-  const { node, kubelet, drain } = await openRunningNode(t);
+  const { node, kubelet, drain } = await runNode(t);
   const volume = node.makeVolume('raw', { mode: 'Block' });
   await kubelet.runPod({ uid: 'pod', volumes: [volume] });
   const device = kubelet.paths.deviceLink(volume, 'pod');
@@ -54,7 +54,7 @@ testAsRoot('a block volume is expanded under a pod that writes, once its device 
 });
 
 testAsRoot('an ext4 grows under its pod, or at the next stage where the agent may not', async t => {
-  const { node, kubelet, drain } = await openRunningNode(t);
+  const { node, kubelet, drain } = await runNode(t);
   const volume = node.makeVolume('v');
   await kubelet.runPod({ uid: 'pod', volumes: [volume] });
   const before = sizeOf(kubelet.paths.target(volume, 'pod'));

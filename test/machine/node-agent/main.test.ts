@@ -7,7 +7,7 @@ import { startNodeAgent } from '../../../node-agent/main.ts';
 import { connectCsi } from '../../../src/csi/client.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { openNode } from '../../harness/node/program.ts';
+import { prepareNode } from '../../harness/node/program.ts';
 import { block, openRealBench } from '../../harness/node/bench.ts';
 import { toExport } from '../../harness/node/shares.ts';
 import { clientOf } from '../../harness/csi-serving.ts';
@@ -95,7 +95,7 @@ test('node id, limit and topology come from files, the agent serves both service
 });
 
 test("kubelet's directory must not be a file, and a missing one is a warning", async t => {
-  const node = openNode(t);
+  const node = prepareNode(t);
   writeFileSync(`${node.dir}/file`, '');
   const refused = node.startAgent({ 'kubelet-dir': `${node.dir}/file` });
   await assert.rejects(refused.ready);
@@ -106,7 +106,7 @@ test("kubelet's directory must not be a file, and a missing one is a warning", a
 });
 
 test("a record with impossible values does not prevent the agent's start, and is reported", async t => {
-  const node = openNode(t);
+  const node = prepareNode(t);
   const earlier = node.startAgent();
   await earlier.ready;
   await earlier.end();

@@ -7,8 +7,8 @@ import {
   assertNothingLeft,
   driverName,
   homes,
-  openNode,
-  openRunningNode,
+  prepareNode,
+  runNode,
   type TestNode,
 } from '../../harness/node/program.ts';
 import { mountsBelow, testAsRoot } from '../../harness/machine.ts';
@@ -19,11 +19,11 @@ import { startWriting } from '../../fakes/kubelet/pod-process.ts';
 
 /** Runs the test with agents on the host, and with each agent in a mount namespace that ends with it, as in a pod. */
 function test(title: string, work: (t: TestContext, node: TestNode) => Promise<void>): void {
-  for (const home of homes) testAsRoot(`${title} (${home})`, t => work(t, openNode(t, home)));
+  for (const home of homes) testAsRoot(`${title} (${home})`, t => work(t, prepareNode(t, home)));
 }
 
 test('two pods on one volume see the same files, and the volume stays until both have ended', async (t, node) => {
-  const { kubelet } = await openRunningNode(t, {}, { node });
+  const { kubelet } = await runNode(t, {}, { node });
   const volume = node.makeVolume('shared');
   const raw = node.makeVolume('shared-raw', { mode: 'Block' });
   await Promise.all(['pod-1', 'pod-2'].map(uid => kubelet.runPod({ uid, volumes: [volume, raw] })));
@@ -39,7 +39,7 @@ test('two pods on one volume see the same files, and the volume stays until both
 });
 
 test("a killed kubelet finds its volumes by their directories, and removes lost pods' volumes", async (t, node) => {
-  const { kubelet: before } = await openRunningNode(t, {}, { node });
+  const { kubelet: before } = await runNode(t, {}, { node });
   const kept = { uid: 'kept', volumes: [node.makeVolume('a'), node.makeVolume('b', { mode: 'Block' })] };
   const lost = { uid: 'lost', volumes: [node.makeVolume('c'), node.makeVolume('d', { mode: 'Block' })] };
   await Promise.all([before.runPod(kept), before.runPod(lost)]);
@@ -59,7 +59,7 @@ test("a killed kubelet finds its volumes by their directories, and removes lost 
 });
 
 test('an agent that is asked to end serves until the last volume is gone, and then ends', async (t, node) => {
-  const { agent, kubelet } = await openRunningNode(t, { 'shutdown-grace': '60s' }, { node });
+  const { agent, kubelet } = await runNode(t, { 'shutdown-grace': '60s' }, { node });
   const volumes = [node.makeVolume('file'), node.makeVolume('raw', { mode: 'Block' })];
   await Promise.all(volumes.map(volume => kubelet.runPod({ uid: volume.name, volumes: [volume] })));
   let hasEnded = false;
@@ -80,7 +80,7 @@ test('an agent ends after its grace period even if a volume is still in use, and
     ['300ms', 1],
     ['60s', 2],
   ] as const) {
-    const { agent, kubelet } = await openRunningNode(t, { 'shutdown-grace': grace }, { node });
+    const { agent, kubelet } = await runNode(t, { 'shutdown-grace': grace }, { node });
     await kubelet.runPod(pod);
     const ended = agent.end('SIGTERM');
     // Signals of a kind that arrive at once may be merged.
@@ -90,7 +90,7 @@ test('an agent ends after its grace period even if a volume is still in use, and
     assert.equal(mountsBelow(node.root).length, 2);
     kubelet.stop();
   }
-  const { kubelet } = await openRunningNode(t, {}, { node });
+  const { kubelet } = await runNode(t, {}, { node });
   await kubelet.reconstruct([]);
   assertNothingLeft(node);
 });
@@ -99,11 +99,11 @@ test('an agent that is only replaced ends at once with volumes in use, and one o
   const file = join(node.root, 'drained-nodes');
   const settings = { 'shutdown-grace': '600s', 'drained-nodes-file': file };
   writeFileSync(file, 'n\nother\n');
-  const first = await openRunningNode(t, settings, { node });
+  const first = await runNode(t, settings, { node });
   await first.kubelet.runPod({ uid: 'pod', volumes: [node.makeVolume('kept')] });
   await first.agent.end('SIGTERM');
   first.kubelet.stop();
-  const second = await openRunningNode(t, settings, { node });
+  const second = await runNode(t, settings, { node });
   const { nodeId } = await second.agent.ready;
   writeFileSync(file, `${nodeId}\nother\n`);
   const ended = second.agent.end('SIGTERM');
@@ -117,7 +117,7 @@ test('an agent that is only replaced ends at once with volumes in use, and one o
 const ends = isFull ? 100 : 20;
 
 test('an agent that finds volumes from before it had a key keeps its id, and gets a key once they are gone', async (t, node) => {
-  const { agent, kubelet } = await openRunningNode(t, {}, { node });
+  const { agent, kubelet } = await runNode(t, {}, { node });
   const { nodeId } = await agent.ready;
   assert.match(nodeId ?? '', /^n1~[\w-]{43}$/);
   const keyFile = join(node.state, 'node-key.json');
@@ -142,7 +142,7 @@ test('an agent that finds volumes from before it had a key keeps its id, and get
 });
 
 test('an agent that is killed or upgraded repeatedly is registered every time, disturbs no pod, and leaves nothing', async (t, node) => {
-  const running = await openRunningNode(t, {}, { node });
+  const running = await runNode(t, {}, { node });
   const { kubelet, drain } = running;
   const kept = { uid: 'kept', volumes: [node.makeVolume('file'), node.makeVolume('raw', { mode: 'Block' })] };
   const volumes = ['x', 'y', 'z'].map(name => node.makeVolume(name));

@@ -8,15 +8,16 @@ import { openStore } from '../../../gateway/stores/index.ts';
 import { Problem } from '../../../src/api/problem.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { json, startStorageApi } from '../../fakes/storage-api.ts';
-import { call, create, startIncident, storageOf } from '../../harness/cli/incident.ts';
+import { startIncident } from '../../harness/cli/incident.ts';
+import { callWithin } from '../../harness/gateway/program.ts';
 import { mounted } from '../../harness/gateway/gateway.ts';
 
 test('alerts FairleadPoolFails and FairleadRequestsFail: a storage answers, but its calls fail', async t => {
   const failing = new Problem('INTERNAL', 'the array has no quorum');
-  const run = await storageOf({ create: () => Promise.reject(failing) });
-  const { gateway, walk, metric, hear } = await startIncident(t, run);
+  const own = { create: () => Promise.reject(failing) };
+  const { gateway, walk, metric, hear } = await startIncident(t, { own });
   for (const name of ['one', 'two', 'three'])
-    await assert.rejects(create(gateway, name), { code: 'INTERNAL' });
+    await assert.rejects(gateway.create(`a.${name}`), { code: 'INTERNAL' });
   assert.equal(await metric('fairlead_gateway_pool_answers{pool="fast"}'), 1);
   const ofCalls = '{pool="fast",method="create",code="INTERNAL"}';
   assert.equal(await metric(`fairlead_gateway_backend_calls_total${ofCalls}`), 3);
@@ -43,7 +44,7 @@ test('alert FairleadPoolUnreached: a storage has not answered since the start', 
   await gone.close();
   const pools = { fast: { backend: 'memory' }, acme: { backend: 'rest', url: gone.url } };
   const { gateway, walk, metric } = await startIncident(t, { pools });
-  await create(gateway, 'one').catch(() => undefined);
+  await gateway.create('a.one').catch(() => undefined);
   for (const [pool, isReached] of [
     ['fast', 1],
     ['acme', 0],
@@ -69,11 +70,11 @@ test('alert FairleadStoreDown: the file of the store is gone', async t => {
 
 test('alert FairleadQueueLong: an operation waits for the only slot of a pool', async t => {
   const hanging = Promise.withResolvers<never>();
-  const { plugins } = await storageOf({ create: () => hanging.promise });
+  const own = { create: () => hanging.promise };
   const pools = { fast: { backend: 'own', concurrency: { min: 1, max: 1 } } };
-  const { gateway, walk, metric } = await startIncident(t, { ...(plugins && { plugins }), pools });
+  const { gateway, walk, metric } = await startIncident(t, { own, pools });
   t.after(() => hanging.reject(new Error('the test ended')));
-  const creating = ['one', 'two'].map(name => create(gateway, name).catch(() => undefined));
+  const creating = ['one', 'two'].map(name => gateway.create(`a.${name}`).catch(() => undefined));
   const waits = async () => ((await metric('fairlead_gateway_queue_oldest_seconds')) ?? 0) > 0 || undefined;
   assert.ok(await poll(waits, { everyMs: 50, timeoutMs: 10_000 }));
   const { stdout } = await walk('FairleadQueueLong', 'get queues');
@@ -84,14 +85,16 @@ test('alert FairleadQueueLong: an operation waits for the only slot of a pool', 
 
 test('alert FairleadRequestsSlow: a storage takes long to attach a volume', async t => {
   const slow = Promise.withResolvers<never>();
-  const run = await storageOf({ attach: () => slow.promise });
-  const { gateway, walk, metric, untilMetric } = await startIncident(t, run);
+  const own = { attach: () => slow.promise };
+  const { gateway, walk, metric, untilMetric } = await startIncident(t, { own });
   const { client } = gateway;
-  await create(gateway, 'one');
-  await client.putNode({ nodeId: 'n1', body: {} }, call());
+  await gateway.create('a.one');
+  await client.putNode({ nodeId: 'n1', body: {} }, callWithin());
   const body = { capability: mounted, readonly: false };
   t.after(() => slow.reject(new Error('the test ended')));
-  const attaching = client.attachVolume({ volumeId: 'a.one', nodeId: 'n1', body }, call()).catch(() => {});
+  const attaching = client
+    .attachVolume({ volumeId: 'a.one', nodeId: 'n1', body }, callWithin())
+    .catch(() => {});
   await untilMetric('fairlead_gateway_claims{operation="attach"}', 1);
   const { stdout } = await walk('FairleadRequestsSlow', 'top');
   assert.match(stdout, /^volume\/a\.one +attach /m);

@@ -2,18 +2,17 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import * as z from 'zod';
-import { backends } from '../../../gateway/backends/index.ts';
 import { storeSetting } from '../../../gateway/config.ts';
 import { openStore } from '../../../gateway/stores/index.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { version } from '../../../src/lib/version.ts';
-import { call, create, startIncident, storageOf } from '../../harness/cli/incident.ts';
+import { startIncident } from '../../harness/cli/incident.ts';
+import { callWithin } from '../../harness/gateway/program.ts';
 import { mounted, newVolume, openMemory } from '../../harness/gateway/gateway.ts';
 
 test('fairlead status says that everything works, with a line for each part', async t => {
   const { gateway, ask } = await startIncident(t);
-  await create(gateway, 'one');
+  await gateway.create('a.one');
   await ask('admin check');
   const { status, stdout, stderr } = await ask('status');
   assert.deepEqual([status, stderr], [0, '']);
@@ -39,8 +38,8 @@ test('incident: the gateway is down', async t => {
 test('incident: the pool is full', async t => {
   const pools = { fast: { backend: 'memory', capacity: 2 ** 22 } };
   const { gateway, walk, ask, metric, untilMetric } = await startIncident(t, { pools });
-  await create(gateway, 'big', 2 ** 22);
-  await assert.rejects(create(gateway, 'more'), { code: 'RESOURCE_EXHAUSTED' });
+  await gateway.create('a.big', { requiredBytes: 2 ** 22 });
+  await assert.rejects(gateway.create('a.more'), { code: 'RESOURCE_EXHAUSTED' });
   const { status, stdout } = await ask('status');
   assert.equal(status, 1);
   assert.match(
@@ -55,8 +54,8 @@ test('incident: the pool is full', async t => {
 
 test('incident: the quota is used up', async t => {
   const { gateway, ask, hear } = await startIncident(t, { clusters: { a: { quota: { bytes: 2 ** 22 } } } });
-  await create(gateway, 'big', 2 ** 22);
-  await assert.rejects(create(gateway, 'more'), { code: 'RESOURCE_EXHAUSTED' });
+  await gateway.create('a.big', { requiredBytes: 2 ** 22 });
+  await assert.rejects(gateway.create('a.more'), { code: 'RESOURCE_EXHAUSTED' });
   const { status, stdout } = await ask('status');
   assert.equal(status, 1);
   assert.match(stdout, /! cluster a: its quota is used up: bytes:4Mi\/4Mi\n {4}raise clusters\.a\.quota/);
@@ -127,7 +126,7 @@ test('incident: the token of a cluster has expired, or its key was removed', asy
 
 test('a cluster shows when it was last seen, and what it left behind when it was removed', async t => {
   const { gateway, ask, walk, until, metric } = await startIncident(t);
-  await create(gateway, 'one');
+  await gateway.create('a.one');
   assert.match((await walk('FairleadClusterSilent', 'get clusters')).stdout, /^a .* \ds/m);
   const [a = Infinity, b = 0] = [
     await metric('fairlead_gateway_cluster_silent_seconds{cluster="a"}'),
@@ -147,7 +146,7 @@ test('a cluster shows when it was last seen, and what it left behind when it was
 
 test('a retired cluster is not silent, and status has nothing to do, even after its entry was removed', async t => {
   const { gateway, ask, hear, metric } = await startIncident(t);
-  await create(gateway, 'one');
+  await gateway.create('a.one');
   const silence = 'fairlead_gateway_cluster_silent_seconds';
   assert.notEqual(await metric(`${silence}{cluster="a"}`), undefined);
   assert.equal((await ask('admin retire-cluster a')).status, 0);
@@ -166,14 +165,12 @@ test('a retired cluster is not silent, and status has nothing to do, even after 
 
 test('incident: the storage has an orphan, and another volume is missing there', async t => {
   const inner = await openMemory();
-  const plugin = { settings: z.strictObject({}), open: async () => inner };
   const { gateway, walk, until, metric } = await startIncident(t, {
-    plugins: { ...backends, own: plugin },
-    pools: { fast: { backend: 'own' } },
+    own: inner,
     flags: { 'check-every': '100ms' },
   });
-  await create(gateway, 'kept');
-  await create(gateway, 'lost');
+  await gateway.create('a.kept');
+  await gateway.create('a.lost');
   await inner.create(newVolume('a.orphan'));
   await inner.delete({ id: 'a.lost' });
   await until(/2 differences/);
@@ -190,18 +187,18 @@ test('incident: the storage has an orphan, and another volume is missing there',
     /! storage: pool "fast": volume "a\.orphan": in the storage, not in the store\n {4}import it .* fairlead admin repair/,
   );
   assert.match((await walk('FairleadOrphans', 'admin repair')).stdout, /a\.orphan/);
-  await gateway.client.deleteVolume({ volumeId: 'a.lost' }, call());
+  await gateway.client.deleteVolume({ volumeId: 'a.lost' }, callWithin());
   assert.doesNotMatch((await walk('FairleadVolumesMissing', 'admin check')).stdout, /a\.lost/);
 });
 
 test('incident: a node is gone, and its volumes are still attached there', async t => {
   const { gateway, walk, ask, metric } = await startIncident(t);
   const { client } = gateway;
-  await create(gateway, 'one');
-  await client.putNode({ nodeId: 'n1', body: {} }, call());
+  await gateway.create('a.one');
+  await client.putNode({ nodeId: 'n1', body: {} }, callWithin());
   const body = { capability: mounted, readonly: false };
-  await client.attachVolume({ volumeId: 'a.one', nodeId: 'n1', body }, call());
-  await assert.rejects(client.deleteNode({ nodeId: 'n1' }, call()), { code: 'FAILED_PRECONDITION' });
+  await client.attachVolume({ volumeId: 'a.one', nodeId: 'n1', body }, callWithin());
+  await assert.rejects(client.deleteNode({ nodeId: 'n1' }, callWithin()), { code: 'FAILED_PRECONDITION' });
   const { status, stdout } = await ask('status');
   assert.equal(status, 1);
   assert.match(
@@ -211,28 +208,28 @@ test('incident: a node is gone, and its volumes are still attached there', async
   assert.equal(await metric('fairlead_gateway_missing_nodes{cluster="a"}'), 1);
   const command = 'admin detach-node CLUSTER NODE';
   assert.equal((await walk('FairleadNodeMissing', 'admin detach-node a n1', command)).status, 0);
-  await client.deleteNode({ nodeId: 'n1' }, call());
+  await client.deleteNode({ nodeId: 'n1' }, callWithin());
   assert.equal((await ask('status')).status, 0);
 });
 
 test('a node that its cluster reports again is not gone', async t => {
   const { gateway, ask } = await startIncident(t);
   const { client } = gateway;
-  await create(gateway, 'one');
-  await client.putNode({ nodeId: 'n1', body: {} }, call());
+  await gateway.create('a.one');
+  await client.putNode({ nodeId: 'n1', body: {} }, callWithin());
   const body = { capability: mounted, readonly: false };
-  await client.attachVolume({ volumeId: 'a.one', nodeId: 'n1', body }, call());
-  await assert.rejects(client.deleteNode({ nodeId: 'n1' }, call()));
+  await client.attachVolume({ volumeId: 'a.one', nodeId: 'n1', body }, callWithin());
+  await assert.rejects(client.deleteNode({ nodeId: 'n1' }, callWithin()));
   assert.match((await ask('get nodes')).stdout, /\ds$/m);
-  await client.putNode({ nodeId: 'n1', body: {} }, call());
+  await client.putNode({ nodeId: 'n1', body: {} }, callWithin());
   assert.equal((await ask('status')).status, 0);
 });
 
 test('incident: an operation is stuck', async t => {
   const hanging = Promise.withResolvers<never>();
-  const run = await storageOf({ create: () => hanging.promise });
-  const { gateway, walk, ask, metric } = await startIncident(t, run);
-  const creating = create(gateway, 'one').catch(() => undefined);
+  const own = { create: () => hanging.promise };
+  const { gateway, walk, ask, metric } = await startIncident(t, { own });
+  const creating = gateway.create('a.one').catch(() => undefined);
   const engine = await openStore(storeSetting(gateway.store));
   t.after(() => engine.close());
   const isClaimed = await poll(

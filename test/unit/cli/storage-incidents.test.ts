@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { test, type TestContext } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { startStorageApi } from '../../fakes/storage-api.ts';
-import { call, create, startIncident, storageOf } from '../../harness/cli/incident.ts';
+import { startIncident } from '../../harness/cli/incident.ts';
+import { callWithin } from '../../harness/gateway/program.ts';
 import { mounted, volumeSpec } from '../../harness/gateway/gateway.ts';
 
 const offer = {
@@ -36,10 +37,10 @@ async function startVendor(t: TestContext) {
 test('incident: the storage hangs after the gateway has started', async t => {
   const hanging = Promise.withResolvers<never>();
   let hangs = false;
-  const run = await storageOf({
+  const own = {
     capacity: async () => (hangs ? hanging.promise : { totalBytes: 2 ** 40 }),
-  });
-  const { gateway, walk, ask, hear, metric, until } = await startIncident(t, run);
+  };
+  const { gateway, walk, ask, hear, metric, until } = await startIncident(t, { own });
   assert.equal(await metric('fairlead_gateway_pool_answers{pool="fast"}'), 1);
   hangs = true;
   t.after(() => hanging.reject(new Error('the test ended')));
@@ -74,7 +75,7 @@ test('incident: all calls of a storage time out, and a volume waits for it', asy
   answer(() => {});
   const before = Date.now();
   for (const name of ['one', 'two', 'three'])
-    await assert.rejects(create(gateway, name), { code: 'UNAVAILABLE' });
+    await assert.rejects(gateway.create(`a.${name}`), { code: 'UNAVAILABLE' });
   await until(/pauses its requests/);
   const { stdout } = await ask('status');
   assert.match(stdout, /! pool acme: its storage does not answer; failing since \S+; \d of \d calls failed/);
@@ -105,7 +106,7 @@ test('incident: the vendor answers 500', async t => {
     response.end('"boom"');
   });
   for (const name of ['one', 'two', 'three'])
-    await assert.rejects(create(gateway, name), { code: 'UNAVAILABLE' });
+    await assert.rejects(gateway.create(`a.${name}`), { code: 'UNAVAILABLE' });
   assert.equal(await metric('fairlead_gateway_pool_outage{pool="acme",outage="errors"}'), 1);
   const { status, stdout } = await walk('FairleadPoolAnswersWrongly', 'status');
   assert.equal(status, 1);
@@ -133,7 +134,7 @@ test('incident: something else answers in place of the vendor', async t => {
     response.writeHead(200, { 'content-type': 'text/html' });
     response.end('<h1>Log in</h1>');
   });
-  await assert.rejects(create(gateway, 'one'), { code: 'UNAVAILABLE' });
+  await assert.rejects(gateway.create('a.one'), { code: 'UNAVAILABLE' });
   assert.equal(await metric('fairlead_gateway_pool_outage{pool="acme",outage="foreign"}'), 1);
   assert.equal(await metric('fairlead_gateway_pool_answers{pool="acme"}'), 0);
   const { stdout } = await walk('FairleadPoolAnswersWrongly', 'status');
@@ -165,14 +166,16 @@ test('a pool that still waits shows its backend, its address, and since when and
 
 test('a create that waits longer than its caller for a slot at its pool is in the audit log', async t => {
   const hanging = Promise.withResolvers<never>();
-  const { plugins } = await storageOf({ attach: () => hanging.promise });
+  const own = { attach: () => hanging.promise };
   const pools = { fast: { backend: 'own', concurrency: { min: 1, max: 1 } } };
-  const { gateway, until } = await startIncident(t, { ...(plugins && { plugins }), pools });
+  const { gateway, until } = await startIncident(t, { own, pools });
   const { client } = gateway;
-  await create(gateway, 'one');
-  await client.putNode({ nodeId: 'n1', body: {} }, call());
+  await gateway.create('a.one');
+  await client.putNode({ nodeId: 'n1', body: {} }, callWithin());
   const body = { capability: mounted, readonly: false };
-  const attaching = client.attachVolume({ volumeId: 'a.one', nodeId: 'n1', body }, call()).catch(() => {});
+  const attaching = client
+    .attachVolume({ volumeId: 'a.one', nodeId: 'n1', body }, callWithin())
+    .catch(() => {});
   await until(/^volume\/a\.one +attach /m, 'get operations');
   const spec = volumeSpec('two', { requiredBytes: 2 ** 20 });
   const late = { deadlineMs: Date.now() + 3_000 };

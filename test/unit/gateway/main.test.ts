@@ -7,13 +7,12 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { backends } from '../../../gateway/backends/index.ts';
-import type { Call } from '../../../src/api/http.ts';
 import { maxBodyBytes } from '../../../src/api/operations.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { describeStartFault } from '../../../src/lib/lifecycle.ts';
 import { mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway/gateway.ts';
 import { signerOf } from '../../harness/gateway/signers.ts';
-import { prepareGateway, runGateway, type GatewayRun } from '../../harness/gateway/program.ts';
+import { callWithin, prepareGateway, runGateway, type GatewayRun } from '../../harness/gateway/program.ts';
 import { listen } from '../../harness/listen.ts';
 
 const signer = await signerOf('a');
@@ -21,31 +20,37 @@ const signer = await signerOf('a');
 test('the client and the gateway understand each other, from the first create to the last delete', async t => {
   const { client } = await runGateway(t, { directory: await prepare(t) });
   const id = 'a.pvc-1';
-  const capabilities = await client.getCapabilities({}, call());
+  const capabilities = await client.getCapabilities({}, callWithin());
   assert.partialDeepStrictEqual(capabilities.pools, [{ name: 'images', backend: 'image' }]);
-  const { availableBytes } = await client.getCapacity({ body: {} }, call());
-  const volume = await client.createVolume({ volumeId: id, body: volumeSpec('pvc-1') }, call());
-  assert.deepEqual(await client.createVolume({ volumeId: id, body: volumeSpec('pvc-1') }, call()), volume);
+  const { availableBytes } = await client.getCapacity({ body: {} }, callWithin());
+  const volume = await client.createVolume({ volumeId: id, body: volumeSpec('pvc-1') }, callWithin());
+  assert.deepEqual(
+    await client.createVolume({ volumeId: id, body: volumeSpec('pvc-1') }, callWithin()),
+    volume,
+  );
   assert.equal(
-    (await client.getCapacity({ body: {} }, call())).availableBytes,
+    (await client.getCapacity({ body: {} }, callWithin())).availableBytes,
     availableBytes - volume.sizeBytes,
   );
-  await client.putNode({ nodeId: 'n1', body: { maxVolumes: 2 } }, call());
-  assert.deepEqual(await client.getNode({ nodeId: 'n1' }, call()), { id: 'n1', maxVolumes: 2 });
+  await client.putNode({ nodeId: 'n1', body: { maxVolumes: 2 } }, callWithin());
+  assert.deepEqual(await client.getNode({ nodeId: 'n1' }, callWithin()), { id: 'n1', maxVolumes: 2 });
   const key = { volumeId: id, nodeId: 'n1' };
   const use = { capability: mounted, readonly: false };
-  const { attachment } = await client.attachVolume({ ...key, body: use }, call());
+  const { attachment } = await client.attachVolume({ ...key, body: use }, callWithin());
   assert.equal(attachment?.protocol, 'loop');
-  const { volumes } = await client.listVolumes({ limit: 5 }, call());
-  assert.deepEqual(volumes, [await client.getVolume({ volumeId: id }, call())]);
-  assert.deepEqual(await client.validateVolume({ volumeId: id, body: { capabilities: [mounted] } }, call()), {
-    confirmed: true,
-  });
-  await assert.rejects(client.deleteVolume({ volumeId: id }, call()), { code: 'FAILED_PRECONDITION' });
-  await client.detachVolumeFromAllNodes({ volumeId: id }, call());
-  await client.deleteVolume({ volumeId: id }, call());
-  await client.deleteNode({ nodeId: 'n1' }, call());
-  await assert.rejects(client.getVolume({ volumeId: id }, call()), { code: 'NOT_FOUND' });
+  const { volumes } = await client.listVolumes({ limit: 5 }, callWithin());
+  assert.deepEqual(volumes, [await client.getVolume({ volumeId: id }, callWithin())]);
+  assert.deepEqual(
+    await client.validateVolume({ volumeId: id, body: { capabilities: [mounted] } }, callWithin()),
+    {
+      confirmed: true,
+    },
+  );
+  await assert.rejects(client.deleteVolume({ volumeId: id }, callWithin()), { code: 'FAILED_PRECONDITION' });
+  await client.detachVolumeFromAllNodes({ volumeId: id }, callWithin());
+  await client.deleteVolume({ volumeId: id }, callWithin());
+  await client.deleteNode({ nodeId: 'n1' }, callWithin());
+  await assert.rejects(client.getVolume({ volumeId: id }, callWithin()), { code: 'NOT_FOUND' });
 });
 
 test('gateways without a configured name have unique names at a storage, and keep them', async t => {
@@ -70,8 +75,8 @@ test('gateways without a configured name have unique names at a storage, and kee
 test('a gateway whose store has volumes in an unconfigured pool does not start', async t => {
   const directory = await prepare(t);
   const running = await runGateway(t, { directory });
-  const { client } = running;
-  await client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
+  const { create } = running;
+  await create('a.one');
   await running.end();
   await prepareGateway(t, { pools: { other: { backend: 'memory' } } }, directory);
   await assert.rejects(runGateway(t, { directory }), (error: AggregateError) => {
@@ -85,7 +90,7 @@ test('a gateway whose store has volumes in an unconfigured pool does not start',
 test('a store that knows nothing of its pool does not start until the pool is adopted', async t => {
   const directory = await prepare(t);
   const first = await runGateway(t, { directory });
-  await first.client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
+  await first.create('a.one');
   await first.end();
   const own = '.owner';
   const mark = readFileSync(join(directory, 'images', own), 'utf8');
@@ -115,7 +120,7 @@ test('a store that knows nothing of its pool does not start until the pool is ad
 test('a pool whose storage is missing, or belongs to another pool, does not start', async t => {
   const directory = await prepare(t);
   const first = await runGateway(t, { directory });
-  await first.client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
+  await first.create('a.one');
   await first.end();
   renameSync(join(directory, 'images'), join(directory, 'unmounted'));
   mkdirSync(join(directory, 'images'));
@@ -150,8 +155,8 @@ test('a pool may be renamed while it is empty', async t => {
   const pool = { backend: 'image', dir: join(directory, 'images') };
   await prepareGateway(t, { pools: { renamed: pool } }, directory);
   const running = await runGateway(t, { directory });
-  const { client } = running;
-  await client.createVolume({ volumeId: 'a.one', body: volumeSpec('one') }, call());
+  const { create } = running;
+  await create('a.one');
   await running.end();
   await prepareGateway(t, { pools: { again: pool } }, directory);
   await assertNoStart(t, { directory }, /^pools\.again: it is marked as .* another pool/);
@@ -159,7 +164,7 @@ test('a pool may be renamed while it is empty', async t => {
 
 test('a caller that disconnects in the middle of a request leaves nothing half done', async t => {
   const running = await runGateway(t, { directory: await prepare(t) });
-  const { client } = running;
+  const { create, client } = running;
   const { port } = new URL(running.url);
   const token = await signer.sign();
   const body = JSON.stringify(volumeSpec('pvc-1'));
@@ -170,22 +175,22 @@ test('a caller that disconnects in the middle of a request leaves nothing half d
     socket.write(whole.slice(0, sent), () => socket.destroy());
     await once(socket, 'close');
   }
-  const volume = await client.createVolume({ volumeId: 'a.pvc-1', body: volumeSpec('pvc-1') }, call());
+  const volume = await create('a.pvc-1');
   assert.equal(volume.state, 'ready');
-  assert.equal((await client.listVolumes({}, call())).volumes.length, 1);
+  assert.equal((await client.listVolumes({}, callWithin())).volumes.length, 1);
 });
 
 test('the gateway reports its state on a port of its own, and names no volume', async t => {
   const directory = await prepare(t);
   const running = await runGateway(t, { directory, flags: { 'metrics-listen': '127.0.0.1:0' } });
-  const { client } = running;
+  const { create, client } = running;
   const page = async (path: string): Promise<{ status: number; text: string }> => {
     const answer = await fetch(`http://${running.ready['metrics']}${path}`);
     return { status: answer.status, text: await answer.text() };
   };
   assert.deepEqual(await page('/healthz'), { status: 200, text: 'ok\n' });
   assert.deepEqual(await page('/readyz'), { status: 200, text: 'store: ok\n' });
-  await client.createVolume({ volumeId: 'a.secretive', body: volumeSpec('secretive') }, call());
+  await create('a.secretive');
   assert.equal((await fetch(`${running.url}/v1/volumes/a.secretive`)).status, 401);
   assert.equal((await fetch(`${running.url}/metrics`)).status, 401);
   const { text } = await page('/metrics');
@@ -218,7 +223,9 @@ test('the gateway reports its state on a port of its own, and names no volume', 
     [status, reason],
     [503, 'store: the file of the store was removed, moved or replaced; restart the gateway\n'],
   );
-  await assert.rejects(client.deleteVolume({ volumeId: 'a.secretive' }, call()), { code: 'UNAVAILABLE' });
+  await assert.rejects(client.deleteVolume({ volumeId: 'a.secretive' }, callWithin()), {
+    code: 'UNAVAILABLE',
+  });
   assert.equal(existsSync(join(directory, 'images', 'a.secretive.img')), true);
 });
 
@@ -244,7 +251,7 @@ test('a request with two hosts or tokens is refused, and so is a path of raw byt
 
 test('an unread body, with a wrong token or too long, delays no other request', async t => {
   const running = await runGateway(t, { directory: await prepare(t) });
-  const { client } = running;
+  const { create } = running;
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
   const put = async (authorization: string, length: number, chunked: boolean): Promise<number> => {
@@ -267,7 +274,7 @@ test('an unread body, with a wrong token or too long, delays no other request', 
     assert.equal(await put(good, maxBodyBytes + 1, chunked), 400);
     assert.equal(await put(good, 10, chunked), 400);
   }
-  const volume = await client.createVolume({ volumeId: 'a.pvc-1', body: volumeSpec('pvc-1') }, call());
+  const volume = await create('a.pvc-1');
   assert.equal(volume.state, 'ready');
 });
 
@@ -295,7 +302,7 @@ test('a body without a valid token, or too long, is read only as far as it came 
 test('the gateway ends even if a connection is open', async t => {
   const running = await runGateway(t, { directory: await prepare(t) });
   const { client } = running;
-  await client.getCapabilities({}, call());
+  await client.getCapabilities({}, callWithin());
   await running.end();
   await assert.rejects(client.getCapabilities({}, { deadlineMs: Date.now() + 500 }), {
     code: /UNAVAILABLE|DEADLINE_EXCEEDED/,
@@ -311,8 +318,8 @@ test('a port in use is reported in one line, and nothing stays open', async t =>
       { directory, flags: { [setting]: address } },
       new RegExp(`^${address} is already in use$`),
     );
-  const { client } = await runGateway(t, { directory });
-  await client.createVolume({ volumeId: 'a.pvc-1', body: volumeSpec('pvc-1') }, call());
+  const { create } = await runGateway(t, { directory });
+  await create('a.pvc-1');
 });
 
 test('an unusable store or certificate is reported in one line', async t => {
@@ -348,8 +355,4 @@ async function prepare(t: TestContext): Promise<string> {
   mkdirSync(join(directory, 'images'));
   const images = { backend: 'image', dir: join(directory, 'images') };
   return prepareGateway(t, { pools: { images } }, directory);
-}
-
-function call(): Call {
-  return { deadlineMs: Date.now() + 10_000 };
 }

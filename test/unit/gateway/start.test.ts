@@ -9,7 +9,7 @@ import { backends } from '../../../gateway/backends/index.ts';
 import { openMemory } from '../../../gateway/backends/memory.ts';
 import { createClient } from '../../../src/api/client.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { prepareGateway, runGateway } from '../../harness/gateway/program.ts';
+import { callWithin, prepareGateway, runGateway } from '../../harness/gateway/program.ts';
 import { temporaryDirectory, volumeSpec } from '../../harness/gateway/gateway.ts';
 import { signerOf } from '../../harness/gateway/signers.ts';
 import { listen } from '../../harness/listen.ts';
@@ -43,14 +43,14 @@ test('a gateway with four hanging pools answers at once, serves its other pool, 
   };
   const [a, operator] = [await clientOf('a'), await clientOf('operators')];
   const body = { ...volumeSpec('v'), parameters: { pool: 'one' } };
-  const volume = await a.createVolume({ volumeId: 'a.v', body }, call());
+  const volume = await a.createVolume({ volumeId: 'a.v', body }, callWithin());
   assert.equal(volume.state, 'ready');
   const other = { ...volumeSpec('o'), parameters: { pool: 'x' } };
-  await assert.rejects(a.createVolume({ volumeId: 'a.o', body: other }, call(1_000)), {
+  await assert.rejects(a.createVolume({ volumeId: 'a.o', body: other }, callWithin(1_000)), {
     code: 'UNAVAILABLE',
     message: /^pool "x" is not open yet: its storage has not answered since the gateway started/,
   });
-  const { pools: found } = await operator.listPools({ limit: 10 }, call());
+  const { pools: found } = await operator.listPools({ limit: 10 }, callWithin());
   const states = found.map(({ id, state }) => `${id} ${state}`);
   assert.deepEqual(states, ['one open', 'w waiting', 'x waiting', 'y waiting', 'z waiting']);
   await program.ready;
@@ -92,7 +92,7 @@ test('a start that a slow pool refuses lets running requests end before it close
   const client = createClient({ url, token: async () => (await signerOf('a')).sign() });
   t.after(() => client.close());
   const body = { ...volumeSpec('v'), parameters: { pool: 'one' } };
-  const created = client.createVolume({ volumeId: 'a.v', body }, call());
+  const created = client.createVolume({ volumeId: 'a.v', body }, callWithin());
   await poll(() => events.length > 0 || undefined, { everyMs: 5, timeoutMs: 10_000 });
   foreign.reject(new Error('it is the pool of another store'));
   await sleep(200);
@@ -140,8 +140,4 @@ async function untilAnswered(url: string): Promise<void> {
       () => undefined,
     );
   assert.ok(await poll(answer, { everyMs: 10, timeoutMs: 60_000 }));
-}
-
-function call(timeoutMs = 60_000) {
-  return { deadlineMs: Date.now() + timeoutMs };
 }

@@ -7,8 +7,8 @@ import { crashPoints } from '../../../fakes/faulty-backend/rules.ts';
 import type { StorageClient } from '../../../../src/api/client.ts';
 import { sample } from '../../../harness/sample.ts';
 import { createMutations, fixtures, killInEach } from '../mutations.ts';
-import { runGateway } from '../../../harness/gateway/program.ts';
-import { askPatiently, callWithin, prepareDirectory } from '../process.ts';
+import { callWithin, runGateway } from '../../../harness/gateway/program.ts';
+import { askPatiently, prepareDirectory } from '../process.ts';
 import { hashOf } from '../../../harness/values.ts';
 
 const mebibyte = 2 ** 20;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Rule } from '../../../fakes/faulty-backend/rules.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
-import { runGateway } from '../../../harness/gateway/program.ts';
-import { askPatiently, callWithin, effectsOf, prepareDirectory, type Ask } from '../process.ts';
+import { callWithin, runGateway } from '../../../harness/gateway/program.ts';
+import { askPatiently, effectsOf, prepareDirectory, type Ask } from '../process.ts';
 
 const mebibyte = 2 ** 20;
 const id = 'a.one';

@@ -5,8 +5,9 @@ import type { StorageClient } from '../../../../src/api/client.ts';
 import type { Call } from '../../../../src/api/http.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
-import { askPatiently, callWithin } from '../process.ts';
+import { askPatiently } from '../process.ts';
 import { hashOf } from '../../../harness/values.ts';
+import { callWithin } from '../../../harness/gateway/program.ts';
 
 type Caller = { readonly client: StorageClient };
 

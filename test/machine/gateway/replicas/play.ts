@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { volumeSpec } from '../../../harness/gateway/gateway.ts';
-import { askPatiently, callWithin, listAll } from '../process.ts';
+import { askPatiently, listAll } from '../process.ts';
 import type { Fleet } from './fleet.ts';
 import { leftBehind, work, type KnownVolumes } from './load.ts';
 import type { CountedVendor } from './vendor.ts';
 import { hashOf } from '../../../harness/values.ts';
+import { callWithin } from '../../../harness/gateway/program.ts';
 
 const workers = 5;
 const shared = ['a.shared-1', 'a.shared-2'];

@@ -5,11 +5,15 @@ import { test, type TestContext } from 'node:test';
 import { createIdentity, type OwnIdentity } from '../../../../gateway/pools/identity.ts';
 import { createClient, type StorageClient } from '../../../../src/api/client.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { runGateway, type GatewayRun, type RunningGateway } from '../../../harness/gateway/program.ts';
+import {
+  callWithin,
+  runGateway,
+  type GatewayRun,
+  type RunningGateway,
+} from '../../../harness/gateway/program.ts';
 import { filesBelow, inMemory, startVendor } from '../../../fakes/storages/reference.ts';
 import { mounted, temporaryDirectory, volumeSpec } from '../../../harness/gateway/gateway.ts';
 
-const call = () => ({ deadlineMs: Date.now() + 20_000 });
 const body = { capability: mounted, readonly: false };
 const mebibyte = 2 ** 20;
 
@@ -31,33 +35,33 @@ test("a volume lives its life through three gateways, and each knows the next on
 
   const key = { volumeId: 'a.one', nodeId: 'n1' };
   const topology = { zone: 'z' };
-  await client.putNode({ nodeId: 'n1', body: { topology, maxVolumes: 5 } }, call());
+  await client.putNode({ nodeId: 'n1', body: { topology, maxVolumes: 5 } }, callWithin());
   const spec = volumeSpec('one', { mutableParameters: { tier: 'fast' } });
-  const made = await client.createVolume({ volumeId: key.volumeId, body: spec }, call());
+  const made = await client.createVolume({ volumeId: key.volumeId, body: spec }, callWithin());
   assert.deepEqual([made.sizeBytes, made.topology], [mebibyte, [topology]]);
-  const { attachment } = await client.attachVolume({ ...key, body }, call());
+  const { attachment } = await client.attachVolume({ ...key, body }, callWithin());
   assert.partialDeepStrictEqual(attachment, { protocol: 'loop', mayFormat: true, sizeBytes: mebibyte });
   const { sizeBytes } = await client.expandVolume(
     { volumeId: 'a.one', body: { requiredBytes: 2 * mebibyte } },
-    call(),
+    callWithin(),
   );
   assert.equal(sizeBytes, 2 * mebibyte);
   const group = { name: 'group', volumeIds: ['a.one'] };
-  const { snapshots } = await client.createGroup({ groupId: 'a.group', body: group }, call());
+  const { snapshots } = await client.createGroup({ groupId: 'a.group', body: group }, callWithin());
   const [member = assert.fail()] = snapshots;
   const source = { kind: 'snapshot', snapshotId: member.id } as const;
   const restored = volumeSpec('two', { requiredBytes: 2 * mebibyte, source });
-  await client.createVolume({ volumeId: 'a.two', body: restored }, call());
-  const blocks = await client.listBlocks({ snapshotId: member.id }, call());
+  await client.createVolume({ volumeId: 'a.two', body: restored }, callWithin());
+  const blocks = await client.listBlocks({ snapshotId: member.id }, callWithin());
   assert.equal(blocks.sizeBytes, 2 * mebibyte);
-  assert.deepEqual((await client.getVolumeHealth({ volumeId: 'a.two' }, call())).entries, []);
-  const { availableBytes } = await client.getCapacity({ body: {} }, call());
+  assert.deepEqual((await client.getVolumeHealth({ volumeId: 'a.two' }, callWithin())).entries, []);
+  const { availableBytes } = await client.getCapacity({ body: {} }, callWithin());
   assert.equal(availableBytes, 2 ** 30 - 4 * mebibyte);
 
-  await client.detachVolume(key, call());
-  await client.deleteGroup({ groupId: 'a.group' }, call());
-  for (const volumeId of ['a.one', 'a.two']) await client.deleteVolume({ volumeId }, call());
-  assert.equal((await client.getCapacity({ body: {} }, call())).availableBytes, 2 ** 30);
+  await client.detachVolume(key, callWithin());
+  await client.deleteGroup({ groupId: 'a.group' }, callWithin());
+  for (const volumeId of ['a.one', 'a.two']) await client.deleteVolume({ volumeId }, callWithin());
+  assert.equal((await client.getCapacity({ body: {} }, callWithin())).availableBytes, 2 ** 30);
   assert.deepEqual(await namesAt(t, far, createIdentity('middle', join(middle, 'keys.json'))), []);
 });
 
@@ -80,12 +84,12 @@ test('several boxes behind one gateway, each a pool, get the requests for their 
   for (const pool of Object.keys(pools))
     await client.createVolume(
       { volumeId: `a.in-${pool}`, body: volumeSpec(`in-${pool}`, { parameters: { pool } }) },
-      call(),
+      callWithin(),
     );
   const identity = createIdentity('front', join(front, 'keys.json'));
   assert.deepEqual(await namesAt(t, north, identity), ['a.in-north']);
   assert.deepEqual(await namesAt(t, south, identity), ['a.in-south']);
-  const { volumes } = await client.listVolumes({}, call());
+  const { volumes } = await client.listVolumes({}, callWithin());
   assert.deepEqual(
     volumes.map(({ id, pool, topology }) => [id, pool, topology]),
     [
@@ -97,7 +101,7 @@ test('several boxes behind one gateway, each a pool, get the requests for their 
   await south.end();
   await client.createVolume(
     { volumeId: 'a.more', body: volumeSpec('more', { parameters: { pool: 'north' } }) },
-    call(),
+    callWithin(),
   );
 });
 
@@ -137,7 +141,7 @@ async function serveFront(
   const { client } = served;
   const count = Object.keys(pools).length;
   const look = async (): Promise<true | undefined> => {
-    const known = await client.getCapabilities({}, call()).catch(() => undefined);
+    const known = await client.getCapabilities({}, callWithin()).catch(() => undefined);
     return known?.pools.length === count || undefined;
   };
   assert.ok(await poll(look, { everyMs: 100, timeoutMs: 60_000 }), 'a pool is never reached');
@@ -152,5 +156,5 @@ async function namesAt(
 ): Promise<readonly string[]> {
   const client = createClient({ url, token: renew => identity.token('fairlead', renew) });
   t.after(() => client.close());
-  return (await client.listVolumes({}, call())).volumes.map(({ name }) => name);
+  return (await client.listVolumes({}, callWithin())).volumes.map(({ name }) => name);
 }

@@ -14,8 +14,8 @@ import {
 import { mounted } from '../../../harness/gateway/gateway.ts';
 import { sample } from '../../../harness/sample.ts';
 import { createMutations, fixtures, killInEach } from '../mutations.ts';
-import { runGateway, type RunningGateway } from '../../../harness/gateway/program.ts';
-import { askPatiently, callWithin, prepareDirectory, type Ask } from '../process.ts';
+import { callWithin, runGateway, type RunningGateway } from '../../../harness/gateway/program.ts';
+import { askPatiently, prepareDirectory, type Ask } from '../process.ts';
 
 const [, python] = referenceVendors;
 const { skip } = python;

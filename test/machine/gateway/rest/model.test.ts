@@ -15,7 +15,7 @@ import { event, type Event, type Operation } from '../../../harness/model/operat
 import { toCommand, type Command } from '../../../harness/model/play.ts';
 import { assertPlays, memoryDirectory } from '../../../harness/model/run.ts';
 import type { ModelStorage } from '../../../harness/model/storage.ts';
-import { callWithin } from '../process.ts';
+import { callWithin } from '../../../harness/gateway/program.ts';
 
 const maxKilledAfterMs = 30;
 

@@ -11,7 +11,7 @@ import {
   MiB,
   openFakeBench,
   openRealBench,
-  openVolume,
+  openNode,
   whyNoMachine,
   type Bench,
 } from '../../../harness/node/bench.ts';
@@ -246,7 +246,7 @@ test('loop removes the recorded device, even if its file was moved', real, async
 
 test('the device of a file with two names is refused to the second volume', real, async t => {
   const bench = openRealBench(t);
-  const { request, agent } = await openVolume(bench, { image: { sizeBytes: 32 * MiB, content: 'ext4' } });
+  const { request, agent } = await openNode(bench, { image: { sizeBytes: 32 * MiB, content: 'ext4' } });
   linkSync(request.attachment.path, `${bench.directory}/second`);
   await stage(agent, request);
   const other = { ...request, volumeId: 'c.other', stagingPath: `${request.stagingPath}-other` };

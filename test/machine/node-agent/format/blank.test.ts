@@ -7,7 +7,7 @@ import * as fc from 'fast-check';
 import { proveBlank, superblockRanges, type Range } from '../../../../node-agent/format/prove-blank.ts';
 import { loop } from '../../../../node-agent/connectors/loop.ts';
 import { ensureFilesystem } from '../../../../node-agent/format/format.ts';
-import { MiB, openFakeBench, openRealBench, openVolume, real } from '../../../harness/node/bench.ts';
+import { MiB, openFakeBench, openNode, real } from '../../../harness/node/bench.ts';
 
 /** A device that must not be formatted: its size, and the way its content was made. */
 type UsedDevice = {
@@ -70,7 +70,7 @@ function written(text: string, offset: number): UsedDevice {
 
 for (const [name, { sizeBytes, tool, fill }] of Object.entries(held))
   test(`${name} is never formatted`, real(...(tool === undefined ? [] : [tool])), async t => {
-    const { bench, agent, request } = await openVolume(openRealBench(t), { image: { sizeBytes } });
+    const { bench, agent, request } = await openNode(t, { image: { sizeBytes } });
     const { attachment } = request;
     fill(attachment.path);
     const before = bench.copyImage(attachment.path);
@@ -83,7 +83,7 @@ for (const [name, { sizeBytes, tool, fill }] of Object.entries(held))
   });
 
 test('a device that reads as zeros is blank', real(), async t => {
-  const { bench, request } = await openVolume(openRealBench(t));
+  const { bench, request } = await openNode(t);
   await proveBlank(await loop.connect(request.attachment, bench.host), bench.host);
   await loop.disconnect(request.attachment, bench.host);
 });

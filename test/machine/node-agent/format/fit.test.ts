@@ -19,7 +19,7 @@ import {
   MiB,
   openFakeBench,
   openRealBench,
-  openVolume,
+  openNode,
   real,
   withCommands,
   type Bench,
@@ -30,7 +30,7 @@ const grownBytes = defaultImageBytes + 100 * MiB;
 
 /** Opens a volume with a filesystem, and records the commands that are run for it. */
 async function open<B extends Bench>(bench: B, fsType: string) {
-  const opened = await openVolume(bench, { image: { content: fsType }, capability: { fsType } });
+  const opened = await openNode(bench, { image: { content: fsType }, capability: { fsType } });
   const commands: string[] = [];
   const agent = withCommands(opened.agent, command => void commands.push(command));
   return { ...opened, agent, commands };
@@ -183,7 +183,7 @@ test('nothing is mounted while a killed growth may still write', async () => {
 });
 
 test('a small full ext4 grows to 1 TiB and keeps its data', real(), async t => {
-  const { bench, agent, request } = await openVolume(openRealBench(t), {
+  const { bench, agent, request } = await openNode(t, {
     image: { sizeBytes: 64 * MiB },
     capability: { fsType: 'ext4' },
   });
@@ -207,7 +207,7 @@ test('an ext4 that cannot follow its volume is mounted at its old size with its 
     bench,
     agent: quiet,
     request,
-  } = await openVolume(openRealBench(t), {
+  } = await openNode(t, {
     image: { sizeBytes: 64 * MiB },
   });
   // Like one of an older mke2fs: the descriptors of 1 TiB do not fit beside blocks of 1 KiB.
@@ -320,7 +320,7 @@ for (const older of ['ext2', 'ext3'])
       async t => {
         const bench = openRealBench(t);
         const image = { sizeBytes: 64 * MiB, content: older };
-        const { agent, request: made } = await openVolume(bench, { image });
+        const { agent, request: made } = await openNode(bench, { image });
         const request = { ...made, capability: { ...made.capability, fsType } };
         await stage(agent, request);
         writeFileSync(`${request.stagingPath}/file`, 'data');
@@ -335,7 +335,7 @@ for (const older of ['ext2', 'ext3'])
     );
 
 test('ext3 is never made', async () => {
-  const { agent, request } = await openVolume(openFakeBench(), { capability: { fsType: 'ext3' } });
+  const { agent, request } = await openNode(openFakeBench(), { capability: { fsType: 'ext3' } });
   const detail = 'the device is blank, and nodes do not make ext3: use ext4';
   await assert.rejects(stage(agent, request), { code: 'FAILED_PRECONDITION', detail });
 });
@@ -348,7 +348,7 @@ const choices = [
 ];
 for (const { sizeBytes, mountFlags, formatOptions, chosen } of choices)
   test(`a node whose default is xfs makes ${chosen} of ${JSON.stringify({ sizeBytes, mountFlags, formatOptions })} if no type is requested`, async () => {
-    const { bench, agent, request } = await openVolume(openFakeBench(), { image: { sizeBytes } });
+    const { bench, agent, request } = await openNode(openFakeBench(), { image: { sizeBytes } });
     const capability = { ...request.capability, fsType: undefined, mountFlags };
     await stage({ ...agent, defaultFilesystem: xfs }, { ...request, capability, formatOptions });
     assert.equal(bench.host.state.images.get(request.attachment.path)?.content, chosen);

@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import {
-  block,
-  openFakeBench,
-  openRealBench,
-  openVolume,
-  real,
-  startAgent,
-} from '../../../harness/node/bench.ts';
+import { block, openFakeBench, openNode, real, startAgent } from '../../../harness/node/bench.ts';
 
 const lines = [
   {
@@ -54,7 +47,7 @@ const lines = [
 
 for (const { name, options, show, shows } of lines)
   test(`a ${name} is made with its volume's options`, real(`mkfs.${name}`, show.command), async t => {
-    const opened = await openVolume(openRealBench(t), { capability: { fsType: name } });
+    const opened = await openNode(t, { capability: { fsType: name } });
     const request = { ...opened.request, formatOptions: options };
     await stage(opened.agent, request);
     // A second agent knows the volume only from its record.
@@ -80,7 +73,7 @@ const refused = [
 
 for (const { change, says } of refused) {
   test(`stage with ${JSON.stringify(change).slice(0, 80)} is INVALID_ARGUMENT and leaves nothing`, async () => {
-    const { bench, agent, request } = await openVolume(openFakeBench());
+    const { bench, agent, request } = await openNode(openFakeBench());
     await assert.rejects(stage(agent, { ...request, ...change }), { code: 'INVALID_ARGUMENT', detail: says });
     const { mounts, loops, texts, formatted } = bench.host.state;
     assert.deepEqual([mounts, [...loops], [...texts], formatted], [[], [], [], []]);
@@ -88,7 +81,7 @@ for (const { change, says } of refused) {
 }
 
 test('a volume is staged with options that the filesystem on it would not accept', async () => {
-  const { bench, agent, request } = await openVolume(openFakeBench(), { image: { content: 'xfs' } });
+  const { bench, agent, request } = await openNode(openFakeBench(), { image: { content: 'xfs' } });
   const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;
   const asked = { ...request, capability, formatOptions: { 'fs.bytesPerInode': '4096' } };
   await stage(agent, asked);

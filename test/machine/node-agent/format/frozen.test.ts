@@ -14,7 +14,7 @@ import {
   defaultImageBytes,
   measure,
   openRealBench,
-  openVolume,
+  openNode,
   putUp,
   real,
   startAgent,
@@ -27,7 +27,7 @@ async function openPublished(t: TestContext, fsType: FilesystemName) {
   t.after(() => paths.forEach(path => spawnSync('fsfreeze', ['--unfreeze', path])));
   const bench = openRealBench(t);
   const capability = { fsType, accessMode: 'SINGLE_NODE_MULTI_WRITER' } as const;
-  const { agent, request } = await openVolume(bench, { capability });
+  const { agent, request } = await openNode(bench, { capability });
   const paths = [request.targetPath, request.stagingPath];
   await putUp(agent, request);
   const freeze = (flag: '--freeze' | '--unfreeze'): void => {
@@ -54,7 +54,7 @@ test(
         ? bench.host.run('sh', ['-c', 'sleep 3; exec "$@"', 'sh', command, ...args], options)
         : bench.host.run(command, args, options);
     const slow = { ...bench, host: { ...bench.host, run } };
-    const { agent, request } = await openVolume(slow, { capability: { fsType: 'xfs' } });
+    const { agent, request } = await openNode(slow, { capability: { fsType: 'xfs' } });
     await putUp(agent, request);
     const { volumeId, targetPath: path, attachment } = request;
     const sizeBytes = 2 * defaultImageBytes;

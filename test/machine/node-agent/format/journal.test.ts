@@ -14,20 +14,14 @@ import { test, type TestContext } from 'node:test';
 import type { FilesystemName } from '../../../../src/api/filesystems.ts';
 import { filesystems } from '../../../../node-agent/filesystems/index.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import {
-  openRealBench,
-  openVolume,
-  real,
-  startAgent,
-  type LoopRequest,
-} from '../../../harness/node/bench.ts';
+import { openRealBench, openNode, real, startAgent, type LoopRequest } from '../../../harness/node/bench.ts';
 
 const records = Array.from({ length: 20 }, (_, index) => String(index));
 
 /** Opens a volume whose pod wrote 20 durable records, and a copy of its image from that moment. */
 async function openUnclean(t: TestContext, fsType: FilesystemName) {
   const bench = openRealBench(t);
-  const { agent, request: source } = await openVolume(bench, { capability: { fsType } });
+  const { agent, request: source } = await openNode(bench, { capability: { fsType } });
   await stage(agent, source);
   const wal = `${source.stagingPath}/wal`;
   // Older than the records, as in a database: only the journal has the records.

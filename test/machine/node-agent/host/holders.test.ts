@@ -5,7 +5,7 @@ import { closeSync, openSync, truncateSync, writeFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { MiB, openRealBench, openVolume, putUp, real, withCommands } from '../../../harness/node/bench.ts';
+import { MiB, openNode, putUp, real, withCommands } from '../../../harness/node/bench.ts';
 
 /** Runs a process in a directory until it is ended. */
 async function runIn(t: TestContext, cwd: string) {
@@ -21,7 +21,7 @@ async function runIn(t: TestContext, cwd: string) {
 }
 
 test('a refused unmount lists the processes that use the mount, and their uses', real(), async t => {
-  const { agent, request } = await openVolume(openRealBench(t), { image: { content: 'ext4' } });
+  const { agent, request } = await openNode(t, { image: { content: 'ext4' } });
   await putUp(agent, request);
   const { pid, end } = await runIn(t, request.targetPath);
   await assert.rejects(unpublish(agent, request), {
@@ -40,7 +40,7 @@ test('a refused unmount lists the processes that use the mount, and their uses',
 });
 
 test('a refused unmount names the loop device of a file on the volume', real(), async t => {
-  const { agent, request } = await openVolume(openRealBench(t), { image: { content: 'ext4' } });
+  const { agent, request } = await openNode(t, { image: { content: 'ext4' } });
   await stage(agent, request);
   writeFileSync(`${request.stagingPath}/inner`, '');
   truncateSync(`${request.stagingPath}/inner`, MiB);
@@ -55,7 +55,7 @@ test(
   'a refused unmount without a visible reason says so, and ends even if the search does not',
   real(),
   async t => {
-    const { agent, request } = await openVolume(openRealBench(t), { image: { content: 'ext4' } });
+    const { agent, request } = await openNode(t, { image: { content: 'ext4' } });
     await stage(agent, request);
     const busy = { status: 32, stderr: 'umount: target is busy.' };
     for (const found of [{ status: 0 }, { timedOut: true }, { status: 1, stdout: 'find: nonsense' }]) {
@@ -76,7 +76,7 @@ test(
 );
 
 test('the error of a device in use names the process that has it open', real(), async t => {
-  const { agent, request } = await openVolume(openRealBench(t), {
+  const { agent, request } = await openNode(t, {
     capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' },
   });
   await stage(agent, request);

@@ -7,7 +7,7 @@ import { stage } from '../../../../node-agent/volumes/stage.ts';
 import {
   openFakeBench,
   openRealBench,
-  openVolume,
+  openNode,
   putUp,
   real,
   takeDown,
@@ -24,7 +24,7 @@ const other = 'context="system_u:object_r:container_file_t:s0:c30,c40"';
  * have none.
  */
 function open(mountFlags: readonly string[], fsType = 'ext4', bench: Bench = openSelinuxBench()) {
-  return openVolume(bench, {
+  return openNode(bench, {
     image: { content: fsType },
     capability: { fsType, mountFlags: [...mountFlags] },
   });

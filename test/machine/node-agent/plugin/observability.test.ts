@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createMetrics } from '../../../../node-agent/plugin/metrics.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { readMetrics } from '../../../harness/node/metrics.ts';
-import { driverName, openNode, openRunningNode, type TestNode } from '../../../harness/node/program.ts';
+import { driverName, prepareNode, runNode, type TestNode } from '../../../harness/node/program.ts';
 import { type ProgramProcess } from '../../../harness/program.ts';
 import { testAsRoot } from '../../../harness/machine.ts';
 import { createFakeHost } from '../../../fakes/host.ts';
@@ -13,7 +13,7 @@ import { listen } from '../../../harness/listen.ts';
 import { clientOf } from '../../../harness/csi-serving.ts';
 
 test('healthz reports the CSI socket and the registration, and is 503 while kubelet refuses the driver; readyz is 503 until it is registered', async t => {
-  const node = openNode(t);
+  const node = prepareNode(t);
   const url = await startWithHttp(node);
   assert.deepEqual(await get(`${url}/healthz`), { status: 200, text: health('waiting') });
   assert.deepEqual(await get(`${url}/readyz`), { status: 503, text: health('waiting') });
@@ -34,7 +34,7 @@ test('healthz reports the CSI socket and the registration, and is 503 while kube
 });
 
 test('healthz is 503 when the CSI socket is missing or replaced', async t => {
-  const node = openNode(t);
+  const node = prepareNode(t);
   const url = await startWithHttp(node, { 'registration-dir': '' });
   assert.deepEqual(await get(`${url}/healthz`), { status: 200, text: 'csi: ok\n' });
   const lost = { status: 503, text: 'csi: the socket does not answer\n' };
@@ -45,7 +45,7 @@ test('healthz is 503 when the CSI socket is missing or replaced', async t => {
 });
 
 testAsRoot('metrics count RPCs, phases and commands, and of volumes say only how they are', async t => {
-  const { node, agent, kubelet, drain } = await openRunningNode(t, withHttp);
+  const { node, agent, kubelet, drain } = await runNode(t, withHttp);
   const url = await urlOf(agent);
   await kubelet.runPod({ uid: 'pod-1', volumes: [node.makeVolume('secretive-volume')] });
   const client = clientOf(t, node.socket);
@@ -71,7 +71,7 @@ testAsRoot('metrics count RPCs, phases and commands, and of volumes say only how
 });
 
 test('other requests than the two pages are refused', async t => {
-  const node = openNode(t);
+  const node = prepareNode(t);
   const url = await startWithHttp(node);
   for (const path of ['/', '/metrics/', '/../etc/passwd', '/constructor', '/__proto__', '/healthz%00'])
     assert.equal((await get(`${url}${path}`)).status, 404, path);
@@ -90,7 +90,7 @@ test('an address that cannot be listened on is one clear line at the start, and 
     ['no-such-host.invalid:80', '.*no-such-host\\.invalid.*'],
     ['192.0.2.1:80', '.*192\\.0\\.2\\.1.*'],
   ] as const) {
-    const node = openNode(t);
+    const node = prepareNode(t);
     const agent = node.startAgent({ 'metrics-listen': address });
     await assert.rejects(agent.ready);
     assert.match(agent.stderr(), new RegExp(`^fairlead node: ${fault}\n$`));

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { test, type TestContext } from 'node:test';
 import { requireShared } from '../../../../node-agent/plugin/mount-propagation.ts';
 import { parseMountinfo } from '../../../../src/lib/linux/mountinfo.ts';
-import { openNode, openRunningNode } from '../../../harness/node/program.ts';
+import { prepareNode, runNode } from '../../../harness/node/program.ts';
 import { inOwnMounts, mountsBelow, testAsRoot } from '../../../harness/machine.ts';
 
 const dir = '/var/lib/kubelet';
@@ -29,7 +29,7 @@ for (const [title, verdict, ...lines] of rows)
 
 /** Opens a node with kubelet's directory as a shared mount, and a command that gives its child another view of it. */
 function openShared(t: TestContext) {
-  const node = openNode(t);
+  const node = prepareNode(t);
   execFileSync('mount', ['--bind', node.root, node.root]);
   execFileSync('mount', ['--make-shared', node.root]);
   const apart = inOwnMounts(node.root);
@@ -47,7 +47,7 @@ for (const propagation of ['private', 'slave'])
 
 testAsRoot('the node sees the mounts of an agent in a pod with Bidirectional', async t => {
   const { node, inPod } = openShared(t);
-  const { agent, kubelet } = await openRunningNode(t, {}, { node, by: inPod('shared') });
+  const { agent, kubelet } = await runNode(t, {}, { node, by: inPod('shared') });
   await kubelet.runPod({ uid: 'pod', volumes: [node.makeVolume('v')] });
   assert.equal(mountsBelow(node.root).length, 3);
   await kubelet.drain();

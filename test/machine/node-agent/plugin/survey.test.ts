@@ -4,7 +4,7 @@ import { createMachine } from '../../../../node-agent/host/linux.ts';
 import { createSurvey, report } from '../../../../node-agent/plugin/preflight.ts';
 import { attachmentFields } from '../../../../src/api/attachment.ts';
 import { silentLog, type Log, type LogFields } from '../../../../src/lib/log.ts';
-import { openNode } from '../../../harness/node/program.ts';
+import { prepareNode } from '../../../harness/node/program.ts';
 import { createSysfsHost, type SysfsHost } from '../../../fakes/sysfs.ts';
 
 const baseTools = 'mount umount blkid blockdev losetup fsfreeze unshare cmp dd stat'.split(' ');
@@ -129,7 +129,7 @@ test('the lists of modules are read once for all protocols and all callers, and 
 });
 
 test('soon after its start an agent reports its protocols in its log and in its metrics', async t => {
-  const agent = openNode(t).startAgent({ 'metrics-listen': '127.0.0.1:0' });
+  const agent = prepareNode(t).startAgent({ 'metrics-listen': '127.0.0.1:0' });
   const url = `http://${(await agent.ready)['metrics']}/metrics`;
   await agent.untilLogged(/checked the requirements of attach protocols/);
   const texts = agent

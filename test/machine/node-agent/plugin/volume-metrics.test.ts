@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import { createReadings } from '../../../../node-agent/host/readings.ts';
 import { examineAll } from '../../../../node-agent/volumes/health.ts';
 import { readMetrics } from '../../../harness/node/metrics.ts';
-import { openRunningNode } from '../../../harness/node/program.ts';
+import { runNode } from '../../../harness/node/program.ts';
 import { mountFuse, type HangingFuse } from '../../../harness/node/fuse.ts';
 import {
   openFakeBench,
-  openVolume,
+  openNode,
   putUp,
   realFuse,
   takeDown,
@@ -20,7 +20,7 @@ test('a hanging volume shows in the metrics with its command, and recovers', rea
   const covers: HangingFuse[] = [];
   // The first clean-up, because unmounting a hanging filesystem would wait forever.
   t.after(() => covers.forEach(cover => cover.end()));
-  const { node, agent, kubelet, drain } = await openRunningNode(t, { 'metrics-listen': '127.0.0.1:0' });
+  const { node, agent, kubelet, drain } = await runNode(t, { 'metrics-listen': '127.0.0.1:0' });
   const url = `http://${(await agent.ready)['metrics']}/metrics`;
   const [hung, well] = [node.makeVolume('hung'), node.makeVolume('well')];
   await kubelet.runPod({ uid: 'pod', volumes: [hung, well] });
@@ -53,7 +53,7 @@ test('a hanging volume shows in the metrics with its command, and recovers', rea
 });
 
 async function openPublished() {
-  const { bench, agent, request: made } = await openVolume(openFakeBench(), { image: { content: 'ext4' } });
+  const { bench, agent, request: made } = await openNode(openFakeBench(), { image: { content: 'ext4' } });
   const request = { ...made, volumeId: 'c."odd"\n\\v' };
   await putUp(agent, request);
   return { bench, request, agent };

@@ -6,7 +6,7 @@ import {
   assertNothingLeft,
   driverName,
   homes,
-  openNode,
+  prepareNode,
   type TestNode,
 } from '../../../harness/node/program.ts';
 import { detachLoopDevices, loopDevicesOf, mountsBelow, noRoot } from '../../../harness/machine.ts';
@@ -16,7 +16,7 @@ for (const home of homes)
     `an agent works as usual after its volumes were removed while it was down (${home})`,
     { skip: noRoot },
     async t => {
-      const node = openNode(t, home);
+      const node = prepareNode(t, home);
       const settings = { 'metrics-listen': '127.0.0.1:0' };
       const first = node.startAgent(settings);
       const kubelet = node.startKubelet();

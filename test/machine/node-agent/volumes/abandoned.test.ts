@@ -16,8 +16,7 @@ import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { directoryOf, connectInOwnMounts, loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
 import {
   block,
-  openRealBench,
-  openVolume,
+  openNode,
   putUp,
   real,
   startAgent,
@@ -30,7 +29,7 @@ const refused = { code: 'FAILED_PRECONDITION' };
 /** Opens a volume on a node whose root is the bench's directory, and a directory outside of it. */
 async function open(t: TestContext) {
   const elsewhere = directoryOf(t);
-  return { ...(await openVolume(openRealBench(t), { image: { content: 'ext4' } })), elsewhere };
+  return { ...(await openNode(t, { image: { content: 'ext4' } })), elsewhere };
 }
 
 test("unpublish of an unknown volume leaves another application's loop mount", real(), async t => {
@@ -118,7 +117,7 @@ test(
   async t => {
     for (const isReader of [false, true])
       for (const isPublished of [false, true]) {
-        const { agent, bench, request: opened } = await openVolume(openRealBench(t), { capability: block });
+        const { agent, bench, request: opened } = await openNode(t, { capability: block });
         const request = { ...opened, readonly: isReader };
         mkdirSync(request.stagingPath);
         await stage(agent, request);
@@ -137,7 +136,7 @@ test(
 );
 
 test('a block volume whose record was lost keeps its device while that is in use', real(), async t => {
-  const { agent, bench, request } = await openVolume(openRealBench(t), { capability: block });
+  const { agent, bench, request } = await openNode(t, { capability: block });
   await stage(agent, request);
   const user = openSync(agent.records.get(request.volumeId)?.device?.path ?? '', 'r');
   const forgetful = await startWithoutRecords(bench);
@@ -151,7 +150,7 @@ test(
   "a staging directory's file of another volume, or a damaged one, is no block volume's record",
   real(),
   async t => {
-    const { agent, bench, request } = await openVolume(openRealBench(t), { capability: block });
+    const { agent, bench, request } = await openNode(t, { capability: block });
     mkdirSync(request.stagingPath);
     await stage(agent, request);
     const [name = ''] = readdirSync(request.stagingPath);
@@ -171,7 +170,7 @@ test(
 );
 
 test('an unrecorded mount is reported as unknown, and not as another volume', real(), async t => {
-  const { agent, bench, request } = await openVolume(openRealBench(t), { image: { content: 'ext4' } });
+  const { agent, bench, request } = await openNode(t, { image: { content: 'ext4' } });
   await putUp(agent, request);
   const forgetful = await startWithoutRecords(bench);
   const unknown = { ...refused, detail: /has no record of volume "c\.v" to compare it with/ };

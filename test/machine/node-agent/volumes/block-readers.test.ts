@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { deviceNumberOf } from '../../../../node-agent/host/mount.ts';
 import { createReadings } from '../../../../node-agent/host/readings.ts';
@@ -17,8 +17,7 @@ import {
   defaultImageBytes,
   measure,
   MiB,
-  openRealBench,
-  openVolume,
+  openNode,
   real,
   startAgent,
   until,
@@ -29,8 +28,8 @@ const capability = { ...block, accessMode: 'SINGLE_NODE_MULTI_WRITER' } as const
 const published = { code: 'FAILED_PRECONDITION', detail: /still published at/ };
 
 /** Opens a staged volume; returns a writer's request, and two readers' requests with their own paths. */
-async function openStaged(t: Parameters<typeof openRealBench>[0]) {
-  const opened = await openVolume(openRealBench(t), { capability });
+async function openStaged(t: Pick<TestContext, 'after'>) {
+  const opened = await openNode(t, { capability });
   const { agent, request } = opened;
   await stage(agent, request);
   const reader = (name: string): LoopRequest => ({
@@ -181,7 +180,7 @@ test(
 );
 
 test("a block volume's reader with one path excludes every other reader from that path", real(), async t => {
-  const { agent, request } = await openVolume(openRealBench(t), { capability: block });
+  const { agent, request } = await openNode(t, { capability: block });
   await stage(agent, request);
   const reader = { ...request, readonly: true };
   await publish(agent, reader);

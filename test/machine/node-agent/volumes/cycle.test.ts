@@ -6,20 +6,12 @@ import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { createVolumeLock } from '../../../../node-agent/volumes/volume-lock.ts';
 import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
-import {
-  block,
-  measure,
-  openRealBench,
-  openVolume,
-  putUp,
-  real,
-  takeDown,
-} from '../../../harness/node/bench.ts';
+import { block, measure, openNode, putUp, real, takeDown } from '../../../harness/node/bench.ts';
 
 for (const fsType of ['ext4', 'xfs', 'btrfs']) {
   test(`a new ${fsType} volume keeps its data over a whole cycle`, real(`mkfs.${fsType}`), async t => {
     const capability = { accessMode: 'SINGLE_NODE_MULTI_WRITER', fsType } as const;
-    const { bench, agent, request } = await openVolume(openRealBench(t), { capability });
+    const { bench, agent, request } = await openNode(t, { capability });
     await putUp(agent, request);
     assert.match(agent.records.get('c.v')?.device?.diskseq ?? '', /^\d+$/);
     writeFileSync(`${request.targetPath}/file`, 'data');
@@ -36,7 +28,7 @@ for (const fsType of ['ext4', 'xfs', 'btrfs']) {
   });
 
   test(`a read-only ${fsType} attachment is not written`, real(`mkfs.${fsType}`), async t => {
-    const { bench, agent, request } = await openVolume(openRealBench(t), {
+    const { bench, agent, request } = await openNode(t, {
       image: { content: fsType },
       capability: { accessMode: 'MULTI_NODE_READER_ONLY', fsType },
     });
@@ -49,7 +41,7 @@ for (const fsType of ['ext4', 'xfs', 'btrfs']) {
 }
 
 test('a volume whose unmount is refused stays in use, and is unstaged once it is unused', real(), async t => {
-  const { bench, agent, request } = await openVolume(openRealBench(t), { image: { content: 'ext4' } });
+  const { bench, agent, request } = await openNode(t, { image: { content: 'ext4' } });
   await stage(agent, request);
   const user = openSync(`${request.stagingPath}/file`, 'w');
   await assert.rejects(unstage(agent, request), { code: 'UNAVAILABLE' });
@@ -62,7 +54,7 @@ test('a volume whose unmount is refused stays in use, and is unstaged once it is
 });
 
 test('a block volume is its own device and keeps its data', real(), async t => {
-  const { bench, agent, request } = await openVolume(openRealBench(t), { capability: block });
+  const { bench, agent, request } = await openNode(t, { capability: block });
   await putUp(agent, request);
   await publish(agent, request);
   assert.deepEqual(await measure(agent, { volumeId: 'c.v', path: request.targetPath }), {
@@ -77,7 +69,7 @@ test('a block volume is its own device and keeps its data', real(), async t => {
 
 test('the kernel prevents writes to a read-only block volume', real(), async t => {
   const readonly = { readonly: true };
-  const opened = await openVolume(openRealBench(t), { capability: block, attachment: readonly });
+  const opened = await openNode(t, { capability: block, attachment: readonly });
   const request = { ...opened.request, ...readonly };
   await putUp(opened.agent, request);
   assert.throws(() => writeFileSync(request.targetPath, 'data', { flag: 'r+' }), { code: 'EPERM' });
@@ -89,7 +81,7 @@ for (const [kind, capability] of Object.entries({
   'a block volume': { ...block, accessMode: 'SINGLE_NODE_MULTI_WRITER' },
 } as const))
   test(`fifty pods that get and lose ${kind} at the same time do not refuse each other`, real(), async t => {
-    const { bench, agent, request } = await openVolume(openRealBench(t), { capability });
+    const { bench, agent, request } = await openNode(t, { capability });
     // A busy machine takes long for a hundred mounts.
     const inTurn = createVolumeLock(agent, 300_000);
     await stage(agent, request);

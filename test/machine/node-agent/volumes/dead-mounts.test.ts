@@ -5,13 +5,13 @@ import { test, type TestContext } from 'node:test';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { mountsBelow } from '../../../harness/machine.ts';
-import { openRealBench, openVolume, otherVolume, realFuse, startAgent } from '../../../harness/node/bench.ts';
+import { openNode, otherVolume, realFuse, startAgent } from '../../../harness/node/bench.ts';
 import { mountFuse } from '../../../harness/node/fuse.ts';
 
 /** Opens two staged volumes, one of them published. */
 async function open(t: TestContext) {
   const image = { content: 'ext4' };
-  const { bench, agent, request } = await openVolume(openRealBench(t), { image });
+  const { bench, agent, request } = await openNode(t, { image });
   const other = otherVolume(bench, request, image);
   for (const each of [request, other]) await stage(agent, each);
   await publish(agent, request);

@@ -9,7 +9,7 @@ import {
   MiB,
   openFakeBench,
   openRealBench,
-  openVolume,
+  openNode,
   putUp,
   real,
   startAgent,
@@ -23,7 +23,7 @@ const all = { requiredBytes: 0, limitBytes: 0 };
 const grown = { requiredBytes: grownBytes, limitBytes: 0 };
 
 async function openPublished<B extends Bench>(bench: B, change: VolumeChange = {}) {
-  const { agent, request } = await openVolume(bench, change);
+  const { agent, request } = await openNode(bench, change);
   await putUp(agent, request);
   const { attachment, volumeId, targetPath } = request;
   return {
@@ -57,7 +57,7 @@ test(
 );
 
 test('a block volume is measured and grown at its staging path, and grown after the agent restarted', async () => {
-  const { agent, bench, request } = await openVolume(openFakeBench(), { capability: block });
+  const { agent, bench, request } = await openNode(openFakeBench(), { capability: block });
   await stage(agent, request);
   const staged = { volumeId: request.volumeId, path: request.stagingPath };
   assert.equal((await measure(agent, staged)).bytes.total, defaultImageBytes);
@@ -67,7 +67,7 @@ test('a block volume is measured and grown at its staging path, and grown after 
 });
 
 test('measuring an unstaged block volume does not connect it again', async () => {
-  const { agent, bench, request } = await openVolume(openFakeBench(), { capability: block });
+  const { agent, bench, request } = await openNode(openFakeBench(), { capability: block });
   await stage(agent, request);
   const asked: Promise<unknown>[] = [];
   const remove = async (volumeId: string): Promise<void> => {

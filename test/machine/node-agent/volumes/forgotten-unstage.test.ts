@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { publish } from '../../../../node-agent/volumes/publish.ts';
 import { stage } from '../../../../node-agent/volumes/stage.ts';
 import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
-import { openRealBench, openVolume, real, startAgent, takeDown } from '../../../harness/node/bench.ts';
+import { openNode, real, startAgent, takeDown } from '../../../harness/node/bench.ts';
 
 /**
  * Hashes the data of a file without its holes, which is fast enough to finish before the kernel writes back its memory
@@ -28,7 +28,7 @@ function digestOf(path: string): string {
 
 /** Opens a staged volume with durable data, and with data and metadata in memory. */
 async function openForgotten(t: TestContext, fsType: string) {
-  const opened = await openVolume(openRealBench(t), { capability: { fsType } });
+  const opened = await openNode(t, { capability: { fsType } });
   const { agent, request } = opened;
   await stage(agent, request);
   const file = `${request.stagingPath}/file`;
@@ -89,7 +89,7 @@ test(
 );
 
 test('data that another node wrote meanwhile is there, and stays', real('mkfs.xfs'), async t => {
-  const { bench, agent, request } = await openVolume(openRealBench(t), { capability: { fsType: 'xfs' } });
+  const { bench, agent, request } = await openNode(t, { capability: { fsType: 'xfs' } });
   await stage(agent, request);
   writeFileSync(`${request.stagingPath}/former`, 'former', { flush: true });
   execFileSync('sync', ['--file-system', '--', request.stagingPath]);

@@ -9,7 +9,7 @@ import type { Capability } from '../../../../src/api/storage.ts';
 import {
   openFakeBench,
   openRealBench,
-  openVolume,
+  openNode,
   otherVolume,
   putUp,
   real,
@@ -20,7 +20,7 @@ import {
 
 async function open(bench: Bench, change: Partial<Capability> = {}) {
   const capability = { accessMode: 'SINGLE_NODE_MULTI_WRITER', ...change } as const;
-  const { agent, request } = await openVolume(bench, { capability });
+  const { agent, request } = await openNode(bench, { capability });
   await putUp(agent, request);
   const readings = createReadings(agent);
   const unknown = { volumeId: request.volumeId, publishPath: '', stagingPath: '' };

@@ -7,8 +7,7 @@ import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import {
   block,
   openFakeBench,
-  openRealBench,
-  openVolume,
+  openNode,
   otherVolume,
   putUp,
   real,
@@ -17,14 +16,14 @@ import {
   type Bench,
 } from '../../../harness/node/bench.ts';
 
-type Setting = Awaited<ReturnType<typeof openVolume<Bench>>>;
+type Setting = Awaited<ReturnType<typeof openNode<Bench>>>;
 
 const refused = { code: 'FAILED_PRECONDITION' };
 
 /** Runs the test on the fake machine and on this one. */
 function check(title: string, work: (setting: Setting) => Promise<void>): void {
-  test(`${title} (the fake machine)`, async () => work(await openVolume(openFakeBench())));
-  test(`${title} (this machine)`, real(), async t => work(await openVolume(openRealBench(t))));
+  test(`${title} (the fake machine)`, async () => work(await openNode(openFakeBench())));
+  test(`${title} (this machine)`, real(), async t => work(await openNode(t)));
 }
 
 check('undoing work that was never done, or is already undone, succeeds', async ({ agent, request }) => {
@@ -152,7 +151,7 @@ check('stage goes on after a reboot with another attachment', async ({ agent, be
 });
 
 test('unpublish leaves a foreign mount and a file that holds data alone', real(), async t => {
-  const { agent, bench, request } = await openVolume(openRealBench(t));
+  const { agent, bench, request } = await openNode(t);
   await bench.host.createDirectory(request.targetPath);
   execFileSync('mount', ['-t', 'tmpfs', 'none', request.targetPath]);
   writeFileSync(`${request.targetPath}/precious`, 'data');

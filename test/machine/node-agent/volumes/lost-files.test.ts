@@ -8,7 +8,7 @@ import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
 import {
   MiB,
   openRealBench,
-  openVolume,
+  openNode,
   putUp,
   real,
   startAgent,
@@ -39,7 +39,7 @@ for (const [fate, befall] of Object.entries(fates))
         real('losetup', 'mkfs.ext4'),
         async t => {
           const image = { sizeBytes: 32 * MiB, content: 'ext4' };
-          const { bench, agent: before, request } = await openVolume(openRealBench(t), { image, capability });
+          const { bench, agent: before, request } = await openNode(t, { image, capability });
           await putUp(before, request);
           befall(request.attachment.path, bench);
           const agent = isRestarted ? await startAgent(bench) : before;
@@ -66,7 +66,7 @@ for (const [fate, befall] of Object.entries(fates))
     real('losetup', 'mkfs.ext4'),
     async t => {
       const image = { sizeBytes: 32 * MiB, content: 'ext4' };
-      const { bench, agent, request } = await openVolume(openOldBench(openRealBench(t)), { image });
+      const { bench, agent, request } = await openNode(openOldBench(openRealBench(t)), { image });
       await putUp(agent, request);
       const { path = '' } = agent.records.get('c.v')?.device ?? {};
       befall(request.attachment.path, bench);

@@ -15,7 +15,7 @@ import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { directoryOf, mountsBelow } from '../../../harness/machine.ts';
-import { openRealBench, openVolume, real, takeDown, withCommands } from '../../../harness/node/bench.ts';
+import { openNode, real, takeDown, withCommands } from '../../../harness/node/bench.ts';
 import { makeDirectoryVolume, shareRequest } from '../../../harness/node/shares.ts';
 import { isFull } from '../../../harness/sample.ts';
 import { waitForExit } from '../../../harness/exit.ts';
@@ -24,7 +24,7 @@ import { waitForExit } from '../../../harness/exit.ts';
  * Opens a volume whose paths are in directories of their own, and a directory elsewhere with a mount and a file in it.
  */
 async function open(t: TestContext) {
-  const { bench, agent, request: made } = await openVolume(openRealBench(t));
+  const { bench, agent, request: made } = await openNode(t);
   const outside = directoryOf(t);
   const parents = { pod: `${bench.directory}/pods/p`, staging: `${bench.directory}/stage/s` };
   for (const path of [...Object.values(parents), `${outside}/v`, `${outside}/s`, `${outside}/s/v`])

@@ -12,12 +12,12 @@ import {
   requireTrusted,
   refusalReason,
 } from '../../../../node-agent/volumes/trust.ts';
-import { openNode } from '../../../harness/node/program.ts';
+import { prepareNode } from '../../../harness/node/program.ts';
 import { mountsBelow } from '../../../harness/machine.ts';
 import {
   block,
   openRealBench,
-  openVolume,
+  openNode,
   putUp,
   real,
   startAgent,
@@ -30,7 +30,7 @@ const refused = { code: 'FAILED_PRECONDITION' };
 
 /** Opens a node with one root, which also contains directories of the agent and of kubelet, and links out of it. */
 async function open(t: TestContext, settings: { readonly roots?: readonly string[] } = {}) {
-  const volume = await openVolume(openRealBench(t), { image: { content: 'ext4' } });
+  const volume = await openNode(t, { image: { content: 'ext4' } });
   const { bench, request } = volume;
   const { directory, host } = bench;
   for (const path of ['files', 'files/v', 'state/inner']) mkdirSync(`${directory}/${path}`);
@@ -244,7 +244,7 @@ test('the target of a link in a system directory is neither a volume nor a root'
 });
 
 test('an agent with such a root does not start', async t => {
-  const node = openNode(t);
+  const node = prepareNode(t);
   const wrong = node.startAgent({ 'local-roots': `/srv,${node.state}/inner` });
   await assert.rejects(wrong.ready);
   assert.match(wrong.stderr(), /local root "[^"]*\/state\/inner" is a directory of the system/);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { StorageClient } from '../../../../src/api/client.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { runGateway } from '../../../harness/gateway/program.ts';
+import { callWithin, runGateway } from '../../../harness/gateway/program.ts';
 import { hang, json, ownHost, startStorageApi } from '../../../fakes/storage-api.ts';
 import { volumeSpec } from '../../../harness/gateway/gateway.ts';
 
@@ -13,7 +13,6 @@ const offer = {
   features: ['expand'],
   zeroed: true,
 };
-const call = () => ({ deadlineMs: Date.now() + 10_000 });
 const inPool = (name: string, pool: string) => ({
   volumeId: `a.${name}`,
   body: volumeSpec(name, { parameters: { pool } }),
@@ -24,9 +23,9 @@ test('a gateway starts even if a storage is down, serves its other pools, and op
   const { port, close } = await startStorageApi(t, [json(200, offer)], { host, port: 0 });
   await close();
   const client = await start(t, `http://${host}:${port}`);
-  await client.createVolume(inPool('one', 'near'), call());
-  await assert.rejects(client.createVolume(inPool('two', 'far'), call()), { code: 'UNAVAILABLE' });
-  const { pools } = await client.getCapabilities({}, call());
+  await client.createVolume(inPool('one', 'near'), callWithin());
+  await assert.rejects(client.createVolume(inPool('two', 'far'), callWithin()), { code: 'UNAVAILABLE' });
+  const { pools } = await client.getCapabilities({}, callWithin());
   assert.deepEqual(
     pools.map(({ name }) => name),
     ['near'],
@@ -35,7 +34,7 @@ test('a gateway starts even if a storage is down, serves its other pools, and op
   await startStorageApi(t, [json(200, { ...offer, volumes: [] })], { host, port });
   const names = await poll(
     async () => {
-      const { pools: now } = await client.getCapabilities({}, call());
+      const { pools: now } = await client.getCapabilities({}, callWithin());
       return now.length === 2 ? now.map(({ name }) => name) : undefined;
     },
     { everyMs: 100, timeoutMs: 20_000 },
@@ -52,7 +51,8 @@ test('a hanging storage delays no other pool', async t => {
       code: /ABORTED|DEADLINE_EXCEEDED|UNAVAILABLE/,
     }),
   );
-  for (let index = 0; index < 50; index++) await client.createVolume(inPool(`near-${index}`, 'near'), call());
+  for (let index = 0; index < 50; index++)
+    await client.createVolume(inPool(`near-${index}`, 'near'), callWithin());
   await Promise.all(hung);
 });
 
@@ -66,8 +66,8 @@ test('a storage with an endless list delays no other pool', async t => {
     },
   ]);
   const client = await start(t, far.url);
-  await client.createVolume(inPool('one', 'near'), call());
-  await assert.rejects(client.createVolume(inPool('two', 'far'), call()), { code: 'UNAVAILABLE' });
+  await client.createVolume(inPool('one', 'near'), callWithin());
+  await assert.rejects(client.createVolume(inPool('two', 'far'), callWithin()), { code: 'UNAVAILABLE' });
   assert.ok(page > 10);
 });
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createReadings, soonMs } from '../../../../node-agent/host/readings.ts';
 import { measure } from '../../../../node-agent/volumes/size.ts';
-import { openFakeBench, openVolume, putUp, startAgent } from '../../../harness/node/bench.ts';
+import { openFakeBench, openNode, putUp, startAgent } from '../../../harness/node/bench.ts';
 
 const ended = { status: 0, stdout: '', stderr: '', timedOut: false };
 
@@ -36,7 +36,7 @@ test('a caller that waits for another reading of the volume first gets an answer
 });
 
 test('a volume without an earlier answer is measured by a slow command; one with an earlier answer answers in time', async t => {
-  const { agent, request } = await openVolume(openFakeBench(), { image: { content: 'ext4' } });
+  const { agent, request } = await openNode(openFakeBench(), { image: { content: 'ext4' } });
   await putUp(agent, request);
   let slow = Promise.withResolvers<typeof ended>();
   const { volumeId, targetPath: path } = request;

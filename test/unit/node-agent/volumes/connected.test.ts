@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import type { Host } from '../../../../node-agent/host.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { openFakeBench, openVolume, otherVolume, startAgent } from '../../../harness/node/bench.ts';
+import { openFakeBench, openNode, otherVolume, startAgent } from '../../../harness/node/bench.ts';
 
 /** Returns the agent on a machine that does other work right before or after one command. */
 function withMischief(agent: Agent, mischief: { before?: string; after?: string; work: () => void }): Agent {
@@ -17,7 +17,7 @@ function withMischief(agent: Agent, mischief: { before?: string; after?: string;
 }
 
 async function openTwo(content = 'ext4') {
-  const { bench, agent, request } = await openVolume(openFakeBench(), { image: { content } });
+  const { bench, agent, request } = await openNode(openFakeBench(), { image: { content } });
   const foreign = otherVolume(bench, request, { content: 'ext4' }).attachment.path;
   const { state } = bench.host;
   /** Gives the volume's device number to the other file, as after a detach and an attach. */

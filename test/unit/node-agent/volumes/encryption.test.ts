@@ -9,7 +9,7 @@ import {
   block,
   defaultImageBytes,
   openFakeBench,
-  openVolume,
+  openNode,
   otherVolume,
   startAgent,
   withCommands,
@@ -24,7 +24,7 @@ const rotating = { 'encryption-passphrase': 'canary-new', 'encryption-passphrase
 /** Opens a node with a volume to encrypt, and records every command. */
 async function open({ attachment, ...change }: VolumeChange = {}) {
   const bench = openFakeBench();
-  const opened = await openVolume(bench, { ...change, attachment: { ...luks, ...attachment } });
+  const opened = await openNode(bench, { ...change, attachment: { ...luks, ...attachment } });
   const { state } = bench.host;
   const lines: string[] = [];
   const run: typeof bench.host.run = (command, args, options) => {

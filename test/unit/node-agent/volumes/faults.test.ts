@@ -10,7 +10,7 @@ import {
   block,
   defaultImageBytes,
   openFakeBench,
-  openVolume,
+  openNode,
   startAgent,
   type Bench,
   type VolumeChange,
@@ -64,7 +64,7 @@ type OpenedVolume = {
 };
 
 async function openImage({ isGrown, isUnclean, ask, ...change }: Case): Promise<OpenedVolume> {
-  const { bench, request } = await openVolume(openFakeBench(), change);
+  const { bench, request } = await openNode(openFakeBench(), change);
   const { path } = request.attachment;
   if (isGrown) bench.resizeImage(path, 2 * defaultImageBytes);
   const image = bench.host.state.images.get(path) ?? assert.fail();

@@ -8,7 +8,7 @@ import {
   block,
   openFakeBench,
   openService,
-  openVolume,
+  openNode,
   startAgent,
   startWithoutRecords,
   type Bench,
@@ -29,7 +29,7 @@ function attachedAgain<R extends Request>(request: R, attachmentId = 'attachment
 
 /** Opens a volume that is staged and was published; `lines` records the commands from then on. */
 async function openForgotten(change: VolumeChange = {}, given: Secrets = {}) {
-  const { bench, agent, request } = await openVolume(openFakeBench(), change);
+  const { bench, agent, request } = await openNode(openFakeBench(), change);
   await stage(agent, request, given);
   await publish(agent, request);
   await unpublish(agent, request);
@@ -203,7 +203,7 @@ test('a volume that is staged at another path is taken down there', async () => 
 
 test('an attachment that is older than the current one takes nothing down', async () => {
   const [older, newer] = ['01990000-0000-7000-8000-000000000000', '01990000-0001-7000-8000-000000000000'];
-  const { agent, request } = await openVolume(openFakeBench());
+  const { agent, request } = await openNode(openFakeBench());
   await stage(agent, attachedAgain(request, newer));
   await assert.rejects(stage(agent, attachedAgain(request, older)), { code: refused, detail: /is older/ });
   await publish(agent, attachedAgain(request, newer));
@@ -231,7 +231,7 @@ test('a foreign mount at the staging path stays', async () => {
 /** Stages with a new attachment on new machines, with a fault at each step in turn, and then once more. */
 async function failAtEach(how: 'error' | 'crash', when: 'before' | 'after', areLost: boolean): Promise<void> {
   for (let step = 1; ; step++) {
-    const { bench, request } = await openVolume(openFakeBench());
+    const { bench, request } = await openNode(openFakeBench());
     await stage(await startAgent(bench), request);
     const agent = await (areLost ? startWithoutRecords : startAgent)(bench);
     bench.host.failAt({ how, when, step });

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { openFakeBench, openVolume, startAgent } from '../../../harness/node/bench.ts';
+import { openFakeBench, openNode, startAgent } from '../../../harness/node/bench.ts';
 
 const secrets = { 'encryption-passphrase': 'canary' };
 
 /** Opens a reader's encrypted volume whose ext4 was not unmounted cleanly. */
 async function openEncrypted(mayReplay: boolean) {
   const bench = openFakeBench();
-  const { agent, request } = await openVolume(bench, { attachment: { encryption: 'luks' } });
+  const { agent, request } = await openNode(bench, { attachment: { encryption: 'luks' } });
   await stage(agent, request, secrets);
   await unstage(agent, request);
   const inside = bench.host.state.images.get(request.attachment.path)?.inside ?? assert.fail();

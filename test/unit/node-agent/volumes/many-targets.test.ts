@@ -8,7 +8,7 @@ import { pause } from '../../../../src/lib/concurrency.ts';
 import {
   block,
   openFakeBench,
-  openVolume,
+  openNode,
   serviceOf,
   startAgent,
   type Bench,
@@ -35,8 +35,8 @@ function observe(host: Host) {
 const kinds: Readonly<
   Record<string, () => Promise<{ readonly bench: Bench; readonly request: ShareRequest }>>
 > = {
-  'a filesystem': () => openVolume(openFakeBench(), { capability: manyTargets }),
-  'a block volume': () => openVolume(openFakeBench(), { capability: { ...block, ...manyTargets } }),
+  'a filesystem': () => openNode(openFakeBench(), { capability: manyTargets }),
+  'a block volume': () => openNode(openFakeBench(), { capability: { ...block, ...manyTargets } }),
   async 'a share'() {
     const bench = openFakeShares();
     return { bench, request: shareRequest(bench, bench.nfs('one')) };
@@ -70,7 +70,7 @@ for (const [kind, open] of Object.entries(kinds))
   });
 
 test('one of two concurrent publishes of a volume that may have one path is refused', async () => {
-  const { bench, agent, request } = await openVolume(openFakeBench(), {
+  const { bench, agent, request } = await openNode(openFakeBench(), {
     capability: { accessMode: 'SINGLE_NODE_SINGLE_WRITER' },
   });
   const { ask } = serviceOf(agent, request);
@@ -82,7 +82,7 @@ test('one of two concurrent publishes of a volume that may have one path is refu
 });
 
 test('a block volume whose device is unknown is connected once for all of its publishes', async () => {
-  const { bench, agent, request } = await openVolume(openFakeBench(), {
+  const { bench, agent, request } = await openNode(openFakeBench(), {
     capability: { ...block, ...manyTargets },
   });
   await stage(agent, request);

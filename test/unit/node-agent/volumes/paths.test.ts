@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { test } from 'node:test';
 import { inspectPath, readPath, realOf } from '../../../../node-agent/volumes/target-path.ts';
 import { stage } from '../../../../node-agent/volumes/stage.ts';
-import { openFakeBench, openRealBench, openVolume } from '../../../harness/node/bench.ts';
+import { openFakeBench, openRealBench, openNode } from '../../../harness/node/bench.ts';
 
 const base = { named: '/var/lib/kubelet', real: '/var/lib/kubelet' };
 
@@ -63,7 +63,7 @@ test('a symbolic link in any component is INVALID_ARGUMENT and is named', async 
 });
 
 test('a mountpoint itself is not examined, and paths below it are refused', async () => {
-  const { agent, request } = await openVolume(openFakeBench());
+  const { agent, request } = await openNode(openFakeBench());
   await stage(agent, request);
   const mounts = await agent.host.mounts();
   // The fake machine refuses calls on mounted paths.

@@ -4,7 +4,7 @@ import { unavailableProblem } from '../../../../src/api/problem.ts';
 import type { AccessMode } from '../../../../src/api/storage.ts';
 import { publish, unpublish, type PublishRequest } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { openFakeBench, openVolume, otherVolume, startAgent } from '../../../harness/node/bench.ts';
+import { openFakeBench, openNode, otherVolume, startAgent } from '../../../harness/node/bench.ts';
 
 type AccessType = 'mount' | 'block';
 const accessTypes: readonly AccessType[] = ['mount', 'block'];
@@ -12,7 +12,7 @@ const refused = { code: 'FAILED_PRECONDITION' };
 
 async function openStaged(accessMode: AccessMode = 'SINGLE_NODE_WRITER', accessType: AccessType = 'mount') {
   const image = { content: 'ext4' };
-  const opened = await openVolume(openFakeBench(), { image, capability: { accessType, accessMode } });
+  const opened = await openNode(openFakeBench(), { image, capability: { accessType, accessMode } });
   await stage(opened.agent, opened.request);
   const second = { ...opened.request, targetPath: `${opened.request.targetPath}-2` };
   return { ...opened, second };

@@ -11,7 +11,7 @@ import type { FakeHost } from '../../../fakes/host.ts';
 import {
   block,
   openFakeBench,
-  openVolume,
+  openNode,
   otherVolume,
   putUp,
   startAgent,
@@ -44,7 +44,7 @@ for (const [kind, change] of Object.entries({
   'a block volume': { capability: block },
 })) {
   const openPublished = async () => {
-    const opened = await openVolume(openFakeBench(), change);
+    const opened = await openNode(openFakeBench(), change);
     await putUp(opened.agent, opened.request);
     return opened;
   };
@@ -96,7 +96,7 @@ for (const [kind, change] of Object.entries({
 }
 
 test('mounts and connections at the start stay as they are recorded', async () => {
-  const { bench, agent: before, request } = await openVolume(openFakeBench());
+  const { bench, agent: before, request } = await openNode(openFakeBench());
   const raw = { ...otherVolume(bench, request), capability: block };
   for (const one of [request, raw]) await stage(before, one);
   const agent = await restart(bench);
@@ -106,7 +106,7 @@ test('mounts and connections at the start stay as they are recorded', async () =
 });
 
 test('a filesystem that is mounted elsewhere keeps its device to itself', async () => {
-  const { bench, agent: before, request } = await openVolume(openFakeBench());
+  const { bench, agent: before, request } = await openNode(openFakeBench());
   await stage(before, request);
   const { state } = bench.host;
   state.mounts = state.mounts.map(mount => Object.assign(mount, { path: '/elsewhere' }));
@@ -132,7 +132,7 @@ for (const protocol of ['bind', 'nfs'] as const)
   });
 
 test('an unstaged volume whose mkfs failed is not here, and keeps its device', async () => {
-  const { bench, agent, request } = await openVolume(openFakeBench());
+  const { bench, agent, request } = await openNode(openFakeBench());
   bench.host.state.extra.set('mkfs.ext4', () => 1);
   await assert.rejects(stage(agent, request), { code: 'UNAVAILABLE' });
   await unstage(agent, request);
@@ -147,7 +147,7 @@ test('an unstaged volume whose mkfs failed is not here, and keeps its device', a
 
 /** Opens a machine with a virtio disk, and the records of two volumes on that disk, one with a filesystem. */
 async function openDisk() {
-  const { bench, agent, request } = await openVolume(openFakeBench());
+  const { bench, agent, request } = await openNode(openFakeBench());
   const { stagingPath, capability } = request;
   const common = { attachmentId: 'a', sizeBytes: 1024, readonly: false, mayFormat: true };
   const attachment = { protocol: 'device', serial: 'S', ...common } as const;
@@ -184,7 +184,7 @@ test("a filesystem on a cloud's disk is not here after a reboot, though the disk
 });
 
 test('one line has the number of recorded volumes that are not here, and there is none if all are', async () => {
-  const { bench, agent, request } = await openVolume(openFakeBench());
+  const { bench, agent, request } = await openNode(openFakeBench());
   const lines: (readonly [string, LogFields | undefined])[] = [];
   const log = { ...silentLog, info: (text: string, fields?: LogFields) => void lines.push([text, fields]) };
   await stage(agent, request);

@@ -5,13 +5,13 @@ import { Crash, type FakeHost } from '../../../fakes/host.ts';
 import {
   block,
   openFakeBench,
-  openVolume,
+  openNode,
   startAgent,
   startWithoutRecords,
   withCommands,
 } from '../../../harness/node/bench.ts';
 
-const open = (content = 'blank') => openVolume(openFakeBench(), { image: { content } });
+const open = (content = 'blank') => openNode(openFakeBench(), { image: { content } });
 
 function assertClean({ state }: FakeHost): void {
   assert.deepEqual(
@@ -72,7 +72,7 @@ test('a filesystem on a device is refused for several writing nodes, but staged 
     { capability: { ...block, accessMode } },
   ] as const;
   for (const change of fine) {
-    const opened = await openVolume(openFakeBench(), change);
+    const opened = await openNode(openFakeBench(), change);
     await stage(opened.agent, opened.request);
   }
 });
