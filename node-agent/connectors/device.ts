@@ -2,7 +2,7 @@ import type { AttachmentOf } from '../../src/api/attachment.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import type { Device, DeviceConnector } from '../connector.ts';
 import { cutOffDisk, undoCutOff, settleDisk } from '../host/disk-use.ts';
-import { fitDisk, isDisk, makeWritable, nameOf, onlyDisk, readDisk, requireIdentity } from '../host/disk.ts';
+import { fitDisk, isDisk, allowWrites, nameOf, onlyDisk, readDisk, requireIdentity } from '../host/disk.ts';
 import type { Host } from '../host.ts';
 import { filterAsync, readLine, waitFor, writeLine } from '../host/sysfs.ts';
 
@@ -28,7 +28,7 @@ async function connect(attachment: DeviceAttachment, host: Host): Promise<Device
     );
   if (isScsi(name)) await undoCutOff(name, host);
   // Only the kernel's own read-only flag is cleared; a disk that the cloud made read-only stays read-only.
-  if (!attachment.readonly) await makeWritable(name, host);
+  if (!attachment.readonly) await allowWrites(name, host);
   return fitDisk(name, { attachment, identity: nameOf(attachment), rescan }, host);
 }
 
@@ -44,7 +44,7 @@ async function disconnect(attachment: DeviceAttachment, host: Host): Promise<voi
     if (disk) await settleDisk(disk, host);
   }
   const [name, ...others] = names;
-  if (name !== undefined && others.length === 0) await makeWritable(name, host);
+  if (name !== undefined && others.length === 0) await allowWrites(name, host);
 }
 
 /** Sets a SCSI disk offline, so that its requests fail. Other disks cannot be cut off. */

@@ -5,7 +5,7 @@ import { preconditionProblem, unavailableProblem } from '../../src/api/problem.t
 import { describeFailure, runIfInstalled, runToEnd, runWell } from '../host/commands.ts';
 import { undoRefused, type Device, type DeviceConnector } from '../connector.ts';
 import { findUser } from '../host/disk-use.ts';
-import { fitDisk, makeWritable, onlyDisk, readDisk } from '../host/disk.ts';
+import { fitDisk, allowWrites, onlyDisk, readDisk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
 import { filterAsync, namesWithFile, readBacking, readLine } from '../host/sysfs.ts';
 import { detach, runDetach } from './loop/devices.ts';
@@ -45,7 +45,7 @@ async function connect(attachment: LoopAttachment, host: Host): Promise<Device> 
   const isNew = !before.includes(name);
   await requireNoLink(path, { name, isNew }, host);
   // A device that was made read-only stays read-only with its next file.
-  if (isNew && !attachment.readonly) await makeWritable(name, host);
+  if (isNew && !attachment.readonly) await allowWrites(name, host);
   if (!isNew && attachment.readonly && (await isLeftWritable(name, host))) {
     await detach(name, host);
     return connect(attachment, host);

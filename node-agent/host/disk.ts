@@ -132,7 +132,7 @@ async function setReadonly(disk: Disk, isReadonly: boolean, host: Host): Promise
 }
 
 /** Clears the kernel's read-only flag of a disk if it is set; FAILED_PRECONDITION for a read-only disk in use. */
-export async function makeWritable(name: string, host: Host): Promise<void> {
+export async function allowWrites(name: string, host: Host): Promise<void> {
   const disk = await readDisk(name, host);
   if (disk?.readonly) await setReadonly(disk, false, host);
 }

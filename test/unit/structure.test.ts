@@ -187,6 +187,14 @@ test('files import zod as a namespace, because a bundle leaves out only the unus
   assert.deepEqual(faults, []);
 });
 
+test('what a function creates is not made, since filesystems alone are made', () => {
+  const making = /\bfunction\*? make[A-Z]\w*|\bconst make[A-Z]\w*|^\s+(?:async )?make[A-Z]\w*\(.*\{$/m;
+  const faults = sources.flatMap(
+    file => making.exec(readFileSync(file, 'utf8'))?.map(at => `${file}: ${at}`) ?? [],
+  );
+  assert.deepEqual(faults, []);
+});
+
 test('a test waits for the end of a process that may have ended before', () => {
   // An `exit` event that is over never comes again, and the test would hang.
   const late = /await once\([\w.]+, 'exit'\)/;
