@@ -63,8 +63,3 @@ export function withoutSchemas(right: Offer): Offer {
 
 /** A document in an answer. */
 export type Members = Record<string, unknown> & { readonly id: string; readonly sizeBytes: number };
-
-/** True for requests of this method on a path that matches. */
-export function isFor(request: Request, method: string, path: RegExp): boolean {
-  return request.method === method && path.test(new URL(request.url).pathname);
-}

@@ -90,7 +90,6 @@ export const crossings = {
     wrong: 'the source of a clone is looked up without case',
     caughtBy: 'FL-9.1-8',
     needs: 'data',
-    timeoutMs: 30_000,
     operations: (right, disk) => ({
       async createVolume(asked) {
         const answer = await right.createVolume(asked);

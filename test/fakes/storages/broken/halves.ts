@@ -128,7 +128,6 @@ function reserving({
     wrong,
     caughtBy: 'FL-8.3-5',
     needs: 'restart',
-    timeoutMs: 30_000,
     operations: (right, disk) => {
       const reserved = openRecord<number>(disk, 'reserved');
       return {

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { Problem, toDocument } from '../../../../src/api/problem.ts';
-import { isFor, type Breakage, type Fetch } from '../breakage.ts';
+import type { Breakage, Fetch } from '../breakage.ts';
 
 const volumePath = /^\/v1\/volumes\/[^/]+$/;
 
@@ -68,10 +68,7 @@ export const transport = {
     wrong: 'creating is answered with 202 forever',
     caughtBy: 'FL-1.3-1',
     timeoutMs: 2_000,
-    fetch: right => async request =>
-      isFor(request, 'PUT', volumePath)
-        ? new Response(null, { status: 202, headers: { 'retry-after': '1' } })
-        : right(request),
+    operations: () => ({ createVolume: () => [202] }),
   },
   'lock-kept': {
     wrong: 'the lock of a request stays after its caller disconnects',
