@@ -56,9 +56,15 @@ async function gather(connection: Connection, values: SettingsOf<typeof settings
     operation: await one('operations', { id: snapshot ? operationIdOf(snapshot) : `volume/${id}` }),
     pool: subject && (await one('pools', { id: subject.pool })),
     pools: subject ? [] : await listAll<PoolState>(connection, kinds.pools as Kind<PoolState>, ofOwner),
+    refusedTokens: await findRefused(connection, owner),
     queue: subject && (await one('queues', { id: `${subject.pool}/${clusterOfId(id)}` })),
     cluster: await one('clusters', { id: clusterOfId(id) ?? id }),
     health: volume && (await readHealth(connection, volume)),
     last: await one('audit-log', { resource: id, limit: 1 }),
   };
+}
+
+async function findRefused({ client, call }: Connection, cluster: string | undefined) {
+  const { refusedTokens } = await client.getStatus({}, call());
+  return refusedTokens.find(one => one.cluster !== undefined && one.cluster === cluster);
 }

@@ -221,6 +221,15 @@ const causes: readonly (readonly [sentence: string, facts: Partial<Facts>, what:
     /^cluster "a" has used up its quota \(bytes:2Gi\/2Gi\) and cannot create more$/,
   ],
   [
+    'tokens that are refused, which keep all requests of its cluster away',
+    {
+      cluster: { ...full, lastSeenAt: before(600_000) },
+      pools: [silent],
+      refusedTokens: { cluster: 'a', count: 2, lastAt: before(9_000), detail: 'the token has expired' },
+    },
+    /^cluster "a": 2 tokens with its name were refused .* the last at \S+: the token has expired$/,
+  ],
+  [
     'a faulty key file, which makes its cluster refused',
     { cluster: { ...full, keyFaults: ['a.jwks.json: is not JSON'] }, pools: [silent] },
     /^tokens of cluster "a" are refused: a\.jwks\.json: is not JSON$/,
@@ -243,13 +252,15 @@ test('without evidence, explain names no cause of a missing volume, and says wha
   assert.deepEqual([checked?.isWaiting, others], [false, []]);
   assert.match(
     checked?.what ?? '',
-    /^checked: cluster "a" has sent this gateway no request since its start; its keys are valid; it has used up its quota \(bytes:2Gi\/2Gi\); pool "slow": its storage does not answer; failing since/,
+    /^checked: cluster "a" has sent this gateway no request since its start; its keys have no faults; it has used up its quota \(bytes:2Gi\/2Gi\); pool "slow": its storage does not answer; failing since/,
   );
   const seen = { ...cluster, lastSeenAt: before(5_000) };
-  const [, sound] = explain({ ...none, pools: [pool], cluster: seen });
+  // Its controller is accepted, so the refused token is another machine's.
+  const refusedTokens = { cluster: 'a', count: 1, lastAt: before(9_000), detail: 'no such key' };
+  const [, sound] = explain({ ...none, pools: [pool], cluster: seen, refusedTokens });
   assert.equal(
     sound?.what,
-    'checked: cluster "a" was last seen 5s ago; its keys are valid; its quotas leave room; its pools answer',
+    'checked: cluster "a" was last seen 5s ago; its keys have no faults; its quotas leave room; its pools answer',
   );
 });
 

@@ -94,7 +94,7 @@ for (const [sentence, change, fault] of keyFiles)
   });
 
 test('incident: the token of a cluster has expired, or its key was removed', async t => {
-  const { gateway, walk, ask, untilMetric } = await startIncident(t);
+  const { gateway, walk, ask, hear, untilMetric } = await startIncident(t);
   const past = Math.floor(Date.now() / 1_000) - 900;
   const { a, b } = gateway.signers;
   const expired = { iat: past, exp: past + 60 };
@@ -122,6 +122,8 @@ test('incident: the token of a cluster has expired, or its key was removed', asy
     (await ask('status')).stdout,
     /! cluster b: \d+ tokens? with its name (was|were) refused .*"kid"/,
   );
+  hear('b.one');
+  assert.match((await ask('explain b.one')).stdout, /^cluster "b": \d+ tokens? with its name .*"kid"/m);
 });
 
 test('a cluster shows when it was last seen, and what it left behind when it was removed', async t => {

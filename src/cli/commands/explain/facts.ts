@@ -9,6 +9,7 @@ import type {
 } from '../../../api/admin.ts';
 import { toAge, toQuota } from '../../output/values.ts';
 import { faultOf } from '../../pool-health.ts';
+import type { RefusedTokens } from '../../refused-tokens.ts';
 import type { CurrentHealth } from '../describe.ts';
 
 /** One reason why a volume or snapshot is not ready, or one fact about it, and the remedy. */
@@ -31,6 +32,8 @@ export type Facts = {
   readonly pools?: readonly PoolState[];
   /** The cluster named in the id, enrolled or not. */
   readonly cluster?: ClusterState | undefined;
+  /** The refused tokens with the name of that cluster. */
+  readonly refusedTokens?: RefusedTokens | undefined;
   /** Ids of nodes that have the volume attached and that their cluster does not report. */
   readonly unknownNodes: readonly string[];
   readonly health?: CurrentHealth | undefined;

@@ -2,6 +2,7 @@ import type { ClusterState } from '../../../api/admin.ts';
 import { clusterOf } from '../../../api/ids.ts';
 import { toAge, toQuota } from '../../output/values.ts';
 import { faultOf } from '../../pool-health.ts';
+import { describeRefused, isAccepted, type RefusedTokens } from '../../refused-tokens.ts';
 import {
   type Advice,
   fact,
@@ -45,14 +46,15 @@ export function missingAdvice(facts: Facts): readonly Advice[] {
 }
 
 /**
- * Lists the proven causes of a missing resource: faulty keys, because they make the gateway refuse all requests, and the
- * faults that made it refuse the last one.
+ * Lists the proven causes of a missing resource: faulty keys and refused tokens, because they keep all requests away, and
+ * the faults that made the gateway refuse the last one.
  */
 function causesOf(facts: Facts, cluster: ClusterState): readonly Advice[] {
-  const { pools = [], last } = facts;
+  const { pools = [], last, refusedTokens } = facts;
   const refusing = pools.filter(({ id }) => last && last.code !== 'OK' && last.about === id);
   return [
     ...keyAdvice(cluster),
+    ...(refusedTokens ? tokenAdvice(refusedTokens, cluster) : []),
     ...refusing.flatMap(pool => storageAdvice(pool) ?? []),
     ...(last?.code === 'RESOURCE_EXHAUSTED' ? usedUp(facts) : []),
   ];
@@ -71,7 +73,7 @@ function checksOf({ pools = [], nowMs }: Facts, cluster: ClusterState): readonly
     return fault === undefined ? [] : [`pool "${pool.id}": ${fault}`];
   });
   const sound = [
-    'its keys are valid',
+    'its keys have no faults',
     ...(full.length === 0 ? ['its quotas leave room'] : [`it has used up its quota (${full.join(', ')})`]),
     ...(faulty.length === 0 ? ['its pools answer'] : faulty),
   ];
@@ -86,4 +88,15 @@ function keyAdvice({ id, keyFaults = [] }: ClusterState): readonly Advice[] {
       'mend the file on the gateway; it is read again within 2 s',
     ),
   );
+}
+
+/** Reports refused tokens of a cluster whose controller has not been accepted since. */
+function tokenAdvice(refused: RefusedTokens, cluster: ClusterState): readonly Advice[] {
+  if (isAccepted(refused, cluster)) return [];
+  return [
+    reason(
+      `cluster "${cluster.id}": ${describeRefused(refused)}`,
+      `give its controller a key that gateway.yaml lists (a new one: fairlead enroll ${cluster.id}), and synchronize the clocks (NTP)`,
+    ),
+  ];
 }

@@ -1,6 +1,7 @@
 import type { ClusterState, Finding, PoolState, RunningOperation, Status } from '../../../api/admin.ts';
 import { readNodeId } from '../../../api/ids.ts';
 import { toAge, toQuota, toSize } from '../../output/values.ts';
+import { describeRefused, isAccepted, type RefusedTokens } from '../../refused-tokens.ts';
 import { describeLastFailure, describeOutage, faultOf, usedOf } from '../../pool-health.ts';
 
 /** The facts of a gateway; only `fault` if it did not answer, and no lists if its store did not answer. */
@@ -32,8 +33,6 @@ const nearlyFull = 0.9;
 /** An operation is stuck after this time, in milliseconds, as for `fairlead admin check`. */
 const stuckAfterMs = 600_000;
 const maxSkewMs = 60_000;
-/** A controller, which calls every minute, is accepted again within this time, in milliseconds, if its keys are right. */
-const maxSilenceMs = 300_000;
 
 /** Judges the facts: one line for each part, those that need an operator included. */
 export function judge(facts: StatusFacts): readonly StatusLine[] {
@@ -192,22 +191,15 @@ function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine
  * Judges refused tokens. Every machine on the network can send bad tokens, also with a cluster's name. So they need an
  * operator only if they name a known cluster, and no token of its controller has been accepted for some time.
  */
-function judgeTokens(
-  { cluster, count, lastAt, detail }: Status['refusedTokens'][number],
-  clusters: readonly ClusterState[],
-): StatusLine {
+function judgeTokens(refused: RefusedTokens, clusters: readonly ClusterState[]): StatusLine {
+  const { cluster, count } = refused;
   const known = clusters.find(({ id }) => id === cluster);
-  const [tokens, verb] = [countOf(count, 'token'), count === 1 ? 'was' : 'were'];
-  const whose = cluster === undefined ? 'of unknown callers' : 'with its name';
   const about = cluster === undefined ? 'tokens' : `cluster ${cluster}`;
-  const what = `${tokens} ${whose} ${verb} refused in the last 5 minutes, the last at ${lastAt}: ${detail}`;
-  const acceptedMs = known?.retiredSince === undefined ? Date.parse(known?.lastSeenAt ?? '') : Number.NaN;
-  // Both times are of the gateway's clock.
-  const isAccepted = acceptedMs > Date.parse(lastAt) - maxSilenceMs;
-  if (cluster === undefined || isAccepted) return { about, state: what };
+  const what = describeRefused(refused);
+  if (cluster === undefined || isAccepted(refused, known)) return { about, state: what };
   return {
     about,
-    state: `${tokens} refused`,
+    state: `${countOf(count, 'token')} refused`,
     what,
     todo: known?.retiredSince
       ? `uninstall Fairlead in that cluster, or end its retirement: fairlead admin retire-cluster ${cluster} --end`
