@@ -116,7 +116,7 @@ test("operators see the gateway's resources", async t => {
         deeds.map(deed => deed.split(/ +/).slice(1)),
         [
           ['a', 'attach', 'a.one', 'n1', 'OK'],
-          ['a', 'create', 'a.one', 'OK'],
+          ['a', 'create', 'a.one', 'one', 'OK'],
         ],
       );
       const ofNode = await fairlead('get audit-log a/n1 --cluster a --since 1h -o json');
