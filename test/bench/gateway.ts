@@ -1,5 +1,5 @@
 import { Pool } from 'undici';
-import { volumeSpec } from '../harness/gateway/gateway.ts';
+import { volumeSpec } from '../harness/gateway.ts';
 import { signerOf } from '../harness/gateway/signers.ts';
 import { runGateway, type GatewayRun } from '../harness/gateway/program.ts';
 import { startPostgres } from '../harness/postgres.ts';

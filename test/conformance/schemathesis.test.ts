@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { referenceVendors, startVendor } from '../fakes/storages/reference.ts';
-import { mounted } from '../harness/gateway/gateway.ts';
+import { mounted } from '../harness/gateway.ts';
 import { isFull, sample, seed } from '../harness/sample.ts';
 import { runGateway, type RunningGateway } from '../harness/gateway/program.ts';
 

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asProblem, problemTable } from '../../src/api/problem.ts';
 import { poll } from '../../src/lib/concurrency.ts';
-import { temporaryDirectory } from '../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../harness/gateway.ts';
 import { useStores } from '../harness/stores/store-in.ts';
 import { type Fleet, startFleet } from '../machine/gateway/replicas/fleet.ts';
 import { workWhile } from '../machine/gateway/replicas/play.ts';

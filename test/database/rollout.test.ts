@@ -6,7 +6,7 @@ import { parseAllDocuments } from 'yaml';
 import { snapshotOf } from '../../deploy/render.ts';
 import type { StorageClient } from '../../src/api/client.ts';
 import { poll, withinTime } from '../../src/lib/concurrency.ts';
-import { volumeSpec } from '../harness/gateway/gateway.ts';
+import { volumeSpec } from '../harness/gateway.ts';
 import { callWithin, runGateway, type RunningGateway } from '../harness/gateway/program.ts';
 import { noPostgres as skip, sharePostgres } from '../harness/postgres.ts';
 import { useStores } from '../harness/stores/store-in.ts';

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { temporaryDirectory } from '../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../harness/gateway.ts';
 import { listen } from '../harness/listen.ts';
 
 type Manifest = { readonly name: string; readonly version: string };

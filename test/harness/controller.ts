@@ -14,7 +14,7 @@ import type { CsiClient } from '../../src/csi/client.ts';
 import { advertisedByDefault, type AdvertisedCapabilities } from '../../src/csi/identity.ts';
 import { poll } from '../../src/lib/concurrency.ts';
 import { clientOf, serveCsi } from './csi-serving.ts';
-import { createMemoryLog } from './gateway/gateway.ts';
+import { createMemoryLog } from './gateway.ts';
 import { signerOf } from './gateway/signers.ts';
 import { settingsOf, type Flags } from './program.ts';
 import { temporaryDirectory, temporaryFile, type CleanupScope } from './temporary.ts';

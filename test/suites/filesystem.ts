@@ -14,7 +14,7 @@ import {
   withCommands,
   type Bench,
   type ImageOptions,
-} from '../harness/node/bench.ts';
+} from '../harness/node.ts';
 
 type Image = ImageOptions & { readonly readonly?: boolean };
 type Task = Awaited<ReturnType<typeof openTask>>;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import { maxBodyBytes } from '../../../src/api/operations.ts';
-import { volumeSpec } from '../../harness/gateway/gateway.ts';
+import { volumeSpec } from '../../harness/gateway.ts';
 import { signerOf } from '../../harness/gateway/signers.ts';
 import { prepareGateway } from '../../harness/gateway/program.ts';
 import { argvOf, cli } from '../../harness/program.ts';

@@ -14,7 +14,7 @@ import { emptyVolumeRecord } from '../../../gateway/volumes/record.ts';
 import { limits } from '../../../src/api/limits.ts';
 import type { Capability } from '../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../src/api/volume.ts';
-import { volumeSpec } from '../../harness/gateway/gateway.ts';
+import { volumeSpec } from '../../harness/gateway.ts';
 import type { Noise } from './noise.ts';
 
 /** The cluster with the maximum of everything except attachments, and the cluster with the maximum of attachments. */

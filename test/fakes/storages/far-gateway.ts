@@ -9,7 +9,7 @@ import { createIdentity, type OwnIdentity } from '../../../gateway/pools/identit
 import { silentLog } from '../../../src/lib/log.ts';
 import type { Content } from '../../suites/backend-fixtures.ts';
 import { runGateway, type RunningGateway } from '../../harness/gateway/program.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 
 /** Makes the identity of a gateway of this name, and the file of its public keys. */
 export async function makeIdentity(

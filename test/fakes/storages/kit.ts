@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { keyCredentials, tokenCredentials } from '../../../src/kit/http/credentials.ts';
 import type { Report } from '../../../src/kit/report.ts';
 import { verify, type VerifyOptions } from '../../../src/kit/run.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { createSigner } from '../../harness/gateway/signers.ts';
 import { startVendor, type VendorOptions } from './reference.ts';
 

@@ -2,7 +2,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { endProcess } from '../../harness/exit.ts';
 
 const root = join(import.meta.dirname, '../../..');

@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { exec } from '../../../src/lib/exec.ts';
-import { temporaryDirectory } from '../gateway/gateway.ts';
+import { temporaryDirectory } from '../gateway.ts';
 import { runCli } from './run-cli.ts';
 
 /** Typed lines with the expected completions. */

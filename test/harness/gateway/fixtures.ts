@@ -3,7 +3,7 @@ import type { Backend } from '../../../gateway/backend.ts';
 import type { Engine } from '../../../gateway/store.ts';
 import { recountReservations } from '../../../gateway/tables/reservations.ts';
 import type { FaultyBackend, Method } from '../../fakes/faulty-backend.ts';
-import { endClaims, type Gateway } from './gateway.ts';
+import { endClaims, type Gateway } from '../gateway.ts';
 
 /** An hour in milliseconds. */
 export const hour = 3_600_000;

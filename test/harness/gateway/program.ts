@@ -13,7 +13,7 @@ import type { Rule } from '../../fakes/faulty-backend/rules.ts';
 import { settingsOf, startProgram, type Flags, type ProcessOptions } from '../program.ts';
 import { storeIn } from '../stores/store-in.ts';
 import { splitId, volumeSpec } from './cluster-calls.ts';
-import { createMemoryLog, openMemory, temporaryDirectory, type CleanupScope } from './gateway.ts';
+import { createMemoryLog, openMemory, temporaryDirectory, type CleanupScope } from '../gateway.ts';
 import { signerOf, type Signer } from './signers.ts';
 
 type Entries = Readonly<Record<string, Readonly<Record<string, unknown>>>>;

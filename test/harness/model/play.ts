@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { AsyncCommand } from 'fast-check';
 import { Problem, problemTable, type ProblemCode } from '../../../src/api/problem.ts';
 import type { Volume } from '../../../src/api/volume.ts';
-import { clusters, mounted, volumeSpec, type Gateway } from '../gateway/gateway.ts';
+import { clusters, mounted, volumeSpec, type Gateway } from '../gateway.ts';
 import { areApart, type Model } from './model.ts';
 import type { Event, Operation, Zone } from './operations.ts';
 import type { ModelStorage } from './storage.ts';

@@ -15,7 +15,7 @@ import {
 import type { Backend } from '../../../gateway/backend.ts';
 import type { Snapshot } from '../../../src/api/snapshot.ts';
 import { pause } from '../../../src/lib/concurrency.ts';
-import { clusters } from '../gateway/gateway.ts';
+import { clusters } from '../gateway.ts';
 import { seed } from '../sample.ts';
 import { storeIn } from '../stores/store-in.ts';
 import { createModel, type Content, type Model, type ModelSnapshot } from './model.ts';

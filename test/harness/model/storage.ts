@@ -1,7 +1,7 @@
 import type { Backend } from '../../../gateway/backend.ts';
 import type { MemoryBackend } from '../../../gateway/backends/memory.ts';
 import type { Snapshot } from '../../../src/api/snapshot.ts';
-import { openMemory } from '../gateway/gateway.ts';
+import { openMemory } from '../gateway.ts';
 import { zones } from './model.ts';
 import type { Zone } from './operations.ts';
 

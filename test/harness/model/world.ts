@@ -6,7 +6,7 @@ import type { Step } from '../../../gateway/operations/operation.ts';
 import { createFaultyBackend } from '../../fakes/faulty-backend.ts';
 import { wrapBackend, type CallWrapper } from '../../fakes/faulty-backend/wrap.ts';
 import { changing, type Rule } from '../../fakes/faulty-backend/rules.ts';
-import { clusters, openGateway, type Gateway } from '../gateway/gateway.ts';
+import { clusters, openGateway, type Gateway } from '../gateway.ts';
 import { nodeZones } from './model.ts';
 import type { ModelStorage } from './storage.ts';
 

@@ -3,7 +3,7 @@ import type { Attachment, AttachmentOf } from '../../../src/api/attachment.ts';
 import type { PublishRequest } from '../../../node-agent/volumes/publish.ts';
 import type { StageRequest } from '../../../node-agent/volumes/stage.ts';
 import { addDirectory } from '../../fakes/state.ts';
-import { openFakeBench, type Bench } from './bench.ts';
+import { openFakeBench, type Bench } from '../node.ts';
 
 const common = { attachmentId: 'attachment-1', sizeBytes: 2 ** 20, readonly: false, mayFormat: true };
 

@@ -1,6 +1,6 @@
 import type { OperationId } from '../../../src/api/operations.ts';
-import type { AskOptions } from '../gateway/gateway.ts';
-import { mounted, volumeSpec } from '../gateway/gateway.ts';
+import type { AskOptions } from '../gateway.ts';
+import { mounted, volumeSpec } from '../gateway.ts';
 import { beforeCrowded, templates } from './full-store.ts';
 
 /** A request to a gateway, as arguments of `ask`. */

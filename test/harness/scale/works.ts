@@ -16,7 +16,7 @@ import {
   openMemory,
   temporaryDirectory,
   volumeSpec,
-} from '../gateway/gateway.ts';
+} from '../gateway.ts';
 import { createSigner } from '../gateway/signers.ts';
 import { fillStore, type StoreSizes, templates } from './full-store.ts';
 import { type GatewayRequest, preparations, visits } from './visits.ts';

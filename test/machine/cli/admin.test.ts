@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { cli } from '../../harness/program.ts';
-import { mounted, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { mounted, volumeSpec } from '../../harness/gateway.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 
 test('operators check, repair and restore, and the exit status tells whether anything is left', async t => {

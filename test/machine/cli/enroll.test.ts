@@ -10,7 +10,7 @@ import { createTokenSource } from '../../../src/api/http/tokens.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { cli } from '../../harness/program.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { makeIssuerKey, signAs } from '../../fakes/issuer.ts';
 
 const helm = findHelm();

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { waitForExit } from '../../harness/exit.ts';
 import { listen } from '../../harness/listen.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { cli } from '../../harness/program.ts';
 
 const checkout = fileURLToPath(new URL('../../..', import.meta.url));

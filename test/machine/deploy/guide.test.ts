@@ -9,7 +9,7 @@ import { findHelm } from '../../../deploy/render.ts';
 import { createProbe } from '../../../src/csi/client.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { cli } from '../../harness/program.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { freePort } from '../../harness/machine.ts';
 import { readGuide, toShell } from '../../../docs/guides/guide.ts';
 import { waitForExit } from '../../harness/exit.ts';

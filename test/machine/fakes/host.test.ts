@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openFakeBench } from '../../harness/node/bench.ts';
+import { openFakeBench } from '../../harness/node.ts';
 
 type Call = (path: string, text: string) => Promise<unknown>;
 

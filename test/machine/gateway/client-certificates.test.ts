@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { createClient } from '../../../src/api/client.ts';
 import { readTlsFiles } from '../../../src/api/http/tls-files.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { runController } from '../../harness/controller.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 

@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { type StorageClient } from '../../../src/api/client.ts';
 import { maxBodyBytes } from '../../../src/api/operations.ts';
-import { volumeSpec } from '../../harness/gateway/gateway.ts';
+import { volumeSpec } from '../../harness/gateway.ts';
 
 /** Above the memory of bounded bodies, and below the memory of bodies that are kept completely. */
 const maxMegabytes = 230;

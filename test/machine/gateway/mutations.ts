@@ -1,6 +1,6 @@
 import type { VolumeSpec } from '../../../src/api/volume.ts';
 import type { Target } from '../../fakes/faulty-backend/rules.ts';
-import { mounted, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { mounted, volumeSpec } from '../../harness/gateway.ts';
 import type { crashPoints } from '../../fakes/faulty-backend/rules.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 import type { CleanupScope } from '../../harness/temporary.ts';

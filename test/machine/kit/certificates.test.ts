@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { makeCertificates } from '../../fakes/storages/certificate.ts';
 import { runKit } from '../../fakes/storages/kit.ts';
 import { referenceVendors } from '../../fakes/storages/reference.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 
 for (const { language, command, skip } of referenceVendors.filter(one => one.language === 'python'))
   test(

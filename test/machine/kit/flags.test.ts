@@ -9,7 +9,7 @@ import { json, startStorageApi, type Step } from '../../fakes/storage-api.ts';
 import { makeCertificates } from '../../fakes/storages/certificate.ts';
 import { referenceVendors, startVendor } from '../../fakes/storages/reference.ts';
 import { cli } from '../../harness/program.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { createSigner } from '../../harness/gateway/signers.ts';
 import { freePort } from '../../harness/machine.ts';
 

@@ -8,7 +8,7 @@ import { brokenVendors } from '../../fakes/storages/broken.ts';
 import { correctVendors } from '../../fakes/storages/correct.ts';
 import { runKit } from '../../fakes/storages/kit.ts';
 import { referenceVendors } from '../../fakes/storages/reference.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { noRoot } from '../../harness/machine.ts';
 import { isFull, sample, seed } from '../../harness/sample.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
 import type { Call } from '../../../src/api/http.ts';
-import { mounted } from '../../harness/gateway/gateway.ts';
+import { mounted } from '../../harness/gateway.ts';
 import { referenceVendors, startVendor, type RunningVendor } from '../../fakes/storages/reference.ts';
 
 const call = (): Call => ({ deadlineMs: Date.now() + 30_000 });

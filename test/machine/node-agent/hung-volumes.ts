@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import type { TestContext } from 'node:test';
 import { mountFuse, type HangingFuse } from '../../harness/node/fuse.ts';
-import { requestFor, type Bench } from '../../harness/node/bench.ts';
+import { requestFor, type Bench } from '../../harness/node.ts';
 import { volumesBelow } from '../../harness/node/served.ts';
 
 /** The settings of an agent that soon gives a command up. Its volumes are files on the bench. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertNothingLeft, homes, prepareNode } from '../../harness/node/program.ts';
 import { noRoot } from '../../harness/machine.ts';
-import { findMissing, until } from '../../harness/node/bench.ts';
+import { findMissing, until } from '../../harness/node.ts';
 import { sample } from '../../harness/sample.ts';
 import {
   check,

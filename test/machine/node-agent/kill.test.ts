@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertNothingLeft, homes, prepareNode } from '../../harness/node/program.ts';
 import { noRoot } from '../../harness/machine.ts';
-import { findMissing } from '../../harness/node/bench.ts';
+import { findMissing } from '../../harness/node.ts';
 import { sample } from '../../harness/sample.ts';
 import {
   check,

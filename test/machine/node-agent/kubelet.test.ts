@@ -7,7 +7,7 @@ import { runNode } from '../../harness/node/program.ts';
 import { noRoot, testAsRoot } from '../../harness/machine.ts';
 import type { VolumeSpec } from '../../fakes/kubelet/paths.ts';
 import { startWriting } from '../../fakes/kubelet/pod-process.ts';
-import { findMissing, until } from '../../harness/node/bench.ts';
+import { findMissing, until } from '../../harness/node.ts';
 
 const MiB = 1024 * 1024;
 /** Enlarges the volume's file, as the gateway does for the controller. */

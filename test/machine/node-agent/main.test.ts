@@ -8,7 +8,7 @@ import { connectCsi } from '../../../src/csi/client.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { prepareNode } from '../../harness/node/program.ts';
-import { block, openRealBench } from '../../harness/node/bench.ts';
+import { block, openRealBench } from '../../harness/node.ts';
 import { toExport } from '../../harness/node/shares.ts';
 import { clientOf } from '../../harness/csi-serving.ts';
 

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import type { Backend, VolumeRef } from '../../../gateway/backend.ts';
 import { backends } from '../../../gateway/backends/index.ts';
 import { poll, withinTime } from '../../../src/lib/concurrency.ts';
-import { openPlugin } from '../../harness/open-plugin.ts';
+import { openPlugin } from '../../harness/gateway/open-plugin.ts';
 import { contentOf } from '../../suites/backend-fixtures.ts';
 import { ask, settings, users } from './cluster.ts';
 

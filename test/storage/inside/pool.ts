@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Backend } from '../../../gateway/backend.ts';
 import { backends } from '../../../gateway/backends/index.ts';
-import { openPlugin } from '../../harness/open-plugin.ts';
+import { openPlugin } from '../../harness/gateway/open-plugin.ts';
 import { rest, settings } from './cluster.ts';
 
 export function openBackend(): Promise<Backend> {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Backend, NodeAccess, VolumeSource } from '../../../gateway/backend.ts';
 import { backends } from '../../../gateway/backends/index.ts';
-import { openPlugin } from '../../harness/open-plugin.ts';
+import { openPlugin } from '../../harness/gateway/open-plugin.ts';
 import { makeVolume, sourceOf } from '../../suites/backend-fixtures.ts';
 import { users } from './cluster.ts';
 import { deleteWithSnapshot, testCrashes, type Work } from './crashes.ts';

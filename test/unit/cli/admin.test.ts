@@ -6,7 +6,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { toManifests } from '../../../src/cli/commands/admin/manifests.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
-import { mounted, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { mounted, volumeSpec } from '../../harness/gateway.ts';
 import { type GatewayRun, runGateway } from '../../harness/gateway/program.ts';
 import { operatorCli } from '../../harness/cli/run-cli.ts';
 import { temporaryDirectory } from '../../harness/temporary.ts';

@@ -10,7 +10,7 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import { json, startStorageApi } from '../../fakes/storage-api.ts';
 import { startIncident } from '../../harness/cli/incident.ts';
 import { callWithin } from '../../harness/gateway/program.ts';
-import { mounted } from '../../harness/gateway/gateway.ts';
+import { mounted } from '../../harness/gateway.ts';
 
 test('alerts FairleadPoolFails and FairleadRequestsFail: a storage answers, but its calls fail', async t => {
   const failing = new Problem('INTERNAL', 'the array has no quorum');

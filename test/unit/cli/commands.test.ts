@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { parse } from 'yaml';
 import { operatorCli, runCli } from '../../harness/cli/run-cli.ts';
-import { mounted, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { mounted, volumeSpec } from '../../harness/gateway.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 
 /** Starts a gateway with two volumes of cluster a, one of them attached and with a snapshot, and one of cluster b. */

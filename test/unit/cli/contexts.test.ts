@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runCli, type CliResult } from '../../harness/cli/run-cli.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 
 test("a context has the gateway's settings, a variable overrides it, and a flag overrides both", async t => {

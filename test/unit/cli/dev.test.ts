@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { announceDev } from '../../../src/cli/dev.ts';
 import { writeContext } from '../../../src/cli/commands/contexts.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 
 const ready = { gateway: 'http://127.0.0.1:1', node: 'unix:///n.sock' };
 

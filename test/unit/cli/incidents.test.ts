@@ -8,7 +8,7 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import { version } from '../../../src/lib/version.ts';
 import { startIncident } from '../../harness/cli/incident.ts';
 import { callWithin } from '../../harness/gateway/program.ts';
-import { mounted, newVolume, openMemory } from '../../harness/gateway/gateway.ts';
+import { mounted, newVolume, openMemory } from '../../harness/gateway.ts';
 
 test('fairlead status says that everything works, with a line for each part', async t => {
   const { gateway, ask } = await startIncident(t);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import type { Queue } from '../../../src/api/admin.ts';
 import { operatorCli } from '../../harness/cli/run-cli.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { createSigner } from '../../harness/gateway/signers.ts';
 import { listen } from '../../harness/listen.ts';
 

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { startStorageApi } from '../../fakes/storage-api.ts';
 import { startIncident } from '../../harness/cli/incident.ts';
 import { callWithin } from '../../harness/gateway/program.ts';
-import { mounted, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { mounted, volumeSpec } from '../../harness/gateway.ts';
 
 const offer = {
   version: '1',

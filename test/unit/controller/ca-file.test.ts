@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { runController, type RunningController } from '../../harness/controller.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 
 for (const { title, path, first, fault } of [

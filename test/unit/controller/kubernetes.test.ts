@@ -14,7 +14,7 @@ import { createMetrics } from '../../../src/controller/metrics.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { startKubernetes } from '../../fakes/kubernetes.ts';
 import { directoryOf } from '../../harness/machine.ts';
-import { until } from '../../harness/node/bench.ts';
+import { until } from '../../harness/node.ts';
 
 const driverName = 'csi.fairlead.dev';
 const zone = 'topology.fairlead.dev/zone';

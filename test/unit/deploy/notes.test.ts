@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { chart, findHelm } from '../../../deploy/render.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 
 const helm = findHelm();
 const skip = helm === undefined && 'helm is not there: deploy/fetch-helm.sh fetches it';

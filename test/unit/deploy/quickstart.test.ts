@@ -9,7 +9,7 @@ import { listCommands } from '../../../src/cli/run.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { version } from '../../../src/lib/version.ts';
 import { findHelm, renderChart } from '../../../deploy/render.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { cli } from '../../harness/program.ts';
 
 type Compose = {

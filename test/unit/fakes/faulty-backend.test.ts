@@ -9,7 +9,7 @@ import { Problem } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
 import { createFaultyBackend } from '../../fakes/faulty-backend.ts';
 import type { Rule } from '../../fakes/faulty-backend/rules.ts';
-import { openMemory, temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { openMemory, temporaryDirectory } from '../../harness/gateway.ts';
 import { idsOf, newVolume } from '../../suites/backend-fixtures.ts';
 import { testBackend } from '../../suites/backend.ts';
 

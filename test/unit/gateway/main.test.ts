@@ -10,7 +10,7 @@ import { backends } from '../../../gateway/backends/index.ts';
 import { maxBodyBytes } from '../../../src/api/operations.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { describeStartFault } from '../../../src/lib/lifecycle.ts';
-import { mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { mounted, temporaryDirectory, volumeSpec } from '../../harness/gateway.ts';
 import { signerOf } from '../../harness/gateway/signers.ts';
 import { callWithin, prepareGateway, runGateway, type GatewayRun } from '../../harness/gateway/program.ts';
 import { listen } from '../../harness/listen.ts';

@@ -12,7 +12,7 @@ import { runGateway } from '../../harness/gateway/program.ts';
 import { gatewaySettings } from '../../../gateway/config.ts';
 import { checkGateway, findGatewayFaults } from '../../../gateway/preflight.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { createSigner } from '../../harness/gateway/signers.ts';
 import { startCollector } from '../tracing/collector.ts';
 

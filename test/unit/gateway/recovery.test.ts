@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import * as z from 'zod';
 import { poll } from '../../../src/lib/concurrency.ts';
 import type { FaultyBackend, Method } from '../../fakes/faulty-backend.ts';
-import { clusters, endClaims, openGateway, volumeSpec, type Gateway } from '../../harness/gateway/gateway.ts';
+import { clusters, endClaims, openGateway, volumeSpec, type Gateway } from '../../harness/gateway.ts';
 import { snapshotsIn, volumesIn } from '../../harness/gateway/fixtures.ts';
 
 const create = (gateway: Gateway) => gateway.create('a.pvc-1');

@@ -10,7 +10,7 @@ import { openMemory } from '../../../gateway/backends/memory.ts';
 import { createClient } from '../../../src/api/client.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { callWithin, prepareGateway, runGateway } from '../../harness/gateway/program.ts';
-import { temporaryDirectory, volumeSpec } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory, volumeSpec } from '../../harness/gateway.ts';
 import { signerOf } from '../../harness/gateway/signers.ts';
 import { listen } from '../../harness/listen.ts';
 import { freePort } from '../../harness/machine.ts';

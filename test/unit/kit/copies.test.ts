@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { tornCopies } from '../../../src/kit/chapters/torn-copies.ts';
 import type { Kit } from '../../../src/kit/fixtures/kit.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 
 const sizeBytes = 2 ** 20;
 

@@ -11,7 +11,7 @@ import type { Target } from '../../../src/kit/http/exchange.ts';
 import { verify } from '../../../src/kit/run.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
 import { runOptions } from '../../fakes/storages/kit.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { listen } from '../../harness/listen.ts';
 
 const size = 2 ** 20;

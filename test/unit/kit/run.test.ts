@@ -13,7 +13,7 @@ import { verifyCommand } from '../../../src/kit/verify.ts';
 import type { Progress } from '../../../src/lib/words/notice.ts';
 import { readSettings } from '../../../src/lib/settings.ts';
 import { runOptions } from '../../fakes/storages/kit.ts';
-import { volumeSpec } from '../../harness/gateway/gateway.ts';
+import { volumeSpec } from '../../harness/gateway.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 
 const inTime = () => ({ deadlineMs: Date.now() + 60_000 });

@@ -4,7 +4,7 @@ import { startRegistration } from '../../../node-agent/plugin/registration.ts';
 import nodeMessages, { services as nodeServices } from '../../../src/csi/generated/node.messages.js';
 import messages, { services } from '../../../src/csi/generated/pluginregistration.messages.js';
 import { silentLog as log } from '../../../src/lib/log.ts';
-import { openFakeBench, openService } from '../../harness/node/bench.ts';
+import { openFakeBench, openService } from '../../harness/node.ts';
 import { testMalformedRequests } from '../../suites/malformed.ts';
 import { serveCsi } from '../../harness/csi-serving.ts';
 import { temporaryDirectory } from '../../harness/temporary.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openFakeBench, openService } from '../../harness/node/bench.ts';
+import { openFakeBench, openService } from '../../harness/node.ts';
 
 const staging = ['NodeStageVolume', 'NodeUnstageVolume'] as const;
 const publishing = ['NodePublishVolume', 'NodeUnpublishVolume'] as const;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { serveCsi } from '../../harness/csi-serving.ts';
-import { openFakeBench, openService } from '../../harness/node/bench.ts';
+import { openFakeBench, openService } from '../../harness/node.ts';
 
 test('a probe is answered, and another volume used, during fifty hanging mounts', async t => {
   const bench = openFakeBench();

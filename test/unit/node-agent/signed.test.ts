@@ -10,7 +10,7 @@ import { openNodeKey } from '../../../node-agent/state/node-key.ts';
 import { mapByteLength, maxMapBytes, toNodeId } from '../../../src/api/ids.ts';
 import { asProblem } from '../../../src/api/problem.ts';
 import { addDirectory } from '../../fakes/state.ts';
-import { openFakeBench, startAgent } from '../../harness/node/bench.ts';
+import { openFakeBench, startAgent } from '../../harness/node.ts';
 import { seed } from '../../harness/sample.ts';
 import { openSigningGateway } from './signing-gateway.ts';
 import { openIscsi, records } from './connectors/worlds.ts';

@@ -5,7 +5,7 @@ import { seal } from '../../../gateway/attachments/sealing.ts';
 import { signed } from '../../../gateway/attachments/signing.ts';
 import { createIdentity } from '../../../gateway/pools/identity.ts';
 import { toPublishContext, type Attachment, type Reach } from '../../../src/api/attachment.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 
 /** The volume and node of an attachment, and its secret parts. */
 type SignedAttachment = {

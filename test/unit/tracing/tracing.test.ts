@@ -6,7 +6,7 @@ import { loadCsi } from '../../../src/csi/protocol.ts';
 import type { LogFields } from '../../../src/lib/log.ts';
 import { createTracer } from '../../../src/tracing/otlp.ts';
 import { makeIdentity } from '../../fakes/storages/far-gateway.ts';
-import { createMemoryLog } from '../../harness/gateway/gateway.ts';
+import { createMemoryLog } from '../../harness/gateway.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 import { runController } from '../../harness/controller.ts';
 import type { Flags } from '../../harness/program.ts';

@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import { buildDebianPackage } from '../../../deploy/release/debian-package.ts';
 import { buildPackage } from '../../../deploy/release/package.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { runInMachine } from '../guests.ts';
 import { whyNoMachine } from '../packages.ts';
 

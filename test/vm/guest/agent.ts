@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createMachine } from '../../../node-agent/host/linux.ts';
 import type { CsiClient } from '../../../src/csi/client.ts';
 import { untilAvailable } from '../../harness/csi-serving.ts';
-import { openRealBench } from '../../harness/node/bench.ts';
+import { openRealBench } from '../../harness/node.ts';
 import {
   putUp,
   serveNode,

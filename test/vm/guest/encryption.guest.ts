@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { mappedNameOf } from '../../../node-agent/format/mapping.ts';
 import type { Host } from '../../../node-agent/host.ts';
 import { stage, unstage } from '../../../node-agent/volumes/stage.ts';
-import { openRealBench, requestFor, startAgent } from '../../harness/node/bench.ts';
+import { openRealBench, requestFor, startAgent } from '../../harness/node.ts';
 import { writer } from '../../harness/node/served.ts';
 import { filesWith, host, MiB, startGuestNode } from './agent.ts';
 import { attachmentTo, openBus, openStores, resizeStore, type Store } from '../targets/scsi-target.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { loopDevicesOf, mountsBelow } from '../../harness/machine.ts';
 import { startWriting } from '../../fakes/kubelet/pod-process.ts';
-import { requestFor } from '../../harness/node/bench.ts';
+import { requestFor } from '../../harness/node.ts';
 import { MiB, local, startGuestNode } from './agent.ts';
 
 test('an ext4 grows step by step while a pod writes to it, and keeps its data', async t => {

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { mountsBelow } from '../../harness/machine.ts';
-import { requestFor } from '../../harness/node/bench.ts';
+import { requestFor } from '../../harness/node.ts';
 import { toExport } from '../../harness/node/shares.ts';
 import { local, startGuestNode } from './agent.ts';
 import { startNfsServer } from '../targets/nfs-server.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseMountinfo, topMount } from '../../../src/lib/linux/mountinfo.ts';
-import { defaultImageBytes, requestFor } from '../../harness/node/bench.ts';
+import { defaultImageBytes, requestFor } from '../../harness/node.ts';
 import { toExport } from '../../harness/node/shares.ts';
 import type { VolumeFields } from '../../harness/node/served.ts';
 import { local, startGuestNode, type GuestNode } from './agent.ts';

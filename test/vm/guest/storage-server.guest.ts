@@ -17,7 +17,7 @@ import { createClient } from '../../../src/api/client.ts';
 import { readTlsFiles } from '../../../src/api/http/tls-files.ts';
 import { createTokenSource } from '../../../src/api/http/tokens.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { temporaryDirectory } from '../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../harness/gateway.ts';
 import { endProcess } from '../../harness/exit.ts';
 
 /** The units that the gateway's unit needs, and the one that shows its log. */

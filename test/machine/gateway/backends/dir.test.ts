@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { directoryOf, noRoot } from '../../../harness/machine.ts';
-import { openPlugin } from '../../../harness/open-plugin.ts';
+import { openPlugin } from '../../../harness/gateway/open-plugin.ts';
 import { newVolume } from '../../../suites/backend-fixtures.ts';
 
 test('a volume that is mounted completely or in part, or that contains a mount, is not deleted', async t => {

@@ -15,7 +15,7 @@ import { test, type TestContext } from 'node:test';
 import type { Backend } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { makeTemporaryDirectory, noRoot, removeTemporaryDirectory } from '../../../harness/machine.ts';
-import { openPlugin } from '../../../harness/open-plugin.ts';
+import { openPlugin } from '../../../harness/gateway/open-plugin.ts';
 import { contentOf, type OfferedBackend } from '../../../suites/backend-fixtures.ts';
 
 /** The filesystems of the tested pools of images. */

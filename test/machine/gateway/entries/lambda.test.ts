@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
 import { type Signer } from '../../../harness/gateway/signers.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { liveThrough, prepare, spec, type Ask } from './serverless.ts';

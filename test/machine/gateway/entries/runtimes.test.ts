@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
 import { fetchPackage } from '../../../harness/fetched/npm-package.ts';
 import { noPostgres, sharePostgres } from '../../../harness/postgres.ts';
 import { isFull } from '../../../harness/sample.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { bundleWorker } from '../../../../deploy/worker.ts';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { askAt, liveThrough, prepare } from './serverless.ts';
 import { endProcess } from '../../../harness/exit.ts';

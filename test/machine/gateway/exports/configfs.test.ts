@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { boundCalls } from '../../../../gateway/local/kernel/bounded-calls.ts';
 import { openConfigTree } from '../../../../gateway/local/kernel/configfs.ts';
 import { withinTime } from '../../../../src/lib/concurrency.ts';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
 import { serveFuse } from '../../../harness/node/fuse.ts';
 
 test('a kernel that fails every request leaves this process its files and its keys', async t => {

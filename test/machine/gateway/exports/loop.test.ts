@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { basename } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { loopDevicesOf } from '../../../../gateway/local/loop-devices.ts';
-import { MiB, openRealBench, real } from '../../../harness/node/bench.ts';
+import { MiB, openRealBench, real } from '../../../harness/node.ts';
 import { connectLoop, disconnectLoop } from '../backends/image-pool.ts';
 
 /** Freezes the number of the kernel's last event, which other tests change, and counts the reads of devices. */

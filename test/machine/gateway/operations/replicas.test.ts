@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Rule } from '../../../fakes/faulty-backend/rules.ts';
-import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { mounted, volumeSpec } from '../../../harness/gateway.ts';
 import { callWithin, runGateway } from '../../../harness/gateway/program.ts';
 import { askPatiently, effectsOf, prepareDirectory, type Ask } from '../process.ts';
 

@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { openPostgres } from '../../../../gateway/stores/postgres.ts';
 import { requireEncrypted, urlsOf, withAuthority } from '../../../../gateway/stores/postgres/hosts.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { startBalancer } from './balancer.ts';
 

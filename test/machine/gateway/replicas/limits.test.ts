@@ -5,13 +5,7 @@ import type { Quota } from '../../../../gateway/callers/cluster.ts';
 import type { Engine, Sql } from '../../../../gateway/store.ts';
 import { moveReservation, readUsage } from '../../../../gateway/tables/reservations.ts';
 import { asProblem, type Problem } from '../../../../src/api/problem.ts';
-import {
-  clusters,
-  openGateway,
-  openMemory,
-  volumeSpec,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, openMemory, volumeSpec, type Gateway } from '../../../harness/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { isFull, sample } from '../../../harness/sample.ts';
 import { untilFinal } from '../process.ts';

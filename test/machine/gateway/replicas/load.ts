@@ -4,7 +4,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import type { StorageClient } from '../../../../src/api/client.ts';
 import type { Call } from '../../../../src/api/http.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { mounted, volumeSpec } from '../../../harness/gateway.ts';
 import { askPatiently } from '../process.ts';
 import { hashOf } from '../../../harness/values.ts';
 import { callWithin } from '../../../harness/gateway/program.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { volumeSpec } from '../../../harness/gateway.ts';
 import { askPatiently, listAll } from '../process.ts';
 import type { Fleet } from './fleet.ts';
 import { leftBehind, work, type KnownVolumes } from './load.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Sql } from '../../../../gateway/store.ts';
 import { requireInService, requireUndrained } from '../../../../gateway/tables/closures.ts';
-import { openGateway } from '../../../harness/gateway/gateway.ts';
+import { openGateway } from '../../../harness/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 
 const server = sharePostgres();

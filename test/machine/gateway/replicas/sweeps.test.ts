@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Problem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { volumeSpec } from '../../../harness/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { useStores } from '../../../harness/stores/store-in.ts';
 import { callWithin, type RunningGateway } from '../../../harness/gateway/program.ts';

@@ -12,7 +12,7 @@ import {
   type RunningGateway,
 } from '../../../harness/gateway/program.ts';
 import { filesBelow, inMemory, startVendor } from '../../../fakes/storages/reference.ts';
-import { mounted, temporaryDirectory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { mounted, temporaryDirectory, volumeSpec } from '../../../harness/gateway.ts';
 
 const body = { capability: mounted, readonly: false };
 const mebibyte = 2 ** 20;

@@ -11,7 +11,7 @@ import {
   startVendor,
   type RunningVendor,
 } from '../../../fakes/storages/reference.ts';
-import { mounted } from '../../../harness/gateway/gateway.ts';
+import { mounted } from '../../../harness/gateway.ts';
 import { sample } from '../../../harness/sample.ts';
 import { createMutations, fixtures, killInEach } from '../mutations.ts';
 import { callWithin, runGateway, type RunningGateway } from '../../../harness/gateway/program.ts';

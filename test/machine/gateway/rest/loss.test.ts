@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { createClient } from '../../../../src/api/client.ts';
 import { startLossyProxy } from '../../../fakes/storages/lossy-proxy.ts';
 import { filesBelow, startVendor } from '../../../fakes/storages/reference.ts';
-import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { mounted, volumeSpec } from '../../../harness/gateway.ts';
 import { isFull } from '../../../harness/sample.ts';
 import { runGateway } from '../../../harness/gateway/program.ts';
 import { askPatiently, listAll, prepareDirectory, type Ask } from '../process.ts';

@@ -9,7 +9,7 @@ import { createClient } from '../../../../src/api/client.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { startVendor, type RunningVendor } from '../../../fakes/storages/reference.ts';
-import { createMemoryLog } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog } from '../../../harness/gateway.ts';
 import { isFull } from '../../../harness/sample.ts';
 import { event, type Event, type Operation } from '../../../harness/model/operations.ts';
 import { toCommand, type Command } from '../../../harness/model/play.ts';

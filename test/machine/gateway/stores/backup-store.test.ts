@@ -7,7 +7,7 @@ import { backupStore, backupStoreCommand } from '../../../../gateway/admin/backu
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
 import { migrate } from '../../../../gateway/tables/schema.ts';
 import type { Progress } from '../../../../src/lib/words/notice.ts';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
 
 test('a store is copied during writes, to a file of one moment that only its owner can read', async t => {
   const dir = temporaryDirectory(t);

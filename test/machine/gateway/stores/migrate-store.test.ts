@@ -11,13 +11,7 @@ import { poll } from '../../../../src/lib/concurrency.ts';
 import { createNotices, type Progress } from '../../../../src/lib/words/notice.ts';
 import { exec } from '../../../../src/lib/exec.ts';
 import { cli } from '../../../harness/program.ts';
-import {
-  clusters,
-  openGateway,
-  mounted,
-  openMemory,
-  temporaryDirectory,
-} from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory, temporaryDirectory } from '../../../harness/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 
 const { any } = clusters;

@@ -13,7 +13,7 @@ import {
   openMemory,
   temporaryDirectory,
   volumeSpec,
-} from '../../../harness/gateway/gateway.ts';
+} from '../../../harness/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 
 const { a } = clusters;

@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import type { Call } from '../../../../src/api/http.ts';
 import type { StorageClient } from '../../../../src/api/client.ts';
 import { Problem, problemTable } from '../../../../src/api/problem.ts';
-import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { mounted, volumeSpec } from '../../../harness/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { isFull } from '../../../harness/sample.ts';
 import { useStores } from '../../../harness/stores/store-in.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clusters, openGateway, mounted, openMemory } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory } from '../../../harness/gateway.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
 import { countRoundTrips } from '../../../harness/stores/round-trips.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
-import { clusters, openGateway, openMemory, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, openMemory, temporaryDirectory } from '../../../harness/gateway.ts';
 import { testAsRoot } from '../../../harness/machine.ts';
 
 testAsRoot('on a full disk calls are UNAVAILABLE and nothing is half done or lost', async t => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { bind } from '../../../../node-agent/connectors/bind.ts';
 import { topMount } from '../../../../src/lib/linux/mountinfo.ts';
 import { testShareConnector } from '../../../suites/share-connector.ts';
-import { openRealBench, whyNoMachine } from '../../../harness/node/bench.ts';
+import { openRealBench, whyNoMachine } from '../../../harness/node.ts';
 import { makeDirectoryVolume, openFakeShares, toDirectory } from '../../../harness/node/shares.ts';
 
 testShareConnector({

@@ -14,7 +14,7 @@ import {
   openNode,
   whyNoMachine,
   type Bench,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 
 function attachmentTo(path: string, sizeBytes: number): AttachmentOf<'loop'> {
   return { protocol: 'loop', path, sizeBytes, attachmentId: 'a', readonly: false, mayFormat: true };

@@ -3,13 +3,7 @@ import { test } from 'node:test';
 import type { FilesystemName } from '../../../../src/api/filesystems.ts';
 import { findFilesystem } from '../../../../node-agent/filesystems/index.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import {
-  findMissing,
-  openRealBench,
-  requestFor,
-  startAgent,
-  whyNoMachine,
-} from '../../../harness/node/bench.ts';
+import { findMissing, openRealBench, requestFor, startAgent, whyNoMachine } from '../../../harness/node.ts';
 
 /** The command and format that show a filesystem's features, and the default features, which Linux 5.10 can mount. */
 type FeatureDisplay = {

@@ -7,7 +7,7 @@ import * as fc from 'fast-check';
 import { proveBlank, superblockRanges, type Range } from '../../../../node-agent/format/prove-blank.ts';
 import { loop } from '../../../../node-agent/connectors/loop.ts';
 import { ensureFilesystem } from '../../../../node-agent/format/format.ts';
-import { MiB, openFakeBench, openNode, real } from '../../../harness/node/bench.ts';
+import { MiB, openFakeBench, openNode, real } from '../../../harness/node.ts';
 
 /** A device that must not be formatted: its size, and the way its content was made. */
 type UsedDevice = {

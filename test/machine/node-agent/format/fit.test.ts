@@ -24,7 +24,7 @@ import {
   withCommands,
   type Bench,
   type LoopRequest,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 
 const grownBytes = defaultImageBytes + 100 * MiB;
 

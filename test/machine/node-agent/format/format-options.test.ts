@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { block, openFakeBench, openNode, real, startAgent } from '../../../harness/node/bench.ts';
+import { block, openFakeBench, openNode, real, startAgent } from '../../../harness/node.ts';
 
 const lines = [
   {

@@ -19,7 +19,7 @@ import {
   real,
   startAgent,
   takeDown,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 
 /** Opens a volume that a pod uses. */
 async function openPublished(t: TestContext, fsType: FilesystemName) {

@@ -14,7 +14,7 @@ import { test, type TestContext } from 'node:test';
 import type { FilesystemName } from '../../../../src/api/filesystems.ts';
 import { filesystems } from '../../../../node-agent/filesystems/index.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { openRealBench, openNode, real, startAgent, type LoopRequest } from '../../../harness/node/bench.ts';
+import { openRealBench, openNode, real, startAgent, type LoopRequest } from '../../../harness/node.ts';
 
 const records = Array.from({ length: 20 }, (_, index) => String(index));
 

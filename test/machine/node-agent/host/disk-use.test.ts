@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { findUser, settleDisk } from '../../../../node-agent/host/disk-use.ts';
 import { readDisk } from '../../../../node-agent/host/disk.ts';
 import { inOwnMounts } from '../../../harness/machine.ts';
-import { findMissing, openRealBench, whyNoMachine } from '../../../harness/node/bench.ts';
+import { findMissing, openRealBench, whyNoMachine } from '../../../harness/node.ts';
 
 const only = whyNoMachine === undefined ? {} : { skip: whyNoMachine };
 

@@ -5,7 +5,7 @@ import { closeSync, openSync, truncateSync, writeFileSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { MiB, openNode, putUp, real, withCommands } from '../../../harness/node/bench.ts';
+import { MiB, openNode, putUp, real, withCommands } from '../../../harness/node.ts';
 
 /** Runs a process in a directory until it is ended. */
 async function runIn(t: TestContext, cwd: string) {

@@ -13,7 +13,7 @@ import {
   takeDown,
   withCommands,
   type Bench,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 
 const plain = 'context="system_u:object_r:container_file_t:s0"';
 const context = 'context="system_u:object_r:container_file_t:s0:c10,c20"';

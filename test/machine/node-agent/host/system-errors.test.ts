@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { Problem } from '../../../../src/api/problem.ts';
-import { openFakeBench, openRealBench, openService, real } from '../../../harness/node/bench.ts';
+import { openFakeBench, openRealBench, openService, real } from '../../../harness/node.ts';
 
 const rpcs = ['NodeStageVolume', 'NodePublishVolume', 'NodeUnpublishVolume', 'NodeUnstageVolume'] as const;
 const ofExt4 = { image: { content: 'ext4' } };

@@ -12,7 +12,7 @@ import { isSocketAnswered } from '../../../../src/lib/unix-socket.ts';
 import { pause } from '../../../../src/lib/concurrency.ts';
 import { silentLog, type Log } from '../../../../src/lib/log.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../../harness/machine.ts';
-import { until } from '../../../harness/node/bench.ts';
+import { until } from '../../../harness/node.ts';
 import { watchPlugins, type WatcherOptions } from '../../../fakes/kubelet/plugin-watcher.ts';
 import { probe } from '../../../fakes/kubelet/bare-call.ts';
 import { askInfo, notify } from '../../../fakes/kubelet/registration-client.ts';

@@ -6,14 +6,7 @@ import { examineAll } from '../../../../node-agent/volumes/health.ts';
 import { readMetrics } from '../../../harness/node/metrics.ts';
 import { runNode } from '../../../harness/node/program.ts';
 import { mountFuse, type HangingFuse } from '../../../harness/node/fuse.ts';
-import {
-  openFakeBench,
-  openNode,
-  putUp,
-  realFuse,
-  takeDown,
-  withCommands,
-} from '../../../harness/node/bench.ts';
+import { openFakeBench, openNode, putUp, realFuse, takeDown, withCommands } from '../../../harness/node.ts';
 import { clientOf } from '../../../harness/csi-serving.ts';
 
 test('a hanging volume shows in the metrics with its command, and recovers', realFuse, async t => {

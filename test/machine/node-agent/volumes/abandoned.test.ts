@@ -22,7 +22,7 @@ import {
   startAgent,
   startWithoutRecords,
   takeDown,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 
 const refused = { code: 'FAILED_PRECONDITION' };
 

@@ -22,7 +22,7 @@ import {
   startAgent,
   until,
   type LoopRequest,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 
 const capability = { ...block, accessMode: 'SINGLE_NODE_MULTI_WRITER' } as const;
 const published = { code: 'FAILED_PRECONDITION', detail: /still published at/ };

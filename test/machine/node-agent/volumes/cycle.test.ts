@@ -6,7 +6,7 @@ import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { createVolumeLock } from '../../../../node-agent/volumes/volume-lock.ts';
 import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
-import { block, measure, openNode, putUp, real, takeDown } from '../../../harness/node/bench.ts';
+import { block, measure, openNode, putUp, real, takeDown } from '../../../harness/node.ts';
 
 for (const fsType of ['ext4', 'xfs', 'btrfs']) {
   test(`a new ${fsType} volume keeps its data over a whole cycle`, real(`mkfs.${fsType}`), async t => {

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { mountsBelow } from '../../../harness/machine.ts';
-import { openNode, otherVolume, realFuse, startAgent } from '../../../harness/node/bench.ts';
+import { openNode, otherVolume, realFuse, startAgent } from '../../../harness/node.ts';
 import { mountFuse } from '../../../harness/node/fuse.ts';
 
 /** Opens two staged volumes, one of them published. */

@@ -16,7 +16,7 @@ import {
   takeDown,
   type Bench,
   type VolumeChange,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 
 const grownBytes = defaultImageBytes + 100 * MiB;
 const all = { requiredBytes: 0, limitBytes: 0 };

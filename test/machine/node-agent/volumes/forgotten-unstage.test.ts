@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import { publish } from '../../../../node-agent/volumes/publish.ts';
 import { stage } from '../../../../node-agent/volumes/stage.ts';
 import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
-import { openNode, real, startAgent, takeDown } from '../../../harness/node/bench.ts';
+import { openNode, real, startAgent, takeDown } from '../../../harness/node.ts';
 
 /**
  * Hashes the data of a file without its holes, which is fast enough to finish before the kernel writes back its memory

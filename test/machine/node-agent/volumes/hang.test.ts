@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { CsiClient } from '../../../../src/csi/client.ts';
 import { countAbandoned } from '../../../../src/lib/exec.ts';
 import { mountsBelow } from '../../../harness/machine.ts';
-import { MiB, openRealBench, until, realFuse } from '../../../harness/node/bench.ts';
+import { MiB, openRealBench, until, realFuse } from '../../../harness/node.ts';
 import { untilDone } from '../mortal-agent.ts';
 import { putUp, serveNode, takeDown } from '../../../harness/node/served.ts';
 import { coverTargets, hasty, volumeOf, type CopiedVolume } from '../hung-volumes.ts';

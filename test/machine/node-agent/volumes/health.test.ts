@@ -16,7 +16,7 @@ import {
   takeDown,
   withCommands,
   type Bench,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 
 async function open(bench: Bench, change: Partial<Capability> = {}) {
   const capability = { accessMode: 'SINGLE_NODE_MULTI_WRITER', ...change } as const;

@@ -6,7 +6,7 @@ import { findUser } from '../../../../node-agent/host/disk-use.ts';
 import { readDisk } from '../../../../node-agent/host/disk.ts';
 import { countAbandoned } from '../../../../src/lib/exec.ts';
 import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
-import { MiB, openRealBench, until, realFuse } from '../../../harness/node/bench.ts';
+import { MiB, openRealBench, until, realFuse } from '../../../harness/node.ts';
 import { putUp, serveNode, takeDown } from '../../../harness/node/served.ts';
 import { coverTargets, hasty, volumeOf } from '../hung-volumes.ts';
 

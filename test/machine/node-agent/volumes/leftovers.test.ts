@@ -14,7 +14,7 @@ import {
   startAgent,
   takeDown,
   type Bench,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 
 type Setting = Awaited<ReturnType<typeof openNode<Bench>>>;
 

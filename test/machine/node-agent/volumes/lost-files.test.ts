@@ -14,7 +14,7 @@ import {
   startAgent,
   takeDown,
   type Bench,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 
 /** The fates of a file while its volume is in use. */
 const fates: Readonly<Record<string, (path: string, bench: Bench) => void>> = {

@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { topMount } from '../../../../src/lib/linux/mountinfo.ts';
-import { measure, openRealBench, putUp, real, startAgent, takeDown } from '../../../harness/node/bench.ts';
+import { measure, openRealBench, putUp, real, startAgent, takeDown } from '../../../harness/node.ts';
 import { asVolume, makeDirectoryVolume, shareRequest } from '../../../harness/node/shares.ts';
 
 async function open(t: TestContext) {

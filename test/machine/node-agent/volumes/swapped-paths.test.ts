@@ -15,7 +15,7 @@ import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { directoryOf, mountsBelow } from '../../../harness/machine.ts';
-import { openNode, real, takeDown, withCommands } from '../../../harness/node/bench.ts';
+import { openNode, real, takeDown, withCommands } from '../../../harness/node.ts';
 import { makeDirectoryVolume, shareRequest } from '../../../harness/node/shares.ts';
 import { isFull } from '../../../harness/sample.ts';
 import { waitForExit } from '../../../harness/exit.ts';

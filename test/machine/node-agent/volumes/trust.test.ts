@@ -23,7 +23,7 @@ import {
   startAgent,
   takeDown,
   withCommands,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 import { shareRequest, toDirectory, toExport } from '../../../harness/node/shares.ts';
 
 const refused = { code: 'FAILED_PRECONDITION' };

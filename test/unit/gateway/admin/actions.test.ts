@@ -10,7 +10,7 @@ import {
   openGateway,
   type Answer,
   type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+} from '../../../harness/gateway.ts';
 import { hour, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a, b } = clusters;

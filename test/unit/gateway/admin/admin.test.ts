@@ -9,7 +9,7 @@ import {
   type Answer,
   type AskOptions,
   type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+} from '../../../harness/gateway.ts';
 import { hour, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 function askAsOperator({ ask }: Gateway, route: string, options: AskOptions = {}): Promise<Answer> {

@@ -7,7 +7,7 @@ import type { Reader } from '../../../../gateway/store.ts';
 import { findingTable } from '../../../../gateway/tables/findings.ts';
 import type { Finding } from '../../../../src/api/admin.ts';
 import { unavailableProblem } from '../../../../src/api/problem.ts';
-import { newVolume, clusters, openGateway, type Gateway } from '../../../harness/gateway/gateway.ts';
+import { newVolume, clusters, openGateway, type Gateway } from '../../../harness/gateway.ts';
 import { hour } from '../../../harness/gateway/fixtures.ts';
 
 async function look(gateway: Gateway, stuckAfterMs = 0): Promise<readonly string[]> {

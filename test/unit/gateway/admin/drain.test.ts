@@ -8,7 +8,7 @@ import {
   volumeSpec,
   type Answer,
   type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+} from '../../../harness/gateway.ts';
 
 const { a, b } = clusters;
 const inPool = (pool: string) => ({ parameters: { pool } });

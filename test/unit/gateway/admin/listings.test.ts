@@ -10,7 +10,7 @@ import {
   openMemory,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+} from '../../../harness/gateway.ts';
 import { waitingPool } from '../../../harness/gateway/waiting-pool.ts';
 
 type Entry = Readonly<Record<string, unknown>> & { readonly id: string };

@@ -4,7 +4,7 @@ import { check } from '../../../../gateway/admin/check.ts';
 import { plan, reclaim, repair } from '../../../../gateway/admin/repair.ts';
 import type { RepairStep } from '../../../../src/api/admin.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import { newVolume, clusters, openGateway, type Gateway } from '../../../harness/gateway/gateway.ts';
+import { newVolume, clusters, openGateway, type Gateway } from '../../../harness/gateway.ts';
 import { hour, snapshotsIn, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 async function planned(gateway: Gateway, safetyAgeMs = 0): Promise<readonly RepairStep[]> {

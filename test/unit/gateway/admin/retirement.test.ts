@@ -8,7 +8,7 @@ import {
   openGateway,
   type Answer,
   type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+} from '../../../harness/gateway.ts';
 import { hour } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;

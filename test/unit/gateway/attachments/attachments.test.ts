@@ -4,7 +4,7 @@ import { Problem } from '../../../../src/api/problem.ts';
 import { accessModes, type AccessMode } from '../../../../src/api/storage.ts';
 import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import type { AttachmentSpec } from '../../../../src/api/node.ts';
-import { clusters, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, volumeSpec } from '../../../harness/gateway.ts';
 
 const cluster = clusters.a;
 const volumeId = 'a.pvc-1';

@@ -8,7 +8,7 @@ import {
   findDecisiveAttachments,
 } from '../../../../gateway/tables/attachments.ts';
 import { accessModes, type AccessMode } from '../../../../src/api/storage.ts';
-import { openGateway } from '../../../harness/gateway/gateway.ts';
+import { openGateway } from '../../../harness/gateway.ts';
 
 type Use = { readonly accessMode: AccessMode; readonly readonly: boolean; readonly mayReplay?: true };
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { unavailableProblem } from '../../../../src/api/problem.ts';
 import { pause, poll } from '../../../../src/lib/concurrency.ts';
 import { wrapBackend } from '../../../fakes/faulty-backend/wrap.ts';
-import { openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway.ts';
 
 /** The length of a second of Retry-After in this test, in milliseconds. */
 const secondMs = 10;

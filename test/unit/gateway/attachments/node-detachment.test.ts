@@ -5,13 +5,7 @@ import { createPools } from '../../../../gateway/pools/pools.ts';
 import { attachmentTable } from '../../../../gateway/tables/attachments.ts';
 import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import { preconditionProblem } from '../../../../src/api/problem.ts';
-import {
-  type Answer,
-  assertProblem,
-  clusters,
-  type Gateway,
-  openGateway,
-} from '../../../harness/gateway/gateway.ts';
+import { type Answer, assertProblem, clusters, type Gateway, openGateway } from '../../../harness/gateway.ts';
 import { waitingPool } from '../../../harness/gateway/waiting-pool.ts';
 
 const { a } = clusters;

@@ -7,7 +7,7 @@ import { countAtNode } from '../../../../gateway/tables/counts.ts';
 import { listMissingNodes, nodeTable } from '../../../../gateway/tables/nodes.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { sample } from '../../../../src/lib/metrics.ts';
-import { openGateway, clusters, mounted } from '../../../harness/gateway/gateway.ts';
+import { openGateway, clusters, mounted } from '../../../harness/gateway.ts';
 import { waitingPool } from '../../../harness/gateway/waiting-pool.ts';
 
 const cluster = clusters.a;

@@ -7,7 +7,7 @@ import { allAttachmentsPageSchema } from '../../../../src/api/admin/listings.ts'
 import { silentLog } from '../../../../src/lib/log.ts';
 import { restoreAttachments } from '../../../../gateway/attachments/restore.ts';
 import type { AttachedVolume } from '../../../../gateway/backend.ts';
-import { clusters, openGateway, mounted, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, temporaryDirectory } from '../../../harness/gateway.ts';
 
 const cluster = clusters.a;
 

@@ -19,7 +19,7 @@ import { toNodeId } from '../../../../src/api/ids.ts';
 import type { AttachmentResource } from '../../../../src/api/node.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { clusters, openGateway, mounted, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, temporaryDirectory } from '../../../harness/gateway.ts';
 
 const cluster = clusters.a;
 const volumeId = 'a.pvc-1';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Backend } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
-import { openPlugin } from '../../../harness/open-plugin.ts';
+import { openPlugin } from '../../../harness/gateway/open-plugin.ts';
 
 /** A key that must appear nowhere. */
 export const key = 'AQCanaryCanaryCanaryCanaryCanaryCanaryA==';

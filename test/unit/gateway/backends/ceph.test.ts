@@ -7,7 +7,7 @@ import type { KnownVolume } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { silentLog } from '../../../../src/lib/log.ts';
 import { key, monitors, openWithCommands as open, withCommands, type Answers } from './ceph-commands.ts';
-import { openPlugin } from '../../../harness/open-plugin.ts';
+import { openPlugin } from '../../../harness/gateway/open-plugin.ts';
 
 const info = { id: '10a1', size: 2 ** 20 };
 const volume: KnownVolume = { id: 'a.v', nonce: 'own', sizeBytes: 2 ** 20, parameters: {} };

@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
-import { openPlugin } from '../../../harness/open-plugin.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
+import { openPlugin } from '../../../harness/gateway/open-plugin.ts';
 import { idsOf, makeVolume, newVolume } from '../../../suites/backend-fixtures.ts';
 import { createLocal } from './local.ts';
 

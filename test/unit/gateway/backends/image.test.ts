@@ -22,8 +22,8 @@ import { unsharedRanges } from '../../../../gateway/backends/image/changes.ts';
 import type { ExportedAttachment } from '../../../../gateway/export.ts';
 import { openLoop } from '../../../../gateway/exports/loop.ts';
 import { silentLog } from '../../../../src/lib/log.ts';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
-import { openPlugin } from '../../../harness/open-plugin.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
+import { openPlugin } from '../../../harness/gateway/open-plugin.ts';
 import {
   contentOf,
   idsOf,

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { z } from 'zod';
 import type { BackendPlugin } from '../../../../gateway/backend.ts';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
-import { openPlugin } from '../../../harness/open-plugin.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
+import { openPlugin } from '../../../harness/gateway/open-plugin.ts';
 import type { OfferedBackend } from '../../../suites/backend-fixtures.ts';
 
 const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' } as const;

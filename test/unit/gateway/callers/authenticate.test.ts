@@ -6,7 +6,7 @@ import {
   type Authenticator,
   type Enrolment,
 } from '../../../../gateway/callers/authenticate.ts';
-import { clusters, enrol } from '../../../harness/gateway/gateway.ts';
+import { clusters, enrol } from '../../../harness/gateway.ts';
 import { createSigner, type Signer } from '../../../harness/gateway/signers.ts';
 import { assertRefused } from './refused.ts';
 

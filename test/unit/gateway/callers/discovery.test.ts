@@ -5,7 +5,7 @@ import { createLocalJWKSet, jwtVerify } from 'jose';
 import { discoverKeys } from '../../../../gateway/callers/discovery.ts';
 import { createTrust, discoveryFaults } from '../../../../gateway/callers/trust.ts';
 import { createAuthenticate } from '../../../../gateway/callers/authenticate.ts';
-import { callers } from '../../../harness/gateway/gateway.ts';
+import { callers } from '../../../harness/gateway.ts';
 import {
   account,
   forgeFor,

@@ -15,7 +15,7 @@ import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import { emptyVolumeRecord } from '../../../../gateway/volumes/record.ts';
 import { clusterOf } from '../../../../src/api/ids.ts';
 import { allOperations } from '../../../../src/api/operations.ts';
-import { openGateway, createMemoryLog, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { openGateway, createMemoryLog, mounted, volumeSpec } from '../../../harness/gateway.ts';
 import { isFull, seed } from '../../../harness/sample.ts';
 
 const clusterCount = 100;

@@ -8,7 +8,7 @@ import {
   volumeSpec,
   type Answer,
   type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+} from '../../../harness/gateway.ts';
 import type { FaultyBackend } from '../../../fakes/faulty-backend.ts';
 
 /** The routes of each role: a cluster's or operators' routes, read-only or all. */

@@ -6,7 +6,7 @@ import type { JWK } from 'jose';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { openConfiguration } from '../../../../gateway/configuration/configuration.ts';
 import { createAuthenticate } from '../../../../gateway/callers/authenticate.ts';
-import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway.ts';
 import { createSigner } from '../../../harness/gateway/signers.ts';
 import { account, makeIssuerKey, signAs, startIssuer, type IssuerKey } from '../../../fakes/issuer.ts';
 

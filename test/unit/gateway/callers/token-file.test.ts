@@ -6,7 +6,7 @@ import { createClient } from '../../../../src/api/client.ts';
 import type { Problem } from '../../../../src/api/problem.ts';
 import { readTokenFile } from '../../../../src/api/http/tokens.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
 import { runGateway } from '../../../harness/gateway/program.ts';
 import { json, startStorageApi } from '../../../fakes/storage-api.ts';
 import { account, makeIssuerKey, signAs, type TokenChanges } from '../../../fakes/issuer.ts';

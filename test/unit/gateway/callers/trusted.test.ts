@@ -8,7 +8,7 @@ import {
   type Authenticator,
   type KeyOwner,
 } from '../../../../gateway/callers/authenticate.ts';
-import { callers, enrol } from '../../../harness/gateway/gateway.ts';
+import { callers, enrol } from '../../../harness/gateway.ts';
 import { createSigner, type Signer } from '../../../harness/gateway/signers.ts';
 import {
   account,

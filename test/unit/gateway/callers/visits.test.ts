@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createAuthenticate } from '../../../../gateway/callers/authenticate.ts';
 import { createVisits } from '../../../../gateway/callers/visits.ts';
-import { enrol } from '../../../harness/gateway/gateway.ts';
+import { enrol } from '../../../harness/gateway.ts';
 import { createSigner } from '../../../harness/gateway/signers.ts';
 
 /** Makes a watched check of tokens of cluster `a`, at the time that the test says. */

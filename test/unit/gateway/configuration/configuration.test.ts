@@ -10,7 +10,7 @@ import {
 } from '../../../../gateway/configuration/configuration.ts';
 import type { Plugins } from '../../../../gateway/pools/plugins.ts';
 import { defaultBounds } from '../../../../gateway/scheduling/limit.ts';
-import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway.ts';
 import { createSigner } from '../../../harness/gateway/signers.ts';
 
 const [a, other] = [await createSigner('a'), await createSigner('other')];

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { defaultBounds } from '../../../../gateway/scheduling/limit.ts';
 import { readConfiguration, type ConfigurationResult } from '../../../../gateway/configuration/read.ts';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
 import { createSigner } from '../../../harness/gateway/signers.ts';
 
 const [a, b] = [await createSigner('a'), await createSigner('b', 'ES256')];

@@ -10,7 +10,7 @@ import { capabilitiesOf } from '../../../../gateway/pools/features.ts';
 import type { Pool } from '../../../../gateway/pools/pools.ts';
 import { unavailableProblem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway.ts';
 
 const memory = { backend: 'memory' };
 

@@ -6,7 +6,7 @@ import { exportLibvirt, libvirt } from '../../../../gateway/exports/libvirt.ts';
 import { openHypervisor, type Virsh } from '../../../../gateway/exports/libvirt/virsh.ts';
 import { freeTarget } from '../../../../gateway/exports/libvirt/xml.ts';
 import { createNames } from '../../../../gateway/local/targets/names.ts';
-import { createMemoryLog } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog } from '../../../harness/gateway.ts';
 import { createCountdown, playEnding } from '../../../suites/exports/ended.ts';
 import { createVirsh } from './virsh.ts';
 

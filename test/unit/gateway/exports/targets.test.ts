@@ -9,7 +9,7 @@ import { createNames } from '../../../../gateway/local/targets/names.ts';
 import { exportNvme } from '../../../../gateway/exports/nvme-tcp.ts';
 import { toPublishContext } from '../../../../src/api/attachment.ts';
 import { unavailableProblem } from '../../../../src/api/problem.ts';
-import { createMemoryLog } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog } from '../../../harness/gateway.ts';
 import { createConfigTree } from './configfs.ts';
 import { createCountdown, playEnding } from '../../../suites/exports/ended.ts';
 

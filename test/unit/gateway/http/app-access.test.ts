@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allOperations } from '../../../../src/api/operations.ts';
-import { assertProblem, openGateway } from '../../../harness/gateway/gateway.ts';
+import { assertProblem, openGateway } from '../../../harness/gateway.ts';
 
 const unknownRoutes = [
   'GET /',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { maxBodyBytes } from '../../../../src/api/operations.ts';
-import { assertProblem, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { assertProblem, openGateway, mounted, volumeSpec } from '../../../harness/gateway.ts';
 
 /** Makes JSON that no JavaScript object can produce. */
 function bodyWith(member: string): string {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { readWaitMs } from '../../../../gateway/http/read.ts';
 import { features } from '../../../../src/api/storage.ts';
 import { version } from '../../../../src/lib/version.ts';
-import { assertProblem, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { assertProblem, openGateway, mounted, volumeSpec } from '../../../harness/gateway.ts';
 
 const attachmentSpec = { capability: mounted, readonly: false };
 

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { readLong } from '../../../../gateway/http/body.ts';
 import type { Problem } from '../../../../src/api/problem.ts';
 import { volumeSpecSchema } from '../../../../src/api/volume.ts';
-import { openGateway, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { openGateway, volumeSpec } from '../../../harness/gateway.ts';
 
 const any = z.unknown();
 const terms = Array.from({ length: 8_192 }, (_, index) => ({ zone: `zone-${index}` }));

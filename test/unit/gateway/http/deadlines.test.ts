@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Step } from '../../../../gateway/operations/operation.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { assertProblem, openGateway, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { assertProblem, openGateway, volumeSpec } from '../../../harness/gateway.ts';
 import { problem } from '../../../fakes/storage-api.ts';
 import { openRest } from '../rest/open-rest.ts';
 

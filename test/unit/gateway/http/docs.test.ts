@@ -6,7 +6,7 @@ import { openApiDocument } from '../../../../src/api/http/openapi.ts';
 import { allOperations } from '../../../../src/api/operations.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { version } from '../../../../src/lib/version.ts';
-import { createMemoryLog, openGateway } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog, openGateway } from '../../../harness/gateway.ts';
 
 for (const path of Object.values(docsRoutes))
   test(`${path} needs a token unless the description is public`, async () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { allOperations } from '../../../../src/api/operations.ts';
 import { problemTable } from '../../../../src/api/problem.ts';
-import { callers, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { callers, openGateway, mounted, volumeSpec } from '../../../harness/gateway.ts';
 import { isFull, seed } from '../../../harness/sample.ts';
 
 const spec = {

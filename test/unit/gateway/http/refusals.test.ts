@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { allOperations, maxBodyBytes, type OperationId } from '../../../../src/api/operations.ts';
-import { mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { mounted, volumeSpec } from '../../../harness/gateway.ts';
 import { runGateway, type RunningGateway } from '../../../harness/gateway/program.ts';
 
 /** Bodies that would take effect if the caller were allowed to send them. */

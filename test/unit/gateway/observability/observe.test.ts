@@ -8,7 +8,7 @@ import { createQueues } from '../../../../gateway/scheduling/queues.ts';
 import type { Reader } from '../../../../gateway/store.ts';
 import { Problem } from '../../../../src/api/problem.ts';
 import { readRows, renderMetrics } from '../../../../src/lib/metrics.ts';
-import { openGateway, openMemory } from '../../../harness/gateway/gateway.ts';
+import { openGateway, openMemory } from '../../../harness/gateway.ts';
 
 const canary = 'canary-5ecret';
 

@@ -22,7 +22,7 @@ import {
   mounted,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+} from '../../../harness/gateway.ts';
 import { hour } from '../../../harness/gateway/fixtures.ts';
 
 const one = { capability: mounted, readonly: false };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { preconditionProblem, unavailableProblem } from '../../../../src/api/problem.ts';
-import type { Answer } from '../../../harness/gateway/gateway.ts';
-import { openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import type { Answer } from '../../../harness/gateway.ts';
+import { openGateway, mounted, volumeSpec } from '../../../harness/gateway.ts';
 import { changing } from '../../../fakes/faulty-backend/rules.ts';
 
 const canary = 'canary-51c0e7';

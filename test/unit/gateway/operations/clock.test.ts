@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import { createAdmin } from '../../../../gateway/admin/admin.ts';
 import { createClock } from '../../../../gateway/operations/clock.ts';
 import { silentLog } from '../../../../src/lib/log.ts';
-import { newVolume, clusters, openGateway, mounted, type Gateway } from '../../../harness/gateway/gateway.ts';
+import { newVolume, clusters, openGateway, mounted, type Gateway } from '../../../harness/gateway.ts';
 
 const { a } = clusters;
 const id = 'a.pvc-1';

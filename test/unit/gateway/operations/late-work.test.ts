@@ -8,7 +8,7 @@ import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import { findSnapshotSet } from '../../../../gateway/snapshots/record.ts';
 import type { Step } from '../../../../gateway/operations/operation.ts';
 import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
-import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway.ts';
 import { stopperOf } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;

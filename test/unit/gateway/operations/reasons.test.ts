@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Problem } from '../../../../src/api/problem.ts';
-import { openGateway } from '../../../harness/gateway/gateway.ts';
+import { openGateway } from '../../../harness/gateway.ts';
 
 const neutral = 'pool "main": its storage cannot be used now; try again';
 const reason = 'pool "main": "http://192.0.2.1" refuses connections';

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { pause, poll } from '../../../../src/lib/concurrency.ts';
-import {
-  clusters,
-  openGateway,
-  mounted,
-  volumeSpec,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, volumeSpec, type Gateway } from '../../../harness/gateway.ts';
 
 const shared = { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } as const;
 const use = { capability: shared, readonly: false };

@@ -5,7 +5,7 @@ import { createAnswers } from '../../../../gateway/pools/state/answers.ts';
 import { probePool } from '../../../../gateway/pools/state/probe.ts';
 import { withRequest } from '../../../../gateway/scheduling/current-request.ts';
 import { foreignProblem, Problem, unavailableProblem } from '../../../../src/api/problem.ts';
-import { openMemory } from '../../../harness/gateway/gateway.ts';
+import { openMemory } from '../../../harness/gateway.ts';
 
 /** Makes a watched backend whose `delete` and `capacity` end as the test says, at the time that the test says. */
 async function openWatched() {

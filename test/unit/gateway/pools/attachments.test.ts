@@ -8,7 +8,7 @@ import { backends } from '../../../../gateway/backends/index.ts';
 import { openMemory } from '../../../../gateway/backends/memory.ts';
 import { openConfiguration } from '../../../../gateway/configuration/configuration.ts';
 import type { Reach } from '../../../../src/api/attachment.ts';
-import { createMemoryLog, mounted, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog, mounted, temporaryDirectory } from '../../../harness/gateway.ts';
 
 const images: AttachmentBounds = { protocols: ['loop'], roots: ['/srv/fast'] };
 const foreign: Reach = { protocol: 'loop', path: '/srv/fast/east.secret.img' };

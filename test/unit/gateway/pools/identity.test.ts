@@ -6,7 +6,7 @@ import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import type { Problem } from '../../../../src/api/problem.ts';
 import { createIdentity } from '../../../../gateway/pools/identity.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
 import { createSigner } from '../../../harness/gateway/signers.ts';
 import { runGateway } from '../../../harness/gateway/program.ts';
 

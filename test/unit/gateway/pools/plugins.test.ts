@@ -8,7 +8,7 @@ import { openConfiguration } from '../../../../gateway/configuration/configurati
 import { readConfiguration } from '../../../../gateway/configuration/read.ts';
 import { withRequest } from '../../../../gateway/scheduling/current-request.ts';
 import { asProblem } from '../../../../src/api/problem.ts';
-import { createMemoryLog, openMemory, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog, openMemory, temporaryDirectory } from '../../../harness/gateway.ts';
 
 const memoryUrl = new URL('../../../../gateway/backends/memory.ts', import.meta.url).href;
 const sound = `export { memory as backend } from ${JSON.stringify(memoryUrl)};`;

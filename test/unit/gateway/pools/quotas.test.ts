@@ -5,13 +5,7 @@ import type { Quota } from '../../../../gateway/callers/cluster.ts';
 import { readUsage } from '../../../../gateway/tables/reservations.ts';
 import type { Backend } from '../../../../gateway/backend.ts';
 import { assertCounted } from '../../../harness/gateway/fixtures.ts';
-import {
-  clusters,
-  openGateway,
-  openMemory,
-  volumeSpec,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, openMemory, volumeSpec, type Gateway } from '../../../harness/gateway.ts';
 import type { FaultyBackend } from '../../../fakes/faulty-backend.ts';
 
 const mebibyte = 2 ** 20;

@@ -5,7 +5,7 @@ import { volumeTable } from '../../../../gateway/tables/volumes.ts';
 import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import { createPools } from '../../../../gateway/pools/pools.ts';
 import { createVolume } from '../../../../gateway/volumes/create.ts';
-import { openGateway, clusters, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { openGateway, clusters, mounted, volumeSpec } from '../../../harness/gateway.ts';
 import { waitingPool } from '../../../harness/gateway/waiting-pool.ts';
 import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 

@@ -14,7 +14,7 @@ import {
   startStorageApi,
   type Step,
 } from '../../../fakes/storage-api.ts';
-import { createMemoryLog, mounted, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog, mounted, temporaryDirectory } from '../../../harness/gateway.ts';
 import { offer, openRest } from './open-rest.ts';
 
 const volume = { id: 'a.pvc-1', nonce: 'n1' };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Capabilities } from '../../../../src/api/storage.ts';
 import { json, sampleVolume } from '../../../fakes/storage-api.ts';
-import { mounted } from '../../../harness/gateway/gateway.ts';
+import { mounted } from '../../../harness/gateway.ts';
 import { offer, openRest } from './open-rest.ts';
 
 const volume = { id: 'a.pvc-1', nonce: 'n1' };

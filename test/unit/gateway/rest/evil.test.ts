@@ -17,7 +17,7 @@ import { listen } from '../../../harness/listen.ts';
 import type { CleanupScope } from '../../../harness/temporary.ts';
 import { sampleGroup, sampleSnapshot, sampleVolume } from '../../../fakes/storage-api.ts';
 import { isFull, seed } from '../../../harness/sample.ts';
-import { createMemoryLog, mounted, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog, mounted, temporaryDirectory } from '../../../harness/gateway.ts';
 
 const mebibyte = 2 ** 20;
 const nonce = 'n1';

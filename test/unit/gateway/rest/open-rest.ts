@@ -6,7 +6,7 @@ import { rest } from '../../../../gateway/backends/rest.ts';
 import { currentRequest, requireCaller } from '../../../../gateway/scheduling/current-request.ts';
 import type { Capabilities } from '../../../../src/api/storage.ts';
 import { json, startStorageApi, type Step, type StorageApi } from '../../../fakes/storage-api.ts';
-import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway.ts';
 
 /** The default capabilities of the storage. */
 export const offer: Capabilities = {

@@ -11,7 +11,7 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import { rest } from '../../../../gateway/backends/rest.ts';
 import { json, problem, startStorageApi, type Step, type StorageApi } from '../../../fakes/storage-api.ts';
 import { makeIdentity } from '../../../fakes/storages/far-gateway.ts';
-import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { createMemoryLog, temporaryDirectory } from '../../../harness/gateway.ts';
 import { listen } from '../../../harness/listen.ts';
 import { makeCertificate } from '../../../fakes/storages/certificate.ts';
 

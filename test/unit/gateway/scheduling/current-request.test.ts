@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { currentRequest, type CurrentRequest } from '../../../../gateway/scheduling/current-request.ts';
 import { readTraceparent } from '../../../../src/tracing/trace.ts';
-import { clusters, openGateway, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, openMemory, volumeSpec } from '../../../harness/gateway.ts';
 
 const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 

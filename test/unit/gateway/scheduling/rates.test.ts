@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Rate } from '../../../../gateway/callers/cluster.ts';
 import { createRates } from '../../../../gateway/scheduling/rates.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import { clusters, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, volumeSpec } from '../../../harness/gateway.ts';
 import { runGateway } from '../../../harness/gateway/program.ts';
 
 /** Opens the rates, on a clock that only the test moves. */

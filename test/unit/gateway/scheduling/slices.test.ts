@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { withRequest, type CurrentRequest } from '../../../../gateway/scheduling/current-request.ts';
 import { createSlices, requestCostMs } from '../../../../gateway/scheduling/slices.ts';
 import type { Problem } from '../../../../src/api/problem.ts';
-import { clusters } from '../../../harness/gateway/gateway.ts';
+import { clusters } from '../../../harness/gateway.ts';
 
 const { a, b } = clusters;
 

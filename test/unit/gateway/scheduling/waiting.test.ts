@@ -4,7 +4,7 @@ import type { StorageClient } from '../../../../src/api/client.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { callWithin, runGateway } from '../../../harness/gateway/program.ts';
 import { hang, json, ownHost, startStorageApi } from '../../../fakes/storage-api.ts';
-import { volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { volumeSpec } from '../../../harness/gateway.ts';
 
 const offer = {
   version: '1',

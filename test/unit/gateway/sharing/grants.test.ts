@@ -14,7 +14,7 @@ import {
   volumeSpec,
   type Answer,
   type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+} from '../../../harness/gateway.ts';
 
 const { a, b } = clusters;
 const reading: Capability = { accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' };

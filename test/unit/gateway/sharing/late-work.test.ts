@@ -2,13 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { MemoryBackend } from '../../../../gateway/backends/memory.ts';
 import { volumeTable } from '../../../../gateway/tables/volumes.ts';
-import {
-  clusters,
-  openGateway,
-  mounted,
-  openMemory,
-  type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory, type Gateway } from '../../../harness/gateway.ts';
 import { createFaultyBackend } from '../../../fakes/faulty-backend.ts';
 import { stopperOf, volumesIn } from '../../../harness/gateway/fixtures.ts';
 

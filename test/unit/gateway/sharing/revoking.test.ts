@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { preconditionProblem, unavailableProblem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { clusters, endClaims, openGateway, mounted } from '../../../harness/gateway/gateway.ts';
+import { clusters, endClaims, openGateway, mounted } from '../../../harness/gateway.ts';
 
 const { a, b } = clusters;
 const key = { cluster: { ...b, acceptAnyNode: true }, volumeId: 'a.one', nodeId: 'n1' };

@@ -16,7 +16,7 @@ import {
   volumeSpec,
   type Answer,
   type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+} from '../../../harness/gateway.ts';
 import { createLocal } from '../backends/local.ts';
 import { assertCounted, volumesIn } from '../../../harness/gateway/fixtures.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Extent } from '../../../../gateway/backend.ts';
-import { clusters, assertProblem, openGateway, type Gateway } from '../../../harness/gateway/gateway.ts';
+import { clusters, assertProblem, openGateway, type Gateway } from '../../../harness/gateway.ts';
 
 const mebibyte = 2 ** 20;
 const block = 4_096;

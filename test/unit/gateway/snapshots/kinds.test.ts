@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { NewSnapshot } from '../../../../gateway/backend.ts';
 import { Problem, type ProblemCode } from '../../../../src/api/problem.ts';
-import { assertProblem, clusters, openGateway, type Gateway } from '../../../harness/gateway/gateway.ts';
+import { assertProblem, clusters, openGateway, type Gateway } from '../../../harness/gateway.ts';
 import { snapshotsIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NewSnapshot } from '../../../../gateway/backend.ts';
 import { Problem } from '../../../../src/api/problem.ts';
-import { assertProblem, clusters, openGateway, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { assertProblem, clusters, openGateway, volumeSpec } from '../../../harness/gateway.ts';
 import { snapshotsIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Problem } from '../../../../src/api/problem.ts';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
 import { testStore } from '../../../suites/store.ts';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
 
 testStore(async t => {
   const path = join(temporaryDirectory(t), 'store.sqlite');

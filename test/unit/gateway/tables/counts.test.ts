@@ -4,7 +4,7 @@ import { createAdminSharing } from '../../../../gateway/admin/sharing.ts';
 import type { Engine } from '../../../../gateway/store.ts';
 import { listPoolsGranted, readCount, recount } from '../../../../gateway/tables/counts.ts';
 import { Problem, unavailableProblem } from '../../../../src/api/problem.ts';
-import { openGateway, clusters, mounted } from '../../../harness/gateway/gateway.ts';
+import { openGateway, clusters, mounted } from '../../../harness/gateway.ts';
 
 const { a, b } = clusters;
 

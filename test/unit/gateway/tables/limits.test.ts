@@ -18,7 +18,7 @@ import {
   mounted,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+} from '../../../harness/gateway.ts';
 
 const { a } = clusters;
 const readers: Capability = { accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' };

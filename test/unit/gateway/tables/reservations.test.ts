@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Problem } from '../../../../src/api/problem.ts';
-import { clusters, openGateway, type Gateway } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, type Gateway } from '../../../harness/gateway.ts';
 import { assertCounted } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;

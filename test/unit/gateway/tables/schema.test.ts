@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { openSqlite } from '../../../../gateway/stores/sqlite.ts';
-import { temporaryDirectory } from '../../../harness/gateway/gateway.ts';
+import { temporaryDirectory } from '../../../harness/gateway.ts';
 import { testMigrations } from '../../../suites/migrations.ts';
 
 testMigrations(

@@ -9,7 +9,7 @@ import {
   mounted,
   volumeSpec,
   type Gateway,
-} from '../../../harness/gateway/gateway.ts';
+} from '../../../harness/gateway.ts';
 
 const mebibyte = 2 ** 20;
 const { a } = clusters;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { VolumeSource, VolumeSpec } from '../../../../src/api/volume.ts';
-import { clusters, openGateway, volumeSpec, type Gateway } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, volumeSpec, type Gateway } from '../../../harness/gateway.ts';
 
 const mebibyte = 2 ** 20;
 const { a } = clusters;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Capability } from '../../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
-import { clusters, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, volumeSpec } from '../../../harness/gateway.ts';
 
 const { a } = clusters;
 const volumeId = 'a.pvc-1';

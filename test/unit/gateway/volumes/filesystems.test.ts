@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import type { AttachmentBounds } from '../../../../gateway/backend.ts';
 import type { Problem } from '../../../../src/api/problem.ts';
 import type { Capability } from '../../../../src/api/storage.ts';
-import { clusters, openGateway, mounted } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted } from '../../../harness/gateway.ts';
 
 const { a } = clusters;
 const MiB = 2 ** 20;

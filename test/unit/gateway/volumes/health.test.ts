@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { HealthEntry } from '../../../../gateway/backend.ts';
-import { clusters, openGateway, openMemory, type Gateway } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, openMemory, type Gateway } from '../../../harness/gateway.ts';
 
 const slow: HealthEntry = { status: 'DEGRADED', reason: 'DiskSlow', message: 'reads take long' };
 const lost: HealthEntry = { status: 'DATA_LOSS', reason: 'DiskLost', message: 'a disk is gone' };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Cluster } from '../../../../gateway/callers/cluster.ts';
 import { createFaultyBackend, type FaultyBackend } from '../../../fakes/faulty-backend.ts';
-import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway.ts';
 
 const { a } = clusters;
 const mebibyte = 2 ** 20;

@@ -2,13 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { type GrantRecord, grantTable } from '../../../../gateway/tables/grants.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import {
-  clusters,
-  assertProblem,
-  openGateway,
-  mounted,
-  volumeSpec,
-} from '../../../harness/gateway/gateway.ts';
+import { clusters, assertProblem, openGateway, mounted, volumeSpec } from '../../../harness/gateway.ts';
 import { hour, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const volume = '/v1/volumes/a.pvc-1';

@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test';
 import type { Backend } from '../../../../gateway/backend.ts';
 import { capacitySchema } from '../../../../src/api/storage.ts';
 import type { NodeSpec } from '../../../../src/api/node.ts';
-import { clusters, assertProblem, openGateway, mounted } from '../../../harness/gateway/gateway.ts';
+import { clusters, assertProblem, openGateway, mounted } from '../../../harness/gateway.ts';
 
 const mebibyte = 2 ** 20;
 const a = { zone: 'a' };

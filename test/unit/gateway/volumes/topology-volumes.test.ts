@@ -4,7 +4,7 @@ import type { TopologyRequirement } from '../../../../src/api/storage.ts';
 import type { ProblemCode } from '../../../../src/api/problem.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import type { Segments } from '../../../../src/api/topology.ts';
-import { clusters, openGateway, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, volumeSpec } from '../../../harness/gateway.ts';
 import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;

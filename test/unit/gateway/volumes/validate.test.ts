@@ -4,7 +4,7 @@ import type { Problem } from '../../../../src/api/problem.ts';
 import type { Capability } from '../../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import { readVolumeParameters } from '../../../../gateway/volumes/validate.ts';
-import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, openMemory, volumeSpec } from '../../../harness/gateway.ts';
 
 const { a } = clusters;
 const block: Capability = { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' };

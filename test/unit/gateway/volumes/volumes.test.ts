@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { Problem, type ProblemCode } from '../../../../src/api/problem.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
-import { clusters, openGateway, mounted, volumeSpec } from '../../../harness/gateway/gateway.ts';
+import { clusters, openGateway, mounted, volumeSpec } from '../../../harness/gateway.ts';
 import { volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const mebibyte = 2 ** 20;

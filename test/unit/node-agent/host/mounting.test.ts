@@ -4,7 +4,7 @@ import { deviceNumberOf, unmountAll, type UnmountPolicy } from '../../../../node
 import type { ExecResult } from '../../../../src/lib/exec.ts';
 import type { Mount } from '../../../../src/lib/linux/mountinfo.ts';
 import { createSysfsHost } from '../../../fakes/sysfs.ts';
-import { openFakeBench } from '../../../harness/node/bench.ts';
+import { openFakeBench } from '../../../harness/node.ts';
 
 const ended: ExecResult = { status: 0, stdout: '', stderr: '', timedOut: false };
 const outcomes: Readonly<Record<string, ExecResult>> = {

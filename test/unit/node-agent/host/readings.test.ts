@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createReadings, soonMs } from '../../../../node-agent/host/readings.ts';
 import { measure } from '../../../../node-agent/volumes/size.ts';
-import { openFakeBench, openNode, putUp, startAgent } from '../../../harness/node/bench.ts';
+import { openFakeBench, openNode, putUp, startAgent } from '../../../harness/node.ts';
 
 const ended = { status: 0, stdout: '', stderr: '', timedOut: false };
 

@@ -4,7 +4,7 @@ import { openRecords, type VolumeRecord } from '../../../../node-agent/state/rec
 import { requireCarrier } from '../../../../node-agent/volumes/carriers/index.ts';
 import { hash } from 'node:crypto';
 import { silentLog, type LogFields } from '../../../../src/lib/log.ts';
-import { block, openFakeBench, requestFor } from '../../../harness/node/bench.ts';
+import { block, openFakeBench, requestFor } from '../../../harness/node.ts';
 import { toExport } from '../../../harness/node/shares.ts';
 
 const directory = '/bench/state/volumes';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import type { Host } from '../../../../node-agent/host.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { openFakeBench, openNode, otherVolume, startAgent } from '../../../harness/node/bench.ts';
+import { openFakeBench, openNode, otherVolume, startAgent } from '../../../harness/node.ts';
 
 /** Returns the agent on a machine that does other work right before or after one command. */
 function withMischief(agent: Agent, mischief: { before?: string; after?: string; work: () => void }): Agent {

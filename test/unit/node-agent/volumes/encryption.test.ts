@@ -14,7 +14,7 @@ import {
   startAgent,
   withCommands,
   type VolumeChange,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 import { openFakeShares, shareRequest } from '../../../harness/node/shares.ts';
 
 const luks = { encryption: 'luks' } as const;

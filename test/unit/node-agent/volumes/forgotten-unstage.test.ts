@@ -13,7 +13,7 @@ import {
   startWithoutRecords,
   type Bench,
   type VolumeChange,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 import { openFakeShares, shareRequest } from '../../../harness/node/shares.ts';
 
 type Request = StageRequest & PublishRequest;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { openFakeBench, openNode, startAgent } from '../../../harness/node/bench.ts';
+import { openFakeBench, openNode, startAgent } from '../../../harness/node.ts';
 
 const secrets = { 'encryption-passphrase': 'canary' };
 

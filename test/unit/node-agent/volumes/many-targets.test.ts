@@ -5,14 +5,7 @@ import { expand } from '../../../../node-agent/volumes/size.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage } from '../../../../node-agent/volumes/stage.ts';
 import { pause } from '../../../../src/lib/concurrency.ts';
-import {
-  block,
-  openFakeBench,
-  openNode,
-  serviceOf,
-  startAgent,
-  type Bench,
-} from '../../../harness/node/bench.ts';
+import { block, openFakeBench, openNode, serviceOf, startAgent, type Bench } from '../../../harness/node.ts';
 import { openFakeShares, shareRequest, type ShareRequest } from '../../../harness/node/shares.ts';
 
 const count = 50;

@@ -12,7 +12,7 @@ import {
   requestFor,
   startAgent,
   takeDown,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 
 /** Wraps a host that counts its calls, without those that read the mounts. */

@@ -7,7 +7,7 @@ import { openIscsiWorld } from '../../../fakes/disks.ts';
 import { addDirectory } from '../../../fakes/state.ts';
 import { showDisk } from '../../../fakes/show-disk.ts';
 import { mountFake } from '../../../fakes/sysfs.ts';
-import { block, MiB, openFakeBench, startAgent } from '../../../harness/node/bench.ts';
+import { block, MiB, openFakeBench, startAgent } from '../../../harness/node.ts';
 
 const target = 'iqn.2026-01.test:one';
 const [wwid, serial] = ['naa.6001405one', 'SER1'];

@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { test } from 'node:test';
 import { inspectPath, readPath, realOf } from '../../../../node-agent/volumes/target-path.ts';
 import { stage } from '../../../../node-agent/volumes/stage.ts';
-import { openFakeBench, openRealBench, openNode } from '../../../harness/node/bench.ts';
+import { openFakeBench, openRealBench, openNode } from '../../../harness/node.ts';
 
 const base = { named: '/var/lib/kubelet', real: '/var/lib/kubelet' };
 

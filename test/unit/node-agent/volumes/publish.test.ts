@@ -4,7 +4,7 @@ import { unavailableProblem } from '../../../../src/api/problem.ts';
 import type { AccessMode } from '../../../../src/api/storage.ts';
 import { publish, unpublish, type PublishRequest } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { openFakeBench, openNode, otherVolume, startAgent } from '../../../harness/node/bench.ts';
+import { openFakeBench, openNode, otherVolume, startAgent } from '../../../harness/node.ts';
 
 type AccessType = 'mount' | 'block';
 const accessTypes: readonly AccessType[] = ['mount', 'block'];

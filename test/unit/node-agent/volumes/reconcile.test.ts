@@ -18,7 +18,7 @@ import {
   takeDown,
   withCommands,
   type Bench,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 import { openFakeShares, shareRequest } from '../../../harness/node/shares.ts';
 
 type Fake = Bench & { readonly host: FakeHost };

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import type { Secrets } from '../../../../node-agent/connector.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { addDirectory } from '../../../fakes/state.ts';
-import { block, openFakeBench, startAgent } from '../../../harness/node/bench.ts';
+import { block, openFakeBench, startAgent } from '../../../harness/node.ts';
 import { openIscsi, records } from '../connectors/worlds.ts';
 
 const record = `${records}/192.0.2.7,3260`;

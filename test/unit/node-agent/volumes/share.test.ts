@@ -7,7 +7,7 @@ import { expand } from '../../../../node-agent/volumes/size.ts';
 import { examine, examineAll } from '../../../../node-agent/volumes/health.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
-import { measure, startAgent, takeDown, withCommands } from '../../../harness/node/bench.ts';
+import { measure, startAgent, takeDown, withCommands } from '../../../harness/node.ts';
 import { asVolume, openFakeShares, shareRequest, type ShareRequest } from '../../../harness/node/shares.ts';
 
 const protocols = ['bind', 'nfs'] as const;

@@ -9,7 +9,7 @@ import {
   startAgent,
   startWithoutRecords,
   withCommands,
-} from '../../../harness/node/bench.ts';
+} from '../../../harness/node.ts';
 
 const open = (content = 'blank') => openNode(openFakeBench(), { image: { content } });
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createVolumeLock } from '../../../../node-agent/volumes/volume-lock.ts';
 import { pause } from '../../../../src/lib/concurrency.ts';
 import type { ExecResult } from '../../../../src/lib/exec.ts';
-import { openFakeBench, startAgent } from '../../../harness/node/bench.ts';
+import { openFakeBench, startAgent } from '../../../harness/node.ts';
 
 const ended: ExecResult = { status: 0, stdout: '', stderr: '', timedOut: false };
 

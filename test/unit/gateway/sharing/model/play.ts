@@ -8,7 +8,7 @@ import { volumeTable } from '../../../../../gateway/tables/volumes.ts';
 import { Problem, problemTable } from '../../../../../src/api/problem.ts';
 import type { Capability } from '../../../../../src/api/storage.ts';
 import { poll } from '../../../../../src/lib/concurrency.ts';
-import { mounted, volumeSpec, type Gateway } from '../../../../harness/gateway/gateway.ts';
+import { mounted, volumeSpec, type Gateway } from '../../../../harness/gateway.ts';
 import { crash, type World } from '../../../../harness/model/world.ts';
 import { aimAt, type Event } from './events.ts';
 import {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Backend, BackendPlugin } from '../../gateway/backend.ts';
+import type { Backend, BackendPlugin } from '../../../gateway/backend.ts';
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
-import { createEnrolment, type EnrolledCaller } from '../../../gateway/callers/enrolment.ts';
-import type { PublicKey } from '../../../gateway/callers/keys.ts';
-import type { Enrolment } from '../../../gateway/callers/authenticate.ts';
-import { createGateway, type Gateway as ProductionGateway } from '../../../gateway/gateway.ts';
-import type { Backend, Snapshots } from '../../../gateway/backend.ts';
-import { openMemory as openMemoryBackend, type MemoryBackend } from '../../../gateway/backends/memory.ts';
-import { migrate } from '../../../gateway/tables/schema.ts';
-import { createFaultyBackend, type FaultyBackend } from '../../fakes/faulty-backend.ts';
-import { openPlaced, type Space } from '../../fakes/placed-backend.ts';
-import type { Engine } from '../../../gateway/store.ts';
-import { storeSetting } from '../../../gateway/config.ts';
-import { openStore } from '../../../gateway/stores/index.ts';
-import type { Step } from '../../../gateway/operations/operation.ts';
-import type { DetachedSigner } from '../../../gateway/pools/identity.ts';
-import { createPools } from '../../../gateway/pools/pools.ts';
-import type { Log, LogFields } from '../../../src/lib/log.ts';
-import { storeIn } from '../stores/store-in.ts';
-import { temporaryDirectory, type CleanupScope } from '../temporary.ts';
+import { createEnrolment, type EnrolledCaller } from '../../gateway/callers/enrolment.ts';
+import type { PublicKey } from '../../gateway/callers/keys.ts';
+import type { Enrolment } from '../../gateway/callers/authenticate.ts';
+import { createGateway, type Gateway as ProductionGateway } from '../../gateway/gateway.ts';
+import type { Backend, Snapshots } from '../../gateway/backend.ts';
+import { openMemory as openMemoryBackend, type MemoryBackend } from '../../gateway/backends/memory.ts';
+import { migrate } from '../../gateway/tables/schema.ts';
+import { createFaultyBackend, type FaultyBackend } from '../fakes/faulty-backend.ts';
+import { openPlaced, type Space } from '../fakes/placed-backend.ts';
+import type { Engine } from '../../gateway/store.ts';
+import { storeSetting } from '../../gateway/config.ts';
+import { openStore } from '../../gateway/stores/index.ts';
+import type { Step } from '../../gateway/operations/operation.ts';
+import type { DetachedSigner } from '../../gateway/pools/identity.ts';
+import { createPools } from '../../gateway/pools/pools.ts';
+import type { Log, LogFields } from '../../src/lib/log.ts';
+import { storeIn } from './stores/store-in.ts';
+import { temporaryDirectory, type CleanupScope } from './temporary.ts';
 import {
   callers,
   clusters,
@@ -25,9 +25,9 @@ import {
   newVolume,
   volumeSpec,
   type ClusterCalls,
-} from './cluster-calls.ts';
-import { requireDocumented } from './documented.ts';
-import { signerOf, type Signer } from './signers.ts';
+} from './gateway/cluster-calls.ts';
+import { requireDocumented } from './gateway/documented.ts';
+import { signerOf, type Signer } from './gateway/signers.ts';
 
 export { callers, clusters, mounted, newVolume, temporaryDirectory, volumeSpec, type CleanupScope };
 
