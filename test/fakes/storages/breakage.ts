@@ -7,6 +7,9 @@ import type { requirements } from '../../../src/kit/requirements.ts';
 /** The time between a look and the change that depends on it, in milliseconds, so that two callers both look first. */
 export const raceMs = 100;
 
+/** The time between an answer and its late effect, in milliseconds. */
+export const lateMs = 700;
+
 /** The correct operations with those on groups and nodes. */
 export type CorrectOperations = BasicOperations &
   Omit<ReturnType<typeof withGroupsAndNodes>, keyof BasicOperations>;

@@ -2,7 +2,7 @@ import { copyFileSync } from 'node:fs';
 import { setTimeout as later } from 'node:timers';
 import { snapshotNamed, volumeNamed, type Disk, type Name } from '../../../../examples/vendor-hono/disk.ts';
 import { Problem, toPage } from '../../../../src/sdk/server/vendor.ts';
-import { changeAnswer, type Breakage, type CorrectOperations, type Members } from '../breakage.ts';
+import { changeAnswer, lateMs, type Breakage, type CorrectOperations, type Members } from '../breakage.ts';
 
 /** Faults in which a call reaches further than its resource, or acts after its answer. */
 export const crossings = {
@@ -38,7 +38,7 @@ export const crossings = {
           later(() => {
             const volume = disk.find(volumeNamed(asked.volumeId));
             if (volume) disk.put({ ...volume, attached: undefined });
-          }, 700);
+          }, lateMs);
         return answer;
       },
     }),
@@ -49,7 +49,7 @@ export const crossings = {
     operations: (right, disk) => ({
       deleteVolume(asked) {
         const answer = right.deleteVolume(asked);
-        later(() => disk.remove(volumeNamed(asked.volumeId)), 700);
+        later(() => disk.remove(volumeNamed(asked.volumeId)), lateMs);
         return answer;
       },
     }),

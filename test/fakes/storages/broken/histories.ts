@@ -3,12 +3,9 @@ import { setTimeout as later } from 'node:timers';
 import { snapshotNamed, volumeNamed, type Disk, type Name } from '../../../../examples/vendor-hono/disk.ts';
 import type { SnapshotSpec } from '../../../../src/sdk/server/vendor.ts';
 import { openRecord } from '../groups-and-nodes.ts';
-import { changeAnswer, type Breakage, type Members } from '../breakage.ts';
+import { changeAnswer, lateMs, type Breakage, type Members } from '../breakage.ts';
 import { empty, share, snapshotsOf } from './bytes.ts';
 import { withoutLeaked } from './rights.ts';
-
-/** Time between an answer and its late effect, in milliseconds. */
-const lateMs = 700;
 
 /** Faults that show only after an earlier request, a deletion, a change or a restart. */
 export const histories = {

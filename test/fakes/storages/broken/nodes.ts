@@ -2,13 +2,10 @@ import { copyFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { snapshotNamed, volumeNamed } from '../../../../examples/vendor-hono/disk.ts';
 import { openRecord } from '../groups-and-nodes.ts';
-import type { Breakage, Operation } from '../breakage.ts';
+import { lateMs, type Breakage, type Operation } from '../breakage.ts';
 
 /** Time until a change is durable, in milliseconds. */
 const durableMs = 400;
-
-/** Time between an answer and its late effect, in milliseconds. */
-const lateMs = 700;
 
 /** Faults of groups of snapshots, and of nodes that are recorded. */
 export const nodes = {

@@ -3,7 +3,7 @@ import { setTimeout as later } from 'node:timers';
 import { setTimeout } from 'node:timers/promises';
 import { snapshotNamed, volumeNamed, type Name } from '../../../../examples/vendor-hono/disk.ts';
 import { Problem, type AttachmentResource } from '../../../../src/sdk/server/vendor.ts';
-import { raceMs, type Breakage } from '../breakage.ts';
+import { lateMs, raceMs, type Breakage } from '../breakage.ts';
 
 type Attachment = AttachmentResource['attachment'] & object;
 
@@ -141,7 +141,7 @@ export const races = {
         later(() => {
           const volume = disk.find(volumeNamed(asked.volumeId));
           if (volume && !volume.attached) right.attachVolume(asked);
-        }, 700);
+        }, lateMs);
         return answer;
       },
     }),
@@ -152,7 +152,7 @@ export const races = {
     operations: right => ({
       async createSnapshot(asked) {
         const answer = await right.createSnapshot(asked);
-        later(() => void right.createSnapshot(asked).catch(() => {}), 700);
+        later(() => void right.createSnapshot(asked).catch(() => {}), lateMs);
         return answer;
       },
     }),
@@ -163,7 +163,7 @@ export const races = {
     operations: right => ({
       async expandVolume(asked) {
         const answer = await right.expandVolume(asked);
-        later(() => void right.expandVolume(asked).catch(() => {}), 700);
+        later(() => void right.expandVolume(asked).catch(() => {}), lateMs);
         return answer;
       },
     }),
