@@ -1,104 +1,152 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { connectCsi } from '../../src/csi/client.ts';
-import { measureMemory, measureStartup } from './agent.ts';
-import { timed, timeAlternately, type Bench, type Figure, type Floor } from './figure.ts';
-import { startFloor } from './processes.ts';
-import { startRawCycle } from './raw-cycle.ts';
-import { inDirectory, withDev, type DevSetting } from './setting.ts';
-import { cycleRpcs, openCycleVolume, type CycleTimes } from './volume.ts';
+import { openDev } from '../harness/dev.ts';
+import { prepareNode, runNode } from '../harness/node/program.ts';
+import type { CleanupScope } from '../harness/temporary.ts';
 import { median } from '../harness/values.ts';
+import { inScope, timeAlternately, timed, type Bench, type Figure } from './figure.ts';
+import { childOf, readCpuMs, readSettled, startFloor } from './processes.ts';
+import { attachVolume, unlimited, type AttachedVolume } from './volume.ts';
 
+const starts = 9;
+const manyCycles = 1_000;
 const rounds = 80;
-const formattedRounds = 20;
+const cpuCycles = 30;
 const warmUpCalls = 3_000;
-const commands = 'losetup, blkid, mount, bind, umount ×2, losetup -d by a shell';
+const many = 250;
 
 /** Measures the node agent's overhead beyond the necessary commands and calls. */
 export const cycleBench: Bench = {
   name: 'cycle',
-  doc: 'stage, publish, unpublish, unstage of a loop device (ext4), beside the raw commands by a shell plus four empty gRPC calls; the node agent from exec to registered, and its memory',
-  run: async () => [
-    ...(await inDirectory(measureStartup)),
-    ...(await inDirectory(dir => withDev(dir, measureCycle))),
-  ],
+  doc: `stage, publish, unpublish, unstage of a loop device (ext4), beside the raw commands by a shell plus four empty gRPC calls, and beside ${many} staged volumes; the node agent from exec to registered, and its memory`,
+  run: async () => [...(await inScope(measureStart)), ...(await inScope(measureCycle))],
 };
 
-async function measureCycle(setting: DevSetting): Promise<readonly Figure[]> {
-  // Its cycles warm the agent up for the others.
-  const memory = await measureMemory(setting);
-  const mounted = await measureMounted(setting);
-  const formatted = await measureFormatted(setting);
-  const whole = median(mounted.times.map(sum));
-  const { byShell, agentCalls, emptyCalls } = mounted;
-  const rows: readonly (readonly [name: string, value: number, floor?: Floor, target?: string])[] = [
-    ...cycleRpcs.map(rpc => [rpc, median(mounted.times.map(times => times[rpc]))] as const),
-    [
-      'whole cycle',
-      whole,
-      { name: `${commands}, and four empty calls of the agent`, value: byShell + agentCalls },
-      '≤ 1.5×',
-    ],
-    ['', whole, { name: 'the same, and four calls of an empty grpc-js server', value: byShell + emptyCalls }],
-    ['', whole, { name: 'the commands alone', value: byShell }],
-    [
-      'whole cycle with mkfs',
-      median(formatted.times),
-      { name: 'the commands with mkfs.ext4', value: formatted.byShell },
-    ],
+/** Measures the time until the node agent is registered with a kubelet, and its memory then. */
+async function measureStart(t: CleanupScope): Promise<readonly Figure[]> {
+  const registeredMs: number[] = [];
+  const nothingMs: number[] = [];
+  let idle = 0;
+  // The first start fills the compile cache.
+  for (let round = 0; round <= starts; round++)
+    await inScope(async inner => {
+      const node = prepareNode(inner);
+      const startMs = performance.now();
+      const { agent } = await runNode(inner, {}, { node });
+      if (round > 0) registeredMs.push(performance.now() - startMs);
+      if (round === starts) idle = await readSettled(agent.pid);
+      nothingMs.push(await timed(() => once(spawn(process.execPath, ['-e', '0']), 'exit')));
+    });
+  const empty = await startFloor(t, 'empty-grpc.ts', join(prepareNode(t).dir, 'empty.sock'));
+  return [
+    {
+      name: 'node agent, exec to registered',
+      value: median(registeredMs),
+      unit: 'ms',
+      floor: ['node -e 0, exec to exit', median(nothingMs)],
+      target: '≤ 250 ms',
+    },
+    {
+      name: 'node agent idle, resident',
+      value: idle,
+      unit: 'MB',
+      floor: ['an empty grpc-js server', await readSettled(empty.pid)],
+      target: '≤ 68 MB',
+    },
   ];
-  const times = rows.map(([name, value, floor, target]): Figure => ({
-    name,
-    value,
-    unit: 'ms',
-    floor,
-    target,
-  }));
-  return [memory, ...times];
 }
 
-/** Alternates the measured variants, so that noise affects all of them, after warm-up calls. */
-async function measureMounted(setting: DevSetting) {
-  const { dir, csi } = setting;
-  const volume = await openCycleVolume(setting, 'cycle');
-  const shell = startRawCycle(dir, 'shell');
-  const floor = await startFloor('empty-grpc.ts', join(dir, 'empty.sock'));
-  const empty = connectCsi(`unix://${join(dir, 'empty.sock')}`);
-  const callAgent = (): Promise<unknown> => csi.node.node.NodeGetCapabilities({});
-  const callEmpty = (): Promise<unknown> => empty.identity.Probe({});
-  for (const call of [callAgent, callEmpty]) await repeated(warmUpCalls, call);
-  const times: CycleTimes[] = [];
-  const medians = await timeAlternately(rounds, {
-    cycle: async () => times.push(await volume.runCycle()),
-    byShell: () => shell.run(),
-    agentCalls: () => repeated(cycleRpcs.length, callAgent),
-    emptyCalls: () => repeated(cycleRpcs.length, callEmpty),
-  });
-  await volume.remove();
-  shell.end();
-  empty.close();
-  floor.child.disconnect();
-  return { times, ...medians };
-}
-
-async function measureFormatted(setting: DevSetting) {
-  const raw = startRawCycle(setting.dir, 'raw', 'mkfs');
-  const times: number[] = [];
-  const byShell: number[] = [];
-  for (let round = 0; round < formattedRounds; round++) {
-    const volume = await openCycleVolume(setting, `made-${round}`);
-    times.push(sum(await volume.runCycle()));
-    await volume.remove();
-    raw.clear();
-    byShell.push(await timed(() => raw.run()));
+async function measureCycle(t: CleanupScope): Promise<readonly Figure[]> {
+  const setting = await openDev(t, unlimited);
+  const agent = childOf(setting.dev.pid, 'node');
+  const idle = await readSettled(agent);
+  const volume = await attachVolume(setting, 'cycle');
+  // They warm the agent up for the other measurements.
+  for (let done = 0; done < manyCycles; done++) await volume.runCycle();
+  const memory = await readSettled(agent);
+  const times = await timeCycles(t, setting.dir, volume);
+  const cpuOf = async (count: number, work: () => Promise<unknown>): Promise<number> => {
+    const beforeMs = readCpuMs(agent);
+    for (let done = 0; done < count; done++) await work();
+    return (readCpuMs(agent) - beforeMs) / count;
+  };
+  const alone = await cpuOf(cpuCycles, volume.runCycle);
+  const staged: AttachedVolume[] = [];
+  for (let index = 0; index < many; index++) {
+    const more = await attachVolume(setting, `staged-${index}`);
+    await more.bringUp();
+    staged.push(more);
   }
-  raw.end();
-  return { times, byShell: median(byShell) };
+  const crowded = await cpuOf(cpuCycles, volume.runCycle);
+  const readAll = async (): Promise<void> => {
+    for (const { readStats } of staged) await readStats();
+  };
+  await readAll();
+  const statsMs = await cpuOf(1, readAll);
+  for (const { takeDown } of staged) await takeDown();
+  return [
+    {
+      name: `node agent after ${manyCycles} cycles, resident`,
+      value: memory,
+      unit: 'MB',
+      floor: ['the agent when idle', idle],
+      target: '≤ 80 MB',
+    },
+    {
+      name: 'cycle: stage, publish, unpublish, unstage',
+      value: times.cycle,
+      unit: 'ms',
+      floor: [
+        'the commands by a shell, and four calls of an empty grpc-js server',
+        times.byShell + times.calls,
+      ],
+      target: '≤ 1.5×',
+    },
+    {
+      name: `cycle beside ${many} staged volumes, with its commands`,
+      value: crowded,
+      unit: 'ms CPU',
+      floor: ['the same on an empty node', alone],
+      target: '≤ 1.5×',
+    },
+    {
+      name: `statistics of ${many} volumes, each minute`,
+      value: statsMs,
+      unit: 'ms CPU',
+      target: '≤ 900 ms',
+    },
+  ];
 }
 
-async function repeated(count: number, call: () => Promise<unknown>): Promise<void> {
-  for (let done = 0; done < count; done++) await call();
+/** Times cycles, the raw commands and empty calls alternately, after warm-up calls. */
+async function timeCycles(t: CleanupScope, dir: string, volume: AttachedVolume) {
+  const byShell = startRawCycle(t, join(dir, 'raw'));
+  const socket = join(dir, 'empty.sock');
+  await startFloor(t, 'empty-grpc.ts', socket);
+  const empty = connectCsi(`unix://${socket}`);
+  t.after(empty.close);
+  const call = async (count: number): Promise<void> => {
+    for (let done = 0; done < count; done++) await empty.identity.Probe({});
+  };
+  await call(warmUpCalls);
+  return timeAlternately(rounds, { cycle: volume.runCycle, byShell, calls: () => call(4) });
 }
 
-function sum(times: CycleTimes): number {
-  return cycleRpcs.reduce((total, rpc) => total + times[rpc], 0);
+/** Starts a shell for raw cycles, and returns a function that runs one; it throws if a command fails. */
+function startRawCycle(t: CleanupScope, dir: string): () => Promise<void> {
+  mkdirSync(dir);
+  const child = spawn('sh', [join(import.meta.dirname, 'floors/raw-cycle.sh'), dir], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  t.after(() => void child.stdin.end());
+  const lines = createInterface({ input: child.stdout });
+  return async () => {
+    child.stdin.write('\n');
+    const [line] = (await Promise.race([once(lines, 'line'), once(child, 'close')])) as unknown[];
+    if (line !== 'done') throw new Error('the raw commands failed');
+  };
 }

@@ -1,19 +1,17 @@
 import { toTable } from '../../src/cli/commands/admin.ts';
+import type { CleanupScope } from '../harness/temporary.ts';
 import { median } from '../harness/values.ts';
 
 /** A measured figure beside a floor from the same run. */
 export type Figure = {
   readonly name: string;
   readonly value: number;
-  readonly unit: 'ms' | 'ms CPU' | 'MB' | 'MB/s' | '×';
-  /** The best value that the same machine can reach, and its name. */
-  readonly floor?: Floor | undefined;
+  readonly unit: 'ms' | 'ms CPU' | 'MB' | 'MB/s';
+  /** The best value that the same machine can reach, after its name. */
+  readonly floor?: readonly [name: string, value: number];
   /** The value that we want to reach, as text. */
-  readonly target?: string | undefined;
+  readonly target?: string;
 };
-
-/** The value to compare a figure with, in the figure's unit. */
-export type Floor = { readonly name: string; readonly value: number };
 
 /** A part of the benches: its name for --only, its subject, and its measurement. */
 export type Bench = {
@@ -21,6 +19,12 @@ export type Bench = {
   readonly doc: string;
   readonly run: () => Promise<readonly Figure[]>;
 };
+
+/** Runs work with a scope that cleans up even if the work fails. */
+export async function inScope<T>(work: (t: CleanupScope) => Promise<T>): Promise<T> {
+  await using ending = new AsyncDisposableStack();
+  return await work({ after: (end: () => void | Promise<void>) => void ending.defer(end) });
+}
 
 /** Measures the time of `work` in milliseconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -51,14 +55,16 @@ const minFloor = 0.01;
 
 /** Formats the figures as a table. */
 export function describe(figures: readonly Figure[]): string {
-  const rows = figures.map(({ name, value, unit, floor, target }) => ({
-    figure: name,
-    value: `${format(value)} ${unit}`,
-    floor: floor ? `${format(floor.value)} ${unit}` : '',
-    ratio: floor ? `${(value / Math.max(floor.value, minFloor)).toFixed(2)}×` : '',
-    'the floor is': floor?.name ?? '',
-    target: target ?? '',
-  }));
+  const rows = figures.map(
+    ({ name, value, unit, floor: [floorName = '', floor = NaN] = [], target = '' }) => ({
+      figure: name,
+      value: `${format(value)} ${unit}`,
+      floor: floorName && `${format(floor)} ${unit}`,
+      ratio: floorName && `${(value / Math.max(floor, minFloor)).toFixed(2)}×`,
+      'the floor is': floorName,
+      target,
+    }),
+  );
   return toTable(rows, rows.length);
 }
 

@@ -1,121 +1,107 @@
 import { Pool } from 'undici';
 import { volumeSpec } from '../harness/gateway.ts';
-import { signerOf } from '../harness/gateway/signers.ts';
 import { runGateway, type GatewayRun } from '../harness/gateway/program.ts';
+import { signerOf } from '../harness/gateway/signers.ts';
 import { startPostgres } from '../harness/postgres.ts';
 import { temporaryFile, type CleanupScope } from '../harness/temporary.ts';
-import { measureAlternately } from './cost.ts';
 import type { Figure } from './figure.ts';
-import { gatewayFlags, startFloor } from './processes.ts';
+import { measureAlternately, startFloor, type Work } from './processes.ts';
 
-/** Measures the gateway alone: reads, creates on PostgreSQL, and a pool over a vendor. */
+/** The V8 flags that `fairlead gateway` sets for itself. */
+const gatewayFlags =
+  '--semi-space-growth-factor=1 --heap-growing-percent=30 --no-opt --no-maglev-destroy-on-background --no-parallel-scavenge';
+
+/** Measures the gateway alone: reads, a pool over a vendor, and creates on PostgreSQL. */
 export async function measureGateway(t: CleanupScope): Promise<readonly Figure[]> {
   const token = await (await signerOf('a')).sign();
-  // The log level and the lease of production; the tests have others.
-  const usual = { 'log-level': undefined, 'claim-lease': undefined };
   const start = async ({ flags, ...run }: GatewayRun): Promise<Server> => {
-    const gateway = await runGateway(t, { ...run, flags: { ...usual, ...flags }, process: {} });
-    return { pids: [gateway.pid], send: senderTo(gateway.url, token), end: gateway.end };
+    // The log level and the lease of production; the tests have others.
+    const usual = { 'log-level': undefined, 'claim-lease': undefined };
+    const { pid, url } = await runGateway(t, { ...run, flags: { ...usual, ...flags }, process: {} });
+    return { pids: [pid], send: senderTo(url, token) };
   };
   const local = await start({ pools: { main: { backend: 'memory', capacity: '4096Ti' } } });
-  const tokenFile = temporaryFile(t, token);
-  const overVendor = (url: string) => start({ pools: { main: { backend: 'rest', url, token: tokenFile } } });
-  const figures = [
-    await measureReads(local),
-    ...(await measureVendor(local, overVendor)),
-    await measurePostgres(store => start({ flags: { store } })),
+  const bareRoute = await openFloor(t, 'bare-hono.ts', await local.send('PUT', 'one'), gatewayFlags);
+  const reads = await compare([local, bareRoute], get, {
+    perRound: 1_000,
+    concurrency: 8,
+  });
+
+  const vendor = await openFloor(t, 'memory-vendor.ts');
+  const pool = { backend: 'rest', url: vendor.url, token: temporaryFile(t, token) };
+  const { pids, send } = await start({ pools: { main: pool } });
+  const over = { pids: [...pids, ...vendor.pids], send };
+  const pairs = await compare([over, local], pair, { perRound: 75, concurrency: 1 });
+
+  const postgres = await startPostgres({ isDurable: true });
+  t.after(() => postgres.end());
+  const stored = await start({ flags: { store: `postgres:${await postgres.createDatabase()}` } });
+  const inserting = await openFloor(t, 'bare-pg.ts', await postgres.createDatabase());
+  const creates = await compare([stored, inserting], put, {
+    perRound: 250,
+    concurrency: 8,
+  });
+  return toFigures({ reads, pairs, creates });
+}
+
+type Costs = Awaited<ReturnType<typeof measureAlternately>>;
+
+function toFigures({ reads, pairs, creates }: Record<'reads' | 'pairs' | 'creates', Costs>): Figure[] {
+  const overVendor = 'PUT + DELETE over a vendor that counts in memory';
+  const inGateway = 'the same pool in the gateway itself';
+  return [
+    {
+      name: '1,000 authenticated GETs of a volume at concurrency 8',
+      value: reads[0].cpuMs * 1_000,
+      unit: 'ms CPU',
+      floor: ['a bare Hono route under the same V8 flags', reads[1].cpuMs * 1_000],
+      target: '≤ 1.43×',
+    },
+    { name: overVendor, value: pairs[0].ms, unit: 'ms', floor: [inGateway, pairs[1].ms], target: '≤ 1.6×' },
+    {
+      name: `${overVendor}, both processes`,
+      value: pairs[0].cpuMs,
+      unit: 'ms CPU',
+      floor: [inGateway, pairs[1].cpuMs],
+      target: '≤ 2×',
+    },
+    {
+      name: 'CreateVolume on PostgreSQL at concurrency 8',
+      value: creates[0].cpuMs,
+      unit: 'ms CPU',
+      floor: ['a bare Hono route with two durable inserts', creates[1].cpuMs],
+      target: '≤ 0.5 ms',
+    },
   ];
-  await local.end();
-  return figures;
 }
 
 /** A server with its processes, and a client of it. */
 type Server = {
   readonly pids: readonly number[];
   send(method: 'GET' | 'PUT' | 'DELETE', name: string): Promise<string>;
-  end(): Promise<unknown>;
 };
 
-async function measureReads(gateway: Server): Promise<Figure> {
-  const floor = await openFloor('bare-hono.ts', await gateway.send('PUT', 'one'), gatewayFlags);
-  const work = ({ pids, send }: Server) => ({ pids, run: () => send('GET', 'one') });
-  const size = { perRound: 1_000, concurrency: 8 };
-  const [ours, theirs] = await measureAlternately([work(gateway), work(floor)], size);
-  await floor.end();
-  return {
-    name: '1,000 authenticated GETs of a volume at concurrency 8',
-    value: ours.cpuMs * 1_000,
-    unit: 'ms CPU',
-    floor: { name: 'a bare Hono route under the same V8 flags', value: theirs.cpuMs * 1_000 },
-    target: '≤ 1.43×',
-  };
+type Request = (send: Server['send'], index: number) => Promise<unknown>;
+
+const get: Request = send => send('GET', 'one');
+const put: Request = (send, index) => send('PUT', `pvc-${index}`);
+const pair: Request = (send, index) => put(send, index).then(() => send('DELETE', `pvc-${index}`));
+
+/** Compares a request to both servers. */
+function compare(
+  servers: readonly [Server, Server],
+  request: Request,
+  size: Parameters<typeof measureAlternately>[1],
+): Promise<Costs> {
+  const workOn = ({ pids, send }: Server): Work => ({ pids, run: index => request(send, index) });
+  return measureAlternately([workOn(servers[0]), workOn(servers[1])], size);
 }
 
-async function measurePostgres(start: (store: string) => Promise<Server>): Promise<Figure> {
-  const postgres = await startPostgres({ isDurable: true });
-  try {
-    const gateway = await start(`postgres:${await postgres.createDatabase()}`);
-    const floor = await openFloor('bare-pg.ts', await postgres.createDatabase());
-    const work = ({ pids, send }: Server) => ({
-      pids,
-      run: (index: number) => send('PUT', `pvc-${index}`),
-    });
-    const size = { perRound: 250, concurrency: 8 };
-    const [ours, theirs] = await measureAlternately([work(gateway), work(floor)], size);
-    await floor.end();
-    await gateway.end();
-    return {
-      name: 'CreateVolume on PostgreSQL at concurrency 8',
-      value: ours.cpuMs,
-      unit: 'ms CPU',
-      floor: { name: 'a bare Hono route with two durable inserts', value: theirs.cpuMs },
-      target: '≤ 0.5 ms',
-    };
-  } finally {
-    await postgres.end();
-  }
-}
-
-async function measureVendor(
-  local: Server,
-  start: (url: string) => Promise<Server>,
-): Promise<readonly Figure[]> {
-  const { child, ready } = await startFloor('memory-vendor.ts');
-  const over = await start(urlOf(ready));
-  const work = ({ pids, send }: Server) => ({
-    pids,
-    async run(index: number) {
-      await send('PUT', `pvc-${index}`);
-      await send('DELETE', `pvc-${index}`);
-    },
-  });
-  const both = { ...over, pids: [...over.pids, child.pid ?? 0] };
-  const size = { perRound: 75, concurrency: 1 };
-  const [ours, theirs] = await measureAlternately([work(both), work(local)], size);
-  await over.end();
-  child.disconnect();
-  const name = 'PUT + DELETE over a vendor that counts in memory';
-  const floor = 'the same pool in the gateway itself';
-  return [
-    { name, value: ours.ms, unit: 'ms', floor: { name: floor, value: theirs.ms }, target: '≤ 1.6×' },
-    {
-      name: `${name}, both processes`,
-      value: ours.cpuMs,
-      unit: 'ms CPU',
-      floor: { name: floor, value: theirs.cpuMs },
-      target: '≤ 2×',
-    },
-  ];
-}
-
-async function openFloor(file: string, ...argv: readonly string[]): Promise<Server> {
-  const { child, ready } = await startFloor(file, ...argv);
-  const end = async (): Promise<void> => child.disconnect();
-  return { pids: [child.pid ?? 0], send: senderTo(urlOf(ready)), end };
-}
-
-function urlOf(ready: unknown): string {
-  return `http://127.0.0.1:${(ready as { readonly port: number }).port}`;
+/** Starts an HTTP server of floors/ with a client of it; both end with the scope. */
+export async function openFloor(t: CleanupScope, file: string, ...argv: readonly string[]) {
+  const { pid, ready } = await startFloor(t, file, ...argv);
+  const url = `http://127.0.0.1:${ready.port}`;
+  return { url, pids: [pid], send: senderTo(url) };
 }
 
 /** Returns a function that sends a request for a volume of cluster `a`, and throws unless it succeeds. */

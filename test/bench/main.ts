@@ -4,20 +4,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
-import { describe, type Bench, type Figure } from './figure.ts';
 import { exportsBench } from './exports/exports.ts';
 import { fairnessBench } from './fairness/fairness.ts';
-import { nodeManyBench } from './node-many.ts';
+import { describe, type Bench, type Figure } from './figure.ts';
 import { scaleBench } from './scale.ts';
 
-const benches: readonly Bench[] = [
-  cycleBench,
-  nodeManyBench,
-  createBench,
-  fairnessBench,
-  scaleBench,
-  exportsBench,
-];
+const benches: readonly Bench[] = [cycleBench, createBench, fairnessBench, scaleBench, exportsBench];
 
 const usage = `Usage: npm run bench [-- --only NAME,…] [--json FILE]
 
@@ -40,13 +32,12 @@ async function main(): Promise<void> {
     return fail(
       `there is no benchmark "${unknown}"; there are ${benches.map(({ name }) => name).join(', ')}`,
     );
-  const chosen = benches.filter(({ name }) => names.includes(name));
   if (process.getuid?.() !== 0)
     return fail('it attaches loop devices and mounts filesystems, which needs root');
   // A program that is missing in the compile cache would load the code that strips its types, and keep that memory.
   execFileSync(process.execPath, [join(import.meta.dirname, '../../src/compile-cache.mjs')]);
   const all: Record<string, readonly Figure[]> = {};
-  for (const { name, doc, run } of chosen) {
+  for (const { name, doc, run } of benches.filter(bench => names.includes(bench.name))) {
     process.stdout.write(`\n${name}: ${doc}\n`);
     const figures = await run();
     all[name] = figures;

@@ -58,7 +58,7 @@ async function measureAttach(protocol: KernelExport): Promise<readonly Figure[]>
     name: `${name} over ${protocol}`,
     value: times[name],
     unit: 'ms',
-    floor: { name: 'the same changes in configfs', value: floor },
+    floor: ['the same changes in configfs', floor],
     target: '≤ 50 ms over it',
   });
   return [figureOf('attach', times.attachRaw), figureOf('detach', times.detachRaw)];
@@ -74,7 +74,7 @@ async function measureStart(protocol: KernelExport): Promise<Figure> {
     floor: () => makeAll(changes),
     clearAgain: () => raw.withdrawAll(),
   });
-  const floor = { name: 'the same changes in configfs, one after another', value: times.floor };
+  const floor = ['the same changes in configfs, one after another', times.floor] as const;
   const name = `${many} attachments published at a start over ${protocol}`;
   return { name, value: times.value, unit: 'ms', floor, target: '≤ 3000 ms' };
 }

@@ -10,23 +10,14 @@ import { makeTargetByHand } from './by-hand.ts';
 const sizeMiB = 64;
 const rounds = 21;
 
-/** A number of blocks that are transferred past the cache, one after another. */
-type Transfer = {
-  readonly name: string;
-  readonly blockBytes: number;
-  readonly count: number;
-  readonly isRandom: boolean;
-  readonly isWrite: boolean;
-};
-
-const sequential = { blockBytes: MiB, count: 8, isRandom: false };
-const random = { blockBytes: 4_096, count: 256, isRandom: true };
-const transfers: readonly Transfer[] = [
-  { name: 'reads of 1 MiB', ...sequential, isWrite: false },
-  { name: 'writes of 1 MiB', ...sequential, isWrite: true },
-  { name: 'random reads of 4 KiB', ...random, isWrite: false },
-  { name: 'random writes of 4 KiB', ...random, isWrite: true },
-];
+/** Transfers past the cache, one block after another: the bytes of a block, and the number of blocks. */
+const transfers = [
+  ['reads of 1 MiB', MiB, 8],
+  ['writes of 1 MiB', MiB, 8],
+  ['random reads of 4 KiB', 4_096, 256],
+  ['random writes of 4 KiB', 4_096, 256],
+] as const;
+type Transfer = (typeof transfers)[number];
 
 /**
  * Measures a node's I/O to a volume through its export, and alternately to the same file through a target that was
@@ -54,12 +45,13 @@ export async function measureIo(t: CleanupScope, protocol: KernelExport): Promis
       ours: async () => run(transfer, ours),
       byHand: async () => run(transfer, byHand),
     });
-    const rateOf = (ms: number): number => ((transfer.count * transfer.blockBytes) / MiB / ms) * 1_000;
+    const [name, bytes, count] = transfer;
+    const rateOf = (ms: number): number => ((count * bytes) / MiB / ms) * 1_000;
     figures.push({
-      name: `${transfer.name} through ${protocol}`,
+      name: `${name} through ${protocol}`,
       value: rateOf(times.ours),
       unit: 'MB/s',
-      floor: { name: 'the same file by a target set up by hand', value: rateOf(times.byHand) },
+      floor: ['the same file by a target set up by hand', rateOf(times.byHand)],
       target: '≥ 0.98×',
     });
   }
@@ -76,13 +68,12 @@ function fill(disk: number): void {
   for (let index = 0; index < sizeMiB; index++) writeSync(disk, buffer, 0, MiB, index * MiB);
 }
 
-function run({ blockBytes, count, isRandom, isWrite }: Transfer, disk: number): void {
-  const blocks = (sizeMiB * MiB) / blockBytes;
-  const move = isWrite ? writeBlock : readBlock;
+function run([name, bytes, count]: Transfer, disk: number): void {
+  const move = name.includes('writes') ? writeBlock : readBlock;
+  const blocks = (sizeMiB * MiB) / bytes;
   for (let index = 0; index < count; index++) {
-    const block = isRandom ? Math.floor(Math.random() * blocks) : index;
-    if (move(disk, blockBytes, block) !== blockBytes)
-      throw new Error(`a block of ${blockBytes} bytes was moved in part`);
+    const block = name.startsWith('random') ? Math.floor(Math.random() * blocks) : index;
+    if (move(disk, bytes, block) !== bytes) throw new Error(`a block of ${bytes} bytes was moved in part`);
   }
 }
 

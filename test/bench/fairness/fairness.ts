@@ -1,135 +1,82 @@
-import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { createClient, type StorageClient } from '../../../src/api/client.ts';
-import { maxBodyBytes } from '../../../src/api/operations.ts';
 import { volumeSpec } from '../../harness/gateway.ts';
-import { signerOf } from '../../harness/gateway/signers.ts';
 import { prepareGateway } from '../../harness/gateway/program.ts';
-import { argvOf, cli } from '../../harness/program.ts';
+import { signerOf } from '../../harness/gateway/signers.ts';
+import { cli, startProgram, type ProgramProcess } from '../../harness/program.ts';
 import type { CleanupScope } from '../../harness/temporary.ts';
-import { timed, type Bench, type Figure } from '../figure.ts';
-import { fillStore, noisesAtLimits } from './limits.ts';
-import type { Noise } from './noise.ts';
+import { inScope, timeAlternately, type Bench, type Figure } from '../figure.ts';
+import { noisesOf, send, type Noise } from './noises.ts';
+import { fillStore } from './store.ts';
 import type { SliceTimes } from './time-slices.ts';
-import { inScope } from '../setting.ts';
-import { median } from '../../harness/values.ts';
-import { endProcess } from '../../harness/exit.ts';
 
 const rounds = 100;
 const deadlineMs = 60_000;
-const quiet = 'quiet';
-const noisy = 'noisy';
-const full = 'full';
 
 /** Measures a cluster's waiting times while another one keeps the gateway busy. */
 export const fairnessBench: Bench = {
   name: 'fairness',
-  doc: 'PUT and DELETE of a volume by one cluster while another that has as much of everything as it may have has ten requests, or 500 creates, under way all the time, beside the same alone',
+  doc: 'PUT and DELETE of a volume by one cluster while another that has as much of everything as it may have has ten requests, or 500 creates, under way all the time, beside the same alone; the longest time slices of the event loop meanwhile',
   run: () => inScope(measureFairness),
 };
 
 async function measureFairness(t: CleanupScope): Promise<readonly Figure[]> {
-  const gateway = await startGateway(t);
-  const clientOf = (name: string): StorageClient =>
-    createClient({ url: gateway.url, token: () => tokenOf(name) });
-  const calm = clientOf(quiet);
-  const token = await tokenOf(noisy);
-  const noises = {
-    ...noisesOf(`${gateway.url}/v1/volumes`, token),
-    ...noisesAtLimits(`${gateway.url}/v1`, {
-      token,
-      crowdedToken: await tokenOf('crowded'),
-      fullToken: await tokenOf(full),
-    }),
-  };
+  const { gateway, url } = await startGateway(t);
+  const calm = createClient({ url, token: () => tokenOf('quiet') });
+  t.after(() => calm.close());
+  const [noisy, crowded, full] = [await tokenOf('noisy'), await tokenOf('crowded'), await tokenOf('full')];
+  const noises = noisesOf(url, { noisy, crowded, full });
   for (const [name, noise] of Object.entries(noises)) await requireStatus(name, noise);
+  const slicesAlone = await measureSlices(gateway, calm);
   const figures: Figure[] = [];
   for (const [name, noise] of Object.entries(noises)) {
-    const alone = await measure(calm);
-    figures.push({
-      name: `PUT + DELETE beside ${name}`,
-      value: await beside(noise, () => measure(calm)),
-      unit: 'ms',
-      floor: { name: 'the same alone, just before', value: alone },
-      target: '≤ 2×',
+    const alone = await measurePairs(calm);
+    const [pairs, slices] = await beside(noise, async () => [
+      await measurePairs(calm),
+      await measureSlices(gateway, calm),
+    ]);
+    const slice = (what: string, key: keyof SliceTimes): Figure => ({
+      name: `${what} of the event loop beside ${name}`,
+      value: slices[key],
+      unit: 'ms CPU',
+      floor: ['the same alone', slicesAlone[key]],
+      target: '≤ 5 ms',
     });
+    figures.push(
+      {
+        name: `PUT + DELETE beside ${name}`,
+        value: pairs,
+        unit: 'ms',
+        floor: ['the same alone, just before', alone],
+        target: '≤ 2×',
+      },
+      slice('longest time slice', 'maxMs'),
+      slice('99 of 100 time slices', 'usualMs'),
+    );
   }
-  const slicesAlone = await measureSlices(gateway.child, () => measure(calm));
-  for (const [name, noise] of Object.entries(noises)) {
-    const slices = await beside(noise, () => measureSlices(gateway.child, () => measure(calm)));
-    const rows = [
-      ['longest time slice of the event loop', slices.maxMs, slicesAlone.maxMs, '≤ 5 ms'],
-      ['longest without a full collection', slices.plainMs, slicesAlone.plainMs, undefined],
-      ['longest of 99 in 100', slices.usualMs, slicesAlone.usualMs, undefined],
-    ] as const;
-    for (const [what, value, floor, target] of rows)
-      figures.push({
-        name: `${what} beside ${name}`,
-        value,
-        unit: 'ms CPU',
-        floor: { name: 'the same alone', value: floor },
-        target,
-      });
-  }
-  await calm.close();
-  await endProcess(gateway.child, 'SIGTERM');
   return figures;
 }
 
-function noisesOf(url: string, token: string): Readonly<Record<string, Noise>> {
-  const requisite = Array.from({ length: 8_192 }, (_, index) => ({
-    'csi.fairlead.dev/zone': `zone-${index}`,
-    'kubernetes.io/hostname': `node-${index}`,
-  }));
-  const where = { ...volumeSpec('where'), topology: { requisite, preferred: requisite } };
-  const put = { method: 'PUT', token };
-  const creates = { ...put, url: `${url}/${noisy}.n#`, body: JSON.stringify(volumeSpec('n#')) };
-  return {
-    'topologies of 16384 terms': { ...put, url: `${url}/${noisy}.where`, body: JSON.stringify(where) },
-    'bodies of 1.25 MiB': { ...put, url: `${url}/${noisy}.x`, body: longBody() },
-    'bodies of 1.25 MiB in chunks': { ...put, url: `${url}/${noisy}.x`, body: longBody(), isChunked: true },
-    'bodies of 2 MB without a token': {
-      ...put,
-      url: `${url}/${noisy}.x`,
-      token: '',
-      body: 'x'.repeat(2_000_000),
-    },
-    creates,
-    '500 creates at a time': { ...creates, atOnce: 500 },
-  };
-}
-
-/** Makes a body of the maximum length: lists that no schema accepts. */
-function longBody(): string {
-  const lists = Array.from({ length: 13 }, (_, index) => [`list-${index}`, Array(8_000).fill('123456789')]);
-  return JSON.stringify(Object.fromEntries(lists)).padEnd(maxBodyBytes);
-}
-
 /** Fails unless a noise gets its expected status, without which it would prove nothing. */
-async function requireStatus(name: string, { url, method, token, body, status }: Noise): Promise<void> {
+async function requireStatus(name: string, noise: Noise): Promise<void> {
+  const { status } = noise;
   if (status === undefined) return;
-  const answer = await fetch(url.replace('#', 'first'), {
-    method,
-    headers: { authorization: `Bearer ${token}` },
-    ...(body !== undefined && { body: body.replace('#', 'first') }),
-  });
+  const answer = await send(noise, 'first');
   const text = await answer.text();
   if (answer.status !== status)
     throw new Error(`${name}: was answered ${answer.status}, not ${status}: ${text.slice(0, 500)}`);
 }
 
 /**
- * Measures the longest CPU time of the gateway's thread in one time slice of its event loop during `work`, garbage
- * collections included.
+ * Measures the CPU time of the gateway's thread in time slices of its event loop during pairs, garbage collections
+ * included.
  */
-async function measureSlices(gateway: ChildProcess, work: () => Promise<unknown>): Promise<SliceTimes> {
-  gateway.send('begin');
-  await work();
-  gateway.send('end');
-  const [times] = (await once(gateway, 'message')) as [SliceTimes];
-  return times;
+async function measureSlices(gateway: ProgramProcess, client: StorageClient): Promise<SliceTimes> {
+  await gateway.ask({});
+  await measurePairs(client);
+  return (await gateway.ask({})) as SliceTimes;
 }
 
 /** Runs work while a separate thread sends the noise. */
@@ -143,16 +90,18 @@ async function beside<T>(noise: Noise, work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function measure(client: StorageClient): Promise<number> {
-  const samples: number[] = [];
-  for (let round = 0; round < rounds; round++)
-    samples.push(
-      await timed(async () => {
-        await client.createVolume({ volumeId: `${quiet}.one`, body: volumeSpec('one') }, call());
-        await client.deleteVolume({ volumeId: `${quiet}.one` }, call());
-      }),
-    );
-  return median(samples);
+/** Returns the median time of a PUT and a DELETE in milliseconds. */
+async function measurePairs(client: StorageClient): Promise<number> {
+  const volumeId = 'quiet.one';
+  const pair = async (): Promise<void> => {
+    await client.createVolume({ volumeId, body: volumeSpec('one') }, call());
+    await client.deleteVolume({ volumeId }, call());
+  };
+  return (await timeAlternately(rounds, { pair })).pair;
+}
+
+function call(): { readonly deadlineMs: number } {
+  return { deadlineMs: Date.now() + deadlineMs };
 }
 
 async function tokenOf(name: string): Promise<string> {
@@ -161,18 +110,15 @@ async function tokenOf(name: string): Promise<string> {
 
 /** Starts a gateway that measures its time slices, on a full store. */
 async function startGateway(t: CleanupScope) {
-  const clusters = { [quiet]: {}, [noisy]: {}, crowded: {}, [full]: { quota: { volumes: 0 } } };
+  const clusters = { quiet: {}, noisy: {}, crowded: {}, full: { quota: { volumes: 0 } } };
   const directory = await prepareGateway(t, { pools: { main: { backend: 'memory' } }, clusters });
   const [config, store] = [join(directory, 'gateway.yaml'), join(directory, 'store.sqlite')];
   await fillStore(store);
-  const child = fork(cli, ['gateway', ...argvOf({ config, store, listen: '127.0.0.1:0' })], {
-    execArgv: ['--import', new URL('time-slices.ts', import.meta.url).href],
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-  const [{ ready }] = (await once(child, 'message')) as [{ readonly ready: { readonly gateway: string } }];
-  return { child, url: ready.gateway };
-}
-
-function call(): { readonly deadlineMs: number } {
-  return { deadlineMs: Date.now() + deadlineMs };
+  const slices = new URL('time-slices.ts', import.meta.url).href;
+  const flags = { config, store, listen: '127.0.0.1:0' };
+  // The gateway writes its log, and this process does not read it.
+  const by = ['sh', '-c', 'exec "$@" 2> /dev/null', 'sh'];
+  const gateway = startProgram('gateway', flags, { by, node: ['--import', slices, cli, 'gateway'] });
+  t.after(() => gateway.end());
+  return { gateway, url: (await gateway.ready)['gateway'] ?? '' };
 }

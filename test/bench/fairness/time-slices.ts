@@ -1,62 +1,45 @@
-import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks';
-import { readThreadCpuMs } from '../thread-clock.ts';
+import { dlopen } from 'node:ffi';
 
 /** The CPU time of time slices of the event loop, in milliseconds. */
 export type SliceTimes = {
   readonly maxMs: number;
-  /** The longest time slice without the end of a full garbage collection. */
-  readonly plainMs: number;
   /** The longest of 99 % of the time slices that did some work. */
   readonly usualMs: number;
 };
 
-type TimeSlice = { readonly startMs: number; readonly endMs: number; readonly cpuMs: number };
+/** CLOCK_THREAD_CPUTIME_ID. For a running thread, getrusage is as old as the kernel's last tick: 4 ms at 250 Hz. */
+const threadClock = 3;
+const { clock_gettime: readClock } = dlopen('libc.so.6', {
+  clock_gettime: { arguments: ['i32', 'buffer'], return: 'i32' },
+}).functions;
+const clock = new BigInt64Array(2);
+const clockBytes = Buffer.from(clock.buffer);
+
+function readThreadCpuMs(): number {
+  readClock(threadClock, clockBytes);
+  return Number(clock[0]) * 1_000 + Number(clock[1]) / 1e6;
+}
 
 /** A shorter time slice only checked for work. */
 const idleMs = 0.1;
-let slices: TimeSlice[] | undefined;
-/** The start times of full collections. */
-const collectedMs: number[] = [];
-let last = { startMs: 0, cpuMs: 0 };
+let slices: number[] | undefined;
+let lastMs = 0;
 
-new PerformanceObserver(seen => {
-  for (const entry of seen.getEntries()) if (isFull(entry)) collectedMs.push(entry.startTime);
-}).observe({ entryTypes: ['gc'] });
-
-// Loaded before the program; the parent process says when to measure.
-process.on('message', (message: unknown) => {
-  const measured = slices;
-  // The collections of the last time slices are reported after them.
-  if (message === 'end') setTimeout(() => process.send?.(summarize(measured ?? [])), 100);
-  slices = message === 'begin' ? [] : undefined;
-  last = { startMs: performance.now(), cpuMs: readThreadCpuMs() };
+// Loaded before the program; each message of the parent process begins or ends a measurement.
+process.on('message', () => {
+  const sorted = slices?.toSorted((one, other) => one - other);
+  slices = sorted ? undefined : [];
+  lastMs = readThreadCpuMs();
   if (slices) setImmediate(measureSlice);
+  const usualMs = sorted?.[Math.floor(sorted.length * 0.99)] ?? 0;
+  process.send?.({ maxMs: sorted?.at(-1) ?? 0, usualMs } satisfies SliceTimes);
 });
 process.channel?.unref();
 
 function measureSlice(): void {
   if (!slices) return;
-  const now = { startMs: performance.now(), cpuMs: readThreadCpuMs() };
-  const cpuMs = now.cpuMs - last.cpuMs;
-  if (cpuMs > idleMs) slices.push({ startMs: last.startMs, endMs: now.startMs, cpuMs });
-  last = now;
+  const nowMs = readThreadCpuMs();
+  if (nowMs - lastMs > idleMs) slices.push(nowMs - lastMs);
+  lastMs = nowMs;
   setImmediate(measureSlice);
-}
-
-function isFull(entry: PerformanceEntry): boolean {
-  // The entry's type lacks this field.
-  const { kind } = Reflect.get(entry, 'detail') as { readonly kind: number };
-  return kind === constants.NODE_PERFORMANCE_GC_MAJOR;
-}
-
-function summarize(measured: readonly TimeSlice[]): SliceTimes {
-  const sorted = measured.toSorted((one, other) => one.cpuMs - other.cpuMs);
-  const plain = sorted.findLast(
-    ({ startMs, endMs }) => !collectedMs.some(atMs => atMs >= startMs && atMs < endMs),
-  );
-  return {
-    maxMs: sorted.at(-1)?.cpuMs ?? 0,
-    plainMs: plain?.cpuMs ?? 0,
-    usualMs: sorted[Math.floor(sorted.length * 0.99)]?.cpuMs ?? 0,
-  };
 }

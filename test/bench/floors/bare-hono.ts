@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
-import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
+import { serveFloor } from './serve.ts';
 
 // Serves bare Hono routes, with these V8 flags if any: PUT returns its JSON body, and GET the given answer. The floor of
 // one HTTP request.
@@ -10,10 +10,4 @@ const body = JSON.parse(answer) as object;
 const app = new Hono();
 app.put('/v1/volumes/:id', async context => context.json(await context.req.json()));
 app.get('/v1/volumes/:id', context => context.json(body));
-const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) =>
-  process.send?.({ port }),
-);
-process.once('disconnect', () => {
-  server.close();
-  process.exit(0);
-});
+serveFloor(app);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { Pool } from 'pg';
+import { serveFloor } from './serve.ts';
 
 // Serves a bare Hono route that makes two durable inserts before its answer: the floor of an operation with an intent
 // and an outcome.
@@ -14,10 +14,4 @@ app.put('/v1/volumes/:id', async context => {
   for (const step of [1, 2]) await pool.query({ ...insert, values: [context.req.param('id'), step, body] });
   return context.json(JSON.parse(body) as object);
 });
-const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) =>
-  process.send?.({ port }),
-);
-process.once('disconnect', () => {
-  server.close();
-  void pool.end().then(() => process.exit(0));
-});
+serveFloor(app);

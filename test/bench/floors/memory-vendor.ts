@@ -1,7 +1,7 @@
-// Serves a vendor's required operations on volumes that are only counted: isolates the cost of a pool over REST.
-
-import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
+import { serveFloor } from './serve.ts';
+
+// Serves a vendor's required operations on volumes that are only counted: isolates the cost of a pool over REST.
 
 type Body = { readonly name: string; readonly requiredBytes: number };
 
@@ -30,6 +30,4 @@ app.delete('/v1/volumes/:id', c => {
   volumes.delete(c.req.param('id'));
   return c.body(null, 204);
 });
-
-serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) => process.send?.({ port }));
-process.on('disconnect', () => process.exit());
+serveFloor(app);

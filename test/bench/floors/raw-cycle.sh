@@ -1,18 +1,20 @@
 #!/bin/sh
-# Runs one node cycle with the system's commands alone for each line of standard input:
-# raw-cycle.sh IMAGE STAGING TARGET [mkfs]
+# Makes an image of 512 MiB with ext4 in the given directory, and for each line of standard input runs one node cycle on it
+# with the system's commands alone.
 set -e
-image=$1 staging=$2 target=$3 make=$4
+cd "$1"
+truncate --size 512M image
+mkfs.ext4 -q -F image
+mkdir staging
 while read -r _; do
-  device=$(losetup --find --show "$image")
-  blkid -p "$device" > /dev/null || [ "$make" = mkfs ]
-  [ "$make" != mkfs ] || mkfs.ext4 -q "$device"
-  mount -t ext4 "$device" "$staging"
-  mkdir "$target"
-  mount --bind "$staging" "$target"
-  umount "$target"
-  rmdir "$target"
-  umount "$staging"
+  device=$(losetup --find --show image)
+  blkid -p "$device" > /dev/null
+  mount -t ext4 "$device" staging
+  mkdir target
+  mount --bind staging target
+  umount target
+  rmdir target
+  umount staging
   losetup --detach "$device"
   echo done
 done

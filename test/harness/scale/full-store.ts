@@ -83,8 +83,8 @@ export function fillStore({ transaction }: Engine, sizes: StoreSizes): Promise<v
     const id = `'a.m' || ${numbered('i')}`;
     const volumes = { of: 'volumes', where: `id = '${templates.volume}'` };
     const volume = { id, name: `'m' || i`, source: `'snapshot a.cut' || (i % 2)` };
-    await copy(sql, { ...volumes, count: sizes.volumes }, volume);
-    await copy(
+    await copyRow(sql, { ...volumes, count: sizes.volumes }, volume);
+    await copyRow(
       sql,
       { ...volumes, count: sizes.softDeleted },
       {
@@ -95,8 +95,8 @@ export function fillStore({ transaction }: Engine, sizes: StoreSizes): Promise<v
       },
     );
     const snapshots = { of: 'snapshots', where: `id = '${templates.snapshot}'`, count: sizes.snapshots };
-    await copy(sql, snapshots, { id, volume_id: `'a.m' || ${numbered(`i / ${snapshotsOfOne}`)}` });
-    await copy(
+    await copyRow(sql, snapshots, { id, volume_id: `'a.m' || ${numbered(`i / ${snapshotsOfOne}`)}` });
+    await copyRow(
       sql,
       { of: 'nodes', where: `node_id = '${templates.node}'`, count: sizes.nodes },
       {
@@ -105,7 +105,7 @@ export function fillStore({ transaction }: Engine, sizes: StoreSizes): Promise<v
       },
     );
     const where = `volume_id = '${templates.volume}'`;
-    await copy(
+    await copyRow(
       sql,
       { of: 'attachments', where, count: sizes.attachments },
       {
@@ -113,11 +113,11 @@ export function fillStore({ transaction }: Engine, sizes: StoreSizes): Promise<v
         node_id: `'m' || ${numbered('i')}`,
       },
     );
-    await copy(sql, { of: 'grants', where, count: sizes.grants }, { volume_id: id });
+    await copyRow(sql, { of: 'grants', where, count: sizes.grants }, { volume_id: id });
     await fillCrowded(sql);
     await sql.run('update volumes set shared = 1 where id in (select volume_id from grants)');
     const first = 'id = (select min(id) from audit_log)';
-    await copy(
+    await copyRow(
       sql,
       { of: 'audit_log', where: first, count: sizes.auditEntries },
       {
@@ -140,9 +140,9 @@ async function fillCrowded(sql: Sql): Promise<void> {
   const [perVolume, grantsPerVolume] = [limits.attachmentsPerVolume.max, limits.grantsPerVolume.max];
   const idOf = (number: string): string => `'${crowded.before}c' || (10 + ${number})`;
   const volumes = { of: 'volumes', where: `id = '${templates.volume}'`, count: crowded.volumes };
-  await copy(sql, volumes, { id: idOf('i'), name: `'crowded' || i` });
+  await copyRow(sql, volumes, { id: idOf('i'), name: `'crowded' || i` });
   const where = `volume_id = '${templates.volume}'`;
-  await copy(
+  await copyRow(
     sql,
     {
       of: 'attachments',
@@ -151,7 +151,7 @@ async function fillCrowded(sql: Sql): Promise<void> {
     },
     { volume_id: idOf(`i / ${perVolume}`), node_id: `'m' || ${numbered(`i % ${perVolume}`)}` },
   );
-  await copy(
+  await copyRow(
     sql,
     { of: 'grants', where, count: crowded.volumes * grantsPerVolume },
     { volume_id: idOf(`i / ${grantsPerVolume}`), cluster: `'c' || (i % ${grantsPerVolume})` },
@@ -159,7 +159,7 @@ async function fillCrowded(sql: Sql): Promise<void> {
 }
 
 /** Copies one row of a table `count` times, with these values replaced. */
-async function copy(
+export async function copyRow(
   sql: Sql,
   { of, where, count }: { readonly of: string; readonly where: string; readonly count: number },
   changed: Values,
