@@ -28,8 +28,12 @@ const vendor = ['gateway/backends/rest', 'src/sdk/', 'src/kit/', 'src/api/', 'ex
 export const parts: Readonly<Record<string, Part>> = {
   'fleet-boxes': { files: ['test/vm/fleet/boxes.test.ts'], seconds: 400, proves: exported },
   'kills-node': {
-    files: ['test/machine/node-agent/kill.test.ts', 'test/machine/node-agent/restart.test.ts'],
-    seconds: 180,
+    files: [
+      'test/machine/node-agent/kill.test.ts',
+      'test/machine/node-agent/restart.test.ts',
+      'test/unit/node-agent/volumes/faults.test.ts',
+    ],
+    seconds: 220,
     proves: onNodes,
   },
   'ceph-shares': { files: ['test/storage/ceph-shares.test.ts'], seconds: 140, proves: ceph },
@@ -111,6 +115,23 @@ export const parts: Readonly<Record<string, Part>> = {
     ],
     seconds: 115,
     proves: ['deploy/release/', 'src/sdk/', 'examples/', 'docs/guides/vendor.md', 'package-lock.json'],
+  },
+  sanity: {
+    files: ['test/conformance/csi-sanity.test.ts'],
+    seconds: 90,
+    proves: ['src/csi/', 'src/controller/', 'src/api/', 'node-agent/', 'examples/'],
+  },
+  skew: {
+    files: ['test/machine/dev/skew.test.ts'],
+    seconds: 60,
+    proves: [
+      'src/api/',
+      'src/csi/',
+      'src/controller/',
+      'gateway/tables/',
+      'gateway/http/',
+      'node-agent/state/',
+    ],
   },
   document: {
     files: ['test/conformance/schemathesis.test.ts'],

@@ -16,7 +16,8 @@ const usage = `Usage: npm test [-- [--only NAME] TIER|FOLDER|FILE …]
        npm run test:full -- --list
 
 npm test runs the tiers unit, machine and conformance, or the tiers, folders and files that you name. A seed, which is
-printed, chooses a sample of the kill loops and model runs; TEST_SEED=… repeats the choice.
+printed, chooses a sample of the long tests, such as kill loops, models, vendors and releases; TEST_SEED=… repeats the
+choice.
 npm run test:full runs the other tests: sampled tests at full length, virtual machines, storage systems, the database
 cluster, and installations. Files that you name run at full length. Two tests are too long for that, and the seed chooses a
 share: ten of fifty runs of the vendors' kit (KIT_SEEDS=50 runs all), and a third of Ceph's kill loops

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parse } from 'yaml';
 import { buildTools, go, whyNotBuildable } from './go.ts';
+import { sample } from '../harness/sample.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 
 type Schema = { properties?: object; additionalProperties?: unknown; format?: string; type?: unknown };
@@ -21,7 +22,7 @@ type Crd = {
 };
 
 /** The versions of Kubernetes whose schemas the manifests must match, each of a minor version that the chart supports. */
-const versions = ['1.34.4', '1.35.4', '1.36.3', '1.37.2'];
+const versions = sample('versions', ['1.34.4', '1.35.4', '1.36.3', '1.37.2'], 1);
 /** The modules with the definitions of other kinds, and the paths of these in them. */
 const definitions = {
   'github.com/kubernetes-csi/external-snapshotter/client/v8@v8.7.0': 'config/crd/*storage.k8s.io*.yaml',

@@ -7,6 +7,7 @@ import { filesBelow, referenceVendors, startVendor } from '../fakes/storages/ref
 import { startDev } from '../harness/dev.ts';
 import { buildTools, whyNotBuildable } from './go.ts';
 import { assertSane, endpointsOf } from './sanity.ts';
+import { sample } from '../harness/sample.ts';
 import { startTrio } from '../harness/trio.ts';
 import { directoryOf, loopDevicesOf, mountsBelow, noRoot } from '../harness/machine.ts';
 
@@ -18,11 +19,31 @@ before(() => {
   if (skip === false) buildTools(here, dir);
 });
 
-for (const accessType of ['mount', 'block']) {
-  test(`csi-sanity finds no failure with ${accessType} volumes`, { skip }, t => runSanity(accessType, t));
-}
+type Run = {
+  readonly title: string;
+  readonly skip?: string | false;
+  readonly run: (t: TestContext) => Promise<void>;
+};
 
-async function runSanity(accessType: string, t: TestContext): Promise<void> {
+const runs: readonly Run[] = [
+  { title: 'with block volumes', run: t => overDev(t, 'block') },
+  { title: 'with shared directories', run: overDirectories },
+  { title: 'if nodes, volumes and snapshots have a topology', run: overPlaced },
+  ...referenceVendors.map(({ language, command, skip: noVendor }) => ({
+    title: `over a storage vendor in ${language}`,
+    skip: noVendor,
+    run: (t: TestContext) => overVendor(t, { language, command }),
+  })),
+  { title: 'if the controller calls a vendor directly', run: withoutGateway },
+];
+
+for (const { title, skip: why = false, run } of [
+  { title: 'with mount volumes', run: (t: TestContext) => overDev(t, 'mount') },
+  ...sample<Run>('runs', runs, 2),
+])
+  test(`csi-sanity finds no failure ${title}`, { skip: skip || why }, run);
+
+async function overDev(t: TestContext, accessType: string): Promise<void> {
   const base = join(dir, accessType);
   mkdirSync(join(base, 'work'), { recursive: true });
   const dev = await startDev({
@@ -39,7 +60,7 @@ async function runSanity(accessType: string, t: TestContext): Promise<void> {
   assert.deepEqual(loopDevicesOf(base), []);
 }
 
-test('csi-sanity finds no failure with shared directories', { skip }, async t => {
+async function overDirectories(t: TestContext): Promise<void> {
   const base = join(dir, 'shared');
   const root = join(base, 'volumes');
   mkdirSync(root, { recursive: true });
@@ -50,9 +71,9 @@ test('csi-sanity finds no failure with shared directories', { skip }, async t =>
   // Names that begin with a dot belong to the backend.
   const volumes = readdirSync(root).filter(name => !name.startsWith('.'));
   assert.deepEqual([volumes, readdirSync(join(root, '.trash'))], [[], []]);
-});
+}
 
-test('csi-sanity finds no failure if nodes, volumes and snapshots have a topology', { skip }, async t => {
+async function overPlaced(t: TestContext): Promise<void> {
   const base = join(dir, 'placed');
   const images = join(base, 'images');
   mkdirSync(images, { recursive: true });
@@ -72,32 +93,29 @@ test('csi-sanity finds no failure if nodes, volumes and snapshots have a topolog
   assertSane(t, { tools: dir, base, ...endpointsOf(trio), accessType: 'mount', leaveAside });
   assert.deepEqual(mountsBelow(base), []);
   assert.deepEqual(loopDevicesOf(base), []);
-});
+}
 
-for (const { language, command, skip: noVendor } of referenceVendors)
-  test(
-    `csi-sanity finds no failure over a storage vendor in ${language}`,
-    { skip: skip || noVendor },
-    async t => {
-      const base = join(dir, `vendor-${language}`);
-      mkdirSync(base);
-      const { url, token, directory } = await startVendor(t, { command, env: { CAPACITY: `${2 ** 40}` } });
-      writeFileSync(join(base, 'token'), token);
-      const pool = { backend: 'rest', url, token: 'token', ...filesBelow(directory) };
-      const advertised = language === 'python' ? ['group-snapshots', 'changed-blocks'] : [];
-      const nodeNames = ['sanity-node'];
-      const trio = await startTrio(t, { dir: base, pool, nodeNames, localRoot: directory, advertised });
-      assertSane(t, { tools: dir, base, ...endpointsOf(trio), accessType: 'mount' });
-      const headers = { authorization: `Bearer ${token}` };
-      for (const kind of ['volumes', 'snapshots']) {
-        const answer = await fetch(`${url}/v1/${kind}`, { headers });
-        assert.deepEqual(await answer.json(), { [kind]: [] });
-      }
-      assert.deepEqual([mountsBelow(base), loopDevicesOf(directory)], [[], []]);
-    },
-  );
+type Vendor = Pick<(typeof referenceVendors)[number], 'language' | 'command'>;
 
-test('csi-sanity finds no failure if the controller calls a vendor directly', { skip }, async t => {
+async function overVendor(t: TestContext, { language, command }: Vendor): Promise<void> {
+  const base = join(dir, `vendor-${language}`);
+  mkdirSync(base);
+  const { url, token, directory } = await startVendor(t, { command, env: { CAPACITY: `${2 ** 40}` } });
+  writeFileSync(join(base, 'token'), token);
+  const pool = { backend: 'rest', url, token: 'token', ...filesBelow(directory) };
+  const advertised = language === 'python' ? ['group-snapshots', 'changed-blocks'] : [];
+  const nodeNames = ['sanity-node'];
+  const trio = await startTrio(t, { dir: base, pool, nodeNames, localRoot: directory, advertised });
+  assertSane(t, { tools: dir, base, ...endpointsOf(trio), accessType: 'mount' });
+  const headers = { authorization: `Bearer ${token}` };
+  for (const kind of ['volumes', 'snapshots']) {
+    const answer = await fetch(`${url}/v1/${kind}`, { headers });
+    assert.deepEqual(await answer.json(), { [kind]: [] });
+  }
+  assert.deepEqual([mountsBelow(base), loopDevicesOf(directory)], [[], []]);
+}
+
+async function withoutGateway(t: TestContext): Promise<void> {
   const base = join(dir, 'straight');
   const localRoot = join(base, 'images');
   mkdirSync(localRoot, { recursive: true });
@@ -110,4 +128,4 @@ test('csi-sanity finds no failure if the controller calls a vendor directly', { 
   const leaveAside = 'should fail when the node does not exist';
   assertSane(t, { tools: dir, base, ...endpointsOf(trio), accessType: 'mount', leaveAside });
   assert.deepEqual([mountsBelow(base), loopDevicesOf(base)], [[], []]);
-});
+}

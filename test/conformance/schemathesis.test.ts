@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { referenceVendors, startVendor } from '../fakes/storages/reference.ts';
 import { mounted } from '../harness/gateway.ts';
@@ -48,65 +48,92 @@ const ofOperators = '^/v1/admin';
 const missing = whyNotInstallable();
 const skip = missing ?? false;
 
-for (const [name, caller, paths, short] of [
-  ['a cluster', 'a', { 'exclude-path-regex': ofOperators }, 'examples,coverage'],
+type Run = {
+  readonly title: string;
+  readonly skip?: string | false;
+  readonly work: (t: TestContext) => Promise<void>;
+};
+
+const runs: readonly Run[] = [
+  asCaller('a cluster', {
+    caller: 'a',
+    paths: { 'exclude-path-regex': ofOperators },
+    usual: 'examples,coverage',
+  }),
   // One minute longer found nothing beyond the fuzzer of the unit tests.
-  ['an operator', 'operators', { 'include-path-regex': ofOperators }, 'examples'],
-] as const)
-  test(`schemathesis finds nothing undocumented as ${name}, with all its checks`, { skip }, async t => {
-    const gateway = await runGateway(t, { flags: { 'public-docs': 'true' } });
-    const phases = isFull ? 'examples,coverage,fuzzing' : short;
-    const asked = await askedOf(gateway, caller);
-    const { operations } = await assertNothingFound(asked, `${gateway.url}/openapi.json`, {
-      phases,
-      'max-examples': isFull ? '50' : '2',
-      ...paths,
-    });
-    // The other phases test the operations without an example.
-    assert.ok(phases === 'examples' ? operations.tested > 0 : operations.tested === operations.selected);
-  });
+  asCaller('an operator', {
+    caller: 'operators',
+    paths: { 'include-path-regex': ofOperators },
+    usual: 'examples',
+  }),
+  { title: 'in any order of calls that create, use and delete resources', work: inAnyOrder },
+  ...referenceVendors.map(({ language, command, skip: withoutIt }) => ({
+    title: `undocumented in the reference vendor in ${language}`,
+    skip: withoutIt,
+    work: (t: TestContext) => overVendor(t, command),
+  })),
+];
 
-test(
-  'schemathesis finds nothing in any order of calls that create, use and delete resources',
-  { skip },
-  async t => {
-    const gateway = await runGateway(t, { flags: { 'public-docs': 'true' } });
-    const document = join(gateway.directory, 'linked.json');
-    const served: unknown = await (await fetch(`${gateway.url}/openapi.json`)).json();
-    writeFileSync(document, JSON.stringify(link(served as Document)));
-    // By default it would start with empty lists only, because it takes POST for the method that creates, and not PUT.
-    const settings = '[phases.stateful.inference]\nalgorithms = []\n';
-    writeFileSync(join(gateway.directory, 'schemathesis.toml'), settings);
-    const options = {
-      phases: 'stateful',
-      'exclude-path-regex': ofOperators,
-      mode: 'positive',
-      url: gateway.url,
-      'max-examples': isFull ? '200' : '50',
-    };
-    const { stdout } = await assertNothingFound(await askedOf(gateway), document, options);
-    const [found = '', covered] = /(\d+) covered \/ \d+ selected/.exec(stdout) ?? [];
-    t.diagnostic(`links: ${found}`);
-    assert.ok(Number(covered) > 0, stdout);
-  },
-);
+for (const { title, skip: why = false, work } of sample('runs', runs, 2))
+  test(`schemathesis finds nothing ${title}`, { skip: skip || why }, work);
 
-for (const { language, command, skip: withoutIt } of sample('vendors', referenceVendors, 1))
-  test(
-    `schemathesis finds nothing undocumented in the reference vendor in ${language}`,
-    { skip: skip || withoutIt },
-    async t => {
-      const { url, ...asked } = await startVendor(t, { command });
-      const document = join(asked.directory, 'offered.json');
-      writeFileSync(document, JSON.stringify(await offeredBy(url, asked.token)));
-      const phases = isFull ? 'examples,coverage,fuzzing' : 'examples,coverage';
-      const expecting = { ...asked, expected: documentedOfVendors };
-      const options = { url, phases, 'max-examples': isFull ? '50' : '2' };
-      const { operations, stdout } = await assertNothingFound(expecting, document, options);
-      assert.equal(operations.tested, operations.selected);
-      assert.doesNotMatch(stdout, /ST101 Server error\s+\[(?!507)/);
+type Caller = {
+  readonly caller: 'a' | 'operators';
+  readonly paths: Readonly<Record<string, string>>;
+  /** The phases without TEST_FULL. */
+  readonly usual: string;
+};
+
+function asCaller(name: string, { caller, paths, usual }: Caller): Run {
+  return {
+    title: `undocumented as ${name}, with all its checks`,
+    async work(t) {
+      const gateway = await runGateway(t, { flags: { 'public-docs': 'true' } });
+      const phases = isFull ? 'examples,coverage,fuzzing' : usual;
+      const asked = await askedOf(gateway, caller);
+      const { operations } = await assertNothingFound(asked, `${gateway.url}/openapi.json`, {
+        phases,
+        'max-examples': isFull ? '50' : '2',
+        ...paths,
+      });
+      // The other phases test the operations without an example.
+      assert.ok(phases === 'examples' ? operations.tested > 0 : operations.tested === operations.selected);
     },
-  );
+  };
+}
+
+async function inAnyOrder(t: TestContext): Promise<void> {
+  const gateway = await runGateway(t, { flags: { 'public-docs': 'true' } });
+  const document = join(gateway.directory, 'linked.json');
+  const served: unknown = await (await fetch(`${gateway.url}/openapi.json`)).json();
+  writeFileSync(document, JSON.stringify(link(served as Document)));
+  // By default it would start with empty lists only, because it takes POST for the method that creates, and not PUT.
+  const settings = '[phases.stateful.inference]\nalgorithms = []\n';
+  writeFileSync(join(gateway.directory, 'schemathesis.toml'), settings);
+  const options = {
+    phases: 'stateful',
+    'exclude-path-regex': ofOperators,
+    mode: 'positive',
+    url: gateway.url,
+    'max-examples': isFull ? '200' : '50',
+  };
+  const { stdout } = await assertNothingFound(await askedOf(gateway), document, options);
+  const [found = '', covered] = /(\d+) covered \/ \d+ selected/.exec(stdout) ?? [];
+  t.diagnostic(`links: ${found}`);
+  assert.ok(Number(covered) > 0, stdout);
+}
+
+async function overVendor(t: TestContext, command: readonly string[]): Promise<void> {
+  const { url, ...asked } = await startVendor(t, { command });
+  const document = join(asked.directory, 'offered.json');
+  writeFileSync(document, JSON.stringify(await offeredBy(url, asked.token)));
+  const phases = isFull ? 'examples,coverage,fuzzing' : 'examples,coverage';
+  const expecting = { ...asked, expected: documentedOfVendors };
+  const options = { url, phases, 'max-examples': isFull ? '50' : '2' };
+  const { operations, stdout } = await assertNothingFound(expecting, document, options);
+  assert.equal(operations.tested, operations.selected);
+  assert.doesNotMatch(stdout, /ST101 Server error\s+\[(?!507)/);
+}
 
 /**
  * Reduces the vendor's document to the operations that this one offers; the others answer 501, which would count as a

@@ -9,6 +9,7 @@ import type { VolumeCapability } from '../../../src/csi/generated/csi/v1/VolumeC
 import { openDev, type OpenDev } from '../../harness/dev.ts';
 import { cli } from '../../harness/program.ts';
 import { directoryOf, loopDevicesOf, mountsBelow, noRoot } from '../../harness/machine.ts';
+import { sample } from '../../harness/sample.ts';
 import { listen } from '../../harness/listen.ts';
 
 const capability: VolumeCapability = {
@@ -16,7 +17,7 @@ const capability: VolumeCapability = {
   access_mode: { mode: 'SINGLE_NODE_WRITER' },
 };
 
-for (const signal of ['SIGTERM', 'SIGKILL'] as const)
+for (const signal of sample('signals', ['SIGTERM', 'SIGKILL'] as const, 1))
   test(`volumes, attachments and mounts survive a restart after ${signal}`, { skip: noRoot }, async t => {
     const first = await openDev(t, { 'node-id': 'n1' });
     const { dir, dev: before } = first;
@@ -100,13 +101,14 @@ test('a second dev on the same directory is refused and disturbs nothing', { ski
 
 const inShell = ['sh', '-c', '"$@"; true', 'sh'];
 const inNpx = { shells: [...inShell, ...inShell], env: { npm_execpath: 'npx' } };
-for (const { ends, shells, signal, env, isForAll } of [
+const endings = [
   { ends: 'the shell that started it', shells: inShell, signal: 'SIGTERM', env: {}, isForAll: false },
   { ends: 'npx, though its shell lives on', ...inNpx, signal: 'SIGKILL', isForAll: false },
   { ends: 'npx and its shell, by a key of the terminal', ...inNpx, signal: 'SIGINT', isForAll: true },
   { ends: 'the terminal', ...inNpx, signal: 'SIGHUP', isForAll: true },
   { ends: 'dev itself, by force', shells: [], signal: 'SIGKILL', env: {}, isForAll: false },
-] as const)
+] as const;
+for (const { ends, shells, signal, env, isForAll } of sample('endings', endings, 2))
   test(`dev and its processes end with ${ends}`, { skip: noRoot }, async t => {
     const node = [process.execPath, cli, 'dev', '--context', 'none', '--dir', join(directoryOf(t), 'dev')];
     const [shell = '', ...argv] = [...shells, ...node];

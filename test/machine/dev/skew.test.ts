@@ -8,6 +8,7 @@ import { startChild } from '../../../src/dev/children.ts';
 import { enroll } from '../../../src/dev/dev.ts';
 import { version } from '../../../src/lib/version.ts';
 import { directoryOf, noRoot } from '../../harness/machine.ts';
+import { sample } from '../../harness/sample.ts';
 import { startTrio, type Trio } from '../../harness/trio.ts';
 import { clientOf } from '../../harness/csi-serving.ts';
 
@@ -22,14 +23,15 @@ test('one previous release is kept, and it is not newer than this version', () =
   assert.match(release, /\/fairlead-\d+\.\d+\.\d+\.tgz$/);
 });
 
-for (const { title, programs } of [
+const mixes = [
   { title: 'agents and a controller of the previous release work with this gateway', programs: plugins },
   {
     title: "this version's agents and controller work with a gateway of the previous release",
     programs: ['gateway'],
   },
   { title: "this version's agents work with a controller of the previous release", programs: ['controller'] },
-])
+];
+for (const { title, programs } of sample('mixes', mixes, 1))
   test(title, { skip: noRoot }, async t => {
     const dir = directoryOf(t);
     const trio = await startTrio(t, { ...planOf(dir), others: { programs, entry: unpack(dir) } });
@@ -41,7 +43,7 @@ for (const { title, programs } of [
     await life.remove();
   });
 
-for (const updated of [['gateway'], plugins, ['gateway', ...plugins]])
+for (const updated of sample('updates', [['gateway'], plugins, ['gateway', ...plugins]], 1))
   test(
     `a volume that is in use stays so while ${updated.join(', ')} are updated`,
     { skip: noRoot },

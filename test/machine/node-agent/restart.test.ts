@@ -12,14 +12,17 @@ import {
   type TestNode,
 } from '../../harness/node/program.ts';
 import { mountsBelow, testAsRoot } from '../../harness/machine.ts';
-import { isFull } from '../../harness/sample.ts';
+import { isFull, sample } from '../../harness/sample.ts';
 import type { Kubelet } from '../../fakes/kubelet/kubelet.ts';
 import type { Pod } from '../../fakes/kubelet/paths.ts';
 import { startWriting } from '../../fakes/kubelet/pod-process.ts';
 
+type Work = (t: TestContext, node: TestNode) => Promise<void>;
+type Home = (typeof homes)[number];
+
 /** Runs the test with agents on the host, and with each agent in a mount namespace that ends with it, as in a pod. */
-function test(title: string, work: (t: TestContext, node: TestNode) => Promise<void>): void {
-  for (const home of homes) testAsRoot(`${title} (${home})`, t => work(t, prepareNode(t, home)));
+function test(title: string, work: Work, where: readonly Home[] = homes): void {
+  for (const home of where) testAsRoot(`${title} (${home})`, t => work(t, prepareNode(t, home)));
 }
 
 test('two pods on one volume see the same files, and the volume stays until both have ended', async (t, node) => {
@@ -141,7 +144,13 @@ test('an agent that finds volumes from before it had a key keeps its id, and get
   assertNothingLeft(node);
 });
 
-test('an agent that is killed or upgraded repeatedly is registered every time, disturbs no pod, and leaves nothing', async (t, node) => {
+test(
+  'an agent that is killed or upgraded repeatedly is registered every time, disturbs no pod, and leaves nothing',
+  killOften,
+  sample('homes', homes, 1),
+);
+
+async function killOften(t: TestContext, node: TestNode): Promise<void> {
   const running = await runNode(t, {}, { node });
   const { kubelet, drain } = running;
   const kept = { uid: 'kept', volumes: [node.makeVolume('file'), node.makeVolume('raw', { mode: 'Block' })] };
@@ -171,7 +180,7 @@ test('an agent that is killed or upgraded repeatedly is registered every time, d
   await drain();
   await agent.end();
   assert.deepEqual(readdirSync(kubelet.paths.registry), []);
-});
+}
 
 /** Lists the calls of a kubelet, with `NodeStageVolume pv` as `Stage pv`. */
 function callsOf({ calls }: Kubelet): readonly string[] {

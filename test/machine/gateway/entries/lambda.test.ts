@@ -9,6 +9,7 @@ import { poll } from '../../../../src/lib/concurrency.ts';
 import { temporaryDirectory } from '../../../harness/gateway.ts';
 import { type Signer } from '../../../harness/gateway/signers.ts';
 import { noPostgres as skip, sharePostgres } from '../../../harness/postgres.ts';
+import { sample } from '../../../harness/sample.ts';
 import { liveThrough, prepare, spec, type Ask } from './serverless.ts';
 import { listen } from '../../../harness/listen.ts';
 import { endProcess } from '../../../harness/exit.ts';
@@ -22,10 +23,12 @@ test("on AWS Lambda's runtime volumes work, and a scheduled event sweeps", { ski
   await liveThrough({ ask: askBy(invoke, signer), query, sweep });
 });
 
-for (const [finisher, finish] of [
+const finishers = [
   ['the same call to another', ({ ask }) => ask('PUT', '/v1/volumes/east.one', spec('one'))],
   ['a scheduled event', ({ invoke }) => invoke(scheduled)],
-] satisfies [string, (instance: { ask: Ask; invoke: Invoke }) => Promise<unknown>][])
+] satisfies [string, (instance: { ask: Ask; invoke: Invoke }) => Promise<unknown>][];
+
+for (const [finisher, finish] of sample('finishers', finishers, 1))
   test(
     `${finisher} finishes the work of an instance that ended, and the storage has one volume`,
     { skip },

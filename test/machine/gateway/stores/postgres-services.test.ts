@@ -11,6 +11,6 @@ else {
   const server = sharePostgres();
   useStores(async () => `postgres:${await (await server()).createSchema()}`);
   if (!isFull) process.env['MODEL_RUNS'] ??= '6';
-  for (const file of [...faultTests, ...sample('files', otherTests, 2)])
+  for (const file of [...sample('faults', faultTests, 2), ...sample('files', otherTests, 2)])
     await import(join(servicesDirectory, file));
 }

@@ -15,6 +15,7 @@ import {
   type Bench,
   type VolumeChange,
 } from '../../../harness/node.ts';
+import { sample } from '../../../harness/sample.ts';
 import { openFakeShares, shareRequest } from '../../../harness/node/shares.ts';
 
 type Request = StageRequest & PublishRequest;
@@ -85,7 +86,7 @@ const worlds: Readonly<Record<string, () => Promise<OpenedVolume>>> = {
   'a read-only NFS export': () => openShare('nfs', true),
 };
 
-for (const [name, open] of Object.entries(worlds)) {
+for (const [name, open] of sample('worlds', Object.entries(worlds), 9)) {
   for (const how of ['error', 'crash'] as const) {
     for (const when of ['before', 'after'] as const) {
       test(`${name}: a retry heals every step that ends in ${how} ${when} its effect`, async () => {
