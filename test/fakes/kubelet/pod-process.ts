@@ -1,5 +1,6 @@
-import { fork } from 'node:child_process';
+import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 /** A process that writes to a volume as a pod's would. */
@@ -12,6 +13,10 @@ export interface PodProcess {
 
 const writer = fileURLToPath(new URL('writer.ts', import.meta.url));
 
+const running = new Set<ChildProcess>();
+// A test that fails leaves its pods' processes, and the test file would wait for them.
+after(() => running.forEach(child => child.kill('SIGKILL')));
+
 /** Starts writing to an existing file or device, and resolves after the first write. */
 export async function startWriting(path: string): Promise<PodProcess> {
   const child = fork(writer, [path], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
@@ -19,6 +24,8 @@ export async function startWriting(path: string): Promise<PodProcess> {
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text));
   // On close its output has arrived completely; on exit it may not have.
   const ended = once(child, 'close') as Promise<[number | null, string | null]>;
+  running.add(child);
+  child.once('close', () => running.delete(child));
   const failed = ended.then(([status]) => {
     throw new Error(`the pod's process ended with status ${status}: ${errors}`);
   });
