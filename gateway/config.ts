@@ -1,6 +1,5 @@
-import { resolve } from 'node:path';
 import { parseShortName } from '../src/api/ids.ts';
-import { durationMs, hostPort, longDurationMs, text } from '../src/lib/parsers.ts';
+import { durationMs, hostPort, localPath, longDurationMs, text } from '../src/lib/parsers.ts';
 import {
   logFormatSetting,
   logLevelSetting,
@@ -20,7 +19,7 @@ export type StoreSetting = { readonly kind: 'sqlite' | 'postgres'; readonly path
 export const gatewaySettings = {
   config: {
     doc: 'YAML file with the pools, the clusters and the operators; it is read again when it changes',
-    parse: path,
+    parse: localPath,
   },
   store: {
     doc: 'the store of all records: the path of a SQLite file, or sqlite:<path>, or postgres:<path of a file that holds the connection URL>',
@@ -47,17 +46,17 @@ export const gatewaySettings = {
   audience: { doc: 'required "aud" of tokens', parse: text, default: 'fairlead' },
   'tls-cert-file': {
     doc: 'PEM file with the certificate chain, read again when it changes; without it: plain HTTP',
-    parse: text,
+    parse: localPath,
     optional: true,
   },
   'tls-key-file': {
     doc: "PEM file with the certificate's key, read again when it changes",
-    parse: text,
+    parse: localPath,
     optional: true,
   },
   'tls-client-ca-file': {
     doc: 'PEM file with certificates of authorities, read again when it changes; every client must have a certificate by one of them, beside its token',
-    parse: text,
+    parse: localPath,
     optional: true,
   },
   'gateway-name': {
@@ -67,7 +66,7 @@ export const gatewaySettings = {
   },
   'key-file': {
     doc: 'JWKS file with private keys; the first one signs attachments, and tokens for the storage behind pools over REST; made when it is missing; use the same file for all gateways on one store; default: the path of `store` and .keys.json, such as gateway.db.keys.json',
-    parse: path,
+    parse: localPath,
     optional: true,
   },
   'metrics-listen': metricsListenSetting,
@@ -111,10 +110,6 @@ export const gatewaySettings = {
 
 export type GatewayConfig = SettingsOf<typeof gatewaySettings>;
 
-function path(value: string): string {
-  return resolve(text(value));
-}
-
 function lease(value: string): number {
   const ms = durationMs(value);
   if (ms < minLeaseMs) throw new Error(`"${value}" is shorter than the minimum of ${minLeaseMs}ms`);
@@ -124,11 +119,11 @@ function lease(value: string): number {
 /** Reads the kind of the store, and the path of the SQLite file or of the file with the connection URL. */
 export function storeSetting(value: string): StoreSetting {
   const [, kind = 'sqlite', rest = value] = /^([a-z][a-z0-9+]*):(.*)$/.exec(value) ?? [];
-  if (kind === 'sqlite') return { kind, path: path(rest) };
+  if (kind === 'sqlite') return { kind, path: localPath(rest) };
   if (kind !== 'postgres') throw new Error(`"${kind}" is not a known kind of store; use sqlite or postgres`);
   if (rest.startsWith('//'))
     throw new Error(
       'after "postgres:" give the path of a file that holds the connection URL, not the URL itself',
     );
-  return { kind, path: path(rest) };
+  return { kind, path: localPath(rest) };
 }

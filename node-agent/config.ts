@@ -1,5 +1,14 @@
 import { advertisedSetting, driverNameSetting } from '../src/csi/identity.ts';
-import { absolutePath, choice, durationMs, integer, list, text, unixSocket } from '../src/lib/parsers.ts';
+import {
+  absolutePath,
+  choice,
+  durationMs,
+  integer,
+  list,
+  localPath,
+  text,
+  unixSocket,
+} from '../src/lib/parsers.ts';
 import {
   logFormatSetting,
   logLevelSetting,
@@ -52,7 +61,7 @@ export const nodeSettings = {
   },
   'gateway-keys-file': {
     doc: "JWKS file with the gateway's public keys, read for each volume: the node accepts only attachments that are signed for it; without it, all attachments",
-    parse: absolutePath,
+    parse: localPath,
     optional: true,
   },
   'driver-name': driverNameSetting,
@@ -75,7 +84,7 @@ export const nodeSettings = {
   },
   'drained-nodes-file': {
     doc: 'file with the ids of nodes that are being drained, one on each line, as the controller writes it with --drained-nodes; on any other node the agent ends at once after SIGTERM and leaves staged volumes to its successor',
-    parse: absolutePath,
+    parse: localPath,
     optional: true,
   },
   'shutdown-grace': {

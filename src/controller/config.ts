@@ -1,6 +1,6 @@
 import { parseShortName } from '../api/ids.ts';
 import { advertisedSetting, driverNameSetting } from '../csi/identity.ts';
-import { absolutePath, durationMs, httpUrl, text, unixSocket } from '../lib/parsers.ts';
+import { durationMs, httpUrl, localPath, text, unixSocket } from '../lib/parsers.ts';
 import { inCluster } from './kubernetes/connection.ts';
 import {
   allowHttpSetting,
@@ -22,27 +22,27 @@ export const controllerSettings = {
   cluster: { doc: 'name of this cluster at the gateway', parse: parseShortName },
   'key-file': {
     doc: 'file with the private key (a JWK with kid, Ed25519 or P-256) that signs tokens; read again when it changes',
-    parse: absolutePath,
+    parse: localPath,
     optional: true,
   },
   'token-file': {
     doc: 'file with a token that another program renews, such as a projected service account token; replaces --key-file; read again at most once a second',
-    parse: absolutePath,
+    parse: localPath,
     optional: true,
   },
   'ca-file': {
     doc: "PEM file with the certificates that sign the gateway's certificate; read for each new connection; default: the system's",
-    parse: absolutePath,
+    parse: localPath,
     optional: true,
   },
   'tls-cert-file': {
     doc: 'PEM file with the client certificate for gateways that require one; read for each new connection',
-    parse: absolutePath,
+    parse: localPath,
     optional: true,
   },
   'tls-key-file': {
     doc: "PEM file with that certificate's key",
-    parse: absolutePath,
+    parse: localPath,
     optional: true,
   },
   issuer: {
@@ -81,7 +81,7 @@ export const controllerSettings = {
 export type ControllerConfig = SettingsOf<typeof controllerSettings>;
 
 function kubernetesSource(value: string): string {
-  return value === inCluster ? value : absolutePath(value);
+  return value === inCluster ? value : localPath(value);
 }
 
 function configMapName(value: string): string {

@@ -1,10 +1,15 @@
-import { isAbsolute, normalize } from 'node:path';
+import { isAbsolute, normalize, resolve } from 'node:path';
 import { maxTimerMs } from './concurrency.ts';
 
 /** Any text that is not empty. */
 export function text(value: string): string {
   if (value === '') throw new Error('must not be empty');
   return value;
+}
+
+/** The path of a file or directory, made absolute: a relative one begins at the working directory. */
+export function localPath(value: string): string {
+  return resolve(text(value));
 }
 
 /** An absolute path, normalized, without a trailing slash. */

@@ -7,7 +7,7 @@ import { findWeakness } from '../../api/http/weak-keys.ts';
 import { parseShortName } from '../../api/ids.ts';
 import { createDirectories } from '../../lib/directories.ts';
 import { parseJson } from '../../lib/json.ts';
-import { httpUrl, list, text } from '../../lib/parsers.ts';
+import { httpUrl, list, localPath, text } from '../../lib/parsers.ts';
 import { onOrOff, type SettingsOf } from '../../lib/settings.ts';
 import { stderr, stdout } from '../output/terminal.ts';
 
@@ -26,7 +26,7 @@ export const enrollSettings = {
     parse: list(text),
     optional: true,
   },
-  dir: { doc: 'directory for the files', parse: (value: string) => resolve(text(value)), default: '.' },
+  dir: { doc: 'directory for the files', parse: localPath, default: '.' },
   namespace: { doc: "the chart's namespace in the cluster", parse: text, default: 'fairlead' },
   secret: { doc: 'name of the Secret with the key', parse: text, default: 'fairlead-key' },
   'service-account': {

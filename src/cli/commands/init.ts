@@ -1,7 +1,7 @@
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { choice, text } from '../../lib/parsers.ts';
+import { choice, localPath } from '../../lib/parsers.ts';
 import type { SettingsOf } from '../../lib/settings.ts';
 import { version } from '../../lib/version.ts';
 import { stdout } from '../output/terminal.ts';
@@ -9,7 +9,7 @@ import { stdout } from '../output/terminal.ts';
 const vendorSettings = {
   dir: {
     doc: 'directory for the project; it must be empty or missing',
-    parse: (value: string) => resolve(text(value)),
+    parse: localPath,
   },
   lang: {
     doc: 'language of the project: typescript, python or go',

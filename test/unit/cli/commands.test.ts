@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { parse } from 'yaml';
+import { commands } from '../../../src/cli/commands.ts';
+import { listCommands } from '../../../src/cli/run.ts';
 import { operatorCli, runCli } from '../../harness/cli/run-cli.ts';
 import { mounted, volumeSpec } from '../../harness/gateway.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
@@ -372,4 +375,18 @@ test('a mistyped cluster is an error that names the similar one', async t => {
   const fairlead = operatorCli(await runGateway(t, { clusters: { east: { keys: 'a.jwks.json' } } }));
   const { status, stderr } = await fairlead('get volumes --cluster eats');
   assert.deepEqual([status, stderr.split(';')[0]], [2, 'there is no cluster "eats" (did you mean "east"?)']);
+});
+
+test('every setting for a file takes a path relative to the working directory', async () => {
+  const settings = (await listCommands({ path: 'fairlead', commands })).flatMap(({ path, command }) =>
+    Object.entries(command.settings)
+      .filter(([name]) => name.endsWith('-file'))
+      .map(([name, setting]) => [`${path} --${name}`, resolve(String(setting.parse('keys/a.json')))]),
+  );
+  assert.ok(settings.length > 20);
+  const path = resolve('keys/a.json');
+  assert.deepEqual(
+    settings,
+    settings.map(([name]) => [name, path]),
+  );
 });
