@@ -2,7 +2,6 @@ import { runProgram, type ProgramRun, type RunningProgram } from '../lib/lifecyc
 import { createLog, writeTogether, type Log, type LogFormat, type LogLevel } from '../lib/log.ts';
 import type { SettingsOf, SettingsTable } from '../lib/settings.ts';
 import type { Commands, Runnable } from './run.ts';
-import { stderr, stdout } from './output/terminal.ts';
 
 /** All commands. The code of each is loaded when it is called. */
 export const commands: Commands = {
@@ -108,23 +107,11 @@ export const commands: Commands = {
     async load() {
       const { devSettings: settings } = await import('../dev/config.ts');
       const { startDev } = await import('../dev/dev.ts');
-      const { announceDev, writeDevContext } = await import('./dev.ts');
-      let context = '';
-      const start = async (config: SettingsOf<typeof settings>): Promise<RunningProgram> => {
-        const fail = (reason: string): void => {
-          sayForDev(reason);
-          process.exit(1);
-        };
-        const running = await startDev(config, { fail, say: sayForDev, findFaults: findConfigurationFaults });
-        context = await writeDevContext(config, running.ready).catch((error: Error) => {
-          sayForDev(`${error.message}; give the commands --gateway and --key-file`);
-          return '';
-        });
-        return running;
-      };
-      const announce = ({ ready }: RunningProgram): void =>
-        stdout.write(announceDev({ ready, context, isTerminal: process.stdout.isTTY }));
-      return program('dev', { settings, start, announce });
+      const { createDevRun } = await import('./dev.ts');
+      const run = createDevRun((config: SettingsOf<typeof settings>, options) =>
+        startDev(config, { ...options, findFaults: findConfigurationFaults }),
+      );
+      return program('dev', { settings, ...run });
     },
   },
   demo: {
@@ -142,10 +129,6 @@ function loadPreflight() {
 
 async function findConfigurationFaults(path: string, packagesFrom?: string): Promise<readonly string[]> {
   return (await loadPreflight()).findConfigurationFaults(path, packagesFrom);
-}
-
-function sayForDev(line: string): void {
-  stderr.write(`fairlead dev: ${line}\n`);
 }
 
 type Program<T extends SettingsTable> = Pick<ProgramRun, 'announce'> & {

@@ -1,16 +1,62 @@
 import { join } from 'node:path';
-import { writeContext } from './commands/contexts.ts';
+import { interruptBySignal, type RunningProgram } from '../lib/lifecycle.ts';
 import { maxOf } from '../lib/numbers.ts';
+import { writeContext, type WrittenContext } from './commands/contexts.ts';
+import { stderr, stdout } from './output/terminal.ts';
 
-type Ready = Readonly<Record<string, string>>;
+type Ready = RunningProgram['ready'];
 
-/** Writes a context for the gateway of `fairlead dev`, unless its name is empty. Returns the flag that commands need to use it. */
-export async function writeDevContext(
-  { dir, context }: { readonly dir: string; readonly context: string },
+/** Settings of `fairlead dev`. */
+type DevConfig = { readonly dir: string; readonly context: string };
+
+/** The signal that stops a start, and functions to call when a program ends by itself, and for lines about a long wait. */
+type StartOptions = {
+  readonly interrupt: AbortSignal;
+  readonly fail: (reason: string) => void;
+  readonly say: (line: string) => void;
+};
+
+/** Makes the start and the announcement of `fairlead dev`. A context for its gateway exists while it runs. */
+export function createDevRun<Config extends DevConfig>(
+  startDev: (config: Config, options: StartOptions) => Promise<RunningProgram>,
+) {
+  let context: WrittenContext | undefined;
+  return {
+    async start(config: Config): Promise<RunningProgram> {
+      const interrupt = interruptBySignal();
+      const fail = (reason: string): void => {
+        say(reason);
+        process.exit(1);
+      };
+      const running = await startDev(config, { interrupt, fail, say });
+      context = await writeDevContext(config, running.ready).catch((error: Error) => {
+        say(`${error.message}; give the commands --gateway and --key-file`);
+        return undefined;
+      });
+      const close = async (): Promise<void> => {
+        await running.close();
+        await context?.remove();
+      };
+      if (!interrupt.aborted) return { ...running, close };
+      await close();
+      throw interrupt.reason;
+    },
+    announce: ({ ready }: Pick<RunningProgram, 'ready'>): void =>
+      stdout.write(announceDev({ ready, context: context?.flag ?? '', isTerminal: process.stdout.isTTY })),
+  };
+}
+
+/** Writes a context for the gateway of `fairlead dev`, unless its name is empty. */
+async function writeDevContext(
+  { dir, context: wanted }: DevConfig,
   { gateway = '' }: Ready,
-): Promise<string> {
-  if (context === '') return '';
-  return writeContext(process.env, context, { gateway, 'key-file': join(dir, 'operator.jwk.json') });
+): Promise<WrittenContext | undefined> {
+  if (wanted === '') return undefined;
+  const keyFile = join(dir, 'operator.jwk.json');
+  const context = await writeContext(process.env, wanted, { gateway, 'key-file': keyFile });
+  if (context.name !== wanted)
+    say(`the context "${wanted}" belongs to another gateway, so this one has the context "${context.name}"`);
+  return context;
 }
 
 type Announcement = { readonly ready: Ready; readonly context: string; readonly isTerminal: boolean };
@@ -32,4 +78,8 @@ export function announceDev({ ready, context, isTerminal }: Announcement): strin
   const rule = '─'.repeat(longest + 2);
   const rows = lines.map(line => `│ ${line.padEnd(longest)} │`);
   return [`┌${rule}┐`, ...rows, `└${rule}┘`, ''].join('\n');
+}
+
+function say(line: string): void {
+  stderr.write(`fairlead dev: ${line}\n`);
 }

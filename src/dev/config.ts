@@ -1,9 +1,8 @@
 import { hostname } from 'node:os';
 import { parseSegments, type Segments } from '../api/topology.ts';
 import { advertisedSetting, defaultDriverName } from '../csi/identity.ts';
-import { absolutePath, bytes, choice, list, text, unixSocket } from '../lib/parsers.ts';
+import { absolutePath, bytes, choice, list, localPath, text, unixSocket } from '../lib/parsers.ts';
 import { logFormatSetting, logLevelSetting, type SettingsOf } from '../lib/settings.ts';
-import { resolve } from 'node:path';
 
 export const devSettings = {
   dir: {
@@ -24,7 +23,7 @@ export const devSettings = {
   },
   config: {
     doc: 'YAML file with your own pools, as in gateway.yaml but with absolute paths; read only at the start; default: one pool of image files in DIR/images',
-    parse: text,
+    parse: localPath,
     optional: true,
   },
   'local-roots': {
@@ -38,7 +37,7 @@ export const devSettings = {
     optional: true,
   },
   context: {
-    doc: 'name of the context that the start writes for the command line, as fairlead config set-context does; none: no context',
+    doc: 'name of the context for the command line, which exists while fairlead dev runs; if the name belongs to another gateway, a number is added; none: no context',
     parse: (value: string) => (value === 'none' ? '' : text(value)),
     default: 'dev',
   },
@@ -64,7 +63,7 @@ function ownSegments(value: string): { readonly text: string; readonly segments:
 }
 
 function directory(value: string): string {
-  const path = resolve(text(value));
+  const path = localPath(value);
   unixSocket(`${path}/controller.sock`);
   return path;
 }

@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, open, readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { connectCsi, type CsiClient } from '../csi/client.ts';
-import { poll } from '../lib/concurrency.ts';
-import { describeStartFault } from '../lib/lifecycle.ts';
-import { choice, text } from '../lib/parsers.ts';
+import { poll, unlessAborted } from '../lib/concurrency.ts';
+import { describeStartFault, interruptBySignal } from '../lib/lifecycle.ts';
+import { choice, localPath } from '../lib/parsers.ts';
 import type { SettingsOf } from '../lib/settings.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
 import { startChild } from './children.ts';
@@ -23,7 +23,7 @@ export const demoSettings = {
   },
   dir: {
     doc: 'the --dir of a running `fairlead dev` to use; default: start a new one',
-    parse: (value: string) => resolve(text(value)),
+    parse: localPath,
     optional: true,
   },
 } as const;
@@ -34,23 +34,20 @@ export async function runDemo({ fs, dir: running }: SettingsOf<typeof demoSettin
     complain('attaching loop devices and mounting filesystems requires root: run it as root');
     return 1;
   }
-  const interrupt = new AbortController();
-  // A repeated signal must not end the process before everything is removed.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(signal, () => interrupt.abort(new Error('interrupted')));
+  const interrupt = interruptBySignal();
   // The terminal may be closed, and writing to it then fails.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  const step = createStep(interrupt.signal);
+  const step = createStep(interrupt);
   const dir = await mkdtemp(join(tmpdir(), 'fairlead-demo-'));
   try {
-    const [file, device] = await walkBoth({ dir, running, step, fs });
+    const [file, device] = await walkBoth({ dir, running, interrupt, step, fs });
     await step('nothing is left behind', () => proveClean(dir));
     say(`\nProved: sha256 ${file.slice(0, 12)}… in a file and ${device.slice(0, 12)}… on a raw device were`);
     say('read back after detaching and attaching again; no mount, loop device or volume is left.');
     await rm(dir, { recursive: true });
     return 0;
   } catch (error) {
-    complain(`failed: ${describeStartFault(error)}`);
+    complain(error === interrupt.reason ? describeStartFault(error) : `failed: ${describeStartFault(error)}`);
     // Removing a directory with a mount below it could remove a volume's content.
     await proveClean(dir).then(
       () => rm(dir, { recursive: true }),
@@ -80,11 +77,19 @@ function createStep(interrupt: AbortSignal): Step {
 type WalkBothOptions = {
   readonly dir: string;
   readonly running: string | undefined;
+  /** Ends the start at once; a later step ends first. */
+  readonly interrupt: AbortSignal;
   readonly step: Step;
   readonly fs: string;
 };
 
-async function walkBoth({ dir, running, step, fs }: WalkBothOptions): Promise<readonly [string, string]> {
+async function walkBoth({
+  dir,
+  running,
+  interrupt,
+  step,
+  fs,
+}: WalkBothOptions): Promise<readonly [string, string]> {
   await using stack = new AsyncDisposableStack();
   const kubeletDir = join(dir, 'kubelet');
   await mkdir(kubeletDir);
@@ -99,14 +104,14 @@ async function walkBoth({ dir, running, step, fs }: WalkBothOptions): Promise<re
       context: 'none',
     });
     stack.defer(() => child.close());
-    await step('start gateway, controller and node agent', () => child.ready);
+    await step('start gateway, controller and node agent', () => unlessAborted(interrupt, child.ready));
   }
   const sockets = ['controller.sock', 'node.sock'].map(name => join(dev, name));
   const connect = (socket = ''): CsiClient =>
     stack.adopt(connectCsi(`unix://${socket}`), client => client.close());
   const [controller, node] = [connect(sockets[0]), connect(sockets[1])];
   await step('probe both CSI sockets', async () => {
-    await Promise.all(sockets.map(waitForSocket));
+    await unlessAborted(interrupt, Promise.all(sockets.map(waitForSocket)));
     await Promise.all([controller, node].map(({ identity }) => identity.Probe({})));
   });
   const { node_id: nodeId } = await node.node.NodeGetInfo({});

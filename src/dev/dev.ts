@@ -1,5 +1,5 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { createClient } from '../api/client.ts';
 import type { Segments } from '../api/topology.ts';
@@ -7,7 +7,7 @@ import { fetchBody } from '../api/http/body.ts';
 import { createKey, publicHalf, type PrivateJwk } from '../api/http/jwt.ts';
 import { createTokenSource } from '../api/http/tokens.ts';
 import { formatAdvertised } from '../csi/identity.ts';
-import { poll } from '../lib/concurrency.ts';
+import { poll, unlessAborted } from '../lib/concurrency.ts';
 import { createDirectories } from '../lib/directories.ts';
 import type { RunningProgram } from '../lib/lifecycle.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
@@ -27,8 +27,10 @@ type PoolSettings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 const vacateTimeoutMs = 15_000;
 const registerTimeoutMs = 10_000;
 
-/** Functions to call when a program ends by itself, and for lines about a long wait; and the check of a file with pools. */
-type DevReports = {
+/** The functions and the signal of a start. `fail` is called when a program ends by itself, `say` for lines about a long wait. */
+type DevOptions = {
+  /** Stops the start once it aborts. */
+  readonly interrupt: AbortSignal;
   readonly fail: (reason: string) => void;
   readonly say: (line: string) => void;
   /**
@@ -38,16 +40,20 @@ type DevReports = {
   readonly findFaults: (path: string, packagesFrom: string) => Promise<readonly string[]>;
 };
 
-/** Starts gateway, controller and node agent as processes, and registers the node. */
+/**
+ * Starts gateway, controller and node agent as processes, and registers the node. A failed or interrupted start ends once
+ * these processes have ended.
+ */
 export async function startDev(
   config: DevConfig,
-  { fail, say, findFaults }: DevReports,
+  { interrupt, fail, say, findFaults }: DevOptions,
 ): Promise<RunningProgram> {
   const { dir, topology } = config;
   const sockets = { controller: join(dir, 'controller.sock'), node: join(dir, 'node.sock') };
   const vacant = Promise.all(Object.values(sockets).map(requireVacant));
   const notices = createNotices({ write: line => say(line.trimEnd()) });
-  await withNotice(vacant, { what: `another fairlead dev in "${dir}" to end` }, notices);
+  const waiting = unlessAborted(interrupt, vacant);
+  await withNotice(waiting, { what: `another fairlead dev in "${dir}" to end` }, notices);
   const pools = await poolsOf(config, findFaults);
   const { keyFile, configFile } = await enroll(dir, pools);
   const children: Child[] = [];
@@ -59,16 +65,18 @@ export async function startDev(
     await Promise.all(children.map(child => child.close()));
   });
   const start = (program: string, settings: ChildSettings): Child['ready'] => {
+    interrupt.throwIfAborted();
     const child = startChild(program, {
       ...settings,
       'log-level': config['log-level'],
       'log-format': config['log-format'],
     });
     children.push(child);
-    return child.ready;
+    return unlessAborted(interrupt, child.ready);
   };
   const store = join(dir, 'store.sqlite');
   const { gateway = '' } = await start('gateway', { config: configFile, store, listen: config.listen });
+  const gatewayKeys = await unlessAborted(interrupt, fetchKeys(gateway, join(dir, 'gateway.jwks.json')));
   const plugin = { 'plugin-capabilities': formatAdvertised(config['plugin-capabilities']) };
   const cluster = { cluster: devCluster, 'key-file': keyFile };
   const [controller, node] = await Promise.all([
@@ -84,7 +92,7 @@ export async function startDev(
       ...plugin,
       endpoint: sockets.node,
       'node-id': config['node-id'],
-      'gateway-keys-file': await fetchKeys(gateway, join(dir, 'gateway.jwks.json')),
+      'gateway-keys-file': gatewayKeys,
       'state-dir': join(dir, 'node'),
       'kubelet-dir': config['kubelet-dir'],
       'local-roots': [rootsOf(pools), ...(config['local-roots'] ?? [])].join('\n'),
@@ -94,7 +102,8 @@ export async function startDev(
     }),
   ]);
   const { nodeId = '' } = node;
-  await registerNodes(gateway, keyFile, { nodeIds: [nodeId], topology: topology?.segments });
+  const own = { nodeIds: [nodeId], topology: topology?.segments };
+  await unlessAborted(interrupt, registerNodes(gateway, keyFile, own));
   for (const child of children) void child.ended.then(reason => closing || fail(reason));
   const open = opened.move();
   return { ready: { gateway, ...controller, ...node }, close: () => open.disposeAsync() };
@@ -106,15 +115,14 @@ export async function startDev(
  */
 async function poolsOf(
   { dir, config, capacity, topology }: DevConfig,
-  findFaults: DevReports['findFaults'],
+  findFaults: DevOptions['findFaults'],
 ): Promise<PoolSettings> {
   if (config !== undefined) {
     const { pools = {}, ...rest } = await readMembers(config);
     const others = Object.keys(rest).join('", "');
-    const path = resolve(config);
-    const found = await findFaults(path, dir);
+    const found = await findFaults(config, dir);
     // Other members have to be removed, so their faults and those of their files do not matter.
-    const isOfPools = (fault: string): boolean => /^(:\d+)?: pools\b/.test(fault.replace(path, ''));
+    const isOfPools = (fault: string): boolean => /^(:\d+)?: pools\b/.test(fault.replace(config, ''));
     const faults =
       others === ''
         ? found

@@ -21,6 +21,9 @@ export type ProgramRun = {
   readonly announce?: (running: RunningProgram) => void;
 };
 
+/** The signals that end a program. SIGHUP comes when its terminal has closed. */
+const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 const defaultCloseTimeoutMs = 15_000;
 
 /**
@@ -29,8 +32,9 @@ const defaultCloseTimeoutMs = 15_000;
  * when its parent process (connected by IPC) has ended.
  */
 export async function runProgram({ name, log, start, announce }: ProgramRun): Promise<void> {
-  // The parent may end while the program is still starting.
+  // The parent may end before the program starts, or while it is starting.
   process.once('disconnect', () => process.exit(1));
+  if (process.connected === false) process.exit(1);
   let running: RunningProgram;
   try {
     running = await start();
@@ -66,6 +70,20 @@ export async function runProgram({ name, log, start, announce }: ProgramRun): Pr
   log.info('ready', { endpoint: Object.values(running.ready).join(' ') });
   announce?.(running);
   process.send?.({ ready: running.ready });
+}
+
+/**
+ * Returns a signal that aborts with the first SIGINT, SIGTERM or SIGHUP. From then on these no longer end the process by
+ * themselves: its caller ends it once everything is removed.
+ */
+export function interruptBySignal(): AbortSignal {
+  const interrupt = new AbortController();
+  for (const signal of endSignals)
+    process.on(signal, () =>
+      // The sender knows, so a program that only starts need not say it.
+      interrupt.abort(Object.assign(new Error(`interrupted by ${signal}`), { isReported: true })),
+    );
+  return interrupt.signal;
 }
 
 /** Lists all faults of a failed start. */

@@ -1,10 +1,10 @@
 import { reasonOf } from '../../lib/words/failures.ts';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseJson } from '../../lib/json.ts';
-import { httpUrl, text, trueOrFalse } from '../../lib/parsers.ts';
+import { httpUrl, localPath, text, trueOrFalse } from '../../lib/parsers.ts';
 import { allowHttpSetting, type SettingsOf, type Sources } from '../../lib/settings.ts';
 import { suggest } from '../../lib/words/suggest.ts';
 import { outputFormats, toOutput } from '../output/formats.ts';
@@ -16,8 +16,6 @@ export type Context = Readonly<Partial<Record<keyof typeof contextSettings, stri
 
 type Contexts = { readonly current?: string; readonly contexts: Readonly<Record<string, Context>> };
 
-const path = (value: string): string => resolve(text(value));
-
 /** The settings that a context may have. */
 export const contextSettings = {
   gateway: { doc: 'address of the gateway, such as https://storage.example', parse: httpUrl, optional: true },
@@ -27,19 +25,19 @@ export const contextSettings = {
     optional: true,
     isSwitch: true,
   },
-  'key-file': { doc: "file with an operator's private key (a JWK)", parse: path, optional: true },
-  'token-file': { doc: 'file with a bearer token, in place of --key-file', parse: path, optional: true },
+  'key-file': { doc: "file with an operator's private key (a JWK)", parse: localPath, optional: true },
+  'token-file': { doc: 'file with a bearer token, in place of --key-file', parse: localPath, optional: true },
   'ca-file': {
     doc: "PEM file with the certificates that sign the gateway's certificate; default: the system's",
-    parse: path,
+    parse: localPath,
     optional: true,
   },
   'tls-cert-file': {
     doc: 'PEM file with a client certificate, if the gateway requires one',
-    parse: path,
+    parse: localPath,
     optional: true,
   },
-  'tls-key-file': { doc: 'PEM file with the key of --tls-cert-file', parse: path, optional: true },
+  'tls-key-file': { doc: 'PEM file with the key of --tls-cert-file', parse: localPath, optional: true },
   audience: {
     doc: 'audience of the tokens, as set with --audience at the gateway',
     parse: text,
@@ -74,7 +72,7 @@ export function contextFallback(env: NodeJS.ProcessEnv): NonNullable<Sources['fa
 }
 
 const nameSetting = { doc: "the context's name", parse: text } as const;
-const name = { settings: { name: nameSetting }, operands: ['name'] } as const;
+const byName = { settings: { name: nameSetting }, operands: ['name'] } as const;
 const oneOfMany = { fallback: () => () => ({}) } as const;
 
 /** The commands that change and show contexts. */
@@ -103,7 +101,7 @@ export const configCommands: Commands = {
   },
   'use-context': {
     doc: 'makes a context the current one',
-    ...name,
+    ...byName,
     ...oneOfMany,
     run: ({ name: current }: { readonly name: string }, io: Io) =>
       change(io, contexts => {
@@ -143,33 +141,59 @@ export const configCommands: Commands = {
   },
   'delete-context': {
     doc: 'removes a context; its key and token files stay',
-    ...name,
+    ...byName,
     ...oneOfMany,
     run: ({ name: removed }: { readonly name: string }, io: Io) =>
       change(io, contexts => {
         requireContext(contexts, removed);
-        const { [removed]: _, ...others } = contexts.contexts;
-        const { current } = contexts;
-        const left = current === undefined || current === removed ? {} : { current };
-        return [{ ...left, contexts: others }, `context "${removed}" is removed`];
+        return [withoutContext(contexts, removed), `context "${removed}" is removed`];
       }),
   },
 };
 
-/** Writes a context. It becomes the current one if there is no other. Returns the flag that selects it, if needed. */
-export async function writeContext(env: NodeJS.ProcessEnv, own: string, context: Context): Promise<string> {
-  let flag = '';
-  await change({ env, err: () => {} }, ({ current = own, contexts }) => {
-    flag = current === own ? '' : ` --context ${own}`;
-    return [{ current, contexts: { ...contexts, [own]: context } }, ''];
+/** A context that a program has written for as long as it runs. `flag` selects it in a command; empty where it is current. */
+export type WrittenContext = { readonly name: string; readonly flag: string; remove(): Promise<void> };
+
+/**
+ * Writes a context, which becomes the current one if there is no other. If the context with this name has another key file,
+ * or none, it stays, and the new name gets a number.
+ */
+export async function writeContext(
+  env: NodeJS.ProcessEnv,
+  wanted: string,
+  context: Context,
+): Promise<WrittenContext> {
+  let [name, isCurrent] = [wanted, false];
+  await change({ env }, all => {
+    for (let number = 2; isOfAnother(all.contexts[name], context); number++) name = `${wanted}-${number}`;
+    const { current = name } = all;
+    isCurrent = current === name;
+    return [{ current, contexts: { ...all.contexts, [name]: context } }];
   });
-  return flag;
+  const remove = (): Promise<void> =>
+    change({ env }, all => {
+      const isOwn =
+        all.contexts[name]?.gateway === context.gateway && !isOfAnother(all.contexts[name], context);
+      return [isOwn ? withoutContext(all, name) : all];
+    });
+  return { name, flag: isCurrent ? '' : ` --context ${name}`, remove };
+}
+
+/** Says whether a context has other credentials that still exist. */
+function isOfAnother(known: Context | undefined, own: Context): boolean {
+  if (known === undefined || known['key-file'] === own['key-file']) return false;
+  return known['key-file'] === undefined || existsSync(known['key-file']);
+}
+
+function withoutContext({ current, contexts }: Contexts, removed: string): Contexts {
+  const { [removed]: _, ...others } = contexts;
+  return { ...(current !== undefined && current !== removed && { current }), contexts: others };
 }
 
 /** Changes the file of contexts, whole or not at all, readable by its owner only, and prints the sentence of `work`. */
 async function change(
-  { env, err }: Pick<Io, 'env' | 'err'>,
-  work: (contexts: Contexts) => readonly [Contexts, string],
+  { env, err = () => {} }: Pick<Io, 'env'> & Partial<Pick<Io, 'err'>>,
+  work: (contexts: Contexts) => readonly [Contexts, string?],
 ): Promise<void> {
   const [contexts, sentence] = work(readContexts(env));
   const file = contextsPath(env);
@@ -177,7 +201,7 @@ async function change(
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   await writeFile(fresh, `${JSON.stringify(contexts, undefined, 2)}\n`, { mode: 0o600, flush: true });
   await rename(fresh, file);
-  err(`${sentence}\n`);
+  if (sentence !== undefined) err(`${sentence}\n`);
 }
 
 function readContexts(env: NodeJS.ProcessEnv): Contexts {

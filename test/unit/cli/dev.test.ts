@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { announceDev } from '../../../src/cli/dev.ts';
@@ -26,15 +26,29 @@ test('elsewhere a started fairlead dev prints its addresses as JSON', () => {
   assert.deepEqual(JSON.parse(line), ready);
 });
 
-test('a written context becomes the current one, unless there is another, which stays', async t => {
+test('a written context becomes the current one, unless there is another, and replaces only its own', async t => {
   const env = { XDG_CONFIG_HOME: temporaryDirectory(t) };
   const current = (): unknown =>
     JSON.parse(readFileSync(join(env.XDG_CONFIG_HOME, 'fairlead/contexts.json'), 'utf8'));
-  assert.equal(await writeContext(env, 'prod', { gateway: 'https://x' }), '');
-  assert.equal(await writeContext(env, 'dev', { gateway: 'http://y' }), ' --context dev');
-  assert.equal(await writeContext(env, 'dev', { gateway: 'http://z' }), ' --context dev');
+  const [keyFile = '', otherKeyFile = ''] = ['key', 'other-key'].map(name => join(env.XDG_CONFIG_HOME, name));
+  const write = (name: string, gateway: string, file = keyFile) =>
+    writeContext(env, name, { gateway, 'key-file': file });
+  for (const file of [keyFile, otherKeyFile]) writeFileSync(file, '');
+  assert.equal((await write('prod', 'https://x')).flag, '');
+  assert.equal((await write('dev', 'http://y', join(env.XDG_CONFIG_HOME, 'removed-key'))).name, 'dev');
+  const former = await write('dev', 'http://y');
+  assert.deepEqual([former.name, former.flag], ['dev', ' --context dev']);
+  const own = await write('dev', 'http://z');
+  assert.equal(own.name, 'dev');
+  const other = await write('dev', 'http://o', otherKeyFile);
+  assert.deepEqual([other.name, other.flag], ['dev-2', ' --context dev-2']);
+  await former.remove();
+  await other.remove();
+  const prod = { gateway: 'https://x', 'key-file': keyFile };
   assert.deepEqual(current(), {
     current: 'prod',
-    contexts: { prod: { gateway: 'https://x' }, dev: { gateway: 'http://z' } },
+    contexts: { prod, dev: { gateway: 'http://z', 'key-file': keyFile } },
   });
+  await own.remove();
+  assert.deepEqual(current(), { current: 'prod', contexts: { prod } });
 });

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test, type TestContext } from 'node:test';
+import { text } from 'node:stream/consumers';
+import { poll } from '../../../src/lib/concurrency.ts';
+import { waitForExit } from '../../harness/exit.ts';
+import {
+  loopDevicesOf,
+  makeTemporaryDirectory,
+  mountsBelow,
+  noRoot,
+  removeTemporaryDirectory,
+} from '../../harness/machine.ts';
+import { cli } from '../../harness/program.ts';
+
+const dev = ['dev', '--log-level', 'error', '--context', 'none', '--dir'];
+const sigTerm = 1n << 14n;
+
+for (const { command, held, signal } of [
+  { command: 'demo', held: 'dev', signal: 'SIGHUP' },
+  { command: 'demo', held: 'gateway', signal: 'SIGINT' },
+  { command: 'demo', held: 'controller', signal: 'SIGTERM' },
+  { command: 'demo', held: 'node', signal: 'SIGINT' },
+  { command: 'dev', held: 'gateway', signal: 'SIGINT' },
+  { command: 'dev', held: 'controller', signal: 'SIGHUP' },
+  { command: 'dev', held: 'node', signal: 'SIGTERM' },
+] as const)
+  test(
+    `${signal} while the ${held} of ${command} starts ends all programs, and ${command} last`,
+    { skip: noRoot },
+    async t => {
+      const place = placeOf(t);
+      const pidFile = join(place, '..', 'pid');
+      const argv = command === 'demo' ? ['demo'] : [...dev, join(place, 'dev')];
+      const [child, errors] = start(t, argv, holding(place, held, pidFile));
+      const output = text(child.stdout ?? assert.fail());
+      const pid = await until(() => isStopped(pidFile));
+      child.kill(signal);
+      // A repeated signal changes nothing.
+      child.kill(signal);
+      await until(() => (pendingSignals(pid) & sigTerm) !== 0n || undefined);
+      process.kill(pid, 'SIGCONT');
+      assert.equal(await waitForExit(child), 1);
+      assert.doesNotMatch(await output, /✓|ready/);
+      const [last] = (await errors).split('\n').slice(-2);
+      if (command === 'demo') assert.equal(last, `fairlead demo: interrupted by ${signal}`);
+      assertNothingLeft(place, command === 'demo' ? [] : ['dev']);
+    },
+  );
+
+test('SIGINT while dev waits for another one ends it, and the other one stays', { skip: noRoot }, async t => {
+  const place = placeOf(t);
+  const argv = [...dev, join(place, 'dev')];
+  const [first] = start(t, argv);
+  await firstLineOf(first, /gateway/);
+  const [second, errors] = start(t, argv);
+  await new Promise(resolve => second.stderr?.once('data', resolve));
+  second.kill('SIGINT');
+  assert.equal(await waitForExit(second), 1);
+  assert.match(await errors, /^fairlead dev: waiting for another fairlead dev in "\S+" to end \(\d+ s\)\n$/);
+  first.kill('SIGINT');
+  assert.equal(await waitForExit(first), 0);
+  assertNothingLeft(place, ['dev']);
+});
+
+for (const [signal, line] of [
+  ['SIGINT', /start gateway/],
+  ['SIGHUP', /probe both/],
+  ['SIGTERM', /CreateVolume/],
+  ['SIGHUP', /ControllerPublishVolume/],
+  ['SIGINT', /NodeStageVolume/],
+  ['SIGTERM', /NodePublishVolume/],
+  ['SIGHUP', /write and fsync/],
+  ['SIGINT', /NodeUnstageVolume/],
+] as const)
+  test(
+    `${signal} after the demo's line ${String(line)}, sent twice, leaves nothing`,
+    { skip: noRoot },
+    async t => {
+      const place = placeOf(t);
+      const [demo, errors] = start(t, ['demo'], { TMPDIR: place });
+      await firstLineOf(demo, line);
+      // As when its terminal is closed, nobody reads any more.
+      if (signal === 'SIGHUP') demo.stdout?.destroy();
+      demo.kill(signal);
+      demo.kill(signal);
+      assert.equal(await waitForExit(demo), 1);
+      assert.ok((await errors).endsWith(`fairlead demo: interrupted by ${signal}\n`), await errors);
+      assertNothingLeft(place, []);
+    },
+  );
+
+/** Makes the directory for temporary files of the programs under test, which end with the test even if it fails. */
+function placeOf(t: TestContext): string {
+  const dir = makeTemporaryDirectory();
+  t.after(() => {
+    for (const pid of processesOf(dir)) process.kill(pid, 'SIGKILL');
+    removeTemporaryDirectory(dir);
+  });
+  const place = join(dir, 'tmp');
+  mkdirSync(place);
+  return place;
+}
+
+/** Starts a command with temporary files in `place`. Returns the process and, once it has ended, its standard error. */
+function start(
+  t: TestContext,
+  argv: readonly string[],
+  variables: NodeJS.ProcessEnv = {},
+): readonly [ChildProcess, Promise<string>] {
+  const env = { ...process.env, ...variables };
+  const child = spawn(process.execPath, [cli, ...argv], { stdio: ['ignore', 'pipe', 'pipe'], env });
+  t.after(() => child.kill('SIGKILL'));
+  return [child, text(child.stderr)];
+}
+
+/** Makes variables with which the program `held` writes its process id into a file and stops itself before it starts. */
+function holding(place: string, held: string, pidFile: string): NodeJS.ProcessEnv {
+  const file = join(place, '..', 'hold.mjs');
+  writeFileSync(
+    file,
+    `if (process.argv[2] === ${JSON.stringify(held)}) {
+      process.getBuiltinModule('fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid));
+      process.kill(process.pid, 'SIGSTOP');
+    }`,
+  );
+  return { TMPDIR: place, NODE_OPTIONS: `--import=${file}` };
+}
+
+/** Returns the process id in the file once that process is stopped. */
+function isStopped(pidFile: string): number | undefined {
+  const pid = Number(readdirSync(join(pidFile, '..')).includes('pid') && readFileSync(pidFile, 'utf8'));
+  return pid > 0 && /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')) ? pid : undefined;
+}
+
+function pendingSignals(pid: number): bigint {
+  const [, mask = '0'] = /^ShdPnd:\s+(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return BigInt(`0x${mask}`);
+}
+
+async function until<T extends number | true>(look: () => T | undefined): Promise<T> {
+  return (
+    (await poll(look, { everyMs: 10, timeoutMs: 300_000 })) ??
+    assert.fail('it did not happen within five minutes')
+  );
+}
+
+/** Waits for a line on standard output. */
+async function firstLineOf(child: ChildProcess, pattern: RegExp): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  createInterface({ input: child.stdout ?? assert.fail() })
+    .on('line', line => pattern.test(line) && resolve())
+    .on('close', () => reject(new Error(`no line ${String(pattern)}`)));
+  await promise;
+}
+
+/** Fails for a process, a mount or a loop device of a program with files in `place`, and for files there besides `kept`. */
+function assertNothingLeft(place: string, kept: readonly string[]): void {
+  assert.deepEqual(readdirSync(place), kept);
+  assert.deepEqual(mountsBelow(place), []);
+  assert.deepEqual(loopDevicesOf(place), []);
+  assert.deepEqual(processesOf(place), []);
+}
+
+/** Lists the processes whose arguments name the directory. */
+function processesOf(dir: string): readonly number[] {
+  const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name));
+  return pids.filter(pid => commandOf(pid).includes(dir)).map(Number);
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
