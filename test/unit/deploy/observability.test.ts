@@ -74,24 +74,30 @@ type Panel = {
   readonly title: string;
   readonly description?: string;
   readonly targets?: readonly { readonly expr: string }[];
-  readonly fieldConfig?: { readonly defaults: { readonly thresholds?: object } };
+  readonly fieldConfig?: { readonly defaults: { readonly thresholds?: { readonly steps: readonly Step[] } } };
 };
+/** A colour, and the value from which on it is used; the first step has none. */
+type Step = { readonly color: string; readonly value: number | null };
 type Dashboard = {
   readonly annotations: { readonly list: readonly object[] };
   readonly panels: readonly Panel[];
   readonly templating: { readonly list: readonly { readonly name: string }[] };
 };
 
-for (const path of globSync(`${chart}/dashboards/*.json`)) {
-  test(`${path.split('/').at(-1)} has the members that Grafana's schema of dashboards requires`, () => {
-    const { annotations, panels } = JSON.parse(readFileSync(path, 'utf8')) as Dashboard;
+const dashboards = globSync(`${chart}/dashboards/*.json`).map(path => ({
+  name: path.split('/').at(-1) ?? '',
+  dashboard: JSON.parse(readFileSync(path, 'utf8')) as Dashboard,
+}));
+
+for (const { name, dashboard } of dashboards) {
+  const { annotations, panels, templating } = dashboard;
+  test(`${name} has the members that Grafana's schema of dashboards requires`, () => {
     assert.deepEqual(annotations, { list: [] });
     assert.ok(panels.every(({ id }) => Number.isSafeInteger(id) && id > 0));
     assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
   });
 
-  test(`${path.split('/').at(-1)} has rows, and each panel quotes the runbook`, () => {
-    const { panels, templating } = JSON.parse(readFileSync(path, 'utf8')) as Dashboard;
+  test(`${name} has rows, and each panel quotes the runbook`, () => {
     const [first] = panels;
     assert.equal(first?.type, 'row');
     const runbook = readFileSync('docs/runbook.md', 'utf8').replaceAll(/\s+/g, ' ');
@@ -99,18 +105,73 @@ for (const path of globSync(`${chart}/dashboards/*.json`)) {
       const [, alert = '', words = ''] = /^(\w+): (.+)$/s.exec(description) ?? [];
       assert.ok(words !== '' && runbook.includes(`## ${alert} ${words}`), `${title}: ${description}`);
     }
-    const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
-    const variables = templating.list.map(({ name }) => name).filter(name => name !== 'source');
-    for (const name of variables)
-      assert.ok(
-        expressions.some(expr => expr.includes(`${name}=~"$${name}"`)),
-        `nothing uses ${name}`,
-      );
-    if (path.endsWith('gateway.json')) {
-      assert.deepEqual(variables, ['pool', 'cluster']);
-      assert.ok(panels.filter(({ fieldConfig }) => fieldConfig?.defaults.thresholds).length >= 8);
-    }
   });
+
+  test(`${name} has a variable for pools and for clusters, and all metrics with these labels are filtered by it`, () => {
+    const labels = panels
+      .flatMap(({ targets = [] }) => targets)
+      .flatMap(({ expr }) => Array.from(expr.matchAll(/\b(fairlead_\w+)(?:\{([^}]*)\})?/g)))
+      .flatMap(([, metric = '', selectors = '']) =>
+        ['pool', 'cluster']
+          .filter(label => documentedLabels(metric).includes(label))
+          .map(label => ({ label, metric, isFiltered: selectors.includes(`${label}=~"$${label}"`) })),
+      );
+    assert.deepEqual(
+      labels.filter(({ isFiltered }) => !isFiltered),
+      [],
+    );
+    const variables = templating.list
+      .map(variable => variable.name)
+      .filter(variable => variable !== 'source');
+    assert.deepEqual(variables.toSorted(), [...new Set(labels.map(({ label }) => label))].toSorted());
+  });
+}
+
+/** Lists the labels of a metric, or of a histogram's part, that the documentation names. */
+function documentedLabels(metric: string): readonly string[] {
+  const name = metric.replace(/_(bucket|sum|count)$/, '');
+  const [, labels = ''] =
+    new RegExp(`\`${name}\\{([\\w,]+)\\}`).exec(readFileSync('docs/observability.md', 'utf8')) ?? [];
+  return labels.split(',');
+}
+
+test('each alert with a bound has a panel that shows its expression with this bound as the threshold', () => {
+  const panels = dashboards.flatMap(({ dashboard }) => dashboard.panels);
+  const missing = rules
+    .filter(({ expr }) => !expr.startsWith('absent('))
+    .filter(({ expr }) => {
+      const [condition = ''] = expr.split(/\band\b/);
+      const [, value = '', sign = '', bound = ''] = /^(.*) (>|==) ([\d.]+)$/s.exec(condition.trim()) ?? [];
+      assert.notEqual(bound, '', expr);
+      // A count is red from 1 on, and a panel that says yes or no below 1.
+      const red =
+        sign === '==' && bound === '0'
+          ? { color: 'green', value: 1 }
+          : { color: 'red', value: Number(bound) || 1 };
+      return !panels.some(
+        ({ targets = [], fieldConfig }) =>
+          (targets.some(target => simplify(target.expr) === simplify(value)) && hasStep(fieldConfig, red)) ||
+          (targets.some(target => simplify(target.expr) === simplify(`count(${condition})`)) &&
+            hasStep(fieldConfig, { color: 'red', value: 1 })),
+      );
+    });
+  assert.deepEqual(
+    missing.map(({ alert }) => alert),
+    [],
+  );
+});
+
+/** Removes spaces and the dashboards' own filters, so that expressions of panels and alerts can be compared. */
+function simplify(expr: string): string {
+  return expr
+    .replaceAll(/(pool|cluster)=~"\$\1",?|\s/g, '')
+    .replaceAll(/\{\}|,(?=\})/g, '')
+    .replaceAll('[5m]', '[10m]');
+}
+
+function hasStep(fieldConfig: Panel['fieldConfig'], { color, value }: Step): boolean {
+  const steps = fieldConfig?.defaults.thresholds?.steps ?? [];
+  return steps.some(step => step.color === color && step.value === value) && steps.length === 2;
 }
 
 test('promtool finds nothing wrong with the alerts', { skip }, () => {
