@@ -13,5 +13,6 @@ cd "$(dirname "$0")/.."
 purpose=$1
 shift
 deploy/install-tools.sh "$purpose"
+echo "installing the packages of npm" >&2
 # Without warnings of the Node.js version: everything runs on the Node.js that comes as the package "node".
 npm ci --no-audit --no-fund --loglevel=error "$@"

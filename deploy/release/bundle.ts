@@ -24,7 +24,7 @@ const places: Readonly<Record<string, string>> = {
 };
 
 /** The file that says which versions of Node.js run Fairlead, and the one that says it for the package. */
-const requirement = { checkout: 'src/requirement.mjs', package: 'deploy/release/requirement.mjs' };
+const requirement = { checkout: 'src/requirement.mjs', package: 'deploy/release/requirement.ts' };
 
 /**
  * Bundles all programs and the libraries for others into `directory`, with everything that they import. Parts that a program loads

@@ -7,6 +7,7 @@ import { manPages } from '../../docs/generate/man.ts';
 import { announceSteps } from '../steps.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { bundle } from './bundle.ts';
+import { minNode } from './requirement.ts';
 
 const usage = `Usage: npm run package [-- --out DIR]
 
@@ -82,7 +83,7 @@ function manifest(): object {
     bin: { fairlead: 'lib/fairlead.mjs' },
     exports: { ...Object.fromEntries(exports), './lambda': './lib/lambda.js' },
     dependencies: { hono: dependencies.hono, zod: dependencies.zod },
-    engines: { node: '>=22' },
+    engines: { node: `>=${minNode.commands}` },
   };
 }
 

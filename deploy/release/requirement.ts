@@ -2,11 +2,11 @@ import packageJson from '../../package.json' with { type: 'json' };
 
 /** Programs that use functions of the newest Node.js; all other commands run on Node.js 22 and newer as well. */
 const demanding = new Set(['gateway', 'controller', 'node', 'dev', 'demo']);
-const min = { programs: 26, commands: 22 };
+export const minNode = { programs: 26, commands: 22 };
 
 /** Says why this Node.js cannot run a program or command of the package; undefined when it can. */
-export function requirementProblem(program) {
-  const needed = demanding.has(program) ? min.programs : min.commands;
+export function requirementProblem(program: string): string | undefined {
+  const needed = demanding.has(program) ? minNode.programs : minNode.commands;
   if (Number.parseInt(process.versions.node, 10) >= needed) return undefined;
   const { version, dependencies } = packageJson;
   return (

@@ -3,10 +3,12 @@ import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { readEvidence } from '../../docs/generate/evidence.ts';
+import { minNode } from '../../deploy/release/requirement.ts';
 import { readGuide } from '../../docs/guides/guide.ts';
 import { commands } from '../../src/cli/commands.ts';
 import { connectionSettings } from '../../src/cli/connection.ts';
 import { listCommands } from '../../src/cli/run.ts';
+import packageJson from '../../package.json' with { type: 'json' };
 
 const { security, failures, alerts } = readEvidence();
 const proofs = Object.values({ ...security, ...failures, ...alerts }).flat();
@@ -40,6 +42,43 @@ test('each command that a page names exists', async () => {
   );
   assert.ok(named.length > 20);
   assert.deepEqual(unknown, []);
+});
+
+test('each script of npm that a page names exists, and AGENTS.md has each script', () => {
+  const own = Object.keys(packageJson.scripts);
+  const pages = [...globSync('{*,docs/**/*}.md'), '.ci/run', ...globSync('.github/**/*.yaml')];
+  const named = pages.flatMap(page =>
+    [...readFileSync(page, 'utf8').matchAll(/\bnpm (?:run )?(?:-s )?([a-z:]+)/g)].map(
+      ([command, name = '']) => ({
+        page,
+        name: command.includes(' run ') || name === 'test' ? name : '',
+      }),
+    ),
+  );
+  assert.ok(named.length > 30);
+  assert.deepEqual(
+    named.filter(({ name }) => name !== '' && !own.includes(name)),
+    [],
+  );
+  const explained = new Set(named.filter(({ page }) => page === 'AGENTS.md').map(({ name }) => name));
+  // npm calls these two by itself.
+  const missing = own.filter(name => !['predemo', 'prepublishOnly'].includes(name) && !explained.has(name));
+  assert.deepEqual(missing, []);
+});
+
+test('README, the manifests, the pages and the messages name the same versions of Node.js', () => {
+  const { engines, dependencies } = packageJson;
+  const oldest = engines.node.replace('>=', '');
+  for (const page of ['README.md', 'docs/guides/vendor.md'])
+    assert.match(readFileSync(page, 'utf8'), new RegExp(`Node\\.js ${oldest} or newer`), page);
+  const current = readFileSync('.node-version', 'utf8').trim();
+  assert.equal(current, dependencies.node);
+  assert.equal(current.split('.', 1)[0], String(minNode.programs));
+  for (const page of ['deploy/release/npm.md', 'docs/releasing.md'])
+    assert.match(readFileSync(page, 'utf8'), new RegExp(`Node\\.js ${minNode.commands} or newer`), page);
+  const [, table = ''] =
+    /^## Node\.js\n(.*?)^## /ms.exec(readFileSync('docs/compatibility.md', 'utf8')) ?? [];
+  assert.deepEqual(table.match(/\b\d\d\b/g), [oldest, '26', '22', '26', '26']);
 });
 
 test('the page on the command line has each description of each setting', async () => {
