@@ -2,5 +2,5 @@
 export function requirementProblem() {
   return process.features.typescript
     ? undefined
-    : `Node ${process.versions.node} cannot run TypeScript; npx and npm scripts run on the Node 26 that npm ci installs`;
+    : `Node ${process.versions.node} cannot run TypeScript; run npx fairlead, which uses the Node 26 that npm ci installs`;
 }

@@ -41,8 +41,12 @@ export function createDevRun<Config extends DevConfig>(
       await close();
       throw interrupt.reason;
     },
-    announce: ({ ready }: Pick<RunningProgram, 'ready'>): void =>
-      stdout.write(announceDev({ ready, context: context?.flag ?? '', isTerminal: process.stdout.isTTY })),
+    announce({ ready }: Pick<RunningProgram, 'ready'>): void {
+      // A user who starts dev by npx in a checkout has no other way to call it.
+      const command = process.env['npm_command'] === 'exec' ? 'npx fairlead' : 'fairlead';
+      const { isTTY: isTerminal } = process.stdout;
+      stdout.write(announceDev({ ready, command, context: context?.flag ?? '', isTerminal }));
+    },
   };
 }
 
@@ -59,10 +63,16 @@ async function writeDevContext(
   return context;
 }
 
-type Announcement = { readonly ready: Ready; readonly context: string; readonly isTerminal: boolean };
+type Announcement = {
+  readonly ready: Ready;
+  /** The command that starts Fairlead, and the flag that selects its context. */
+  readonly command: string;
+  readonly context: string;
+  readonly isTerminal: boolean;
+};
 
 /** The announcement of a started `fairlead dev`: a box for people, or JSON for the program that started it. */
-export function announceDev({ ready, context, isTerminal }: Announcement): string {
+export function announceDev({ ready, command, context, isTerminal }: Announcement): string {
   if (!isTerminal) return `${JSON.stringify(ready)}\n`;
   const width = maxOf(Object.keys(ready).map(name => name.length));
   const lines = [
@@ -70,7 +80,7 @@ export function announceDev({ ready, context, isTerminal }: Announcement): strin
     ...Object.entries(ready).map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
     '',
     'In another terminal:',
-    ...['get pools', 'get volumes', 'top'].map(words => `  fairlead ${words}${context}`),
+    ...['get pools', 'get volumes', 'top'].map(words => `  ${command} ${words}${context}`),
     '',
     'Ctrl-C ends it. The volumes stay.',
   ];

@@ -57,14 +57,15 @@ export async function runDemo({ fs, dir: running }: SettingsOf<typeof demoSettin
   }
 }
 
-/** Shows each step on a line with its time. Once `interrupt` is aborted, no further step starts. */
+/** Shows each step on a line with its time, and a long one while it runs. Once `interrupt` is aborted, no further step starts. */
 function createStep(interrupt: AbortSignal): Step {
+  const notices = createNotices({ write: line => complain(line.trimEnd()) });
   return async (title, work) => {
     interrupt.throwIfAborted();
     const startMs = performance.now();
     let mark = '✗';
     try {
-      const result = await work();
+      const result = await withNotice(work(), { what: `the step "${title}"` }, notices);
       mark = '✓';
       return result;
     } finally {
@@ -125,9 +126,7 @@ async function walkBoth({
 /** Waits until a program serves the socket: a `fairlead dev` that has just started may need a moment. */
 async function waitForSocket(path: string): Promise<void> {
   const isServed = async (): Promise<true | undefined> => (await isSocketAnswered(path)) || undefined;
-  const serving = poll(isServed, { everyMs: 100, timeoutMs: startTimeoutMs });
-  const notices = createNotices({ write: line => complain(line.trimEnd()) });
-  if (!(await withNotice(serving, { what: `fairlead dev to serve "${path}"` }, notices)))
+  if (!(await poll(isServed, { everyMs: 100, timeoutMs: startTimeoutMs })))
     throw new Error(`no program serves "${path}": is fairlead dev running with this --dir?`);
 }
 

@@ -9,20 +9,20 @@ import { temporaryDirectory } from '../../harness/gateway.ts';
 const ready = { gateway: 'http://127.0.0.1:1', node: 'unix:///n.sock' };
 
 test('on a terminal a started fairlead dev shows a box with its addresses and three next commands', () => {
-  const box = announceDev({ ready, context: ' --context dev', isTerminal: true });
+  const box = announceDev({ ready, command: 'npx fairlead', context: ' --context dev', isTerminal: true });
   const lines = box.trimEnd().split('\n');
   assert.equal(new Set(lines.map(line => line.length)).size, 1, box);
   for (const words of [
     'http://127.0.0.1:1',
-    'fairlead get volumes --context dev',
-    'fairlead top',
+    ' npx fairlead get volumes --context dev',
+    ' npx fairlead top',
     'get pools',
   ])
     assert.ok(box.includes(words), box);
 });
 
 test('elsewhere a started fairlead dev prints its addresses as JSON', () => {
-  const line = announceDev({ ready, context: '', isTerminal: false });
+  const line = announceDev({ ready, command: 'fairlead', context: '', isTerminal: false });
   assert.deepEqual(JSON.parse(line), ready);
 });
 
