@@ -11,6 +11,7 @@ import { poll, unlessAborted } from '../lib/concurrency.ts';
 import { createDirectories } from '../lib/directories.ts';
 import type { RunningProgram } from '../lib/lifecycle.ts';
 import { isSocketAnswered } from '../lib/unix-socket.ts';
+import { reasonOf } from '../lib/words/failures.ts';
 import { createNotices, withNotice } from '../lib/words/notice.ts';
 import { describeYamlError } from '../lib/words/yaml.ts';
 import { startChild, type Child, type ChildSettings } from './children.ts';
@@ -212,7 +213,12 @@ async function replaceFile(path: string, text: string): Promise<void> {
 /** Writes the gateway's public keys to a file. The node verifies attachments with them. */
 export async function fetchKeys(gateway: string, path: string): Promise<string> {
   const source = { from: 'the gateway' };
-  const { text } = await fetchBody(`${gateway}/.well-known/jwks.json`, { timeoutMs: 10_000 }, source);
+  const address = `${gateway}/.well-known/jwks.json`;
+  const { text } = await fetchBody(address, { timeoutMs: 10_000 }, source).catch((error: unknown) => {
+    throw new Error(`cannot read the keys of the gateway from "${address}": ${reasonOf(error)}`, {
+      cause: error,
+    });
+  });
   await replaceFile(path, text);
   return path;
 }

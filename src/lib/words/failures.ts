@@ -57,6 +57,7 @@ const predicates: Readonly<Record<string, string>> = {
   ENOTFOUND: 'has an unknown host name; correct the name, or add it to the DNS',
   EAI_AGAIN: 'has a host name that no name server answers for; check the DNS of this machine',
   ETIMEDOUT: silent,
+  TimeoutError: silent,
   UND_ERR_CONNECT_TIMEOUT: silent,
   UND_ERR_HEADERS_TIMEOUT: late,
   UND_ERR_BODY_TIMEOUT: late,
@@ -120,7 +121,13 @@ const predicates: Readonly<Record<string, string>> = {
 /** The codes of connections to a server with another protocol, or with another certificate. */
 const foreignCodes = /^(HPE_|EPROTO|ERR_SSL_|ERR_TLS_|ERR_OSSL_|CERT_|DEPTH_|SELF_SIGNED_|UNABLE_TO_)/;
 
-type Failure = { readonly code?: unknown; readonly cause?: unknown; readonly errors?: readonly unknown[] };
+/** An error. The one of `AbortSignal.timeout` has a number as its code. */
+type Failure = {
+  readonly name?: unknown;
+  readonly code?: unknown;
+  readonly cause?: unknown;
+  readonly errors?: readonly unknown[];
+};
 
 /**
  * Says in words what a file, a server or a database does and what to do about it, to follow its name: `refuses
@@ -138,9 +145,10 @@ export function isForeign(error: unknown): boolean {
 
 /** Finds the first known code among an error and its causes. */
 function findFailure(error: unknown): { readonly code: string; readonly predicate: string } | undefined {
-  const { code, cause, errors } = Object(error) as Failure;
-  const predicate = typeof code === 'string' ? (predicates[code] ?? ofClass(code)) : undefined;
-  if (predicate !== undefined) return { code: String(code), predicate };
+  const { name, code, cause, errors } = Object(error) as Failure;
+  const known = String(typeof code === 'string' ? code : name);
+  const predicate = predicates[known] ?? ofClass(known);
+  if (predicate !== undefined) return { code: known, predicate };
   return [...(errors ?? []), ...(cause === undefined ? [] : [cause])]
     .map(findFailure)
     .find(found => found !== undefined);

@@ -27,6 +27,10 @@ test('the code of a cause, or of one of several addresses, is found', () => {
   assert.match(reasonOf(new AggregateError([withCode('OTHER'), refused])), /^it refuses connections/);
 });
 
+test('the end of a time limit is said in words', () => {
+  assert.match(reasonOf(new DOMException('aborted due to timeout', 'TimeoutError')), /^it does not answer/);
+});
+
 test('an untrusted certificate names the setting for authorities', () => {
   const error = withCode('DEPTH_ZERO_SELF_SIGNED_CERT');
   assert.match(predicateOf(error) ?? '', /PEM file with --ca-file$/);
