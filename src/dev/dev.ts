@@ -26,7 +26,8 @@ type PoolSettings = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /** Time limit for the end of an earlier, killed instance's processes, in milliseconds. */
 const vacateTimeoutMs = 15_000;
-const registerTimeoutMs = 10_000;
+/** Time limit for an answer of the own gateway, in milliseconds. A busy machine may need long. */
+const answerTimeoutMs = 60_000;
 
 /** The functions and the signal of a start. `fail` is called when a program ends by itself, `say` for lines about a long wait. */
 type DevOptions = {
@@ -214,11 +215,13 @@ async function replaceFile(path: string, text: string): Promise<void> {
 export async function fetchKeys(gateway: string, path: string): Promise<string> {
   const source = { from: 'the gateway' };
   const address = `${gateway}/.well-known/jwks.json`;
-  const { text } = await fetchBody(address, { timeoutMs: 10_000 }, source).catch((error: unknown) => {
-    throw new Error(`cannot read the keys of the gateway from "${address}": ${reasonOf(error)}`, {
-      cause: error,
-    });
-  });
+  const { text } = await fetchBody(address, { timeoutMs: answerTimeoutMs }, source).catch(
+    (error: unknown) => {
+      throw new Error(`cannot read the keys of the gateway from "${address}": ${reasonOf(error)}`, {
+        cause: error,
+      });
+    },
+  );
   await replaceFile(path, text);
   return path;
 }
@@ -233,7 +236,7 @@ export async function registerNodes(
   const client = createClient({ url: gateway, token });
   try {
     for (const nodeId of nodeIds)
-      await client.putNode({ nodeId, body: { topology } }, { deadlineMs: Date.now() + registerTimeoutMs });
+      await client.putNode({ nodeId, body: { topology } }, { deadlineMs: Date.now() + answerTimeoutMs });
   } finally {
     await client.close();
   }
