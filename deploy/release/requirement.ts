@@ -10,7 +10,7 @@ export function requirementProblem(program: string): string | undefined {
   if (Number.parseInt(process.versions.node, 10) >= needed) return undefined;
   const { version, dependencies } = packageJson;
   return (
-    `${program || 'the command line'} needs Node ${needed}, and this is Node ${process.versions.node}; use the Debian package or ` +
+    `${/^[a-z]/.test(program) ? program : 'the command line'} needs Node ${needed}, and this is Node ${process.versions.node}; use the Debian package or ` +
     `the container image, or: npx --package node@${dependencies.node} --package fairlead@${version} fairlead ${program}`
   );
 }
