@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { exec } from '../../src/lib/exec.ts';
 import { codeOf, ignore, shareRuns } from './files.ts';
 
@@ -14,12 +15,13 @@ export async function loopDevicesOf(path: string): Promise<readonly string[]> {
   const devices = await shareList();
   if (devices.length === 0) return [];
   // Sysfs shows only a part of the path when the mount namespace of the opener, such as a container, no longer exists.
-  const isSamePath = (shown: string): boolean =>
-    path.endsWith(shown.endsWith(deletedSuffix) ? shown.slice(0, -deletedSuffix.length) : shown);
+  const isSamePath = (shown: string): boolean => path.endsWith(withoutSuffix(shown));
+  // A file may have been in another directory at the listing, but never had another name.
+  const hadName = (earlier: string): boolean => basename(withoutSuffix(earlier)) === basename(path);
   const own = await readIdentity(path);
   const isUser = ({ name, identity, shown: earlier }: LoopDevice): boolean => {
     const isOwn = identity !== undefined && identity === own;
-    if (!isOwn && identity !== undefined && !isSamePath(earlier)) return false;
+    if (!isOwn && identity !== undefined && !hadName(earlier)) return false;
     const shown = readText(`/sys/block/${name}/loop/backing_file`);
     if (shown === undefined) return false;
     return isOwn || ((identity === undefined || shown.endsWith(deletedSuffix)) && isSamePath(shown));
@@ -54,6 +56,10 @@ async function listLoops(): Promise<readonly LoopDevice[]> {
 const shareList = shareRuns(listLoops);
 
 const deletedSuffix = ' (deleted)';
+
+function withoutSuffix(shown: string): string {
+  return shown.endsWith(deletedSuffix) ? shown.slice(0, -deletedSuffix.length) : shown;
+}
 
 /** Reads `major:minor inode` as losetup shows it; undefined when the file is missing. */
 async function readIdentity(path: string): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import fs, { renameSync, unlinkSync } from 'node:fs';
+import fs, { mkdirSync, renameSync, unlinkSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { basename } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { loopDevicesOf } from '../../../../gateway/local/loop-devices.ts';
 import { MiB, openRealBench, real } from '../../../harness/node.ts';
@@ -61,9 +61,13 @@ test(
     assert.deepEqual(await loopDevicesOf(path), []);
     const device = basename(connectLoop(path));
     assert.deepEqual(await loopDevicesOf(path), [device]);
-    renameSync(path, `${directory}/moved`);
-    assert.deepEqual([await loopDevicesOf(path), await loopDevicesOf(`${directory}/moved`)], [[], [device]]);
-    renameSync(`${directory}/moved`, path);
+    const moved = `${directory}/moved/image`;
+    mkdirSync(dirname(moved));
+    renameSync(path, moved);
+    // The listing while the file is elsewhere.
+    connectLoop(makeImage('other', { sizeBytes: MiB }));
+    assert.deepEqual([await loopDevicesOf(path), await loopDevicesOf(moved)], [[], [device]]);
+    renameSync(moved, path);
     unlinkSync(path);
     assert.deepEqual(await loopDevicesOf(path), [device]);
     makeImage('image', { sizeBytes: MiB });
