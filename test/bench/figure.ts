@@ -6,7 +6,7 @@ import { median } from '../harness/values.ts';
 export type Figure = {
   readonly name: string;
   readonly value: number;
-  readonly unit: 'ms' | 'ms CPU' | 'MB' | 'MB/s';
+  readonly unit: 'ms' | 'ms CPU' | 'MB' | 'MB/s' | '/s';
   /** The best value that the same machine can reach, after its name. */
   readonly floor?: readonly [name: string, value: number];
   /** The value that we want to reach, as text. */

@@ -13,13 +13,8 @@ const gatewayFlags =
 
 /** Measures the gateway alone: reads, a pool over a vendor, and creates on PostgreSQL. */
 export async function measureGateway(t: CleanupScope): Promise<readonly Figure[]> {
-  const token = await (await signerOf('a')).sign();
-  const start = async ({ flags, ...run }: GatewayRun): Promise<Server> => {
-    // The log level and the lease of production; the tests have others.
-    const usual = { 'log-level': undefined, 'claim-lease': undefined };
-    const { pid, url } = await runGateway(t, { ...run, flags: { ...usual, ...flags }, process: {} });
-    return { pids: [pid], send: senderTo(url, token) };
-  };
+  const token = await signToken();
+  const start = (run: GatewayRun): Promise<Server> => startServer(t, run);
   const local = await start({ pools: { main: { backend: 'memory', capacity: '4096Ti' } } });
   const bareRoute = await openFloor(t, 'bare-hono.ts', await local.send('PUT', 'one'), gatewayFlags);
   const reads = await compare([local, bareRoute], get, {
@@ -42,6 +37,24 @@ export async function measureGateway(t: CleanupScope): Promise<readonly Figure[]
     concurrency: 8,
   });
   return toFigures({ reads, pairs, creates });
+}
+
+/** Starts one of several gateways on a store, with room for any number of volumes of cluster `a`. */
+export async function startReplica(t: CleanupScope, store: string): Promise<Server> {
+  const pools = { main: { backend: 'memory', capacity: '4096Ti' } };
+  const clusters = { a: { quota: { bytes: '4096Ti', volumes: 1_000_000 } } };
+  return startServer(t, { pools, clusters, flags: { store } });
+}
+
+async function startServer(t: CleanupScope, run: GatewayRun): Promise<Server> {
+  // The log level and the lease of production; the tests have others.
+  const flags = { 'log-level': undefined, 'claim-lease': undefined, ...run.flags };
+  const { pid, url } = await runGateway(t, { ...run, flags, process: {} });
+  return { pids: [pid], send: senderTo(url, await signToken()) };
+}
+
+async function signToken(): Promise<string> {
+  return (await signerOf('a')).sign();
 }
 
 type Costs = Awaited<ReturnType<typeof measureAlternately>>;
@@ -76,7 +89,7 @@ function toFigures({ reads, pairs, creates }: Record<'reads' | 'pairs' | 'create
 }
 
 /** A server with its processes, and a client of it. */
-type Server = {
+export type Server = {
   readonly pids: readonly number[];
   send(method: 'GET' | 'PUT' | 'DELETE', name: string): Promise<string>;
 };

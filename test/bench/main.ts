@@ -7,9 +7,17 @@ import { cycleBench } from './cycle.ts';
 import { exportsBench } from './exports/exports.ts';
 import { fairnessBench } from './fairness/fairness.ts';
 import { describe, type Bench, type Figure } from './figure.ts';
+import { replicasBench } from './replicas.ts';
 import { scaleBench } from './scale.ts';
 
-const benches: readonly Bench[] = [cycleBench, createBench, fairnessBench, scaleBench, exportsBench];
+const benches: readonly Bench[] = [
+  cycleBench,
+  createBench,
+  replicasBench,
+  fairnessBench,
+  scaleBench,
+  exportsBench,
+];
 
 const usage = `Usage: npm run bench [-- --only NAME,…] [--json FILE]
 
