@@ -17,6 +17,7 @@ const exported = [
   'test/vm/',
 ];
 const onNodes = ['node-agent/volumes/', 'node-agent/host/', 'node-agent/state/'];
+const plugins = ['node-agent/format/', 'node-agent/filesystems/', 'node-agent/connectors/'];
 const stores = ['gateway/stores/', 'gateway/store.ts', 'gateway/tables/', 'gateway/operations/'];
 const ceph = ['gateway/backends/ceph', 'test/storage/'];
 const vendor = ['gateway/backends/rest', 'src/sdk/', 'src/kit/', 'src/api/', 'examples/'];
@@ -34,7 +35,7 @@ export const parts: Readonly<Record<string, Part>> = {
       'test/unit/node-agent/volumes/faults.test.ts',
     ],
     seconds: 220,
-    proves: onNodes,
+    proves: [...onNodes, ...plugins],
   },
   'ceph-shares': { files: ['test/storage/ceph-shares.test.ts'], seconds: 140, proves: ceph },
   'fleet-exports': { files: ['test/vm/fleet/exports.test.ts'], seconds: 220, proves: exported },

@@ -164,6 +164,7 @@ function runTests(files: readonly string[]): void {
   // `fairlead dev` writes a context that works into this directory; the user's own must stay as they are.
   const config = mkdtempSync(join(tmpdir(), 'fairlead-config-'));
   process.env['XDG_CONFIG_HOME'] = config;
+  process.once('exit', () => rmSync(config, { recursive: true, force: true }));
   process.stdout.write(`TEST_SEED=${seed}\n`);
   const totals = { passed: 0, failed: 0, skipped: 0 };
   const notes: string[] = [];
@@ -204,7 +205,6 @@ function runTests(files: readonly string[]): void {
   });
   stream.compose(new spec()).pipe(process.stdout);
   process.once('beforeExit', () => {
-    rmSync(config, { recursive: true });
     if (totals.passed + totals.failed === 0) process.exitCode = 1;
     for (const line of [...notes, ...slowest(seconds)]) process.stdout.write(`${line}\n`);
     process.stdout.write(`TEST_SEED=${seed}\n${lastLine(addUp(totals))}\n`);

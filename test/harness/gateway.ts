@@ -139,7 +139,7 @@ export async function openGateway<B extends Backend = FaultyBackend<MemoryBacken
   t: CleanupScope,
   options: GatewayOptions<B> = {},
 ): Promise<Gateway<B>> {
-  const { backend: _, volumes: __, orphans: ___, nodes: ____, ...kept } = options;
+  const { backend: _, own: __, volumes: ___, orphans: ____, nodes: _____, ...kept } = options;
   const backends = (await backendsOf(options)) as Readonly<Record<string, B>>;
   const all = Object.entries(backends).map(([name, backend]) => ({ name, backend }));
   const pools = createPools(() => all);
@@ -203,7 +203,8 @@ export async function openGateway<B extends Backend = FaultyBackend<MemoryBacken
   };
 }
 
-async function backendsOf({ pools = ['main'], backend, capacity, own = {} }: GatewayOptions) {
+async function backendsOf({ pools = ['main'], backend, capacity, own }: GatewayOptions) {
+  if (own && (backend || !Array.isArray(pools))) throw new Error('own changes memories that are opened here');
   if (backend) return { main: backend };
   if (!Array.isArray(pools)) return pools;
   const opened = pools.map(async (name: string) => {

@@ -11,7 +11,7 @@ export const cli = fileURLToPath(new URL('../../src/fairlead.mjs', import.meta.u
 /** Settings by flag name; an empty or undefined value leaves a setting out. */
 export type Flags = Readonly<Record<string, string | undefined>>;
 
-export function argvOf(flags: Flags): readonly string[] {
+function argvOf(flags: Flags): readonly string[] {
   return Object.entries(flags).flatMap(([name, value]) => (value ? [`--${name}=${value}`] : []));
 }
 
@@ -48,6 +48,11 @@ export type ProcessOptions = {
   readonly env?: NodeJS.ProcessEnv;
 };
 
+/** The user's variables without the settings of our programs. */
+const userEnv = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^(?:FAIRLEAD|CSI)_/.test(name)),
+);
+
 /** Starts a program, such as `node` of the command line, with these settings. */
 export function startProgram(
   program: string,
@@ -57,7 +62,7 @@ export function startProgram(
   const [command = '', ...args] = [...by, process.execPath, ...node, ...argvOf(flags)];
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...process.env, ...env },
+    env: { ...userEnv, ...env },
   });
   // On close its output has arrived completely.
   const ended = once(child, 'close').then(

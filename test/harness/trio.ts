@@ -80,6 +80,8 @@ export async function startTrio(t: TestContext, options: TrioOptions): Promise<T
       ...(places.length > 0 && { topology: places.join() }),
       endpoint: join(dir, `${name}.sock`),
       'node-id': name,
+      // Nothing drains the node, so the agent would wait for its volumes to go.
+      'shutdown-grace': '0s',
       'state-dir': join(dir, `${name}-state`),
       'kubelet-dir': join(dir, name),
       'local-roots': rootsOf({ pool }) || localRoot,

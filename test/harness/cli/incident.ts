@@ -14,9 +14,9 @@ function sectionOf(alert: string): string {
   return section?.split('\n## ')[0] ?? assert.fail(`the runbook has no section ${alert}`);
 }
 
-/** Lists the names that a command of the operator gives, without its flags. */
+/** Lists the names that a command of the operator gives, without its flags and their values. */
 function namesIn(line: string): readonly string[] {
-  const words = line.replaceAll(/ --?[a-z-]+( \S+)?/g, '').split(' ');
+  const words = line.replaceAll(/ --(?:force|dry-run)| --?[a-z-]+( \S+)?/g, '').split(' ');
   const verbs = words[0] === 'explain' || words[0] === 'status' || words[0] === 'top' ? 1 : 2;
   return words.slice(verbs);
 }
@@ -38,7 +38,8 @@ export async function startIncident(t: TestContext, run: GatewayRun = {}) {
    */
   const ask = async (line: string): Promise<CliResult> => {
     assert.ok(++commands <= 3, 'the operator needed more than three commands');
-    for (const name of namesIn(line)) assert.ok(known.includes(name), `the operator does not know "${name}"`);
+    const knownNames = new Set(known.split(/[\s"',:;()]+/));
+    for (const name of namesIn(line)) assert.ok(knownNames.has(name), `the operator does not know "${name}"`);
     const result = await fairlead(line);
     known += result.stdout;
     return result;
@@ -54,7 +55,7 @@ export async function startIncident(t: TestContext, run: GatewayRun = {}) {
     /** Tells the operator that a user waits for a volume. The first command has to do without its id. */
     hear(id: string): void {
       assert.ok(commands > 0, 'the first command needs an id');
-      known += id;
+      known += ` ${id}`;
     },
     /** Runs a command that the runbook's section for the alert gives, as `fairlead` and these words. */
     async walk(alert: string, line: string, words = line): Promise<CliResult> {

@@ -12,10 +12,10 @@ import { cli } from '../../harness/program.ts';
 import { temporaryDirectory } from '../../harness/gateway.ts';
 import { createSigner } from '../../harness/gateway/signers.ts';
 import { freePort } from '../../harness/machine.ts';
+import { sample } from '../../harness/sample.ts';
 
 const [typescript, python] = referenceVendors;
-/** Commands start either reference vendor alike; the one in Python starts faster. */
-const quick = python.skip === false ? python : typescript;
+const vendors = sample('vendors', referenceVendors, 1);
 const audience = 'https://vendor.example';
 const openApi = join(import.meta.dirname, '../../../docs/reference/vendor-openapi.json');
 
@@ -29,19 +29,20 @@ async function verify(...argv: readonly string[]) {
   return { status, output, results: results.map(([, outcome, id]) => `${id} ${outcome}`) };
 }
 
-test('--start runs a vendor, and --thorough tests every change', async t => {
-  const [program, ...args] = quick.command.map(part => `'${part}'`);
-  const set = `env TOKEN=first DIR='${temporaryDirectory(t)}' OPENAPI='${openApi}'`;
-  const only = ['--only', 'FL-3.2,FL-8.1,FL-8.3-2', '--token', 'first', '--thorough'];
-  const { status, output, results } = await verify('--start', [set, program, ...args].join(' '), ...only);
-  assert.equal(status, 0, output);
-  assert.ok(
-    ['FL-3.2-4', 'FL-8.1-1', 'FL-8.3-2'].every(id => results.includes(`${id} PASS`)),
-    output,
-  );
-  // The start command may contain secrets.
-  assert.doesNotMatch(output, /TOKEN=first/);
-});
+for (const { language, command, skip } of vendors)
+  test(`--start runs a vendor in ${language}, and --thorough tests every change`, { skip }, async t => {
+    const [program, ...args] = command.map(part => `'${part}'`);
+    const set = `env TOKEN=first DIR='${temporaryDirectory(t)}' OPENAPI='${openApi}'`;
+    const only = ['--only', 'FL-3.2,FL-8.1,FL-8.3-2', '--token', 'first', '--thorough'];
+    const { status, output, results } = await verify('--start', [set, program, ...args].join(' '), ...only);
+    assert.equal(status, 0, output);
+    assert.ok(
+      ['FL-3.2-4', 'FL-8.1-1', 'FL-8.3-2'].every(id => results.includes(`${id} PASS`)),
+      output,
+    );
+    // The start command may contain secrets.
+    assert.doesNotMatch(output, /TOKEN=first/);
+  });
 
 test('a failed --start reports the reason and leaves nothing running', async t => {
   const pid = join(temporaryDirectory(t), 'pid');
@@ -58,40 +59,41 @@ test('a failed --start reports the reason and leaves nothing running', async t =
   assert.ok(await poll(isGone, { everyMs: 20, timeoutMs: 30_000 }));
 });
 
-test('--restart restarts a vendor with a command', async t => {
-  const directory = temporaryDirectory(t);
-  const port = await freePort();
-  const pid = join(directory, 'pid');
-  const set = `env PORT=${port} TOKEN=first DIR='${directory}' OPENAPI='${openApi}'`;
-  const start = `${set} ${quick.command.map(part => `'${part}'`).join(' ')} >'${directory}/log' 2>&1 & echo $! >'${pid}'`;
-  const end = `kill -9 $(cat '${pid}')`;
-  spawnSync('sh', ['-c', start]);
-  // Before the directory is removed, which has the file with the process id.
-  using _ = { [Symbol.dispose]: () => void spawnSync('sh', ['-c', end]) };
-  const url = `http://127.0.0.1:${port}`;
-  const isUp = await poll(
-    () =>
-      fetch(url).then(
-        () => true,
-        () => undefined,
-      ),
-    { everyMs: 50, timeoutMs: 30_000 },
-  );
-  assert.ok(isUp, readFileSync(join(directory, 'log'), 'utf8'));
-  const first = readFileSync(pid, 'utf8');
-  const { status, output, results } = await verify(
-    url,
-    '--token',
-    'first',
-    '--only',
-    'FL-8.3-1,FL-8.3-2',
-    '--restart',
-    `${end}; ${start}`,
-  );
-  assert.equal(status, 0, output);
-  assert.deepEqual(results, ['FL-8.3-1 PASS', 'FL-8.3-2 PASS']);
-  assert.notEqual(readFileSync(pid, 'utf8'), first);
-});
+for (const { language, command, skip } of vendors)
+  test(`--restart restarts a vendor in ${language} with a command`, { skip }, async t => {
+    const directory = temporaryDirectory(t);
+    const port = await freePort();
+    const pid = join(directory, 'pid');
+    const set = `env PORT=${port} TOKEN=first DIR='${directory}' OPENAPI='${openApi}'`;
+    const start = `${set} ${command.map(part => `'${part}'`).join(' ')} >'${directory}/log' 2>&1 & echo $! >'${pid}'`;
+    const end = `kill -9 $(cat '${pid}')`;
+    spawnSync('sh', ['-c', start]);
+    // Before the directory is removed, which has the file with the process id.
+    using _ = { [Symbol.dispose]: () => void spawnSync('sh', ['-c', end]) };
+    const url = `http://127.0.0.1:${port}`;
+    const isUp = await poll(
+      () =>
+        fetch(url).then(
+          () => true,
+          () => undefined,
+        ),
+      { everyMs: 50, timeoutMs: 30_000 },
+    );
+    assert.ok(isUp, readFileSync(join(directory, 'log'), 'utf8'));
+    const first = readFileSync(pid, 'utf8');
+    const { status, output, results } = await verify(
+      url,
+      '--token',
+      'first',
+      '--only',
+      'FL-8.3-1,FL-8.3-2',
+      '--restart',
+      `${end}; ${start}`,
+    );
+    assert.equal(status, 0, output);
+    assert.deepEqual(results, ['FL-8.3-1 PASS', 'FL-8.3-2 PASS']);
+    assert.notEqual(readFileSync(pid, 'utf8'), first);
+  });
 
 test('a failed --restart reports the reason, and nothing is left behind', async t => {
   const { url, token } = await startVendor(t);

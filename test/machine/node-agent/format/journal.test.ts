@@ -15,6 +15,7 @@ import type { FilesystemName } from '../../../../src/api/filesystems.ts';
 import { filesystems } from '../../../../node-agent/filesystems/index.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { openRealBench, openNode, real, startAgent, type LoopRequest } from '../../../harness/node.ts';
+import { hashData } from '../../../harness/values.ts';
 
 const records = Array.from({ length: 20 }, (_, index) => String(index));
 
@@ -63,12 +64,6 @@ function syncDirectory(path: string): void {
   closeSync(directory);
 }
 
-/** Returns a hash of the file's data and of the places of its holes, which are not read. */
-const contentOf = (path: string): string =>
-  execFileSync('sh', ['-c', 'tar --create --sparse --mtime=@0 -- "$0" 2> /dev/null | sha256sum', path], {
-    encoding: 'utf8',
-  });
-
 for (const { name } of filesystems) {
   test(
     `a reader of a ${name} that was not unmounted cleanly sees every record`,
@@ -87,19 +82,19 @@ for (const { name } of filesystems) {
       assert.throws(() =>
         execFileSync('dd', ['if=/dev/zero', `of=${device?.path}`, 'count=1'], { stdio: 'ignore' }),
       );
-      const replayed = contentOf(path);
+      const replayed = hashData(path);
       await unstage(agent, request);
       // Once the journal is replayed, nothing is written any more.
       await stage(agent, request);
       await unstage(agent, request);
-      assert.equal(contentOf(path), replayed);
+      assert.equal(hashData(path), replayed);
       await unstage(agent, source);
     },
   );
 
   test(`a ${name} with a journal is refused if the node may not write`, real(`mkfs.${name}`), async t => {
     const { agent, source, copy, path } = await openUnclean(t, name);
-    const before = contentOf(path);
+    const before = hashData(path);
     for (const attachment of [{}, { mayReplay: false }]) {
       await assert.rejects(stage(agent, copy(attachment)), {
         code: 'FAILED_PRECONDITION',
@@ -107,7 +102,7 @@ for (const { name } of filesystems) {
       });
       assert.equal(agent.records.get('c.copy'), undefined);
     }
-    assert.equal(contentOf(path), before);
+    assert.equal(hashData(path), before);
     // Once it was mounted for writing, every reader sees the records.
     const written = copy({ readonly: false, attachmentId: 'writer' });
     await stage(agent, written);

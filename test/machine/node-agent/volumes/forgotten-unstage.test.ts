@@ -1,30 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import { publish } from '../../../../node-agent/volumes/publish.ts';
 import { stage } from '../../../../node-agent/volumes/stage.ts';
 import { loopDevicesOf, mountsBelow } from '../../../harness/machine.ts';
 import { openNode, real, startAgent, takeDown } from '../../../harness/node.ts';
-
-/**
- * Hashes the data of a file without its holes, which is fast enough to finish before the kernel writes back its memory
- * (half a minute).
- */
-function digestOf(path: string): string {
-  const args = [
-    '--create',
-    '--sparse',
-    '--hole-detection=seek',
-    '--mtime=@0',
-    '--absolute-names',
-    '--',
-    path,
-  ];
-  const archive = execFileSync('tar', args, { maxBuffer: 2 ** 30, stdio: ['ignore', 'pipe', 'ignore'] });
-  return createHash('sha256').update(archive).digest('hex');
-}
+import { hashData } from '../../../harness/values.ts';
 
 /** Opens a staged volume with durable data, and with data and metadata in memory. */
 async function openForgotten(t: TestContext, fsType: string) {
@@ -57,9 +39,9 @@ for (const fsType of ['xfs', 'btrfs'])
       const run: typeof host.run = async (command, args, options) => {
         const isCut = args.some(arg => arg.endsWith('loop/cut-off.ts'));
         const isFirstUnmount = command === 'umount' && seen.length === 2;
-        if (isCut || isFirstUnmount) seen.push(digestOf(path));
+        if (isCut || isFirstUnmount) seen.push(hashData(path));
         const result = await host.run(command, args, options);
-        if (isCut || isFirstUnmount) seen.push(digestOf(path));
+        if (isCut || isFirstUnmount) seen.push(hashData(path));
         return result;
       };
       await stage({ ...watching, host: { ...host, run } }, again);
