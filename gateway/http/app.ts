@@ -6,13 +6,14 @@ import { tenantOf, type Caller } from '../callers/caller.ts';
 import type { Authenticator } from '../callers/authenticate.ts';
 import { routeDocs } from './docs.ts';
 import { createHandlers, type HandlerDeps } from './handlers.ts';
-import { handle, type Handle, type CallerHandler } from './handle.ts';
+import { handle, type Handle } from './handle.ts';
 import { toRoute } from './read.ts';
 import { neededFeature, requireAnyOffers } from '../pools/features.ts';
 import { observeRequests, type RequestObserver } from './observe.ts';
+import type { Operations } from '../operations/operation.ts';
 import { createRates } from '../scheduling/rates.ts';
 import { requestCostMs, type Slices } from '../scheduling/slices.ts';
-import { respondJson, routeProblem, type Env, type RouteHandler } from './respond.ts';
+import { respondJson, routeProblem, type CallerHandler, type Env, type RouteHandler } from './respond.ts';
 
 /**
  * The parts of the app. `publicDocs` serves the API's description without a token, and `keySet` the gateway's public
@@ -21,6 +22,7 @@ import { respondJson, routeProblem, type Env, type RouteHandler } from './respon
 export type AppDeps = HandlerDeps & {
   readonly authenticate: Authenticator;
   readonly slices: Slices;
+  readonly operations: Pick<Operations, 'noteRefusal'>;
   readonly log: Log;
   readonly publicDocs: boolean;
   readonly keySet?: (() => Promise<object>) | undefined;
@@ -103,7 +105,7 @@ function routeOperations(
       if (feature) requireAnyOffers(deps.pools, feature);
       return handlers[operation.id](request);
     };
-    const serve = handle(operation, run, { ...deps, show });
+    const serve = handle(operation, run, { ...deps, show, noteRefusal: deps.operations.noteRefusal });
     app.on(operation.method, toRoute(operation.path), guard(operation.id, serve));
   }
 }

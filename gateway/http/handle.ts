@@ -17,7 +17,8 @@ import type { Slices } from '../scheduling/slices.ts';
 import { readBy } from '../volumes/validate.ts';
 import { parseShort, readLong, shortBody } from './body.ts';
 import { lengthOf, readQuery, readText, readWaitMs, requireEncoded, requirePlain } from './read.ts';
-import { logRequest, respond, respondJson, routeProblem, type Env } from './respond.ts';
+import { noteRefusals, type RefusalLog } from './refusals.ts';
+import { logRequest, respond, respondJson, routeProblem, type CallerHandler, type Env } from './respond.ts';
 
 /**
  * Serves an operation. It gets the request, read by the schemas of the operation's row, and the caller's cluster
@@ -33,8 +34,6 @@ export type CreateResult<T> = { readonly value: T; readonly created: boolean };
 
 export type Handle = (request: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
-export type CallerHandler = (c: Context<Env>, caller: Caller) => Promise<Response>;
-
 /**
  * The parts that all operations share. `show` reads the present state of the resource, for the answer while the work
  * continues.
@@ -43,6 +42,7 @@ type HandleOptions = {
   readonly show: Handle | undefined;
   readonly log: Log;
   readonly slices: Slices;
+  readonly noteRefusal: RefusalLog;
   /** The maximum time that a caller may wait, in milliseconds, for runtimes that end requests early. */
   readonly maxWaitMs?: number | undefined;
 };
@@ -53,7 +53,7 @@ type HandleOptions = {
  */
 export function handle(operation: NamedOperation, run: Handle, options: HandleOptions): CallerHandler {
   const { show, log, slices, maxWaitMs = Infinity } = options;
-  return async (c, caller) => {
+  const serve: CallerHandler = async (c, caller) => {
     if (!mayCall(caller, operation)) throw routeProblem(c, toRemedy(caller, operation));
     const { cluster } = caller;
     const { body } = operation;
@@ -62,6 +62,7 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
       ...(body && { body: await readBody(c, body, { slices, tenant: tenantOf(caller) }) }),
       ...(cluster && { cluster }),
     };
+    if (isDryRun(request)) c.get('served').isDryRun = true;
     const work = run(request);
     if (!operation.answers[202]) return answer(c, operation, await work);
     const waitMs = Math.min(readWaitMs(c.req.header('prefer')), maxWaitMs);
@@ -73,6 +74,13 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
     });
     return await answerAccepted(c, show && show(request));
   };
+  return operation.tag === 'admin' && operation.method !== 'GET'
+    ? noteRefusals(operation, options.noteRefusal, serve)
+    : serve;
+}
+
+function isDryRun({ body }: { readonly body?: unknown }): boolean {
+  return (body as { readonly dryRun?: boolean } | undefined)?.dryRun === true;
 }
 
 /** Tells a reader that another key of the same cluster, or of the operators, could make the call. */

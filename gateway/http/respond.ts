@@ -10,12 +10,17 @@ type RequestState = {
   readonly traceparent: string;
   caller: Caller | undefined;
   problem: Problem | undefined;
+  /** True once the body has said so. */
+  isDryRun: boolean;
 };
 
 export type Env = { Variables: { served: RequestState } };
 
 /** Answers a request. An error that it throws is answered as a problem. */
 export type RouteHandler = (c: Context<Env>) => Response | Promise<Response>;
+
+/** Answers a request of a verified caller. */
+export type CallerHandler = (c: Context<Env>, caller: Caller) => Promise<Response>;
 
 /** The header with a request's id: a caller may choose it, and the answer repeats it. */
 const requestIdHeader = 'x-request-id';
@@ -25,7 +30,7 @@ const requestIdPattern = /^[\w=-]{1,64}$/;
 export function toRequestState(c: Context<Env>, traceparent: string): RequestState {
   const chosen = c.req.header(requestIdHeader);
   const requestId = chosen !== undefined && requestIdPattern.test(chosen) ? chosen : crypto.randomUUID();
-  return { requestId, traceparent, caller: undefined, problem: undefined };
+  return { requestId, traceparent, caller: undefined, problem: undefined, isDryRun: false };
 }
 
 /** The status (default 200) and the headers of an answer. */

@@ -1,6 +1,6 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { asProblem, type ProblemCode, problemTable, wordsForOperators } from '../../src/api/problem.ts';
-import { currentRequest } from '../scheduling/current-request.ts';
+import { type CurrentRequest, currentRequest } from '../scheduling/current-request.ts';
 import type { Engine, Sql } from '../store.ts';
 import { addChange, addRefusal, auditIdAt, type AuditRecord } from '../tables/audit-log.ts';
 import { callerName } from '../callers/caller.ts';
@@ -26,6 +26,8 @@ export function createAuditLog(
 ) {
   const writer = crypto.randomUUID().slice(0, 8);
   let count = 0;
+  /** The requests with a failure in the log. */
+  const failed = new WeakSet<CurrentRequest>();
 
   function nextId(): string {
     count = (count + 1) % 2 ** 32;
@@ -38,8 +40,9 @@ export function createAuditLog(
     const actor = request ? callerName(request.caller) : 'gateway';
     const cluster = request?.caller.cluster?.name;
     if (cluster !== undefined && !unlimited.has(operation)) changes.requireFew(cluster);
-    const write = (sql: Sql, code: AuditRecord['code'], detail?: string): Promise<void> =>
-      (code === 'OK' ? addChange : addRefusal)(sql, {
+    const write = (sql: Sql, code: AuditRecord['code'], detail?: string): Promise<void> => {
+      if (request && code !== 'OK') failed.add(request);
+      return (code === 'OK' ? addChange : addRefusal)(sql, {
         id: nextId(),
         actor,
         subject: request?.caller.subject,
@@ -52,6 +55,7 @@ export function createAuditLog(
         detail: detail?.slice(0, maxDetailLength),
         requestId: request?.requestId,
       });
+    };
     /** A failure that the gateway tries again by itself would fill the log. */
     const isLogged = (code: AuditRecord['code']): boolean =>
       request !== undefined || code === 'OK' || problemTable[code].final;
@@ -80,6 +84,14 @@ export function createAuditLog(
 
   return {
     begin,
+    /** Logs the final refusal of the present request, unless one of its operations has logged a failure. */
+    async noteRefusal(operation: LoggedOperation, failure: unknown): Promise<void> {
+      const request = currentRequest();
+      if (!request || failed.has(request)) return;
+      await begin(operation)
+        .refused(failure)
+        .catch(() => undefined);
+    },
     /** Runs a transaction that changes something without storage, and logs how it ended. */
     async change<T>(operation: LoggedOperation, work: (sql: Sql) => Promise<Change<T>>): Promise<T> {
       const { ended, count: countChange, refused } = begin(operation);

@@ -324,6 +324,7 @@ export function createOperations(options: OperationsOptions) {
     prepare: createPreparation(auditLog),
     /** Runs a change without storage. */
     change: auditLog.change,
+    noteRefusal: auditLog.noteRefusal,
     /** Returns the waiting and running operations of this process, by pool and cluster. */
     queues: () => queues.show(),
     /** Resolves once no operation runs in this process. */

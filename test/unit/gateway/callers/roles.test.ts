@@ -56,7 +56,7 @@ test('every caller has its rights in the table', () => {
 });
 
 for (const [as, { of, may }] of Object.entries(rights)) {
-  test(`to ${as}, a forbidden route does not exist for any owner's resource, and nothing is read or changed`, async t => {
+  test(`to ${as}, a forbidden route does not exist for any owner's resource, and nothing but the audit log is read or changed`, async t => {
     const gateway = await openGateway(t);
     await prepare(gateway);
     const unchanged = watch(t, gateway);
