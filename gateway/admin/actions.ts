@@ -1,5 +1,5 @@
-import type { Deletion, Detachment } from '../../src/api/admin.ts';
-import { readNodeId } from '../../src/api/ids.ts';
+import type { Deletion, Detachment, SnapshotDeletion } from '../../src/api/admin.ts';
+import { clusterOf, readNodeId } from '../../src/api/ids.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { canCutOff, requireDetachable } from '../attachments/cut-off.ts';
@@ -14,7 +14,7 @@ import { notFoundProblem } from '../callers/ownership.ts';
 import { createDrain } from './drain.ts';
 import { restorableUntil, toVolumeRef } from '../volumes/record.ts';
 
-export type ActionOptions = Pick<Services, 'attachments' | 'volumes'> & {
+export type ActionOptions = Pick<Services, 'attachments' | 'groups' | 'snapshots' | 'volumes'> & {
   readonly pools: Pools;
   readonly engine: Engine;
   readonly operations: Operations;
@@ -22,8 +22,9 @@ export type ActionOptions = Pick<Services, 'attachments' | 'volumes'> & {
 
 type DetachRequest = Request<Rows['detachAdminVolume']>;
 
-/** Makes the operations of operators that detach and delete volumes in place of their clusters, and drain pools. */
-export function createActions({ engine, operations, pools, attachments, volumes }: ActionOptions) {
+/** Makes the operations of operators that detach and delete in place of clusters, and drain pools. */
+export function createActions(options: ActionOptions) {
+  const { engine, operations, pools, attachments, groups, snapshots, volumes } = options;
   const { reader } = engine;
   const drain = createDrain({ engine, operations, pools });
 
@@ -83,7 +84,24 @@ export function createActions({ engine, operations, pools, attachments, volumes 
       if (!deletion) await requireNotMoved(reader, volume);
       return deletion ?? { outcome: 'deleted' };
     },
+
+    deleteAdminSnapshot: ({ snapshotId, body }: Request<Rows['deleteAdminSnapshot']>) =>
+      deleteSnapshots(snapshots, snapshotId, body),
+    deleteAdminGroup: ({ groupId, body }: Request<Rows['deleteAdminGroup']>) =>
+      deleteSnapshots(groups, groupId, body),
   };
+}
+
+/** Deletes the snapshot, or the group with its members, for its cluster. */
+async function deleteSnapshots(
+  service: Pick<Services['snapshots'], 'delete' | 'foreseeDeletion'>,
+  id: string,
+  { dryRun }: { readonly dryRun: boolean },
+): Promise<SnapshotDeletion> {
+  const found = await service.foreseeDeletion(id);
+  if (!dryRun && found.length > 0)
+    await service.delete({ name: clusterOf(id) ?? '', acceptAnyNode: true }, id);
+  return { snapshots: [...found] };
 }
 
 /** Throws ABORTED if the volume was transferred before it could be deleted. */

@@ -1,5 +1,6 @@
 import type { PoolDrain } from '../../src/api/admin.ts';
 import { Problem } from '../../src/api/problem.ts';
+import { suggest } from '../../src/lib/words/suggest.ts';
 import type { Operations } from '../operations/operation.ts';
 import type { Pools } from '../pools/pools.ts';
 import type { Engine, Sql } from '../store.ts';
@@ -31,7 +32,10 @@ export function createDrain({ engine, operations, pools }: DrainOptions) {
     const names = [...pools.all().map(({ name }) => name), ...pools.waiting().keys()];
     const since = await findClosure(reader, 'pool', pool);
     if (!names.includes(pool) && since === undefined)
-      throw new Problem('NOT_FOUND', `there is no pool "${pool}"; the pools are ${names.join(', ')}`);
+      throw new Problem(
+        'NOT_FOUND',
+        `there is no pool "${pool}"${suggest(pool, names)}; the pools are ${names.join(', ')}`,
+      );
     if (!dryRun)
       await operations.change(
         { operation: end ? 'end drain' : 'drain', kind: 'pool', id: pool },

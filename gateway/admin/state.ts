@@ -8,10 +8,12 @@ import type { Pool } from '../pools/pools.ts';
 import { type Probe, probePool } from '../pools/state/probe.ts';
 import type { WaitingPool } from '../pools/state/waiting.ts';
 import { readTimeChecked } from '../tables/clock.ts';
-import { findClosure, listRetired } from '../tables/closures.ts';
+import { findClosure, listRetired, listUnfinishedRetirements } from '../tables/closures.ts';
 import { listClustersCounted, readCount } from '../tables/counts.ts';
 import { readPoolUsage, readUsage } from '../tables/reservations.ts';
+import { findEntry } from '../callers/access.ts';
 import type { EnrolledClusters } from '../callers/cluster.ts';
+import type { RefusedTokens } from '../callers/visits.ts';
 import { type KeyFault, keyFaultsInService } from '../configuration/read.ts';
 import { readQuotas } from '../pools/quotas.ts';
 import type { CheckOptions } from './check.ts';
@@ -23,6 +25,8 @@ export type ListingOptions = Pick<CheckOptions, 'engine' | 'pools' | 'slices'> &
   readonly keyFaults: () => readonly KeyFault[];
   /** The time of the last request of a cluster's controller to this gateway, in milliseconds since the epoch. */
   readonly lastSeenMs: (cluster: string) => number | undefined;
+  /** The refused tokens of the last 5 minutes. */
+  readonly refusedTokens: () => readonly RefusedTokens[];
   readonly host?: string | undefined;
 };
 
@@ -37,7 +41,7 @@ export async function readPools(
   { cluster, id }: ListRequest,
   from: PieceStart,
 ): Promise<readonly PoolState[]> {
-  const usable = cluster === undefined ? undefined : clusters()[cluster]?.pools;
+  const usable = cluster === undefined ? undefined : usableBy(findEntry(clusters, cluster));
   const names = [...pools.all().map(({ name }) => name), ...pools.waiting().keys()];
   const selected = names.filter(name => name === (id ?? name) && usable?.includes(name) !== false);
   return (await Promise.all(pieceOf(selected, from).map(readPool))).flat();
@@ -76,6 +80,11 @@ export async function readPools(
   }
 }
 
+/** Returns the pools that a cluster may use; undefined for all. A cluster that is not configured may use none. */
+function usableBy(entry: ReturnType<typeof findEntry>): readonly string[] | undefined {
+  return entry ? entry.pools : [];
+}
+
 /** Returns how the storage of a pool answers, and what the settings say about it, before the pool is open. */
 function showWaiting({ problem, reason, backend, address, outage, sinceMs, failedMs }: WaitingPool) {
   const { code } = problem;
@@ -111,18 +120,24 @@ function toFailure({ atMs, ...failure }: Failure) {
   return { at: toTime(atMs), ...failure };
 }
 
+/** Shows refused tokens without the cluster that they name. */
+export function showRefused({ count, lastMs, detail }: RefusedTokens) {
+  return { count, lastAt: toTime(lastMs), detail };
+}
+
 function toTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
 /** Returns the configured clusters, and the clusters that have anything. */
 export async function readClusters(
-  { engine: { reader }, clusters, keyFaults, lastSeenMs }: ListingOptions,
+  { engine: { reader }, clusters, keyFaults, refusedTokens, lastSeenMs }: ListingOptions,
   { cluster, id = cluster }: ListRequest,
   from: PieceStart,
 ): Promise<readonly ClusterState[]> {
   const enrolled = clusters();
   const retired = await listRetired(reader);
+  const unfinished = await listUnfinishedRetirements(reader);
   if (id === undefined) {
     const names = [...Object.keys(enrolled), ...retired.keys(), ...(await listClustersCounted(reader, from))];
     return Promise.all(pieceOf(names, from).map(readCluster));
@@ -145,11 +160,14 @@ export async function readClusters(
       .map(({ pool, bytes, volumes, snapshots }) => ({ pool, reservedBytes: bytes, volumes, snapshots }));
     const seenMs = lastSeenMs(name);
     const retiredMs = retired.get(name);
+    const refused = refusedTokens().find(({ cluster: whose }) => whose === name);
     const own = keyFaultsInService(keyFaults(), retired).filter(({ cluster: whose }) => whose === name);
     return {
       id: name,
       isEnrolled: Object.hasOwn(enrolled, name),
       ...(retiredMs !== undefined && { retiredSince: toTime(retiredMs) }),
+      ...(unfinished.has(name) && { isRetirementUnfinished: true as const }),
+      ...(refused && { refusedTokens: showRefused(refused) }),
       ...(own.length > 0 && { keyFaults: own.map(({ detail }) => detail) }),
       ...(seenMs !== undefined && { lastSeenAt: toTime(seenMs) }),
       ...(pools && { pools: [...pools] }),

@@ -8,6 +8,7 @@ import type { Engine, Reader } from '../store.ts';
 import { readMissed, readTime, readTimeOfCheck } from '../tables/clock.ts';
 import { listRetired } from '../tables/closures.ts';
 import { countFindings, listFindings } from '../tables/findings.ts';
+import { showRefused } from './state.ts';
 import { countVolumesAt, listMissingNodes } from '../tables/nodes.ts';
 
 /** The facts about a gateway that only its process knows. */
@@ -59,7 +60,10 @@ export function createStatus(
       clockSkewMs: Math.round(skewMs()),
       configurationFaults: [...configurationFaults()],
       keyFaults: faultsOfKeys.map(({ cluster, detail }) => ({ caller: cluster, detail })),
-      refusedTokens: refusedTokens().map(toRefused),
+      refusedTokens: refusedTokens().map(one => ({
+        ...(one.cluster !== undefined && { cluster: one.cluster }),
+        ...showRefused(one),
+      })),
       store: isDown
         ? { answers: false, fault: found.fault }
         : { answers: true, answerMs: Math.round(performance.now() - startMs) },
@@ -67,11 +71,6 @@ export function createStatus(
       check: isDown ? { total: 0, findings: [] } : found.check,
     };
   };
-}
-
-function toRefused({ cluster, count, lastMs, detail }: RefusedTokens) {
-  const lastAt = new Date(lastMs).toISOString();
-  return { ...(cluster !== undefined && { cluster }), count, lastAt, detail };
 }
 
 async function readStore(reader: Reader) {

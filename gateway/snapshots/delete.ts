@@ -4,7 +4,7 @@ import type { Group } from '../../src/api/snapshot.ts';
 import type { IntendResult, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Pools } from '../pools/pools.ts';
-import type { Sql } from '../store.ts';
+import type { Reader, Sql } from '../store.ts';
 import { groupTable } from '../tables/groups.ts';
 import { snapshotTable } from '../tables/snapshots.ts';
 import type { Cluster } from '../callers/cluster.ts';
@@ -37,16 +37,34 @@ export async function deleteSnapshotSet(
   });
 }
 
-async function intendDelete(sql: Sql, { kind, id }: Ref): Promise<IntendResult<SnapshotSet, void>> {
-  const known = await findSnapshotSet(sql, { kind, id });
+/**
+ * Returns the ids of the snapshots that a deletion would delete, and deletes nothing. Throws as the deletion would,
+ * as far as the store knows.
+ */
+export async function foreseeDeletion(
+  { engine: { reader } }: Pick<ServiceOptions, 'engine'>,
+  ref: Ref,
+): Promise<readonly string[]> {
+  const known = await findSnapshotSet(reader, ref);
+  if (!known) return [];
+  await requireDeletable(reader, ref, known);
+  return known.members.map(({ id }) => id);
+}
+
+async function intendDelete(sql: Sql, ref: Ref): Promise<IntendResult<SnapshotSet, void>> {
+  const known = await findSnapshotSet(sql, ref);
   if (!known) return { result: undefined };
-  const { members } = known;
+  for (const member of known.members) await sql.lock('snapshot', member.id);
+  await requireDeletable(sql, ref, known);
+  await recordDeleting(sql, ref, known);
+  return { intent: known };
+}
+
+/** Throws INVALID_ARGUMENT for a member of a group, and FAILED_PRECONDITION while a copy needs a snapshot. */
+async function requireDeletable(sql: Reader, { kind, id }: Ref, { members }: SnapshotSet): Promise<void> {
   if (kind === 'snapshot' && members[0]?.groupId !== undefined)
     throw invalidProblem(`snapshot "${id}" belongs to group "${members[0].groupId}"; delete the group`);
-  for (const member of members) await sql.lock('snapshot', member.id);
   for (const member of members) await requireUnneeded(sql, { kind: 'snapshot', id: member.id });
-  await recordDeleting(sql, { kind, id }, known);
-  return { intent: known };
 }
 
 export async function recordDeleting(sql: Sql, { kind, id }: Ref, { members }: SnapshotSet): Promise<void> {

@@ -5,7 +5,7 @@ import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { notFoundProblem, requireOwn } from '../callers/ownership.ts';
 import { createSnapshotSet } from './create.ts';
-import { deleteSnapshotSet, undoSnapshotSet } from './delete.ts';
+import { deleteSnapshotSet, foreseeDeletion, undoSnapshotSet } from './delete.ts';
 import { findSnapshotSet, type SnapshotSet, toGroup, toSnapshot } from './record.ts';
 
 /** Makes the snapshots of all clusters. A cluster does not see other clusters' snapshots. */
@@ -47,6 +47,8 @@ export function createSnapshots(options: ServiceOptions) {
     delete: (cluster: Cluster, id: string): Promise<void> =>
       deleteSnapshotSet(options, cluster, { kind: 'snapshot', id }),
 
+    foreseeDeletion: (id: string) => foreseeDeletion(options, { kind: 'snapshot', id }),
+
     /** Deletes an unfinished snapshot. A finished one stays, and so does a newer one. */
     undo: (id: string, set: SnapshotSet): Promise<void> =>
       options.operations.run(
@@ -77,6 +79,8 @@ export function createGroups(options: ServiceOptions) {
     /** Deletes the group with its members. If it does not exist, nothing happens. */
     delete: (cluster: Cluster, id: string): Promise<void> =>
       deleteSnapshotSet(options, cluster, { kind: 'group', id }),
+
+    foreseeDeletion: (id: string) => foreseeDeletion(options, { kind: 'group', id }),
 
     /** Deletes an unfinished group. A finished one stays, and so does a newer one. */
     undo: (id: string, set: SnapshotSet): Promise<void> =>

@@ -3,9 +3,13 @@ import type { Reader, Sql } from '../store.ts';
 import { shareOf } from './shares.ts';
 import { integer, table, text } from './table.ts';
 
-type ClosedKind = 'pool' | 'cluster';
+/** A drained pool, a retired cluster, or a retired cluster whose retirement has steps left. */
+type ClosedKind = 'pool' | 'cluster' | 'retirement';
 
-/** Pools that take no new volumes, and clusters whose tokens are refused, each because an operator said so. */
+/**
+ * Pools that take no new volumes, and clusters whose tokens are refused, each because an operator said so, and the
+ * retirements that are not finished.
+ */
 export const closureTable = table('closures', {
   key: ['kind', 'name'],
   columns: { kind: text<ClosedKind>(), name: text(), sinceMs: integer() },
@@ -14,6 +18,11 @@ export const closureTable = table('closures', {
 export async function listRetired(sql: Reader): Promise<ReadonlyMap<string, number>> {
   const all = await closureTable.select(sql, { kind: 'cluster' }, 'order by name');
   return new Map(all.map(({ name, sinceMs }) => [name, sinceMs]));
+}
+
+/** Returns the names of the clusters whose retirement has steps left. */
+export async function listUnfinishedRetirements(sql: Reader): Promise<ReadonlySet<string>> {
+  return new Set((await closureTable.select(sql, { kind: 'retirement' })).map(({ name }) => name));
 }
 
 /** Returns the time since when the pool or cluster is closed, in milliseconds since the epoch; undefined if it is open. */

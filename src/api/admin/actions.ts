@@ -68,6 +68,14 @@ export const deletionSchema = z
   })
   .meta({ id: 'Deletion', description: 'The outcome of a deletion, or the expected one.' });
 
+export const snapshotDeletionSchema = z
+  .object({
+    snapshots: z
+      .array(text('east.snap-1'))
+      .describe('The ids of the snapshots; empty if there was no such snapshot or group.'),
+  })
+  .meta({ id: 'SnapshotDeletion', description: 'The snapshots that were deleted, or would be.' });
+
 export const drainSpecSchema = z
   .strictObject({
     end: z.boolean().default(false).describe('True: the pool takes new volumes again.'),
@@ -87,6 +95,10 @@ export const poolDrainSchema = z
   .meta({ id: 'PoolDrain', description: 'A drained pool and its remaining resources.' });
 
 const retirementOptions = {
+  snapshots: z
+    .enum(['keep', 'delete'])
+    .default('keep')
+    .describe('The fate of its snapshots, which cannot be transferred.'),
   force: z.boolean().default(false).describe('True: also detaches volumes from its nodes.'),
   end: z.boolean().default(false).describe('True: its tokens are accepted again, and nothing else changes.'),
   dryRun,
@@ -111,7 +123,7 @@ export const retirementSpecSchema = z
 
 export const retirementStepSchema = z
   .object({
-    kind: z.enum(['attachment', 'volume', 'node']),
+    kind: z.enum(['attachment', 'snapshot', 'group', 'volume', 'node']),
     id: text('east.pvc-1'),
     action: z.enum(['detach', 'keep', 'delete', 'transfer', 'remove']),
     outcome: z
@@ -123,7 +135,10 @@ export const retirementStepSchema = z
       .optional()
       .describe('False: the pool cannot cut the node off, so a node that still runs can read and write.'),
   })
-  .meta({ id: 'RetirementStep', description: 'One attachment, volume or node of a retired cluster.' });
+  .meta({
+    id: 'RetirementStep',
+    description: 'One attachment, snapshot, group, volume or node of a retired cluster.',
+  });
 
 export const retirementSchema = z
   .object({
@@ -137,13 +152,14 @@ export const retirementSchema = z
     failed: count.describe(
       'The number of steps that failed. Remove the causes, and send the same request again.',
     ),
-    snapshots: count.describe('The number of its snapshots, which stay.'),
+    snapshots: count.describe('The number of its snapshots that are left.'),
   })
   .meta({ id: 'Retirement', description: 'The steps of a retirement; at most 1000 are shown.' });
 
 export type NodeDetachment = z.infer<typeof nodeDetachmentSchema>;
 export type Detachment = z.infer<typeof detachmentSchema>;
 export type Deletion = z.infer<typeof deletionSchema>;
+export type SnapshotDeletion = z.infer<typeof snapshotDeletionSchema>;
 export type Retirement = z.infer<typeof retirementSchema>;
 export type RetirementStep = z.infer<typeof retirementStepSchema>;
 export type PoolDrain = z.infer<typeof poolDrainSchema>;

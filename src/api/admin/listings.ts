@@ -13,6 +13,7 @@ import {
   volumeId,
 } from '../storage.ts';
 import { volumeSchema } from '../volume.ts';
+import { refusedTokensSchema } from './status.ts';
 
 const cluster = text('east');
 const count = z.int().nonnegative();
@@ -185,6 +186,15 @@ export const clusterStateSchema = z
     retiredSince: time
       .optional()
       .describe('An operator retired the cluster: its tokens are refused since then.'),
+    isRetirementUnfinished: z
+      .literal(true)
+      .optional()
+      .describe('True: steps of its retirement are left, because they failed or have not ended.'),
+    refusedTokens: refusedTokensSchema
+      .optional()
+      .describe(
+        'The tokens with its name, without proof, that the answering gateway has refused in the last 5 minutes.',
+      ),
     keyFaults: z
       .array(text('east.jwks.json: is not JSON'))
       .optional()

@@ -2,6 +2,13 @@ import * as z from 'zod';
 import { text, time } from '../storage.ts';
 import { findingSchema } from './findings.ts';
 
+/** Tokens that the answering gateway has refused in the last 5 minutes. */
+export const refusedTokensSchema = z.object({
+  count: z.int().positive(),
+  lastAt: time,
+  detail: text('the token has expired ("exp")').describe('The reason for the last refusal, for people.'),
+});
+
 /** The health of the answering gateway and of its store, and the result of the last check. */
 export const statusSchema = z
   .object({
@@ -25,15 +32,10 @@ export const statusSchema = z
       ),
     refusedTokens: z
       .array(
-        z.object({
+        refusedTokensSchema.extend({
           cluster: text('east')
             .optional()
             .describe('The cluster that the tokens name, without proof; absent: no configured one.'),
-          count: z.int().positive(),
-          lastAt: time,
-          detail: text('the token has expired ("exp")').describe(
-            'The reason for the last refusal, for people.',
-          ),
         }),
       )
       .describe('The tokens that the answering gateway has refused in the last 5 minutes.'),

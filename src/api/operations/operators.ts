@@ -134,6 +134,20 @@ export const operatorOperations = {
     answers: { 200: admin.deletionSchema },
     problems: ['ABORTED', 'FAILED_PRECONDITION'],
   },
+  deleteAdminSnapshot: {
+    route: 'PUT /v1/admin/snapshots/{snapshotId}/deletion',
+    doc: 'Deletes a snapshot of any cluster, as its cluster would. A member of a group can only be deleted with its group.',
+    body: admin.deletionSpecSchema,
+    answers: { 200: admin.snapshotDeletionSchema },
+    problems: ['ABORTED', 'FAILED_PRECONDITION'],
+  },
+  deleteAdminGroup: {
+    route: 'PUT /v1/admin/groups/{groupId}/deletion',
+    doc: 'Deletes a group of any cluster with all its snapshots, as its cluster would.',
+    body: admin.deletionSpecSchema,
+    answers: { 200: admin.snapshotDeletionSchema },
+    problems: ['ABORTED', 'FAILED_PRECONDITION'],
+  },
   drainPool: {
     route: 'PUT /v1/admin/pools/{pool}/drain',
     doc: 'Stops the creation of volumes in the pool, or allows it again, and returns its remaining resources.',
@@ -143,7 +157,7 @@ export const operatorOperations = {
   },
   retireCluster: {
     route: 'PUT /v1/admin/clusters/{cluster}/retirement',
-    doc: 'Detaches everything from the nodes of the cluster, keeps, deletes or transfers its volumes, and then refuses its tokens.',
+    doc: 'Refuses the tokens of the cluster, detaches everything from its nodes, and keeps, deletes or transfers its volumes. Its snapshots are kept or deleted.',
     body: admin.retirementSpecSchema,
     answers: { 200: admin.retirementSchema },
     problems: ['ABORTED', 'FAILED_PRECONDITION'],

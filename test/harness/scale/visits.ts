@@ -286,6 +286,20 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
       request: round => [`PUT /v1/admin/volumes/a.removed${round}/deletion`, { ...operator, body: {} }],
     },
   ],
+  deleteAdminSnapshot: [
+    {
+      before: round => [snapshot(`a.removed${round}`, templates.volume)],
+      request: round => [`PUT /v1/admin/snapshots/a.removed${round}/deletion`, { ...operator, body: {} }],
+    },
+  ],
+  deleteAdminGroup: [
+    {
+      before: round => [
+        [`PUT /v1/groups/a.removed${round}`, { body: { name: 'removed', volumeIds: [templates.volume] } }],
+      ],
+      request: round => [`PUT /v1/admin/groups/a.removed${round}/deletion`, { ...operator, body: {} }],
+    },
+  ],
   transferVolume: [
     {
       before: round => [create(`a.moved${round}`)],

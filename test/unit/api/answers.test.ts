@@ -242,6 +242,8 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
     right: { isRetired: true, steps: [], total: 0, failed: 0, snapshots: 0 },
   },
   deleteAdminVolume: { asked: { volumeId, body: {} }, right: { outcome: 'deleted' } },
+  deleteAdminSnapshot: { asked: { snapshotId, body: {} }, right: { snapshots: [snapshotId] } },
+  deleteAdminGroup: { asked: { groupId, body: {} }, right: { snapshots: [snapshotId] } },
   grantVolume: granted,
   revokeGrant: { asked: grant },
   grantAdminVolume: granted,

@@ -11,7 +11,7 @@ import {
   type Answer,
   type Gateway,
 } from '../../../harness/gateway.ts';
-import { hour, volumesIn } from '../../../harness/gateway/fixtures.ts';
+import { hour, snapshotsIn, volumesIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a, b } = clusters;
 const shared = { capability: { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' } } as const;
@@ -293,4 +293,84 @@ test('a gateway that dies at any point of a deletion leaves it to the next call'
     assert.deepEqual(await volumesIn(gateway.backend), [], point);
     await assert.rejects(gateway.volumes.get(a, 'a.one'), { code: 'NOT_FOUND' });
   }
+});
+
+/** Opens a gateway with the snapshot `a.cut`, and the group `a.both` of `a.one` and `a.two`. */
+async function openCut(t: TestContext) {
+  const gateway = await openGateway(t, { volumes: ['one', 'two'] });
+  await gateway.snapshot('a.cut', 'a.one');
+  const { group } = await gateway.groups.create(a, 'a.both', { name: 'both', volumeIds: ['a.one', 'a.two'] });
+  return { gateway, members: group.snapshots.map(({ id }) => id) };
+}
+
+const askDeletion = (gateway: Gateway, of: string, dryRun = false): Promise<Answer> =>
+  gateway.ask(`PUT /v1/admin/${of}/deletion`, { as: 'operator', body: { dryRun } });
+
+test('an operator deletes a snapshot or a group, sees the effect first, and the audit log has it', async t => {
+  const { gateway, members } = await openCut(t);
+  for (const [of, deleted] of [
+    ['snapshots/a.cut', ['a.cut']],
+    ['groups/a.both', members],
+  ] as const) {
+    const before = await snapshotsIn(gateway.backend);
+    assert.deepEqual((await askDeletion(gateway, of, true)).body, { snapshots: deleted });
+    assert.deepEqual(await snapshotsIn(gateway.backend), before);
+    assert.deepEqual((await askDeletion(gateway, of)).body, { snapshots: deleted });
+    assert.equal((await snapshotsIn(gateway.backend)).length, before.length - deleted.length);
+    assert.deepEqual((await askDeletion(gateway, of)).body, { snapshots: [] });
+  }
+  assert.deepEqual(await logged(gateway, 'delete'), [' OK', ' OK']);
+});
+
+test('an operator cannot delete a member without its group, or a snapshot that a copy needs, and the audit log says so', async t => {
+  const { gateway, members } = await openCut(t);
+  const refusals = async (of: string, status: number, code: string): Promise<string> => {
+    const [planned, refused] = [await askDeletion(gateway, of, true), await askDeletion(gateway, of)];
+    for (const one of [planned, refused]) assertProblem(one, status, code);
+    assert.equal(refused.body['detail'], planned.body['detail']);
+    return String(refused.body['detail']);
+  };
+  const ofMember = await refusals(`snapshots/${members[0]}`, 400, 'INVALID_ARGUMENT');
+  assert.match(ofMember, /belongs to group "a\.both"; delete the group$/);
+  const resume = gateway.backend.hold('create');
+  const source = { kind: 'snapshot', snapshotId: 'a.cut' } as const;
+  const copying = gateway.create('a.copy', { source });
+  await gateway.backend.entered('create');
+  const ofSource = await refusals('snapshots/a.cut', 409, 'FAILED_PRECONDITION');
+  assert.match(ofSource, /^snapshot "a\.cut" is in use: volume "a\.copy" is being created from it$/);
+  resume();
+  await copying;
+  assert.deepEqual(await logged(gateway, 'delete'), [' INVALID_ARGUMENT', ' FAILED_PRECONDITION']);
+});
+
+test('each refused change of an operator or a reader of operators is in the audit log once', async t => {
+  const gateway = await openAttached(t);
+  const send = (as: string, route: string, body: object = {}): Promise<Answer> =>
+    gateway.ask(`PUT /v1/admin/${route}`, { as, body });
+  const routes: readonly (readonly [route: string, body: object, entry: string])[] = [
+    ['volumes/a.one/owner', { cluster: 'nobody' }, 'transfer a.one INVALID_ARGUMENT'],
+    ['volumes/a.one/grants/nobody', { access: 'read-only' }, 'grant a.one INVALID_ARGUMENT'],
+    ['volumes/a.one/deletion', {}, 'delete a.one FAILED_PRECONDITION'],
+    ['volumes/a.one/detachment', { nodeId: 'n1' }, 'detach a.one FAILED_PRECONDITION'],
+    ['volumes/a.one/detachment', { nodeId: 7 }, 'detach a.one INVALID_ARGUMENT'],
+    ['nodes/a/n1/detachment', {}, 'detach a/n1 FAILED_PRECONDITION'],
+    ['pools/nowhere/drain', {}, 'drain nowhere NOT_FOUND'],
+    ['imports/b.x', { pool: 'nowhere' }, 'import b.x INVALID_ARGUMENT'],
+    ['deleted-volumes/a.none/restore', {}, 'restore a.none NOT_FOUND'],
+  ];
+  const entries = async (): Promise<readonly string[]> => {
+    const query = 'select operation, resource, code, count from audit_log where code <> ? order by id';
+    return (await gateway.engine.reader.all(query, 'OK')).map(
+      ({ operation, resource, code, count }) =>
+        `${operation} ${resource} ${code}${count === 1 ? '' : ` ${count}`}`,
+    );
+  };
+  const before = (await entries()).length;
+  for (const [route, body] of routes) assert.ok((await send('operator', route, body)).status >= 400, route);
+  assert.deepEqual(
+    (await entries()).slice(before),
+    routes.map(([, , entry]) => entry),
+  );
+  await send('reader of operators', 'volumes/a.one/deletion');
+  assert.deepEqual((await entries()).slice(before + routes.length), ['delete a.one NOT_FOUND']);
 });

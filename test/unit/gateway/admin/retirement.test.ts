@@ -9,7 +9,7 @@ import {
   type Answer,
   type Gateway,
 } from '../../../harness/gateway.ts';
-import { hour } from '../../../harness/gateway/fixtures.ts';
+import { hour, snapshotsIn } from '../../../harness/gateway/fixtures.ts';
 
 const { a } = clusters;
 
@@ -284,4 +284,101 @@ test('a gateway whose store does not answer still refuses the clusters that it k
   assert.deepEqual([await statusOf(gateway), await statusOf(gateway, 'b')], [401, 200]);
   isDown = true;
   assert.deepEqual([await statusOf(gateway), await statusOf(gateway, 'b')], [401, 200]);
+});
+
+/** Opens a gateway with the volumes a.one and a.two, the snapshots a.cut and a.more, and the group a.both of two. */
+async function openCut(t: TestContext) {
+  const gateway = await openGateway(t, { volumes: ['one', 'two'] });
+  for (const name of ['cut', 'more']) await gateway.snapshot(`a.${name}`, 'a.one');
+  await gateway.groups.create(a, 'a.both', { name: 'both', volumeIds: ['a.one', 'a.two'] });
+  return gateway;
+}
+
+test('a retirement keeps the snapshots and groups of the cluster and lists them, or deletes them before its volumes', async t => {
+  const gateway = await openCut(t);
+  const kept = await retire(gateway, { volumes: 'keep', dryRun: true });
+  assert.deepEqual(stepsOf(kept).toSorted(), [
+    'keep a.both planned',
+    'keep a.cut planned',
+    'keep a.more planned',
+    'keep a.one planned',
+    'keep a.two planned',
+  ]);
+  assert.equal(kept.body['snapshots'], 4);
+  const body = { volumes: 'transfer', to: 'b', snapshots: 'delete' };
+  const planned = await retire(gateway, { ...body, dryRun: true });
+  assert.deepEqual((await snapshotsIn(gateway.backend)).length, 4);
+  const done = await retire(gateway, body);
+  assert.deepEqual(
+    stepsOf(done),
+    stepsOf(planned).map(step => String(step).replace('planned', 'done')),
+  );
+  const [last, ...volumes] = stepsOf(done).slice(2);
+  assert.match(String(last), /^delete a\.(both|cut|more) done$/);
+  assert.deepEqual(volumes, ['transfer a.one done', 'transfer a.two done']);
+  assert.deepEqual([await snapshotsIn(gateway.backend), done.body['snapshots']], [[], 0]);
+});
+
+test('a snapshot that a copy needs fails its step, and a dry run foresees it', async t => {
+  const gateway = await openCut(t);
+  const resume = gateway.backend.hold('create');
+  const source = { kind: 'snapshot', snapshotId: 'a.cut' } as const;
+  const copying = gateway.create('a.copy', { source });
+  await gateway.backend.entered('create');
+  for (const dryRun of [true, false]) {
+    const { body } = await retire(gateway, { snapshots: 'delete', dryRun });
+    assert.match(JSON.stringify(body['steps']), /"failed","note":"snapshot \\"a\.cut\\" is in use: volume/);
+  }
+  resume();
+  await copying;
+});
+
+const isUnfinished = async ({ ask }: Pick<Gateway, 'ask'>): Promise<boolean> => {
+  const { body } = await ask('GET /v1/admin/clusters?id=a', { as: 'operator' });
+  return (body['clusters'] as { isRetirementUnfinished?: true }[])[0]?.isRetirementUnfinished === true;
+};
+
+test('a retirement is unfinished after a failed step or a crash, until all its steps are done or it is ended', async t => {
+  const gateway = await open(t);
+  await gateway.create('b.two');
+  const body = { volumes: 'transfer', to: 'b', force: true };
+  assert.equal((await retire(gateway, { ...body, dryRun: true })).body['failed'], 1);
+  assert.equal((await retire(gateway)).body['isRetired'], false);
+  assert.equal(await isUnfinished(gateway), false);
+  assert.equal((await retire(gateway, body)).body['failed'], 1);
+  assert.equal(await isUnfinished(gateway), true);
+  await retire(gateway, { dryRun: true });
+  assert.equal(await isUnfinished(gateway), true);
+  await retire(gateway, { end: true });
+  assert.equal(await isUnfinished(gateway), false);
+  assert.equal((await retire(gateway, body)).body['failed'], 1);
+  await gateway.volumes.delete(a, 'a.two');
+  assert.equal((await retire(gateway, body)).body['failed'], 0);
+  assert.equal(await isUnfinished(gateway), false);
+});
+
+async function logged({ ask }: Pick<Gateway, 'ask'>, resource: string): Promise<readonly string[]> {
+  const { body } = await ask(`GET /v1/admin/audit-log?resource=${resource}`, { as: 'operator' });
+  return (body['entries'] as { operation: string; code: string; count?: number }[]).map(
+    ({ operation, code, count = 1 }) => `${operation} ${code} ${count}`,
+  );
+}
+
+test('each refused retirement is in the audit log once, also of a reader and with a wrong option, and no dry run is', async t => {
+  const gateway = await open(t);
+  const route = 'PUT /v1/admin/clusters/a/retirement';
+  await retire(gateway, { volumes: 'transfer', to: 'nobody', dryRun: true });
+  assert.deepEqual(await logged(gateway, 'a'), []);
+  await retire(gateway);
+  assert.deepEqual(await logged(gateway, 'a'), ['retire FAILED_PRECONDITION 1']);
+  await gateway.ask(route, { as: 'reader of operators', body: {} });
+  await retire(gateway, { volumes: 'sell' });
+  await retire(gateway, { volumes: 'transfer', to: 'nobody' });
+  assert.deepEqual(await logged(gateway, 'a'), [
+    'retire INVALID_ARGUMENT 2',
+    'retire NOT_FOUND 1',
+    'retire FAILED_PRECONDITION 1',
+  ]);
+  await gateway.ask('PUT /v1/admin/clusters/aa/retirement', { as: 'operator', body: {} });
+  assert.deepEqual(await logged(gateway, 'aa'), ['retire NOT_FOUND 1']);
 });

@@ -101,6 +101,8 @@ const asking: readonly OperationId[] = [
   'validateVolume',
   'repair',
   'detachNode',
+  'deleteAdminGroup',
+  'deleteAdminSnapshot',
   'deleteAdminVolume',
   'retireCluster',
   'drainPool',
