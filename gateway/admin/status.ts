@@ -60,10 +60,7 @@ export function createStatus(
       clockSkewMs: Math.round(skewMs()),
       configurationFaults: [...configurationFaults()],
       keyFaults: faultsOfKeys.map(({ cluster, detail }) => ({ caller: cluster, detail })),
-      refusedTokens: refusedTokens().map(one => ({
-        ...(one.cluster !== undefined && { cluster: one.cluster }),
-        ...showRefused(one),
-      })),
+      refusedTokens: refusedTokens().map(showCaller),
       store: isDown
         ? { answers: false, fault: found.fault }
         : { answers: true, answerMs: Math.round(performance.now() - startMs) },
@@ -71,6 +68,12 @@ export function createStatus(
       check: isDown ? { total: 0, findings: [] } : found.check,
     };
   };
+}
+
+/** Shows refused tokens, with their cluster if it is known. */
+function showCaller(refused: RefusedTokens) {
+  const { cluster } = refused;
+  return { ...(cluster !== undefined && { cluster }), ...showRefused(refused) };
 }
 
 async function readStore(reader: Reader) {

@@ -62,7 +62,7 @@ export const commands: Commands = {
     load: async () => (await import('./commands/top.ts')).topCommand,
   },
   admin: {
-    doc: 'detaches, deletes, restores, shares, transfers and imports volumes, drains pools, retires clusters, checks and repairs storage against the store',
+    doc: 'detaches, deletes, restores, shares, transfers and imports volumes, deletes snapshots, drains pools, retires clusters, checks and repairs storage against the store',
     async load() {
       const migrateStore = {
         doc: 'copies a SQLite store to PostgreSQL, then compares row counts and hashes',

@@ -29,12 +29,15 @@ export function clusterOf(values: SettingsOf<typeof clusterSettings>): string | 
   return values['all-clusters'] ? undefined : values.cluster;
 }
 
+/** The part of a connection that lists entries. */
+export type Lister = Pick<Connection, 'client' | 'call'>;
+
 /** A query, and a condition that the gateway does not know. `limit` counts the entries that meet it. */
 export type Listing<E extends Entry = Entry> = Query & { readonly matches?: (entry: E) => boolean };
 
 /** Lists the entries that match the query, at most `limit`, and holds only one page of them. No page is empty. */
 export async function* listPages<E extends Entry>(
-  { client, call }: Connection,
+  { client, call }: Lister,
   kind: Kind<E>,
   { limit = Infinity, matches, ...query }: Listing<E>,
 ): AsyncGenerator<readonly E[], void> {
@@ -51,7 +54,7 @@ export async function* listPages<E extends Entry>(
 
 /** Lists all entries that match the query, at most `limit`. */
 export async function listAll<E extends Entry>(
-  connection: Connection,
+  connection: Lister,
   kind: Kind<E>,
   listing: Listing<E>,
 ): Promise<readonly E[]> {
@@ -59,7 +62,7 @@ export async function listAll<E extends Entry>(
 }
 
 /** Returns a sentence if there is no such cluster. */
-export async function findClusterFault(connection: Connection, cluster: string): Promise<string | undefined> {
+export async function findClusterFault(connection: Lister, cluster: string): Promise<string | undefined> {
   const [found] = await listAll(connection, kinds.clusters, { id: cluster });
   if (found) return undefined;
   const names = (await listAll(connection, kinds.clusters, {})).map(({ id }) => id);

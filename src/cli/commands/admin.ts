@@ -5,8 +5,10 @@ import { onOrOff } from '../../lib/settings.ts';
 import { command, dryRun, shared } from './admin/command.ts';
 import { uncutWarning } from './admin/cut-off.ts';
 import { drainCommand } from './admin/drain.ts';
+import { requireNode } from './admin/names.ts';
 import { retireCommand } from './admin/retire.ts';
 import { sharingCommands } from './admin/sharing.ts';
+import { snapshotCommands } from './admin/snapshots.ts';
 import { volumeCommands } from './admin/volumes.ts';
 import { renderTable } from '../output/table.ts';
 import { toAge } from '../output/values.ts';
@@ -110,13 +112,15 @@ export const adminCommands = {
           : `volume "${volumeId}" is detached from ${at}`,
       );
       if (total > lines.length) lines.push(`and ${total - lines.length} more`);
-      const none = `no volume is attached to ${at}; nothing was done; the id includes the key, see fairlead get nodes -o json`;
+      if (total === 0) await requireNode(client, call, { cluster, nodeId });
+      const none = `no volume is attached to ${at}; nothing was done`;
       return { data, table: lines.join('\n') || none, warning: isCutOff ? undefined : uncutWarning };
     },
   }),
   drain: drainCommand,
   'retire-cluster': retireCommand,
   ...volumeCommands,
+  ...snapshotCommands,
   ...sharingCommands,
 };
 

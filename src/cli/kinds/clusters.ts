@@ -1,4 +1,5 @@
 import { clusterStateSchema, type ClusterState } from '../../api/admin.ts';
+import { faultOfCluster } from '../cluster-health.ts';
 import { join, kind, sizeColumn, toPage, wide, type View } from '../kind.ts';
 import { toQuota } from '../output/values.ts';
 
@@ -31,7 +32,7 @@ export const clusters = kind<ClusterState>({
         lastSeenAt === undefined ? undefined : nowMs - Date.parse(lastSeenAt),
       unit: 'ms',
     },
-    { head: 'fault', of: ({ keyFaults }) => keyFaults?.join('; ') },
+    { head: 'fault', of: faultOfCluster },
     wide({ head: 'snapshots', of: ({ snapshots: count }: ClusterState) => count }),
     wide({
       head: 'use',

@@ -91,9 +91,14 @@ test('operators see the effect of a detachment and a deletion first, and then ha
     ],
     ['admin detach a.one', 1, /which cluster "a" still reports; delete the pods .*, or detach it by force$/m],
     [
-      'admin detach a.one n2 --force',
-      0,
-      /is not attached to node "n2"; nothing was done; fairlead describe volume a\.one shows/m,
+      'admin detach a.one n1x --force',
+      1,
+      /: volume "a\.one" is not attached to node "n1x" \(did you mean "n1"\?\); it is attached to node "n1" of cluster "a"$/m,
+    ],
+    [
+      'admin detach a.one --node-cluster aa --force',
+      1,
+      /: volume "a\.one" is not attached to any node of cluster "aa"; it is attached to node "n1" of /m,
     ],
     [
       'admin detach a.one --force --dry-run',
@@ -101,9 +106,11 @@ test('operators see the effect of a detachment and a deletion first, and then ha
       /^would detach volume "a\.one" from node "n1" of cluster "a"$/m,
     ],
     ['admin detach a.one n1 --force', 0, /^volume "a\.one" is detached from node "n1" of cluster "a"$/m],
+    ['admin detach a.one n1', 1, /is not attached to node "n1"; it is attached to no node$/m],
+    ['admin detach a.one', 0, /^volume "a\.one" is not attached to any node; nothing was done$/m],
     ['admin delete a.one --dry-run', 0, /^would delete volume "a\.one" for good, because /m],
     ['admin delete a.one', 0, /^volume "a\.one" is deleted$/m],
-    ['admin delete a.one', 2, /^there is no volume "a\.one"; list all with fairlead get volumes -A$/m],
+    ['admin delete a.one', 1, /: there is no volume "a\.one"; list all with fairlead get volumes -A$/m],
   ];
   for (const [line, status, says] of steps) {
     const result = await fairlead(line);
@@ -158,11 +165,13 @@ test('operators detach a node by its id, and a name without its key says what to
       /^would detach volume "a\.one" from node "n1" of cluster "a"$/m,
     ],
     ['admin detach-node a n1 --force', 0, /^volume "a\.one" is detached from node "n1" of cluster "a"$/m],
+    ['admin detach-node a n1', 0, /^no volume is attached to node "n1" of cluster "a"; nothing was done$/m],
     [
-      'admin detach-node a n1',
-      0,
-      /; nothing was done; the id includes the key, see fairlead get nodes -o json$/m,
+      'admin detach-node a n12',
+      1,
+      /: cluster "a" has no node "n12" \(did you mean "n1"\?\); the id includes the key, see fairlead get nodes --cluster a -o json$/m,
     ],
+    ['admin detach-node ab n1', 1, /: there is no cluster "ab"; list all with /m],
   ];
   for (const [line, status, says] of steps) {
     const result = await fairlead(line);
@@ -173,7 +182,17 @@ test('operators detach a node by its id, and a name without its key says what to
 
 test('a command for a volume that is missing says how to list all', async t => {
   const { fairlead } = await start(t);
-  for (const line of ['detach a.none', 'grant a.none b', 'transfer a.none --to b', 'restore a.none'])
+  const unknown = await fairlead('admin revoke a.one bb');
+  assert.deepEqual([unknown.status, unknown.stdout], [1, '']);
+  assert.match(unknown.stderr, /: there is no cluster "bb"; list all with /);
+  assert.equal((await fairlead('admin revoke a.one b')).status, 0);
+  for (const line of [
+    'detach a.none',
+    'grant a.none b',
+    'revoke a.none b',
+    'transfer a.none --to b',
+    'restore a.none',
+  ])
     assert.match(
       (await fairlead(`admin ${line}`)).stderr,
       /"a\.none"; list all with fairlead get volumes -A$/m,
@@ -272,7 +291,7 @@ test('a retirement with a failed step says that the cluster is retired, and what
   const planned = await fairlead('admin retire-cluster a --volumes transfer --to b --dry-run');
   assert.match(planned.stdout, /^1 step would fail; remove the causes first$/m);
   const says =
-    /^cluster "a" is retired, but 1 step failed, and volumes are left; remove the causes and run this again$/m;
+    /^cluster "a" is retired, but 1 step failed, and resources are left; remove the causes and run this again$/m;
   for (let i = 0; i < 2; i++) {
     const { stdout, status } = await fairlead('admin retire-cluster a --volumes transfer --to b');
     assert.match(stdout, says);
@@ -366,4 +385,56 @@ test('manifests have everything for Kubernetes: mode, filesystem, context, place
     { driver: 'd', namespace: 'default' },
   );
   assert.partialDeepStrictEqual(block, { spec: { volumeMode: 'Block', csi: { driver: 'd' } } });
+});
+
+test('an operator empties a pool of the snapshots of a retired cluster, one by one or with the cluster', async t => {
+  const { a, b, call, fairlead } = await start(t);
+  await b.createVolume({ volumeId: 'b.two', body: volumeSpec('two') }, call);
+  for (const name of ['cut', 'more'])
+    await a.createSnapshot({ snapshotId: `a.${name}`, body: { name, volumeId: 'a.one' } }, call);
+  const { snapshots } = await a.createGroup(
+    { groupId: 'a.both', body: { name: 'both', volumeIds: ['a.one'] } },
+    call,
+  );
+  await b.createSnapshot({ snapshotId: 'b.cut', body: { name: 'cut', volumeId: 'b.two' } }, call);
+  const member = snapshots[0]?.id ?? '';
+  const kept = await fairlead('admin retire-cluster a --volumes delete');
+  assert.match(kept.stdout, /^snapshot +a\.cut +keep +done/m);
+  assert.match(kept.stdout, /its snapshots \(3\) stay, unless you run this again with --snapshots delete; /);
+  const drained = await fairlead('admin drain one');
+  assert.match(drained.stdout, /^a +0 +3 +0$/m);
+  assert.match(drained.stdout, /fairlead get snapshots -A -l pool=one list them$/m);
+  const steps: readonly (readonly [line: string, status: number, says: RegExp])[] = [
+    ['delete-snapshot a.cut --dry-run', 0, /^would delete snapshot "a\.cut" for good$/m],
+    ['delete a.cut', 1, /: there is no volume "a\.cut"; .* use fairlead admin delete-snapshot a\.cut$/m],
+    ['delete-snapshot a.cut', 0, /^snapshot "a\.cut" is deleted$/m],
+    ['delete-snapshot a.cut', 1, /: there is no snapshot "a\.cut"; list all with fairlead get snapshots -A/m],
+    [
+      `delete-snapshot ${member}`,
+      1,
+      / belongs to group "a\.both"; delete the group; see fairlead admin delete-group$/m,
+    ],
+    ['delete-group a.both', 0, new RegExp(`^snapshot "${member}" is deleted$`, 'm')],
+    ['delete-group a.both', 1, /: there is no group "a\.both"; /m],
+    [
+      'retire-cluster a --snapshots delete --dry-run',
+      0,
+      /^snapshot +a\.more +delete +planned[^]*its tokens are refused; remove/m,
+    ],
+    [
+      'retire-cluster a --snapshots delete',
+      0,
+      /^snapshot +a\.more +delete +done[^]*its tokens are refused; remove/m,
+    ],
+  ];
+  for (const [line, status, says] of steps) {
+    const result = await fairlead(`admin ${line}`);
+    assert.equal(result.status, status, line);
+    assert.match(status === 1 ? result.stderr : result.stdout, says);
+  }
+  assert.match((await fairlead('admin drain one')).stdout, /what is left:\ncluster .*\nb +1 +1 +1Mi$/m);
+  assert.match(
+    (await fairlead('get audit-log a.cut --no-headers')).stdout,
+    /operator +delete +a\.cut +OK\n.* a +snapshot +a\.cut +OK\n$/,
+  );
 });

@@ -43,6 +43,9 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
   ['get volumes -l size=4194304 -o name', 'b.one\n'],
   ['get snapshots -l volume=a.one,cluster=a -o name', 'a.cut\n'],
   ['get pools -l cluster=a -o name', 'one\n'],
+  ['get pools -l pool=one -o name', 'one\n'],
+  ['get volumes -l volume=a.two -o name', 'a.two\n'],
+  ['get clusters -l cluster!=a -o name', 'b\n'],
   ['get volumes -l cluster=a -o custom-columns=id,size', 'id     size\na.one  1Mi\na.two  2Mi\n'],
   ['get volumes a.one -o custom-columns=id,size --bytes', 'id     size\na.one  1048576\n'],
   [
@@ -288,6 +291,14 @@ const bad: readonly (readonly [line: string, stderr: RegExp])[] = [
   [
     'get volumes --key-file /none -l pol=fast',
     /--selector: there is no column "pol" \(did you mean "pool"\?\); the columns are id, /,
+  ],
+  [
+    'get pools --key-file /none -l node=n1',
+    /--selector: there is no column "node"; the columns are id, .*, pool; cluster=NAME selects those of a cluster\n$/,
+  ],
+  [
+    'get pools --key-file /none -l cluster!=a',
+    /--selector: these entries have no cluster, but cluster=NAME selects those of a cluster; the columns are id, /,
   ],
   [
     'get volumes --key-file /none -l fast',

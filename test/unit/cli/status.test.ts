@@ -117,10 +117,11 @@ function before(minutes: number): string {
 }
 
 test("steady bad tokens do not hide that a cluster's own tokens are refused", () => {
-  const status = { ...sound, refusedTokens: [{ cluster: 'a', count: 9, lastAt: at, detail: 'no such key' }] };
+  const refusedTokens = { count: 9, lastAt: at, detail: 'no such key' };
+  const status = { ...sound, refusedTokens: [{ cluster: 'a', ...refusedTokens }] };
   const todoOf = (cluster: { lastSeenAt?: string; retiredSince?: string }): string | undefined => {
     const counts = { volumes: 0, snapshots: 0, nodes: 0, attachments: 0 };
-    const own = { id: 'a', isEnrolled: true, quotas: [], use: [], ...counts, ...cluster };
+    const own = { id: 'a', isEnrolled: true, quotas: [], use: [], refusedTokens, ...counts, ...cluster };
     const lines = judge({ gateway: 'http://x', nowMs, status, clusters: [own] });
     return lines.find(({ state }) => state.includes('refused'))?.todo;
   };
@@ -151,10 +152,40 @@ test('bad tokens of strangers do not make the health check of the operators fail
       ofSilent.stdout,
       /^1 problem needs attention\n! cluster a: 1 token with its name was refused /,
     );
+    const fault = /1 token with its name was refused in the last 5 minutes, the last at \S+: /;
+    assert.match((await fairlead('get clusters a --no-headers')).stdout, fault);
+    assert.match((await fairlead('describe cluster a')).stdout, fault);
     await gateway.client.listNodes({}, call);
     assert.equal(await send(forged), 401);
     const ofSeen = await fairlead('status');
     assert.equal(ofSeen.status, 0, ofSeen.stdout);
+    assert.doesNotMatch((await fairlead('get clusters a')).stdout, /refused/);
     assert.match(ofSeen.stdout, /^cluster a +2 tokens with its name were refused in the last 5 minutes, /m);
   });
+});
+
+test('a retirement with failed steps needs attention until it is finished, and a cluster that left snapshots says so', async t => {
+  const gateway = await runGateway(t);
+  const fairlead = operatorCli(gateway);
+  const call = { deadlineMs: Date.now() + 60_000 };
+  for (const id of ['a.one', 'b.one']) await gateway.create(id);
+  await gateway.client.createSnapshot(
+    { snapshotId: 'a.cut', body: { name: 'cut', volumeId: 'a.one' } },
+    call,
+  );
+  await fairlead('admin check');
+  assert.equal((await fairlead('admin retire-cluster a --volumes transfer --to b')).status, 2);
+  const failed = await fairlead('status');
+  assert.equal(failed.status, 1);
+  assert.match(
+    failed.stdout,
+    /! cluster a: its retirement is not finished: steps failed, or it still runs\n {4}run it again .*: fairlead admin retire-cluster a$/m,
+  );
+  assert.match((await fairlead('get clusters a')).stdout, / its retirement is not finished$/m);
+  assert.equal((await fairlead('admin retire-cluster a --volumes delete')).status, 0);
+  const done = await fairlead('status');
+  assert.match(
+    done.stdout,
+    /^everything works\n[^]*^cluster a +retired \d+s ago, 0 volumes, 1 snapshot, 0 nodes/m,
+  );
 });

@@ -34,5 +34,5 @@ function toRest(pool: string, { left }: PoolDrain): string {
     toSize(one.reservedBytes),
   ]);
   const table = renderTable(['cluster', 'volumes', 'snapshots', 'reserved'], rows);
-  return `what is left:\n${table}delete these volumes, or let their clusters copy the data into volumes of another pool; fairlead get volumes -A -l pool=${pool} lists them`;
+  return `what is left:\n${table}let the clusters copy the data into volumes of another pool, and delete these volumes and snapshots (fairlead admin delete, delete-snapshot, delete-group); fairlead get volumes -A -l pool=${pool} and fairlead get snapshots -A -l pool=${pool} list them`;
 }

@@ -7,13 +7,18 @@ import { uncutWarning } from './cut-off.ts';
 
 /** The command that takes a cluster out of service. Its exit status is 2 while a step failed. */
 export const retireCommand = command({
-  doc: 'refuses the tokens of a cluster, detaches everything from its nodes, and keeps, deletes or transfers its volumes',
+  doc: 'refuses the tokens of a cluster, detaches everything from its nodes, and keeps, deletes or transfers its volumes; its snapshots are kept or deleted',
   settings: {
     ...shared,
     name: { doc: 'the cluster', parse: text },
     volumes: {
       doc: "what to do with the cluster's volumes; deleted ones can be restored for the time of --keep-deleted of the gateway",
       parse: choice('keep', 'delete', 'transfer'),
+      default: 'keep',
+    },
+    snapshots: {
+      doc: "what to do with the cluster's snapshots; deleted ones cannot be restored, and none can be transferred",
+      parse: choice('keep', 'delete'),
       default: 'keep',
     },
     to: { doc: 'the cluster that gets the volumes, with --volumes transfer', parse: text, optional: true },
@@ -25,14 +30,15 @@ export const retireCommand = command({
     'dry-run': dryRun,
   },
   operands: ['name'],
-  async ask(client, call, { name: cluster, volumes, to, force, end, 'dry-run': isDry }) {
-    const body = { ...fateOf(volumes, to), force, end, dryRun: isDry };
+  async ask(client, call, { name: cluster, volumes, snapshots, to, force, end, 'dry-run': isDry }) {
+    const body = { ...fateOf(volumes, to), snapshots, force, end, dryRun: isDry };
     const data = await client.retireCluster({ cluster, body }, call);
     if (end) {
       const effect = isDry ? 'would be accepted' : 'are accepted';
       return { data, table: `the tokens of cluster "${cluster}" ${effect}` };
     }
-    const table = `${toSteps(data)}${toEnd(cluster, data, isDry)}`;
+    const left = isDry && snapshots === 'delete' ? 0 : data.snapshots;
+    const table = `${toSteps(data)}${toEnd(cluster, { ...data, snapshots: left }, isDry)}`;
     return { data, table, status: data.failed > 0 ? 2 : 0 };
   },
 });
@@ -65,10 +71,13 @@ function toEnd(cluster: string, { failed, isRetired, snapshots }: Retirement, is
   const count = failed === 1 ? '1 step' : `${failed} steps`;
   if (failed > 0 && isDry) return `${count} would fail; remove the causes first`;
   if (failed > 0 && isRetired)
-    return `${named} is retired, but ${count} failed, and volumes are left; remove the causes and run this again`;
+    return `${named} is retired, but ${count} failed, and resources are left; remove the causes and run this again`;
   if (failed > 0)
     return `${count} failed, so ${named} stays in service; remove the causes and run this again`;
-  const left = snapshots > 0 ? `; its snapshots (${snapshots}) stay` : '';
+  const left =
+    snapshots > 0
+      ? `; its snapshots (${snapshots}) stay, unless you run this again with --snapshots delete`
+      : '';
   if (isDry && !isRetired) return `the tokens of ${named} would be refused then${left}`;
   return `${named} is retired: its tokens are refused${left}; remove its entry from gateway.yaml, and see fairlead get clusters ${cluster} for what it left behind`;
 }

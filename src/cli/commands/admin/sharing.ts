@@ -5,6 +5,7 @@ import { onOrOff } from '../../../lib/settings.ts';
 import { toOutput } from '../../output/formats.ts';
 import { command, shared } from './command.ts';
 import { findUncutWarning } from './cut-off.ts';
+import { requireGrantee } from './names.ts';
 import { type ManifestNames, toManifests } from './manifests.ts';
 
 const volume = { doc: "the volume's id", parse: text } as const;
@@ -50,6 +51,7 @@ export const sharingCommands = {
     },
     operands: ['volume', 'cluster'],
     async ask(client, call, { volume: volumeId, cluster: grantee, force }) {
+      await requireGrantee(client, call, { volumeId, grantee });
       const ofGrantee = { volumeId, cluster: grantee };
       const warning = force ? await findUncutWarning(client, call, ofGrantee) : undefined;
       await client.revokeAdminGrant({ volumeId, grantee, force: force ? 'true' : 'false' }, call);

@@ -1,9 +1,12 @@
 import type { Deletion } from '../../../api/admin.ts';
+import type { StorageClient } from '../../../api/client.ts';
+import type { Call } from '../../../api/http.ts';
 import { readNodeId } from '../../../api/ids.ts';
 import { text } from '../../../lib/parsers.ts';
 import { onOrOff } from '../../../lib/settings.ts';
 import { command, dryRun, shared, withStep } from './command.ts';
 import { uncutWarning } from './cut-off.ts';
+import { unattachedFault } from './names.ts';
 
 const volume = { doc: "the volume's id", parse: text } as const;
 
@@ -37,8 +40,9 @@ export const volumeCommands = {
           : `volume "${volumeId}" is detached from ${at}`;
       });
       const warning = !data.isCutOff && lines.length > 0 ? uncutWarning : undefined;
-      const where = node === undefined ? 'any node' : `node "${node}"`;
-      const none = `volume "${volumeId}" is not attached to ${where}; nothing was done; fairlead describe volume ${volumeId} shows its nodes`;
+      if (lines.length === 0 && (node ?? cluster) !== undefined)
+        throw await unattachedFault(client, call, { volumeId, node, cluster });
+      const none = `volume "${volumeId}" is not attached to any node; nothing was done`;
       return { data, table: lines.join('\n') || none, warning };
     },
   }),
@@ -50,29 +54,29 @@ export const volumeCommands = {
       const data = await client
         .deleteAdminVolume({ volumeId, body: { dryRun: isDry } }, call)
         .catch(withStep('FAILED_PRECONDITION', `fairlead explain ${volumeId} shows what holds it`));
-      return {
-        data,
-        table: isDry ? toPlan(volumeId, data) : toOutcome(volumeId, data),
-        status: data.outcome === 'missing' ? 2 : 0,
-      };
+      if (data.outcome === 'missing') throw await missingFault(client, call, volumeId);
+      return { data, table: isDry ? toPlan(volumeId, data) : toOutcome(volumeId, data) };
     },
   }),
 };
 
 function toOutcome(id: string, { outcome, restorableUntil }: Deletion): string {
-  if (outcome === 'missing') return toMissing(id);
   if (outcome === 'deleted') return `volume "${id}" is deleted`;
   return `volume "${id}" is deleted; until ${restorableUntil}, fairlead admin restore ${id} brings it back`;
 }
 
 function toPlan(id: string, { outcome, restorableUntil }: Deletion): string {
-  if (outcome === 'missing') return toMissing(id);
   if (restorableUntil !== undefined)
     return `volume "${id}" was deleted before and can be restored until ${restorableUntil}; nothing would be done`;
   const how = outcome === 'deleted' ? 'for good, because the gateway keeps no deleted volumes' : 'restorably';
   return `would delete volume "${id}" ${how}`;
 }
 
-function toMissing(id: string): string {
-  return `there is no volume "${id}"; list all with fairlead get volumes -A`;
+async function missingFault(client: StorageClient, call: Call, id: string): Promise<Error> {
+  const { snapshots } = await client.listAllSnapshots({ id }, call);
+  const step =
+    snapshots.length > 0
+      ? `to delete the snapshot with this id, use fairlead admin delete-snapshot ${id}`
+      : 'list all with fairlead get volumes -A';
+  return new Error(`there is no volume "${id}"; ${step}`);
 }

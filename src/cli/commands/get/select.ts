@@ -34,13 +34,19 @@ function toPart(kind: Kind, condition: string): Selection {
   return { matches: entry => hasValue(column, entry, wanted) === isEqual };
 }
 
-function findColumn({ columns }: Kind, name: string): Column {
-  const heads = columns.map(({ head }) => head);
-  const found = columns.find(({ head }) => head === name);
+/** Finds a column by its name. The word for one entry means its id, as in `pool=fast` for pools. */
+function findColumn({ columns, one }: Kind, name: string): Column {
+  const known = [...columns, { head: one, of: ({ id }: Entry) => id }];
+  const found = known.find(({ head }) => head === name);
   if (found) return found;
-  const known = [...new Set([...heads, 'cluster'])];
+  const heads = [...new Set(known.map(({ head }) => head))].join(', ');
   throw new Error(
-    `--selector: there is no column "${name}"${suggest(name, known)}; the columns are ${known.join(', ')}`,
+    name === 'cluster'
+      ? `--selector: these entries have no cluster, but cluster=NAME selects those of a cluster; the columns are ${heads}`
+      : `--selector: there is no column "${name}"${suggest(
+          name,
+          known.map(({ head }) => head),
+        )}; the columns are ${heads}; cluster=NAME selects those of a cluster`,
   );
 }
 

@@ -150,13 +150,27 @@ function describePool(pool: PoolState, { nowMs, host }: View): StatusLine {
 }
 
 function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine[] {
-  const { id, isEnrolled, retiredSince, keyFaults = [], quotas, volumes, nodes, lastSeenAt } = cluster;
+  const {
+    id,
+    isEnrolled,
+    retiredSince,
+    isRetirementUnfinished,
+    keyFaults = [],
+    quotas,
+    lastSeenAt,
+  } = cluster;
   const about = `cluster ${id}`;
   const seen = lastSeenAt === undefined ? '' : `, last seen ${toAge(nowMs - Date.parse(lastSeenAt))} ago`;
-  const [has, of] = [countOf(volumes, 'volume'), countOf(nodes, 'node')];
+  const snapshots = cluster.snapshots > 0 ? `, ${countOf(cluster.snapshots, 'snapshot')}` : '';
+  const [has, of] = [`${countOf(cluster.volumes, 'volume')}${snapshots}`, countOf(cluster.nodes, 'node')];
   // The keys and the quota of a retired cluster no longer matter, and an operator chose to keep its volumes.
-  if (retiredSince !== undefined)
-    return [{ about, state: `retired ${toAge(nowMs - Date.parse(retiredSince))} ago, ${has}, ${of}${seen}` }];
+  if (retiredSince !== undefined) {
+    const line = {
+      about,
+      state: `retired ${toAge(nowMs - Date.parse(retiredSince))} ago, ${has}, ${of}${seen}`,
+    };
+    return [isRetirementUnfinished ? { ...line, ...unfinishedRetirement(id) } : line];
+  }
   const state = `${isEnrolled ? 'enrolled' : 'not enrolled'}, ${has}, ${of}${seen}`;
   const full = quotas.filter(({ used, limit }) => used >= limit * nearlyFull);
   const left = isEnrolled
@@ -166,7 +180,7 @@ function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine
           about,
           state,
           what: `it is not in gateway.yaml, but still has ${has} and ${of}`,
-          todo: `put clusters.${id} back into gateway.yaml, or transfer or delete its volumes: fairlead get volumes --cluster ${id}`,
+          todo: `put clusters.${id} back into gateway.yaml, or transfer or delete what it has: fairlead get volumes --cluster ${id}, fairlead get snapshots --cluster ${id}`,
         },
       ];
   const problems = [
@@ -204,6 +218,14 @@ function judgeTokens(refused: RefusedTokens, clusters: readonly ClusterState[]):
     todo: known?.retiredSince
       ? `uninstall Fairlead in that cluster, or end its retirement: fairlead admin retire-cluster ${cluster} --end`
       : `give its controller a key that gateway.yaml lists (a new one: fairlead enroll ${cluster}), and synchronize the clocks (NTP)`,
+  };
+}
+
+/** Says how to finish a retirement. The store does not keep the flags of the first run. */
+function unfinishedRetirement(id: string) {
+  return {
+    what: 'its retirement is not finished: steps failed, or it still runs',
+    todo: `run it again with the same flags, which says why steps fail, or accept its tokens again with --end: fairlead admin retire-cluster ${id}`,
   };
 }
 
