@@ -24,6 +24,6 @@ export function createPreparation({ begin }: Pick<ReturnType<typeof createAuditL
 
 function silentProblem(pool: string, waitedMs: number): Problem {
   const seconds = Math.max(0, Math.round(waitedMs / 100) / 10);
-  const detail = `pool "${pool}": its storage did not answer within ${seconds} s, so nothing was begun`;
-  return Object.assign(new Problem('DEADLINE_EXCEEDED', detail), { outage: 'silent' });
+  const detail = `pool "${pool}": its storage did not answer within ${seconds} s, so nothing was begun; try again, or ask an operator, who sees the storage's state with "fairlead get pools"`;
+  return new Problem('DEADLINE_EXCEEDED', detail);
 }

@@ -18,7 +18,10 @@ const mustWait = unavailableProblem('the operation has to wait for a slot');
 /** Names the pool in the problem of a caller whose deadline passed while it waited for a slot there. */
 function waitedProblem(gone: Problem | undefined, pool: string): Problem | undefined {
   if (gone?.code !== 'DEADLINE_EXCEEDED') return gone;
-  return new Problem('DEADLINE_EXCEEDED', `pool "${pool}" had no free slot before the caller's deadline`);
+  return new Problem(
+    'DEADLINE_EXCEEDED',
+    `pool "${pool}" had no free slot before the caller's deadline; try again, or ask an operator, who sees the waiting operations with "fairlead top"`,
+  );
 }
 
 /**

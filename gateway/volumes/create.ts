@@ -63,12 +63,11 @@ export async function createVolume(options: ServiceOptions, request: VolumeReque
   const choice = await choosePoolFor(options, request);
   const { pool } = choice;
   const logged = { operation: 'create', ...resource, about: pool.name };
-  const { asNew, spaces } = await options.operations.prepare(logged, pool.name, async () => {
-    const { topologies: known } = pool.backend;
-    const choosing = spec.topology && known && choiceSteps(known, requirement);
-    const chosen = choosing && (await options.slices.work(cluster, choosing));
-    return { asNew: newVolumeRecord(request, choice, chosen), spaces: await measureSpaces(pool) };
-  });
+  const { topologies: known } = pool.backend;
+  const choosing = spec.topology && known && choiceSteps(known, requirement);
+  const chosen = choosing && (await options.slices.work(cluster, choosing));
+  const asNew = newVolumeRecord(request, choice, chosen);
+  const spaces = await options.operations.prepare(logged, pool.name, () => measureSpaces(pool));
   const created = await options.operations.run<VolumeIntent, CreatedVolume, CreateResult>({
     operation: 'create',
     about: pool.name,
