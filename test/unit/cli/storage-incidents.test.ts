@@ -108,13 +108,13 @@ test('incident: the vendor answers 500', async t => {
   for (const name of ['one', 'two', 'three'])
     await assert.rejects(gateway.create(`a.${name}`), { code: 'UNAVAILABLE' });
   assert.equal(await metric('fairlead_gateway_pool_outage{pool="acme",outage="errors"}'), 1);
-  const { status, stdout } = await walk('FairleadPoolAnswersWrongly', 'status');
+  const { status, stdout } = await walk('FairleadPoolSilent', 'status');
   assert.equal(status, 1);
   assert.match(
     stdout,
     /! pool acme: its storage answers with errors; failing since \S+; .* calls failed in the last 5 minutes; the gateway pauses its requests; create failed at \S+ with UNAVAILABLE: pool "acme": .*500.* \(request [\w-]+\)\n/,
   );
-  const pool = await walk('FairleadPoolAnswersWrongly', 'describe pool acme', 'describe pool POOL');
+  const pool = await walk('FairleadPoolSilent', 'describe pool acme', 'describe pool POOL');
   assert.match(pool.stdout, /^answers: +paused$/m);
   assert.ok(pool.stdout.replaceAll(/ +/g, ' ').includes(`\naddress: ${url}\n`), pool.stdout);
   assert.match(pool.stdout, /^last-failure: +create failed at \S+ with UNAVAILABLE: .*500/m);
@@ -137,7 +137,7 @@ test('incident: something else answers in place of the vendor', async t => {
   await assert.rejects(gateway.create('a.one'), { code: 'UNAVAILABLE' });
   assert.equal(await metric('fairlead_gateway_pool_outage{pool="acme",outage="foreign"}'), 1);
   assert.equal(await metric('fairlead_gateway_pool_answers{pool="acme"}'), 0);
-  const { stdout } = await walk('FairleadPoolAnswersWrongly', 'status');
+  const { stdout } = await walk('FairleadPoolSilent', 'status');
   const how = 'its storage answers with something else than the Storage API; failing since ';
   assert.ok(stdout.includes(`! pool acme: ${how}`), stdout);
   assert.match((await ask('get pools')).stdout, /^acme +rest +open +foreign /m);
