@@ -58,7 +58,8 @@ type Settings = z.output<typeof settings>;
  */
 export const ceph: BackendPlugin<typeof settings> = {
   settings,
-  addressOf: ({ conf }) => conf,
+  addressOf: ({ conf, pool, filesystem }) =>
+    pool === undefined ? `filesystem "${filesystem}" of ${conf}` : `pool "${pool}" of ${conf}`,
   check: ({ pool, filesystem, mode, ...login }) => checkPool({ ...loginOf(login), pool, filesystem, mode }),
   readOwner({ pool = '', filesystem, ...login }) {
     const key = filesystem === undefined ? poolKeyOf(pool) : ownerKeyOf({ name: filesystem });
