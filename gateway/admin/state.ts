@@ -102,13 +102,12 @@ function showWaiting({ problem, reason, backend, address, outage, sinceMs, faile
 }
 
 /** Returns how the storage of an open pool answers. */
-function showAnswers({ backend, answers }: Pool, { outage, ...probe }: Probe) {
-  const present = { ...probe, answers: outage === undefined, ...(outage && { outage }) };
-  if (!answers) return present;
+function showAnswers({ backend, answers }: Pool, probe: Probe) {
+  if (!answers) return probe;
   const { calls, failedCalls, lastFailure, oldestCall, failingSinceMs } = answers.show();
   return {
-    ...present,
-    ...(outage && failingSinceMs !== undefined && { failingSince: toTime(failingSinceMs) }),
+    ...probe,
+    ...(!probe.answers && failingSinceMs !== undefined && { failingSince: toTime(failingSinceMs) }),
     recentCalls: { total: calls, failed: failedCalls },
     ...(lastFailure && { lastFailure: toFailure(lastFailure) }),
     ...(oldestCall && { oldestCall: { method: oldestCall.method, since: toTime(oldestCall.sinceMs) } }),

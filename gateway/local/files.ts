@@ -4,7 +4,7 @@ import { access, readFile, rename, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { clusterOf } from '../../src/api/ids.ts';
-import { invalidProblem, Problem, unavailableProblem } from '../../src/api/problem.ts';
+import { invalidProblem, Problem, unavailableProblem, withOutage } from '../../src/api/problem.ts';
 import { identityOf } from '../../src/lib/directories.ts';
 import { failureText, reasonOfFault, type ExecResult } from '../../src/lib/exec.ts';
 import type { HealthEntry, OwnerMark } from '../backend.ts';
@@ -60,7 +60,7 @@ export function commandProblem(command: string, work: string, result: ExecResult
   const problem = unavailableProblem(
     `cannot ${work}: "${command}" ${reason}${output === '' ? '' : `: ${output}`}`,
   );
-  return timedOut ? Object.assign(problem, { outage: 'silent' }) : problem;
+  return withOutage(problem, timedOut ? 'silent' : undefined);
 }
 
 /** Lists a directory in pieces: a pool may have very many entries, and sometimes the first is enough. */

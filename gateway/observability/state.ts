@@ -145,9 +145,11 @@ export async function readPools(pools: Pools): Promise<readonly Row[]> {
   const probes = await Promise.all(
     pools.all().map(async pool => ({ pool: pool.name, probe: await probePool(pool) })),
   );
-  const waiting = [...pools.waiting()].map(([pool, { outage }]) => ({ pool, isOpen: false, outage }));
-  const all = [...probes.map(({ pool, probe: { outage } }) => ({ pool, isOpen: true, outage })), ...waiting];
-  const answering = all.map(({ pool, isOpen, outage }) => sample({ pool }, isOpen && outage === undefined));
+  const waiting = [...pools.waiting()].map(([pool, { outage }]) => {
+    return { pool, isOpen: false, answers: false, outage };
+  });
+  const all = [...probes.map(({ pool, probe }) => ({ pool, isOpen: true, ...probe })), ...waiting];
+  const answering = all.map(({ pool, answers }) => sample({ pool }, answers));
   const failing = all.flatMap(({ pool, outage }) =>
     outages.map(one => sample({ pool, outage: one }, one === outage)),
   );

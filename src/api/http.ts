@@ -1,4 +1,4 @@
-import { isForeign, predicateOf, reasonOf } from '../lib/words/failures.ts';
+import { outageOf, predicateOf, reasonOf } from '../lib/words/failures.ts';
 import { createExchange } from '#exchange';
 import { maxTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
 import type { Observer } from '../tracing/trace.ts';
@@ -8,11 +8,13 @@ import { describeIssues } from './schemas/issues.ts';
 import { problemSchema, problemsOf, timeoutHeaderName, type NamedOperation } from './operations.ts';
 import {
   callerGone,
-  foreignProblem,
+  type Outage,
   Problem,
   problemTable,
   tooManyRequests,
+  unavailableProblem,
   whileObserved,
+  withOutage,
 } from './problem.ts';
 
 export type Call = {
@@ -158,7 +160,7 @@ function lateProblem(url: string, waitedMs: number): Problem {
   const time = waitedMs > 0 ? `within ${Math.ceil(waitedMs / 100) / 10} s` : 'in time';
   const detail = `the storage API at "${originOf({ url })}" did not answer ${time}; check the address, the server and its log, and the network on the way`;
   const problem = new Problem('DEADLINE_EXCEEDED', detail, { code: 'ETIMEDOUT' });
-  return Object.assign(problem, { outage: 'silent' });
+  return withOutage(problem, 'silent');
 }
 
 /** Starts a call, or throws if it is over already. `signal` fires at its end with the reason; `close` frees its timer. */
@@ -193,14 +195,19 @@ type SentRequest = HttpRequest & Pick<HttpOptions, 'url'>;
 /** Parses an answer by the schema of the operation. Anything else, such as a proxy's page with status 200, is malformed. */
 function readAnswer(reply: Reply, request: SentRequest): unknown {
   const { status, body } = reply;
-  if (status < 200 || status > 299) throw withRetryAfter(readProblem(reply, request), reply);
+  // Any object may be a faulty answer of the API itself.
+  const outage = typeof body === 'object' && body !== null ? 'errors' : 'foreign';
+  if (status < 200 || status > 299) {
+    const problem = readProblem(reply, request);
+    throw withRetryAfter(withOutage(problem, problem.outage ?? 'errors'), reply);
+  }
   const schema = request.operation.answers[status as 200];
-  if (schema === undefined) throw malformedProblem(request, `status ${status}, which it never has`);
+  if (schema === undefined) throw malformedProblem(request, `status ${status}, which it never has`, outage);
   if (schema === null || (status === 202 && body === undefined)) return undefined;
   const { success, data, error } = schema.safeParse(body);
   if (success) return requireSameIds(data, request);
   const [fault = 'body: is not JSON'] = describeIssues(error, at => at.join('.') || 'body');
-  throw malformedProblem(request, fault);
+  throw malformedProblem(request, fault, outage);
 }
 
 /** UNAVAILABLE if an answer, final or not, is of another object than the path: each id must match by its name or as `id`. */
@@ -218,9 +225,14 @@ function requireSameIds(answer: unknown, request: HttpRequest): unknown {
 }
 
 /** Makes the problem, UNAVAILABLE, of an answer that does not fit its request and so does not tell the outcome. */
-export function malformedProblem({ operation, path }: HttpRequest, found: string): Problem {
+export function malformedProblem(
+  { operation, path }: HttpRequest,
+  found: string,
+  outage: Outage = 'errors',
+): Problem {
   const asked = `${operation.method} ${path}`;
-  return foreignProblem(`the storage API gave a malformed answer to ${asked} (${toPrintable(found)})`);
+  const detail = `the storage API gave a malformed answer to ${asked} (${toPrintable(found)})`;
+  return withOutage(unavailableProblem(detail), outage);
 }
 
 /** Codes and statuses about the client's own token. They are not final, since an earlier try may have started the operation. */
@@ -250,8 +262,7 @@ function readProblem({ status, body }: Pick<Reply, 'status' | 'body'>, request: 
 /** Makes the problem of a failure without a problem document. Only a server error may be the storage's own. */
 function unexplainedProblem(status: number, at: string): Problem {
   if (status >= 500)
-    return new Problem(
-      'UNAVAILABLE',
+    return unavailableProblem(
       `${at} answered with status ${status} and no reason; look at its log, and at that of a proxy in front of it`,
       { status },
     );
@@ -260,7 +271,7 @@ function unexplainedProblem(status: number, at: string): Problem {
       ? 'give the address that it redirects to'
       : 'check the address, and the proxy or other server there';
   const detail = `something in front of ${at} answered with status ${status}; ${remedy}`;
-  return foreignProblem(detail, { status });
+  return withOutage(unavailableProblem(detail, { status }), 'foreign');
 }
 
 /** Adds the server's Retry-After to an UNAVAILABLE problem. */
@@ -275,7 +286,7 @@ function toProblem(error: unknown, signal: AbortSignal, { url, authoritiesFrom }
   if (signal.aborted) return signal.reason as Problem;
   const predicate = predicateOf(error, authoritiesFrom);
   const reason = `"${originOf({ url })}" ${predicate ?? `fails: ${reasonOf(error)}`}`;
-  if (isForeign(error)) return foreignProblem(`the storage API cannot be used: ${reason}`, error);
-  const problem = new Problem('UNAVAILABLE', `the storage API cannot be reached: ${reason}`, error);
-  return Object.assign(problem, { outage: 'silent' });
+  const outage = outageOf(error);
+  const verb = outage === 'silent' ? 'reached' : 'used';
+  return withOutage(unavailableProblem(`the storage API cannot be ${verb}: ${reason}`, error), outage);
 }

@@ -37,8 +37,8 @@ export class Problem extends Error {
   declare readonly retryAfterS?: number;
   /** The whole reason for operators, in logs and in their lists; present if `detail` leaves out addresses or files. */
   declare readonly reason?: string;
-  /** The way in which the callee failed; absent: it answered with this problem. */
-  declare readonly outage?: Exclude<Outage, 'errors'>;
+  /** The way in which the callee failed; absent: the failure is of the caller's own machine or token. */
+  declare readonly outage?: Outage;
 
   constructor(code: ProblemCode, detail: string, cause?: unknown) {
     const printable = toLines(detail);
@@ -63,9 +63,9 @@ export const preconditionProblem = makerOf('FAILED_PRECONDITION');
 /** UNAVAILABLE: not done, or still running; the caller tries again. */
 export const unavailableProblem = makerOf('UNAVAILABLE');
 
-/** UNAVAILABLE because something else answered in place of the callee, such as a proxy. */
-export function foreignProblem(detail: string, cause?: unknown): Problem {
-  return Object.assign(unavailableProblem(detail, cause), { outage: 'foreign' });
+/** Adds the way in which the callee failed to a problem. */
+export function withOutage(problem: Problem, outage: Outage | undefined): Problem {
+  return outage ? Object.assign(problem, { outage }) : problem;
 }
 
 /** UNAVAILABLE because of overload: nothing was started, and the caller is told when to try again. */

@@ -8,8 +8,9 @@ const predicates: Readonly<Record<Outage, string>> = {
 };
 
 /** Says how the storage of a pool with a fault fails, to follow its name. */
-export function describeOutage({ outage }: Pick<PoolState, 'outage'>): string {
-  return outage ? predicates[outage] : 'fails';
+export function describeOutage({ answers, outage }: Pick<PoolState, 'answers' | 'outage'>): string {
+  if (outage) return predicates[outage];
+  return answers === false ? 'cannot be used' : 'fails';
 }
 
 /** Describes the last failed call of a pool, with its time and its request id; undefined if there is none. */

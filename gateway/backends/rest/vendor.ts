@@ -11,8 +11,15 @@ import {
   type Operations,
   type Output,
 } from '../../../src/api/operations.ts';
-import { asProblem, callerGone, Problem, unavailableProblem } from '../../../src/api/problem.ts';
-import { isForeign, reasonOf } from '../../../src/lib/words/failures.ts';
+import {
+  asProblem,
+  callerGone,
+  type Outage,
+  Problem,
+  unavailableProblem,
+  withOutage,
+} from '../../../src/api/problem.ts';
+import { outageOf, reasonOf } from '../../../src/lib/words/failures.ts';
 import type { PoolContext } from '../../backend.ts';
 import type { RestSettings } from './settings.ts';
 import { createTokenSource } from './tokens.ts';
@@ -122,57 +129,53 @@ function toProblem(problem: Problem, pool: string, id: OperationId): Problem {
   const outage = isOtherServer ? 'foreign' : problem.outage;
   const unusable = `pool "${pool}": its storage cannot be used now; try again, or ask an operator, who sees the reason with "fairlead get pools"`;
   const hidesReason = cause !== undefined || isOtherServer;
-  return Object.assign(
+  const shown = Object.assign(
     new Problem(isOtherServer ? 'UNAVAILABLE' : code, hidesReason ? unusable : reason, cause),
     hidesReason && { reason },
     retryAfterS !== undefined && { retryAfterS },
-    outage && { outage },
   );
+  return withOutage(shown, outage);
 }
 
 /**
- * Creates a circuit breaker: after `breakAfter` tries in a row without an answer of the storage itself, nothing is
- * sent for `breakFor`. The calls that it holds back fail as the last of these tries did.
+ * Creates a circuit breaker: after `breakAfter` tries in a row without an answer that gives a reason, nothing is sent for
+ * `breakFor`. The calls that it holds back fail as the last of these tries did.
  */
 function createGuard({ breakAfter, breakFor }: RestSettings, { name, log }: PoolContext) {
-  const unanswered = handleWhen(error => error !== callerGone).orWhenResult(isServerError);
-  const breaker = circuitBreaker(unanswered, {
+  const failed = handleWhen(error => error !== callerGone).orWhenResult(isUnexplained);
+  const breaker = circuitBreaker(failed, {
     halfOpenAfter: breakFor,
     breaker: new ConsecutiveBreaker(breakAfter),
   });
   const detail = `pools.${name}`;
   breaker.onBreak(() => log.warn('a storage fails; requests to it pause', { detail, durationMs: breakFor }));
   breaker.onReset(() => log.info('a storage answers again', { detail }));
-  let last: { readonly fault: string; readonly outage?: Problem['outage'] } = { fault: '' };
+  let last: { readonly fault: string; readonly outage?: Outage | undefined } = { fault: '' };
   const guard: Guard = async send => {
     try {
       const reply = await breaker.execute(send);
-      if (isServerError(reply)) last = { fault: `a server answered HTTP status ${(reply as Reply).status}` };
+      if (isUnexplained(reply))
+        last = { fault: `a server answered HTTP status ${reply.status}`, outage: 'errors' };
       return reply;
     } catch (error) {
       if (error instanceof BrokenCircuitError)
-        throw Object.assign(
+        throw withOutage(
           unavailableProblem(
             `requests to the storage pause for ${breakFor / 1_000} s, because the last ${breakAfter} failed: ${last.fault}`,
             error,
           ),
-          last.outage && { outage: last.outage },
+          last.outage,
         );
-      if (error !== callerGone) last = { fault: reasonOf(error, authoritiesFrom), outage: outageOf(error) };
+      const outage = error instanceof Problem ? error.outage : outageOf(error);
+      if (error !== callerGone) last = { fault: reasonOf(error, authoritiesFrom), outage };
       throw error;
     }
   };
   return { guard, isPaused: () => breaker.state === CircuitState.Open };
 }
 
-/** Returns how a try failed that ended without an answer, or without one that can be read. */
-function outageOf(error: unknown): Problem['outage'] {
-  if (error instanceof Problem) return error.outage;
-  return isForeign(error) ? 'foreign' : 'silent';
-}
-
-/** True for a server error without a problem document, which comes from a proxy and not from the storage. */
-function isServerError(reply: unknown): boolean {
+/** Returns true for a server error without a problem document, of the storage or of a proxy. */
+function isUnexplained(reply: unknown): boolean {
   const { status, body } = reply as Reply;
   return status >= 500 && !problemSchema.safeParse(body).success;
 }

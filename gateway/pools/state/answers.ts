@@ -15,9 +15,11 @@ export type Failure = {
 
 /** The record of a storage's answers. The counts are of work, not of questions about the storage's size or health. */
 type AnswersState = {
-  /** How the last call failed; undefined once the storage has answered another one. */
+  /** False: the last call failed. */
+  readonly answers: boolean;
+  /** How the last call failed; undefined if it did not, or if the storage was not asked. */
   readonly outage: Outage | undefined;
-  /** The start of the first call that failed, or of the unanswered question, since the storage last answered. */
+  /** The last answer, or if it is later the start of the first call that failed since then, or of the unanswered question. */
   readonly failingSinceMs: number | undefined;
   readonly calls: number;
   readonly failedCalls: number;
@@ -44,7 +46,8 @@ const questions: ReadonlySet<string> = new Set(['capacity', 'available', 'volume
 export function createAnswers(nowMs: () => number = Date.now) {
   const counts = new Map<number, { calls: number; failed: number }>();
   const running = new Set<RunningCall>();
-  let failing: { readonly outage: Outage; readonly sinceMs: number } | undefined;
+  let failing: { readonly outage: Outage | undefined; readonly sinceMs: number } | undefined;
+  let answeredMs = -Infinity;
   /** The last failure of work, and of a question. */
   let [ofWork, ofQuestion]: (Failure | undefined)[] = [];
   let question: Promise<unknown> | undefined;
@@ -57,16 +60,22 @@ export function createAnswers(nowMs: () => number = Date.now) {
     forgetOld();
   }
 
+  function answered(): void {
+    failing = undefined;
+    answeredMs = nowMs();
+  }
+
   function forgetOld(): void {
     for (const step of counts.keys()) if (step * stepMs <= nowMs() - recentMs) counts.delete(step);
   }
 
   function note({ method, sinceMs }: RunningCall, error: unknown): void {
     const problem = asProblem(error);
-    const { code, outage = 'errors' } = problem;
+    const { code, outage } = problem;
     const detail = wordsForOperators(problem);
     const isFailed = failures.has(code);
-    failing = isFailed ? { outage, sinceMs: failing?.sinceMs ?? sinceMs } : undefined;
+    if (isFailed) failing = { outage, sinceMs: failing?.sinceMs ?? sinceMs };
+    else answered();
     const isQuestion = questions.has(method);
     if (!isQuestion) count(isFailed);
     if (!isFailed && code !== 'RESOURCE_EXHAUSTED') return;
@@ -89,7 +98,7 @@ export function createAnswers(nowMs: () => number = Date.now) {
         running.add(call);
         try {
           const result = await run();
-          failing = undefined;
+          answered();
           if (!questions.has(method)) count(false);
           return result;
         } catch (error) {
@@ -110,9 +119,11 @@ export function createAnswers(nowMs: () => number = Date.now) {
       const all = [...counts.values()];
       const oldestCall = running.values().find(({ method }) => !questions.has(method));
       const oldestQuestion = running.values().find(({ method }) => questions.has(method));
+      const sinceMs = failing?.sinceMs ?? oldestQuestion?.sinceMs;
       return {
+        answers: !failing,
         outage: failing?.outage,
-        failingSinceMs: failing?.sinceMs ?? oldestQuestion?.sinceMs,
+        failingSinceMs: sinceMs && Math.max(sinceMs, answeredMs),
         calls: all.reduce((sum, { calls }) => sum + calls, 0),
         failedCalls: all.reduce((sum, { failed }) => sum + failed, 0),
         lastFailure: lastFailure(),

@@ -7,9 +7,10 @@ import { withoutPoolName } from './waiting.ts';
 /** A storage must report its size within this time, in milliseconds. */
 const answerMs = 2_000;
 
-/** The state of a pool's storage: its size if it reports one, or how it fails, with the reason. */
+/** The state of a pool's storage: its size if it reports one, or how it fails if known, with the reason. */
 export type Probe = {
-  readonly outage?: Outage | undefined;
+  readonly answers: boolean;
+  readonly outage?: Outage;
   readonly totalBytes?: number;
   readonly fault?: string;
 };
@@ -22,13 +23,15 @@ export async function probePool(pool: Pool): Promise<Probe> {
   const ask = (): ReturnType<typeof measureSpaces> => measureSpaces(pool);
   try {
     const answer = await withinTime(pool.answers ? pool.answers.ask(ask) : ask(), answerMs);
-    if (!answer) return { outage: 'silent', fault: `no answer within ${answerMs / 1_000} s` };
+    if (!answer) return { answers: false, outage: 'silent', fault: `no answer within ${answerMs / 1_000} s` };
     if (answer.value)
-      return { totalBytes: answer.value.reduce((all, { totalBytes }) => all + totalBytes, 0) };
-    return { outage: pool.answers?.show().outage };
+      return { answers: true, totalBytes: answer.value.reduce((all, { totalBytes }) => all + totalBytes, 0) };
+    const { answers = true, outage } = pool.answers?.show() ?? {};
+    return { answers, ...(outage && { outage }) };
   } catch (error) {
     const problem = asProblem(error);
-    const { outage = 'errors' } = problem;
-    return { outage, fault: withoutPoolName(pool.name, wordsForOperators(problem)) };
+    const { outage } = problem;
+    const fault = withoutPoolName(pool.name, wordsForOperators(problem));
+    return { answers: false, ...(outage && { outage }), fault };
   }
 }

@@ -22,7 +22,7 @@ export type WaitingPool = PoolPlace &
 export type WaitingReason = {
   readonly problem: Problem;
   readonly reason: string;
-  /** How its storage fails; absent: the fault is in the settings or on this machine. */
+  /** How its storage fails; absent: the fault is in the settings, in a token, or on this machine. */
   readonly outage?: Outage;
   /** The time until which the first opening may still end, in milliseconds since the epoch; absent once it failed. */
   readonly firstUntilMs?: number;
@@ -44,8 +44,8 @@ export function opensFirst(name: string): WaitingReason {
 
 /** Makes the state of a pool whose storage cannot be used now. */
 export function unreached(name: string, problem: Problem): WaitingReason {
-  const { outage = 'errors' } = problem;
-  return { problem, reason: withoutPoolName(name, wordsForOperators(problem)), outage };
+  const { outage } = problem;
+  return { problem, reason: withoutPoolName(name, wordsForOperators(problem)), ...(outage && { outage }) };
 }
 
 /** Makes the state of a pool that has a fault. Callers do not get the reason: it may name volumes of other clusters. */

@@ -104,7 +104,9 @@ export const poolSchema = z
     backend: text('image').optional().describe('Absent: an older gateway, while the pool is `waiting`.'),
     address: text('https://storage.example')
       .optional()
-      .describe('The address of its storage, from its settings: a URL or a directory.'),
+      .describe(
+        'The address of its storage, from its settings: a URL, a directory, or a pool or filesystem and the configuration file of its Ceph cluster.',
+      ),
     state: z
       .enum(['open', 'waiting', 'removed'])
       .describe(
@@ -143,7 +145,7 @@ export const poolSchema = z
       .enum(outages)
       .optional()
       .describe(
-        'How its storage fails. `silent`: it does not answer; `errors`: it answers with errors; `foreign`: something else answers, such as a proxy. Absent: it answers, or the fault is in the settings.',
+        'How its storage fails. `silent`: it does not answer; `errors`: it answers with errors; `foreign`: something else answers, such as a proxy. Absent: it answers, or the failure is of the gateway itself, such as in its settings, a token, a file or a command.',
       ),
     failingSince: time
       .optional()

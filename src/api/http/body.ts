@@ -1,8 +1,13 @@
 import { parseJson } from '../../lib/json.ts';
 import { maxAnswerBytes } from '../limits.ts';
-import { foreignProblem, unavailableProblem } from '../problem.ts';
+import { type Outage, unavailableProblem, withOutage } from '../problem.ts';
 
-type BodySource = { readonly from: string; readonly maxBytes?: number };
+type BodySource = {
+  readonly from: string;
+  readonly maxBytes?: number;
+  /** The outage of a server whose body cannot be used; absent: the server is not the callee. */
+  readonly outage?: Outage;
+};
 
 type EncodedBody = {
   readonly chunks: AsyncIterable<Uint8Array> | null;
@@ -18,13 +23,14 @@ const maxDepth = 64;
 const maxLineLength = 4 * 1024 * 1024;
 
 /** Collects a body from its chunks; `add` throws UNAVAILABLE if the body is longer than `maxBytes`. */
-export function createBody({ from, maxBytes = maxAnswerBytes }: BodySource) {
+export function createBody({ from, maxBytes = maxAnswerBytes, outage }: BodySource) {
   let length = 0;
   const chunks: Uint8Array[] = [];
   return {
     add(chunk: Uint8Array): void {
       length += chunk.length;
-      if (length > maxBytes) throw foreignProblem(`${from} answers more than ${maxBytes} bytes`);
+      if (length > maxBytes)
+        throw withOutage(unavailableProblem(`${from} answers more than ${maxBytes} bytes`), outage);
       chunks.push(chunk);
     },
     read: (): string => Buffer.concat(chunks).toString(),
@@ -32,9 +38,10 @@ export function createBody({ from, maxBytes = maxAnswerBytes }: BodySource) {
 }
 
 /** UNAVAILABLE for a compressed body. */
-export function requirePlain(encoding: unknown, from: string): void {
+export function requirePlain(encoding: unknown, { from, outage }: BodySource): void {
   if (encoding === undefined || encoding === null || /^\s*(identity)?\s*$/i.test(String(encoding))) return;
-  throw foreignProblem(`${from} answers with a compressed body, which was not asked for`);
+  const detail = `${from} answers with a compressed body, which was not asked for`;
+  throw withOutage(unavailableProblem(detail), outage);
 }
 
 /** Reads a whole body; rejects and ends the stream if the body is compressed or too long. */
@@ -84,13 +91,10 @@ export function parseBody(text: string): unknown {
   return isShallow(text) ? parseJson(text) : undefined;
 }
 
-async function* readPlain(
-  { chunks, encoding }: EncodedBody,
-  { from }: BodySource,
-): AsyncGenerator<Uint8Array> {
+async function* readPlain({ chunks, encoding }: EncodedBody, source: BodySource): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks ?? []) {
     // Checked inside the loop, since leaving the loop with an error ends the stream.
-    requirePlain(encoding, from);
+    requirePlain(encoding, source);
     yield chunk;
   }
 }

@@ -41,15 +41,15 @@ type AnswerHead = {
   readonly retryAfter: unknown;
 };
 
-const from = 'the storage API';
+const source = { from: 'the storage API', outage: 'errors' } as const;
 
 /** Collects an answer from its parts; `begin` throws for a compressed answer, and `add` for one that is too long. */
 export function createAnswer() {
-  const collected = createBody({ from });
+  const collected = createBody(source);
   let head: AnswerHead | undefined;
   return {
     begin(found: AnswerHead): void {
-      requirePlain(found.contentEncoding, from);
+      requirePlain(found.contentEncoding, source);
       head = found;
     },
     add: collected.add,

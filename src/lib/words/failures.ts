@@ -12,114 +12,129 @@ const noClient = 'requires a client certificate that it trusts; give one';
 const noRoute = 'cannot be reached from this network; check the address and the routes';
 const denied = 'cannot be used: permission denied';
 
-/**
- * The failures of files, connections, TLS and databases, by the code that a library or the system reports. Each names
- * the fault of the file, the server or the database, and then the remedy. A SQLSTATE class has two characters.
- */
-const predicates: Readonly<Record<string, string>> = {
-  // Files and addresses of this machine.
-  EADDRINUSE: 'is already in use',
-  EADDRNOTAVAIL: 'is not an address of this machine',
-  EACCES: denied,
-  EPERM: denied,
-  EROFS: 'cannot be written: its filesystem is read-only',
-  ENOENT: 'does not exist, or its directory does not',
-  EEXIST: 'already exists',
-  EISDIR: 'is a directory, not a file',
-  ENOTDIR: 'is not a directory, or a part of its path is a file',
-  ENOTEMPTY: 'is not empty',
-  ELOOP: 'is a link where a file is needed, or a circle of links',
-  ENAMETOOLONG: 'has too long a name',
-  ENOSPC: 'is on a full disk',
-  EDQUOT: 'is over the quota of its disk',
-  EIO: 'cannot be read or written: its disk reports errors',
-  EMFILE: 'cannot be opened: this process has too many open files',
-  ENFILE: 'cannot be opened: this machine has too many open files',
-  EBUSY: 'is in use by another process, or something is mounted there',
-  ETXTBSY: 'is a program that is running, and cannot be changed',
-  EXDEV: 'is on another filesystem',
-  EFBIG: 'is larger than its filesystem, or the limit of this process, allows',
-  EMLINK: 'has the maximum number of links',
-  EUCLEAN: 'is damaged; check its filesystem',
-  ENODEV: 'is a device that is missing',
-  ENXIO: 'is a device that is missing',
-  EINVAL: 'does not allow this operation',
-  EOPNOTSUPP: 'is on a filesystem that does not allow this',
-  ENOTSUP: 'is on a filesystem that does not allow this',
-  ENOSYS: 'requires a newer kernel',
-  ENOMEM: 'needs more memory than this machine has free',
-  ESTALE: 'is on a network filesystem that no longer knows it; mount it again',
-  // Connections.
-  ECONNREFUSED: 'refuses connections; start the server there, or correct the address',
-  ECONNRESET: closed,
-  EPIPE: closed,
-  UND_ERR_SOCKET: closed,
-  ENOTFOUND: 'has an unknown host name; correct the name, or add it to the DNS',
-  EAI_AGAIN: 'has a host name that no name server answers for; check the DNS of this machine',
-  ETIMEDOUT: silent,
-  TimeoutError: silent,
-  UND_ERR_CONNECT_TIMEOUT: silent,
-  UND_ERR_HEADERS_TIMEOUT: late,
-  UND_ERR_BODY_TIMEOUT: late,
-  EHOSTUNREACH: noRoute,
-  ENETUNREACH: noRoute,
-  EHOSTDOWN: noRoute,
-  UND_ERR_DESTROYED: 'is no longer called: this program is ending',
-  UND_ERR_CLOSED: 'is no longer called: this program is ending',
-  ERR_INVALID_URL: 'is not an address; write it as https://HOST:PORT',
-  // TLS.
-  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
-  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
-  UNABLE_TO_GET_ISSUER_CERT: untrusted,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
-  CERT_UNTRUSTED: untrusted,
-  CERT_HAS_EXPIRED: "has a certificate that has expired; renew it, or set this machine's clock",
-  CERT_NOT_YET_VALID: "has a certificate that is not valid yet; set this machine's clock",
-  CERT_SIGNATURE_FAILURE: 'has a certificate that its authority did not sign; replace it',
-  ERR_TLS_CERT_ALTNAME_INVALID:
-    'has a certificate for other names; use an address that it names, or renew it for this one',
-  ERR_SSL_WRONG_VERSION_NUMBER: notTls,
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: notTls,
-  EPROTO: notTls,
-  ERR_OSSL_X509_KEY_VALUES_MISMATCH:
-    'gets a client certificate whose key is another one; give both files of one pair',
-  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: noClient,
-  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: noClient,
-  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: noClient,
-  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: noClient,
-  // HTTP.
-  HPE_INVALID_CONSTANT: notHttp,
-  HPE_INVALID_HEADER_TOKEN: notHttp,
-  HPE_INVALID_VERSION: notHttp,
-  HPE_HEADER_OVERFLOW: 'sends too many headers; look at the server',
-  // PostgreSQL.
-  '28000': 'does not admit this user from here; create the user, or allow it in pg_hba.conf',
-  '28P01': "does not accept this user's password; correct the password in the URL",
-  '3D000': 'does not exist; create it, or correct the name in the URL',
-  '42501': 'does not give this user the rights; make the user the owner of the database',
-  '25006': 'is read-only; use the address of the primary',
-  '53100': 'has a full disk; free some space',
-  '53200': 'has no memory left; free some',
-  '53300': 'has no free connection; raise its max_connections',
-  '55P03': 'did not give a lock in time, because other transactions hold it',
-  '57014': 'cancelled the statement; look at its log',
-  '57P01': 'is shutting down; start it again',
-  '57P03': 'is starting or shutting down; wait until it has started',
-  '08': 'broke the connection; look at its log',
-  '22': 'does not accept a value; look at its log',
-  '23': 'found records that contradict each other; look at its log',
-  '25': 'ended the transaction; look at its log',
-  '40': 'had to choose between transactions at the same time; try again',
-  '42': 'does not have the tables of this version; look at its log',
-  '53': 'has too few resources; look at its log',
-  '57': 'was interrupted by its operator; look at its log',
-  '58': 'has a failure of its machine; look at its log',
-  XX: 'has an internal failure; look at its log',
-};
+/** The part at fault: this machine, or a server that is silent, answers with errors, or is another than the expected one. */
+type Party = 'here' | 'silent' | 'errors' | 'foreign';
+type KnownFailure = { readonly party: Party; readonly predicate: string };
 
-/** The codes of connections to a server with another protocol, or with another certificate. */
-const foreignCodes = /^(HPE_|EPROTO|ERR_SSL_|ERR_TLS_|ERR_OSSL_|CERT_|DEPTH_|SELF_SIGNED_|UNABLE_TO_)/;
+/**
+ * The failures of files, connections, TLS and databases, by the part at fault and by the code that a library or the system
+ * reports. Each names the fault of the file, the server or the database, and then the remedy. A SQLSTATE class has two
+ * characters.
+ */
+const predicates: Readonly<Record<Party, Readonly<Record<string, string>>>> = {
+  // Files and addresses of this machine, and this side of a connection.
+  here: {
+    EADDRINUSE: 'is already in use',
+    EADDRNOTAVAIL: 'is not an address of this machine',
+    EACCES: denied,
+    EPERM: denied,
+    EROFS: 'cannot be written: its filesystem is read-only',
+    ENOENT: 'does not exist, or its directory does not',
+    EEXIST: 'already exists',
+    EISDIR: 'is a directory, not a file',
+    ENOTDIR: 'is not a directory, or a part of its path is a file',
+    ENOTEMPTY: 'is not empty',
+    ELOOP: 'is a link where a file is needed, or a circle of links',
+    ENAMETOOLONG: 'has too long a name',
+    ENOSPC: 'is on a full disk',
+    EDQUOT: 'is over the quota of its disk',
+    EIO: 'cannot be read or written: its disk reports errors',
+    EMFILE: 'cannot be opened: this process has too many open files',
+    ENFILE: 'cannot be opened: this machine has too many open files',
+    EBUSY: 'is in use by another process, or something is mounted there',
+    ETXTBSY: 'is a program that is running, and cannot be changed',
+    EXDEV: 'is on another filesystem',
+    EFBIG: 'is larger than its filesystem, or the limit of this process, allows',
+    EMLINK: 'has the maximum number of links',
+    EUCLEAN: 'is damaged; check its filesystem',
+    ENODEV: 'is a device that is missing',
+    ENXIO: 'is a device that is missing',
+    EINVAL: 'does not allow this operation',
+    EOPNOTSUPP: 'is on a filesystem that does not allow this',
+    ENOTSUP: 'is on a filesystem that does not allow this',
+    ENOSYS: 'requires a newer kernel',
+    ENOMEM: 'needs more memory than this machine has free',
+    ESTALE: 'is on a network filesystem that no longer knows it; mount it again',
+    UND_ERR_DESTROYED: 'is no longer called: this program is ending',
+    UND_ERR_CLOSED: 'is no longer called: this program is ending',
+    ERR_INVALID_URL: 'is not an address; write it as https://HOST:PORT',
+    ERR_OSSL_X509_KEY_VALUES_MISMATCH:
+      'gets a client certificate whose key is another one; give both files of one pair',
+  },
+  // Servers that cannot be reached, or do not answer.
+  silent: {
+    ECONNREFUSED: 'refuses connections; start the server there, or correct the address',
+    ECONNRESET: closed,
+    EPIPE: closed,
+    UND_ERR_SOCKET: closed,
+    ENOTFOUND: 'has an unknown host name; correct the name, or add it to the DNS',
+    EAI_AGAIN: 'has a host name that no name server answers for; check the DNS of this machine',
+    ETIMEDOUT: silent,
+    TimeoutError: silent,
+    UND_ERR_CONNECT_TIMEOUT: silent,
+    UND_ERR_HEADERS_TIMEOUT: late,
+    UND_ERR_BODY_TIMEOUT: late,
+    EHOSTUNREACH: noRoute,
+    ENETUNREACH: noRoute,
+    EHOSTDOWN: noRoute,
+  },
+  // Servers and databases that refuse, or answer with a fault.
+  errors: {
+    CERT_HAS_EXPIRED: "has a certificate that has expired; renew it, or set this machine's clock",
+    CERT_NOT_YET_VALID: "has a certificate that is not valid yet; set this machine's clock",
+    CERT_SIGNATURE_FAILURE: 'has a certificate that its authority did not sign; replace it',
+    ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: noClient,
+    ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: noClient,
+    ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: noClient,
+    ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: noClient,
+    HPE_HEADER_OVERFLOW: 'sends too many headers; look at the server',
+    // PostgreSQL.
+    '28000': 'does not admit this user from here; create the user, or allow it in pg_hba.conf',
+    '28P01': "does not accept this user's password; correct the password in the URL",
+    '3D000': 'does not exist; create it, or correct the name in the URL',
+    '42501': 'does not give this user the rights; make the user the owner of the database',
+    '25006': 'is read-only; use the address of the primary',
+    '53100': 'has a full disk; free some space',
+    '53200': 'has no memory left; free some',
+    '53300': 'has no free connection; raise its max_connections',
+    '55P03': 'did not give a lock in time, because other transactions hold it',
+    '57014': 'cancelled the statement; look at its log',
+    '57P01': 'is shutting down; start it again',
+    '57P03': 'is starting or shutting down; wait until it has started',
+    '08': 'broke the connection; look at its log',
+    '22': 'does not accept a value; look at its log',
+    '23': 'found records that contradict each other; look at its log',
+    '25': 'ended the transaction; look at its log',
+    '40': 'had to choose between transactions at the same time; try again',
+    '42': 'does not have the tables of this version; look at its log',
+    '53': 'has too few resources; look at its log',
+    '57': 'was interrupted by its operator; look at its log',
+    '58': 'has a failure of its machine; look at its log',
+    XX: 'has an internal failure; look at its log',
+  },
+  // Servers with another protocol than the expected one, or with the certificate of another server.
+  foreign: {
+    DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+    SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+    UNABLE_TO_GET_ISSUER_CERT: untrusted,
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+    CERT_UNTRUSTED: untrusted,
+    ERR_TLS_CERT_ALTNAME_INVALID:
+      'has a certificate for other names; use an address that it names, or renew it for this one',
+    ERR_SSL_WRONG_VERSION_NUMBER: notTls,
+    ERR_SSL_PACKET_LENGTH_TOO_LONG: notTls,
+    EPROTO: notTls,
+    HPE_INVALID_CONSTANT: notHttp,
+    HPE_INVALID_HEADER_TOKEN: notHttp,
+    HPE_INVALID_VERSION: notHttp,
+  },
+};
+const known: ReadonlyMap<string, KnownFailure> = new Map(
+  Object.entries(predicates).flatMap(([party, rows]) =>
+    Object.entries(rows).map(([code, predicate]) => [code, { party: party as Party, predicate }] as const),
+  ),
+);
 
 /** An error. The one of `AbortSignal.timeout` has a number as its code. */
 type Failure = {
@@ -138,20 +153,23 @@ export function predicateOf(error: unknown, authoritiesFrom = '--ca-file'): stri
   return findFailure(error)?.predicate.replace(authorities, authoritiesFrom);
 }
 
-/** Returns true for a failed connection to another server than the expected one. */
-export function isForeign(error: unknown): boolean {
-  return foreignCodes.test(findFailure(error)?.code ?? '');
+/** Returns how a server failed; undefined for a failure of this machine. A server without a known failure is silent. */
+export function outageOf(error: unknown): Exclude<Party, 'here'> | undefined {
+  const party = findFailure(error)?.party ?? 'silent';
+  return party === 'here' ? undefined : party;
 }
 
 /** Finds the first known code among an error and its causes. */
-function findFailure(error: unknown): { readonly code: string; readonly predicate: string } | undefined {
+function findFailure(error: unknown): KnownFailure | undefined {
   const { name, code, cause, errors } = Object(error) as Failure;
-  const known = String(typeof code === 'string' ? code : name);
-  const predicate = predicates[known] ?? ofClass(known);
-  if (predicate !== undefined) return { code: known, predicate };
-  return [...(errors ?? []), ...(cause === undefined ? [] : [cause])]
-    .map(findFailure)
-    .find(found => found !== undefined);
+  const own = String(typeof code === 'string' ? code : name);
+  return (
+    known.get(own) ??
+    ofClass(own) ??
+    [...(errors ?? []), ...(cause === undefined ? [] : [cause])]
+      .map(findFailure)
+      .find(found => found !== undefined)
+  );
 }
 
 /** Says why something failed, as a sentence about it: `it does not exist …`; an unknown error by its own message. */
@@ -160,8 +178,8 @@ export function reasonOf(error: unknown, authoritiesFrom?: string): string {
   return predicate === undefined ? messageOf(error) : `it ${predicate}`;
 }
 
-function ofClass(code: string): string | undefined {
-  return /^[0-9A-Z]{5}$/.test(code) ? predicates[code.slice(0, 2)] : undefined;
+function ofClass(code: string): KnownFailure | undefined {
+  return /^[0-9A-Z]{5}$/.test(code) ? known.get(code.slice(0, 2)) : undefined;
 }
 
 /** Returns the error's message on one line, without the code that Node.js writes before the system's words. */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { reasonOfFault } from '../../../src/lib/exec.ts';
-import { predicateOf, reasonOf } from '../../../src/lib/words/failures.ts';
+import { outageOf, predicateOf, reasonOf } from '../../../src/lib/words/failures.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const withCode = (code: string, more: object = {}): Error =>
@@ -20,6 +20,20 @@ for (const code of codes.split(' '))
     assert.match(words, /^it [a-z]/);
     assert.ok(!words.includes(code), words);
   });
+
+test('only another protocol or certificate is said to be of another server', () => {
+  const outages = {
+    ENOENT: undefined,
+    ERR_OSSL_X509_KEY_VALUES_MISMATCH: undefined,
+    ECONNREFUSED: 'silent',
+    E_OTHER: 'silent',
+    CERT_HAS_EXPIRED: 'errors',
+    ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'errors',
+    ERR_TLS_CERT_ALTNAME_INVALID: 'foreign',
+    HPE_INVALID_CONSTANT: 'foreign',
+  };
+  for (const [code, outage] of Object.entries(outages)) assert.equal(outageOf(withCode(code)), outage, code);
+});
 
 test('the code of a cause, or of one of several addresses, is found', () => {
   const refused = withCode('ECONNREFUSED');

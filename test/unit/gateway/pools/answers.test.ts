@@ -4,7 +4,7 @@ import type { Backend } from '../../../../gateway/backend.ts';
 import { createAnswers } from '../../../../gateway/pools/state/answers.ts';
 import { probePool } from '../../../../gateway/pools/state/probe.ts';
 import { withRequest } from '../../../../gateway/scheduling/current-request.ts';
-import { foreignProblem, Problem, unavailableProblem } from '../../../../src/api/problem.ts';
+import { Problem, unavailableProblem, withOutage } from '../../../../src/api/problem.ts';
 import { openMemory } from '../../../harness/gateway.ts';
 
 /** Makes a watched backend whose `delete` and `capacity` end as the test says, at the time that the test says. */
@@ -28,11 +28,12 @@ async function openWatched() {
   return { answers, backend, clock, next, remove };
 }
 
-const down = unavailableProblem('no route');
+const down = withOutage(unavailableProblem('no route'), 'errors');
 
 test('a failed call is kept with its time, method, words and request', async () => {
   const { answers, remove } = await openWatched();
   assert.deepEqual(answers.show(), {
+    answers: true,
     outage: undefined,
     failingSinceMs: undefined,
     calls: 0,
@@ -43,6 +44,7 @@ test('a failed call is kept with its time, method, words and request', async () 
   const request = { requestId: 'r1', caller: { role: 'operator' }, isGone: () => false } as const;
   await withRequest(request, () => remove(down));
   assert.deepEqual(answers.show(), {
+    answers: false,
     outage: 'errors',
     failingSinceMs: 1_000_000,
     calls: 1,
@@ -73,12 +75,25 @@ test('calls are counted for 5 minutes, and the last failure stays', async () => 
 
 test('a storage fails since its first failed call, and in the way of the last one, until it answers', async () => {
   const { answers, clock, remove } = await openWatched();
-  await remove(Object.assign(unavailableProblem('no answer'), { outage: 'silent' }));
+  await remove(withOutage(unavailableProblem('no answer'), 'silent'));
   clock.nowMs += 5_000;
-  await remove(foreignProblem('a page'));
+  await remove(withOutage(unavailableProblem('a page'), 'foreign'));
   assert.partialDeepStrictEqual(answers.show(), { outage: 'foreign', failingSinceMs: 1_000_000 });
   await remove();
   assert.partialDeepStrictEqual(answers.show(), { outage: undefined, failingSinceMs: undefined });
+});
+
+test('a long call that fails does not hide the answers that came meanwhile', async () => {
+  const clock = { nowMs: 1 };
+  const answers = createAnswers(() => clock.nowMs);
+  const hanging = Promise.withResolvers<never>();
+  const backend = answers.watch({ ...(await openMemory()), delete: () => hanging.promise });
+  const deleted = backend.delete({ id: 'a.one' });
+  clock.nowMs = 600_000;
+  await backend.detach({ id: 'a.one' }, 'n1');
+  hanging.reject(down);
+  await assert.rejects(deleted);
+  assert.equal(answers.show().failingSinceMs, 600_000);
 });
 
 test('a refusal is an answer, and a full storage an answer that is kept', async () => {
@@ -100,10 +115,10 @@ test('a failed question about the size hides no failure of work in the last 5 mi
   clock.nowMs += 1_000;
   next.sizes = () => Promise.reject(unavailableProblem('no size'));
   assert.deepEqual(await probePool({ name: 'fast', backend, answers }), {
-    outage: 'errors',
+    answers: false,
     fault: 'no size',
   });
-  assert.partialDeepStrictEqual(answers.show(), { outage: 'errors', calls: 1 });
+  assert.partialDeepStrictEqual(answers.show(), { answers: false, outage: undefined, calls: 1 });
   assert.equal(answers.show().lastFailure?.detail, 'no route');
   clock.nowMs += 300_000;
   assert.equal(answers.show().lastFailure?.detail, 'no size');
@@ -118,13 +133,13 @@ test('a storage that hangs gets one question at a time, and is said not to answe
     return hanging.promise;
   };
   const probe = () => probePool({ name: 'fast', backend, answers });
-  const silent = { outage: 'silent', fault: 'no answer within 2 s' } as const;
+  const silent = { answers: false, outage: 'silent', fault: 'no answer within 2 s' } as const;
   assert.deepEqual(await Promise.all([probe(), probe()]), [silent, silent]);
   assert.equal(asked, 1);
   assert.equal(answers.show().failingSinceMs, 1_000_000);
   hanging.resolve({ totalBytes: 8 });
   await hanging.promise;
-  assert.deepEqual(await probe(), { totalBytes: 8 });
+  assert.deepEqual(await probe(), { answers: true, totalBytes: 8 });
 });
 
 test('the call that has been running for the longest time is shown', async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { rest } from '../../../../gateway/backends/rest.ts';
+import { maxAnswerBytes } from '../../../../src/api/limits.ts';
 import { toDocument, wordsForOperators, type Problem } from '../../../../src/api/problem.ts';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import {
@@ -163,12 +164,15 @@ test('a failure says whether the storage is silent, reports an error, or somethi
   for (const [step, outage] of [
     [reset, 'silent'],
     [hang, 'silent'],
-    [json(500, 'boom'), undefined],
-    [problem('UNAVAILABLE', 'the disk is busy'), undefined],
-    [problem('DEADLINE_EXCEEDED', 'the disk is slow'), undefined],
-    [json(401, {}), undefined],
+    [json(500, 'boom'), 'errors'],
+    [problem('UNAVAILABLE', 'the disk is busy'), 'errors'],
+    [problem('DEADLINE_EXCEEDED', 'the disk is slow'), 'errors'],
+    [problem('UNIMPLEMENTED', 'no such code of this operation'), 'errors'],
+    [json(401, {}), 'errors'],
     [page, 'foreign'],
-    [json(200, { id: 'other' }), 'foreign'],
+    [json(200, 'welcome'), 'foreign'],
+    [json(200, { id: 'other' }), 'errors'],
+    [json(200, { id: 'x'.repeat(maxAnswerBytes) }), 'errors'],
     [{ status: 302, body: '' }, 'foreign'],
     [json(404, {}), 'foreign'],
   ] as const) {
@@ -185,6 +189,18 @@ test('a failure says whether the storage is silent, reports an error, or somethi
         return true;
       });
   }
+});
+
+test('a failure of the token is not one of the storage', async t => {
+  const token = join(temporaryDirectory(t), 'token');
+  writeFileSync(token, 'secret');
+  const { backend } = await openRest(t, [json(200, {})], { token });
+  rmSync(token);
+  await assert.rejects(backend.create(asked), (error: Problem) => {
+    assert.match(wordsForOperators(error), /token" cannot be read/);
+    assert.equal(error.outage, undefined);
+    return true;
+  });
 });
 
 test('a refusal of the storage itself is an answer, however many come in a row', async t => {
