@@ -22,7 +22,7 @@ export const backupStoreCommand = {
   ) {
     if (from.kind !== 'sqlite')
       throw new Error('this command copies a SQLite store; copy a PostgreSQL store with pg_dump');
-    await withNotice(backupStore(from.path, to), { what: `the copy of "${from.path}"` }, notices);
+    await withNotice(backupStore(from.path, to, notices), { what: `the copy of "${from.path}"` }, notices);
   },
 };
 
@@ -33,7 +33,7 @@ const allPages = 2 ** 31 - 1;
  * Copies the store at `path` to the file `target` with mode 0600. The target is either the whole copy or
  * unchanged. Throws one line when there is no store, or when the copy is damaged.
  */
-export async function backupStore(path: string, target: string): Promise<void> {
+export async function backupStore(path: string, target: string, notices?: Notices): Promise<void> {
   if (!existsSync(path)) throw new Error(`there is no store "${path}"`);
   const draft = `${target}.draft`;
   const remove = (): void => rmSync(draft, { force: true });
@@ -43,6 +43,9 @@ export async function backupStore(path: string, target: string): Promise<void> {
   // SQLite would create the file readable to others until the copy is complete.
   writeFileSync(draft, '', { mode: 0o600, flag: 'wx' });
   await copyAtOnce(path, draft);
+  // The check keeps the thread busy, so no timer could announce it.
+  notices?.show({ what: 'the check of the copy' }, 0);
+  unfinished.defer(() => notices?.clear());
   requireSound(draft);
   await syncPath(draft);
   renameSync(draft, target);

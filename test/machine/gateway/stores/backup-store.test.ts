@@ -39,7 +39,7 @@ test('a store is copied during writes, to a file of one moment that only its own
   assert.equal(statSync(copy).mode & 0o777, 0o600);
 });
 
-test('admin backup-store says that it waits for the copy', async t => {
+test('admin backup-store says that it waits for the copy, and then for its check', async t => {
   const path = join(temporaryDirectory(t), 'store.sqlite');
   const engine = openSqlite(path);
   t.after(() => engine.close());
@@ -50,7 +50,7 @@ test('admin backup-store says that it waits for the copy', async t => {
   const work = backupStoreCommand.run({ from: { kind: 'sqlite', path }, to: `${path}.copy` }, { notices });
   t.mock.timers.tick(2_000);
   await work;
-  assert.deepEqual(shown, [`the copy of "${path}"`]);
+  assert.deepEqual(shown, [`the copy of "${path}"`, 'the check of the copy']);
 });
 
 test('a store that another process has locked is not copied, and the message says so', async t => {
