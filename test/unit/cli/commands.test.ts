@@ -11,7 +11,11 @@ import { runGateway } from '../../harness/gateway/program.ts';
 /** Starts a gateway with two volumes of cluster a, one of them attached and with a snapshot, and one of cluster b. */
 async function startFilled(t: TestContext) {
   const gateway = await runGateway(t);
-  const call = { deadlineMs: Date.now() + 60_000 };
+  const call = {
+    get deadlineMs() {
+      return Date.now() + 60_000;
+    },
+  };
   const [a, b] = [gateway.client, gateway.clientOf('b')];
   const [volumeId, nodeId] = ['a.one', 'n1'];
   await a.createVolume({ volumeId, body: volumeSpec('one') }, call);
