@@ -1,16 +1,19 @@
-import { Problem } from '../../src/api/problem.ts';
+import { failures, Problem } from '../../src/api/problem.ts';
 import { patienceUntil, withinTime } from '../../src/lib/concurrency.ts';
-import { failures } from '../pools/state/answers.ts';
 import { currentRequest } from '../scheduling/current-request.ts';
 import type { createAuditLog, LoggedOperation } from './audit-log.ts';
 
 /**
- * Creates the function that prepares operations with answers of a pool's storage, for as long as the caller waits. It logs a
+ * Makes the function that prepares operations with answers of a pool's storage, for as long as the caller waits. It logs a
  * failure of the storage as one of the operation, so that operators see which storage kept it from beginning.
  */
 export function createPreparation({ begin }: Pick<ReturnType<typeof createAuditLog>, 'begin'>) {
-  return async <T>(operation: LoggedOperation, pool: string, work: () => Promise<T>): Promise<T> => {
-    const { refused } = begin(operation);
+  return async <T>(
+    operation: Omit<LoggedOperation, 'about'>,
+    pool: string,
+    work: () => Promise<T>,
+  ): Promise<T> => {
+    const { refused } = begin({ ...operation, about: pool });
     const timeoutMs = patienceUntil(currentRequest()?.deadlineMs ?? Infinity, Infinity);
     try {
       const done = await withinTime(work(), timeoutMs);

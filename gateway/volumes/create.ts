@@ -62,7 +62,7 @@ export async function createVolume(options: ServiceOptions, request: VolumeReque
   const requirement = placing ? await options.slices.work(cluster, placing) : anywhere;
   const choice = await choosePoolFor(options, request);
   const { pool } = choice;
-  const logged = { operation: 'create', ...resource, about: pool.name };
+  const logged = { operation: 'create', ...resource };
   const { topologies: known } = pool.backend;
   const choosing = spec.topology && known && choiceSteps(known, requirement);
   const chosen = choosing && (await options.slices.work(cluster, choosing));

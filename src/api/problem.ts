@@ -22,6 +22,13 @@ export const problemTable = {
 /** The name of a gRPC code. */
 export type ProblemCode = keyof typeof problemTable;
 
+/** The codes of a storage that failed or did not answer. */
+export const failures: ReadonlySet<string> = new Set<ProblemCode>([
+  'UNAVAILABLE',
+  'DEADLINE_EXCEEDED',
+  'INTERNAL',
+]);
+
 /** The ways in which a storage fails: no answer, errors in its answers, or answers of something else in its place. */
 export const outages = ['silent', 'errors', 'foreign'] as const;
 export type Outage = (typeof outages)[number];

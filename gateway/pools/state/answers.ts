@@ -1,4 +1,10 @@
-import { asProblem, type Outage, type ProblemCode, wordsForOperators } from '../../../src/api/problem.ts';
+import {
+  asProblem,
+  failures,
+  type Outage,
+  type ProblemCode,
+  wordsForOperators,
+} from '../../../src/api/problem.ts';
 import type { Backend } from '../../backend.ts';
 import { currentRequest } from '../../scheduling/current-request.ts';
 import { wrapCalls } from '../backend-proxy.ts';
@@ -38,8 +44,6 @@ const recentMs = 300_000;
 /** Calls are counted in steps of this time, in milliseconds. */
 const stepMs = 10_000;
 
-/** The codes of a storage that failed or did not answer. */
-export const failures: ReadonlySet<ProblemCode> = new Set(['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'INTERNAL']);
 /** Methods that only ask the storage. */
 const questions: ReadonlySet<string> = new Set(['capacity', 'available', 'volumeHealth']);
 

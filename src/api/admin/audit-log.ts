@@ -28,10 +28,7 @@ export const auditEntrySchema = z
     operation: text('create'),
     kind: z.enum(['volume', 'snapshot', 'group', 'node', 'pool', 'cluster']),
     resource: text('east.pvc-1').describe('The id; for a node with its cluster, such as `east/node-1`.'),
-    about: z
-      .string()
-      .optional()
-      .describe('Another object of the change, such as the node, or the pool of a create.'),
+    about: z.string().optional().describe('Another object of the change, such as the node or the pool.'),
     code: z.enum(codes).describe('The outcome.'),
     detail: z.string().optional().describe('The reason of a failure, for people, at most 512 characters.'),
     requestId: z.string().optional(),

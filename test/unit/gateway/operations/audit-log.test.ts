@@ -142,6 +142,27 @@ test('a failure is in the log with its code, whether refused at once or by the s
   ]);
 });
 
+test('the log names the pool whose storage kept an operation from beginning', async t => {
+  let fails = false;
+  const capacity = async () => {
+    if (fails) throw unavailableProblem('away (injected)');
+    return { totalBytes: 2 ** 40 };
+  };
+  const gateway = await openGateway(t, { volumes: ['one'], own: { capacity } });
+  fails = true;
+  for (const [route, body] of [
+    ['PUT /v1/volumes/a.two', volumeSpec('two')],
+    ['PUT /v1/volumes/a.one/size', { requiredBytes: 2 ** 21 }],
+    ['PUT /v1/snapshots/a.cut', { name: 'cut', volumeId: 'a.one' }],
+  ] as const)
+    assertProblem(await gateway.ask(route, { body }), 503, 'UNAVAILABLE');
+  assert.deepEqual((await readShort(gateway)).slice(1), [
+    'a create a.two main UNAVAILABLE',
+    'a expand a.one main UNAVAILABLE',
+    'a snapshot a.cut main UNAVAILABLE',
+  ]);
+});
+
 test('refusals of one caller, operation, resource and code are one entry with a count, for any sizes', async t => {
   const gateway = await openGateway(t, { volumes: ['one'], capacity: 2 ** 21 });
   const replica = await gateway.replica();
