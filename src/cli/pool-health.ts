@@ -46,6 +46,11 @@ function joinWords(...words: readonly (string | false | undefined)[]): string {
   return words.filter(Boolean).join('; ');
 }
 
+/** Advises an operator whose pool has a fault. */
+export function adviseFaulty({ id }: Pick<PoolState, 'id'>): string {
+  return `check the storage; the clusters try each call again, so the gateway needs no repair; more: fairlead describe pool ${id}`;
+}
+
 /** Calculates the reserved part of a pool in percent; undefined for a pool of unknown size. */
 export function usedOf({ totalBytes, reservedBytes }: Pick<PoolState, 'totalBytes' | 'reservedBytes'>) {
   return totalBytes ? Math.round((100 * reservedBytes) / totalBytes) : undefined;

@@ -13,6 +13,11 @@ export function describeRefused({ cluster, count, lastAt, detail }: RefusedToken
   return `${tokens} ${whose} ${verb} refused in the last 5 minutes, the last at ${lastAt}: ${detail}`;
 }
 
+/** Advises an operator whose cluster's tokens are refused. */
+export function adviseRefused(cluster: string): string {
+  return `give its controller a key that gateway.yaml lists (a new one: fairlead enroll ${cluster}), and synchronize the clocks (NTP)`;
+}
+
 /** Returns true when a token of the cluster's controller was accepted near the last refusal. */
 export function isAccepted({ lastAt }: RefusedTokens, cluster: ClusterState | undefined): boolean {
   if (cluster?.retiredSince !== undefined) return false;

@@ -43,7 +43,6 @@ async function gather(connection: Connection, values: SettingsOf<typeof settings
   const snapshot = volume ? undefined : await one<AdminSnapshot>('snapshots', { id });
   const subject = volume ?? snapshot;
   const owner = clusterOfId(id);
-  const ofOwner = owner === undefined ? {} : { cluster: owner };
   const unknownNodes: string[] = [];
   for (const { cluster, nodeId } of volume?.attachments ?? [])
     if (!(await one('nodes', { id: `${cluster}/${nodeId}` }))) unknownNodes.push(nodeId);
@@ -55,8 +54,7 @@ async function gather(connection: Connection, values: SettingsOf<typeof settings
     unknownNodes,
     operation: await one('operations', { id: snapshot ? operationIdOf(snapshot) : `volume/${id}` }),
     pool: subject && (await one('pools', { id: subject.pool })),
-    pools: subject ? [] : await listAll<PoolState>(connection, kinds.pools as Kind<PoolState>, ofOwner),
-    refusedTokens: await findRefused(connection, owner),
+    ...(!subject && (await gatherOfMissing(connection, owner))),
     queue: subject && (await one('queues', { id: `${subject.pool}/${clusterOfId(id)}` })),
     cluster: await one('clusters', { id: clusterOfId(id) ?? id }),
     health: volume && (await readHealth(connection, volume)),
@@ -64,7 +62,12 @@ async function gather(connection: Connection, values: SettingsOf<typeof settings
   };
 }
 
-async function findRefused({ client, call }: Connection, cluster: string | undefined) {
+/** Gathers the facts that only the absence of a resource asks for, about the cluster in its id. */
+async function gatherOfMissing(connection: Connection, cluster: string | undefined) {
+  const { client, call } = connection;
+  const query = cluster === undefined ? {} : { cluster };
+  const pools = await listAll<PoolState>(connection, kinds.pools as Kind<PoolState>, query);
   const { refusedTokens } = await client.getStatus({}, call());
-  return refusedTokens.find(one => one.cluster !== undefined && one.cluster === cluster);
+  const ofCluster = refusedTokens.find(one => one.cluster !== undefined && one.cluster === cluster);
+  return { pools, refusedTokens: ofCluster };
 }

@@ -246,6 +246,28 @@ for (const [sentence, facts, what] of causes)
     assert.ok(cause?.todo);
   });
 
+test('explain blames no failing pool for a request that the gateway refused for another reason', () => {
+  for (const code of ['INVALID_ARGUMENT', 'RESOURCE_EXHAUSTED'] as const) {
+    const advice = explain({ ...none, pools: [silent], last: { ...refusal, code } });
+    assert.equal(advice.filter(({ isWaiting }) => isWaiting).length, 1);
+  }
+});
+
+test("another operation's long call is a fact, and hides no other fact of the pool", () => {
+  const removed = { ...pool, state: 'removed', totalBytes: 100, reservedBytes: 97 } as const;
+  for (const [method, since] of [
+    ['create', before(60_000)],
+    ['attach', before(240_000)],
+  ] as const) {
+    const advice = explain({ ...usual, operation, pool: { ...removed, oldestCall: { method, since } } });
+    assert.deepEqual(
+      advice.map(({ isWaiting }) => isWaiting),
+      [false, false, false, true],
+    );
+    assert.match(advice[0]?.what ?? '', new RegExp(`has not answered ${method} for `));
+  }
+});
+
 test('without evidence, explain names no cause of a missing volume, and says what was checked', () => {
   const [first, checked, ...others] = explain({ ...none, pools: [pool, silent], cluster: full });
   assert.match(first?.todo ?? '', /^the audit log has no request for it: /);

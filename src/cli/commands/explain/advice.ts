@@ -1,3 +1,4 @@
+import type { PoolState } from '../../../api/admin.ts';
 import { problemTable } from '../../../api/problem.ts';
 import { toAge } from '../../output/values.ts';
 import { usedOf } from '../../pool-health.ts';
@@ -6,6 +7,12 @@ import { missingAdvice } from './missing.ts';
 
 /** A call of a storage that has been running for this time, in milliseconds, is a reason for waiting. */
 const longCallMs = 10_000;
+/** The storage's methods for operations that have another name. */
+const methodsOf: Readonly<Record<string, readonly string[]>> = {
+  delete: ['delete', 'snapshots.delete'],
+  modify: ['modification.apply'],
+  snapshot: ['snapshots.create', 'snapshots.createGroup'],
+};
 
 /** Lists the reasons for waiting and other facts, the likeliest cause first. */
 export function explain(facts: Facts): readonly Advice[] {
@@ -53,21 +60,13 @@ function operationAdvice({ operation, nowMs }: Facts): readonly Advice[] {
   ];
 }
 
-function poolAdvice({ pool, volume, snapshot, operation, nowMs }: Facts): readonly Advice[] {
+function poolAdvice(facts: Facts): readonly Advice[] {
+  const { pool, volume, snapshot } = facts;
   const name = volume?.pool ?? snapshot?.pool;
   if (name === undefined) return [];
   if (!pool) return [reason(`pool "${name}" is not configured`, `put pools.${name} back into gateway.yaml`)];
-  const { state, oldestCall } = pool;
   const fault = storageAdvice(pool);
   if (fault) return [fault];
-  const callMs = oldestCall ? nowMs - Date.parse(oldestCall.since) : 0;
-  if (operation && oldestCall && callMs > longCallMs)
-    return [
-      reason(
-        `the storage of pool "${name}" has not answered ${oldestCall.method} for ${toAge(callMs)}`,
-        'a large copy may take so long; otherwise check the storage',
-      ),
-    ];
   const used = usedOf(pool) ?? 0;
   const full =
     used >= 95
@@ -78,9 +77,28 @@ function poolAdvice({ pool, volume, snapshot, operation, nowMs }: Facts): readon
           ),
         ]
       : [];
-  return state === 'removed'
-    ? [fact(`pool "${name}" was removed from gateway.yaml: it takes no new volumes`), ...full]
-    : full;
+  const removed =
+    pool.state === 'removed'
+      ? [fact(`pool "${name}" was removed from gateway.yaml: it takes no new volumes`)]
+      : [];
+  return [...callAdvice(pool, facts), ...removed, ...full];
+}
+
+/** Reports the longest call of a pool. It is a reason if it fits the resource's operation, because calls have no ids. */
+function callAdvice({ id, oldestCall }: PoolState, { operation, nowMs }: Facts): readonly Advice[] {
+  if (!operation || !oldestCall) return [];
+  const { method, since } = oldestCall;
+  const callMs = nowMs - Date.parse(since);
+  if (callMs <= longCallMs) return [];
+  const { [operation.operation]: methods = [operation.operation] } = methodsOf;
+  const isOwn = methods.includes(method) && Date.parse(since) >= Date.parse(operation.since);
+  const tell = isOwn ? reason : fact;
+  return [
+    tell(
+      `the storage of pool "${id}" has not answered ${method} for ${toAge(callMs)}`,
+      'a large copy may take so long; otherwise check the storage',
+    ),
+  ];
 }
 
 function stateAdvice({ id, volume, snapshot, operation }: Facts): readonly Advice[] {

@@ -8,7 +8,7 @@ import type {
   RunningOperation,
 } from '../../../api/admin.ts';
 import { toAge, toQuota } from '../../output/values.ts';
-import { faultOf } from '../../pool-health.ts';
+import { adviseFaulty, faultOf } from '../../pool-health.ts';
 import type { RefusedTokens } from '../../refused-tokens.ts';
 import type { CurrentHealth } from '../describe.ts';
 
@@ -91,8 +91,5 @@ export function storageAdvice(pool: PoolState): Advice | undefined {
   if (fault === undefined) return undefined;
   if (state === 'waiting')
     return reason(`pool "${id}" waits for its storage: ${fault}`, 'the gateway tries again every 2 s');
-  return reason(
-    `pool "${id}": ${fault}`,
-    `check the storage; the clusters try each call again, so the gateway needs no repair; more: fairlead describe pool ${id}`,
-  );
+  return reason(`pool "${id}": ${fault}`, adviseFaulty(pool));
 }

@@ -1,8 +1,9 @@
 import type { ClusterState } from '../../../api/admin.ts';
 import { clusterOf } from '../../../api/ids.ts';
+import { failures } from '../../../api/problem.ts';
 import { toAge, toQuota } from '../../output/values.ts';
 import { faultOf } from '../../pool-health.ts';
-import { describeRefused, isAccepted, type RefusedTokens } from '../../refused-tokens.ts';
+import { adviseRefused, describeRefused, isAccepted, type RefusedTokens } from '../../refused-tokens.ts';
 import {
   type Advice,
   fact,
@@ -51,7 +52,7 @@ export function missingAdvice(facts: Facts): readonly Advice[] {
  */
 function causesOf(facts: Facts, cluster: ClusterState): readonly Advice[] {
   const { pools = [], last, refusedTokens } = facts;
-  const refusing = pools.filter(({ id }) => last && last.code !== 'OK' && last.about === id);
+  const refusing = pools.filter(({ id }) => last?.about === id && failures.has(last.code));
   return [
     ...keyAdvice(cluster),
     ...(refusedTokens ? tokenAdvice(refusedTokens, cluster) : []),
@@ -93,10 +94,5 @@ function keyAdvice({ id, keyFaults = [] }: ClusterState): readonly Advice[] {
 /** Reports refused tokens of a cluster whose controller has not been accepted since. */
 function tokenAdvice(refused: RefusedTokens, cluster: ClusterState): readonly Advice[] {
   if (isAccepted(refused, cluster)) return [];
-  return [
-    reason(
-      `cluster "${cluster.id}": ${describeRefused(refused)}`,
-      `give its controller a key that gateway.yaml lists (a new one: fairlead enroll ${cluster.id}), and synchronize the clocks (NTP)`,
-    ),
-  ];
+  return [reason(`cluster "${cluster.id}": ${describeRefused(refused)}`, adviseRefused(cluster.id))];
 }

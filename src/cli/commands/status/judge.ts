@@ -1,8 +1,8 @@
 import type { ClusterState, Finding, PoolState, RunningOperation, Status } from '../../../api/admin.ts';
 import { readNodeId } from '../../../api/ids.ts';
 import { toAge, toQuota, toSize } from '../../output/values.ts';
-import { describeRefused, isAccepted, type RefusedTokens } from '../../refused-tokens.ts';
-import { describeLastFailure, describeOutage, faultOf, usedOf } from '../../pool-health.ts';
+import { adviseRefused, describeRefused, isAccepted, type RefusedTokens } from '../../refused-tokens.ts';
+import { adviseFaulty, describeLastFailure, describeOutage, faultOf, usedOf } from '../../pool-health.ts';
 
 /** The facts of a gateway; only `fault` if it did not answer, and no lists if its store did not answer. */
 export type StatusFacts = {
@@ -137,7 +137,7 @@ function describePool(pool: PoolState, { nowMs, host }: View): StatusLine {
       about,
       state: `${describeOutage(pool)}${drained}, ${used}, ${count}`,
       what: fault,
-      todo: `check the storage; the clusters try each call again, so the gateway needs no repair; more: fairlead describe pool ${id}`,
+      todo: adviseFaulty(pool),
     };
   if (totalBytes && reservedBytes >= totalBytes * nearlyFull)
     return {
@@ -217,7 +217,7 @@ function judgeTokens(refused: RefusedTokens, clusters: readonly ClusterState[]):
     what,
     todo: known?.retiredSince
       ? `uninstall Fairlead in that cluster, or end its retirement: fairlead admin retire-cluster ${cluster} --end`
-      : `give its controller a key that gateway.yaml lists (a new one: fairlead enroll ${cluster}), and synchronize the clocks (NTP)`,
+      : adviseRefused(cluster),
   };
 }
 
