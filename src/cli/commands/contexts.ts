@@ -1,8 +1,9 @@
 import { reasonOf } from '../../lib/words/failures.ts';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { poll } from '../../lib/concurrency.ts';
 import { parseJson } from '../../lib/json.ts';
 import { httpUrl, localPath, text, trueOrFalse } from '../../lib/parsers.ts';
 import { allowHttpSetting, type SettingsOf, type Sources } from '../../lib/settings.ts';
@@ -190,18 +191,38 @@ function withoutContext({ current, contexts }: Contexts, removed: string): Conte
   return { ...(current !== undefined && current !== removed && { current }), contexts: others };
 }
 
-/** Changes the file of contexts, whole or not at all, readable by its owner only, and prints the sentence of `work`. */
+/**
+ * Changes the file of contexts, whole or not at all, readable by its owner only, and prints the sentence of `work`. Other
+ * processes wait with their changes meanwhile.
+ */
 async function change(
   { env, err = () => {} }: Pick<Io, 'env'> & Partial<Pick<Io, 'err'>>,
   work: (contexts: Contexts) => readonly [Contexts, string?],
 ): Promise<void> {
-  const [contexts, sentence] = work(readContexts(env));
   const file = contextsPath(env);
-  const fresh = `${file}.${process.pid}`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(fresh, `${JSON.stringify(contexts, undefined, 2)}\n`, { mode: 0o600, flush: true });
-  await rename(fresh, file);
-  if (sentence !== undefined) err(`${sentence}\n`);
+  const fresh = `${file}.new`;
+  await using opened = await openAlone(fresh);
+  try {
+    const [contexts, sentence] = work(readContexts(env));
+    await opened.writeFile(`${JSON.stringify(contexts, undefined, 2)}\n`);
+    await opened.sync();
+    await rename(fresh, file);
+    if (sentence !== undefined) err(`${sentence}\n`);
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw error;
+  }
+}
+
+/** Creates the file once no other process has it. A change takes milliseconds, so a file that stays is of a killed process. */
+async function openAlone(path: string): Promise<FileHandle> {
+  const create = (): Promise<FileHandle | undefined> =>
+    open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+      return undefined;
+    });
+  return (await poll(create, { everyMs: 20, timeoutMs: 5_000 })) ?? open(path, 'w', 0o600);
 }
 
 function readContexts(env: NodeJS.ProcessEnv): Contexts {

@@ -51,4 +51,15 @@ test('a written context becomes the current one, unless there is another, and re
   });
   await own.remove();
   assert.deepEqual(current(), { current: 'prod', contexts: { prod } });
+
+  const files = [keyFile, otherKeyFile];
+  const both = await Promise.all(files.map(file => write('dev', 'http://y', file)));
+  assert.deepEqual(both.map(({ name }) => name).toSorted(), ['dev', 'dev-2']);
+  await Promise.all(both.map(({ remove }) => remove()));
+  assert.deepEqual(current(), { current: 'prod', contexts: { prod } });
+  // A killed process leaves its new file.
+  writeFileSync(join(env.XDG_CONFIG_HOME, 'fairlead/contexts.json.new'), 'left '.repeat(100));
+  const late = await write('late', 'http://y');
+  assert.equal(late.name, 'late');
+  assert.deepEqual(Object.keys((current() as { contexts: object }).contexts), ['prod', 'late']);
 });
