@@ -112,7 +112,7 @@ async function walkBoth({
     stack.adopt(connectCsi(`unix://${socket}`), client => client.close());
   const [controller, node] = [connect(sockets[0]), connect(sockets[1])];
   await step('probe both CSI sockets', async () => {
-    await unlessAborted(interrupt, Promise.all(sockets.map(waitForSocket)));
+    await Promise.all(sockets.map(path => waitForSocket(path, interrupt)));
     await Promise.all([controller, node].map(({ identity }) => identity.Probe({})));
   });
   const { node_id: nodeId } = await node.node.NodeGetInfo({});
@@ -124,8 +124,11 @@ async function walkBoth({
 }
 
 /** Waits until a program serves the socket: a `fairlead dev` that has just started may need a moment. */
-async function waitForSocket(path: string): Promise<void> {
-  const isServed = async (): Promise<true | undefined> => (await isSocketAnswered(path)) || undefined;
+async function waitForSocket(path: string, interrupt: AbortSignal): Promise<void> {
+  const isServed = async (): Promise<true | undefined> => {
+    interrupt.throwIfAborted();
+    return (await isSocketAnswered(path)) || undefined;
+  };
   if (!(await poll(isServed, { everyMs: 100, timeoutMs: startTimeoutMs })))
     throw new Error(`no program serves "${path}": is fairlead dev running with this --dir?`);
 }
