@@ -42,7 +42,7 @@ async function measureScale(t: CleanupScope): Promise<readonly Figure[]> {
 /** Measures a start of `fairlead dev` on a store with this number of copies of a volume. */
 async function startWith(t: CleanupScope, count: number) {
   const dir = temporaryDirectory(t);
-  const first = await startDev({ dir });
+  const first = await startDev(t, { dir });
   const client = connectCsi(first.controller);
   await createVolume(client, 'first');
   client.close();
@@ -52,7 +52,7 @@ async function startWith(t: CleanupScope, count: number) {
   await engine.transaction(sql => copyRow(sql, { of: 'volumes', where: 'true', count }, copies));
   await engine.close();
   const beforeMs = performance.now();
-  const dev = await startDev({ dir });
+  const dev = await startDev(t, { dir });
   const startMs = performance.now() - beforeMs;
   const resident = await readSettled(childOf(dev.pid, 'gateway'));
   await dev.end();

@@ -46,7 +46,7 @@ for (const { title, skip: why = false, run } of [
 async function overDev(t: TestContext, accessType: string): Promise<void> {
   const base = join(dir, accessType);
   mkdirSync(join(base, 'work'), { recursive: true });
-  const dev = await startDev({
+  const dev = await startDev(t, {
     dir: join(base, 'dev'),
     'node-id': 'sanity-node',
     'kubelet-dir': join(base, 'work'),

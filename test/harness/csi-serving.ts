@@ -6,7 +6,7 @@ import { loadCsi, loadNodeCsi } from '../../src/csi/protocol.ts';
 import { serve, type GrpcServer, type Service } from '../../src/csi/server.ts';
 import { pause } from '../../src/lib/concurrency.ts';
 import { silentLog, type Log } from '../../src/lib/log.ts';
-import { temporaryDirectory, type CleanupScope } from './temporary.ts';
+import { stackOf, temporaryDirectory, type CleanupScope } from './temporary.ts';
 
 /**
  * Handlers of the services besides Identity, and the place to serve them. A test that is not about a service leaves its
@@ -49,7 +49,7 @@ export async function serveCsi(t: CleanupScope, serving: ServerOptions = {}): Pr
 /** Opens a client of a socket, by its path or its URL, that closes when its test ends. */
 export function clientOf(t: CleanupScope, socket: string): CsiClient {
   const client = connectCsi(socket.startsWith('unix:') ? socket : `unix://${socket}`);
-  t.after(() => client.close());
+  stackOf(t).defer(() => client.close());
   return client;
 }
 

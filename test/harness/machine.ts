@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { stackOf, type CleanupScope } from './temporary.ts';
 
 /** The reason why tests that mount are skipped here; false if they can run. */
 export const noRoot: string | false = process.getuid?.() === 0 ? false : 'mounting needs root';
@@ -39,9 +40,9 @@ export function removeTemporaryDirectory(dir: string): void {
 }
 
 /** Makes a directory that is removed when its test ends, with everything that is mounted in it. */
-export function directoryOf(t: { readonly after: (end: () => void) => void }): string {
+export function directoryOf(t: CleanupScope): string {
   const dir = makeTemporaryDirectory();
-  t.after(() => removeTemporaryDirectory(dir));
+  stackOf(t).defer(() => removeTemporaryDirectory(dir));
   return dir;
 }
 

@@ -1,10 +1,21 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 
 /** A test, or another scope that ends and then cleans up. */
-export type CleanupScope = Pick<TestContext, 'after'>;
+export type CleanupScope = { after(end: () => void | Promise<void>): void };
+
+const stacks = new WeakMap<CleanupScope, AsyncDisposableStack>();
+
+/** Returns a stack that a test disposes of at its end, last entry first: hooks of a test run in the order of their calls. */
+export function stackOf(t: CleanupScope): AsyncDisposableStack {
+  const known = stacks.get(t);
+  if (known) return known;
+  const stack = new AsyncDisposableStack();
+  stacks.set(t, stack);
+  t.after(() => stack.disposeAsync());
+  return stack;
+}
 
 /** Makes a directory that is removed when the test ends. */
 export function temporaryDirectory(t: CleanupScope): string {

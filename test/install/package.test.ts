@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { after, before, test } from 'node:test';
-import { connectCsi } from '../../src/csi/client.ts';
+import { after, before, test, type TestContext } from 'node:test';
 import { buildPackage } from '../../deploy/release/package.ts';
 import { commands } from '../../src/cli/commands.ts';
 import { version } from '../../src/lib/version.ts';
 import { openNpm } from '../fakes/registry.ts';
+import { clientOf } from '../harness/csi-serving.ts';
 import { startDev } from '../harness/dev.ts';
 import { directoryOf, makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 
@@ -41,6 +41,7 @@ test('a backend in a separate package passes the suite, is packed, and holds the
   const config = join(user, 'gateway.yaml');
   writeFileSync(config, `pools: { acme: { backend: "@acme/fairlead-backend", dir: ${volumes} } }`);
   await createVolume(
+    t,
     { dir: join(user, 'dev'), config },
     join(user, 'node_modules/fairlead/lib/fairlead.mjs'),
   );
@@ -113,15 +114,12 @@ function breakTypes(file: string): void {
   writeFileSync(file, readFileSync(file, 'utf8').replace('SINGLE_NODE_WRITER', 'EVERYBODY'));
 }
 
-async function createVolume(settings: Readonly<Record<string, string>>, entry: string): Promise<void> {
-  const dev = await startDev(settings, { entry });
-
-  const controller = connectCsi(dev.controller);
-  try {
-    const access = { mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } } as const;
-    await controller.controller.CreateVolume({ name: 'first', volume_capabilities: [access] });
-  } finally {
-    controller.close();
-    await dev.end();
-  }
+async function createVolume(
+  t: TestContext,
+  settings: Readonly<Record<string, string>>,
+  entry: string,
+): Promise<void> {
+  const { controller } = clientOf(t, (await startDev(t, settings, { entry })).controller);
+  const access = { mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } } as const;
+  await controller.CreateVolume({ name: 'first', volume_capabilities: [access] });
 }

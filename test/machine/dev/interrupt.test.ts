@@ -1,23 +1,19 @@
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { text } from 'node:stream/consumers';
 import { poll } from '../../../src/lib/concurrency.ts';
-import { waitForExit } from '../../harness/exit.ts';
-import {
-  loopDevicesOf,
-  makeTemporaryDirectory,
-  mountsBelow,
-  noRoot,
-  removeTemporaryDirectory,
-} from '../../harness/machine.ts';
+import { endProcess, waitForExit } from '../../harness/exit.ts';
+import { directoryOf, loopDevicesOf, mountsBelow, noRoot } from '../../harness/machine.ts';
 import { cli } from '../../harness/program.ts';
+import { stackOf } from '../../harness/temporary.ts';
 
 const dev = ['dev', '--log-level', 'error', '--context', 'none', '--dir'];
-const sigTerm = 1n << 14n;
 
 for (const { command, held, signal } of [
   { command: 'demo', held: 'dev', signal: 'SIGHUP' },
@@ -39,12 +35,12 @@ for (const { command, held, signal } of [
       const output = text(child.stdout ?? assert.fail());
       const pid = await until(() => isStopped(pidFile));
       child.kill(signal);
+      await until(() => isPending(pid, 'SIGTERM') || undefined);
       // A repeated signal changes nothing.
       child.kill(signal);
-      await until(() => (pendingSignals(pid) & sigTerm) !== 0n || undefined);
       process.kill(pid, 'SIGCONT');
       assert.equal(await waitForExit(child), 1);
-      assert.doesNotMatch(await output, /✓|ready/);
+      assert.match(await output, command === 'demo' ? /^[^✓]*$/ : /^$/);
       const [last] = (await errors).split('\n').slice(-2);
       if (command === 'demo') assert.equal(last, `fairlead demo: interrupted by ${signal}`);
       assertNothingLeft(place, command === 'demo' ? [] : ['dev']);
@@ -63,6 +59,25 @@ test('SIGINT while dev waits for another one ends it, and the other one stays', 
   assert.match(await errors, /^fairlead dev: waiting for another fairlead dev in "\S+" to end \(\d+ s\)\n$/);
   first.kill('SIGINT');
   assert.equal(await waitForExit(first), 0);
+  assertNothingLeft(place, ['dev']);
+});
+
+test('SIGINT while the demo waits for a dev that is not there ends the wait', { skip: noRoot }, async t => {
+  const place = placeOf(t);
+  const dir = join(place, 'dev');
+  mkdirSync(dir);
+  const [demo, errors] = start(t, ['demo', '--dir', dir], { TMPDIR: place });
+  await new Promise(resolve => demo.stderr?.once('data', resolve));
+  demo.kill('SIGINT');
+  await firstLineOf(demo, /✗ probe both/);
+  let connections = 0;
+  for (const name of ['controller.sock', 'node.sock']) {
+    const server = createServer(() => connections++).listen(join(dir, name));
+    stackOf(t).defer(() => void server.close());
+  }
+  assert.equal(await waitForExit(demo), 1);
+  assert.equal(connections, 0);
+  assert.match(await errors, /\nfairlead demo: interrupted by SIGINT\n$/);
   assertNothingLeft(place, ['dev']);
 });
 
@@ -86,6 +101,8 @@ for (const [signal, line] of [
       // As when its terminal is closed, nobody reads any more.
       if (signal === 'SIGHUP') demo.stdout?.destroy();
       demo.kill(signal);
+      // The kernel merges a signal with an equal one that is pending.
+      await until(() => !isPending(Number(demo.pid), signal) || undefined);
       demo.kill(signal);
       assert.equal(await waitForExit(demo), 1);
       assert.ok((await errors).endsWith(`fairlead demo: interrupted by ${signal}\n`), await errors);
@@ -95,11 +112,8 @@ for (const [signal, line] of [
 
 /** Makes the directory for temporary files of the programs under test, which end with the test even if it fails. */
 function placeOf(t: TestContext): string {
-  const dir = makeTemporaryDirectory();
-  t.after(() => {
-    for (const pid of processesOf(dir)) process.kill(pid, 'SIGKILL');
-    removeTemporaryDirectory(dir);
-  });
+  const dir = directoryOf(t);
+  stackOf(t).defer(() => void spawnSync('kill', ['-KILL', ...processesOf(dir)]));
   const place = join(dir, 'tmp');
   mkdirSync(place);
   return place;
@@ -113,7 +127,7 @@ function start(
 ): readonly [ChildProcess, Promise<string>] {
   const env = { ...process.env, ...variables };
   const child = spawn(process.execPath, [cli, ...argv], { stdio: ['ignore', 'pipe', 'pipe'], env });
-  t.after(() => child.kill('SIGKILL'));
+  stackOf(t).defer(() => endProcess(child));
   return [child, text(child.stderr)];
 }
 
@@ -136,9 +150,10 @@ function isStopped(pidFile: string): number | undefined {
   return pid > 0 && /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')) ? pid : undefined;
 }
 
-function pendingSignals(pid: number): bigint {
-  const [, mask = '0'] = /^ShdPnd:\s+(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return BigInt(`0x${mask}`);
+/** Says whether a process has yet to receive the signal. One that has ended never will. */
+function isPending(pid: number, signal: NodeJS.Signals): boolean {
+  const [, mask = '0'] = /^ShdPnd:\s+(\w+)$/m.exec(readProcess(pid, 'status')) ?? [];
+  return ((BigInt(`0x${mask}`) >> BigInt(constants.signals[signal] - 1)) & 1n) === 1n;
 }
 
 async function until<T extends number | true>(look: () => T | undefined): Promise<T> {
@@ -166,14 +181,15 @@ function assertNothingLeft(place: string, kept: readonly string[]): void {
 }
 
 /** Lists the processes whose arguments name the directory. */
-function processesOf(dir: string): readonly number[] {
+function processesOf(dir: string): readonly string[] {
   const pids = readdirSync('/proc').filter(name => /^\d+$/.test(name));
-  return pids.filter(pid => commandOf(pid).includes(dir)).map(Number);
+  return pids.filter(pid => readProcess(pid, 'cmdline').includes(dir));
 }
 
-function commandOf(pid: string): string {
+/** Reads a file of a process; empty when the process has ended. */
+function readProcess(pid: number | string, file: 'status' | 'cmdline'): string {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
   } catch {
     return '';
   }

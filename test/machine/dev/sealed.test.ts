@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { makeTemporaryDirectory, testAsRoot } from '../../harness/machine.ts';
+import { directoryOf, testAsRoot } from '../../harness/machine.ts';
 import { openDev } from '../../harness/dev.ts';
 
 const canary = 'canary-4d1f';
@@ -26,7 +26,7 @@ const capability = {
 } as const;
 
 testAsRoot('no log, file or answer of a program that handles a sealed secret holds it', async t => {
-  const dir = makeTemporaryDirectory();
+  const dir = directoryOf(t);
   const [home, images] = [join(dir, 'dev'), join(dir, 'images')];
   const own = join(home, 'node_modules/giving');
   for (const path of [own, images]) mkdirSync(path, { recursive: true });
