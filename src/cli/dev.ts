@@ -20,23 +20,23 @@ type StartOptions = {
 export function createDevRun<Config extends DevConfig>(
   startDev: (config: Config, options: StartOptions) => Promise<RunningProgram>,
 ) {
+  let written: Promise<WrittenContext | undefined> | undefined;
   let context: WrittenContext | undefined;
   return {
     async start(config: Config): Promise<RunningProgram> {
       const interrupt = interruptBySignal();
+      const removeContext = async (): Promise<void> => (await written)?.remove();
       const fail = (reason: string): void => {
         say(reason);
-        process.exit(1);
+        void removeContext().finally(() => process.exit(1));
       };
       const running = await startDev(config, { interrupt, fail, say });
-      context = await writeDevContext(config, running.ready).catch((error: Error) => {
+      written = writeDevContext(config, running.ready).catch((error: Error) => {
         say(`${error.message}; give the commands --gateway and --key-file`);
         return undefined;
       });
-      const close = async (): Promise<void> => {
-        await running.close();
-        await context?.remove();
-      };
+      context = await written;
+      const close = (): Promise<void> => running.close().finally(removeContext);
       if (!interrupt.aborted) return { ...running, close };
       await close();
       throw interrupt.reason;

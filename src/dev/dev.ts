@@ -112,8 +112,8 @@ export async function startDev(
 }
 
 /**
- * Reads the pools of `--config`, or makes one of image files. Throws all faults of these pools, because the gateway would
- * name the file that is made from them.
+ * Reads the pools of `--config`, or creates one pool of image files. Throws all faults of these pools, because the
+ * gateway would name the file that is made from them.
  */
 async function poolsOf(
   { dir, config, capacity, topology }: DevConfig,

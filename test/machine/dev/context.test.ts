@@ -7,14 +7,23 @@ import { startDev } from '../../harness/dev.ts';
 import { directoryOf, noRoot } from '../../harness/machine.ts';
 import { cli } from '../../harness/program.ts';
 
-test('the command line works at once beside fairlead dev', { skip: noRoot }, async t => {
-  const dir = directoryOf(t);
-  const env = { ...process.env, XDG_CONFIG_HOME: join(dir, 'config') };
-  const dev = await startDev({ dir: join(dir, 'dev'), context: 'dev' }, { env });
-  const found = spawnSync(process.execPath, [cli, 'get', 'pools', '-o', 'name'], { encoding: 'utf8', env });
-  await dev.end();
-  assert.deepEqual([found.stdout, found.status], ['images\n', 0], found.stderr);
-});
+test(
+  'the command line works at once beside fairlead dev, whose context goes even if its gateway is killed',
+  { skip: noRoot },
+  async t => {
+    const dir = directoryOf(t);
+    const env = { ...process.env, XDG_CONFIG_HOME: join(dir, 'config') };
+    const dev = await startDev(t, { dir: join(dir, 'dev'), context: 'dev' }, { env });
+    const found = spawnSync(process.execPath, [cli, 'get', 'pools', '-o', 'name'], { encoding: 'utf8', env });
+    assert.deepEqual([found.stdout, found.status], ['images\n', 0], found.stderr);
+    // A dev whose gateway was killed ends by itself.
+    spawnSync('pkill', ['-KILL', '--parent', String(dev.pid), '--full', ' gateway ']);
+    assert.equal(await dev.ended, 1);
+    assert.equal(dev.stderr(), 'fairlead dev: gateway ended by SIGKILL\n');
+    const contexts = spawnSync(process.execPath, [cli, 'config', 'get-contexts', '-o', 'name'], { env });
+    assert.deepEqual([String(contexts.stdout), contexts.status], ['', 0]);
+  },
+);
 
 test(
   'a second dev writes a context of its own, and the end of each removes its own',
@@ -22,7 +31,7 @@ test(
   async t => {
     const dir = directoryOf(t);
     const env = { ...process.env, XDG_CONFIG_HOME: join(dir, 'config') };
-    const start = (name: string) => startDev({ dir: join(dir, name), context: 'dev' }, { env });
+    const start = (name: string) => startDev(t, { dir: join(dir, name), context: 'dev' }, { env });
     const contexts = (): unknown =>
       (JSON.parse(readFileSync(join(dir, 'config/fairlead/contexts.json'), 'utf8')) as { contexts: unknown })
         .contexts;
