@@ -10,6 +10,12 @@ export async function cli(toTable: (settings: SettingsTable) => string): Promise
     all.filter(({ command }) => command.fallback),
     ({ path }) => path.split(' ').slice(0, 2).join(' '),
   );
+  const examples = Object.entries(commands).flatMap(([name, { examples: own = [] }]) =>
+    groups.has(`fairlead ${name}`) ? own : [],
+  );
+  const exits = listExits(all).map(
+    ({ path, status, meaning }) => `| ${status} of \`${path}\` | ${meaning} |`,
+  );
   const sections = [...groups].map(([path, group]) => toSection(path, group, toTable));
   return `# Command line
 
@@ -19,19 +25,7 @@ commands of this page are for operators and their [readers](../gateway.md#caller
 and need only its address and a key.
 
 \`\`\`sh
-fairlead config set-context prod --gateway https://storage.example --key-file operator.jwk.json
-fairlead get volumes                              # of all clusters
-fairlead get volumes --cluster east --sort-by -size -o wide
-fairlead get volumes -l pool=fast,state!=ready
-fairlead get volumes -o custom-columns=id,BYTES:.sizeBytes
-fairlead get volumes -o csv > volumes.csv
-fairlead get attachments east.pvc-1 -o json
-fairlead get operations --watch
-fairlead get audit-log east.pvc-1 --since 24h
-fairlead describe volume east.pvc-1
-fairlead explain east.pvc-1                       # what does it wait for?
-fairlead top
-fairlead get volumes --cluster east -o name --no-headers | xargs -n 1 fairlead explain
+${examples.join('\n')}
 \`\`\`
 
 ## Rules
@@ -55,7 +49,7 @@ fairlead get volumes --cluster east -o name --no-headers | xargs -n 1 fairlead e
 |---|---|
 | 0 | the command succeeded |
 | 1 | it failed: each fault is one line on standard error, with the request id if it came from the gateway |
-| 2 | the gateway answered, but something was not found (\`get\`, \`describe\`), waits (\`explain\`), or is still wrong (\`admin check\`, \`admin repair\`) |
+${exits.join('\n')}
 
 ## Contexts
 A context has the address of a gateway, a file with a key or a token, the token's audience, a file with certificates, and a default
@@ -71,6 +65,16 @@ ${toTable(connectionSettings)}
 
 ${sections.join('\n\n')}
 `;
+}
+
+/** Lists the exit statuses that do not say that a command failed; commands of a group that share one are called by the group. */
+export function listExits(all: readonly ListedCommand[]) {
+  const known = all.flatMap(({ path, command: { exits = {} } }) =>
+    Object.entries(exits).map(([status, meaning]) => ({ path, status, meaning })),
+  );
+  return [...Map.groupBy(known, one => `${one.status} ${one.meaning}`).values()].flatMap(([one, ...others]) =>
+    one ? [others.length === 0 ? one : { ...one, path: one.path.replace(/ \S+$/, '') }] : [],
+  );
 }
 
 function toSection(

@@ -1,15 +1,16 @@
 import { commands } from '../../src/cli/commands.ts';
-import { listCommands, usageOf, type ListedCommand } from '../../src/cli/run.ts';
+import { listCommands, usageOf, type Command, type ListedCommand } from '../../src/cli/run.ts';
 import { describeSetting, type SettingsTable } from '../../src/lib/settings.ts';
 import { version } from '../../src/lib/version.ts';
+import { listExits } from './cli.ts';
 
 /** Makes the manual pages from the table of commands, by file name: one page for `fairlead`, and one for each command. */
 export async function manPages(): Promise<ReadonlyMap<string, string>> {
   const all = await listCommands({ path: 'fairlead', commands });
-  const pages = Object.entries(commands).map(([name, { doc }]) => {
+  const pages = Object.entries(commands).map(([name, { doc, examples }]) => {
     const path = `fairlead ${name}`;
     const own = all.filter(one => one.path === path || one.path.startsWith(`${path} `));
-    return [`fairlead-${name}.1`, toPage(`fairlead-${name}`, doc, toCommands(path, own))] as const;
+    return [`fairlead-${name}.1`, toPage(`fairlead-${name}`, doc, toCommands(path, own, examples))] as const;
   });
   return new Map([['fairlead.1', toPage('fairlead', 'a remote CSI gateway', overview())], ...pages]);
 }
@@ -40,7 +41,7 @@ ${rows.join('\n')}
 `;
 }
 
-function toCommands(path: string, own: readonly ListedCommand[]): string {
+function toCommands(path: string, own: readonly ListedCommand[], examples: Command['examples'] = []): string {
   const usages = own.map(one => `.B ${escape(usageOf(one.path, one.command))}`).join('\n.br\n');
   const isGroup = own.some(one => one.path !== path);
   const sections = own.map(({ path: words, doc, command: { settings } }) => {
@@ -49,9 +50,28 @@ function toCommands(path: string, own: readonly ListedCommand[]): string {
   });
   return `.SH SYNOPSIS
 ${usages}
-${sections.join('')}.SH SEE ALSO
+${sections.join('')}${toExits(own)}${toExamples(examples)}.SH SEE ALSO
 .BR fairlead (1)
 `;
+}
+
+function toExits(own: readonly ListedCommand[]): string {
+  const meanings = listExits(own).map(
+    ({ path, status, meaning }) => `.TP\n.B ${status}\n${escape(`${path}: ${meaning}`)}\n`,
+  );
+  return `.SH EXIT STATUS
+.TP
+.B 0
+success
+.TP
+.B 1
+failure, with a line on standard error for each fault
+${meanings.join('')}`;
+}
+
+function toExamples(examples: readonly string[]): string {
+  if (examples.length === 0) return '';
+  return `.SH EXAMPLES\n${examples.map(one => `.B ${escape(one)}`).join('\n.br\n')}\n`;
 }
 
 function toSettings(settings: SettingsTable): string {

@@ -7,6 +7,9 @@ import type { Commands, Runnable } from './run.ts';
 export const commands: Commands = {
   gateway: {
     doc: 'runs the gateway: the hosted storage API, which keeps the records and drives the pools',
+    examples: [
+      'fairlead gateway --check --config /etc/fairlead/gateway.yaml --store /var/lib/fairlead/store.sqlite',
+    ],
     async load() {
       const { gatewaySettings: settings } = await import('../../gateway/config.ts');
       const { startGateway } = await import('../../gateway/main.ts');
@@ -43,26 +46,47 @@ export const commands: Commands = {
   },
   status: {
     doc: 'says whether everything works, and what needs attention',
+    examples: ['fairlead status', 'fairlead status --output json'],
     load: async () => (await import('./commands/status.ts')).statusCommand,
   },
   get: {
     doc: 'lists volumes, snapshots, attachments, nodes, pools, clusters, operations, queues or the audit log',
+    examples: [
+      'fairlead get volumes                              # of all clusters',
+      'fairlead get volumes --cluster east --sort-by -size -o wide',
+      'fairlead get volumes -l pool=fast,state!=ready',
+      'fairlead get volumes -o custom-columns=id,BYTES:.sizeBytes',
+      'fairlead get volumes -o csv > volumes.csv',
+      'fairlead get attachments east.pvc-1 -o json',
+      'fairlead get operations --watch',
+      'fairlead get audit-log east.pvc-1 --since 24h',
+      'fairlead get volumes --cluster east -o name --no-headers | xargs -n 1 fairlead explain',
+    ],
     load: async () => ({ commands: (await import('./commands/get.ts')).getCommands }),
   },
   describe: {
     doc: 'shows one volume, snapshot, attachment, node, pool or cluster, and everything related to it',
+    examples: ['fairlead describe volume east.pvc-1'],
     load: async () => ({ commands: (await import('./commands/describe.ts')).describeCommands }),
   },
   explain: {
     doc: 'says why a volume or snapshot is not ready, and how to mend it',
+    examples: ['fairlead explain east.pvc-1                       # the reason why it waits'],
     load: async () => (await import('./commands/explain.ts')).explainCommand,
   },
   top: {
     doc: 'shows running operations, queues, pools and clusters, refreshed every few seconds',
+    examples: ['fairlead top'],
     load: async () => (await import('./commands/top.ts')).topCommand,
   },
   admin: {
     doc: 'detaches, deletes, restores, shares, transfers and imports volumes, deletes snapshots, drains pools, retires clusters, checks and repairs storage against the store',
+    examples: [
+      'fairlead admin detach east.pvc-1 node-7 --dry-run',
+      'fairlead admin delete-snapshot east.snap-1 --dry-run',
+      'fairlead admin drain fast --dry-run',
+      'fairlead admin retire-cluster east --snapshots delete --dry-run',
+    ],
     async load() {
       const migrateStore = {
         doc: 'copies a SQLite store to PostgreSQL, then compares row counts and hashes',
@@ -78,10 +102,15 @@ export const commands: Commands = {
   },
   config: {
     doc: 'manages contexts: the address of a gateway and the credentials for it, under a name',
+    examples: [
+      'fairlead config set-context prod --gateway https://storage.example --key-file operator.jwk.json',
+      'fairlead config use-context prod',
+    ],
     load: async () => ({ commands: (await import('./commands/contexts.ts')).configCommands }),
   },
   completion: {
     doc: 'prints a completion script for a shell',
+    examples: ['source <(fairlead completion bash)'],
     load: async () => ({
       commands: (await import('./commands/completion.ts')).completionCommands(() => commands),
     }),
@@ -92,18 +121,22 @@ export const commands: Commands = {
   },
   enroll: {
     doc: "creates a cluster's key, the values of its Helm release, and its entry for gateway.yaml",
+    examples: ['fairlead enroll east --gateway https://storage.example --dir /etc/fairlead'],
     load: async () => (await import('./commands/enroll.ts')).enrollCommand,
   },
   init: {
     doc: 'creates a new project from a template',
+    examples: ['fairlead init vendor /srv/acme --lang go'],
     load: async () => ({ commands: (await import('./commands/init.ts')).initCommands }),
   },
   verify: {
     doc: "tests whether a storage vendor's server keeps the contract, faults included",
+    examples: ['fairlead verify http://127.0.0.1:8080 --token first --only FL-2.1-1'],
     load: async () => (await import('../kit/verify.ts')).verifyCommand,
   },
   dev: {
     doc: 'runs gateway, controller and node agent on this machine, with image files as volumes or your own pools',
+    examples: ['fairlead dev --dir /var/lib/fairlead-dev'],
     async load() {
       const { devSettings: settings } = await import('../dev/config.ts');
       const { startDev } = await import('../dev/dev.ts');
@@ -116,6 +149,7 @@ export const commands: Commands = {
   },
   demo: {
     doc: "plays a volume's whole life on this machine and checks each step (needs root)",
+    examples: ['fairlead demo --dir /var/lib/fairlead-dev'],
     async load() {
       const { demoSettings, runDemo } = await import('../dev/demo.ts');
       return { settings: demoSettings, run: runDemo };

@@ -7,7 +7,7 @@ import { createTokenSource, readTokenFile } from '../api/http/tokens.ts';
 import { durationMs, requirePrivate, text } from '../lib/parsers.ts';
 import { allowHttpSetting, type SettingsOf, type SettingsTable } from '../lib/settings.ts';
 import { contextFallback, contextSettings } from './commands/contexts.ts';
-import type { Io } from './run.ts';
+import type { Io, Runnable } from './run.ts';
 
 /** The settings of the connection to the gateway, which every command of operators has. */
 export const connectionSettings = {
@@ -47,7 +47,7 @@ type Work<T extends SettingsTable> = (
 
 /** Makes a command that calls the gateway; `work` returns the exit status, or nothing for 0. */
 export function gatewayCommand<T extends typeof connectionSettings>(
-  command: { readonly doc?: string; readonly settings: T; readonly operands?: readonly string[] },
+  command: Pick<Runnable, 'exits' | 'operands'> & { readonly doc?: string; readonly settings: T },
   work: Work<T>,
 ) {
   return {

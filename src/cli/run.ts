@@ -36,6 +36,8 @@ export type Runnable = {
   readonly settings: SettingsTable;
   /** Settings that may be given without their flags, in this order. */
   readonly operands?: readonly string[];
+  /** The meanings of exit statuses that do not say that the command failed. */
+  readonly exits?: Readonly<Record<number, string>>;
   /** Gives settings that neither flags nor variables set. A command with it ignores variables that only other commands know. */
   readonly fallback?: (env: NodeJS.ProcessEnv) => NonNullable<Sources['fallback']>;
   /** Lists faults of the files that sound settings name, to report them beside faults of other settings. */
@@ -46,10 +48,11 @@ export type Runnable = {
 type LoadedCommand = Runnable | { readonly commands: Commands };
 
 /** A command with its description. With `load`, its code is loaded when it is called. `aliases` are other names. */
-export type Command = { readonly doc: string; readonly aliases?: readonly string[] } & (
-  | LoadedCommand
-  | { readonly load: () => Promise<LoadedCommand> }
-);
+export type Command = {
+  readonly doc: string;
+  readonly aliases?: readonly string[];
+  readonly examples?: readonly string[];
+} & (LoadedCommand | { readonly load: () => Promise<LoadedCommand> });
 
 export type Commands = Readonly<Record<string, Command>>;
 
@@ -132,10 +135,7 @@ async function run([name, ...argv]: readonly string[], level: Level, io: Io): Pr
   const loaded = await load(command);
   if ('commands' in loaded) return run(argv, { path, commands: loaded.commands }, io);
   if (argv.some(isHelp)) {
-    const usage = usageOf(path, loaded);
-    io.out(
-      `${path}: ${command.doc}\n\nUsage: ${usage}\n\n${settingsHelp}${describeSettings(loaded.settings)}\n`,
-    );
+    io.out(helpOf(path, command.doc, loaded));
     return 0;
   }
   const { values, faults } = await readAll(loaded, argv, io.env);
@@ -172,6 +172,12 @@ export function usageOf(path: string, { settings, operands = [] }: Runnable): st
     return optional ? `[${word}]` : word;
   });
   return [path, ...words, '[--flag value …]'].join(' ');
+}
+
+function helpOf(path: string, doc: string, command: Runnable): string {
+  const { settings, exits = {} } = command;
+  const statuses = Object.entries(exits).map(one => `\nExit status ${one.join(': ')}\n`);
+  return `${path}: ${doc}\n\nUsage: ${usageOf(path, command)}\n\n${settingsHelp}${describeSettings(settings)}\n${statuses.join('')}`;
 }
 
 function find(commands: Commands, name: string): readonly [string, Command] | undefined {

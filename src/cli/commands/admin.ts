@@ -25,6 +25,7 @@ const stuckAfter = {
 export const adminCommands = {
   check: command({
     doc: 'checks the storage against the store, and lists the differences and stuck operations',
+    exits: { 2: 'there are differences or stuck operations, or a pool was not checked' },
     settings: { ...shared, ...stuckAfter },
     async ask(client, call, { 'stuck-after': stuckAfterMs }) {
       const data = await client.check({ stuckAfterMs }, call);
@@ -35,6 +36,7 @@ export const adminCommands = {
   }),
   repair: command({
     doc: 'lists the steps that would repair the differences; with --yes it takes them: finishes stuck operations, removes unknown volumes and snapshots',
+    exits: { 2: 'differences or stuck operations are left, or a pool was not checked' },
     settings: {
       ...shared,
       ...stuckAfter,

@@ -62,6 +62,7 @@ export const describeCommands: Commands = Object.fromEntries(
       doc: `shows ${kind.one === 'attachment' ? 'an' : 'a'} ${kind.one} and everything related to it`,
       settings,
       operands: ['name'],
+      exits: { 2: 'it does not exist' },
     };
     const run = (connection: Connection, values: SettingsOf<typeof settings>): Promise<number> =>
       describe(connection, target, values);

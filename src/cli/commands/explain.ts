@@ -19,8 +19,14 @@ const settings = {
   ...connectionSettings,
 } as const;
 
-/** Explains why a volume or a snapshot is not ready. The exit status is 2 when it waits for something or does not exist. */
-export const explainCommand = gatewayCommand({ settings, operands: ['id'] }, async (connection, values) => {
+const command = {
+  settings,
+  operands: ['id'],
+  exits: { 2: 'the volume or snapshot waits for something, or does not exist' },
+};
+
+/** Explains why a volume or a snapshot is not ready. */
+export const explainCommand = gatewayCommand(command, async (connection, values) => {
   const facts = await gather(connection, values);
   const advice = explain(facts);
   const { out } = connection.io;

@@ -70,7 +70,12 @@ type NamedKind = { readonly plural: string; readonly kind: Kind };
 
 export const getCommands: Commands = Object.fromEntries(
   Object.entries(kinds).map(([plural, kind]) => {
-    const own = { doc: kind.doc, settings: kind.isLog ? logSettings : settings, operands: ['names'] };
+    const own = {
+      doc: kind.doc,
+      settings: kind.isLog ? logSettings : settings,
+      operands: ['names'],
+      exits: { 2: 'a name, or the cluster, does not exist' },
+    };
     const command = gatewayCommand<typeof settings>(own, (connection, values) =>
       get(connection, { plural, kind }, values),
     );

@@ -10,8 +10,10 @@ import { judge, type StatusFacts, type StatusLine } from './status/judge.ts';
 
 const settings = { output: outputFormats('text', 'json', 'yaml'), ...connectionSettings } as const;
 
-/** Says in words whether everything works. The exit status is 1 when an operator has to act. */
-export const statusCommand = gatewayCommand({ settings }, async (connection, values) => {
+const exits = { 1: 'an operator has to act' };
+
+/** Says in words whether everything works. */
+export const statusCommand = gatewayCommand({ settings, exits }, async (connection, values) => {
   const { io } = connection;
   const lines = judge(await gather(connection, values.gateway));
   const problems = lines.filter(({ todo }) => todo !== undefined);

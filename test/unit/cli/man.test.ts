@@ -32,6 +32,24 @@ test('each command has a manual page with all its settings, and fairlead(1) list
   }
 });
 
+test('a manual page has its exit statuses, and examples of commands and flags that exist', async () => {
+  const pages = await manPages();
+  assert.match(plainOf(pages.get('fairlead-get.1') ?? ''), /EXIT STATUS .*2 fairlead get: a name, or/);
+  assert.match(plainOf(pages.get('fairlead-admin.1') ?? ''), /2 fairlead admin drain: something is left/);
+  const all = await listCommands({ path: 'fairlead', commands });
+  for (const [name, { examples = [] }] of Object.entries(commands))
+    for (const example of examples) {
+      assert.ok(
+        plainOf(pages.get(`fairlead-${name}.1`) ?? '').includes(example.replaceAll(/ +/g, ' ')),
+        example,
+      );
+      const called = all.find(({ path }) => `${example.replaceAll(')', '')} `.includes(`${path} `));
+      assert.ok(called, example);
+      for (const [, flag = ''] of example.matchAll(/--([a-z-]+)/g))
+        assert.ok(flag in called.command.settings, `${example}: --${flag}`);
+    }
+});
+
 test('a manual page has no request of troff but its own, and no other dash than a typed one', async () => {
   for (const [name, page] of await manPages()) {
     const requests = page.split('\n').filter(line => /^[.']/.test(line));

@@ -4,6 +4,7 @@ import { Problem, type ProblemCode } from '../../../api/problem.ts';
 import { onOrOff, type SettingsOf } from '../../../lib/settings.ts';
 import { connectionSettings, gatewayCommand } from '../../connection.ts';
 import { toJson } from '../../output/formats.ts';
+import type { Runnable } from '../../run.ts';
 
 /** The settings of every admin command. */
 export const shared = {
@@ -29,11 +30,9 @@ type Result = {
   readonly status?: number;
 };
 
-type AdminCommand<T extends typeof shared> = {
+type AdminCommand<T extends typeof shared> = Pick<Runnable, 'exits' | 'operands'> & {
   readonly doc: string;
   readonly settings: T;
-  /** The settings that may stand without their flags, in this order. */
-  readonly operands?: readonly string[];
   readonly ask: (client: StorageClient, call: Call, settings: SettingsOf<T>) => Promise<Result>;
 };
 

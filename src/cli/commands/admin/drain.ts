@@ -5,9 +5,10 @@ import { renderTable } from '../../output/table.ts';
 import { toSize } from '../../output/values.ts';
 import { command, dryRun, shared } from './command.ts';
 
-/** The command that empties a pool. Its exit status is 2 while something is left. */
+/** The command that empties a pool. */
 export const drainCommand = command({
-  doc: 'stops the creation of volumes in a pool, and lists what is left in it; exit status 2 until the pool is empty',
+  doc: 'stops the creation of volumes in a pool, and lists the remaining volumes and snapshots',
+  exits: { 2: 'something is left in the pool' },
   settings: {
     ...shared,
     pool: { doc: 'the pool', parse: text },

@@ -5,9 +5,10 @@ import { renderTable } from '../../output/table.ts';
 import { command, dryRun, shared } from './command.ts';
 import { uncutWarning } from './cut-off.ts';
 
-/** The command that takes a cluster out of service. Its exit status is 2 while a step failed. */
+/** The command that takes a cluster out of service. */
 export const retireCommand = command({
   doc: 'refuses the tokens of a cluster, detaches everything from its nodes, and keeps, deletes or transfers its volumes; its snapshots are kept or deleted',
+  exits: { 2: 'a step failed, or would fail' },
   settings: {
     ...shared,
     name: { doc: 'the cluster', parse: text },

@@ -180,7 +180,7 @@ function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine
           about,
           state,
           what: `it is not in gateway.yaml, but still has ${has} and ${of}`,
-          todo: `put clusters.${id} back into gateway.yaml, or transfer or delete what it has: fairlead get volumes --cluster ${id}, fairlead get snapshots --cluster ${id}`,
+          todo: `put clusters.${id} back into gateway.yaml, or transfer or delete its volumes and snapshots: fairlead get volumes --cluster ${id}, fairlead get snapshots --cluster ${id}`,
         },
       ];
   const problems = [
