@@ -4,8 +4,6 @@ import type { AccessMode } from '../src/api/storage.ts';
 import type { Log } from '../src/lib/log.ts';
 import type { NodeAccess, VolumeRef } from './backend.ts';
 
-export type { NodeAccess } from './backend.ts';
-
 /**
  * The contract for serving a pool's volumes to other machines. Each attachment has its own target, so that
  * withdrawing it closes this node's path and no other's, even if the node does not cooperate. Each method ends in the same
@@ -72,9 +70,9 @@ export type ExportContext = {
   readonly poolKey: () => Promise<Uint8Array>;
 };
 
-/** The settings that all exports have: the protocol is the name of the export. */
+/** The settings that all exports have: `protocol` is the name of the export. */
 export type ExportSettings = {
-  readonly protocol: Protocol | 'libvirt';
+  readonly protocol: string;
   readonly addresses?: readonly string[];
 };
 
@@ -82,6 +80,8 @@ export type ExportSettings = {
 export interface ExportPlugin<Settings extends z.ZodType = z.ZodType> {
   /** The settings in `export` of a pool, including `protocol`, which is the name of the export; strict. */
   readonly settings: Settings;
+  /** Returns the attach protocol of the export with these settings. */
+  protocolOf(settings: z.output<Settings>): Protocol;
   /** Opens the export. It changes nothing on the machine, because `check` comes first. */
   open(settings: z.output<Settings>, context: ExportContext): Promise<Export>;
 }

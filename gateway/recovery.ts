@@ -35,7 +35,7 @@ const concurrency = 4;
 /** Finishes the work that a gateway began and did not end, and deletes soft-deleted volumes whose time is over. */
 export type Recovery = ReturnType<typeof createRecovery>;
 
-/** Makes the recovery. It repeats the calls that a cluster would make, so it follows the same rules. */
+/** Creates the recovery. It repeats the calls that a cluster would make, so it follows the same rules. */
 export function createRecovery({
   engine,
   services,

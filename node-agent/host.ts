@@ -21,9 +21,9 @@ export interface Host {
   realPath(path: string): Promise<string>;
   /** Lists the names in a directory; empty if the directory does not exist. */
   list(path: string): Promise<readonly string[]>;
-  /** Makes one directory, mode 0750, unless it exists. The parent must exist. */
+  /** Creates one directory, mode 0750, unless it exists. The parent must exist. */
   createDirectory(path: string): Promise<void>;
-  /** Makes one empty file, mode 0640, unless it exists. The parent must exist. */
+  /** Creates one empty file, mode 0640, unless it exists. The parent must exist. */
   createFile(path: string): Promise<void>;
   /** Removes an empty directory; throws ENOTEMPTY for any other. If it is missing, nothing happens. */
   removeDirectory(path: string): Promise<void>;

@@ -21,7 +21,7 @@ export function link(target: string, path: string): void {
 }
 
 /** Sets plain permissions: everything readable by everybody, and no setuid or setgid bits. */
-export function makePlain(root: string): void {
+export function setPlainModes(root: string): void {
   for (const path of walk(root)) {
     const entry = lstatSync(path);
     if (entry.isSymbolicLink()) continue;

@@ -23,7 +23,7 @@ const tarLimit = 1 << 30;
 /** Min bytes of a layer that is cached once compressed: large layers change seldom and take long to compress. */
 const minCachedBytes = 20e6;
 
-/** Makes a directory in the form of an OCI image layout. `cache` is a directory for large compressed layers. */
+/** Creates a directory in the form of an OCI image layout. `cache` is a directory for large compressed layers. */
 export function createLayout(directory: string, cache: string) {
   const blobs = join(directory, 'blobs/sha256');
   mkdirSync(blobs, { recursive: true });

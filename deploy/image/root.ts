@@ -5,7 +5,7 @@ import type { NextStep } from '../steps.ts';
 import { findNode, ownArchitecture, type Architecture } from './architectures.ts';
 import { directories, links, nodeCommand, sbomPath, textFiles } from './contents.ts';
 import { assemble, download, unpack } from './debian.ts';
-import { link, makePlain, write } from './files.ts';
+import { link, setPlainModes, write } from './files.ts';
 import { copyNode, copyPrograms, fillCompileCache } from './programs.ts';
 import { describeContents } from './sbom.ts';
 
@@ -40,5 +40,5 @@ export function fillRoot(root: string, { architecture, cache, work, announce }: 
   announce('the compile cache');
   // Another processor's programs do not run here, and the image works without the cache.
   if (architecture === ownArchitecture) fillCompileCache(root);
-  makePlain(root);
+  setPlainModes(root);
 }

@@ -14,7 +14,7 @@ import { gzipSync } from 'node:zlib';
 import packageJson from '../../package.json' with { type: 'json' };
 import { copyNodeProgram, findNode, ownArchitecture, type Architecture } from '../image/architectures.ts';
 import { launcherOf } from '../image/contents.ts';
-import { makePlain, sizeOf, write } from '../image/files.ts';
+import { setPlainModes, sizeOf, write } from '../image/files.ts';
 
 const home = 'usr/lib/fairlead';
 
@@ -75,7 +75,7 @@ export function buildDebianPackage(npmPackage: string, out: string, architecture
   copy(join(npmPackage, 'lib/LICENSES.txt'), join(docs, 'LICENSES.txt'));
   copy(join(node.directory, 'LICENSE'), join(docs, 'LICENSE.node'));
   mkdirSync(join(root, 'tmp'));
-  makePlain(root);
+  setPlainModes(root);
   rmSync(join(root, 'tmp'), { recursive: true });
   write(join(root, 'DEBIAN/control'), control(architecture, Math.ceil(sizeOf(root) / 1024)));
   for (const [name, text] of Object.entries(scripts))

@@ -5,7 +5,7 @@ import { Problem, type AttachmentResource, type VendorOperations } from 'fairlea
 import { volumeNamed, type Disk } from './disk.ts';
 import { requireFree } from './volumes.ts';
 
-/** Makes the operations on attachments. One node at a time has a volume, and opens its file through a loop device. */
+/** Creates the operations on attachments. One node at a time has a volume, and opens its file through a loop device. */
 export function createAttachments(disk: Disk) {
   return {
     attachVolume({ volumeId, nodeId, body }) {

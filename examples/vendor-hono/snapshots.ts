@@ -1,7 +1,7 @@
 import { toPage, type SnapshotSpec, type VendorOperations } from 'fairlead/vendor';
 import { snapshotNamed, type Disk, type Document } from './disk.ts';
 
-/** Makes the operations on snapshots. A snapshot is an independent copy. */
+/** Creates the operations on snapshots. A snapshot is an independent copy. */
 export function createSnapshots(disk: Disk) {
   return {
     listSnapshots({ volumeId, ...request }) {

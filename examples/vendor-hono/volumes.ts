@@ -26,7 +26,7 @@ export function toCapabilities({ limits }: Disk): Offer {
   };
 }
 
-/** Makes the operations on volumes. */
+/** Creates the operations on volumes. */
 export function createVolumes(disk: Disk) {
   return {
     getCapacity: () => [200, { availableBytes: disk.freeBytes(), ...disk.limits }],

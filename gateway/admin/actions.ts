@@ -22,7 +22,7 @@ export type ActionOptions = Pick<Services, 'attachments' | 'groups' | 'snapshots
 
 type DetachRequest = Request<Rows['detachAdminVolume']>;
 
-/** Makes the operations of operators that detach and delete in place of clusters, and drain pools. */
+/** Creates the operations of operators that detach and delete in place of clusters, and drain pools. */
 export function createActions(options: ActionOptions) {
   const { engine, operations, pools, attachments, groups, snapshots, volumes } = options;
   const { reader } = engine;

@@ -36,7 +36,7 @@ export type AdminOptions = ActionOptions &
   ListingOptions &
   GatewayFacts;
 
-/** Makes the operations of operators. Other gateways may use the store meanwhile: claims keep them apart. */
+/** Creates the operations of operators. Other gateways may use the store meanwhile: claims keep them apart. */
 export function createAdmin(options: AdminOptions): Admin {
   const { reader } = options.engine;
   return {

@@ -21,7 +21,7 @@ type DrainOptions = {
 };
 
 /**
- * Makes the draining of pools: a drained pool takes no new volumes, and everything in it works as before. A volume
+ * Creates the draining of pools: a drained pool takes no new volumes, and everything in it works as before. A volume
  * whose creation is recorded already is still created.
  */
 export function createDrain({ engine, operations, pools }: DrainOptions) {

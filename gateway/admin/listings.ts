@@ -28,7 +28,7 @@ import {
   type ListingOptions,
 } from './state.ts';
 
-/** Makes the lists over all clusters. The `id` of an entry is unique in its list and gives the order. */
+/** Creates the lists over all clusters. The `id` of an entry is unique in its list and gives the order. */
 export function createListings(options: ListingOptions) {
   const { slices } = options;
   const { reader } = options.engine;

@@ -28,7 +28,7 @@ export type RetirementOptions = StepOptions &
   };
 
 /**
- * Makes the retirement of clusters. It first refuses the cluster's tokens and everything new for the cluster, so that
+ * Creates the retirement of clusters. It first refuses the cluster's tokens and everything new for the cluster, so that
  * no step misses anything. Without `force`, a cluster with an attached volume stays in service. Each step is an
  * operation of its own. After a failure or a crash the cluster stays retired, and the same call continues; until all
  * steps are done, the store has the retirement as unfinished.

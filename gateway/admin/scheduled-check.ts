@@ -6,7 +6,7 @@ import { check, type CheckOptions } from './check.ts';
 const quietMs = 60_000;
 
 /**
- * Makes the check that gateways begin by themselves: one of all gateways on the store runs it when the last one is
+ * Creates the check that gateways begin by themselves: one of all gateways on the store runs it when the last one is
  * older than `everyMs`. Its findings are in the store.
  */
 export function createScheduledCheck(options: CheckOptions, everyMs: number) {

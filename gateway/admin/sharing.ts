@@ -17,7 +17,7 @@ export type AdminSharingOptions = RetirementOptions &
   Pick<ListingOptions, 'clusters' | 'engine' | 'pools' | 'slices'> &
   Pick<Services, 'attachments' | 'sharing'> & { readonly operations: Operations };
 
-/** Makes the operations of operators that grant, transfer and import volumes. */
+/** Creates the operations of operators that grant, transfer and import volumes. */
 export function createAdminSharing(options: AdminSharingOptions) {
   const { clusters, attachments, sharing } = options;
   /** Returns once the node cannot reach the volume any more. */

@@ -39,7 +39,7 @@ const details: Readonly<Record<Finding['problem'], string>> = {
 
 type Status = Output<Rows['getStatus']>;
 
-/** Makes the report about this gateway. It also answers while the store does not. */
+/** Creates the report about this gateway. It also answers while the store does not. */
 export function createStatus(
   { reader }: Pick<Engine, 'reader'>,
   { version, host, skewMs, keyFaults, configurationFaults, refusedTokens }: GatewayFacts,

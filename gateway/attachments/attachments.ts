@@ -72,7 +72,7 @@ type ChosenAttachment = {
 };
 type DetachIntent = { readonly volume: VolumeRecord; readonly before: AttachmentRecord };
 
-/** Makes the attachments of volumes to nodes. A cluster sees and changes only attachments to its own nodes. */
+/** Creates the attachments of volumes to nodes. A cluster sees and changes only attachments to its own nodes. */
 export function createAttachments({ engine, pools, operations, signDetached }: ServiceOptions) {
   const { attachIn, detachIn, settle } = createStorageSide(pools);
 

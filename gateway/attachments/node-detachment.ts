@@ -24,7 +24,7 @@ type NodeDetachmentOptions = Pick<ServiceOptions, 'engine' | 'operations' | 'poo
 type DetachFault = { readonly volumeId: string; readonly problem: Problem };
 
 /**
- * Makes the detachment of all volumes from a node, such as a machine that is gone for good. Without `force` it is refused
+ * Creates the detachment of all volumes from a node, such as a machine that is gone for good. Without `force` it is refused
  * before anything is detached: FAILED_PRECONDITION when a pod may use a volume there, or when a pool cannot cut the node
  * off. Without `force` volumes of a pool that is not open stay attached, because only an open pool says whether it cuts
  * nodes off. UNAVAILABLE names them, once all other volumes are detached.

@@ -19,7 +19,7 @@ type Settlement = {
   readonly isOurs: boolean;
 };
 
-/** Makes the calls to the storage, and the correction of late calls. */
+/** Creates the calls to the storage, and the correction of late calls. */
 export function createStorageSide(pools: ServiceOptions['pools']) {
   const attachIn = (volume: VolumeRecord, access: NodeAccess): Promise<Reach> =>
     pools.get(volume.pool).backend.attach(toKnownVolume(volume), access);

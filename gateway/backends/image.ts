@@ -53,10 +53,8 @@ export function image(
       return [...(await directoryFaults(dir, what)), ...exportFaults.map(fault => `export: ${fault}`)];
     },
     readOwner: ({ dir }) => createOwnerMark(dir).read(),
-    expectedBounds({ dir, export: chosen = loopOnly }) {
-      const protocol = chosen.protocol === 'libvirt' ? 'device' : chosen.protocol;
-      return boundsOf(dir, { ...chosen, protocol });
-    },
+    expectedBounds: ({ dir, export: chosen = loopOnly }) =>
+      boundsOf(dir, { ...chosen, protocol: exports.protocolOf(chosen) }),
     async open({ dir, capacity, export: chosen = loopOnly }, { log }) {
       const root = await requireWritableDirectory(dir, what);
       const release = await lockDirectory(root, what, { waitMs: vacateTimeoutMs, log });

@@ -43,7 +43,7 @@ const ownRules = { algorithms: ['EdDSA', 'ES256'], maxLifetimeS: 3_600, remember
 /** The rules for tokens of trusted issuers. An issuer's keys are checked again while its tokens are in use. */
 const trustedRules = { algorithms: ['RS256', 'ES256'], maxLifetimeS: 86_400, rememberMs: 30_000 };
 
-/** Makes the check of tokens. A good token is remembered until it expires or any key changes. */
+/** Creates the check of tokens. A good token is remembered until it expires or any key changes. */
 export function createAuthenticate(current: () => Enrolment, audience: string): Authenticator {
   /** By the whole header. */
   const remembered = new WeakMap<Enrolment, Map<string, VerifiedToken>>();

@@ -11,7 +11,7 @@ const readEveryMs = 10_000;
 /** The clusters whose tokens this gateway refuses. */
 export type RetiredClusters = ReturnType<typeof createRetiredClusters>;
 
-/** Makes the memory of retired clusters, which reads the store again after `everyMs`. */
+/** Creates the memory of retired clusters, which reads the store again after `everyMs`. */
 export function createRetiredClusters({ reader }: Pick<Engine, 'reader'>, everyMs = readEveryMs) {
   let names: ReadonlySet<string> | undefined;
   let isOld = (): boolean => names === undefined;

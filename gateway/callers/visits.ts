@@ -15,7 +15,7 @@ export type RefusedTokens = {
 /** Refusals are counted for this time, in milliseconds, from the last one on. */
 const recentMs = 300_000;
 
-/** Makes the record of requests. Names that are not in `clusters` are not kept, so that callers cannot fill it. */
+/** Creates the record of requests. Names that are not in `clusters` are not kept, so that callers cannot fill it. */
 export function createVisits(
   clusters: () => Readonly<Record<string, unknown>>,
   nowMs: () => number = Date.now,

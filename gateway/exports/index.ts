@@ -33,11 +33,13 @@ const settings = z
 /** The export that a pool's setting `export` chooses. */
 export const anyExport: ExportPlugin<typeof settings> = {
   settings,
-  open(chosen, context) {
-    const plugin: ExportPlugin = exports[chosen.protocol];
-    return plugin.open(chosen, context);
-  },
+  protocolOf: chosen => pluginOf(chosen).protocolOf(chosen),
+  open: (chosen, context) => pluginOf(chosen).open(chosen, context),
 };
+
+function pluginOf({ protocol }: z.output<typeof settings>): ExportPlugin {
+  return exports[protocol];
+}
 
 /** Returns true for an export without a known protocol, whose other members are checked nevertheless. */
 function isOfNoKind(value: unknown): boolean {

@@ -3,13 +3,7 @@ import { readNodeId } from '../../src/api/ids.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { createKeyedQueue, poll } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
-import {
-  takesWrites,
-  type Export,
-  type ExportedAttachment,
-  type ExportPlugin,
-  type NodeAccess,
-} from '../export.ts';
+import { takesWrites, type Export, type ExportedAttachment, type ExportPlugin } from '../export.ts';
 import { openHypervisor, type Hypervisor } from './libvirt/virsh.ts';
 import { freeTarget, type Domain, type PluggedDisk } from './libvirt/xml.ts';
 import { createNames, type Names } from '../local/targets/names.ts';
@@ -39,6 +33,7 @@ type Settings = Pick<z.output<typeof settings>, 'domain' | 'fence'>;
 /** Exports volumes as disks of the virtual machines that are the nodes, on the hypervisor with the files. */
 export const libvirt: ExportPlugin<typeof settings> = {
   settings,
+  protocolOf: () => 'device',
   async open({ uri = 'qemu:///system', ...chosen }, { log, poolKey }) {
     const hypervisor = openHypervisor(uri);
     return {
@@ -209,7 +204,10 @@ function namesIn(domain: Domain): readonly string[] {
     .map(alias => alias.slice(prefix.length).replaceAll('_', '.'));
 }
 
-function domainOf(template: string, { nodeId, cluster = '', topology = {} }: NodeAccess): string {
+function domainOf(
+  template: string,
+  { nodeId, cluster = '', topology = {} }: ExportedAttachment['access'],
+): string {
   const known: Readonly<Record<string, string>> = { ...topology, node: readNodeId(nodeId).name, cluster };
   return template.replaceAll(/\{([^{}]+)\}/g, (_, key: string) => {
     const value = known[key];

@@ -11,7 +11,11 @@ const settings = z.strictObject({
 });
 
 /** Exports volumes to nodes on this machine, which set up loop devices themselves; the gateway observes them. */
-export const loop: ExportPlugin<typeof settings> = { settings, open: async () => openLoop() };
+export const loop: ExportPlugin<typeof settings> = {
+  settings,
+  protocolOf: () => 'loop',
+  open: async () => openLoop(),
+};
 
 export function openLoop(): Export {
   return {

@@ -31,6 +31,7 @@ const ports = `${nvmet}/ports`;
 /** Exports volumes as namespaces. Each attachment has a subsystem of its own, which accepts one host name only. */
 export const nvmeTcp: ExportPlugin<typeof settings> = {
   settings,
+  protocolOf: () => 'nvme-tcp',
   async open(chosen, { log, poolKey }) {
     const [tree, names] = [openConfigTree(), createNames(await poolKey())];
     const { addresses, listen = addresses } = chosen;
@@ -49,7 +50,7 @@ export function exportNvme(chosen: Settings, { tree, names, log, load }: TargetP
   const keyOf = (name: string, purpose: string): string => toKey(names.secretOf(name, purpose));
 
   /**
-   * Makes the host of an attachment. A node that was attached before keeps its conditions, even if the kernel
+   * Creates the host of an attachment. A node that was attached before keeps its conditions, even if the kernel
    * supports keys only now; a host that is allowed already stays as it is.
    */
   async function createHost(name: string, previous?: Reach): Promise<void> {

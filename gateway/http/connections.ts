@@ -114,7 +114,7 @@ export function leaveUnread(request: IncomingMessage, response: ServerResponse):
 }
 
 /**
- * Makes keys for connections, the same for a TCP socket and the TLS socket on it. Each socket's key is made once,
+ * Creates keys for connections, the same for a TCP socket and the TLS socket on it. Each socket's key is made once,
  * since every request needs it.
  */
 function createKeyOf(): (socket: Socket) => string {

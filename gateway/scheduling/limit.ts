@@ -24,7 +24,7 @@ const weight = 1 / 16;
 const pauses = { first: 10, max: 1_000 } as const;
 
 /**
- * Makes the limit of one storage. It grows by one after as many successes as it allows at a time, and is
+ * Creates the limit of one storage. It grows by one after as many successes as it allows at a time, and is
  * halved after a failure or a missing answer. It always stays within `bounds`. `resume` is called at the end
  * of a pause.
  */

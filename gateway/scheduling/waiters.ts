@@ -11,7 +11,7 @@ export type Waiters = {
 /** The number of requests to remember. Only the last ones count, because a waiting caller repeats its request. */
 const maxRequests = 4;
 
-/** Makes the waiters of an operation. One that the gateway itself began always goes on. */
+/** Creates the waiters of an operation. One that the gateway itself began always goes on. */
 export function createWaiters(first: CurrentRequest | undefined): Waiters {
   let isOurs = first === undefined;
   let requests = first ? [first] : [];

@@ -20,7 +20,7 @@ export type Detacher = (attachment: ShownAttachment) => Promise<void>;
 /** Says whether a grant must still be revoked. */
 type RevokeCheck = (sql: Reader) => Promise<boolean>;
 
-/** Makes the sharing of volumes between clusters. Operators may share any volume, and owners their own. */
+/** Creates the sharing of volumes between clusters. Operators may share any volume, and owners their own. */
 export function createSharing({
   engine,
   operations,

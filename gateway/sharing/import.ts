@@ -30,7 +30,7 @@ type ImportRequest = {
 };
 
 /**
- * Makes the import of volumes that the storage has and the store does not know. Nothing changes in the
+ * Creates the import of volumes that the storage has and the store does not know. Nothing changes in the
  * storage, and nodes never make a filesystem on the volume.
  */
 export function createImport({

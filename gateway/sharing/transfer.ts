@@ -29,7 +29,7 @@ type TransferRequest = {
 type VolumeMove = { readonly before: VolumeRecord; readonly after: VolumeRecord };
 
 /**
- * Makes the transfer of a volume to another cluster, under an id of that cluster. The data stay in place, and
+ * Creates the transfer of a volume to another cluster, under an id of that cluster. The data stay in place, and
  * the storage keeps its id. The volume is first detached from every node; then its record moves in one
  * transaction, so that at any time exactly one of the clusters has it. A transfer that is not possible is
  * refused before anything is detached.

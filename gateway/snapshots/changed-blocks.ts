@@ -9,7 +9,7 @@ import { notFoundProblem, requireOwn } from '../callers/ownership.ts';
 
 type Query = { readonly base: string | undefined; readonly offset: number; readonly limit: number };
 
-/** Makes the lists of the blocks of a cluster's snapshots that hold data, or that differ. */
+/** Creates the lists of the blocks of a cluster's snapshots that hold data, or that differ. */
 export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>) {
   async function requireReadySnapshot(cluster: Cluster, id: string): Promise<SnapshotRecord> {
     requireOwn(cluster, { kind: 'snapshot', id });

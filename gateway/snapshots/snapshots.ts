@@ -8,7 +8,7 @@ import { createSnapshotSet } from './create.ts';
 import { deleteSnapshotSet, foreseeDeletion, undoSnapshotSet } from './delete.ts';
 import { findSnapshotSet, type SnapshotSet, toGroup, toSnapshot } from './record.ts';
 
-/** Makes the snapshots of all clusters. A cluster does not see other clusters' snapshots. */
+/** Creates the snapshots of all clusters. A cluster does not see other clusters' snapshots. */
 export function createSnapshots(options: ServiceOptions) {
   const { reader } = options.engine;
   return {
@@ -57,7 +57,7 @@ export function createSnapshots(options: ServiceOptions) {
   };
 }
 
-/** Makes groups of snapshots of several volumes at one point in time. A cluster does not see other clusters' groups. */
+/** Creates groups of snapshots of several volumes at one point in time. A cluster does not see other clusters' groups. */
 export function createGroups(options: ServiceOptions) {
   return {
     async get(cluster: Cluster, id: string): Promise<Group> {

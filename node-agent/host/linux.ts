@@ -16,7 +16,7 @@ const environment = environmentWith({
   LD_LIBRARY_PATH: process.env['LD_LIBRARY_PATH'],
 });
 
-/** Makes the host for the machine of this process; `timeoutMs` is the default deadline of a command. */
+/** Creates the host for the machine of this process; `timeoutMs` is the default deadline of a command. */
 export function createMachine({ timeoutMs }: { readonly timeoutMs: number }): Host {
   const readMounts = createMountReader(() => readFileSync('/proc/self/mountinfo', 'utf8'));
   let mayStart = Promise.resolve();

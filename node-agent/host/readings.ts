@@ -33,7 +33,7 @@ type ReadingContext = {
 };
 
 /**
- * Makes a `Readings` that remembers the fault of each volume's last reading. At most one command runs per volume: equal
+ * Creates a `Readings` that remembers the fault of each volume's last reading. At most one command runs per volume: equal
  * readings share its result, other readings wait for its end, and a volume with a stuck command gets no new one.
  */
 export function createReadings({ host, watch, cache }: ReadingContext): Readings {

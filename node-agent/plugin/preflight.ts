@@ -8,7 +8,7 @@ import { findReason, isInstalled } from '../host/prerequisites.ts';
 /** A survey of the attach protocols that work on this node. It runs once, at the first request, and again after a failure. */
 export type Survey = ReturnType<typeof createSurvey>;
 
-/** Makes a survey that has not run yet; `refusalReason` says why the node's settings refuse a protocol. */
+/** Creates a survey that has not run yet; `refusalReason` says why the node's settings refuse a protocol. */
 export function createSurvey(host: Host, refusalReason: (protocol: Protocol) => string | undefined) {
   let known: readonly ProtocolState[] = [];
   let survey: Promise<readonly ProtocolState[]> | undefined;

@@ -47,7 +47,7 @@ export function createCache() {
   };
 }
 
-/** Makes a bounded map whose entries outlive a volume's staging. */
+/** Creates a bounded map whose entries outlive a volume's staging. */
 function createMemory<Entry>() {
   const entries = new Map<string, Entry>();
   return {

@@ -64,7 +64,7 @@ export async function openGatewayKeys({ path, newestPath }: KeyFiles, host: Host
   };
 }
 
-/** Makes a function that returns the file's current keys and imports them only after a change. */
+/** Creates a function that returns the file's current keys and imports them only after a change. */
 function createKeyReader(path: string, host: Host): () => Promise<readonly GatewayKey[]> {
   let last: { readonly text: string; readonly keys: readonly GatewayKey[] } | undefined;
   return async () => {

@@ -97,7 +97,7 @@ const checks: {
   ],
 };
 
-/** Makes a client. It opens connections when they are needed and keeps them. */
+/** Creates a client. It opens connections when they are needed and keeps them. */
 export function createClient(options: HttpOptions): StorageClient {
   const http = createHttp(options);
   const calls = allOperations.map(operation => [

@@ -64,7 +64,7 @@ const firstPollMs = 250;
 const maxPollMs = 5_000;
 
 /**
- * Makes the HTTP side of the client. Within its deadline a request is repeated after connection failures and after 429 and 503
+ * Creates the HTTP side of the client. Within its deadline a request is repeated after connection failures and after 429 and 503
  * with Retry-After, and once with a new token after 401. A failure without a problem document is UNAVAILABLE.
  */
 export function createHttp(options: HttpOptions) {

@@ -16,7 +16,7 @@ type StartOptions = {
   readonly say: (line: string) => void;
 };
 
-/** Makes the start and the announcement of `fairlead dev`. A context for its gateway exists while it runs. */
+/** Creates the start and the announcement of `fairlead dev`. A context for its gateway exists while it runs. */
 export function createDevRun<Config extends DevConfig>(
   startDev: (config: Config, options: StartOptions) => Promise<RunningProgram>,
 ) {

@@ -18,7 +18,7 @@ export interface SysfsHost extends FakeHost {
   readonly lines: string[];
 }
 
-/** Makes a fake machine with an empty tree. */
+/** Creates a fake machine with an empty tree. */
 export function createSysfsHost(): SysfsHost {
   const fake = createFakeHost();
   const tree = new Map<string, string>();

@@ -39,10 +39,10 @@ type PostgresOptions = {
 /** A separate PostgreSQL server, with a socket in its own directory. */
 export type PostgresServer = {
   readonly directory: string;
-  /** Makes an empty database and a file with its URL; returns the file's path. */
+  /** Creates an empty database and a file with its URL; returns the file's path. */
   createDatabase(name?: string, options?: string): Promise<string>;
   /**
-   * Makes an empty schema, in a database that all schemas share, and a file with its URL. Making and removing a
+   * Creates an empty schema, in a database that all schemas share, and a file with its URL. Making and removing a
    * database of its own, a thousand files, would take longer than most tests.
    */
   createSchema(): Promise<string>;

@@ -41,7 +41,7 @@ const takenAfter = "and state in ('processing', 'ready') and id > ? order by id 
 
 const doNothing = async (): Promise<void> => {};
 
-/** Makes the list of the steps of a retirement. */
+/** Creates the list of the steps of a retirement. */
 export function createSteps(options: StepOptions, transfers: Transfers, requireCluster: Destination) {
   const { engine, pools, slices, attachments, groups, nodes, snapshots, volumes } = options;
   const { reader } = engine;

@@ -21,7 +21,7 @@ export type ImagePool = {
   readonly images: Files;
   readonly snapshots: Files;
   readonly exported: Export;
-  /** Makes a new path for the draft of a copy to `target`; writes nothing yet. */
+  /** Creates a new path for the draft of a copy to `target`; writes nothing yet. */
   createDraft(target: string): string;
 };
 

@@ -11,7 +11,7 @@ type NoncedRef = Required<VolumeRef>;
 export type Names = ReturnType<typeof createNames>;
 
 /**
- * Makes the id of each resource, `<gateway>.<pool>.<id>.<nonce>`, with a long id cut short. The nonce gives each
+ * Creates the id of each resource, `<gateway>.<pool>.<id>.<nonce>`, with a long id cut short. The nonce gives each
  * record its own URL, so that a late request for a deleted record never meets a newer resource of the same id. The
  * storage has the whole id as the resource's `name`.
  */

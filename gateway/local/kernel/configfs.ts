@@ -19,7 +19,7 @@ export interface ConfigTree {
   /** Writes a value that only root can read. */
   writeSecret(path: string, value: string): void;
   create(path: string): void;
-  /** Makes a directory in a separate process, which outlives this one. */
+  /** Creates a directory in a separate process, which outlives this one. */
   createApart(path: string): Promise<void>;
   link(target: string, path: string): Promise<void>;
   writeSlowly(path: string, value: string): Promise<void>;

@@ -35,7 +35,7 @@ import { mountedMembers, usedOptions } from './mounted.ts';
 import { openDevice } from '../../format/opened.ts';
 
 /**
- * Makes the carrier of a filesystem on a device. The device is proved blank before it is formatted; the filesystem is checked
+ * Creates the carrier of a filesystem on a device. The device is proved blank before it is formatted; the filesystem is checked
  * and grown before and after it is mounted.
  */
 export function createFilesystem(volume: DeviceVolume): Carrier {

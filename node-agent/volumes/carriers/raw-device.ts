@@ -10,7 +10,7 @@ import { requireNoFormatOptions } from '../request-checks.ts';
 import { openDevice } from '../../format/opened.ts';
 import { closeViews, findShown, growViews, judgeShown, openNotedView } from './read-only-views.ts';
 
-/** Makes the carrier of a raw block device: staging connects it, publishing binds its device node. */
+/** Creates the carrier of a raw block device: staging connects it, publishing binds its device node. */
 export function createRawDevice(volume: DeviceVolume): Carrier {
   const { agent, record } = volume;
   const { device, volumeId } = record;

@@ -19,7 +19,7 @@ type ShareVolume = {
   readonly connector: ShareConnector<Protocol>;
 };
 
-/** Makes the carrier of a share: a directory of a server that other nodes may use too. It has no device, only its mount. */
+/** Creates the carrier of a share: a directory of a server that other nodes may use too. It has no device, only its mount. */
 export function createShare({ agent, record, connector }: ShareVolume): Carrier {
   const { attachment } = record;
   const { host } = agent;

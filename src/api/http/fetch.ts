@@ -8,7 +8,7 @@ import {
   type Reply,
 } from './exchange.ts';
 
-/** Makes an exchange on the global fetch, for runtimes where undici does not run. The runtime manages the connections. */
+/** Creates an exchange on the global fetch, for runtimes where undici does not run. The runtime manages the connections. */
 export function createExchange({
   url,
   connections = 64,

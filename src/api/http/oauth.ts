@@ -21,7 +21,7 @@ const grantSchema = z.object({
 const source = { from: 'the authorization server', maxBytes: 2 ** 16 };
 
 /**
- * Makes a source of tokens by the client credentials grant (RFC 6749, section 4.4). A token is reused until a fifth of its
+ * Creates a source of tokens by the client credentials grant (RFC 6749, section 4.4). A token is reused until a fifth of its
  * lifetime is left, or until `renew` is true. UNAVAILABLE if there is no token; the error never contains the server's text.
  */
 export function createOauth({ url, clientId, secret, scope, timeoutMs }: OauthClient) {

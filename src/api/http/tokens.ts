@@ -9,7 +9,7 @@ type TokenOptions = TokenClaims & { readonly keyFile: string };
 /** Returns a bearer token that stays valid for some time; with `renew` a new one. */
 export type TokenSource = (renew: boolean) => string | Promise<string>;
 
-/** Makes a source that signs tokens, reuses each until a fifth of its lifetime is left, and reads the key file for each. */
+/** Creates a source that signs tokens, reuses each until a fifth of its lifetime is left, and reads the key file for each. */
 export function createTokenSource({ keyFile, ...claims }: TokenOptions): TokenSource {
   let current: { readonly token: string; readonly renewAtMs: number } | undefined;
   async function signNext(): Promise<string> {

@@ -5,7 +5,7 @@ import { createAnswer, type Exchange, type ExchangeOptions, type Reply, type Tls
 
 const connectTimeoutMs = 5_000;
 
-/** Makes an exchange for Node.js. It opens connections when they are needed and keeps them for a while. */
+/** Creates an exchange for Node.js. It opens connections when they are needed and keeps them for a while. */
 export function createExchange({
   url: address,
   connections = 64,

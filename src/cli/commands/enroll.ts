@@ -97,7 +97,7 @@ async function enrollOperators({ pools }: EnrollSettings): Promise<Enrolment> {
 /** The contents of the files by their names, and the entry for gateway.yaml as text. */
 type Enrolment = { readonly files: Readonly<Record<string, string>>; readonly entry?: string };
 
-/** Makes a key whose id starts with the name. */
+/** Creates a key whose id starts with the name. */
 function createNamedKey(name: string) {
   return createKey(`${name}-${crypto.randomUUID().slice(0, 8)}`);
 }

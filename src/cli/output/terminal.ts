@@ -9,7 +9,7 @@ type Terminal = {
 };
 
 /**
- * Makes the stream through which a command writes all its output. The mark of `own` is random, so that text from elsewhere
+ * Creates the stream through which a command writes all its output. The mark of `own` is random, so that text from elsewhere
  * cannot forge it.
  */
 export function createTerminal(write: (text: string) => void): Terminal {

@@ -14,7 +14,7 @@ const silenceMs = 100_000;
 /** Nodes list their images, so a page of nodes can be long. */
 const source = { from: 'the API server', maxBytes: 64 * 1024 * 1024 };
 
-/** Makes requests over `connection`; `signal` aborts requests that are running. */
+/** Creates requests over `connection`; `signal` aborts requests that are running. */
 export function createApiServer({ url, tls, token }: Connection, signal: AbortSignal) {
   const { Agent, request } = process.getBuiltinModule(url.protocol === 'http:' ? 'node:http' : 'node:https');
   const agent = new Agent({ keepAlive: true, ...tls });

@@ -44,7 +44,7 @@ export type Comparison = (
 ) => Promise<void>;
 
 /**
- * Makes the comparison of the cluster's nodes with the gateway's. It reports nodes to the gateway, removes start-up
+ * Creates the comparison of the cluster's nodes with the gateway's. It reports nodes to the gateway, removes start-up
  * taints, and updates the agents. It passes refused nodes to `onRefused`. After any other failure it continues with
  * the other nodes, and throws the first failure at the end.
  *

@@ -1,11 +1,10 @@
-import { commonAttachmentFields, type Attachment } from '../../api/attachment.ts';
+import { isSameReach } from '../../api/attachment.ts';
 import type { AttachmentSpec } from '../../api/node.ts';
 import { accessModes, isForReaders } from '../../api/storage.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect, skip } from '../finding.ts';
 import { modifications } from '../fixtures/mutations.ts';
-import { requireSources } from '../fixtures/sources.ts';
-import { volumesWithData } from './restarts.ts';
+import { createCopies, createFilledVolumes, requireSources } from '../fixtures/sources.ts';
 import { singleModes } from './sharing.ts';
 import { must, type Chapter } from '../requirement.ts';
 
@@ -154,14 +153,14 @@ export const attachments = {
   }),
   'FL-4.1-11': must('`mayFormat` stays false when the volume is modified, expanded or copied.').check(
     async kit => {
-      const filled = await volumesWithData(kit);
+      const filled = await createFilledVolumes(kit);
       if (filled.length === 0) throw skip('the vendor offers no volumes that may not be formatted');
       const nodeId = await kit.createNode();
       for (const volumeId of filled) {
         for (const input of modifications(kit, volumeId)) await kit.done('modifyVolume', input);
         if (kit.has('expand'))
           await kit.done('expandVolume', { volumeId, body: { requiredBytes: kit.smallSize(2) } });
-        if (kit.has('snapshots')) await kit.takeSnapshot(volumeId);
+        await createCopies(kit, volumeId);
         const { attachment } = await kit.attach(volumeId, nodeId);
         expect(attachment?.mayFormat === false, `"mayFormat" of "${volumeId}" stays false`);
       }
@@ -174,10 +173,13 @@ export const attachments = {
     const volumes = [];
     for (let made = 0; made < crowd; made++) volumes.push(await kit.createVolume());
     const all = await Promise.all(volumes.map(({ id }) => kit.attach(id, nodeId)));
-    const ways = all.map(({ attachment }) => wayOf(attachment));
-    expect(new Set(ways).size === crowd, `a way of its own to each volume, not ${ways.join(', ')}`);
-    for (const one of all) {
-      const now = await kit.done('getAttachment', { volumeId: one.volumeId, nodeId });
+    for (const [index, one] of all.entries()) {
+      const { volumeId, attachment } = one;
+      expect(attachment, `an attachment of volume "${volumeId}"`);
+      const before = all.slice(0, index);
+      const twin = before.find(other => other.attachment && isSameReach(other.attachment, attachment));
+      expect(!twin, `a way of its own to volume "${volumeId}", not the way to "${twin?.volumeId}"`);
+      const now = await kit.done('getAttachment', { volumeId, nodeId });
       expect(sameJson(now, one), 'reading the attachment gives the same as attaching');
     }
   }),
@@ -219,12 +221,6 @@ export const attachments = {
     expect(before !== now, `a new "attachmentId", not "${before}" again`);
   }),
 } satisfies Chapter;
-
-/** Returns the part of an attachment that leads to the volume. */
-function wayOf(attachment: Attachment | undefined): string {
-  const members = Object.entries(attachment ?? {}).filter(([name]) => !(name in commonAttachmentFields));
-  return JSON.stringify(Object.fromEntries(members));
-}
 
 function isReadonly({ readonly, capability }: AttachmentSpec): boolean {
   return readonly || isForReaders(capability);

@@ -85,7 +85,7 @@ export const isolation = {
   }),
 } satisfies Chapter;
 
-/** Makes a volume and others whose ids are like its id; `expectOthers` throws a fault if one of these has changed. */
+/** Creates a volume and others whose ids are like its id; `expectOthers` throws a fault if one of these has changed. */
 async function createSimilar(kit: Kit) {
   const [id, others] = similarIds(kit);
   const volumes: Volume[] = [];

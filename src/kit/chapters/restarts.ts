@@ -5,6 +5,7 @@ import { requireOpens } from '../fixtures/disk.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { offeredMutations, prepare, type MutatingCall, type MutationId } from '../fixtures/mutations.ts';
 import { expectOne, idsOf } from '../fixtures/fixtures.ts';
+import { createFilledVolumes } from '../fixtures/sources.ts';
 import { countTime, must, type Chapter } from '../requirement.ts';
 import { maxOf } from '../../lib/numbers.ts';
 
@@ -22,7 +23,7 @@ export const restarts = {
       await kit.done('deleteVolume', { volumeId: gone.id });
       const snapshot = kit.has('snapshots') ? await kit.takeSnapshot(volumes.at(-1)?.id ?? '') : undefined;
       const group = kit.has('groups') ? await kit.createGroup(volumes.slice(1)) : undefined;
-      const filled = await volumesWithData(kit);
+      const filled = await createFilledVolumes(kit);
       const reading = { volumeId: volumes.at(-1)?.id ?? '', nodeId, body: kit.accessOf({ readonly: true }) };
       attached.push(await kit.done('attachVolume', reading));
       const listed = idsOf(await kit.listAll('listVolumes'));
@@ -139,23 +140,6 @@ async function interrupt(kit: Kit, all: readonly Timed[], share = 0.5): Promise<
   await restart(kit);
   await Promise.all(lost);
   for (const { repeat } of changes) await repeat();
-}
-
-/** Makes the volumes that a node must not format: one that was attached as a block device, and one from a source. */
-export async function volumesWithData(kit: Kit): Promise<readonly string[]> {
-  const [usual, capability] = [kit.capabilityOf(), kit.rawCapability()];
-  const { id: volumeId } = await kit.createVolume({
-    capabilities: capability ? [usual, capability] : [usual],
-  });
-  const nodeId = await kit.createNode();
-  if (capability) {
-    await kit.done('attachVolume', { volumeId, nodeId, body: kit.accessOf({ capability }) });
-    await kit.done('detachVolume', { volumeId, nodeId });
-  }
-  const clone = kit.has('clone')
-    ? await kit.createVolume({ source: { kind: 'volume', volumeId } })
-    : undefined;
-  return [...(capability ? [volumeId] : []), ...(clone ? [clone.id] : [])];
 }
 
 export function requireRestart({ restart: restartVendor }: Kit): () => Promise<void> {

@@ -22,7 +22,7 @@ type PlayOptions = {
 /** The short names of the model's resources. */
 export const names = { volumes: ['v1', 'v2', 'v3'], nodes: ['n1', 'n2'], snapshots: ['s1', 's2'] } as const;
 
-/** Makes a player with fresh ids for all names, and with its nodes recorded at the vendor. */
+/** Creates a player with fresh ids for all names, and with its nodes recorded at the vendor. */
 export async function createPlayer(kit: Kit): Promise<Player> {
   const all = [...names.volumes, ...names.snapshots];
   const nodes = await Promise.all(names.nodes.map(async name => [name, await kit.createNode()] as const));

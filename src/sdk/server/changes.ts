@@ -10,7 +10,7 @@ type Job = { readonly request: string; readonly work: Promise<AnyAnswer> };
 const keepMs = 60_000;
 
 /**
- * Makes a queue that runs one change at a time. A change that outlasts its caller's wait is answered with 202 and continues.
+ * Creates a queue that runs one change at a time. A change that outlasts its caller's wait is answered with 202 and continues.
  * An equal request joins it, or gets its outcome for a minute after its end, and does not start it again.
  */
 export function createChanges() {

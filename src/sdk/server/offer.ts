@@ -24,7 +24,7 @@ const noParameters = { type: 'object', additionalProperties: false };
 const featureOf = { snapshot: 'restore', volume: 'clone' } as const;
 
 /**
- * Makes a check of requests, which throws INVALID_ARGUMENT for access modes, sources and parameters that are not offered.
+ * Creates a check of requests, which throws INVALID_ARGUMENT for access modes, sources and parameters that are not offered.
  * Throws at once when a schema of parameters has keywords that the check would ignore.
  */
 export function createOfferCheck({ accessModes, accessTypes, features, parameters = {} }: Offer) {

@@ -17,7 +17,7 @@ export type Tokens = {
   readonly token?: string | undefined;
 };
 
-/** Makes the check of tokens. Throws when the settings accept no token at all. */
+/** Creates the check of tokens. Throws when the settings accept no token at all. */
 export function createAuthenticate({ token: fixed, jwks, audience }: Tokens): Authenticator {
   const findFault = jwks && audience ? signedBy(jwks, audience) : fixed && sameAs(fixed);
   if (!findFault) throw new Error('no tokens are configured: set TOKEN, or JWKS and AUDIENCE');

@@ -45,7 +45,7 @@ export type Vendor = {
 };
 
 /**
- * Makes a Fetch handler that serves the vendor's side of the Storage API v1. It checks requests against the schemas of the
+ * Creates a Fetch handler that serves the vendor's side of the Storage API v1. It checks requests against the schemas of the
  * contract, makes one change at a time, answers 202 when a change outlasts its caller's wait, and answers errors as problem
  * documents. Any error but a `Problem` is UNAVAILABLE, and its stack goes to standard error.
  */

@@ -18,7 +18,7 @@ export type Signer = {
 };
 
 /**
- * Makes a key that signs tokens as the cluster of this name does, with the given claims in place of its own; undefined
+ * Creates a key that signs tokens as the cluster of this name does, with the given claims in place of its own; undefined
  * leaves a claim out.
  */
 export async function createSigner(cluster: string, algorithm: 'EdDSA' | 'ES256' = 'EdDSA'): Promise<Signer> {

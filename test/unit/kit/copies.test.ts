@@ -25,7 +25,7 @@ function kitFor(t: TestContext, { isTorn }: { readonly isTorn: boolean }): Kit {
   const sizes = new Map<string, number>();
   let made = 0;
   const pathOf = (id: string): string => join(directory, id);
-  const makeVolume = async ({ source }: { readonly source?: { readonly snapshotId: string } }) => {
+  const createVolume = async ({ source }: { readonly source?: { readonly snapshotId: string } } = {}) => {
     const id = `v${++made}`;
     if (source) copyFileSync(pathOf(source.snapshotId), pathOf(id));
     else writeFileSync(pathOf(id), '');
@@ -53,12 +53,12 @@ function kitFor(t: TestContext, { isTorn }: { readonly isTorn: boolean }): Kit {
     has: () => true,
     id: () => `g${++made}`,
     random: { below: () => 0 },
-    makeVolume: (more = {}) => makeVolume(more),
+    createVolume,
     settle: createGroup,
-    makeGroup: async (volumes: readonly { readonly id: string }[]) => ({
+    createGroup: async (volumes: readonly { readonly id: string }[]) => ({
       snapshots: volumes.map(({ id }) => ({ id: `s-${id}`, volumeId: id })),
     }),
-    makeNode: async () => 'n',
+    createNode: async () => 'n',
     attach: async (id: string) => ({
       attachment: { protocol: 'loop', path: pathOf(id), sizeBytes: sizes.get(id) },
     }),

@@ -71,7 +71,7 @@ function kitFor(path: string, target: Target = { url: new URL('http://vendor.exa
     hasData: true,
     canWrite: () => true,
     target,
-    makeNode: async () => 'n',
+    createNode: async () => 'n',
     attach: async () => ({ attachment }),
     done: async () => ({}),
   };

@@ -151,6 +151,27 @@ export const histories = {
       },
     }),
   },
+  'format-after-copy': {
+    wrong: 'a restored volume may be formatted once it was restored to another volume',
+    caughtBy: 'FL-4.1-11',
+    operations: (right, disk) => ({
+      // Without clones and raw access the kit's only volumes with data are restored ones.
+      getCapabilities: () =>
+        changeAnswer(right.getCapabilities(), ({ features }) => ({
+          features: (features as readonly string[]).filter(feature => feature !== 'clone'),
+          accessTypes: ['mount'],
+        })),
+      async createVolume(asked) {
+        const answer = await right.createVolume(asked);
+        const { source } = asked.body;
+        const snapshot = source?.kind === 'snapshot' && disk.find(snapshotNamed(source.snapshotId));
+        const { volumeId = '' } = ((snapshot && snapshot.spec) || {}) as Partial<SnapshotSpec>;
+        const origin = disk.find(volumeNamed(volumeId));
+        if (origin) disk.put({ ...origin, holdsData: false });
+        return answer;
+      },
+    }),
+  },
   'reader-writes-after-restart': {
     wrong: 'a restart turns attachments for reading into attachments for writing',
     caughtBy: 'FL-8.3-1',

@@ -111,7 +111,7 @@ export const races = {
     },
   },
   'attach-crossed': {
-    wrong: 'of volumes that a node gets at once, all lead to one of these volumes',
+    wrong: 'of volumes that a node gets at once, each leads to the same volume under another pool',
     caughtBy: 'FL-4.1-12',
     isHasty: /^PUT .*\/attachments\//,
     operations: (right, disk) => {
@@ -124,7 +124,7 @@ export const races = {
           const volume = disk.require(volumeNamed(asked.volumeId));
           const { attached } = volume;
           if (answer[0] !== 201 || !attached?.resource.attachment) return answer;
-          const attachment = { ...attached.resource.attachment, path } as Attachment;
+          const attachment = { ...attached.resource.attachment, path, pool: asked.volumeId } as Attachment;
           const resource = { ...attached.resource, attachment };
           disk.put({ ...volume, attached: { ...attached, resource } });
           return [201, resource];
