@@ -11,11 +11,13 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import { endProcess, waitForExit } from '../../harness/exit.ts';
 import { directoryOf, loopDevicesOf, mountsBelow, noRoot } from '../../harness/machine.ts';
 import { cli } from '../../harness/program.ts';
+import { sample } from '../../harness/sample.ts';
 import { stackOf } from '../../harness/temporary.ts';
 
 const dev = ['dev', '--log-level', 'error', '--context', 'none', '--dir'];
 
-for (const { command, held, signal } of [
+/** Programs of a command that are held before they start, and the signal meanwhile. */
+const heldStarts = [
   { command: 'demo', held: 'dev', signal: 'SIGHUP' },
   { command: 'demo', held: 'gateway', signal: 'SIGINT' },
   { command: 'demo', held: 'controller', signal: 'SIGTERM' },
@@ -23,7 +25,8 @@ for (const { command, held, signal } of [
   { command: 'dev', held: 'gateway', signal: 'SIGINT' },
   { command: 'dev', held: 'controller', signal: 'SIGHUP' },
   { command: 'dev', held: 'node', signal: 'SIGTERM' },
-] as const)
+] as const;
+for (const { command, held, signal } of sample('held', heldStarts, 2))
   test(
     `${signal} while the ${held} of ${command} starts ends all programs, and ${command} last`,
     { skip: noRoot },
@@ -81,7 +84,8 @@ test('SIGINT while the demo waits for a dev that is not there ends the wait', { 
   assertNothingLeft(place, ['dev']);
 });
 
-for (const [signal, line] of [
+/** Signals, each with the line of the demo that it follows. */
+const interrupts = [
   ['SIGINT', /start gateway/],
   ['SIGHUP', /probe both/],
   ['SIGTERM', /CreateVolume/],
@@ -90,7 +94,8 @@ for (const [signal, line] of [
   ['SIGTERM', /NodePublishVolume/],
   ['SIGHUP', /write and fsync/],
   ['SIGINT', /NodeUnstageVolume/],
-] as const)
+] as const;
+for (const [signal, line] of sample('lines', interrupts, 3))
   test(
     `${signal} after the demo's line ${String(line)}, sent twice, leaves nothing`,
     { skip: noRoot },
