@@ -19,7 +19,7 @@ export type Change<T> = { readonly result: T; readonly isChanged: boolean };
 /** The maximum length of a failure's words. */
 const maxDetailLength = 512;
 
-/** Makes the log of callers, operations and outcomes. It records ids, and the words of a failure for operators. */
+/** Creates the log of callers, operations and outcomes. It records ids, and the words of a failure for operators. */
 export function createAuditLog(
   { transaction }: Pick<Engine, 'transaction'>,
   changes = createHourlyChanges(),

@@ -21,7 +21,7 @@ type ClockOptions = {
 const keptLeases = 10;
 
 /**
- * Makes `look`, which returns the time and ends claims and soft-deleted volumes whose time is over. The clock
+ * Creates `look`, which returns the time and ends claims and soft-deleted volumes whose time is over. The clock
  * may be wrong: time without a look of a gateway at the store, or that a clock skipped, does not count. If
  * very many have to end, the next look continues.
  */

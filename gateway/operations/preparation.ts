@@ -4,7 +4,7 @@ import { currentRequest } from '../scheduling/current-request.ts';
 import type { createAuditLog, LoggedOperation } from './audit-log.ts';
 
 /**
- * Makes the function that prepares operations with answers of a pool's storage, for as long as the caller waits. It logs a
+ * Creates the function that prepares operations with answers of a pool's storage, for as long as the caller waits. It logs a
  * failure of the storage as one of the operation, so that operators see which storage kept it from beginning.
  */
 export function createPreparation({ begin }: Pick<ReturnType<typeof createAuditLog>, 'begin'>) {

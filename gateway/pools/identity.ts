@@ -49,7 +49,7 @@ const shownMs = 1_000;
 type CachedToken = { readonly token: string; readonly isOver: () => boolean };
 
 /**
- * Makes the identity of the gateway with this name. The first key of the file, a JWKS, signs. All keys are
+ * Creates the identity of the gateway with this name. The first key of the file, a JWKS, signs. All keys are
  * published, so that a new key is known before it signs, and an old one until its last token has expired. A
  * missing file is made when a key is needed, readable only by its owner. UNAVAILABLE when the file cannot be
  * used.
@@ -130,7 +130,7 @@ async function readKeys(path: string): Promise<readonly PrivateJwk[] | undefined
   );
 }
 
-/** Makes the file with one key. If two gateways do so at the same time, both use the key of the first. */
+/** Creates the file with one key. If two gateways do so at the same time, both use the key of the first. */
 async function createKeys(path: string): Promise<readonly PrivateJwk[]> {
   const key = await createKey(crypto.randomUUID());
   const temporary = `${path}.${crypto.randomUUID()}`;

@@ -94,7 +94,7 @@ type OpenPoolOptions = { readonly plugins: Plugins; readonly requireWanted: () =
 /** A pool whose storage is being asked. `number` counts the openings, so that lists have a fixed order. */
 type Opening = { readonly entry: PoolEntry; readonly number: number; readonly done: Promise<void> };
 
-/** Makes the pools. None of them is open yet. */
+/** Creates the pools. None of them is open yet. */
 export function createOpenPools(options: OpenOptions) {
   const {
     requireOwned = async () => {},

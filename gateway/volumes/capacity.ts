@@ -12,7 +12,7 @@ import { neededBytesOf } from './filesystem.ts';
 import { minSizeOf } from './size.ts';
 import { maxOf } from '../../src/lib/numbers.ts';
 
-/** Makes the reports of the space left for new volumes. */
+/** Creates the reports of the space left for new volumes. */
 export function createCapacities({ engine, pools }: Pick<ServiceOptions, 'engine' | 'pools'>) {
   return {
     /**

@@ -16,7 +16,7 @@ import { showVolume } from './show.ts';
 import { chooseSize, isWithin, requireRange } from './size.ts';
 
 /**
- * Makes the expansion of volumes to a size within bounds. A volume that has such a size stays as it is. A volume never
+ * Creates the expansion of volumes to a size within bounds. A volume that has such a size stays as it is. A volume never
  * shrinks.
  */
 export function createExpand(options: ServiceOptions) {

@@ -11,7 +11,7 @@ import { requireVolume, toKnownVolume } from './record.ts';
 const scanSize = 1_000;
 const concurrency = 16;
 
-/** Makes the reports of the faults of a cluster's volumes, as the storage reports them now. */
+/** Creates the reports of the faults of a cluster's volumes, as the storage reports them now. */
 export function createVolumesHealth({
   engine,
   pools,

@@ -17,7 +17,7 @@ import { readParameters } from './validate.ts';
 type Parameters = Readonly<Record<string, string>>;
 
 /**
- * Makes the modification of volumes, which sets mutable parameters. A volume that has them stays as it is, and so do
+ * Creates the modification of volumes, which sets mutable parameters. A volume that has them stays as it is, and so do
  * other parameters.
  */
 export function createModify(options: ServiceOptions) {

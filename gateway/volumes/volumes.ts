@@ -19,7 +19,7 @@ import { readAll, readMutableParameters, requireCapabilities } from './validate.
 const fewAttachments = 50;
 
 /**
- * Makes the volumes of all clusters. Each call names the calling cluster, which does not see other clusters'
+ * Creates the volumes of all clusters. Each call names the calling cluster, which does not see other clusters'
  * volumes.
  */
 export function createVolumes(options: ServiceOptions) {
