@@ -32,14 +32,12 @@ export function createExchange({
 
 function connectWith(tls: () => Promise<TlsFiles>): buildConnector.connector {
   return async (options, callback) => {
-    let files: TlsFiles;
     try {
-      files = await tls();
+      // It throws for a certificate and a key that are no pair.
+      buildConnector({ ...(await tls()), allowH2: false, timeout: connectTimeoutMs })(options, callback);
     } catch (error) {
       callback(error as Error, null);
-      return;
     }
-    buildConnector({ ...files, allowH2: false, timeout: connectTimeoutMs })(options, callback);
   };
 }
 

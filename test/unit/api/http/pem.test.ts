@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { createClient } from '../../../../src/api/client.ts';
 import { readTlsFiles } from '../../../../src/api/http/tls-files.ts';
 import { readCertificate, requirePrivateKey } from '../../../../src/api/http/pem.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../../../harness/machine.ts';
@@ -59,3 +60,15 @@ for (const [title, files, detail] of [
     const read = readTlsFiles(paths) ?? assert.fail('there are paths');
     await assert.rejects(read(), { code: 'UNAVAILABLE', detail });
   });
+
+test('a client certificate with the key of another one fails the call in words, and ends no program', async () => {
+  const files = { cert: at('one.crt'), key: at('two.key') };
+  const client = createClient({
+    url: 'https://127.0.0.1:1',
+    token: () => 'secret',
+    tls: readTlsFiles(files),
+  });
+  const asking = client.getCapabilities({}, { deadlineMs: Date.now() + 30_000 });
+  await assert.rejects(asking, { detail: /gets a client certificate whose key is another/ });
+  await client.close();
+});
