@@ -73,7 +73,7 @@ test('a start with errors reports each in a line and exits with status 1', async
       ['--dir', dir, '--config', scalar],
       /^fairlead dev: .*scalar\.yaml: the file is not a YAML mapping with pools\n$/,
     ],
-    [['--dir', dir, '--config', broken], /^fairlead dev: .*broken\.yaml: .* line 1, .*\n$/],
+    [['--dir', dir, '--config', broken], /^fairlead dev: .*broken\.yaml:1:\d+: .*\n$/],
     [
       ['--dir', dir, '--config', pools],
       /^fairlead dev: \S+\/pools\.yaml:2: pools\.one\.backend: .*\nfairlead dev: \S+\/pools\.yaml:3: pools\.two\.dir: .*\n$/,
