@@ -18,8 +18,8 @@ export async function bundleWorker(path: string): Promise<number> {
     format: 'esm',
     target: 'esnext',
     conditions: ['workerd'],
-    // Modules that the runtime provides, and an optional one of pg.
-    external: ['node:*', 'cloudflare:*', ...builtins],
+    // Modules that the runtime provides, and pg's other client, which is loaded only if it is asked for.
+    external: ['node:*', 'cloudflare:*', '*/native', ...builtins],
     // pg is CommonJS and loads the runtime's modules with `require`, so the bundle has to define that function.
     banner: { js: requireBuiltins },
     logLevel: 'error',
@@ -43,7 +43,6 @@ const builtins = [
   'string_decoder',
   'url',
   'util',
-  'pg-native',
 ];
 
 if (import.meta.main) {
