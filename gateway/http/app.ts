@@ -8,6 +8,7 @@ import { routeDocs } from './docs.ts';
 import { createHandlers, type HandlerDeps } from './handlers.ts';
 import { handle, type Handle } from './handle.ts';
 import { toRoute } from './read.ts';
+import type { RefusalLog } from './refusals.ts';
 import { neededFeature, requireAnyOffers } from '../pools/features.ts';
 import { observeRequests, type RequestObserver } from './observe.ts';
 import type { Operations } from '../operations/operation.ts';
@@ -105,7 +106,8 @@ function routeOperations(
       if (feature) requireAnyOffers(deps.pools, feature);
       return handlers[operation.id](request);
     };
-    const serve = handle(operation, run, { ...deps, show, noteRefusal: deps.operations.noteRefusal });
+    const noteRefusal: RefusalLog = (refused, failure) => deps.operations.noteRefusal(refused, failure);
+    const serve = handle(operation, run, { ...deps, show, noteRefusal });
     app.on(operation.method, toRoute(operation.path), guard(operation.id, serve));
   }
 }

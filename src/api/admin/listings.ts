@@ -13,7 +13,7 @@ import {
   volumeId,
 } from '../storage.ts';
 import { volumeSchema } from '../volume.ts';
-import { refusedTokensSchema } from './status.ts';
+import { refusedTokens } from './status.ts';
 
 const cluster = text('east');
 const count = z.int().nonnegative();
@@ -192,7 +192,7 @@ export const clusterStateSchema = z
       .literal(true)
       .optional()
       .describe('True: steps of its retirement are left, because they failed or have not ended.'),
-    refusedTokens: refusedTokensSchema
+    refusedTokens: refusedTokens
       .optional()
       .describe(
         'The tokens with its name, without proof, that the answering gateway has refused in the last 5 minutes.',

@@ -3,7 +3,7 @@ import { text, time } from '../storage.ts';
 import { findingSchema } from './findings.ts';
 
 /** Tokens that the answering gateway has refused in the last 5 minutes. */
-export const refusedTokensSchema = z.object({
+export const refusedTokens = z.object({
   count: z.int().positive(),
   lastAt: time,
   detail: text('the token has expired ("exp")').describe('The reason for the last refusal, for people.'),
@@ -32,7 +32,7 @@ export const statusSchema = z
       ),
     refusedTokens: z
       .array(
-        refusedTokensSchema.extend({
+        refusedTokens.extend({
           cluster: text('east')
             .optional()
             .describe('The cluster that the tokens name, without proof; absent: no configured one.'),

@@ -107,7 +107,10 @@ test('a drain names the pools if there is none of that name, and readers cannot 
   const gateway = await open(t);
   const missing = await drain(gateway, {}, 'fats');
   assertProblem(missing, 404, 'NOT_FOUND');
-  assert.equal(missing.body['detail'], 'there is no pool "fats"; the pools are fast, slow');
+  assert.equal(
+    missing.body['detail'],
+    'there is no pool "fats" (did you mean "fast"?); the pools are fast, slow',
+  );
   const route = 'PUT /v1/admin/pools/fast/drain';
   assert.equal((await gateway.ask(route, { as: 'reader of operators', body: {} })).status, 404);
   assert.equal(

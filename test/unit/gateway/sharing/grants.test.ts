@@ -243,9 +243,10 @@ test('an operator shares any volume, but only with existing clusters, and not wi
     });
   assert.equal((await shareAny('any')).status, 200);
   for (const cluster of ['nobody', 'a']) assertProblem(await shareAny(cluster), 400, 'INVALID_ARGUMENT');
-  const { body } = await gateway.ask('GET /v1/admin/audit-log?resource=a.one&limit=2', { as: 'operator' });
+  const { body } = await gateway.ask('GET /v1/admin/audit-log?resource=a.one&limit=3', { as: 'operator' });
   assert.partialDeepStrictEqual(body['entries'], [
     { operation: 'grant read-only', about: 'a', actor: 'operator', code: 'INVALID_ARGUMENT' },
+    { operation: 'grant', about: 'nobody', actor: 'operator', code: 'INVALID_ARGUMENT' },
     { operation: 'grant read-only', about: 'any', actor: 'operator', code: 'OK' },
   ]);
 });
