@@ -349,7 +349,7 @@ export type PoolContext = {
 export interface BackendPlugin<Settings extends z.ZodType = z.ZodType> {
   /** The settings of a pool's entry beside `backend`, `topology` and `concurrency`; strict. */
   readonly settings: Settings;
-  /** Returns the address of the storage for operators, without secrets: a URL, a directory, or what else identifies it. */
+  /** Returns the address of the storage for operators, without secrets: a URL, a directory, or another identification. */
   addressOf?(settings: z.output<Settings>): string;
   /** Returns the maximum number of calls at a time, if the settings limit it. */
   maxConcurrency?(settings: z.output<Settings>): number;

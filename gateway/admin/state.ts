@@ -85,7 +85,7 @@ function usableBy(entry: ReturnType<typeof findEntry>): readonly string[] | unde
   return entry ? entry.pools : [];
 }
 
-/** Returns how the storage of a pool answers, and what the settings say about it, before the pool is open. */
+/** Returns the state of a pool that is not open yet: its failures, and its place in the settings. */
 function showWaiting({ problem, reason, backend, address, outage, sinceMs, failedMs }: WaitingPool) {
   const { code } = problem;
   return {

@@ -41,7 +41,7 @@ function pluginOf({ protocol }: z.output<typeof settings>): ExportPlugin {
   return exports[protocol];
 }
 
-/** Returns true for an export without a known protocol, whose other members are checked nevertheless. */
+/** Returns true for an export without a known protocol; its other members are checked nevertheless. */
 function isOfNoKind(value: unknown): boolean {
   if (!z.util.isPlainObject(value)) return false;
   return !Object.hasOwn(exports, String(value['protocol']));

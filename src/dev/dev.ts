@@ -123,7 +123,7 @@ async function poolsOf(
     const { pools = {}, ...rest } = await readMembers(config);
     const others = Object.keys(rest).join('", "');
     const found = await findFaults(config, dir);
-    // Other members have to be removed, so their faults and those of their files do not matter.
+    // Other members have to be removed, so the faults of these members and their files do not matter.
     const isOfPools = (fault: string): boolean => /^(:\d+)?: pools\b/.test(fault.replace(config, ''));
     const faults =
       others === ''

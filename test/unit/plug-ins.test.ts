@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { importsOf } from '../imports.ts';
 
-/** The folders of plug-ins, with their contract and what else of its program a plug-in may import. */
+/** The folders of plug-ins, with their contract and the other files of its program that a plug-in may import. */
 const folders: Readonly<Record<string, readonly string[]>> = {
   // An image reaches other machines through an export, which is given to it.
   'gateway/backends': ['gateway/backend.ts', 'gateway/export.ts', 'gateway/local/'],

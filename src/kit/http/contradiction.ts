@@ -6,7 +6,7 @@ type Trail = readonly Exchange[];
 /**
  * Throws a fault if an answer to a read contradicts the answer to the last change at its path: a volume or an attachment that
  * is done reads as unfinished, or a detached volume reads as attached. So one such fault counts once, and not in each check.
- * While requests overlap, the last answer is not always that of the last change, so such a read is not judged.
+ * While requests overlap, the last answer is not always the answer to the last change, so such a read is not judged.
  */
 export function requireConsistent(trail: Trail, exchange: Exchange): void {
   const { request, answer } = exchange;

@@ -8,7 +8,7 @@ import type { Kind } from '../../kind.ts';
 import { kinds } from '../../kinds/index.ts';
 import { findClusterFault, listAll, type Lister } from '../../listing.ts';
 
-/** Makes the error for a node that does not have the volume, or for a cluster none of whose nodes has it. */
+/** Makes the error for a node that does not have the volume, or for a cluster without a node that has it. */
 export async function unattachedFault(
   client: StorageClient,
   call: Call,
