@@ -6,7 +6,7 @@ import { directoryOf } from './machine.ts';
 import { stackOf, type CleanupScope } from './temporary.ts';
 
 /** `fairlead dev` as a process, as a user starts it, with its addresses and its node's id. */
-export type Dev = ProgramProcess & Readonly<Record<'gateway' | 'controller' | 'node' | 'nodeId', string>>;
+type Dev = ProgramProcess & Readonly<Record<'gateway' | 'controller' | 'node' | 'nodeId', string>>;
 
 /** The entry file of a package that is installed elsewhere, and variables. */
 type DevOptions = { readonly entry?: string; readonly env?: NodeJS.ProcessEnv };
