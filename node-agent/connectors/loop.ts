@@ -117,12 +117,18 @@ async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
 /**
  * Cuts the loop devices of the file off while they are mounted. Linux cannot detach a device in use, so the device is shrunk
  * to its first sector. Before that, Linux writes the device's page cache: metadata that the journal of an ext4 already holds.
+ * A device that lost its last user during the call may have another volume's file by then; it is left alone.
  */
 async function cutOff({ path }: LoopAttachment, host: Host): Promise<void> {
-  for (const name of await findAll(path, host, await namesWithFile(host))) {
-    const args = ['--disable-warning=ExperimentalWarning', cutOffProgram, `/dev/${name}`];
+  const readUse = async (name: string) => (await readLine(`/sys/block/${name}/diskseq`, host)) ?? '';
+  const all = await namesWithFile(host);
+  const uses = new Map(await Promise.all(all.map(async name => [name, await readUse(name)] as const)));
+  for (const name of await findAll(path, host, all)) {
+    const use = uses.get(name) ?? '';
+    const args = ['--disable-warning=ExperimentalWarning', cutOffProgram, `/dev/${name}`, use];
     await runWell(host, { command: process.execPath, args }).catch(async (error: unknown) => {
-      if ((await readBacking(`/sys/block/${name}`, host)) !== undefined) throw error;
+      const isThere = (await readBacking(`/sys/block/${name}`, host)) !== undefined;
+      if (isThere && (await readUse(name)) === use) throw error;
     });
   }
 }

@@ -31,7 +31,8 @@ async function proveZeros(device: Device, { offset, length }: Range, host: Host)
   };
   const result = await runToEnd(host, line);
   if (result.status === 0) return;
-  if (result.status !== 1) throw unavailableProblem(describeFailure(line, result));
+  // Status 1 without a place that differs means that the device ended early.
+  if (result.status !== 1 || result.stdout === '') throw unavailableProblem(describeFailure(line, result));
   throw preconditionProblem(
     `device "${device.path}" is not blank: bytes differ from zero between offset ${offset} and ${offset + length}; refusing to format it`,
   );

@@ -27,7 +27,7 @@ const tools: Readonly<Record<string, Tool>> = {
     if (args[0] === '--detach') return detach(state, args[1] ?? '');
     return args[0] === '--set-capacity' ? rescan(state, args[1] ?? '') : attach(state, args);
   },
-  [process.execPath]: (state, args) => cutOff(state, args.at(-1) ?? ''),
+  [process.execPath]: (state, args) => cutOff(state, args),
   cryptsetup: (state, args, input) => withoutUnused(state, runCryptsetup(state, args, input)),
   dmsetup: (state, args) => withoutUnused(state, runDmsetup(state, args)),
   blkid: (state, args) => probe(state, state.images.get(args.at(-1) ?? '') ?? imageOf(state, args.at(-1))),
@@ -53,7 +53,9 @@ const tools: Readonly<Record<string, Tool>> = {
   cmp: (state, args) => {
     const image = imageOf(state, args.at(-2));
     if (!image) return 2;
-    return image.content === 'blank' ? 0 : 1;
+    return image.content === 'blank'
+      ? 0
+      : { status: 1, stdout: `${args.at(-2)} /dev/zero differ: byte 1, line 1\n` };
   },
   'mkfs.ext4': makeFilesystem('ext4'),
   'mkfs.xfs': makeFilesystem('xfs'),
@@ -145,9 +147,11 @@ function sizeOf(state: FakeState, path: string): number | undefined {
 }
 
 /** Cuts off a device as the agent's own program does. */
-function cutOff(state: FakeState, device: string): number {
+function cutOff(state: FakeState, args: readonly string[]): number {
+  const [device = '', diskseq] = args.slice(-2);
   const loop = state.loops.get(indexOf(device));
   if (!loop) return 1;
+  if (diskseq !== String(loop.diskseq)) return 0;
   loop.sizeBytes = 512;
   state.cutOff.push(device);
   return 0;

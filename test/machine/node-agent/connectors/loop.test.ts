@@ -149,6 +149,24 @@ test('loop lets losetup search for a device of the file only where one is possib
   assert.deepEqual(found, [false, true]);
 });
 
+test('loop cuts off only the device of its file, not the next file that gets the name', real, async t => {
+  const { host, makeImage } = openRealBench(t);
+  const [old, next] = ['old', 'next'].map(name => attachmentTo(makeImage(name, { sizeBytes: MiB }), MiB));
+  assert.ok(old && next);
+  const { path } = await loop.connect(old, host);
+  const run: typeof host.run = async (command, args, options) => {
+    if (command === process.execPath) {
+      await host.run('losetup', ['--detach', path]);
+      assert.equal((await host.run('losetup', [path, next.path])).status, 0);
+    }
+    return host.run(command, args, options);
+  };
+  await loop.cutOff(old, { ...host, run });
+  assert.equal((await loop.connect(next, host)).path, path);
+  assert.equal(readFileSync(`/sys/block/${basename(path)}/size`, 'utf8'), `${MiB / 512}\n`);
+  await loop.disconnect(next, host);
+});
+
 test('loop refuses a file that gets a second device while it gets its first', async () => {
   const { host, makeImage } = openFakeBench();
   const attachment = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024 }), 1);

@@ -88,6 +88,21 @@ test('a device that reads as zeros is blank', real(), async t => {
   await loop.disconnect(request.attachment, bench.host);
 });
 
+test(
+  'a device that shrinks during the proof is examined again, and not said to hold data',
+  real(),
+  async t => {
+    const { bench, request } = await openNode(t);
+    const device = await loop.connect(request.attachment, bench.host);
+    const larger = { ...device, sizeBytes: 2 * device.sizeBytes };
+    await assert.rejects(proveBlank(larger, bench.host), {
+      code: 'UNAVAILABLE',
+      detail: /EOF on \/dev\/loop/,
+    });
+    await loop.disconnect(request.attachment, bench.host);
+  },
+);
+
 test('a device that cannot be read is not blank', async () => {
   const { host } = openFakeBench();
   const device = { path: '/dev/loop9', number: '7:9', sizeBytes: MiB, readonly: false, identity: 'none' };

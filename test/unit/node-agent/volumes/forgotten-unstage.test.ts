@@ -43,9 +43,9 @@ async function openForgotten(change: VolumeChange = {}, given: Secrets = {}) {
 }
 
 const devices: Readonly<Record<string, readonly [VolumeChange, cut: RegExp]>> = {
-  'an ext4': [{}, /loop\/cut-off\.ts \/dev\/loop0$/],
-  'an xfs': [{ capability: { fsType: 'xfs' } }, /loop\/cut-off\.ts \/dev\/loop0$/],
-  'a btrfs': [{ capability: { fsType: 'btrfs' } }, /loop\/cut-off\.ts \/dev\/loop0$/],
+  'an ext4': [{}, /loop\/cut-off\.ts \/dev\/loop0 \d+$/],
+  'an xfs': [{ capability: { fsType: 'xfs' } }, /loop\/cut-off\.ts \/dev\/loop0 \d+$/],
+  'a btrfs': [{ capability: { fsType: 'btrfs' } }, /loop\/cut-off\.ts \/dev\/loop0 \d+$/],
   'an encrypted ext4': [{ attachment: luks }, /^dmsetup wipe_table --noflush --nolockfs -- fairlead-/],
 };
 
