@@ -8,6 +8,7 @@ import type { Queues } from '../scheduling/queues.ts';
 import type { Reader } from '../store.ts';
 import { areMissing } from '../tables/nodes.ts';
 import { listRetired } from '../tables/closures.ts';
+import { areOfOne } from '../tables/reservations.ts';
 import { maxOf, minOf } from '../../src/lib/numbers.ts';
 
 /** The time limit for the answer of the store, in milliseconds. */
@@ -33,7 +34,7 @@ async function readContents(reader: Reader): Promise<readonly Row[]> {
   const read = (statement: string) => new Promise(setImmediate).then(() => reader.all(statement));
   const reserved = await read(
     `select pool, cluster, sum(bytes) as bytes, sum(volumes) as volumes, sum(snapshots) as snapshots
-     from reservations group by pool, cluster`,
+     from reservations where ${areOfOne} group by pool, cluster`,
   );
   const claims = await read(
     'select operation, count(*) as number, min(since_ms) as since from claims group by operation',

@@ -21,8 +21,17 @@ export type Usage = { readonly bytes: number; readonly volumes: number; readonly
 export type PoolUsage = Usage & { readonly pool: string };
 
 /**
- * The sums of all reservations, by pool, topology and cluster. Each is the sum of its parts, so that two requests of a
- * cluster seldom wait for each other. A part alone has no meaning, and may be negative.
+ * The name in rows that sum over all clusters, in place of a cluster's: a request that needs the sum of a pool reads the
+ * same number of rows, however many clusters use the pool.
+ */
+const allClusters = '';
+const areOfAll = `cluster = '${allClusters}'`;
+/** Selects the sums of single clusters. */
+export const areOfOne = `cluster <> '${allClusters}'`;
+
+/**
+ * The sums of all reservations, by pool, topology and cluster, and over all clusters. Each is the sum of its parts, so
+ * that two requests of a cluster seldom wait for each other. A part alone has no meaning, and may be negative.
  */
 export const reservationTable = table('reservations', {
   key: ['pool', 'segments', 'cluster', 'part'],
@@ -35,7 +44,7 @@ export const reservationTable = table('reservations', {
     volumes: integer(),
     snapshots: integer(),
   },
-  indexes: ['reservations_by_cluster on reservations (cluster)'],
+  indexes: ['reservations_by_cluster on reservations (cluster, pool)'],
 });
 
 /** The statements that give the table of an older store its counts. */
@@ -74,18 +83,20 @@ export async function readUsage(sql: Reader, cluster: string): Promise<readonly 
 }
 
 export async function listPoolsInUse(sql: Reader): Promise<readonly PoolUsage[]> {
-  const rows = await sql.all(`select pool, ${sums} from reservations group by pool order by pool`);
+  const rows = await sql.all(
+    `select pool, ${sums} from reservations where ${areOfOne} group by pool order by pool`,
+  );
   return rows.map(toPoolUsage);
 }
 
 export async function listPoolUsage(sql: Reader, pool: string): Promise<ReadonlyMap<string, Usage>> {
-  const query = `select cluster, ${sums} from reservations where pool = ? group by cluster order by cluster`;
+  const query = `select cluster, ${sums} from reservations where pool = ? and ${areOfOne} group by cluster order by cluster`;
   const rows = await sql.all(query, pool);
   return new Map(rows.map(row => [String(row.cluster), toUsage(row)]));
 }
 
 export async function readPoolUsage(sql: Reader, pool: string): Promise<Usage> {
-  const [row] = await sql.all(`select ${sums} from reservations where pool = ?`, pool);
+  const [row] = await sql.all(`select ${sums} from reservations where pool = ? and ${areOfOne}`, pool);
   return toUsage(row);
 }
 
@@ -95,7 +106,7 @@ export async function sumReserved(
   pool: string,
   segments: Segments | undefined,
 ): Promise<number> {
-  const summing = 'select sum(bytes) as bytes from reservations where pool = ?';
+  const summing = `select sum(bytes) as bytes from reservations where pool = ? and ${areOfAll}`;
   const [sum] = await (segments
     ? sql.all(`${summing} and segments = ?`, pool, segmentsText(segments))
     : sql.all(summing, pool));
@@ -107,19 +118,28 @@ const adding = `on conflict (pool, segments, cluster, part) do update set bytes 
   volumes = reservations.volumes + excluded.volumes, snapshots = reservations.snapshots + excluded.snapshots`;
 
 /**
- * Corrects the totals from the records in one statement. The statement sees both at the same moment, so it
- * takes nothing from concurrent reservations. Two recounts must not run at the same time.
+ * Corrects the sums, of clusters from the records, and over all clusters from those of clusters. Each statement sees
+ * both sides at the same moment, so it takes nothing from concurrent reservations. Two recounts must not run at the
+ * same time.
  */
 export async function recountReservations(sql: Sql): Promise<void> {
+  const columns = 'pool, segments, cluster, part, bytes, volumes, snapshots';
+  const differing = `group by pool, segments, cluster
+    having sum(bytes) <> 0 or sum(volumes) <> 0 or sum(snapshots) <> 0 ${adding}`;
+  const correcting = `insert into reservations (${columns}) select pool, segments, cluster, 0, ${sums} from`;
   await sql.run(
-    `insert into reservations (pool, segments, cluster, part, bytes, volumes, snapshots)
-     select pool, segments, cluster, 0, sum(bytes), sum(volumes), sum(snapshots) from (
+    `${correcting} (
        select pool, coalesce(segments, '') as segments, cluster, reserved_bytes as bytes, 1 as volumes, 0 as snapshots
          from volumes
        union all select pool, coalesce(segments, ''), cluster, reserved_bytes, 0, 1 from snapshots
-       union all select pool, segments, cluster, -bytes, -volumes, -snapshots from reservations
-     ) as differences group by pool, segments, cluster
-     having sum(bytes) <> 0 or sum(volumes) <> 0 or sum(snapshots) <> 0 ${adding}`,
+       union all select pool, segments, cluster, -bytes, -volumes, -snapshots from reservations where ${areOfOne}
+     ) as differences ${differing}`,
+  );
+  await sql.run(
+    `${correcting} (
+       select pool, segments, '${allClusters}' as cluster, bytes, volumes, snapshots from reservations where ${areOfOne}
+       union all select pool, segments, cluster, -bytes, -volumes, -snapshots from reservations where ${areOfAll}
+     ) as differences ${differing}`,
   );
   await sql.run('delete from reservations where bytes = 0 and volumes = 0 and snapshots = 0');
 }
@@ -143,12 +163,14 @@ async function add(
 ): Promise<void> {
   if (bytes === 0 && count === 0) return;
   const isSnapshot = reserved.volumeId !== undefined;
+  const numbers = [bytes, isSnapshot ? 0 : count, isSnapshot ? count : 0];
   await sql.write(
-    `insert into reservations (pool, segments, cluster, part, bytes, volumes, snapshots) values (?, ?, ?, ?, ?, ?, ?) ${adding}`,
+    `insert into reservations (pool, segments, cluster, part, bytes, volumes, snapshots)
+     values (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?) ${adding}`,
     ...keyOf(reserved),
-    bytes,
-    isSnapshot ? 0 : count,
-    isSnapshot ? count : 0,
+    ...numbers,
+    ...keyOf({ ...reserved, cluster: allClusters }),
+    ...numbers,
   );
 }
 

@@ -25,7 +25,7 @@ create table claims ( kind text not null, id text not null, owner text not null,
 create index claims_by_end on claims (until_ms);
 create table clock ( name text not null, seen_ms bigint not null, primary key (name) );
 create table reservations ( pool text not null, segments text not null, cluster text not null, part bigint not null, bytes bigint not null, volumes bigint not null, snapshots bigint not null, primary key (pool, segments, cluster, part) );
-create index reservations_by_cluster on reservations (cluster);
+create index reservations_by_cluster on reservations (cluster, pool);
 create table findings ( pool text not null, kind text not null, id text not null, problem text not null, first_seen_ms bigint not null, primary key (pool, kind, id, problem) );
 create table audit_log ( id text not null, actor text not null, subject text, cluster text not null, operation text not null, kind text not null, resource text not null, about text, code text not null, detail text, request_id text, refusal text, count bigint not null, first_ms bigint, primary key (id) );
 create index audit_log_by_cluster on audit_log (cluster, id);

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allOperations } from '../../../../src/api/operations.ts';
+import { migrate } from '../../../../gateway/tables/schema.ts';
+import { openGateway } from '../../../harness/gateway.ts';
 import { isFull } from '../../../harness/sample.ts';
-import { few, many, type StoreSizes } from '../../../harness/scale/full-store.ts';
+import { copyRow, few, many, type StoreSizes } from '../../../harness/scale/full-store.ts';
 import { countSteps } from '../../../harness/scale/statement-steps.ts';
 import { visits } from '../../../harness/scale/visits.ts';
 import {
@@ -39,6 +41,23 @@ test('each operation, sweep and command costs as much as its page, in a store of
       assert.ok(other.all <= 2 * one.all + slack, said);
       assert.ok(other.maxInSlice <= maxStepsInSlice, `${other.maxInSlice} steps in one time slice: ${said}`);
     });
+});
+
+test('a create costs the same, however many clusters have volumes in its pool', async t => {
+  const gateway = await openGateway(t);
+  await gateway.create('a.template');
+  const create = async (name: string) => {
+    await gateway.create(`a.${name}-first`);
+    return (await countSteps(() => gateway.create(`a.${name}`))).all;
+  };
+  const alone = await create('alone');
+  const each = { id: `'c' || i || '.one'`, cluster: `'c' || i` };
+  const template = { of: 'volumes', where: `id = 'a.template'`, count: 1_000 };
+  await gateway.engine.transaction(sql => copyRow(sql, template, each));
+  // Counts the rows, as a gateway does at its start.
+  await migrate(gateway.engine);
+  const crowded = await create('crowded');
+  assert.ok(crowded <= alone + slack, `${crowded} steps, and ${alone} with one cluster`);
 });
 
 test('a sweep with much to end, and a check of everything, run in short time slices', async t => {
