@@ -43,7 +43,7 @@ function withCachedReads(host: Host): Host {
 }
 
 /** The tools that volumes of every protocol and filesystem may need. */
-const baseTools = 'mount umount blkid blockdev losetup fsfreeze unshare cmp dd stat'.split(' ');
+const baseTools = 'mount umount blkid blockdev losetup fsfreeze unshare xargs cmp dd stat'.split(' ');
 const encryptionNeeds = [{ tool: 'cryptsetup', module: 'dm_crypt' }, { tool: 'dmsetup' }];
 /** The bit of CAP_SYS_ADMIN in the capabilities of a process (linux/capability.h). */
 const sysAdminBit = 21n;

@@ -50,12 +50,14 @@ const tools: Readonly<Record<string, Tool>> = {
   }),
   xfs_repair: (state, args) => look(imageOf(state, args.at(-1))),
   dd: (state, args) => (imageOf(state, args[0]?.slice('if='.length)) ? 0 : 1),
-  cmp: (state, args) => {
-    const image = imageOf(state, args.at(-2));
-    if (!image) return 2;
+  // Runs `cmp` on a device and /dev/zero, which are the last of the arguments on standard input.
+  xargs: (state, _, input) => {
+    const device = input.split('\0').at(-2);
+    const image = imageOf(state, device);
+    if (!image) return 123;
     return image.content === 'blank'
       ? 0
-      : { status: 1, stdout: `${args.at(-2)} /dev/zero differ: byte 1, line 1\n` };
+      : { status: 123, stdout: `${device} /dev/zero differ: byte 1, line 1\n` };
   },
   'mkfs.ext4': makeFilesystem('ext4'),
   'mkfs.xfs': makeFilesystem('xfs'),
@@ -84,8 +86,13 @@ const tools: Readonly<Record<string, Tool>> = {
     return status;
   },
   test: (state, args) => (state.images.has(args.at(-1) ?? '') ? 0 : 1),
+  // Images lie in a filesystem that the agent does not know.
   stat: (state, args) =>
-    state.mounts.some(mount => mount.path === args.at(-1)) ? { stdout: '4096 100 60 50 20 9\n' } : 1,
+    state.images.has(args.at(-1) ?? '')
+      ? { stdout: '1021994\n' }
+      : state.mounts.some(mount => mount.path === args.at(-1))
+        ? { stdout: '4096 100 60 50 20 9\n' }
+        : 1,
 };
 
 function attach(state: FakeState, args: readonly string[]): Partial<ExecResult> | number {

@@ -7,7 +7,7 @@ import { silentLog, type Log, type LogFields } from '../../../../src/lib/log.ts'
 import { prepareNode } from '../../../harness/node/program.ts';
 import { createSysfsHost, type SysfsHost } from '../../../fakes/sysfs.ts';
 
-const baseTools = 'mount umount blkid blockdev losetup fsfreeze unshare cmp dd stat'.split(' ');
+const baseTools = 'mount umount blkid blockdev losetup fsfreeze unshare xargs cmp dd stat'.split(' ');
 
 /** A node that accepts every working protocol. */
 const takesAll = () => undefined;
@@ -46,7 +46,7 @@ test('one line lists the protocols that a node can attach, and the reasons why n
 });
 
 test('missing tools that every volume needs, and a missing capability to mount, are reported loudly', async () => {
-  const host = openMachine('0000010000000000', ['mount', 'losetup', 'cmp', 'dd', 'stat']);
+  const host = openMachine('0000010000000000', ['mount', 'losetup', 'xargs', 'cmp', 'dd', 'stat']);
   const [tools, capability] = await logOf(host);
   assert.equal(
     tools,

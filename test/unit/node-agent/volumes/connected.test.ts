@@ -86,7 +86,7 @@ test('a file that took the device after the preparation of the mount is neither 
 
 test('a device that was gone since it was proved blank is not formatted', async () => {
   const { bench, request, replace, agent } = await openTwo('blank');
-  const disturbed = withMischief(agent, { after: 'cmp', work: () => replace(request.attachment.path) });
+  const disturbed = withMischief(agent, { after: 'xargs', work: () => replace(request.attachment.path) });
   await assert.rejects(stage(disturbed, request), { code: 'UNAVAILABLE', detail: /no longer volume/ });
   assert.deepEqual(bench.host.state.formatted, []);
 });
