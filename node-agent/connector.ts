@@ -23,6 +23,11 @@ export interface DeviceConnector<P extends Protocol> {
    * connected. That a device is blank is always proved on the device itself.
    */
   contentPath?(attachment: AttachmentOf<P>): string;
+  /**
+   * True if nothing was ever written to the connected device, so that it is blank without being read. Absent if only the
+   * device's content tells.
+   */
+  isUnwritten?(attachment: AttachmentOf<P>, device: Device, host: Host): Promise<boolean>;
   /** The machine connects the device without the agent, even after a reboot, so its presence does not prove any use. */
   readonly isSelfConnecting?: boolean;
   /**

@@ -61,7 +61,10 @@ export async function surveyProtocols(host: Host): Promise<readonly ProtocolStat
 
 /** The members of a connector that is loaded late. Optional members whose presence has a meaning cannot be loaded late. */
 type LateConnector<P extends Protocol> = Required<
-  Omit<DeviceConnector<P>, 'contentPath' | 'isSelfConnecting' | 'release' | 'releaseAfterUse' | 'isLeftover'>
+  Omit<
+    DeviceConnector<P>,
+    'contentPath' | 'isUnwritten' | 'isSelfConnecting' | 'release' | 'releaseAfterUse' | 'isLeftover'
+  >
 >;
 
 /** Makes a connector that loads its module at the first call, since most nodes use one or two protocols. */

@@ -10,6 +10,7 @@ import type { Host } from '../host.ts';
 import { filterAsync, namesWithFile, readBacking, readLine } from '../host/sysfs.ts';
 import { detach, runDetach } from './loop/devices.ts';
 import { isProvedForOther, readProof, setProof } from './loop/proofs.ts';
+import { hasNoBlocks } from './loop/unwritten.ts';
 import { maxOf } from '../../src/lib/numbers.ts';
 
 type LoopAttachment = AttachmentOf<'loop'>;
@@ -24,6 +25,7 @@ const cutOffProgram = fileURLToPath(new URL('loop/cut-off.ts', import.meta.url))
 export const loop: DeviceConnector<'loop'> = {
   kind: 'device',
   contentPath: ({ path }) => path,
+  isUnwritten: ({ path }, device, host) => hasNoBlocks(path, device, host),
   connect,
   disconnect,
   cutOff,

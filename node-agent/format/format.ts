@@ -119,10 +119,11 @@ export async function writeFormat(
   { device, isNew }: OpenedDevice,
   line: CommandLine,
 ): Promise<void> {
-  const { agent, record } = volume;
+  const { agent, record, connector } = volume;
   const mark = markOf(record, device);
   if (!isNew && !isDeepStrictEqual(record.formatting, mark)) {
-    await proveBlank(device, agent.host);
+    if (!(await connector.isUnwritten?.(record.attachment, device, agent.host)))
+      await proveBlank(device, agent.host);
     await agent.records.put({ ...record, formatting: mark });
   }
   await requireUnchanged(volume, device);
