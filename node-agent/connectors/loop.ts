@@ -9,7 +9,7 @@ import { fitDisk, allowWrites, onlyDisk, readDisk } from '../host/disk.ts';
 import type { Host } from '../host.ts';
 import { filterAsync, namesWithFile, readBacking, readLine } from '../host/sysfs.ts';
 import { detach, runDetach } from './loop/devices.ts';
-import { isProvedForOther, readProof, setProof } from './loop/proofs.ts';
+import { readProof, setProof, withoutProvedOthers } from './loop/proofs.ts';
 import { hasNoBlocks } from './loop/unwritten.ts';
 import { maxOf } from '../../src/lib/numbers.ts';
 
@@ -110,9 +110,7 @@ async function requireNoLink(
 }
 
 async function disconnect({ path }: LoopAttachment, host: Host): Promise<void> {
-  // A node may have hundreds of devices, so the agent reads only the numbers of those that it proved to be of other files.
-  const mayBeOwn = async (name: string) => !(await isProvedForOther(path, `/sys/block/${name}`, host));
-  const names = await filterAsync(await namesWithFile(host), mayBeOwn);
+  const names = await withoutProvedOthers(await namesWithFile(host), path, host);
   for (const name of await findAll(path, host, names)) await detach(name, host);
 }
 

@@ -202,8 +202,10 @@ export function isSameReach(one: Attachment, other: Attachment): boolean {
   if (one.protocol !== other.protocol) return false;
   const kinds: Fields = attachmentFields[one.protocol];
   const [a, b]: readonly Readonly<Record<string, unknown>>[] = [one, other];
-  const compared = Object.entries(kinds).filter(([, kind]) => kind !== 'addresses' && kind !== 'identity?');
-  return compared.every(([key]) => a?.[key] === b?.[key]);
+  // A stage compares its attachment with those of all volumes of the node.
+  return Object.entries(kinds).every(
+    ([key, kind]) => a?.[key] === b?.[key] || kind === 'addresses' || kind === 'identity?',
+  );
 }
 
 /** True if other attachments may name the same device differently, so that only the device itself tells its identity. */

@@ -28,17 +28,26 @@ export function parseMountinfo(text: string): readonly Mount[] {
  * and most stay.
  */
 export function createMountReader(read: () => string): () => readonly Mount[] {
-  let known: ReadonlyMap<string, Mount> = new Map();
-  let last = { text: '', mounts: new Array<Mount>() };
+  let text = '';
+  let mounts: readonly Mount[] = [];
   return () => {
-    const text = read();
-    if (text === last.text) return last.mounts;
-    const lines = text.split('\n').filter(line => line !== '');
-    const mounts = lines.map(line => known.get(line) ?? parseLine(line));
-    known = new Map(mounts.map((mount, index) => [lines[index] ?? '', mount]));
-    last = { text, mounts };
+    const now = read();
+    if (now !== text) mounts = follow(mounts, text, now);
+    text = now;
     return mounts;
   };
+}
+
+/** Returns the mounts of `text` from those of `before`. The kernel adds a mount at the end, and the newest often goes first. */
+function follow(mounts: readonly Mount[], before: string, text: string): readonly Mount[] {
+  if (text.startsWith(before)) return [...mounts, ...linesOf(text.slice(before.length)).map(parseLine)];
+  if (before.startsWith(text)) return mounts.slice(0, -linesOf(before.slice(text.length)).length);
+  const known = new Map(linesOf(before).map((line, index) => [line, mounts[index]]));
+  return linesOf(text).map(line => known.get(line) ?? parseLine(line));
+}
+
+function linesOf(text: string): readonly string[] {
+  return text.split('\n').filter(line => line !== '');
 }
 
 /** The mounts at a path, the topmost last. */
