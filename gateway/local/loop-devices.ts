@@ -7,7 +7,7 @@ import { codeOf, ignore, shareRuns } from './files.ts';
 /** Lists this machine's loop devices that can write to the file. */
 export async function writableLoopDevicesOf(path: string): Promise<readonly string[]> {
   const devices = await loopDevicesOf(path);
-  return devices.filter(device => readText(`/sys/block/${device}/ro`) !== '1');
+  return devices.filter(device => readText(`${sysfs}/${device}/ro`) !== '1');
 }
 
 /** Lists this machine's loop devices that have the file open, by name, including a file that was deleted meanwhile. */
@@ -16,21 +16,27 @@ export async function loopDevicesOf(path: string): Promise<readonly string[]> {
   if (devices.length === 0) return [];
   // Sysfs shows only a part of the path when the mount namespace of the opener, such as a container, no longer exists.
   const isSamePath = (shown: string): boolean => path.endsWith(withoutSuffix(shown));
-  // A file may have been in another directory at the listing, but never had another name.
-  const hadName = (earlier: string): boolean => basename(withoutSuffix(earlier)) === basename(path);
   const own = await readIdentity(path);
-  const isUser = ({ name, identity, shown: earlier }: LoopDevice): boolean => {
+  const ownName = basename(path);
+  const isUser = ({ name, identity, fileName }: LoopDevice): boolean => {
     const isOwn = identity !== undefined && identity === own;
-    if (!isOwn && identity !== undefined && !hadName(earlier)) return false;
-    const shown = readText(`/sys/block/${name}/loop/backing_file`);
+    if (!isOwn && identity !== undefined && fileName !== ownName) return false;
+    const shown = readText(`${sysfs}/${name}/loop/backing_file`);
     if (shown === undefined) return false;
     return isOwn || ((identity === undefined || shown.endsWith(deletedSuffix)) && isSamePath(shown));
   };
   return devices.filter(isUser).map(({ name }) => name);
 }
 
-/** A loop device with a file: the file's identity, unless it cannot be read, and the path in sysfs at the listing. */
-type LoopDevice = { readonly name: string; readonly identity: string | undefined; readonly shown: string };
+/** The directory of all loop devices, without the symbolic links of /sys/block. */
+const sysfs = '/sys/devices/virtual/block';
+
+/**
+ * The file of a loop device: its name, which it keeps even if it moves to another directory, and its identity, unless that
+ * cannot be read.
+ */
+type LoopFile = { readonly fileName: string; readonly identity: string | undefined };
+type LoopDevice = LoopFile & { readonly name: string };
 
 /** The last listing, and the number of the kernel's last event before it. */
 let last: { readonly event: string; readonly devices: readonly LoopDevice[] } | undefined;
@@ -44,11 +50,7 @@ async function listLoops(): Promise<readonly LoopDevice[]> {
   if (event !== undefined && event === last?.event) return last.devices;
   const partitions = readText('/proc/partitions') ?? '';
   const names = Array.from(partitions.matchAll(/ (loop\d+)$/gm), ([, name = '']) => name);
-  const identities = names.length > 0 ? await identifyLoops(names) : new Map<string, string>();
-  const devices = names.flatMap(name => {
-    const shown = readText(`/sys/block/${name}/loop/backing_file`);
-    return shown === undefined ? [] : [{ name, identity: identities.get(name), shown }];
-  });
+  const devices = await readFiles(names);
   last = event === undefined ? undefined : { event, devices };
   return devices;
 }
@@ -72,34 +74,42 @@ async function readIdentity(path: string): Promise<string | undefined> {
 }
 
 /** The file of each loop device, by the device's sequence number, which is never reused. A device keeps its file. */
-const files = new Map<string, string>();
+const files = new Map<string, LoopFile>();
 const maxFiles = 4_096;
 const listing = ['--list', '--noheadings', '--output', 'NAME,BACK-MAJ:MIN,BACK-INO'];
 const listTimeoutMs = 10_000;
 
 /**
- * Reads which file each loop device has, independently of sysfs. Devices that cannot be read, for example without
- * root, are left out.
+ * Reads which file each loop device has, for a known device with one read. A file's identity is independent of sysfs. Files
+ * that cannot be identified, for example without root, have none.
  */
-async function identifyLoops(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const devices = names.map(name => ({ name, sequence: sequenceOf(name) }));
-  const known = new Map(devices.map(({ name, sequence = '' }) => [name, files.get(sequence)]));
-  if ([...known.values()].includes(undefined)) {
-    const { stdout } = await exec('losetup', listing, { timeoutMs: listTimeoutMs });
-    if (files.size >= maxFiles) files.clear();
-    for (const { name, sequence } of devices) {
-      const [, number, inode] = new RegExp(`^/dev/${name} +(\\d+:\\d+) +(\\d+) *$`, 'm').exec(stdout) ?? [];
-      // A device that got another file meanwhile is left out.
-      if (inode === undefined || sequenceOf(name) !== sequence) continue;
-      known.set(name, `${number} ${inode}`);
-      if (sequence !== undefined) files.set(sequence, `${number} ${inode}`);
-    }
-  }
-  return new Map([...known].filter((entry): entry is [string, string] => entry[1] !== undefined));
+async function readFiles(names: readonly string[]): Promise<readonly LoopDevice[]> {
+  const sequences = names.map(sequenceOf);
+  const known = sequences.map((sequence = '') => files.get(sequence));
+  const unknown = names.filter((_, index) => known[index] === undefined).map(name => `/dev/${name}`);
+  // losetup lists one device or all.
+  const args = unknown.length === 1 ? [...listing, ...unknown] : listing;
+  const { stdout } =
+    unknown.length === 0 ? { stdout: '' } : await exec('losetup', args, { timeoutMs: listTimeoutMs });
+  if (files.size >= maxFiles) files.clear();
+  return names.flatMap((name, index) => {
+    const file = known[index];
+    if (file) return { name, ...file };
+    const shown = readText(`${sysfs}/${name}/loop/backing_file`);
+    if (shown === undefined) return [];
+    const fileName = basename(withoutSuffix(shown));
+    const [, number, inode] = new RegExp(`^/dev/${name} +(\\d+:\\d+) +(\\d+) *$`, 'm').exec(stdout) ?? [];
+    const sequence = sequences[index];
+    // A device that got another file meanwhile is left without identity.
+    if (inode === undefined || sequenceOf(name) !== sequence) return { name, fileName, identity: undefined };
+    const read = { fileName, identity: `${number} ${inode}` };
+    if (sequence !== undefined) files.set(sequence, read);
+    return { name, ...read };
+  });
 }
 
 function sequenceOf(name: string): string | undefined {
-  return readText(`/sys/block/${name}/diskseq`);
+  return readText(`${sysfs}/${name}/diskseq`);
 }
 
 /** Reads a file of sysfs; undefined when the device is disconnected or not set up. */

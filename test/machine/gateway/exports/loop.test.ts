@@ -13,7 +13,7 @@ function observeReads(t: TestContext) {
   const { readFileSync } = fs;
   const mock = t.mock.method(fs, 'readFileSync', (path: string, options: BufferEncoding) => {
     if (path === '/sys/kernel/uevent_seqnum') return `${seen.event}\n`;
-    if (path.startsWith('/sys/block/')) seen.reads++;
+    if (path.startsWith('/sys/devices/virtual/block/')) seen.reads++;
     return readFileSync(path, options);
   });
   syncBuiltinESMExports();
