@@ -110,6 +110,8 @@ export interface Backend {
    * space and decides alone whether a volume fits.
    */
   available?(kind: CapacitySpec): Promise<Capacity>;
+  /** Resolves once the storage has answered a question without effect. For a storage without `capacity`. */
+  reach?(): Promise<void>;
   /**
    * Lists the ids of all volumes. A volume that the gateway does not know is an orphan. Ends with an error
    * once the signal is aborted.

@@ -5,7 +5,7 @@ type BackendCall = { readonly method: string; readonly args: readonly unknown[] 
 export type CallWrapper = <T>(call: BackendCall, run: () => Promise<T>) => Promise<T>;
 
 /** The methods that are wrapped. Lists and streams are not. */
-const methods = `create delete attach detach expand volumeHealth capacity available
+const methods = `create delete attach detach expand volumeHealth capacity available reach
    modification.apply snapshots.create snapshots.delete snapshots.createGroup`.split(/\s+/);
 const parts = ['modification', 'snapshots'];
 

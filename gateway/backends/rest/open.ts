@@ -41,8 +41,9 @@ async function faultsOf(work: () => Promise<unknown>): Promise<readonly string[]
 }
 
 /**
- * Opens a pool over REST with the capabilities that the storage reports. They are read again every `lookEvery`, and
- * the backend's members follow the last valid answer. UNAVAILABLE when the storage reports none at the start.
+ * Opens a pool over REST with the capabilities that the storage reports. They are read again every `lookEvery`, and when
+ * the gateway asks whether the storage answers. The backend's members follow the last valid answer. UNAVAILABLE when the
+ * storage reports none at the start.
  */
 export async function openRest(settings: RestSettings, pool: PoolContext): Promise<Backend> {
   const vendor = createVendor(settings, pool);
@@ -64,6 +65,7 @@ export async function openRest(settings: RestSettings, pool: PoolContext): Promi
       ...createAttachments(storage),
       ...createSnapshots(storage),
       storageHost,
+      reach: look,
       isPaused: vendor.isPaused,
     };
     known = offer;
@@ -73,13 +75,16 @@ export async function openRest(settings: RestSettings, pool: PoolContext): Promi
       });
   }
 
+  async function look(): Promise<void> {
+    const offer = await readOffer(vendor, settings.pool);
+    if (sameJson(offer, known)) return;
+    use(offer);
+    pool.log.info('the capabilities of a storage have changed', { detail });
+  }
+
   async function refresh(): Promise<void> {
     try {
-      const offer = await readOffer(vendor, settings.pool);
-      if (!sameJson(offer, known)) {
-        use(offer);
-        pool.log.info('the capabilities of a storage have changed', { detail });
-      }
+      await look();
       reported = '';
     } catch (error) {
       if (isClosed) return;

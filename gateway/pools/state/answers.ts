@@ -19,7 +19,7 @@ export type Failure = {
   readonly requestId?: string;
 };
 
-/** The record of a storage's answers. The counts are of work, not of questions about the storage's size or health. */
+/** The record of a storage's answers. The counts are of work, not of questions to the storage. */
 type AnswersState = {
   /** False: the last call failed. */
   readonly answers: boolean;
@@ -45,7 +45,7 @@ const recentMs = 300_000;
 const stepMs = 10_000;
 
 /** Methods that only ask the storage. */
-const questions: ReadonlySet<string> = new Set(['capacity', 'available', 'volumeHealth']);
+const questions: ReadonlySet<string> = new Set(['capacity', 'available', 'reach', 'volumeHealth']);
 
 export function createAnswers(nowMs: () => number = Date.now) {
   const counts = new Map<number, { calls: number; failed: number }>();

@@ -4,7 +4,7 @@ import type { Pool } from '../pools.ts';
 import { measureSpaces } from '../space.ts';
 import { withoutPoolName } from './waiting.ts';
 
-/** A storage must report its size within this time, in milliseconds. */
+/** A storage must answer within this time, in milliseconds. */
 const answerMs = 2_000;
 
 /** The state of a pool's storage: its size if it reports one, or how it fails if known, with the reason. */
@@ -16,11 +16,15 @@ export type Probe = {
 };
 
 /**
- * Asks the storage for its size. A storage that reports none is judged by its last call. Never rejects, and
- * leaves at most one unanswered question at the storage.
+ * Asks the storage for its size, or only for an answer if it reports none. A backend that can do neither is judged by
+ * its last call. Never rejects, and leaves at most one unanswered question at the storage.
  */
 export async function probePool(pool: Pool): Promise<Probe> {
-  const ask = (): ReturnType<typeof measureSpaces> => measureSpaces(pool);
+  const ask = async (): ReturnType<typeof measureSpaces> => {
+    const spaces = await measureSpaces(pool);
+    if (!spaces) await pool.backend.reach?.();
+    return spaces;
+  };
   try {
     const answer = await withinTime(pool.answers ? pool.answers.ask(ask) : ask(), answerMs);
     if (!answer) return { answers: false, outage: 'silent', fault: `no answer within ${answerMs / 1_000} s` };

@@ -17,7 +17,7 @@ const offer = {
 };
 
 /** Starts a vendor's storage that works until it answers every request in another way. */
-async function startVendor(t: TestContext) {
+async function startVendor(t: TestContext, breakFor = '30s') {
   let fail: ((response: ServerResponse) => void) | undefined;
   const api = await startStorageApi(t, [
     ({ url }, response) => {
@@ -29,7 +29,7 @@ async function startVendor(t: TestContext) {
   const settings = { backend: 'rest', url: api.url, tries: 1, requestTimeout: '500ms', breakAfter: 2 };
   return {
     url: api.url,
-    pools: { acme: { ...settings, breakFor: '30s', lookEvery: '1h' } },
+    pools: { acme: { ...settings, breakFor, lookEvery: '1h' } },
     answer: (how: typeof fail) => void (fail = how),
   };
 }
@@ -67,6 +67,21 @@ test('incident: the storage hangs after the gateway has started', async t => {
     /^the last call, create \(fast\) by a \d+s ago, ended with DEADLINE_EXCEEDED: pool "fast": its storage did not answer within \S+ s, so nothing was begun/m,
   );
   assert.equal(await metric('fairlead_gateway_pool_outage{pool="fast",outage="silent"}'), 1);
+});
+
+test('incident: a storage over REST fails while nothing calls it, and answers again', async t => {
+  const { pools, answer } = await startVendor(t, '100ms');
+  const { ask, until, untilMetric } = await startIncident(t, { pools });
+  answer(response => response.destroy());
+  await untilMetric('fairlead_gateway_pool_answers{pool="acme"}', 0);
+  const { status, stdout } = await ask('status');
+  assert.equal(status, 1);
+  assert.match(
+    stdout,
+    /! pool acme: its storage does not answer; failing since \S+; .*reach failed at \S+ with UNAVAILABLE: /,
+  );
+  answer(undefined);
+  await until(/^nothing needs attention.*\n(.*\n)*pool acme +open, /m);
 });
 
 test('incident: all calls of a storage time out, and a volume waits for it', async t => {

@@ -156,3 +156,20 @@ test('the call that has been running for the longest time is shown', async () =>
   await assert.rejects(deleted);
   assert.equal(answers.show().oldestCall, undefined);
 });
+
+test('a storage that reports no size is asked whether it answers', async () => {
+  const answers = createAnswers();
+  const { capacity: _, ...inner } = await openMemory();
+  let isDown = false;
+  const reach = async (): Promise<void> => {
+    if (isDown) throw down;
+  };
+  const backend = answers.watch({ ...inner, reach });
+  const probe = () => probePool({ name: 'fast', backend, answers });
+  assert.deepEqual(await probe(), { answers: true });
+  isDown = true;
+  assert.deepEqual(await probe(), { answers: false, outage: 'errors', fault: 'no route' });
+  assert.partialDeepStrictEqual(answers.show(), { calls: 0, lastFailure: { method: 'reach' } });
+  isDown = false;
+  assert.deepEqual(await probe(), { answers: true });
+});
