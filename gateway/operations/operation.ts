@@ -342,8 +342,10 @@ function canAffect(one: string | undefined, other: string | undefined): boolean 
 type ClaimedOperation = Pick<Operation<never, never, never>, 'operation' | 'claims'>;
 
 function slotRequestOf(work: ClaimedOperation, pool: string | undefined): SlotRequest | undefined {
-  const { operation } = work;
-  return pool === undefined ? undefined : { pool, cluster: clusterFor(work), operation };
+  if (pool === undefined) return undefined;
+  const { operation, claims } = work;
+  const [{ kind, id }] = claims;
+  return { pool, cluster: clusterFor(work), operation, resource: `${kind}/${id}` };
 }
 
 /** Finds the cluster whose queue the operation joins: the caller's, or else the resource owner's. */

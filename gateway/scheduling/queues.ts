@@ -1,9 +1,16 @@
+import type { Queue } from '../../src/api/admin.ts';
 import { limitDetail, limits } from '../../src/api/limits.ts';
 import { overloadedProblem, type Problem } from '../../src/api/problem.ts';
 import { type Bounds, type Clock, createLimit, type Limit, defaultBounds } from './limit.ts';
 import { minOf } from '../../src/lib/numbers.ts';
 
-export type SlotRequest = { readonly pool: string; readonly cluster: string; readonly operation: string };
+export type SlotRequest = {
+  readonly pool: string;
+  readonly cluster: string;
+  readonly operation: string;
+  /** The kind and the id, such as volume/east.pvc-1. */
+  readonly resource: string;
+};
 
 /** The right to work at a pool, until it is disposed of. */
 export type Slot = Disposable & {
@@ -12,15 +19,8 @@ export type Slot = Disposable & {
   measure<T>(act: () => Promise<T>): Promise<T>;
 };
 
-/** A cluster's state at a pool. `limit` is the pool's number of slots for all clusters; waits are in milliseconds. */
-type QueueState = {
-  readonly pool: string;
-  readonly cluster: string;
-  readonly waiting: number;
-  readonly running: number;
-  readonly limit: number;
-  readonly oldestWaitMs: number;
-};
+/** A cluster's state at a pool. */
+type QueueState = Required<Omit<Queue, 'id'>>;
 
 export type Queues = ReturnType<typeof createQueues>;
 
@@ -157,6 +157,9 @@ export function createQueues(
           running,
           limit: limit.max(),
           oldestWaitMs: entries[0] ? Math.round(clock.nowMs() - entries[0].sinceMs) : 0,
+          waitingOperations: entries.map(({ operation, resource, sinceMs }) => {
+            return { operation, resource, waitMs: Math.round(clock.nowMs() - sinceMs) };
+          }),
         })),
       );
     },

@@ -242,6 +242,16 @@ export const queueSchema = z
     running: count,
     limit: count.describe('The number of slots of the pool, for all clusters together.'),
     oldestWaitMs: count.describe('The time that the oldest waiting operation has waited, in milliseconds.'),
+    waitingOperations: z
+      .array(
+        z.object({
+          operation: text('create'),
+          resource: text('volume/east.pvc-1'),
+          waitMs: count.describe('The time that it has waited, in milliseconds.'),
+        }),
+      )
+      .optional()
+      .describe('The waiting operations, the oldest first. Nothing else is recorded of them yet.'),
   })
   .meta({ id: 'Queue', description: 'The running and waiting operations of a cluster at a pool.' });
 

@@ -1,4 +1,4 @@
-import type { AdminSnapshot, AdminVolume, PoolState } from '../../api/admin.ts';
+import type { AdminSnapshot, AdminVolume, PoolState, Queue } from '../../api/admin.ts';
 import { toPrintable } from '../../api/http/printable.ts';
 import { clusterOf as clusterOfId } from '../../api/ids.ts';
 import { text } from '../../lib/parsers.ts';
@@ -52,20 +52,31 @@ async function gather(connection: Connection, values: SettingsOf<typeof settings
   const unknownNodes: string[] = [];
   for (const { cluster, nodeId } of volume?.attachments ?? [])
     if (!(await one('nodes', { id: `${cluster}/${nodeId}` }))) unknownNodes.push(nodeId);
+  const queues = await listAll(connection, kinds.queues as Kind<Queue>, {});
+  const snapshotOperation = snapshot ? operationIdOf(snapshot) : `snapshot/${id}`;
   return {
     id,
     nowMs: Date.now(),
     volume,
     snapshot,
     unknownNodes,
-    operation: await one('operations', { id: snapshot ? operationIdOf(snapshot) : `volume/${id}` }),
+    operation: await one('operations', { id: snapshot ? snapshotOperation : `volume/${id}` }),
     pool: subject && (await one('pools', { id: subject.pool })),
     ...(!subject && (await gatherOfMissing(connection, owner))),
-    queue: subject && (await one('queues', { id: `${subject.pool}/${clusterOfId(id)}` })),
+    queue: subject && queues.find(queue => queue.id === `${subject.pool}/${owner}`),
+    waits: findWaits(queues, [`volume/${id}`, snapshotOperation]),
     cluster: await one('clusters', { id: clusterOfId(id) ?? id }),
     health: volume && (await readHealth(connection, volume)),
     last: await one('audit-log', { resource: id, limit: 1 }),
   };
+}
+
+function findWaits(queues: readonly Queue[], resources: readonly string[]) {
+  return queues.flatMap(queue =>
+    (queue.waitingOperations ?? [])
+      .filter(({ resource }) => resources.includes(resource))
+      .map(wait => ({ queue, wait })),
+  );
 }
 
 /** Gathers the facts that only the absence of a resource asks for, about the cluster in its id. */

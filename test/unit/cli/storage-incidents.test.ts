@@ -179,7 +179,7 @@ test('a pool that still waits shows its backend, its address, and since when and
   assert.match(pool, /^last-failure: +open failed at \S+ with UNAVAILABLE: .*refuses connections/m);
 });
 
-test('a create that waits longer than its caller for a slot at its pool is in the audit log', async t => {
+test('a create that waits for a slot at its pool is explained, and is in the audit log if it waits longer than its caller', async t => {
   const hanging = Promise.withResolvers<never>();
   const own = { attach: () => hanging.promise };
   const pools = { fast: { backend: 'own', concurrency: { min: 1, max: 1 } } };
@@ -192,12 +192,18 @@ test('a create that waits longer than its caller for a slot at its pool is in th
     .attachVolume({ volumeId: 'a.one', nodeId: 'n1', body }, callWithin())
     .catch(() => {});
   await until(/^volume\/a\.one +attach /m, 'get operations');
+  const creating = gateway.create('a.three');
+  await until(
+    /^there is neither .*\ncreate of "a\.three" has been waiting \d+s for a slot of cluster "a" at pool "fast"; 1 run\n.*\n$/,
+    'explain a.three',
+  );
   const spec = volumeSpec('two', { requiredBytes: 2 ** 20 });
   const late = { deadlineMs: Date.now() + 3_000 };
   await assert.rejects(client.createVolume({ volumeId: 'a.two', body: spec }, late));
   await setTimeout(late.deadlineMs - Date.now() + 10);
   hanging.reject(new Error('the test ended'));
   await attaching;
+  await creating;
   await until(
     /create +a\.two +fast +DEADLINE_EXCEEDED .*pool "fast" had no free slot before the caller's deadline/,
     'get audit-log',

@@ -161,17 +161,27 @@ function grantAdvice({ volume }: Facts): readonly Advice[] {
     );
 }
 
-/** Reports the queue as a fact, not as a reason: queued calls have recorded nothing, so their volumes are unknown. */
-function queueAdvice({ queue }: Facts): readonly Advice[] {
-  if (!queue || queue.waiting === 0) return [];
+/** Reports the resource's own operations that wait for a slot, or else others in the same queue, which is only a fact. */
+function queueAdvice({ id, queue, waits = [] }: Facts): readonly Advice[] {
+  const own = waits.map(({ queue: { cluster, pool, running, limit }, wait }) =>
+    reason(
+      `${wait.operation} of "${id}" has been waiting ${toAge(wait.waitMs)} for a slot of cluster "${cluster}" at pool "${pool}"; ${running} run`,
+      adviseQueue(pool, limit),
+    ),
+  );
+  if (own.length > 0 || !queue || queue.waiting === 0) return own;
   const { cluster, pool, waiting, running, limit, oldestWaitMs } = queue;
   const work = waiting === 1 ? '1 operation waits' : `${waiting} operations wait`;
   return [
     fact(
       `${work} for a slot of cluster "${cluster}" at pool "${pool}", the first for ${toAge(oldestWaitMs)}; ${running} run`,
-      `the pool now runs at most ${limit} operations of all clusters at a time; watch the queue with fairlead top`,
+      adviseQueue(pool, limit),
     ),
   ];
+}
+
+function adviseQueue(pool: string, limit: number): string {
+  return `the pool now runs at most ${limit} operations of all clusters at a time; its longest call: fairlead describe pool ${pool}; watch the queue with fairlead top`;
 }
 
 /** Reports used-up quotas of an existing resource's cluster, which delay nothing that exists. */

@@ -39,9 +39,13 @@ export type Facts = {
   readonly health?: CurrentHealth | undefined;
   /** The queue of its cluster at its pool. */
   readonly queue?: Queue | undefined;
+  /** Its operations that wait for a slot at a pool. */
+  readonly waits?: readonly QueueWait[];
   /** Its newest entry in the audit log. */
   readonly last?: AuditEntry | undefined;
 };
+
+type QueueWait = { readonly queue: Queue; readonly wait: NonNullable<Queue['waitingOperations']>[number] };
 
 /** Makes a reason why something waits. */
 export const reason = (what: string, todo?: string): Advice => ({

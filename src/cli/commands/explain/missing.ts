@@ -37,7 +37,8 @@ export function missingAdvice(facts: Facts): readonly Advice[] {
     ];
   const missing = `there is neither a volume nor a snapshot "${id}"`;
   const causes = causesOf(facts, cluster);
-  if (causes.length > 0) return [reason(missing), ...causes];
+  // A wait for a slot follows as a reason of its own.
+  if (causes.length > 0 || facts.waits?.length) return [reason(missing), ...causes];
   // A failure itself follows as a fact.
   const isRefused = last !== undefined && last.code !== 'OK';
   const todo = last
@@ -48,15 +49,18 @@ export function missingAdvice(facts: Facts): readonly Advice[] {
 
 /**
  * Lists the proven causes of a missing resource: faulty keys and refused tokens, because they keep all requests away, and
- * the faults that made the gateway refuse the last one.
+ * the faults that delay the present request, or made the gateway refuse the last one.
  */
 function causesOf(facts: Facts, cluster: ClusterState): readonly Advice[] {
-  const { pools = [], last, refusedTokens } = facts;
-  const refusing = pools.filter(({ id }) => last?.about === id && failures.has(last.code));
+  const { pools = [], waits = [], last, refusedTokens } = facts;
+  const failing = pools.filter(
+    ({ id }) =>
+      waits.some(({ queue }) => queue.pool === id) || (last?.about === id && failures.has(last.code)),
+  );
   return [
     ...keyAdvice(cluster),
     ...(refusedTokens ? tokenAdvice(refusedTokens, cluster) : []),
-    ...refusing.flatMap(pool => storageAdvice(pool) ?? []),
+    ...failing.flatMap(pool => storageAdvice(pool) ?? []),
     ...(last?.code === 'RESOURCE_EXHAUSTED' ? usedUp(facts) : []),
   ];
 }

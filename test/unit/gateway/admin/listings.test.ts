@@ -176,7 +176,9 @@ test('a waiting pool shows its reason, and a pool without an answer or a removed
   );
   assert.deepEqual(idsOf((await listPools({ ...asked, cluster: 'a' })).pools), ['open']);
   await gateway.ask('PUT /v1/nodes/n1', { as: 'any', body: {} });
-  const queue = { pool: 'open', cluster: 'a', waiting: 2, running: 1, limit: 4, oldestWaitMs: 7.5 };
+  const wait = { operation: 'create', resource: 'volume/a.one', waitMs: 8 };
+  const counts = { waiting: 1, running: 1, limit: 4, oldestWaitMs: 7.5 };
+  const queue = { pool: 'open', cluster: 'a', ...counts, waitingOperations: [wait] };
   const { listQueues } = createAdmin({
     ...gateway,
     clusters: () => enrolled,

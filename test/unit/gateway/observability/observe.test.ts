@@ -59,7 +59,7 @@ test('callers that wait for a slot at a pool are shown, and their waiting time i
     createQueues(() => bounds),
     metrics.startWait,
   );
-  const request = { pool: 'fast', cluster: 'a', operation: 'create' };
+  const request = { pool: 'fast', cluster: 'a', operation: 'create', resource: 'volume/a.one' };
   const first = queues.enter(request);
   assert.ok(first);
   const waiting = queues.wait({ ...request, cluster: 'b' }, () => undefined);

@@ -19,7 +19,7 @@ function open(bounds: Bounds = { min: 1, max: 8 }) {
   const slots = new Map<string, Slot>();
   /** Requests a slot and records its name once it has one. */
   const ask = (name: string, operation = 'create', unwanted: () => Problem | undefined = wanted) => {
-    const request = { pool: 'main', cluster: name.slice(0, 1), operation };
+    const request = { pool: 'main', cluster: name.slice(0, 1), operation, resource: `volume/${name}` };
     const keep = (slot: Slot): void => {
       begun.push(name);
       slots.set(name, slot);
