@@ -12,7 +12,7 @@ export async function manPages(): Promise<ReadonlyMap<string, string>> {
     const own = all.filter(one => one.path === path || one.path.startsWith(`${path} `));
     return [`fairlead-${name}.1`, toPage(`fairlead-${name}`, doc, toCommands(path, own, examples))] as const;
   });
-  return new Map([['fairlead.1', toPage('fairlead', 'a remote CSI gateway', overview())], ...pages]);
+  return new Map([['fairlead.1', toPage('fairlead', 'a remote CSI gateway', overview(all))], ...pages]);
 }
 
 function toPage(name: string, doc: string, body: string): string {
@@ -23,7 +23,7 @@ ${escape(name)} \\- ${escape(doc)}
 ${body}`;
 }
 
-function overview(): string {
+function overview(all: readonly ListedCommand[]): string {
   const rows = Object.entries(commands).map(
     ([name, { doc }]) => `.TP\n.BR fairlead\\-${escape(name)} (1)\n${escape(doc)}`,
   );
@@ -38,7 +38,7 @@ function overview(): string {
 Every setting of a command is a flag or an environment variable. The flag wins.
 .SH COMMANDS
 ${rows.join('\n')}
-`;
+${toExits(all)}`;
 }
 
 function toCommands(path: string, own: readonly ListedCommand[], examples: Command['examples'] = []): string {

@@ -35,6 +35,10 @@ test('each command has a manual page with all its settings, and fairlead(1) list
 test('a manual page has its exit statuses, and examples of commands and flags that exist', async () => {
   const pages = await manPages();
   assert.match(plainOf(pages.get('fairlead-get.1') ?? ''), /EXIT STATUS .*2 fairlead get: a name, or/);
+  assert.match(
+    plainOf(pages.get('fairlead.1') ?? ''),
+    /EXIT STATUS 0 success 1 .*2 fairlead explain: the volume/,
+  );
   assert.match(plainOf(pages.get('fairlead-admin.1') ?? ''), /2 fairlead admin drain: something is left/);
   const all = await listCommands({ path: 'fairlead', commands });
   for (const [name, { examples = [] }] of Object.entries(commands))
