@@ -36,7 +36,11 @@ for (const { command, held, signal } of sample('held', heldStarts, 2))
       const argv = command === 'demo' ? ['demo'] : [...dev, join(place, 'dev')];
       const [child, errors] = start(t, argv, holding(place, held, pidFile));
       const output = text(child.stdout ?? assert.fail());
-      const pid = await until(() => isStopped(pidFile));
+      const pid = await until(async () =>
+        (child.exitCode ?? child.signalCode) === null
+          ? isStopped(pidFile)
+          : assert.fail(`${command} ended before its ${held} started: ${await errors}`),
+      );
       child.kill(signal);
       await until(() => isPending(pid, 'SIGTERM') || undefined);
       // A repeated signal changes nothing.
@@ -161,7 +165,9 @@ function isPending(pid: number, signal: NodeJS.Signals): boolean {
   return ((BigInt(`0x${mask}`) >> BigInt(constants.signals[signal] - 1)) & 1n) === 1n;
 }
 
-async function until<T extends number | true>(look: () => T | undefined): Promise<T> {
+async function until<T extends number | true>(
+  look: () => T | undefined | Promise<T | undefined>,
+): Promise<T> {
   return (
     (await poll(look, { everyMs: 10, timeoutMs: 300_000 })) ??
     assert.fail('it did not happen within five minutes')
