@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism, constants, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -56,6 +56,9 @@ const { values, positionals } = parseArgs({
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 process.env['TEST_SEED'] ??= String(randomInt(2 ** 31));
 if (values.full) process.env['TEST_FULL'] = '1';
+// Without these the process ends without its event `exit`. Running test files go on to their end, and clean up.
+for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => process.exit(128 + constants.signals[signal]));
 try {
   if (values.help) process.stdout.write(usage);
   else if (values.list) listParts();
@@ -124,8 +127,7 @@ function now(): number {
 
 /** Runs a part; one that ends without counts, as after a crash, counts as a failure. */
 async function runPart(name: string): Promise<{ readonly output: string; readonly counts: Totals }> {
-  const directory = mkdtempSync(join(tmpdir(), 'fairlead-part-'));
-  const totals = join(directory, 'totals');
+  const totals = join(makeDirectory('fairlead-part-'), 'totals');
   const only = values.only === undefined ? [] : ['--only', values.only];
   const child = spawn(process.execPath, [import.meta.filename, '--full', '--part', name, ...only], {
     env: { ...process.env, TEST_TOTALS: totals },
@@ -133,15 +135,18 @@ async function runPart(name: string): Promise<{ readonly output: string; readonl
   });
   const chunks: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-  try {
-    await once(child, 'close');
-    const output = Buffer.concat(chunks).toString('utf8');
-    if (existsSync(totals)) return { output, counts: readTotals(totals) };
-    const failed = `failed: part ${name} ended early, with ${child.signalCode ?? `status ${child.exitCode}`}\n`;
-    return { output: `${output}${failed}`, counts: { passed: 0, failed: 1, skipped: 0 } };
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
+  await once(child, 'close');
+  const output = Buffer.concat(chunks).toString('utf8');
+  if (existsSync(totals)) return { output, counts: readTotals(totals) };
+  const failed = `failed: part ${name} ended early, with ${child.signalCode ?? `status ${child.exitCode}`}\n`;
+  return { output: `${output}${failed}`, counts: { passed: 0, failed: 1, skipped: 0 } };
+}
+
+/** Makes a directory that is removed at the end of this process. */
+function makeDirectory(prefix: string): string {
+  const directory = mkdtempSync(join(tmpdir(), prefix));
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  return directory;
 }
 
 /**
@@ -162,9 +167,7 @@ function runTests(files: readonly string[]): void {
     new URL('../node_modules/.cache/fairlead-test', import.meta.url),
   );
   // `fairlead dev` writes a context that works into this directory; the user's own must stay as they are.
-  const config = mkdtempSync(join(tmpdir(), 'fairlead-config-'));
-  process.env['XDG_CONFIG_HOME'] = config;
-  process.once('exit', () => rmSync(config, { recursive: true, force: true }));
+  process.env['XDG_CONFIG_HOME'] = makeDirectory('fairlead-config-');
   process.stdout.write(`TEST_SEED=${seed}\n`);
   const totals = { passed: 0, failed: 0, skipped: 0 };
   const notes: string[] = [];

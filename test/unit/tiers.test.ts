@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { temporaryDirectory } from '../harness/temporary.ts';
 import { orderParts, runParts, type Part } from '../parts.ts';
 import { findTests, fullParts, fullTests, scriptsFor } from '../tiers.ts';
 
@@ -88,3 +92,22 @@ test('--list shows the parts with their files, and an unknown part is refused', 
     /there is no part "no-part"; choose one that npm run test:full -- --list shows/v,
   );
 });
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  test(`${signal} ends a run of tests, which leaves no temporary files`, async t => {
+    const directory = temporaryDirectory(t);
+    const file = join(directory, 'slow.test.ts');
+    writeFileSync(file, "process.stdout.write('started\\n');\nprocess.stdin.resume();\n");
+    const place = join(directory, 'tmp');
+    mkdirSync(place);
+    const env: NodeJS.ProcessEnv = { ...process.env, TMPDIR: place };
+    delete env['NODE_TEST_CONTEXT'];
+    delete env['TEST_TOTALS'];
+    const run = spawn(process.execPath, ['test/run.ts', file], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+    for await (const chunk of run.stdout) if (String(chunk).includes('started')) break;
+    assert.equal(readdirSync(place).length, 1);
+    const ended = once(run, 'exit');
+    run.kill(signal);
+    await ended;
+    assert.deepEqual(readdirSync(place), []);
+  });
