@@ -34,6 +34,8 @@ type ComparisonTargets = AgentChannel & {
 };
 
 const callTimeoutMs = 15_000;
+/** The number of nodes that are changed at a time: a new cluster may have thousands, and each costs a round trip. */
+const maxInFlight = 16;
 const deadline = () => ({ deadlineMs: Date.now() + callTimeoutMs });
 
 /** One comparison: of the nodes with these names, or of all nodes if `names` is undefined. */
@@ -133,16 +135,23 @@ export function createComparison(): Comparison {
     if (!changed) await readKnown(targets.client);
     const names = changed ? [...changed, ...unsettled] : [...cluster.registrations.keys(), ...known.keys()];
     const found = [...new Set(names)].map(name => findSteps(targets, cluster, name));
-    const steps = [0, 1, 2].flatMap(phase => found.flatMap(phases => phases[phase] ?? []));
-    steps.push(() => updateAgents(targets, findDrained(cluster)));
     const faults: unknown[] = [];
-    for (const step of steps) await step().catch((error: unknown) => faults.push(error));
+    const run = async (steps: readonly Step[]): Promise<void> => {
+      const rest = steps.values();
+      const runRest = async (): Promise<void> => {
+        for (const step of rest) await step().catch((error: unknown) => faults.push(error));
+      };
+      await Promise.all(Array.from({ length: maxInFlight }, runRest));
+    };
+    for (const phase of [0, 1, 2]) await run(found.flatMap(phases => phases[phase] ?? []));
+    await run([() => updateAgents(targets, findDrained(cluster))]);
     targets.onRefused([...refused.values()]);
     if (faults.length > 0) throw faults[0];
   };
 }
 
-type Steps = readonly (readonly (() => Promise<void>)[])[];
+type Step = () => Promise<void>;
+type Steps = readonly (readonly Step[])[];
 
 function findRegistered({ nodes, registrations }: Cluster, name: string): RegisteredNode | undefined {
   const [node, registration] = [nodes.get(name), registrations.get(name)];

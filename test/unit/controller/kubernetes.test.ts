@@ -142,6 +142,28 @@ test('nodes with the driver are reported with their topology and limit, and no o
   await until(() => gateway.nodes.get('a')?.topology?.[zone] === 'z2');
 });
 
+test('many new nodes are reported at the same time, but not all of them', async t => {
+  const gateway = openGateway();
+  const inFlight = { now: 0, max: 0 };
+  const areSixteen = Promise.withResolvers<void>();
+  const { putNode } = gateway.client;
+  gateway.client.putNode = async request => {
+    inFlight.max = Math.max(inFlight.max, ++inFlight.now);
+    if (inFlight.now === 16) areSixteen.resolve();
+    await areSixteen.promise;
+    inFlight.now--;
+    return putNode(request);
+  };
+  const { kubernetes, start } = await open(t, gateway);
+  for (let index = 0; index < 40; index++) {
+    kubernetes.putNode(`n${index}`);
+    kubernetes.putCsiNode(`n${index}`, driverOn(`n${index}`));
+  }
+  start();
+  await until(() => gateway.ids().length === 40);
+  assert.equal(inFlight.max, 16);
+});
+
 test('a change of one node asks the gateway about no other node', async t => {
   const { kubernetes, gateway, start } = await open(t);
   for (const name of ['a', 'b', 'c']) {
