@@ -5,6 +5,7 @@ import { cleanUp } from './clean-up.ts';
 import { isFinding, unproved } from './finding.ts';
 import type { KitOptions } from './http/calls.ts';
 import { createKit, type Kit } from './fixtures/kit.ts';
+import { detachedAttachments } from './http/contradiction.ts';
 import { createLedger } from './http/ledger.ts';
 import { createRandom } from './random.ts';
 import { resultOf, toResults, type Report, type Result, type Standing } from './report.ts';
@@ -149,8 +150,31 @@ async function check(
     const isLate = late.aborted && !isFinding(error);
     const limit = `the check takes longer than ${checkFactor * timeoutMs} ms; give more time with --timeout`;
     const found = isLate ? unproved(limit) : error;
-    return toResults(id, found, { seed, tookMs: tookMs(), target, trail: kit.trail, standingOf });
+    const trail = [...kit.trail];
+    const cause = await findCause(kit, found, standingOf);
+    return toResults(id, cause, { seed, tookMs: tookMs(), target, trail, standingOf });
   }
+}
+
+const detaching: RequirementId = 'FL-4.3-1';
+
+/**
+ * Returns the fault of a detach without an effect in place of an error that it may have caused. Looks for one until the check of
+ * detaching has passed.
+ */
+async function findCause(
+  kit: Kit,
+  error: unknown,
+  standingOf: (id: RequirementId) => Standing,
+): Promise<unknown> {
+  const isOther = isFinding(error) && (error.kind !== 'fault' || error.requirement !== undefined);
+  if (isOther || !['pending', 'failed'].includes(standingOf(detaching))) return error;
+  try {
+    for (const ids of detachedAttachments(kit.trail)) await kit.ask('getAttachment', ids);
+  } catch (cause) {
+    if (isFinding(cause) && cause.requirement === detaching) return cause;
+  }
+  return error;
 }
 
 /** Tries once more to remove resources that were set aside, and returns the ids of the remaining ones. */

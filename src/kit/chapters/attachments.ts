@@ -216,6 +216,7 @@ export const attachments = {
     const first = await kit.createAttachment();
     const { volumeId, nodeId } = first;
     await kit.done('detachVolume', { volumeId, nodeId });
+    await kit.refused('getAttachment', { volumeId, nodeId }, ['NOT_FOUND']);
     const second = await kit.attach(volumeId, nodeId);
     const [before, now] = [first, second].map(({ attachment }) => attachment?.attachmentId);
     expect(before !== now, `a new "attachmentId", not "${before}" again`);

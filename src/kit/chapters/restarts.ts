@@ -158,10 +158,9 @@ async function prepareAll(kit: Kit, ids: readonly MutationId[]): Promise<readonl
 /** Throws a fault unless the change that was answered before a restart is still there. */
 async function requireDurable({ operation, verify }: MutatingCall): Promise<void> {
   await verify().catch((error: unknown) => {
-    const { message } = error instanceof Error ? error : { message: String(error) };
-    throw isFinding(error)
-      ? fault(`${operation} is durable before its answer: ${message}`, { exchange: error.exchange })
-      : error;
+    if (!isFinding(error)) throw error;
+    const { message, exchange, requirement } = error;
+    throw fault(`${operation} is durable before its answer: ${message}`, { exchange, requirement });
   });
 }
 

@@ -3,7 +3,7 @@ import type { ProblemCode } from '../../api/problem.ts';
 import type { Capabilities, Feature } from '../../api/storage.ts';
 import { pause } from '../../lib/concurrency.ts';
 import { judge } from './answers.ts';
-import { detachedNodes, requireConsistent } from './contradiction.ts';
+import { requireConsistent } from './contradiction.ts';
 import type { Credentials } from './credentials.ts';
 import type { AnyInput, Exchange, Target } from './exchange.ts';
 import { fault, skip } from '../finding.ts';
@@ -108,9 +108,6 @@ export function createCalls(options: CheckOptions): Calls {
   async function done(id: OperationId, input: AnyInput, callOptions: CallOptions = {}): Promise<unknown> {
     const { code, body, exchange } = await settle(id, input, callOptions);
     if (!code) return body;
-    // If a detach without an effect is the cause, reading the attachment throws its fault.
-    for (const volumeId of volumesOf(input))
-      for (const nodeId of detachedNodes(trail, volumeId)) await ask('getAttachment', { volumeId, nodeId });
     throw fault(`${id} succeeds, not ${code}`, { exchange });
   }
 
@@ -128,17 +125,6 @@ export function createCalls(options: CheckOptions): Calls {
   const has = (feature: Feature | 'nodes'): boolean => (features as readonly string[]).includes(feature);
   // The functions treat all operations alike; the types of the interface tell them apart.
   return { ...options, ...wire, trail, has, ask, settle, done, refused } as unknown as Calls;
-}
-
-/** Lists the volumes that a request names in its path, or in its body as sources. */
-function volumesOf({ volumeId, body }: AnyInput): readonly string[] {
-  const named = Object(body) as {
-    readonly volumeId?: string;
-    readonly source?: { readonly volumeId?: string };
-    readonly volumeIds?: readonly string[];
-  };
-  const all = [volumeId, named.volumeId, named.source?.volumeId, ...(named.volumeIds ?? [])];
-  return all.filter(id => typeof id === 'string');
 }
 
 /** The operations that exceeded their time in the run on one server. They bound the time of a run on a server that hangs. */

@@ -1,3 +1,4 @@
+import { problemTable, type ProblemCode } from '../../api/problem.ts';
 import { fault } from '../finding.ts';
 import type { Exchange, RawRequest } from './exchange.ts';
 
@@ -11,7 +12,7 @@ type Trail = readonly Exchange[];
 export function requireConsistent(trail: Trail, exchange: Exchange): void {
   const { request, answer } = exchange;
   if (request.method !== 'GET' || answer?.status !== 200 || exchange.isUnordered) return;
-  const change = trail.findLast(one => one.request.method !== 'GET' && one.request.path === request.path);
+  const change = changesOf(trail).findLast(one => one.request.path === request.path);
   const status = change?.answer?.status ?? 0;
   const { state } = Object(answer.body) as { readonly state?: unknown };
   const isVolume = request.path.startsWith('/v1/volumes/');
@@ -52,12 +53,20 @@ export function createOverlaps() {
   };
 }
 
-/** Lists the nodes from which the volume is detached, by the answers to the check. */
-export function detachedNodes(trail: Trail, volumeId: string): readonly string[] {
-  const start = `/v1/volumes/${encodeURIComponent(volumeId)}/attachments/`;
-  const changes = trail.filter(({ request: { method, path } }) => method !== 'GET' && path.startsWith(start));
-  const last = new Map(changes.map(({ answer, request: { path } }) => [path, answer?.status]));
-  return [...last].flatMap(([path, status]) =>
-    status === 204 ? [decodeURIComponent(path.slice(start.length))] : [],
-  );
+/** Lists the attachments that are detached, by the answers to the check. */
+export function detachedAttachments(trail: Trail) {
+  const last = new Map(changesOf(trail).map(({ answer, request: { path } }) => [path, answer?.status]));
+  return [...last].flatMap(([path, status]) => {
+    const [, volumeId, nodeId] = /^\/v1\/volumes\/([^/]+)\/attachments\/([^/]+)$/.exec(path) ?? [];
+    if (status !== 204 || volumeId === undefined || nodeId === undefined) return [];
+    return [{ volumeId: decodeURIComponent(volumeId), nodeId: decodeURIComponent(nodeId) }];
+  });
+}
+
+/** Lists the requests that may have changed something. A request with a final problem has not. */
+function changesOf(trail: Trail): Trail {
+  return trail.filter(({ request, answer }) => {
+    const { code } = Object(answer?.body) as { readonly code?: ProblemCode };
+    return request.method !== 'GET' && !(code && problemTable[code]?.final);
+  });
 }

@@ -85,6 +85,17 @@ void describe('the kit', { concurrency: 3 }, () => {
   }
 });
 
+test('a detach without an effect is one fault, whichever checks it disturbs', async t => {
+  const command = [process.execPath, '--disable-warning=ExperimentalWarning', serve, 'detach-too-early'];
+  const only = ['FL-4.1-4', 'FL-4.2-1', 'FL-4.3-1', 'FL-4.3-3', 'FL-8.3-4', 'FL-8.4-2'];
+  const { results } = await runKit(t, { command, seed, only });
+  const outcomes = results.map(({ id, outcome }) => `${id} ${outcome}`);
+  assert.deepEqual(
+    outcomes,
+    only.map(id => `${id} ${id === 'FL-4.3-1' ? 'FAIL' : 'SKIP'}`),
+  );
+});
+
 test('each chapter of the requirements has a broken vendor', () => {
   const chapters = new Set(Object.values(brokenVendors).map(({ caughtBy }) => caughtBy.slice(0, 4)));
   assert.deepEqual([...chapters].toSorted().length, 9);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test, type TestContext } from 'node:test';
-import { detachedNodes, requireConsistent } from '../../../src/kit/http/contradiction.ts';
+import { detachedAttachments, requireConsistent } from '../../../src/kit/http/contradiction.ts';
 import { tokenCredentials } from '../../../src/kit/http/credentials.ts';
 import type { Exchange } from '../../../src/kit/http/exchange.ts';
 import { createWire } from '../../../src/kit/http/wire.ts';
@@ -25,8 +25,21 @@ test('a volume or an attachment that was answered as done and reads as unfinishe
 test('a volume that was detached and reads as attached is a fault of FL-4.3-1', () => {
   const trail = [exchangeOf('PUT', attachment, 201), exchangeOf('DELETE', attachment, 204)];
   assert.throws(() => requireConsistent(trail, read(attachment, 'attached')), { requirement: 'FL-4.3-1' });
-  assert.deepEqual(detachedNodes(trail, 'v'), ['n 1']);
-  assert.deepEqual(detachedNodes([...trail, exchangeOf('PUT', attachment, 201)], 'v'), []);
+  const refused = [...trail, exchangeOf('PUT', attachment, 409, { code: 'ALREADY_EXISTS' })];
+  assert.throws(() => requireConsistent(refused, read(attachment, 'attached')), { requirement: 'FL-4.3-1' });
+});
+
+test('an attachment is detached after a 204, and until a request that may have attached it again', () => {
+  const trail = [exchangeOf('PUT', attachment, 201), exchangeOf('DELETE', attachment, 204)];
+  const detached = [{ volumeId: 'v', nodeId: 'n 1' }];
+  assert.deepEqual(detachedAttachments([...trail, exchangeOf('DELETE', volume, 204)]), detached);
+  for (const [code, left] of [
+    ['FAILED_PRECONDITION', detached],
+    ['UNAVAILABLE', []],
+  ] as const)
+    assert.deepEqual(detachedAttachments([...trail, exchangeOf('PUT', attachment, 409, { code })]), left);
+  assert.deepEqual(detachedAttachments([...trail, exchangeOf('PUT', attachment, 201)]), []);
+  assert.deepEqual(detachedAttachments([...trail, exchangeOf('PUT', attachment)]), []);
 });
 
 test('an answer contradicts none to another path, to an earlier change, to a lost one, or to one under way', () => {
