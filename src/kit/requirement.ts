@@ -12,11 +12,11 @@ export type Check = (kit: Kit, id: RequirementId) => Promise<void>;
 export const checkFactor = 10;
 
 /**
- * Starts to count the time of a check. The function says whether a third of it is over: a check then shortens its work, so that
- * it comes to an end at a slow vendor, too.
+ * Starts to count the time of a check. The function says whether this share of it is over: a check then shortens its work, so
+ * that it comes to an end at a slow vendor, too.
  */
-export function countTime({ timeoutMs }: Pick<Kit, 'timeoutMs'>): () => boolean {
-  const endMs = performance.now() + (checkFactor * timeoutMs) / 3;
+export function countTime({ timeoutMs }: Pick<Kit, 'timeoutMs'>, share = 1 / 3): () => boolean {
+  const endMs = performance.now() + checkFactor * timeoutMs * share;
   return () => performance.now() > endMs;
 }
 

@@ -3,6 +3,7 @@ import type { AttachmentSpec } from '../../api/node.ts';
 import { accessModes, isForReaders } from '../../api/storage.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect, skip } from '../finding.ts';
+import { holdTogether } from '../fixtures/barrier.ts';
 import { modifications } from '../fixtures/mutations.ts';
 import { createCopies, createFilledVolumes, requireSources } from '../fixtures/sources.ts';
 import { singleModes } from './sharing.ts';
@@ -172,7 +173,11 @@ export const attachments = {
     const nodeId = await kit.createNode();
     const volumes = [];
     for (let made = 0; made < crowd; made++) volumes.push(await kit.createVolume());
-    const all = await Promise.all(volumes.map(({ id }) => kit.attach(id, nodeId)));
+    const network = holdTogether(crowd);
+    const calls = volumes.map(({ id: volumeId }) =>
+      kit.done('attachVolume', { volumeId, nodeId, body: kit.accessOf() }, { network }),
+    );
+    const all = await Promise.all(calls);
     for (const [index, one] of all.entries()) {
       const { volumeId, attachment } = one;
       expect(attachment, `an attachment of volume "${volumeId}"`);

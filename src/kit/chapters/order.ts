@@ -1,6 +1,7 @@
 import type * as FastCheck from 'fast-check';
 import { pause } from '../../lib/concurrency.ts';
 import { expect, fault, isFinding } from '../finding.ts';
+import { holdTogether } from '../fixtures/barrier.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { lateMs } from './late.ts';
 import { createPlayer, names, type Player } from '../model/player.ts';
@@ -108,7 +109,7 @@ async function playPair(kit: Kit, before: readonly Call[], atOnce: readonly Call
   const model = { world: emptyWorld };
   for (const call of before) await commandOf(call, false).run(model, player);
   // Both requests go to the vendor within a moment, over open connections, and mostly in this order.
-  const until = barrierFor(atOnce.length);
+  const { until } = holdTogether(atOnce.length);
   const playing = atOnce.map(async (call, index) => {
     const inTurn = async (): Promise<void> => {
       await until();
@@ -117,16 +118,6 @@ async function playPair(kit: Kit, before: readonly Call[], atOnce: readonly Call
     return player.play(call, { until: inTurn });
   });
   await expectExplained(player, model.world, await Promise.all(playing));
-}
-
-/** Makes a barrier that opens once so many calls wait at it. */
-function barrierFor(count: number): () => Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let waiting = 0;
-  return async () => {
-    if (++waiting >= count) resolve();
-    await promise;
-  };
 }
 
 /** Throws a fault unless some order of the calls leads to their answers and to the vendor's state. */

@@ -2,6 +2,7 @@ import { readParameterSchema } from '../../api/schemas/parameters.ts';
 import { accessModes } from '../../api/storage.ts';
 import type { Volume, VolumeSource, VolumeSpec } from '../../api/volume.ts';
 import { expect, skip } from '../finding.ts';
+import { holdTogether } from '../fixtures/barrier.ts';
 import { expectOne, nameOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { sameJson } from '../../lib/json.ts';
@@ -132,7 +133,9 @@ export const volumes = {
   ).check(async kit => {
     const volumeId = kit.id();
     const input = { volumeId, body: kit.specOf(volumeId) };
-    const made = await Promise.all(Array.from({ length: crowd }, () => kit.done('createVolume', input)));
+    const network = holdTogether(crowd);
+    const calls = Array.from({ length: crowd }, () => kit.done('createVolume', input, { network }));
+    const made = await Promise.all(calls);
     const read = await kit.done('getVolume', { volumeId });
     for (const one of made) expectOne('volume', read, one);
     await kit.expectListedOnce('listVolumes', read);
