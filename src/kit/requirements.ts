@@ -3,6 +3,7 @@ import { authentication } from './chapters/authentication.ts';
 import { capabilities } from './chapters/capabilities.ts';
 import { capacity } from './chapters/capacity.ts';
 import { changes } from './chapters/changes.ts';
+import { cutCopies } from './chapters/cut-copies.ts';
 import { data } from './chapters/data.ts';
 import { faults } from './chapters/faults.ts';
 import { groups } from './chapters/groups.ts';
@@ -44,6 +45,7 @@ export const requirements = {
   ...isolation,
   ...data,
   ...copies,
+  ...cutCopies,
   ...tornCopies,
   ...ways,
 };

@@ -91,23 +91,26 @@ export const attachments = {
       expect(isRight, `"readonly" is ${wanted}, in the resource and in its attachment`);
     }
   }),
-  'FL-4.1-5': must('`mayFormat` is false for a volume that was made from a volume or a snapshot.').check(
-    async kit => {
-      const nodeId = await kit.createNode();
-      const { id: volumeId } = await kit.createVolume();
-      for (const source of await requireSources(kit, volumeId)) {
-        const { id } = await kit.createVolume({ source, requiredBytes: 0 });
+  'FL-4.1-5': must(
+    '`mayFormat` is false for a volume that was made from a volume or a snapshot, also from one of a group, and for its copies.',
+  ).check(async kit => {
+    const nodeId = await kit.createNode();
+    const volume = await kit.createVolume();
+    const sources = [...(await requireSources(kit, volume.id))];
+    if (kit.has('groups') && kit.has('restore'))
+      for (const { id: snapshotId } of (await kit.createGroup([volume])).snapshots)
+        sources.push({ kind: 'snapshot', snapshotId });
+    for (const source of sources) {
+      const { id } = await kit.createVolume({ source, requiredBytes: 0 });
+      for (const volumeId of [id, ...(await createCopies(kit, id))])
         for (let again = 0; again < 2; again++) {
-          const { attachment } = await kit.attach(id, nodeId);
-          expect(
-            attachment?.mayFormat === false,
-            `"mayFormat" is false for a volume made from a ${source.kind}`,
-          );
-          await kit.done('detachVolume', { volumeId: id, nodeId });
+          const { attachment } = await kit.attach(volumeId, nodeId);
+          const expected = `"mayFormat" is false for a volume made from a ${source.kind}, and for its copies`;
+          expect(attachment?.mayFormat === false, expected);
+          await kit.done('detachVolume', { volumeId, nodeId });
         }
-      }
-    },
-  ),
+    }
+  }),
   'FL-4.1-6': must(
     'Reading an attachment gives the same as attaching, and the volume lists it; reading a missing attachment is NOT_FOUND.',
   ).check(async kit => {

@@ -1,10 +1,12 @@
 import type { VolumeSource } from '../../api/volume.ts';
 import { expect, skip } from '../finding.ts';
+import { holdTogether } from '../fixtures/barrier.ts';
 import { snapshotInput } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import type { MutationId } from '../fixtures/mutations.ts';
 import type { Answer } from '../http/calls.ts';
 import type { AnyInput } from '../http/exchange.ts';
+import type { CallOptions } from '../http/wire.ts';
 import { must, should, type Chapter } from '../requirement.ts';
 
 const times = 3;
@@ -90,13 +92,13 @@ export const capacity = {
     await kit.done('deleteVolume', { volumeId: first });
     const isCounted = await requireOwnSpace(kit, {
       name: 'volumes',
-      take: volumeId =>
-        kit.settle('createVolume', { volumeId, body: kit.specOf(volumeId, { requiredBytes }) }),
+      take: (volumeId, more) =>
+        kit.settle('createVolume', { volumeId, body: kit.specOf(volumeId, { requiredBytes }) }, more),
       remove: volumeId => kit.done('deleteVolume', { volumeId }),
     });
     if (!isCounted) throw skip('the vendor creates volumes beyond its available bytes');
     if (kit.has('expand')) await expandTogether(kit, requiredBytes);
-    if (kit.has('snapshots')) await snapshotTogether(kit);
+    if (kit.has('snapshots') || kit.has('clone')) await copyTogether(kit);
   }),
 } satisfies Chapter;
 
@@ -115,7 +117,7 @@ async function largerHalf(kit: Kit): Promise<number> {
 type SpaceTaker = {
   /** The name of the resources. */
   readonly name: string;
-  readonly take: (id: string) => Promise<Pick<Answer, 'code' | 'exchange'>>;
+  readonly take: (id: string, more?: CallOptions) => Promise<Pick<Answer, 'code' | 'exchange'>>;
   readonly remove: (id: string) => Promise<unknown>;
 };
 
@@ -126,7 +128,8 @@ async function requireOwnSpace(kit: Kit, { name, take, remove }: SpaceTaker): Pr
   for (const id of [first, second]) await remove(id);
   if (codes[0] !== undefined || codes[1] !== 'RESOURCE_EXHAUSTED') return false;
   const ids = Array.from({ length: crowd }, () => kit.id());
-  const answers = await Promise.all(ids.map(take));
+  const network = holdTogether(crowd);
+  const answers = await Promise.all(ids.map(id => take(id, { network })));
   const made = answers.filter(({ code }) => code === undefined).length;
   const expected = `at most one of ${crowd} ${name} gets the space that is enough for one, not ${made}`;
   expect(made <= 1, expected, answers.at(-1)?.exchange);
@@ -134,23 +137,31 @@ async function requireOwnSpace(kit: Kit, { name, take, remove }: SpaceTaker): Pr
   return true;
 }
 
-/** Throws a fault if snapshots share the space of one, where a snapshot takes the space of its volume. */
-async function snapshotTogether(kit: Kit): Promise<void> {
+/** Throws a fault if snapshots or clones share the space of one, where each takes the space of its volume. */
+async function copyTogether(kit: Kit): Promise<void> {
   const requiredBytes = kit.smallSize(16);
   const { availableBytes } = await readCapacity(kit);
   const { stepBytes, maximumBytes } = kit.sizes;
-  // Beside the volume and all others there is space for one and a half snapshots.
+  // Beside the volume and all others there is space for one and a half copies.
   const otherBytes = Math.floor((availableBytes - 2.5 * requiredBytes) / stepBytes) * stepBytes;
   if (otherBytes < requiredBytes) return;
   const { id: volumeId } = await kit.createVolume({ requiredBytes });
   const other = kit.id();
   const body = kit.specOf(other, { requiredBytes: Math.min(otherBytes, maximumBytes) });
   const { code } = await kit.settle('createVolume', { volumeId: other, body });
-  if (code === undefined)
+  if (code === undefined && kit.has('snapshots'))
     await requireOwnSpace(kit, {
       name: 'snapshots',
-      take: snapshotId => kit.settle('createSnapshot', snapshotInput(snapshotId, volumeId)),
+      take: (snapshotId, more) => kit.settle('createSnapshot', snapshotInput(snapshotId, volumeId), more),
       remove: snapshotId => kit.done('deleteSnapshot', { snapshotId }),
+    });
+  const source = { kind: 'volume', volumeId } as const;
+  if (code === undefined && kit.has('clone'))
+    await requireOwnSpace(kit, {
+      name: 'clones',
+      take: (id, more) =>
+        kit.settle('createVolume', { volumeId: id, body: kit.specOf(id, { source, requiredBytes }) }, more),
+      remove: id => kit.done('deleteVolume', { volumeId: id }),
     });
   for (const id of [other, volumeId]) await kit.done('deleteVolume', { volumeId: id });
 }
@@ -158,8 +169,9 @@ async function snapshotTogether(kit: Kit): Promise<void> {
 /** Throws a fault if two volumes grow into the same space. */
 async function expandTogether(kit: Kit, requiredBytes: number): Promise<void> {
   const volumes = [await kit.createVolume(), await kit.createVolume()];
+  const network = holdTogether(volumes.length);
   const calls = volumes.map(({ id: volumeId }) =>
-    kit.settle('expandVolume', { volumeId, body: { requiredBytes } }),
+    kit.settle('expandVolume', { volumeId, body: { requiredBytes } }, { network }),
   );
   const answers = await Promise.all(calls);
   const grown = answers.filter(({ code }) => code === undefined).length;

@@ -1,4 +1,4 @@
-import type { VolumeSource } from '../../api/volume.ts';
+import type { Volume, VolumeSource } from '../../api/volume.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect } from '../finding.ts';
 import type { Kit } from '../fixtures/kit.ts';
@@ -121,6 +121,13 @@ export const changes = {
     const { id: volumeId } = await kit.createVolume({ requiredBytes: kit.smallSize(2) });
     await refuseCopies(kit, { kind: 'volume', volumeId: kit.id() }, { kind: 'volume', volumeId });
   }),
+  'FL-3.8-3': must(
+    'A volume that was made from a volume stays when its source is deleted and the request is repeated, or deleting the source is FAILED_PRECONDITION.',
+    'clone',
+  ).check(async kit => {
+    const source = { kind: 'volume', volumeId: (await kit.createVolume()).id } as const;
+    await deleteSource(kit, source, await kit.createVolume({ source, requiredBytes: 0 }));
+  }),
 } satisfies Chapter;
 
 /** Throws a fault unless volumes made from the source name it, and are at least as large. */
@@ -140,6 +147,25 @@ export async function refuseCopies(kit: Kit, missing: VolumeSource, source: Volu
   await kit.refuseVolume({ source: missing }, ['NOT_FOUND']);
   const limitBytes = kit.smallSize();
   await kit.refuseVolume({ source, requiredBytes: limitBytes, limitBytes }, ['OUT_OF_RANGE']);
+}
+
+/** Deletes the source of a copy, and repeats the request for the copy. Throws a fault unless the copy stays as it is. */
+export async function deleteSource(kit: Kit, source: VolumeSource, copy: Volume) {
+  const deleted =
+    source.kind === 'volume'
+      ? await kit.settle('deleteVolume', { volumeId: source.volumeId })
+      : await kit.settle('deleteSnapshot', { snapshotId: source.snapshotId });
+  const { code, exchange } = deleted;
+  const isKnown = code === undefined || code === 'FAILED_PRECONDITION';
+  expect(isKnown, `204 or FAILED_PRECONDITION, not ${code}`, exchange);
+  await kit.expectSame(copy);
+  // A server may look for the source first, and then answer NOT_FOUND.
+  const body = kit.specOf(copy.id, { source, requiredBytes: 0 });
+  const { code: again, exchange: repeated } = await kit.settle('createVolume', { volumeId: copy.id, body });
+  const isRepeated = again === undefined || again === 'NOT_FOUND';
+  expect(isRepeated, `200 or NOT_FOUND to the repeated request, not ${again}`, repeated);
+  await kit.expectSame(copy);
+  return deleted;
 }
 
 function requireValue(

@@ -83,9 +83,17 @@ export const copies = {
     for (const word of ['old', 'new']) {
       await write(kit, { id: volumeId, sizeBytes, word });
       for (const source of await requireSources(kit, volumeId)) {
-        extra.push((await kit.createVolume({ source, requiredBytes: 0 })).id);
+        const { id: copy } = await kit.createVolume({ source, requiredBytes: 0 });
+        extra.push(copy);
         volumes.set((await kit.createVolume({ source, requiredBytes: 0 })).id, word);
         if (source.kind === 'snapshot') snapshots.set(source.snapshotId, word);
+        else {
+          const second = await kit.createVolume({
+            source: { kind: 'volume', volumeId: copy },
+            requiredBytes: 0,
+          });
+          volumes.set(second.id, word);
+        }
       }
     }
     const remove = async (operation: 'deleteVolume' | 'deleteSnapshot', id: string): Promise<boolean> => {

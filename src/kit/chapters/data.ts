@@ -1,4 +1,5 @@
 import type { OperationId } from '../../api/operations.ts';
+import type { VolumeSpec } from '../../api/volume.ts';
 import { pause } from '../../lib/concurrency.ts';
 import { expect, skip } from '../finding.ts';
 import { blockBytes, expectCopy, expectFilled, expectZeros, fill, leaveBytes } from '../fixtures/bytes.ts';
@@ -152,22 +153,32 @@ export const data = {
     }
   }),
   'FL-9.1-10': must(
-    'No request changes bytes after its answer: a second later a volume, its copies, and the next volume with the id of a deleted one still have theirs.',
+    'No request changes bytes after its answer: a second later a volume, its copies, and the next volumes after a deletion, with the same id or another, still have theirs.',
   ).check(async kit => {
     const { id, sizeBytes } = await kit.createVolume();
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'old'));
     const sources = await sourcesOf(kit, id);
-    const copies: string[] = [];
-    for (const source of sources) copies.push((await kit.createVolume({ source, requiredBytes: 0 })).id);
+    /** Creates a volume and writes to it, before a late effect of an earlier request. */
+    const use = async (more: Partial<VolumeSpec>, volumeId = kit.id()): Promise<string> => {
+      await kit.createVolume(more, volumeId);
+      await withDisk(kit, volumeId, disk => fill(disk, sizeBytes, 'its'));
+      return volumeId;
+    };
+    const [copies, used]: [string[], string[]] = [[], []];
+    for (const source of sources) {
+      copies.push((await kit.createVolume({ source, requiredBytes: 0 })).id);
+      used.push(await use({ source, requiredBytes: 0 }));
+    }
     await withDisk(kit, id, disk => fill(disk, sizeBytes, 'new'));
     const { id: next } = await kit.createVolume();
     await kit.done('deleteVolume', { volumeId: next });
-    await kit.createVolume({}, next);
-    await withDisk(kit, next, disk => fill(disk, sizeBytes, 'its'));
+    await use({}, next);
+    used.push(await use({}));
     await pause(lateMs, kit.signal);
     for (const [volumeId, word, by] of [
       [id, 'new', 'detachVolume'] as const,
       [next, 'its', 'deleteVolume'] as const,
+      ...used.map(one => [one, 'its', 'createVolume'] as const),
       ...copies.map(copy => [copy, 'old', 'createVolume'] as const),
     ]) {
       const cause = causeOf(kit, by, { volumeId });

@@ -1,7 +1,7 @@
 import type { Volume } from '../../api/volume.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect } from '../finding.ts';
-import { expectOne } from '../fixtures/fixtures.ts';
+import { expectOne, nameOf } from '../fixtures/fixtures.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { mutableOf } from '../fixtures/mutations.ts';
 import { similarIds } from '../fixtures/similar.ts';
@@ -11,11 +11,12 @@ import { must, type Chapter } from '../requirement.ts';
 /** The requirements that a call leaves resources with similar ids alone. */
 export const isolation = {
   'FL-3.4-4': must(
-    'Deleting a volume deletes nothing else: no volume, snapshot or attachment whose id contains its id or is like it.',
+    'Deleting a volume deletes nothing else: no volume, snapshot or attachment whose id contains its id or is like it, and no volume with its name.',
   ).check(async kit => {
     const [id, others] = similarIds(kit);
     const volumes = [];
     for (const other of others) volumes.push(await kit.createVolume({}, other));
+    volumes.push(await kit.createVolume({ name: nameOf(id) }));
     await kit.createVolume({}, id);
     const nodeId = await kit.createNode();
     const attached = [];
@@ -70,18 +71,37 @@ export const isolation = {
     await requireAttachments(kit, kept, 'detaching other volumes and other nodes');
   }),
   'FL-5.2-3': must(
-    'Deleting a snapshot deletes nothing else: no snapshot or volume whose id contains its id or is like it.',
+    'Deleting a snapshot deletes nothing else: no snapshot or volume whose id contains its id or is like it, and no snapshot with its name.',
     'snapshots',
   ).check(async kit => {
     const [id, others] = similarIds(kit);
     const volume = await kit.createVolume({}, id);
     const snapshots = [];
     for (const other of others) snapshots.push(await kit.takeSnapshot(volume.id, other));
+    snapshots.push(await kit.takeSnapshot(volume.id, kit.id(), nameOf(id)));
     await kit.takeSnapshot(volume.id, id);
     await kit.done('deleteSnapshot', { snapshotId: id });
     for (const snapshot of snapshots)
       expectOne('snapshot', snapshot, await kit.done('getSnapshot', { snapshotId: snapshot.id }));
     await kit.expectSame(volume);
+  }),
+  'FL-5.4-6': must(
+    'Deleting a group deletes nothing else: no group or snapshot whose id contains its id or is like it.',
+    'groups',
+  ).check(async kit => {
+    const [id, others] = similarIds(kit);
+    const volume = await kit.createVolume();
+    const groups = [];
+    for (const other of others) groups.push(await kit.createGroup([volume], other));
+    const snapshots = [await kit.takeSnapshot(volume.id, id), await kit.takeSnapshot(volume.id, `${id}-a`)];
+    await kit.createGroup([volume], id);
+    await kit.done('deleteGroup', { groupId: id });
+    for (const group of groups) {
+      const now = await kit.done('getGroup', { groupId: group.id });
+      expect(sameJson(now, group), `group "${group.id}" stays as it is when group "${id}" is deleted`);
+    }
+    for (const one of [...snapshots, ...groups.flatMap(group => group.snapshots)])
+      expectOne('snapshot', one, await kit.done('getSnapshot', { snapshotId: one.id }));
   }),
 } satisfies Chapter;
 

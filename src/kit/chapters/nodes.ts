@@ -15,16 +15,21 @@ export const nodes = {
       await kit.refused('attachVolume', { volumeId, nodeId: missing, body: kit.accessOf() }, ['NOT_FOUND']);
   }),
   'FL-4.4-2': must(
-    'Recording and deleting a node can be repeated; deleting a node with an attached volume is FAILED_PRECONDITION.',
+    'Recording and deleting a node can be repeated; a node that is recorded again keeps its volumes, and deleting a node with an attached volume is FAILED_PRECONDITION.',
     'nodes',
   ).check(async kit => {
     const nodeId = await kit.createNode();
     for (let again = 0; again < 2; again++) await kit.done('putNode', { nodeId, body: {} });
     const { id: volumeId } = await kit.createVolume();
-    await kit.attach(volumeId, nodeId);
+    const attached = await kit.attach(volumeId, nodeId);
+    const requireKept = async (): Promise<void> => {
+      const now = await kit.done('getAttachment', { volumeId, nodeId });
+      expect(sameJson(now, attached), 'a node that is recorded again, or not deleted, keeps its volume');
+    };
+    await kit.createNode(nodeId);
+    await requireKept();
     await kit.refused('deleteNode', { nodeId }, ['FAILED_PRECONDITION']);
-    const { state } = await kit.done('getAttachment', { volumeId, nodeId });
-    expect(state === 'attached', 'the node that is not deleted keeps its volume');
+    await requireKept();
     await kit.done('detachVolume', { volumeId, nodeId });
     const others = similarNodes(nodeId);
     for (const other of others) await kit.createNode(other);

@@ -1,3 +1,6 @@
+import type { AttachmentResource } from '../../api/node.ts';
+import type { Snapshot } from '../../api/snapshot.ts';
+import type { Volume } from '../../api/volume.ts';
 import { pause, poll } from '../../lib/concurrency.ts';
 import { sameJson } from '../../lib/json.ts';
 import { expect, fault, isFinding, skip } from '../finding.ts';
@@ -15,16 +18,18 @@ export const restarts = {
     async kit => {
       requireRestart(kit);
       const nodeId = await kit.createNode();
-      const volumes = [await kit.createVolume(), await kit.createVolume({ requiredBytes: kit.smallSize(2) })];
-      const [first] = volumes;
-      if (!first) return;
-      const attached = [await kit.attach(first.id, nodeId)];
+      const [first, again] = [await kit.createVolume(), await createAgain(kit)];
+      const last = await kit.createVolume({ requiredBytes: kit.smallSize(2) });
+      const volumes = [first, again, last];
+      const attached = [await attachAgain(kit, first.id, nodeId)];
       const gone = await kit.createVolume();
       await kit.done('deleteVolume', { volumeId: gone.id });
-      const snapshot = kit.has('snapshots') ? await kit.takeSnapshot(volumes.at(-1)?.id ?? '') : undefined;
+      const snapshots = kit.has('snapshots')
+        ? [await kit.takeSnapshot(last.id), await takeAndDelete(kit)]
+        : [];
       const group = kit.has('groups') ? await kit.createGroup(volumes.slice(1)) : undefined;
       const filled = await createFilledVolumes(kit);
-      const reading = { volumeId: volumes.at(-1)?.id ?? '', nodeId, body: kit.accessOf({ readonly: true }) };
+      const reading = { volumeId: last.id, nodeId, body: kit.accessOf({ readonly: true }) };
       attached.push(await kit.done('attachVolume', reading));
       const listed = idsOf(await kit.listAll('listVolumes'));
       await restart(kit);
@@ -42,8 +47,8 @@ export const restarts = {
         const { attachment } = await kit.attach(id, nodeId);
         expect(attachment?.mayFormat === false, `"mayFormat" of "${id}" is false, as before the restart`);
       }
-      if (snapshot)
-        expectOne('snapshot', snapshot, await kit.done('getSnapshot', { snapshotId: snapshot.id }));
+      for (const one of snapshots)
+        expectOne('snapshot', one, await kit.done('getSnapshot', { snapshotId: one.id }));
       if (!group) return;
       const found = await kit.done('getGroup', { groupId: group.id });
       expect(sameJson(found.snapshots, group.snapshots), 'the group is the same as before the restart');
@@ -98,6 +103,28 @@ export const restarts = {
     }
   }),
 } satisfies Chapter;
+
+/** Attaches the volume to the node for a second time. */
+async function attachAgain(kit: Kit, volumeId: string, nodeId: string): Promise<AttachmentResource> {
+  await kit.attach(volumeId, nodeId);
+  await kit.done('detachVolume', { volumeId, nodeId });
+  return kit.attach(volumeId, nodeId);
+}
+
+/** Creates a volume with the id of a deleted one. */
+async function createAgain(kit: Kit): Promise<Volume> {
+  const { id: volumeId } = await kit.createVolume();
+  await kit.done('deleteVolume', { volumeId });
+  return kit.createVolume({}, volumeId);
+}
+
+/** Takes a snapshot, and deletes its volume if the vendor allows that. */
+async function takeAndDelete(kit: Kit): Promise<Snapshot> {
+  const { id: volumeId } = await kit.createVolume();
+  const snapshot = await kit.takeSnapshot(volumeId);
+  await kit.settle('deleteVolume', { volumeId });
+  return snapshot;
+}
 
 /** Number of the slowest changes. Each of them is interrupted alone. */
 const maxAlone = 3;

@@ -1,12 +1,14 @@
 import type { Breakage } from './breakage.ts';
 import { attachments } from './broken/attachments.ts';
-import { bytes } from './broken/bytes.ts';
-import { copies } from './broken/copies.ts';
+import { bytes } from './broken/data/bytes.ts';
+import { copies } from './broken/data/copies.ts';
 import { crossings } from './broken/crossings.ts';
 import { durability } from './broken/durability.ts';
 import { halves } from './broken/halves.ts';
 import { histories } from './broken/histories.ts';
 import { lists } from './broken/lists.ts';
+import { losses } from './broken/losses.ts';
+import { lostBytes } from './broken/data/lost-bytes.ts';
 import { nodes } from './broken/nodes.ts';
 import { races } from './broken/races.ts';
 import { rights } from './broken/rights.ts';
@@ -30,4 +32,6 @@ export const brokenVendors: Readonly<Record<string, Breakage>> = {
   ...halves,
   ...nodes,
   ...histories,
+  ...losses,
+  ...lostBytes,
 };

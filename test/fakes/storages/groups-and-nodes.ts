@@ -58,8 +58,7 @@ export function withGroupsAndNodes(right: BasicOperations, disk: Disk) {
       if (found) return [200, showGroup(groupId)];
       for (const id of volumeIds) disk.require(volumeNamed(id));
       for (const [index, volumeId] of volumeIds.entries()) {
-        const snapshotId = memberId(groupId, index);
-        await right.createSnapshot({ snapshotId, body: { name: snapshotId, volumeId } });
+        await right.createSnapshot({ snapshotId: memberId(groupId, index), body: { name, volumeId } });
       }
       groups.put(groupId, { name, volumeIds });
       return [201, showGroup(groupId)];

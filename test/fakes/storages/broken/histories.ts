@@ -4,7 +4,7 @@ import { snapshotNamed, volumeNamed, type Disk, type Name } from '../../../../ex
 import type { SnapshotSpec } from '../../../../src/sdk/server/vendor.ts';
 import { openRecord } from '../groups-and-nodes.ts';
 import { changeAnswer, lateMs, type Breakage, type Members } from '../breakage.ts';
-import { empty, share, snapshotsOf } from './bytes.ts';
+import { empty, share, snapshotsOf } from './data/bytes.ts';
 import { withoutLeaked } from './rights.ts';
 
 /** Faults that show only after an earlier request, a deletion, a change or a restart. */

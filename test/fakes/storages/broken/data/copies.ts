@@ -4,9 +4,9 @@ import {
   volumeNamed,
   type Disk,
   type Document,
-} from '../../../../examples/vendor-hono/disk.ts';
-import type { VolumeSource } from '../../../../src/sdk/server/vendor.ts';
-import type { Breakage } from '../breakage.ts';
+} from '../../../../../examples/vendor-hono/disk.ts';
+import type { VolumeSource } from '../../../../../src/sdk/server/vendor.ts';
+import type { Breakage } from '../../breakage.ts';
 
 /** Faults of bytes: of copies, and of the ways of nodes to volumes. */
 export const copies = {

@@ -15,9 +15,9 @@ import {
   type Disk,
   type Document,
   type Name,
-} from '../../../../examples/vendor-hono/disk.ts';
-import type { SnapshotSpec, VolumeSource } from '../../../../src/sdk/server/vendor.ts';
-import type { Breakage } from '../breakage.ts';
+} from '../../../../../examples/vendor-hono/disk.ts';
+import type { SnapshotSpec, VolumeSource } from '../../../../../src/sdk/server/vendor.ts';
+import type { Breakage } from '../../breakage.ts';
 
 /** Faults that lose the bytes of volumes and copies, or mix them up. */
 export const bytes = {
@@ -238,8 +238,10 @@ export const bytes = {
 } as const satisfies Readonly<Record<string, Breakage>>;
 
 const specOf = ({ spec }: Document): SnapshotSpec => spec as SnapshotSpec;
-const sourceOf = ({ spec }: Document): VolumeSource | undefined =>
-  (spec as { readonly source?: VolumeSource }).source;
+/** Returns the source in the request that created the volume. */
+export function sourceOf({ spec }: Document): VolumeSource | undefined {
+  return (spec as { readonly source?: VolumeSource }).source;
+}
 
 /** Lists the snapshots of the volume, the oldest first. */
 export function snapshotsOf(disk: Disk, volumeId: string): readonly Document[] {
