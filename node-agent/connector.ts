@@ -55,6 +55,11 @@ export interface DeviceConnector<P extends Protocol> {
    * the kernel can do so. If the device stays nevertheless, `disconnect` removes it.
    */
   releaseAfterUse?(connection: Connection, host: Host): Promise<void>;
+  /**
+   * Learns after a start of the agent that an earlier process proved the device of this connection to be the volume's, which
+   * saves proving it again. Present if the proof costs commands.
+   */
+  recall?(attachment: AttachmentOf<P>, connection: Connection, host: Host): Promise<void>;
   /** True if the device with this number is a leftover of this volume, by the device's own identity. */
   isLeftover?(attachment: AttachmentOf<P>, number: string, host: Host): Promise<boolean>;
 }

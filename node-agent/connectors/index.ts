@@ -63,7 +63,13 @@ export async function surveyProtocols(host: Host): Promise<readonly ProtocolStat
 type LateConnector<P extends Protocol> = Required<
   Omit<
     DeviceConnector<P>,
-    'contentPath' | 'isUnwritten' | 'isSelfConnecting' | 'release' | 'releaseAfterUse' | 'isLeftover'
+    | 'contentPath'
+    | 'isUnwritten'
+    | 'isSelfConnecting'
+    | 'release'
+    | 'releaseAfterUse'
+    | 'recall'
+    | 'isLeftover'
   >
 >;
 

@@ -34,6 +34,10 @@ export const loop: DeviceConnector<'loop'> = {
   release: ({ path }, host) => detach(basename(path), host),
   // The kernel marks a device in use and detaches it with its last user.
   releaseAfterUse: async ({ path }, host) => void (await runDetach(basename(path), host)),
+  // The file has its path still, so it is neither replaced nor deleted.
+  async recall({ path }, { number }, host) {
+    if ((await readBacking(`/sys/dev/block/${number}`, host)) === path) await setProof(number, path, host);
+  },
   isLeftover: async ({ path }, number, host) =>
     (await readBacking(`/sys/dev/block/${number}`, host)) === deleted(path),
 };
@@ -147,9 +151,9 @@ async function rescan({ path }: LoopAttachment, host: Host): Promise<void> {
 
 async function owns({ path }: LoopAttachment, number: string, host: Host): Promise<boolean> {
   const device = `/sys/dev/block/${number}`;
-  const proved = await readProof(device, host);
-  if (proved.path !== undefined) return proved.path === path;
-  if ((await readBacking(device, host)) === undefined) return false;
+  const proof = await readProof(device, host);
+  if (!proof) return false;
+  if (proof.path !== undefined) return proof.path === path;
   const names = await devicesOf(path, host);
   const hasNumber = async (name: string) => (await readLine(`/sys/block/${name}/dev`, host)) === number;
   const isOwn = (await filterAsync(names, hasNumber)).length > 0;
@@ -159,8 +163,12 @@ async function owns({ path }: LoopAttachment, number: string, host: Host): Promi
 
 /** Finds the loop devices of this file, by device and inode; `all` are the devices with a file, if the caller knows them. */
 async function devicesOf(path: string, host: Host, all?: readonly string[]): Promise<readonly string[]> {
-  const read = async (name: string) => ({ name, ...(await readProof(`/sys/block/${name}`, host)) });
-  const devices = await Promise.all((all ?? (await namesWithFile(host))).map(read));
+  const read = async (name: string) => {
+    const proof = await readProof(`/sys/block/${name}`, host);
+    return proof ? [{ name, ...proof }] : [];
+  };
+  // At the end of a staging its device may be losing its file just now.
+  const devices = (await Promise.all((all ?? (await namesWithFile(host))).map(read))).flat();
   const proved = devices.filter(device => device.path === path);
   const newest = maxOf(proved.map(({ diskseq }) => diskseq));
   // An unproved device older than the newest proof has another file: at the proof, the file had only one device.

@@ -38,6 +38,10 @@ export function deviceMembers(volume: DeviceVolume) {
       const connection = connector.releaseAfterUse && (await findConnection(volume));
       if (connection) await connector.releaseAfterUse?.(connection, agent.host);
     },
+    async recall() {
+      const connection = connector.recall && (await findConnection(volume));
+      if (connection) await connector.recall?.(attachment, connection, agent.host);
+    },
     async cutOff(mounts: readonly Mount[]): Promise<void> {
       const mount = topMount(mounts, record.stagingPath);
       const number = mount && (await deviceNumberOf(mount, agent.host));

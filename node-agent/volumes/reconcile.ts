@@ -11,10 +11,12 @@ const patienceMs = 500;
 
 /**
  * Marks recorded volumes as down, in memory only, if nothing is mounted at their paths and no device is theirs, as after a
- * reboot. A cloud disk must also be unused. Reads mountinfo and sysfs, and touches no path of a volume.
+ * reboot. A cloud disk must also be unused. Devices that are still connected need no new proof. Reads mountinfo and sysfs,
+ * and touches no path of a volume.
  */
 export async function reconcile(agent: Agent, log: Log): Promise<void> {
   const { host, records } = agent;
+  await Promise.all(records.here().map(record => carrierOf(agent, record).recall?.()));
   const mounted = new Set((await host.mounts()).map(({ path }) => path));
   const unmounted = records.here().filter(record => mounted.isDisjointFrom(new Set(pathsOf(record))));
   const disks = unmounted.length > 0 ? await readDisks(host) : [];

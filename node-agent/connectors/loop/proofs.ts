@@ -19,14 +19,16 @@ export async function setProof(number: string, path: string, host: Host): Promis
 }
 
 /**
- * Reads a device's sequence number, and the path of its proof. A device never changes its file, so a proof holds until the path
- * in sysfs changes: the file was moved or deleted, or the mount namespace that opened it has ended.
+ * Reads a device's sequence number, and the path of its proof; undefined for a device that has lost its file. A device never
+ * changes its file, so a proof holds until the path in sysfs changes: the file was moved or deleted, or the mount namespace
+ * that opened it has ended.
  */
 export async function readProof(device: string, host: Host) {
   const diskseq = await readDiskseq(device, host);
+  const backing = await readBacking(device, host);
+  if (backing === undefined) return undefined;
   const proof = proofs.get(diskseq);
-  const holds = proof && (await readBacking(device, host)) === proof.backing;
-  return { diskseq, path: holds ? proof.path : undefined };
+  return { diskseq, path: proof?.backing === backing ? proof.path : undefined };
 }
 
 /**

@@ -252,6 +252,24 @@ test('loop does not mistake a file with its path in another mount namespace for 
   }
 });
 
+test('loop knows the device of an earlier process without a command, unless its file was replaced', async () => {
+  for (const isReplaced of [false, true]) {
+    const { host, makeImage } = openFakeBench();
+    const attachment = attachmentTo(makeImage('recalled', { sizeBytes: MiB }), 1);
+    await host.run('losetup', ['--find', '--', attachment.path]);
+    const loopFile = host.state.loops.get(0) ?? assert.fail();
+    if (isReplaced) host.state.loops.set(0, { ...loopFile, backing: `${attachment.path} (deleted)` });
+    const commands: string[] = [];
+    const run: typeof host.run = (command, ...line) => {
+      commands.push(command);
+      return host.run(command, ...line);
+    };
+    await loop.recall?.(attachment, { path: '/dev/loop0', number: '7:0', use: '' }, { ...host, run });
+    assert.equal(await loop.owns(attachment, '7:0', { ...host, run }), !isReplaced);
+    assert.deepEqual(commands, isReplaced ? ['losetup'] : []);
+  }
+});
+
 test('loop removes the recorded device, even if its file was moved', real, async t => {
   const { host, directory, makeImage } = openRealBench(t);
   const attachment = attachmentTo(makeImage('image', { sizeBytes: 1024 * 1024 }), 1);

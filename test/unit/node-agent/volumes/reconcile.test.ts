@@ -4,6 +4,7 @@ import type { Agent } from '../../../../node-agent/volumes/agent.ts';
 import { createReadings } from '../../../../node-agent/host/readings.ts';
 import { examine, examineAll } from '../../../../node-agent/volumes/health.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
+import { toConnection } from '../../../../node-agent/volumes/device.ts';
 import { reconcile } from '../../../../node-agent/volumes/reconcile.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 import { silentLog, type LogFields } from '../../../../src/lib/log.ts';
@@ -195,4 +196,16 @@ test('one line has the number of recorded volumes that are not here, and there i
   await reconcile(await startAgent(bench), log);
   const text = 'recorded volumes are no longer on this node, as after a reboot';
   assert.deepEqual(lines, [[text, { count: 1 }]]);
+});
+
+test('an agent that starts again recognizes the devices of its records without a command', async () => {
+  const { bench, agent, request } = await openNode(openFakeBench());
+  await putUp(agent, request);
+  // The proofs of the earlier process do not count for a device with another sequence number.
+  for (const [index, device] of bench.host.state.loops)
+    bench.host.state.loops.set(index, { ...device, diskseq: device.diskseq + 1_000 });
+  const device = agent.records.get('c.v')?.device ?? assert.fail();
+  await agent.records.noteConnection('c.v', await toConnection(device, bench.host));
+  const again = withCommands(await restart(bench), command => assert.fail(`"${command}" was run`));
+  assert.deepEqual(await examineAll(again), [{ volumeId: 'c.v', faults: [] }]);
 });
