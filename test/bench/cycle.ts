@@ -9,20 +9,18 @@ import { prepareNode, runNode } from '../harness/node/program.ts';
 import type { CleanupScope } from '../harness/temporary.ts';
 import { median } from '../harness/values.ts';
 import { inScope, timeAlternately, timed, type Bench, type Figure } from './figure.ts';
-import { childOf, readCpuMs, readSettled, startFloor } from './processes.ts';
+import { childOf, readSettled, startFloor } from './processes.ts';
 import { attachVolume, unlimited, type AttachedVolume } from './volume.ts';
 
 const starts = 9;
 const manyCycles = 1_000;
 const rounds = 80;
-const cpuCycles = 30;
 const warmUpCalls = 3_000;
-const many = 250;
 
 /** Measures the node agent's overhead beyond the necessary commands and calls. */
 export const cycleBench: Bench = {
   name: 'cycle',
-  doc: `stage, publish, unpublish, unstage of a loop device (ext4), beside the raw commands by a shell plus four empty gRPC calls, and beside ${many} staged volumes; the node agent from exec to registered, and its memory`,
+  doc: `stage, publish, unpublish, unstage of a loop device (ext4), beside the raw commands by a shell plus four empty gRPC calls; the node agent from exec to registered, and its memory`,
   run: async () => [...(await inScope(measureStart)), ...(await inScope(measureCycle))],
 };
 
@@ -65,29 +63,10 @@ async function measureCycle(t: CleanupScope): Promise<readonly Figure[]> {
   const agent = childOf(setting.dev.pid, 'node');
   const idle = await readSettled(agent);
   const volume = await attachVolume(setting, 'cycle');
-  // They warm the agent up for the other measurements.
+  // They warm the agent up for the other measurement.
   for (let done = 0; done < manyCycles; done++) await volume.runCycle();
   const memory = await readSettled(agent);
   const times = await timeCycles(t, setting.dir, volume);
-  const cpuOf = async (count: number, work: () => Promise<unknown>): Promise<number> => {
-    const beforeMs = readCpuMs(agent);
-    for (let done = 0; done < count; done++) await work();
-    return (readCpuMs(agent) - beforeMs) / count;
-  };
-  const alone = await cpuOf(cpuCycles, volume.runCycle);
-  const staged: AttachedVolume[] = [];
-  for (let index = 0; index < many; index++) {
-    const more = await attachVolume(setting, `staged-${index}`);
-    await more.bringUp();
-    staged.push(more);
-  }
-  const crowded = await cpuOf(cpuCycles, volume.runCycle);
-  const readAll = async (): Promise<void> => {
-    for (const { readStats } of staged) await readStats();
-  };
-  await readAll();
-  const statsMs = await cpuOf(1, readAll);
-  for (const { takeDown } of staged) await takeDown();
   return [
     {
       name: `node agent after ${manyCycles} cycles, resident`,
@@ -105,19 +84,6 @@ async function measureCycle(t: CleanupScope): Promise<readonly Figure[]> {
         times.byShell + times.calls,
       ],
       target: '≤ 1.5×',
-    },
-    {
-      name: `cycle beside ${many} staged volumes, with its commands`,
-      value: crowded,
-      unit: 'ms CPU',
-      floor: ['the same on an empty node', alone],
-      target: '≤ 1.5×',
-    },
-    {
-      name: `statistics of ${many} volumes, each minute`,
-      value: statsMs,
-      unit: 'ms CPU',
-      target: '≤ 900 ms',
     },
   ];
 }

@@ -7,11 +7,13 @@ import { cycleBench } from './cycle.ts';
 import { exportsBench } from './exports/exports.ts';
 import { fairnessBench } from './fairness/fairness.ts';
 import { describe, type Bench, type Figure } from './figure.ts';
+import { nodeManyBench } from './node-many.ts';
 import { replicasBench } from './replicas.ts';
 import { scaleBench } from './scale.ts';
 
 const benches: readonly Bench[] = [
   cycleBench,
+  nodeManyBench,
   createBench,
   replicasBench,
   fairnessBench,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CsiClient } from '../../src/csi/client.ts';
 import type { VolumeCapability } from '../../src/csi/generated/csi/v1/VolumeCapability.ts';
 import { untilAvailable } from '../harness/csi-serving.ts';
-import type { openDev } from '../harness/dev.ts';
+import type { OpenDev } from '../harness/dev.ts';
 
 /** `fairlead dev` with practically unlimited capacity. */
 export const unlimited = { capacity: '4096Ti' };
@@ -27,37 +27,52 @@ export async function createAndDelete(client: CsiClient, name: string): Promise<
   await client.controller.DeleteVolume({ volume_id: await createVolume(client, name) });
 }
 
-/** A volume of 512 MiB that is attached to the node of `fairlead dev`. */
-export type AttachedVolume = Awaited<ReturnType<typeof attachVolume>>;
+/** A volume that is attached to a node, and the calls of its life there. */
+export type AttachedVolume = ReturnType<typeof attachedVolume>;
 
-export async function attachVolume(
-  { dir, dev, controller, node: { node } }: Awaited<ReturnType<typeof openDev>>,
-  name: string,
+/** Makes the calls of a volume whose staging directory and target path lie in `dir`. */
+export function attachedVolume(
+  { node }: Pick<CsiClient, 'node'>,
+  dir: string,
+  attached: { readonly volume_id: string; readonly publish_context: Readonly<Record<string, string>> },
 ) {
-  const volume_id = await createVolume(controller, name, 512 * 2 ** 20);
-  const asked = { volume_id, volume_capability: ext4 };
-  const { publish_context } = await controller.controller.ControllerPublishVolume({
-    ...asked,
-    node_id: dev.nodeId,
-  });
-  const staging_target_path = join(dir, `${name}-staging`);
-  const target_path = join(dir, `${name}-target`);
+  const staging_target_path = join(dir, `${attached.volume_id}-staging`);
+  const target_path = join(dir, `${attached.volume_id}-target`);
   mkdirSync(staging_target_path);
-  const request = { ...asked, publish_context, staging_target_path, target_path };
+  const request = { ...attached, volume_capability: ext4, staging_target_path, target_path };
   const volume = {
+    stage: () => untilAvailable(() => node.NodeStageVolume(request)),
+    unstage: () => untilAvailable(() => node.NodeUnstageVolume(request)),
     async bringUp(): Promise<void> {
-      await untilAvailable(() => node.NodeStageVolume(request));
+      await volume.stage();
       await untilAvailable(() => node.NodePublishVolume(request));
     },
     async takeDown(): Promise<void> {
       await untilAvailable(() => node.NodeUnpublishVolume(request));
-      await untilAvailable(() => node.NodeUnstageVolume(request));
+      await volume.unstage();
     },
     async runCycle(): Promise<void> {
       await volume.bringUp();
       await volume.takeDown();
     },
-    readStats: () => node.NodeGetVolumeStats({ volume_id, volume_path: target_path }),
+    readStats: () =>
+      untilAvailable(() =>
+        node.NodeGetVolumeStats({ volume_id: attached.volume_id, volume_path: target_path }),
+      ),
   };
   return volume;
+}
+
+/** Creates a volume of 512 MiB and attaches it to the node of `fairlead dev`. */
+export async function attachVolume(
+  { dir, dev, controller, node }: OpenDev,
+  name: string,
+): Promise<AttachedVolume> {
+  const volume_id = await createVolume(controller, name, 512 * 2 ** 20);
+  const { publish_context = {} } = await controller.controller.ControllerPublishVolume({
+    volume_id,
+    volume_capability: ext4,
+    node_id: dev.nodeId,
+  });
+  return attachedVolume(node, dir, { volume_id, publish_context });
 }
