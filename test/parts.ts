@@ -146,7 +146,7 @@ export const parts: Readonly<Record<string, Part>> = {
       'test/database/patroni.test.ts',
       'test/database/rollout.test.ts',
     ],
-    seconds: 255,
+    seconds: 300,
     proves: [...stores, 'gateway/pools/', 'gateway/main.ts', 'deploy/chart/'],
   },
   vendors: {

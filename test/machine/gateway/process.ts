@@ -46,9 +46,9 @@ export function askPatiently<T>(
   return untilFinal(call => ask(client, call));
 }
 
-/** Repeats work after every failure that is not final, for at most 30 seconds. */
-export async function untilFinal<T>(work: (call: Call) => Promise<T>): Promise<T> {
-  const deadlineMs = Date.now() + patienceMs;
+/** Repeats work after every failure that is not final, by default for at most 30 seconds. */
+export async function untilFinal<T>(work: (call: Call) => Promise<T>, maxMs = patienceMs): Promise<T> {
+  const deadlineMs = Date.now() + maxMs;
   for (;;) {
     try {
       return await work({ deadlineMs });
