@@ -36,6 +36,9 @@ type NodeOptions = {
  */
 const [collectMs, retryMs, everyMs] = [100, 10_000, 300_000] as const;
 
+/** With more topology keys all labels are kept: a kubelet can register any keys, and each new one lists all nodes. */
+const maxTopologyKeys = 16;
+
 /**
  * Reports to the gateway the nodes with the driver, and the nodes that have left the cluster; removes start-up taints
  * and updates the agents. Every replica of the controller may do so: a comparison leaves equal records alone.
@@ -99,15 +102,40 @@ export function reportNodes({ driverName, kubernetes, observeRefused, log, ...op
   }
 
   const source = { kubernetes, log, signal };
-  const watches = [
-    follow(source, {
-      path: '/api/v1/nodes',
-      read: (node: NodeObject) => readNode(node, driverName),
-      onChange(all, name) {
-        cluster.nodes = all;
-        noteChange(name);
+  const watches: Promise<void>[] = [];
+  /** The topology keys of all registrations so far. */
+  const topologyKeys = new Set<string>();
+  let listing: AbortController | undefined;
+
+  /** Lists all nodes, with the labels of the present topology keys. Until then no nodes are compared. */
+  function followNodes(): void {
+    listing?.abort();
+    const own = (listing = new AbortController());
+    delete cluster.nodes;
+    const kept = topologyKeys.size > maxTopologyKeys ? undefined : topologyKeys;
+    const following = follow(
+      { ...source, signal: AbortSignal.any([signal, own.signal]) },
+      {
+        path: '/api/v1/nodes',
+        read: (node: NodeObject) => readNode(node, driverName, kept),
+        onChange(all, name) {
+          if (own.signal.aborted) return;
+          cluster.nodes = all;
+          noteChange(name);
+        },
       },
-    }),
+    );
+    watches.push(following);
+  }
+
+  function addTopologyKeys(registrations: Iterable<Registration | undefined>): void {
+    const before = topologyKeys.size;
+    if (before > maxTopologyKeys) return;
+    for (const one of registrations) for (const key of one?.topologyKeys ?? []) topologyKeys.add(key);
+    if (!listing || topologyKeys.size > before) followNodes();
+  }
+
+  watches.push(
     follow(source, {
       path: '/apis/storage.k8s.io/v1/csinodes',
       read: (node: CsiNodeObject) => readRegistration(node, driverName),
@@ -120,10 +148,11 @@ export function reportNodes({ driverName, kubernetes, observeRefused, log, ...op
           cluster.registrations = new Map(all.keys().map(one => [one, latest(one)]));
         else if (all.has(name)) before.set(name, latest(name));
         else before.delete(name);
+        addTopologyKeys(name === undefined ? all.values() : [all.get(name)]);
         noteChange(name);
       },
     }),
-  ];
+  );
   return {
     /** Stops all work, and resolves once none is running. */
     async close(): Promise<void> {

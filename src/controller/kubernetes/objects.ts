@@ -2,6 +2,7 @@ import type { KubernetesObject } from './follow.ts';
 
 /** The relevant part of a Kubernetes node. */
 export type ClusterNode = {
+  /** The labels that may be a part of the node's topology. */
   readonly labels: Readonly<Record<string, string>>;
   /** The node is cordoned, or an autoscaler is emptying it. */
   readonly isDrained: boolean;
@@ -46,11 +47,17 @@ export function startupTaintOf(driverName: string): string {
   return `${driverName}/agent-not-ready`;
 }
 
-/** Extracts the relevant part of a Node. */
-export function readNode({ metadata: { labels = {} }, spec }: NodeObject, driverName: string): ClusterNode {
+/** Extracts the relevant part of a Node. Of its labels, which may be a hundred, it keeps those with these keys, or all. */
+export function readNode(
+  { metadata: { labels = {} }, spec }: NodeObject,
+  driverName: string,
+  topologyKeys: ReadonlySet<string> | undefined,
+): ClusterNode {
   const taints = spec.taints ?? [];
   return {
-    labels,
+    labels: topologyKeys
+      ? Object.fromEntries(Object.entries(labels).filter(([key]) => topologyKeys.has(key)))
+      : labels,
     isDrained: spec.unschedulable === true || taints.some(({ key }) => drainTaints.has(key)),
     hasStartupTaint: taints.some(({ key }) => key === startupTaintOf(driverName)),
   };

@@ -164,6 +164,29 @@ test('many new nodes are reported at the same time, but not all of them', async 
   assert.equal(inFlight.max, 16);
 });
 
+test('a topology key that a later registration names is reported for every node', async t => {
+  const { kubernetes, gateway, start } = await open(t);
+  const rack = 'topology.fairlead.dev/rack';
+  for (const name of ['a', 'b']) {
+    kubernetes.putNode(name, { labels: { [zone]: 'z1', [rack]: 'r1', late: 'l1' } });
+    kubernetes.putCsiNode(name, driverOn(name, { topologyKeys: [zone] }));
+  }
+  start();
+  await until(() => gateway.ids().join() === 'a,b');
+  await until(kubernetes.isWatched);
+  for (const name of ['a', 'b']) {
+    kubernetes.putCsiNode(name, driverOn(name, { topologyKeys: [zone, rack] }));
+    await until(() => gateway.nodes.get(name)?.topology?.[rack] === 'r1');
+  }
+  const made = Array.from({ length: 20 }, (_, index) => `made/up-${index}`);
+  kubernetes.putCsiNode('a', driverOn('a', { topologyKeys: [zone, rack, ...made] }));
+  kubernetes.putCsiNode('b', driverOn('b', { topologyKeys: [zone, rack, 'late'] }));
+  await until(() => gateway.nodes.get('b')?.topology?.['late'] === 'l1');
+  kubernetes.putNode('b', { labels: { [zone]: 'z1', [rack]: 'r2' } });
+  await until(() => gateway.nodes.get('b')?.topology?.[rack] === 'r2');
+  assert.deepEqual(gateway.nodes.get('a')?.topology, { [zone]: 'z1', [rack]: 'r1' });
+});
+
 test('a change of one node asks the gateway about no other node', async t => {
   const { kubernetes, gateway, start } = await open(t);
   for (const name of ['a', 'b', 'c']) {
