@@ -33,7 +33,11 @@ export function createBody({ from, maxBytes = maxAnswerBytes, outage }: BodySour
         throw withOutage(unavailableProblem(`${from} answers more than ${maxBytes} bytes`), outage);
       chunks.push(chunk);
     },
-    read: (): string => Buffer.concat(chunks).toString(),
+    read(): string {
+      const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+      const texts = chunks.map(chunk => decoder.decode(chunk, { stream: true }));
+      return texts.join('') + decoder.decode();
+    },
   };
 }
 

@@ -3,6 +3,8 @@ import { unprintable } from '../../lib/json.ts';
 /** Maximum bytes that are shown of a text from another program. */
 export const maxTextBytes = 4_096;
 
+const [encoder, decoder] = [new TextEncoder(), new TextDecoder('utf-8', { ignoreBOM: true })];
+
 const lineEnds = /[\r\n\t\u2028\u2029]+/g;
 
 /** Replaces the control characters of a text, except line ends and tabs, by `?`, so that it cannot control a terminal. */
@@ -15,9 +17,9 @@ export function toTerminal(text: string): string {
 export function toLines(text: string, maxBytes = maxTextBytes): string {
   // A character has at least one byte.
   const plain = toTerminal(text.slice(0, maxBytes + 1));
-  if (Buffer.byteLength(plain) <= maxBytes) return plain;
-  const bytes = Buffer.from(plain).subarray(0, maxBytes - 3);
-  return `${bytes.toString().replace(/\uFFFD+$/, '')}…`;
+  const bytes = encoder.encode(plain);
+  if (bytes.length <= maxBytes) return plain;
+  return `${decoder.decode(bytes.subarray(0, maxBytes - 3)).replace(/\uFFFD+$/, '')}…`;
 }
 
 /** Cleans and cuts a text like `toLines` and joins it to one line, so that it cannot imitate a log line. */
