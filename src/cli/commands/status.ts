@@ -1,12 +1,8 @@
-import type { ClusterState, PoolState, RunningOperation, Status } from '../../api/admin.ts';
-import { asProblem } from '../../api/problem.ts';
 import { connectionSettings, gatewayCommand, type Connection } from '../connection.ts';
-import type { Entry, Kind } from '../kind.ts';
-import { kinds, type KindName } from '../kinds/index.ts';
-import { listAll } from '../listing.ts';
 import { outputFormats, toOutput } from '../output/formats.ts';
 import { renderTable } from '../output/table.ts';
-import { judge, type StatusFacts, type StatusLine } from './status/judge.ts';
+import { gather } from './status/gather.ts';
+import { judge, type StatusLine } from './status/judge.ts';
 
 const settings = { output: outputFormats('text', 'json', 'yaml'), ...connectionSettings } as const;
 
@@ -24,29 +20,6 @@ export const statusCommand = gatewayCommand({ settings, exits }, async (connecti
   }
   return problems.length > 0 ? 1 : 0;
 });
-
-async function gather(connection: Connection, gateway: string): Promise<StatusFacts> {
-  const { client, call } = connection;
-  const all = <E extends Entry>(name: KindName): Promise<readonly E[]> =>
-    listAll<E>(connection, kinds[name] as Kind<E>, {});
-  const nowMs = Date.now();
-  let status: Status;
-  try {
-    status = await client.getStatus({}, call());
-  } catch (error) {
-    const { code, detail } = asProblem(error);
-    // A refused token is the caller's own fault, and not one of the gateway.
-    if (code !== 'UNAVAILABLE' && code !== 'DEADLINE_EXCEEDED') throw error;
-    return { gateway, nowMs, fault: detail };
-  }
-  if (!status.store.answers) return { gateway, nowMs, status };
-  const [pools, clusters, operations] = await Promise.all([
-    all<PoolState>('pools'),
-    all<ClusterState>('clusters'),
-    all<RunningOperation>('operations'),
-  ]);
-  return { gateway, nowMs, status, pools, clusters, operations };
-}
 
 function toText(lines: readonly StatusLine[], style: Connection['io']['style']): string {
   const problems = lines.flatMap(({ about, what, todo }) =>

@@ -3,7 +3,8 @@ import { durationMs, integer } from '../../lib/parsers.ts';
 import type { SettingsOf } from '../../lib/settings.ts';
 import { connectionSettings, gatewayCommand, type Connection } from '../connection.ts';
 import { kinds } from '../kinds/index.ts';
-import { clusterOf, clusterSettings, findClusterFault, listAll } from '../listing.ts';
+import { clusterOf, clusterSettings } from '../cluster-settings.ts';
+import { findClusterFault, listAll } from '../listing.ts';
 import { narrowOf, toRows } from '../output/rows.ts';
 import { renderTable } from '../output/table.ts';
 

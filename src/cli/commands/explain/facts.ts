@@ -10,7 +10,7 @@ import type {
 import { toAge, toQuota } from '../../output/values.ts';
 import { adviseFaulty, faultOf } from '../../pool-health.ts';
 import type { RefusedTokens } from '../../refused-tokens.ts';
-import type { CurrentHealth } from '../describe.ts';
+import type { CurrentHealth } from '../../related.ts';
 
 /** One reason why a volume or snapshot is not ready, or one fact about it, and the remedy. */
 export type Advice = {
