@@ -45,7 +45,10 @@ export function createListings(options: ListingOptions) {
     return pageInSlices(name, request, (...from) => take(() => read(...from)));
   }
 
-  async function* showVolumes(request: ListRequest, from: PieceStart): AsyncGenerator<AdminVolume, void> {
+  async function* showVolumes(
+    request: Request<Rows['listAllVolumes']>,
+    from: PieceStart,
+  ): AsyncGenerator<AdminVolume, void> {
     const same = given({ cluster: request.cluster });
     const volumes = await take(() => volumeTable.select(reader, same, ...pieceById(request, from)));
     const isDeleted = volumes.some(({ state }) => state === 'deleted');
@@ -63,7 +66,7 @@ export function createListings(options: ListingOptions) {
   }
 
   return {
-    listAllVolumes: (request: ListRequest) =>
+    listAllVolumes: (request: Request<Rows['listAllVolumes']>) =>
       pageInSlices('volumes', request, (...from) => showVolumes(request, from)),
 
     async getAdminVolumeHealth({ volumeId: id }: Request<Rows['getAdminVolumeHealth']>) {
@@ -123,11 +126,11 @@ async function pageInSlices<N extends AllListName, T extends { readonly id: stri
 }
 
 /**
- * Returns the end of a query for a piece of a list by id, or for one id. Ids of a cluster start with its name
+ * Returns the end of a query for a piece of a list by id, for one id, or for the ids that contain a text. Ids of a cluster start with its name
  * and a dot; the slash is the next character after the dot.
  */
 function pieceById(
-  { cluster, id }: Pick<ListRequest, 'cluster' | 'id'>,
+  { cluster, id, search }: Partial<Request<Rows['listAllVolumes']>>,
   [afterId, limit]: PieceStart,
 ): IdTail {
   const [first, end] = cluster === undefined ? [''] : [`${cluster}.`, `${cluster}/`];
@@ -135,6 +138,8 @@ function pieceById(
     ['id > ?', afterId > first ? afterId : first],
     ['id < ?', end],
     ['id = ?', id],
+    // Both databases know this, and no character of the text is a pattern.
+    ["replace(id, ?, '') <> id", search],
   ].filter((one): one is [string, string] => one[1] !== undefined);
   const tail = conditions.map(([condition]) => `and ${condition}`).join(' ');
   return [`${tail} order by id limit ?`, ...conditions.map(([, value]) => value), limit];

@@ -30,7 +30,7 @@ export type ListingOptions = Pick<CheckOptions, 'engine' | 'pools' | 'slices'> &
   readonly host?: string | undefined;
 };
 
-export type ListRequest = Request<Rows['listAllVolumes']>;
+export type ListRequest = Request<Rows['listAllNodes']>;
 
 /** The start of a piece of a list: the id before it, and the number of entries. */
 export type PieceStart = readonly [afterId: string, count: number];

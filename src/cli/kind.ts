@@ -9,7 +9,9 @@ export type Entry = { readonly id: string };
 
 /** The filters of a list; without any, everything is listed. */
 export type Query = Readonly<
-  Partial<Record<'cluster' | 'id' | 'volumeId' | 'nodeId' | 'resource' | 'since' | 'until', string>>
+  Partial<
+    Record<'cluster' | 'id' | 'search' | 'volumeId' | 'nodeId' | 'resource' | 'since' | 'until', string>
+  >
 > & { readonly limit?: number };
 
 type Value = string | number | undefined;

@@ -9,6 +9,11 @@ const listing = page.extend({
   id: queryText('Only the entry with this id.', 'east.pvc-1'),
 });
 
+/** Volumes and snapshots can be many, so their lists can be searched. */
+const searchable = listing.extend({
+  search: queryText('Only the entries whose id contains this text.', 'pvc-1'),
+});
+
 const ofVolume = queryText('Only the entries of this volume.', 'east.pvc-1');
 
 export const operatorOperations = {
@@ -43,7 +48,7 @@ export const operatorOperations = {
   listAllVolumes: {
     route: 'GET /v1/admin/volumes',
     doc: 'Returns one page of the volumes of all clusters with their attachments, in any state, by id.',
-    ...pageOf(listing, admin.allVolumesPageSchema),
+    ...pageOf(searchable, admin.allVolumesPageSchema),
   },
   getAdminVolumeHealth: {
     route: 'GET /v1/admin/volumes/{volumeId}/health',
@@ -54,7 +59,7 @@ export const operatorOperations = {
   listAllSnapshots: {
     route: 'GET /v1/admin/snapshots',
     doc: 'Returns one page of the snapshots of all clusters, in any state, by id.',
-    ...pageOf(listing.extend({ volumeId: ofVolume }), admin.allSnapshotsPageSchema),
+    ...pageOf(searchable.extend({ volumeId: ofVolume }), admin.allSnapshotsPageSchema),
   },
   listAllAttachments: {
     route: 'GET /v1/admin/attachments',
