@@ -89,6 +89,10 @@ export const gatewaySettings = {
     doc: 'serves /openapi.json and /docs without a token; all else needs one',
     ...onOrOff,
   },
+  console: {
+    doc: 'serves the console at /console, for operators with a browser (`fairlead console`)',
+    ...onOrOff,
+  },
   'claim-lease': {
     doc: "time before other replicas take over a dead gateway's work; use the same value on all replicas",
     parse: lease,

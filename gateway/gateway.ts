@@ -1,5 +1,7 @@
 import { version } from '../src/lib/version.ts';
 import { createAdmin } from './admin/admin.ts';
+import type { Assets } from './console/assets.ts';
+import { createSessions } from './console/sessions.ts';
 import { createApp, type AppDeps } from './http/app.ts';
 import { createRetiredClusters } from './callers/retired.ts';
 import { createAuthenticate, type Enrolment } from './callers/authenticate.ts';
@@ -26,6 +28,8 @@ type GatewayParts = OperationsOptions &
     readonly host?: string | undefined;
     /** The required "aud" of tokens. */
     readonly audience: string;
+    /** The files of the console, and the key that signs its sessions; undefined: there is no console. */
+    readonly consoleParts?: { readonly assets: Assets; readonly identity: OwnIdentity } | undefined;
     readonly keepDeletedMs: number;
     readonly keepAuditLogMs?: number | undefined;
     /** The age at which the list of retired clusters is read again. */
@@ -51,7 +55,13 @@ export function partsOf(config: GatewayConfig, { keySet, signDetached }: OwnIden
 export type Gateway = ReturnType<typeof createGateway>;
 
 /** Puts the parts together, for any runtime that speaks Fetch. It opens nothing and starts nothing by itself. */
-export function createGateway({ configuration, audience, retiredEveryMs, ...given }: GatewayParts) {
+export function createGateway({
+  configuration,
+  audience,
+  retiredEveryMs,
+  consoleParts,
+  ...given
+}: GatewayParts) {
   const { pools, clusters, enrolment, refusedKeys: keyFaults, faults: configurationFaults } = configuration;
   const operations = createOperations(given);
   const common = { ...given, version, pools, clusters, operations, slices: createSlices() };
@@ -63,6 +73,10 @@ export function createGateway({ configuration, audience, retiredEveryMs, ...give
   const facts = { ...visits, skewMs, keyFaults, configurationFaults, retired };
   const parts = { ...common, ...services, ...facts, recovery };
   const authenticate = visits.watch(retired.guard(createAuthenticate(enrolment, audience)));
-  const app = createApp({ ...parts, admin: createAdmin(parts), authenticate });
+  const pages = consoleParts && {
+    assets: consoleParts.assets,
+    sessions: createSessions({ ...given, ...consoleParts, enrolment, audience }),
+  };
+  const app = createApp({ ...parts, admin: createAdmin(parts), authenticate, console: pages });
   return { ...parts, visits, app };
 }

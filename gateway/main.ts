@@ -16,6 +16,7 @@ import { createScheduledCheck } from './admin/scheduled-check.ts';
 import type { Backend } from './backend.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
+import { readAssets } from './console/assets.ts';
 import { openConfiguration } from './configuration/configuration.ts';
 import type { Plugins } from './pools/plugins.ts';
 import { createGateway, partsOf } from './gateway.ts';
@@ -126,6 +127,7 @@ export async function startGateway(
     log,
     ...partsOf(config, identity),
     observer: metrics,
+    consoleParts: config.console ? { assets: await readAssets(), identity } : undefined,
     checkpoint,
     host: hostname(),
   });

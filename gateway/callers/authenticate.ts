@@ -9,7 +9,13 @@ import { Problem } from '../../src/api/problem.ts';
 import { startTimeLimit } from '../../src/lib/concurrency.ts';
 import type { Caller } from './caller.ts';
 
-export type KeyOwner = { readonly caller: Caller; readonly issuer: string };
+export type KeyOwner = {
+  readonly caller: Caller;
+  readonly issuer: string;
+};
+
+/** The owner of an enrolled key. `material` is the key itself, as text. */
+export type EnrolledOwner = KeyOwner & { readonly material: string };
 
 /**
  * A caller whose tokens another party signs: a Kubernetes cluster for its service accounts, or an OpenID
@@ -25,7 +31,7 @@ export type TrustedCaller = KeyOwner & {
 /** All enrolled keys with the owner of each by its `kid`, and the trusted issuers. Every change makes a new object. */
 export type Enrolment = {
   readonly keySet: JWTVerifyGetKey;
-  readonly owners: ReadonlyMap<string, KeyOwner>;
+  readonly owners: ReadonlyMap<string, EnrolledOwner>;
   /** By issuer. Callers may share an issuer; then the key that signed a token decides. */
   readonly trusted: ReadonlyMap<string, readonly TrustedCaller[]>;
 };

@@ -2,7 +2,7 @@ import { createLocalJWKSet } from 'jose/jwks/local';
 import type { JSONWebKeySet } from 'jose';
 import { algorithmOf } from '../../src/api/http/jwt.ts';
 import { findWeakness } from '../../src/api/http/weak-keys.ts';
-import type { Enrolment, KeyOwner } from './authenticate.ts';
+import type { EnrolledOwner, Enrolment, KeyOwner } from './authenticate.ts';
 import type { PublicKey } from './keys.ts';
 
 /** Says that the file with the keys cannot be read or used. */
@@ -23,7 +23,7 @@ export async function createEnrolment(
   report: (owner: KeyOwner, fault: string) => void,
   last?: OwnKeys,
 ): Promise<OwnKeys> {
-  const owners = new Map<string, KeyOwner>();
+  const owners = new Map<string, EnrolledOwner>();
   const keys = new Map<string, PublicKey>();
   const unusable = await findUnusable(enrolled);
   const held = heldByFaulty(
@@ -52,7 +52,7 @@ export async function createEnrolment(
     else if (fault !== undefined) reportKey(fault);
     else {
       for (const name of [kid, material]) held.set(name, owner);
-      owners.set(key.kid, owner);
+      owners.set(key.kid, { ...owner, material });
       keys.set(material, key);
     }
   }

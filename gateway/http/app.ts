@@ -4,6 +4,7 @@ import type { Log } from '../../src/lib/log.ts';
 import { withRequest, type CurrentRequest } from '../scheduling/current-request.ts';
 import { tenantOf, type Caller } from '../callers/caller.ts';
 import type { Authenticator } from '../callers/authenticate.ts';
+import { findSessionCaller, routeConsole, type Console } from './console.ts';
 import { routeDocs } from './docs.ts';
 import { createHandlers, type HandlerDeps } from './handlers.ts';
 import { handle, type Handle } from './handle.ts';
@@ -17,8 +18,8 @@ import { requestCostMs, type Slices } from '../scheduling/slices.ts';
 import { respondJson, routeProblem, type CallerHandler, type Env, type RouteHandler } from './respond.ts';
 
 /**
- * The parts of the app. `publicDocs` serves the API's description without a token, and `keySet` the gateway's public
- * keys.
+ * The parts of the app. `publicDocs` serves the API's description without a token, `keySet` the gateway's public
+ * keys, and `console` the pages for operators.
  */
 export type AppDeps = HandlerDeps & {
   readonly authenticate: Authenticator;
@@ -27,6 +28,7 @@ export type AppDeps = HandlerDeps & {
   readonly log: Log;
   readonly publicDocs: boolean;
   readonly keySet?: (() => Promise<object>) | undefined;
+  readonly console?: Console | undefined;
   readonly observer?: RequestObserver | undefined;
   readonly maxWaitMs?: number | undefined;
 };
@@ -45,6 +47,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
     const serveKeys: RouteHandler = async c => respondJson(c, await keySet());
     app.get('/.well-known/jwks.json', observe('other', serveKeys));
   }
+  if (deps.console) routeConsole(app, deps.console, serve => observe('other', serve));
   routeOperations(app, deps, (id, serve) => observe(id, forCallers(serve)));
   const refuse = forCallers(c => Promise.reject(routeProblem(c)));
   app.notFound(observe('other', refuse));
@@ -52,7 +55,11 @@ export function createApp(deps: AppDeps): Hono<Env> {
 }
 
 /** Wraps handlers so that they get verified callers only, and each in a time slice of its tenant. */
-function authenticated({ authenticate, slices }: AppDeps): (serve: CallerHandler) => RouteHandler {
+function authenticated({
+  authenticate,
+  slices,
+  console: pages,
+}: AppDeps): (serve: CallerHandler) => RouteHandler {
   const rates = createRates();
   const serveAs = (c: Context<Env>, caller: Caller, serve: CallerHandler): Promise<Response> => {
     c.get('served').caller = caller;
@@ -66,7 +73,9 @@ function authenticated({ authenticate, slices }: AppDeps): (serve: CallerHandler
     });
   };
   return serve => c => {
-    const caller = authenticate(c.req.header('authorization'));
+    const authorization = c.req.header('authorization');
+    const bySession = authorization === undefined && pages ? findSessionCaller(c, pages) : undefined;
+    const caller = bySession ?? authenticate(authorization);
     if (caller instanceof Promise) return caller.then(found => serveAs(c, found, serve));
     return serveAs(c, caller, serve);
   };

@@ -20,6 +20,8 @@ import { startTimeLimit } from '../../src/lib/concurrency.ts';
 import type { Identity } from '../backend.ts';
 
 export type OwnIdentity = Identity & {
+  /** Signs a token with these claims. */
+  sign(claims: object): Promise<string>;
   /** Returns no keys until one is needed. Its error hides the fault of the key file from callers. */
   keySet(): Promise<JSONWebKeySet>;
   /**
@@ -73,6 +75,7 @@ export function createIdentity(name: string, keyFile: string): OwnIdentity {
       const known = renew ? undefined : tokens.get(audience);
       return known && !known.isOver() ? known.token : signFor(audience);
     },
+    sign: async claims => sign(await openSigningKey(keyFile), claims),
     keySet: readPublicKeys,
     prepare: async () => void (await openSigningKey(keyFile)),
     async signDetached(header, content) {

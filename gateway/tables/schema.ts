@@ -6,6 +6,7 @@ import { claimTable, indexClaims } from './claims.ts';
 import { clockTable } from './clock.ts';
 import { closureTable } from './closures.ts';
 import { countTable, recount } from './counts.ts';
+import { endedTokenTable } from './ended-tokens.ts';
 import { findingTable } from './findings.ts';
 import { groupTable } from './groups.ts';
 import { addGone, nodeTable } from './nodes.ts';
@@ -31,6 +32,7 @@ export const tables = [
   grantTable,
   countTable,
   closureTable,
+  endedTokenTable,
 ];
 
 /** The statements of each step, by the version that it leads to. */
@@ -55,7 +57,7 @@ const changes: Readonly<Record<number, readonly string[]>> = {
     ...indexAuditLog,
     ...countTable.ddl,
   ],
-  8: [addDetail, ...addGone, ...closureTable.ddl, ...addParts],
+  8: [addDetail, ...addGone, ...closureTable.ddl, ...addParts, ...endedTokenTable.ddl],
 };
 
 /**

@@ -72,7 +72,7 @@ export type Gateway<B = Backend> = Omit<ProductionGateway, 'app'> &
     readonly backends: Readonly<Record<string, B>>;
     readonly logLines: readonly string[];
     /**
-     * Sends a request as cluster `a`, or as the one of `callers` that `as` names, and checks the answer against its
+     * Sends a request as cluster `a`, or as the one of `callers` that `as` names (any other name sends no token), and checks the answer against its
      * documentation.
      */
     ask(route: string, options?: AskOptions): Promise<Answer>;
@@ -123,6 +123,8 @@ export type GatewayOptions<B = Backend> = {
   readonly retiredEveryMs?: number;
   /** The signer of attachments; without it they are not signed. */
   readonly signDetached?: DetachedSigner;
+  /** The files of the console, and the key of its sessions; without them there is no console. */
+  readonly consoleParts?: Parameters<typeof createGateway>[0]['consoleParts'];
 };
 
 /** The memory, which has all members. */
@@ -151,7 +153,7 @@ export async function openGateway<B extends Backend = FaultyBackend<MemoryBacken
   const { log, lines } = createMemoryLog();
   const signers = await allSigners();
   const enrolment = await enrol(signers);
-  const { leaseMs, patienceMs = impatienceMs, checkpoint, signDetached } = options;
+  const { leaseMs, patienceMs = impatienceMs, checkpoint, signDetached, consoleParts } = options;
   const { keepDeletedMs = 0, keepAuditLogMs, retiredEveryMs = Infinity, publicDocs = false } = options;
   const times = { leaseMs, patienceMs, keepDeletedMs, keepAuditLogMs, retiredEveryMs };
   const { app, ...parts } = createGateway({
@@ -160,6 +162,7 @@ export async function openGateway<B extends Backend = FaultyBackend<MemoryBacken
     log,
     checkpoint,
     signDetached,
+    consoleParts,
     publicDocs,
     audience: 'fairlead',
     configuration: {
@@ -177,7 +180,7 @@ export async function openGateway<B extends Backend = FaultyBackend<MemoryBacken
     const token = await signers[as]?.sign();
     return app.request(path, {
       method,
-      headers: { authorization: `Bearer ${token}`, ...headers },
+      headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
       ...(signal && { signal }),
       ...(body !== undefined && { body: isSentAsItIs(body) ? body : JSON.stringify(body) }),
       ...(body instanceof ReadableStream && { duplex: 'half' }),

@@ -38,3 +38,4 @@ create index grants_revoking on grants (cluster, volume_id) where revoking = 1;
 create index grants_of_operators on grants (cluster, volume_id) where by_operator = 1;
 create table counts ( cluster text not null, kind text not null, pool text not null, part bigint not null, number bigint not null, primary key (cluster, kind, pool, part) );
 create table closures ( kind text not null, name text not null, since_ms bigint not null, primary key (kind, name) );
+create table ended_tokens ( id text not null, until_ms bigint not null, primary key (id) );

@@ -40,6 +40,7 @@ const bounds: Readonly<Record<string, LimitName | Reason>> = {
   counts: 'only gateways write to it: some rows for each cluster',
   findings: 'only operators make them',
   closures: 'only operators make them',
+  ended_tokens: 'only operators make them, and they go after their tokens',
   audit_log: 'each belongs to a change',
 };
 
