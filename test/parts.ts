@@ -73,6 +73,11 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 90,
     proves: [...onNodes, 'node-agent/format/', 'node-agent/filesystems/', 'node-agent/connectors/device.ts'],
   },
+  console: {
+    files: ['test/browser/console.test.ts'],
+    seconds: 60,
+    proves: ['gateway/console/', 'gateway/http/console.ts', 'src/cli/', 'test/browser/'],
+  },
   kit: { files: ['test/machine/kit/kit.test.ts'], seconds: 200, proves: vendor },
   hypervisor: {
     files: ['test/vm/hypervisor.test.ts'],

@@ -22,7 +22,7 @@ const headless =
 
 /** All sources but generated ones, and the pages. */
 const files = globSync([
-  '{src,gateway,node-agent,test,deploy,docs,proto,examples}/**/*.{ts,js,mjs,go,proto,sh,py,yaml,tpl,service,cil}',
+  '{src,gateway,node-agent,test,deploy,docs,proto,examples}/**/*.{ts,tsx,js,mjs,go,proto,sh,py,yaml,tpl,service,cil,css}',
   'deploy/image/Dockerfile',
   '.ci/run',
 ]).filter(file => !/generated|node_modules|\.d\.ts$|snapshots\/[a-z\-]+\.yaml$/v.test(file));
@@ -69,7 +69,9 @@ const hashes: Signs = { line: /^#(?!!)/v, begin: /^(?:\{\{-? *\/\*|""")/v, end: 
 
 /** Comments that follow each other line by line are one. */
 function commentsOf(file: string): readonly Passage[] {
-  const signs = ['.ts', '.js', '.mjs', '.go', '.proto'].includes(extname(file)) ? slashes : hashes;
+  const signs = ['.ts', '.tsx', '.js', '.mjs', '.go', '.proto', '.css'].includes(extname(file))
+    ? slashes
+    : hashes;
   const comments: Passage[] = [];
   let open: { line: number; text: string; isBlock: boolean } | undefined;
   const close = (): void => {

@@ -15,6 +15,7 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
   conformance: ['deploy/install-tools.sh'],
   kubernetes: ['deploy/install-tools.sh'],
   vm: ['deploy/install-tools.sh', 'test/vm/packages.sh'],
+  browser: ['deploy/install-tools.sh', 'test/browser/packages.sh'],
   database: ['deploy/install-tools.sh', 'test/database/packages.sh'],
   install: ['deploy/install-tools.sh', 'test/install/packages.sh'],
   storage: ['deploy/install-tools.sh', 'test/storage/packages.sh', 'test/vm/packages.sh'],
@@ -55,7 +56,11 @@ export function fullTests(): readonly string[] {
     return loaded.has('test/harness/sample.ts') || loaded.has('test/packages.ts');
   });
   return [
-    ...new Set([...findTests(longTests), ...more, ...findTests(['vm', 'storage', 'database', 'install'])]),
+    ...new Set([
+      ...findTests(longTests),
+      ...more,
+      ...findTests(['browser', 'vm', 'storage', 'database', 'install']),
+    ]),
   ];
 }
 

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type Metafile, type PluginBuild } from 'esbuild';
+import { build, type PluginBuild } from 'esbuild';
+import { buildConsole } from '../console.ts';
 
 const top = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -20,6 +21,7 @@ const entries = {
 const places: Readonly<Record<string, string>> = {
   '': '..',
   'node_modules/.cache/fairlead': '../node_modules/.cache/fairlead',
+  'node_modules/.cache/fairlead/console': './console/',
   ...Object.fromEntries(Object.entries(entries).map(([name, path]) => [path, `./${name}`])),
 };
 
@@ -56,7 +58,11 @@ export async function bundle(directory: string): Promise<void> {
   });
   const entry = join(directory, 'fairlead.mjs');
   writeFileSync(entry, `#!/usr/bin/env node\nimport './fairlead.js';\n`, { mode: 0o755 });
-  writeFileSync(join(directory, 'LICENSES.txt'), licensesOf(metafile));
+  const { inputs } = await buildConsole(join(directory, 'console'));
+  writeFileSync(
+    join(directory, 'LICENSES.txt'),
+    licensesOf([...Object.keys(metafile.inputs), ...Object.keys(inputs)]),
+  );
 }
 
 /** CommonJS packages load the modules of Node.js with `require`, which no ES module has. */
@@ -91,8 +97,8 @@ function moveFiles({ onLoad, onResolve }: PluginBuild): void {
 }
 
 /** Collects the licences of the packages whose code is in a bundle. */
-function licensesOf({ inputs }: Metafile): string {
-  const folders = Object.keys(inputs).map(path => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
+function licensesOf(inputs: readonly string[]): string {
+  const folders = inputs.map(path => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]);
   const packages = [...new Set(folders.filter(folder => folder !== undefined))].sort();
   return packages.map(describeLicense).join('\n');
 }

@@ -79,6 +79,11 @@ export const commands: Commands = {
     examples: ['fairlead top'],
     load: async () => (await import('./commands/top.ts')).topCommand,
   },
+  console: {
+    doc: 'prints a link that opens the console of the gateway in a browser',
+    examples: ['fairlead console'],
+    load: async () => (await import('./commands/console.ts')).consoleCommand,
+  },
   admin: {
     doc: 'detaches, deletes, restores, shares, transfers and imports volumes, deletes snapshots, drains pools, retires clusters, checks and repairs storage against the store',
     examples: [

@@ -80,7 +80,7 @@ export function announceDev({ ready, command, context, isTerminal }: Announcemen
     ...Object.entries(ready).map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
     '',
     'In another terminal:',
-    ...['get pools', 'get volumes', 'top'].map(words => `  ${command} ${words}${context}`),
+    ...['console', 'get pools', 'get volumes', 'top'].map(words => `  ${command} ${words}${context}`),
     '',
     'Ctrl-C ends it. The volumes stay.',
   ];

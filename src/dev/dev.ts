@@ -77,7 +77,12 @@ export async function startDev(
     return unlessAborted(interrupt, child.ready);
   };
   const store = join(dir, 'store.sqlite');
-  const { gateway = '' } = await start('gateway', { config: configFile, store, listen: config.listen });
+  const { gateway = '' } = await start('gateway', {
+    config: configFile,
+    store,
+    listen: config.listen,
+    console: 'true',
+  });
   const gatewayKeys = await unlessAborted(interrupt, fetchKeys(gateway, join(dir, 'gateway.jwks.json')));
   const plugin = { 'plugin-capabilities': formatAdvertised(config['plugin-capabilities']) };
   const cluster = { cluster: devCluster, 'key-file': keyFile };

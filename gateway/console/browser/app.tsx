@@ -1,0 +1,74 @@
+import { useEffect, useState } from 'preact/hooks';
+import { asProblem } from '../../../src/api/problem.ts';
+import { kinds, type KindName } from '../../../src/cli/kinds/index.ts';
+import { findOperator, logIn, logOut, type Operator } from './gateway.ts';
+import { session as sessionEvents } from './live.ts';
+import { List } from './pages/list.tsx';
+import { One } from './pages/one.tsx';
+import { Overview } from './pages/overview.tsx';
+import { Login } from './parts/login.tsx';
+import { menu, Shell } from './parts/shell.tsx';
+import { hasPage } from './parts/table.tsx';
+import { useRoute, type Route } from './route.ts';
+
+/** The session of this browser: not known yet, an operator, or nobody with the reason. */
+type Session = { readonly operator?: Operator; readonly fault?: string; readonly isKnown: boolean };
+
+/** The whole console: the page that the address names, or the login. */
+export function App() {
+  const [session, setSession] = useState<Session>({ isKnown: false });
+  const route = useRoute();
+  const refresh = (): void => {
+    openSession().then(
+      operator => setSession({ isKnown: true, ...(operator && { operator }) }),
+      (error: unknown) => setSession({ isKnown: true, fault: asProblem(error).detail }),
+    );
+  };
+  useEffect(() => {
+    refresh();
+    sessionEvents.addEventListener('end', refresh);
+    return () => sessionEvents.removeEventListener('end', refresh);
+  }, []);
+  if (!session.isKnown) return null;
+  const { operator, fault } = session;
+  if (!operator) return <Login key={fault} fault={fault} onLogin={refresh} />;
+  const { title, page } = pageOf(route);
+  return (
+    <Shell
+      operator={operator}
+      current={route.words[0] ?? ''}
+      title={title}
+      onLogout={() => void logOut().finally(refresh)}
+    >
+      {page}
+    </Shell>
+  );
+}
+
+/** Uses the code of the address, if there is one, and finds the operator. The code leaves the address at once. */
+async function openSession(): Promise<Operator | undefined> {
+  const code = /^#code=(.+)$/.exec(location.hash)?.[1];
+  if (code !== undefined) {
+    history.replaceState(undefined, '', location.pathname + location.search);
+    await logIn({ code });
+  }
+  return findOperator();
+}
+
+function pageOf(route: Route) {
+  const [word = '', id] = route.words;
+  if (word === '') return { title: menu[''], page: <Overview /> };
+  if (!Object.hasOwn(kinds, word))
+    return { title: 'Not found', page: <p class="empty">There is no such page.</p> };
+  const name = word as KindName;
+  if (id !== undefined && hasPage(name))
+    return {
+      title: `${capitalize(kinds[name].one)} ${id}`,
+      page: <One key={`${name}/${id}`} name={name} id={id} />,
+    };
+  return { title: menu[name], page: <List key={name} name={name} route={route} /> };
+}
+
+function capitalize(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1);
+}

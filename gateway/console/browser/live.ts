@@ -1,0 +1,52 @@
+import { useEffect, useState } from 'preact/hooks';
+import { asProblem, type Problem } from '../../../src/api/problem.ts';
+
+/** A value that is loaded again and again. After a failure the last value stays, beside the problem. */
+export type Live<T> = {
+  readonly value?: T;
+  /** The time when the value was loaded. */
+  readonly at?: Date;
+  readonly problem?: Problem;
+};
+
+/** Dispatches `end` when the gateway refuses the session. */
+export const session = new EventTarget();
+
+/** The interval between two loads, in milliseconds. */
+const everyMs = 3_000;
+
+/** Loads a value now, whenever `key` changes, and every few seconds while the page is visible. */
+export function useLive<T>(key: string, load: () => Promise<T>): Live<T> {
+  const [live, setLive] = useState<Live<T>>({});
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isOver = false;
+    const refresh = async (): Promise<void> => {
+      clearTimeout(timer);
+      if (!document.hidden) {
+        const next = await load().then(
+          value => (): Live<T> => ({ value, at: new Date() }),
+          (error: unknown) => {
+            const problem = asProblem(error);
+            // The client reports a refused session as UNAVAILABLE, with the status as its cause.
+            if (Object(problem.cause).status === 401) session.dispatchEvent(new Event('end'));
+            return (last: Live<T>): Live<T> => ({ ...last, problem });
+          },
+        );
+        if (isOver) return;
+        setLive(next);
+      }
+      timer = setTimeout(() => void refresh(), everyMs);
+    };
+    const onVisible = (): void => void (document.hidden || refresh());
+    setLive({});
+    void refresh();
+    document.addEventListener('visibilitychange', onVisible);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', onVisible);
+    };
+  }, [key]);
+  return live;
+}

@@ -1,0 +1,103 @@
+import { useState } from 'preact/hooks';
+import type { Entry } from '../../../../src/cli/kind.ts';
+import { kinds, type KindName } from '../../../../src/cli/kinds/index.ts';
+import { narrowOf } from '../../../../src/cli/output/rows.ts';
+import { call, client } from '../gateway.ts';
+import { useLive } from '../live.ts';
+import { Notice } from '../parts/notice.tsx';
+import { Table } from '../parts/table.tsx';
+import { goTo, hrefOf, type Route } from '../route.ts';
+
+const pageLimit = 100;
+
+type Listed = { readonly entries: readonly Entry[]; readonly nextPageToken?: string | undefined };
+
+type Filters = Readonly<Record<'cluster' | 'find', string>>;
+
+/** The lists that can be narrowed to the entries of a cluster. */
+const ofClusters: ReadonlySet<KindName> = new Set([
+  'volumes',
+  'snapshots',
+  'attachments',
+  'nodes',
+  'operations',
+  'queues',
+  'audit-log',
+]);
+
+/** The lists that find a part of an id. The others find only a whole one. */
+const searchable: ReadonlySet<KindName> = new Set(['volumes', 'snapshots']);
+
+/** A list of one kind, page by page. Filters and page are in the address, so that a link shows the same list. */
+export function List({ name, route: { query } }: { readonly name: KindName; readonly route: Route }) {
+  const { columns, doc } = kinds[name];
+  const [areAll, setAreAll] = useState(false);
+  const filters: Filters = { cluster: query.get('cluster') ?? '', find: query.get('find') ?? '' };
+  const pageToken = query.get('page') ?? '';
+  const live = useLive<Listed>(`${name}?${query}`, () => load(name, filters, pageToken));
+  const change = (changes: Partial<Filters>): void =>
+    goTo(hrefOf([name], { ...filters, ...changes }), { isSame: pageToken === '' });
+  const { value } = live;
+  return (
+    <>
+      <p class="doc">{doc}</p>
+      <form class="filters" role="search" onSubmit={event => event.preventDefault()}>
+        {ofClusters.has(name) && (
+          <Filter label="Cluster" value={filters.cluster} onChange={cluster => change({ cluster })} />
+        )}
+        <Filter label={labelOf(name)} value={filters.find} onChange={find => change({ find })} />
+        <label>
+          <input
+            type="checkbox"
+            checked={areAll}
+            onChange={event => setAreAll(event.currentTarget.checked)}
+          />{' '}
+          All columns
+        </label>
+      </form>
+      <Notice live={live} />
+      {value && <Table name={name} columns={areAll ? columns : narrowOf(columns)} entries={value.entries} />}
+      {!value && !live.problem && <p class="empty">Loading…</p>}
+      <p class="pages">
+        <button type="button" disabled={pageToken === ''} onClick={() => history.back()}>
+          Previous page
+        </button>
+        <button
+          type="button"
+          disabled={value?.nextPageToken === undefined}
+          onClick={() => goTo(hrefOf([name], { ...filters, page: value?.nextPageToken ?? '' }))}
+        >
+          Next page
+        </button>
+      </p>
+    </>
+  );
+}
+
+type FilterProps = {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+};
+
+function Filter({ label, value, onChange }: FilterProps) {
+  return (
+    <label>
+      {label}{' '}
+      <input type="search" value={value} onInput={event => onChange(event.currentTarget.value.trim())} />
+    </label>
+  );
+}
+
+function labelOf(name: KindName): string {
+  if (name === 'audit-log') return 'Resource';
+  return searchable.has(name) ? 'Id contains' : 'Id';
+}
+
+function load(name: KindName, { cluster, find }: Filters, pageToken: string): Promise<Listed> {
+  const kind = kinds[name];
+  const ofCluster = cluster === '' ? {} : { cluster };
+  const asked = searchable.has(name) ? { search: find } : kind.ask(find, ofCluster.cluster);
+  const found = find === '' ? {} : asked;
+  return kind.page(client, { ...ofCluster, ...found, limit: pageLimit, pageToken }, call());
+}

@@ -1,0 +1,104 @@
+import type { ComponentChildren } from 'preact';
+import type { Column, Entry } from '../../../../src/cli/kind.ts';
+import { kinds, type KindName } from '../../../../src/cli/kinds/index.ts';
+import { exactNumbers, readableNumbers } from '../../../../src/cli/output/values.ts';
+import { hrefOf } from '../route.ts';
+import { Link } from './link.tsx';
+import { Ago, Size, toCount } from './values.tsx';
+
+type TableProps = {
+  readonly name: KindName;
+  readonly columns: readonly Column[];
+  readonly entries: readonly Entry[];
+};
+
+/** The kinds whose entries have a page of their own. */
+export const described = [
+  'volumes',
+  'snapshots',
+  'nodes',
+  'pools',
+  'clusters',
+] as const satisfies readonly KindName[];
+
+/** The columns that name an entry of another kind, with that kind. */
+const references: Readonly<Record<string, KindName>> = {
+  pool: 'pools',
+  cluster: 'clusters',
+  volume: 'volumes',
+};
+
+/** A table of entries of one kind, with the columns of the command line. */
+export function Table({ name, columns, entries }: TableProps) {
+  if (entries.length === 0) return <p class="empty">None.</p>;
+  return (
+    <div class="scroll" tabIndex={0} role="group" aria-label={`table of ${name}`}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map(({ head, unit }) => (
+              <th key={head} scope="col" class={unit && 'number'}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map(entry => (
+            <tr key={entry.id}>
+              {columns.map(column => (
+                <td key={column.head} class={column.unit && 'number'}>
+                  <Cell name={name} column={column} entry={entry} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+type CellProps = { readonly name: KindName; readonly column: Column; readonly entry: Entry };
+
+function Cell({ name, column, entry }: CellProps): ComponentChildren {
+  const value = column.of(entry, { nowMs: Date.now(), numbers: readableNumbers });
+  if (value === undefined || value === '') return null;
+  if (typeof value === 'number') return toNumber(column, value);
+  if (column.head === 'id' && hasPage(name)) return <Link href={hrefOf([name, entry.id])}>{value}</Link>;
+  const other = references[column.head];
+  if (other) return <Link href={hrefOf([other, value])}>{value}</Link>;
+  if (/^\d{4}-\d\d-\d\dT/.test(value)) return <Ago time={value} />;
+  if (column.head === 'state') return <span class={`state ${value.split('+')[0]}`}>{value}</span>;
+  return value;
+}
+
+export function hasPage(name: KindName): boolean {
+  return (described as readonly KindName[]).includes(name);
+}
+
+function toNumber({ unit }: Column, value: number): ComponentChildren {
+  if (unit === 'bytes') return <Size bytes={value} />;
+  if (unit === undefined) return toCount(value);
+  return <span title={exactNumbers[unit](value)}>{readableNumbers[unit](value)}</span>;
+}
+
+/** The facts of one entry: a line for each column that has a value. */
+export function Facts({ name, entry }: { readonly name: KindName; readonly entry: Entry }) {
+  const shown = kinds[name].columns.filter(column => {
+    const value = column.of(entry, { nowMs: Date.now(), numbers: readableNumbers });
+    return value !== undefined && value !== '';
+  });
+  return (
+    <dl class="facts">
+      {shown.map(column => (
+        <div key={column.head}>
+          <dt>{column.head}</dt>
+          <dd>
+            <Cell name={name} column={column} entry={entry} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

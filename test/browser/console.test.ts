@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { test, type TestContext } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { volumeSpec } from '../harness/gateway.ts';
+import { openBrowser, openPage, whyNoBrowser } from './browser.ts';
+import { openSite, type Site } from './site.ts';
+
+const needsBrowser = { skip: whyNoBrowser };
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+type Opened = { readonly site: Site; readonly browser: Browser };
+
+async function open(t: TestContext): Promise<Opened> {
+  const site = await openSite(t);
+  await site.start();
+  return { site, browser: await openBrowser(t) };
+}
+
+/** Opens a page that is logged in by a link of `fairlead console`. */
+async function logIn({ site, browser }: Opened, options: Parameters<typeof openPage>[1] = {}) {
+  const opened = await openPage(browser, options);
+  await opened.page.goto(await site.link());
+  await opened.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  return opened;
+}
+
+/** Creates volumes of the cluster, the last one with a snapshot. */
+async function fill({ client, call }: Site, count: number): Promise<void> {
+  for (let index = 0; index < count; index++)
+    await client.createVolume({ volumeId: `dev.pvc-${index}`, body: volumeSpec(`pvc-${index}`) }, call());
+  const body = { name: 'snap', volumeId: `dev.pvc-${count - 1}` };
+  await client.createSnapshot({ snapshotId: 'dev.snap', body }, call());
+}
+
+test('a link of fairlead console logs in once, and its code leaves the address', needsBrowser, async t => {
+  const opened = await open(t);
+  const { site, browser } = opened;
+  const link = await site.link();
+  const { page, errors } = await openPage(browser);
+  await page.goto(link);
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+  assert.equal(page.url(), `${site.url}/console`);
+  assert.deepEqual(errors, []);
+  const { page: other } = await openPage(browser);
+  await other.goto(link);
+  await other.getByRole('alert').filter({ hasText: 'the code was used before' }).waitFor();
+});
+
+test(
+  'a token logs in, a wrong one says why, and the end of the session is seen in every tab',
+  needsBrowser,
+  async t => {
+    const { site, browser } = await open(t);
+    const { page } = await openPage(browser);
+    await page.goto(`${site.url}/console/volumes`);
+    await page.getByLabel('paste an operator’s token').fill('wrong');
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('alert').filter({ hasText: 'the token' }).waitFor();
+    await page.getByLabel('paste an operator’s token').fill(await site.token());
+    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Volumes' }).waitFor();
+    const tab = await page.context().newPage();
+    await tab.goto(`${site.url}/console`);
+    await tab.getByRole('button', { name: 'Log out' }).click();
+    await tab.getByRole('button', { name: 'Log in' }).waitFor();
+    // A tab in the background asks nothing.
+    await page.bringToFront();
+    await page.getByRole('button', { name: 'Log in' }).waitFor();
+  },
+);
+
+test('a change of somebody else shows without a new load of the page', needsBrowser, async t => {
+  const opened = await open(t);
+  const { page } = await logIn(opened);
+  await page.getByText('0 volumes').first().waitFor();
+  await fill(opened.site, 2);
+  await page.getByText('2 volumes').first().waitFor();
+});
+
+test('the page says that the gateway is gone, and goes on once it is back', needsBrowser, async t => {
+  const site = await openSite(t);
+  const gateway = await site.start();
+  const { page } = await logIn({ site, browser: await openBrowser(t) });
+  await page.getByText('Everything works.').waitFor();
+  await gateway.end('SIGKILL');
+  await page.getByText('does not answer').first().waitFor();
+  await site.start();
+  await page.getByText('Everything works.').waitFor();
+});
+
+test(
+  'a volume is found by its id, and its page leads to its pool, its snapshot and its history',
+  needsBrowser,
+  async t => {
+    const opened = await open(t);
+    await fill(opened.site, 3);
+    const { page } = await logIn(opened);
+    await page.getByRole('link', { name: 'Volumes', exact: true }).click();
+    await page.getByRole('searchbox', { name: 'Id contains' }).fill('vc-2');
+    await page.getByRole('link', { name: 'dev.pvc-0' }).waitFor({ state: 'detached' });
+    assert.match(page.url(), /\/console\/volumes\?find=vc-2$/);
+    await page.getByRole('link', { name: 'dev.pvc-2' }).click();
+    await page.getByText('volume "dev.pvc-2" waits for nothing').waitFor();
+    await page.getByRole('link', { name: 'dev.snap' }).waitFor();
+    await page.getByRole('cell', { name: 'create', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'images' }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'Pool images' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'Volume dev.pvc-2' }).waitFor();
+  },
+);
+
+const pages = [
+  '',
+  'volumes',
+  'volumes/dev.pvc-0',
+  'snapshots',
+  'attachments',
+  'nodes',
+  'pools',
+  'pools/images',
+  'clusters',
+  'clusters/dev',
+  'operations',
+  'queues',
+  'audit-log',
+  'none',
+  'volumes/dev.none',
+];
+const widths = [360, 1280, 3840];
+
+for (const colorScheme of ['light', 'dark'] as const)
+  test(
+    `every page is accessible in the ${colorScheme} theme, and fits every screen`,
+    needsBrowser,
+    async t => {
+      const opened = await open(t);
+      await fill(opened.site, 2);
+      const { page, errors } = await logIn(opened, { colorScheme });
+      for (const path of pages) {
+        await page.goto(`${opened.site.url}/console/${path}`);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.getByText('Loading…').waitFor({ state: 'detached' });
+        assert.deepEqual(await findBarriers(page), [], path);
+        for (const width of widths) {
+          await page.setViewportSize({ width, height: 900 });
+          const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+          assert.ok(beyond <= 0, `${path} is ${beyond} pixels too wide for a screen of ${width}`);
+        }
+      }
+      assert.deepEqual(errors, []);
+    },
+  );
+
+test('the login page is accessible', needsBrowser, async t => {
+  const { site, browser } = await open(t);
+  const { page } = await openPage(browser);
+  await page.goto(`${site.url}/console`);
+  await page.getByRole('button', { name: 'Log in' }).waitFor();
+  assert.deepEqual(await findBarriers(page), []);
+});
+
+/** Lists the violations of WCAG 2.2 AA that axe finds. */
+async function findBarriers(page: Page): Promise<readonly string[]> {
+  // The page's policy refuses other scripts, but not the browser's own debugger.
+  await page.evaluate(readFileSync(axe, 'utf8'));
+  return page.evaluate(async () => {
+    const { violations } = await (window as unknown as AxeWindow).axe.run(document, {
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+    });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  });
+}
+
+type AxeWindow = {
+  readonly axe: {
+    run(
+      root: Document,
+      options: { readonly runOnly: readonly string[] },
+    ): Promise<{
+      readonly violations: readonly {
+        readonly id: string;
+        readonly nodes: readonly { readonly html: string }[];
+      }[];
+    }>;
+  };
+};
