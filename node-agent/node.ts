@@ -1,6 +1,6 @@
 import { fromPublishContext, sealHeaderOf } from '../src/api/attachment.ts';
 import { formatOptionsOf } from '../src/api/filesystems.ts';
-import { invalidProblem, preconditionProblem } from '../src/api/problem.ts';
+import { asProblem, invalidProblem, preconditionProblem } from '../src/api/problem.ts';
 import type { Segments } from '../src/api/topology.ts';
 import type { NodeHandlers } from '../src/csi/generated/csi/v1/Node.ts';
 import { readCapability, readCapacityRange, readId, readKnownId, readMap } from '../src/csi/request.ts';
@@ -38,6 +38,7 @@ const capabilities = [
 export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeHandlers> {
   const withVolumeLock = createVolumeLock(agent);
   const readings = createReadings(agent);
+  const recent = withRecentMounts(agent);
   const { base } = agent;
   const readStaging = (path: string) => readPath(path, 'staging_target_path', base);
   const readTarget = (path: string) => readPath(path, 'target_path', base);
@@ -121,7 +122,12 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
     async NodeGetVolumeStats(request) {
       const volumeId = readId(request.volume_id, 'volume_id');
       const path = readVolumePath(request.volume_path);
-      const { bytes, inodes } = await measure(agent, readings, { volumeId, path });
+      const at = { volumeId, path };
+      const { bytes, inodes } = await measure(recent, readings, at).catch((error: unknown) => {
+        // The volume may have been published since the mounts were read.
+        if (asProblem(error).code === 'NOT_FOUND') return measure(agent, readings, at);
+        throw error;
+      });
       return {
         usage: [{ unit: 'BYTES', ...bytes }, ...(inodes ? [{ unit: 'INODES' as const, ...inodes }] : [])],
       };
@@ -156,4 +162,22 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
       };
     },
   };
+}
+
+/** Maximum age of the mounts that statistics use, in milliseconds. */
+const recentMs = 1_000;
+
+/**
+ * Returns the agent with a machine whose mounts are read at most once a second. Kubelet asks for the statistics of all volumes
+ * each minute, and the kernel needs a millisecond to list the mounts of five hundred.
+ */
+function withRecentMounts(agent: Agent): Agent {
+  let mounts: ReturnType<Agent['host']['mounts']> | undefined;
+  let readAtMs = 0;
+  const readRecent = () => {
+    const nowMs = performance.now();
+    if (!mounts || nowMs - readAtMs > recentMs) [mounts, readAtMs] = [agent.host.mounts(), nowMs];
+    return mounts;
+  };
+  return { ...agent, host: { ...agent.host, mounts: readRecent } };
 }

@@ -12,18 +12,36 @@ const changeMs = 500;
 /**
  * Says whether the filesystem at a volume's staging path is frozen, so that all writes to it block until a thaw, and remembers
  * the answer for the metrics. A read-only mount counts as not frozen. The look takes as long as its command, which on a busy
- * machine can be seconds. Some filesystems show a freeze only to a command that blocks; without `mayWait` the last answer is
- * returned for them.
+ * machine can be seconds. Without `mayWait` the last answer is returned for filesystems that show a freeze only to a command
+ * that blocks, and where a look would find the same.
  */
 export async function isFrozen(agent: Agent, record: VolumeRecord, mayWait: boolean): Promise<boolean> {
   const { cache } = agent;
   const mount = topMount(await agent.host.mounts(), record.stagingPath);
   const filesystem = mount && !isReadonly(mount) ? findFilesystem(mount.type) : undefined;
-  if (filesystem && !filesystem.freezing && !mayWait) return cache.frozen.has(record.volumeId);
+  if (mount && filesystem && !mayWait && !(filesystem.freezing && (await isLookDue(agent, record, mount))))
+    return cache.frozen.has(record.volumeId);
   const found = mount && filesystem ? await look({ agent, record, mount, filesystem }) : false;
   if (found) cache.frozen.add(record.volumeId);
   else cache.frozen.delete(record.volumeId);
   return found;
+}
+
+/**
+ * False if a look would find that the filesystem is not frozen. A freeze writes to the device, and nothing is written while it
+ * lasts. So a look is due only if nothing was written since the call before, and once for each such pause.
+ */
+async function isLookDue(
+  { host, cache }: Agent,
+  { volumeId }: VolumeRecord,
+  { device }: Mount,
+): Promise<boolean> {
+  // The writes that the device has completed (Documentation/block/stat.rst).
+  const writes = (await host.readText(`/sys/dev/block/${device}/stat`))?.trim().split(/ +/)[4];
+  const { seen = writes, looked } = cache.writes.get(volumeId) ?? {};
+  const isDue = writes === undefined || cache.frozen.has(volumeId) || (seen === writes && looked !== writes);
+  cache.writes.set(volumeId, { seen: writes, looked: isDue ? writes : looked });
+  return isDue;
 }
 
 export function describeFrozen({ volumeId }: VolumeRecord): string {

@@ -38,6 +38,8 @@ export function createCache() {
     rootRefused: new Set<string>(),
     faults: new Map<string, ReadingFault>(),
     frozen: new Set<string>(),
+    /** The writes that a volume's device had completed at the last statistics, and at the last look at a freeze. */
+    writes: new Map<string, { readonly seen: string | undefined; readonly looked: string | undefined }>(),
     /** Lets concurrent calls connect a block volume again one after the other. */
     connecting: createKeyedQueue(),
     /** Commands that wait for a volume to be thawed. */

@@ -31,8 +31,8 @@ export async function disconnect(volume: Volume): Promise<void> {
     // The device of a volume that is down, or known only by its copy, may belong to another volume by now.
     const isHolder = known !== undefined && !isDown;
     if (isHolder || !(await isHeldByOther(volume))) await carrier.disconnect();
-    const { usages, faults, frozen, unused, rootRefused } = cache;
-    for (const entries of [usages, faults, frozen, unused, rootRefused]) entries.delete(volumeId);
+    const { usages, faults, frozen, writes, unused, rootRefused } = cache;
+    for (const entries of [usages, faults, frozen, writes, unused, rootRefused]) entries.delete(volumeId);
     // A volume that is down may be unstaged from another path than the one that has its copy.
     if (!carrier.isMounted) await removeCopy(agent.host, known ?? record);
     // The mark outlives the staging: without the mark, no later stage could finish an interrupted mkfs.

@@ -9,6 +9,7 @@ import { examine, examineAll } from '../../../../node-agent/volumes/health.ts';
 import { publish, unpublish } from '../../../../node-agent/volumes/publish.ts';
 import { expand } from '../../../../node-agent/volumes/size.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
+import { topMount } from '../../../../src/lib/linux/mountinfo.ts';
 import { loopDevicesOf } from '../../../harness/machine.ts';
 import {
   defaultImageBytes,
@@ -119,6 +120,21 @@ for (const { name } of filesystems) {
     await takeDown(agent, request);
     assert.deepEqual(loopDevicesOf(bench.directory), []);
   });
+
+  if (name !== 'btrfs')
+    test(`a freeze of an idle ${name} writes to its device`, needed, async t => {
+      const { bench, agent, request, freeze } = await openPublished(t, name);
+      const { device } = topMount(await bench.host.mounts(), request.targetPath) ?? assert.fail();
+      const readWrites = async () =>
+        Number((await bench.host.readText(`/sys/dev/block/${device}/stat`))?.trim().split(/ +/)[4]);
+      // A second freeze has nothing else to write.
+      for (const flag of ['--freeze', '--unfreeze'] as const) freeze(flag);
+      const before = await readWrites();
+      freeze('--freeze');
+      assert.ok((await readWrites()) > before);
+      freeze('--unfreeze');
+      await takeDown(agent, request);
+    });
 
   test(`a frozen ${name} is reported, and grown once it is thawed`, needed, async t => {
     const { bench, agent, request, freeze } = await openPublished(t, name);

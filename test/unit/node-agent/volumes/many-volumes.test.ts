@@ -8,10 +8,13 @@ import {
   block,
   measure,
   openFakeBench,
+  openNode,
   putUp,
   requestFor,
+  serviceOf,
   startAgent,
   takeDown,
+  withCommands,
 } from '../../../harness/node.ts';
 import { stage, unstage } from '../../../../node-agent/volumes/stage.ts';
 
@@ -72,4 +75,53 @@ test('publish, unpublish and statistics of a block volume take as many commands 
   const [crowded, alone] = [await countBeside(30, block), await countBeside(1, block)];
   for (const step of ['publish', 'statistics', 'unpublish'] as const)
     assert.deepEqual(crowded[step], alone[step]);
+});
+
+test('statistics look for a freeze only once in each pause in which nothing is written', async () => {
+  const { agent, request } = await openNode(openFakeBench(), { image: { content: 'ext4' } });
+  await putUp(agent, request);
+  const commands: string[] = [];
+  const { host, ...rest } = withCommands(agent, command => void commands.push(command));
+  let writes = 1;
+  const readText: Host['readText'] = async path =>
+    path === '/sys/dev/block/7:0/stat' ? `   9   0  72  3   ${writes}  0  8  1\n` : host.readText(path);
+  const isLookedFor = async () => {
+    commands.length = 0;
+    await measure({ ...rest, host: { ...host, readText } }, { volumeId: 'c.v', path: request.targetPath });
+    return commands.includes('dumpe2fs');
+  };
+  assert.deepEqual([await isLookedFor(), await isLookedFor()], [true, false]);
+  writes++;
+  assert.deepEqual([await isLookedFor(), await isLookedFor(), await isLookedFor()], [false, true, false]);
+  agent.cache.frozen.add('c.v');
+  assert.deepEqual([await isLookedFor(), agent.cache.frozen.size], [true, 0]);
+  await takeDown(agent, request);
+});
+
+test('statistics read the mounts once a second, and also find what was published since', async t => {
+  let nowMs = 1_000_000;
+  t.mock.method(performance, 'now', () => nowMs);
+  const capability = { accessMode: 'SINGLE_NODE_MULTI_WRITER', fsType: 'ext4' } as const;
+  const { agent, request } = await openNode(openFakeBench(), { capability });
+  let reads = 0;
+  const mounts: Host['mounts'] = () => {
+    reads++;
+    return agent.host.mounts();
+  };
+  const { ask } = serviceOf({ ...agent, host: { ...agent.host, mounts } }, request);
+  for (const rpc of ['NodeStageVolume', 'NodePublishVolume'] as const) await ask(rpc);
+  const countReads = async (changed: object = {}) => {
+    reads = 0;
+    await ask('NodeGetVolumeStats', changed);
+    return reads;
+  };
+  assert.deepEqual([await countReads(), await countReads()], [1, 0]);
+  const second = { target_path: `${request.targetPath}-2`, volume_path: `${request.targetPath}-2` };
+  await ask('NodePublishVolume', second);
+  assert.ok((await countReads(second)) > 0);
+  nowMs += 1_001;
+  assert.equal(await countReads(), 1);
+  for (const changed of [second, {}]) await ask('NodeUnpublishVolume', changed);
+  await assert.rejects(ask('NodeGetVolumeStats'), { code: 'NOT_FOUND' });
+  await ask('NodeUnstageVolume');
 });
