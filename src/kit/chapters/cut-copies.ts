@@ -10,7 +10,7 @@ import { countTime, must, type Chapter } from '../requirement.ts';
 import { requireRestart, restart } from './restarts.ts';
 
 /** Shares of the time of a copy after which it is interrupted. */
-const shares = [0.3, 0.6] as const;
+const shares = [0.25, 0.5, 0.75] as const;
 
 /** The bytes of the source. */
 type Filled = { readonly sizeBytes: number; readonly word: string };
@@ -28,7 +28,7 @@ export const cutCopies = {
     'A snapshot or a copy that a restart interrupts has all bytes of its source once the repeated request is answered.',
   ).check(async kit => {
     requireRestart(kit);
-    const isLate = countTime(kit);
+    const isLate = countTime(kit, 2 / 3);
     const { id, sizeBytes } = await kit.createVolume({ requiredBytes: kit.smallSize(16) });
     const filled = { sizeBytes, word: 'own' };
     await withDisk(kit, id, disk => fill(disk, sizeBytes, filled.word));
@@ -56,8 +56,9 @@ function snapshotOf(kit: Kit, volumeId: string, filled: Filled): Copying {
   const snapshotId = kit.id();
   return {
     begin: () => kit.call('createSnapshot', snapshotInput(snapshotId, volumeId)),
-    finish: () => kit.takeSnapshot(volumeId, snapshotId),
-    verify() {
+    finish: () => kit.done('createSnapshot', snapshotInput(snapshotId, volumeId)),
+    async verify() {
+      await kit.untilReady(() => kit.done('getSnapshot', { snapshotId }));
       const cause = afterRestart(causeOf(kit, 'createSnapshot', { snapshotId }));
       return expectCopy(kit, { kind: 'snapshot', snapshotId }, { ...filled, cause });
     },

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type * as FastCheck from 'fast-check';
 import { pause } from '../../lib/concurrency.ts';
 import { expect, fault, isFinding } from '../finding.ts';
@@ -5,7 +6,7 @@ import { holdTogether } from '../fixtures/barrier.ts';
 import type { Kit } from '../fixtures/kit.ts';
 import { lateMs } from './late.ts';
 import { createPlayer, names, type Player } from '../model/player.ts';
-import { pairsFor } from '../model/pairs.ts';
+import { pairsFor, type Pair } from '../model/pairs.ts';
 import { emptyWorld, outcomesOf, worldsAfter } from '../model/world.ts';
 import type { Call, Observation, World } from '../model/world.ts';
 import { countTime, must, type Chapter } from '../requirement.ts';
@@ -15,7 +16,7 @@ type FC = typeof FastCheck;
 /** Time limit for the sequences and for shrinking a faulty one, in milliseconds. */
 const shrinkMs = 15_000;
 
-/** Time between the two requests of a pair, in milliseconds; it keeps their order most of the time. */
+/** Time between the two requests of a pair when it is played again, in milliseconds. */
 const turnMs = 3;
 
 /** The requirements of chapter 8, section 4. */
@@ -89,22 +90,25 @@ function commandOf(call: Call, isLost: boolean): FastCheck.AsyncCommand<Model, P
   };
 }
 
-/** Plays each pair in both orders, and once more in the first third of the check's time. */
+/**
+ * Plays each pair in both orders, with one request right after the other. Plays each once more, with a moment between the
+ * requests, in the first third of the check's time.
+ */
 async function playPairs(kit: Kit): Promise<void> {
   const isLate = countTime(kit);
   const all = pairsFor(kit).flatMap(({ before, atOnce }) => [
-    { before, list: atOnce },
-    { before, list: atOnce.toReversed() },
+    { before, atOnce },
+    { before, atOnce: atOnce.toReversed() },
   ]);
-  for (const { before, list } of all) await playPair(kit, before, list);
-  for (const { before, list } of all) {
+  for (const pair of all) await playPair(kit, pair, () => setImmediate());
+  for (const pair of all) {
     if (isLate()) return;
-    await playPair(kit, before, list);
+    await playPair(kit, pair, () => pause(turnMs, kit.signal));
   }
 }
 
-/** Plays the calls of a pair at the same time, after those before. */
-async function playPair(kit: Kit, before: readonly Call[], atOnce: readonly Call[]): Promise<void> {
+/** Plays the calls of a pair at the same time, after those before. Each call waits for one `turn` more than the one before it. */
+async function playPair(kit: Kit, { before, atOnce }: Pair, turn: () => Promise<unknown>): Promise<void> {
   const player = await createPlayer(kit);
   const model = { world: emptyWorld };
   for (const call of before) await commandOf(call, false).run(model, player);
@@ -113,7 +117,7 @@ async function playPair(kit: Kit, before: readonly Call[], atOnce: readonly Call
   const playing = atOnce.map(async (call, index) => {
     const inTurn = async (): Promise<void> => {
       await until();
-      await pause(index * turnMs, kit.signal);
+      for (let turns = index; turns > 0; turns--) await turn();
     };
     return player.play(call, { until: inTurn });
   });

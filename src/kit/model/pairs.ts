@@ -2,7 +2,7 @@ import type { Kit } from '../fixtures/kit.ts';
 import type { Call } from './world.ts';
 
 /** Two calls at the same time that a vendor may mix up, with the calls before them. */
-type Pair = { readonly before: readonly Call[]; readonly atOnce: readonly Call[] };
+export type Pair = { readonly before: readonly Call[]; readonly atOnce: readonly Call[] };
 
 const create: Call = { kind: 'create', volume: 'v1', units: 1 };
 const larger: Call = { kind: 'create', volume: 'v1', units: 3 };

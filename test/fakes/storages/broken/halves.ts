@@ -10,7 +10,7 @@ import { withoutLeaked } from './rights.ts';
 /** The size from which on creating a volume takes time, and this time in milliseconds. */
 const [largeBytes, largeMs] = [32 * 2 ** 20, 1_000];
 /** Time between the two writes of a change, in milliseconds. */
-const betweenMs = 500;
+const betweenMs = 1_000;
 
 /** Faults of changes in two writes: a restart between the two leaves a half change that a repeated request does not finish. */
 export const halves = {

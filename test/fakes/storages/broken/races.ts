@@ -160,12 +160,21 @@ export const races = {
   'expand-late': {
     wrong: 'a second effect of an expansion expands the next volume with the id',
     caughtBy: 'FL-8.4-3',
-    operations: right => ({
-      async expandVolume(asked) {
-        const answer = await right.expandVolume(asked);
-        later(() => void right.expandVolume(asked).catch(() => {}), lateMs);
-        return answer;
-      },
-    }),
+    operations: right => {
+      const expansions = new Map<string, Parameters<typeof right.expandVolume>[0]>();
+      return {
+        expandVolume(asked) {
+          expansions.set(asked.volumeId, asked);
+          return right.expandVolume(asked);
+        },
+        async createVolume(asked) {
+          const answer = await right.createVolume(asked);
+          const expansion = expansions.get(asked.volumeId);
+          if (answer[0] === 201 && expansion)
+            later(() => void right.expandVolume(expansion).catch(() => {}), lateMs);
+          return answer;
+        },
+      };
+    },
   },
 } as const satisfies Readonly<Record<string, Breakage>>;

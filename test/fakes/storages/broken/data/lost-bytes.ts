@@ -11,7 +11,7 @@ import { lateMs, type Breakage } from '../../breakage.ts';
 import { empty, sourceOf } from './bytes.ts';
 
 /** Time between the record of a copy and its bytes, in milliseconds. */
-const betweenMs = 500;
+const betweenMs = 1_000;
 const [blockBytes, sectorBytes] = [4_096, 512];
 
 /** Faults that lose the bytes of copies, or of volumes that have the space of deleted ones. */
@@ -42,11 +42,11 @@ export const lostBytes = {
     }),
   },
   'delete-clears-other': {
-    wrong: 'the space of a deleted volume is cleared when a volume with another id has it',
+    wrong: 'the space of a deleted volume is cleared after the next detach of the volume that has it',
     caughtBy: 'FL-9.1-10',
     needs: 'data',
     operations: (right, disk) => {
-      let freed = '';
+      let [freed, next] = ['', ''];
       return {
         deleteVolume(asked) {
           freed = asked.volumeId;
@@ -54,29 +54,38 @@ export const lostBytes = {
         },
         async createVolume(asked) {
           const answer = await right.createVolume(asked);
-          const next = volumeNamed(asked.volumeId);
-          if (answer[0] !== 201 || freed === '' || freed === next.id) return answer;
-          freed = '';
-          later(() => clear(disk, next), lateMs);
+          if (answer[0] === 201 && freed !== '' && freed !== asked.volumeId)
+            [freed, next] = ['', asked.volumeId];
           return answer;
+        },
+        detachVolume(asked) {
+          if (asked.volumeId === next) later(() => clear(disk, volumeNamed(asked.volumeId)), lateMs);
+          return right.detachVolume(asked);
         },
       };
     },
   },
   'restore-late': {
-    wrong: 'a second effect of a restore undoes the writes of the restored volume',
+    wrong: 'a second effect of a restore undoes the writes before the next detach',
     caughtBy: 'FL-9.1-10',
     needs: 'data',
-    operations: (right, disk) => ({
-      async createVolume(asked) {
-        const answer = await right.createVolume(asked);
-        if (answer[0] !== 201 || asked.body.source?.kind !== 'snapshot') return answer;
-        const path = disk.pathOf(volumeNamed(asked.volumeId));
-        const bytes = readFileSync(path);
-        later(() => disk.find(volumeNamed(asked.volumeId)) && writeFileSync(path, bytes), lateMs);
-        return answer;
-      },
-    }),
+    operations: (right, disk) => {
+      const restored = new Map<string, Buffer>();
+      return {
+        async createVolume(asked) {
+          const answer = await right.createVolume(asked);
+          if (answer[0] === 201 && asked.body.source?.kind === 'snapshot')
+            restored.set(asked.volumeId, readFileSync(disk.pathOf(volumeNamed(asked.volumeId))));
+          return answer;
+        },
+        detachVolume(asked) {
+          const [volume, bytes] = [volumeNamed(asked.volumeId), restored.get(asked.volumeId)];
+          restored.delete(asked.volumeId);
+          if (bytes) later(() => disk.find(volume) && writeFileSync(disk.pathOf(volume), bytes), lateMs);
+          return right.detachVolume(asked);
+        },
+      };
+    },
   },
   'snapshot-skips-blocks': {
     wrong: 'a snapshot leaves out the blocks that begin with zeros',
