@@ -117,6 +117,17 @@ function titlesOf(page: string): ReadonlySet<string> {
   );
 }
 
+test('each example of a storage server has passed the kit of this version', () => {
+  const page = readFileSync('docs/reference/vendors.md', 'utf8');
+  const rows = [...page.matchAll(/^\| \[(vendor-\w+)\][^|]*\|[^|]*\| ([\d.]+) \|/gm)];
+  assert.deepEqual(
+    rows.map(([, name, version]) => `${name} ${version}`).toSorted(),
+    globSync('vendor-*', { cwd: 'examples' })
+      .map(name => `${name} ${packageJson.version}`)
+      .toSorted(),
+  );
+});
+
 test('every rule of docs/security.md has evidence, and all evidence belongs to a rule or a limit', () => {
   const ids = idsOf('docs/security.md');
   assert.deepEqual(
