@@ -104,8 +104,11 @@ for (const [type, args] of Object.entries(pools)) {
         const { attachment } = request;
         if (through === undefined) fill(attachment.path);
         const device = await loop.connect(attachment, bench.host);
+        // The kernel would write the page cache back when the last user closes the device.
+        const held = openSync(device.path, 'r');
         if (through === 'device') fill(device.path);
         assert.equal(await loop.isUnwritten?.(attachment, device, bench.host), false);
+        closeSync(held);
         const marked = new Error('mkfs was about to start');
         const records = { ...agent.records, put: () => Promise.reject(marked) };
         const volume = { agent: { ...agent, records }, record: { ...request, targets: [] }, connector: loop };
