@@ -95,8 +95,15 @@ export const adminCommands = {
     doc: 'detaches all volumes from a node whose machine is gone for good, so that its replacement, with the same name and another key, can attach them',
     settings: {
       ...shared,
-      cluster: { doc: 'the cluster of the node', parse: text },
-      node: { doc: "the node's id with its key, as `fairlead get nodes -o json` prints it", parse: text },
+      cluster: {
+        doc: 'the cluster of the node; or CLUSTER/NODE, as `fairlead get nodes -o name` prints it',
+        parse: text,
+      },
+      node: {
+        doc: "the node's id with its key, as `fairlead get nodes -o json` prints it; required unless it follows the cluster and a slash",
+        parse: text,
+        optional: true,
+      },
       force: {
         doc: 'also if its cluster has not deleted the node, or a pool cannot cut it off; pods that use volumes there get I/O errors',
         ...onOrOff,
@@ -104,7 +111,13 @@ export const adminCommands = {
       'dry-run': dryRun,
     },
     operands: ['cluster', 'node'],
-    async ask(client, call, { cluster, node: nodeId, force, 'dry-run': isDry }) {
+    async ask(client, call, { cluster: place, node, force, 'dry-run': isDry }) {
+      const [cluster = '', ...rest] = node === undefined ? place.split('/') : [place];
+      const nodeId = node ?? rest.join('/');
+      if (nodeId === '')
+        throw new Error(
+          '--node is required: give CLUSTER NODE, or CLUSTER/NODE as `fairlead get nodes -o name` prints it',
+        );
       const data = await client.detachNode({ cluster, nodeId, body: { force, dryRun: isDry } }, call);
       const { attachments, total, isCutOff } = data;
       const at = `node "${nodeId}" of cluster "${cluster}"`;

@@ -160,6 +160,12 @@ test('operators detach a node by its id, and a name without its key says what to
       /which cluster "a" still reports; delete the pods .*, or detach it by force$/m,
     ],
     [
+      'admin detach-node a/n1 --force --dry-run',
+      0,
+      /^would detach volume "a\.one" from node "n1" of cluster "a"$/m,
+    ],
+    ['admin detach-node a', 1, /: --node is required: give CLUSTER NODE, or CLUSTER\/NODE/m],
+    [
       'admin detach-node a n1 --force --dry-run',
       0,
       /^would detach volume "a\.one" from node "n1" of cluster "a"$/m,
