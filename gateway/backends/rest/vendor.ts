@@ -148,8 +148,16 @@ function createGuard({ breakAfter, breakFor }: RestSettings, { name, log }: Pool
     breaker: new ConsecutiveBreaker(breakAfter),
   });
   const detail = `pools.${name}`;
-  breaker.onBreak(() => log.warn('a storage fails; requests to it pause', { detail, durationMs: breakFor }));
-  breaker.onReset(() => log.info('a storage answers again', { detail }));
+  let isReported = false;
+  // After each pause one try goes through, and if it fails, the breaker opens again.
+  breaker.onBreak(() => {
+    if (!isReported) log.warn('a storage fails; requests to it pause', { detail, durationMs: breakFor });
+    isReported = true;
+  });
+  breaker.onReset(() => {
+    log.info('a storage answers again', { detail });
+    isReported = false;
+  });
   let last: { readonly fault: string; readonly outage?: Outage | undefined } = { fault: '' };
   const guard: Guard = async send => {
     try {
