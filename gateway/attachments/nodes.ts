@@ -155,9 +155,10 @@ async function listPools(sql: Reader, cluster: string): Promise<readonly string[
 async function requireUnused(sql: Reader, node: NodeKey): Promise<void> {
   const volumes = await listVolumesOnNode(sql, node, { afterId: '', limit: maxCounted });
   const number = volumes.length < maxCounted ? volumes.length : `at least ${maxCounted}`;
+  const noun = volumes.length === 1 ? 'volume' : 'volumes';
   if (volumes.length > 0)
     throw preconditionProblem(
-      `node "${node.nodeId}" still has ${number} volumes attached, such as "${volumes[0]}"`,
+      `node "${node.nodeId}" still has ${number} ${noun} attached, such as "${volumes[0]}"`,
     );
 }
 

@@ -106,8 +106,7 @@ export async function openConfiguration(path: string, { plugins, ...options }: C
       if (faults.length === 0 && isChanged)
         log.info('the configuration was read again', { path, count: pools.all().length });
       else if (faults.length > 0 && faults.join('\n') !== before)
-        for (const detail of faults)
-          log.error('a part of the configuration stays as it was', { path, detail });
+        for (const detail of faults) log.error('a part of the configuration stays as it was', { detail });
     },
     /**
      * Waits until each pool was opened or has failed, at most `timeoutMs`. Rejects with the faults of all pools that

@@ -98,7 +98,9 @@ export function logRequest(
   { problem, code, status, durationMs }: RequestOutcome,
 ): void {
   const { requestId, traceparent, caller } = c.get('served');
-  const isOurs = problem !== undefined && toDocument(problem).status >= 500;
+  // An operation that a pool does not offer is no failure.
+  const isOurs =
+    problem !== undefined && problem.code !== 'UNIMPLEMENTED' && toDocument(problem).status >= 500;
   const stack = isOurs ? framesOf(problem.cause) : undefined;
   log[isOurs ? 'error' : 'info'](problem ? 'refused' : 'answered', {
     route: `${c.req.method} ${c.req.path}`.slice(0, maxRoute),

@@ -54,7 +54,7 @@ test('a node with volumes is not deleted, and the message names one', async t =>
   await attach('one');
   await assert.rejects(nodes.delete(cluster, 'n1'), {
     code: 'FAILED_PRECONDITION',
-    detail: /^node "n1" still has 1 volumes attached, such as "a.one"$/,
+    detail: /^node "n1" still has 1 volume attached, such as "a.one"$/,
   });
   await detach('one');
   for (let i = 0; i < 2; i++) await nodes.delete(cluster, 'n1');
