@@ -21,13 +21,14 @@ export type NodeRelease = { readonly directory: string; readonly strip: string }
 
 /** Finds the Node.js of an architecture: the one that `npm ci` has installed, or else one that npm fetches once into `cache`. */
 export function findNode(architecture: Architecture, cache: string): NodeRelease {
-  const { npm, binutils } = known[architecture];
+  const { npm } = known[architecture];
+  const strip = stripOf(architecture);
   if (architecture === ownArchitecture)
-    return { directory: `node_modules/node/node_modules/node-linux-${npm}`, strip: 'strip' };
+    return { directory: `node_modules/node/node_modules/node-linux-${npm}`, strip };
   const release = `node-linux-${npm}@${packageJson.dependencies.node}`;
   const directory = join(cache, release);
   if (!existsSync(directory)) fetchNode(release, directory);
-  return { directory, strip: `${binutils}-strip` };
+  return { directory, strip };
 }
 
 function fetchNode(release: string, directory: string): void {
@@ -42,10 +43,23 @@ function fetchNode(release: string, directory: string): void {
   }
 }
 
+/** Throws if the command that `copyNodeProgram` needs is missing. */
+export function requireStrip(architecture: Architecture): void {
+  runStrip(stripOf(architecture), '--version');
+}
+
 /** Copies the program of a Node.js without debugging symbols. */
 export function copyNodeProgram({ directory, strip }: NodeRelease, path: string): void {
+  runStrip(strip, '-o', path, '--', join(directory, 'bin/node'));
+}
+
+function stripOf(architecture: Architecture): string {
+  return architecture === ownArchitecture ? 'strip' : `${known[architecture].binutils}-strip`;
+}
+
+function runStrip(strip: string, ...words: readonly string[]): void {
   try {
-    execFileSync(strip, ['-o', path, '--', join(directory, 'bin/node')]);
+    execFileSync(strip, words, { stdio: ['ignore', 'ignore', 'inherit'] });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     const packageName = strip === 'strip' ? 'binutils' : `binutils-${strip.replace('-strip', '')}`;

@@ -14,7 +14,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { announceSteps } from '../steps.ts';
-import { architectures } from '../image/architectures.ts';
+import { architectures, requireStrip } from '../image/architectures.ts';
 import { findHelm } from '../render.ts';
 import { packageChart } from './chart.ts';
 import { buildDebianPackage } from './debian-package.ts';
@@ -49,6 +49,7 @@ if (values.help) process.stdout.write(usage);
 else await release();
 
 async function release(): Promise<void> {
+  for (const architecture of chosen) requireStrip(architecture);
   rmSync(out, { recursive: true, force: true });
   mkdirSync(out, { recursive: true });
   const files = await buildPackage(out);
