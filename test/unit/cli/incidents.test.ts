@@ -188,13 +188,17 @@ test('incident: the storage has an orphan, and another volume is missing there',
     stdout,
     /! storage: pool "fast": volume "a\.orphan": in the storage, not in the store\n {4}import it .* fairlead admin repair/,
   );
+  await until(
+    /^the storage of pool "fast" has volume "a\.orphan", but the store does not\n {4}import it \(fairlead admin import a\.orphan --pool fast\)/m,
+    'explain a.orphan',
+  );
   assert.match((await walk('FairleadOrphans', 'admin repair')).stdout, /a\.orphan/);
   await gateway.client.deleteVolume({ volumeId: 'a.lost' }, callWithin());
   assert.doesNotMatch((await walk('FairleadVolumesMissing', 'admin check')).stdout, /a\.lost/);
 });
 
 test('incident: a node is gone, and its volumes are still attached there', async t => {
-  const { gateway, walk, ask, metric } = await startIncident(t);
+  const { gateway, walk, ask, until, metric } = await startIncident(t);
   const { client } = gateway;
   await gateway.create('a.one');
   await client.putNode({ nodeId: 'n1', body: {} }, callWithin());
@@ -208,6 +212,10 @@ test('incident: a node is gone, and its volumes are still attached there', async
     /! node a\/n1: its cluster has not had it for \d+s, but 1 volume is attached to it\n.* fairlead admin detach-node a n1\n/,
   );
   assert.equal(await metric('fairlead_gateway_missing_nodes{cluster="a"}'), 1);
+  await until(
+    /no longer reports this node: if it is off for good, .* fairlead admin detach-node a n1\n/,
+    'explain a.one',
+  );
   const command = 'admin detach-node CLUSTER NODE';
   assert.equal((await walk('FairleadNodeMissing', 'admin detach-node a n1', command)).status, 0);
   await client.deleteNode({ nodeId: 'n1' }, callWithin());

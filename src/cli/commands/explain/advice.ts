@@ -129,7 +129,7 @@ function attachmentAdvice({ volume, unknownNodes, operation }: Facts): readonly 
   return (volume?.attachments ?? []).map(({ cluster, nodeId, state, readonly }) => {
     const node = `node "${nodeId}" of cluster "${cluster}"`;
     const lost = unknownNodes.includes(nodeId)
-      ? `cluster "${cluster}" no longer reports this node: if it is off for good, delete its VolumeAttachment`
+      ? `cluster "${cluster}" no longer reports this node: if it is off for good, delete its VolumeAttachment, or run fairlead admin detach-node ${cluster} ${nodeId}`
       : undefined;
     if (state === 'attached')
       return fact(
@@ -204,9 +204,12 @@ function auditLogAdvice({ last, nowMs }: Facts): readonly Advice[] {
   ];
 }
 
-function healthAdvice({ health }: Facts): readonly Advice[] {
+function healthAdvice({ health, volume }: Facts): readonly Advice[] {
   if (!health || 'unknown' in health) return [];
   return health.entries.map(({ status, reason: cause, message }) =>
-    reason(`the storage reports ${status} (${cause}): ${message}`),
+    reason(
+      `the storage reports ${status} (${cause}): ${message}`,
+      `check the volume in the storage of pool "${volume?.pool}"; if its data are lost, restore them from a backup`,
+    ),
   );
 }

@@ -3,6 +3,7 @@ import type {
   AdminVolume,
   AuditEntry,
   ClusterState,
+  Finding,
   PoolState,
   Queue,
   RunningOperation,
@@ -34,6 +35,8 @@ export type Facts = {
   readonly cluster?: ClusterState | undefined;
   /** The refused tokens with the name of that cluster. */
   readonly refusedTokens?: RefusedTokens | undefined;
+  /** The finding that a storage has a resource with this id, which the store does not know. */
+  readonly orphan?: Finding | undefined;
   /** Ids of nodes that have the volume attached and that their cluster does not report. */
   readonly unknownNodes: readonly string[];
   readonly health?: CurrentHealth | undefined;

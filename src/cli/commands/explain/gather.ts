@@ -1,4 +1,4 @@
-import type { AdminSnapshot, AdminVolume, PoolState, Queue } from '../../../api/admin.ts';
+import type { AdminNode, AdminSnapshot, AdminVolume, PoolState, Queue } from '../../../api/admin.ts';
 import { clusterOf as clusterOfId } from '../../../api/ids.ts';
 import type { Entry, Kind, Query } from '../../kind.ts';
 import { kinds, type KindName } from '../../kinds/index.ts';
@@ -16,9 +16,6 @@ export async function gather(connection: Lister, id: string): Promise<Facts> {
   const snapshot = volume ? undefined : await one<AdminSnapshot>('snapshots', { id });
   const subject = volume ?? snapshot;
   const owner = clusterOfId(id);
-  const unknownNodes: string[] = [];
-  for (const { cluster, nodeId } of volume?.attachments ?? [])
-    if (!(await one('nodes', { id: `${cluster}/${nodeId}` }))) unknownNodes.push(nodeId);
   const queues = await listAll(connection, kinds.queues as Kind<Queue>, {});
   const snapshotOperation = snapshot ? operationIdOf(snapshot) : `snapshot/${id}`;
   return {
@@ -26,16 +23,30 @@ export async function gather(connection: Lister, id: string): Promise<Facts> {
     nowMs: Date.now(),
     volume,
     snapshot,
-    unknownNodes,
+    unknownNodes: await listUnknownNodes(connection, volume?.attachments),
     operation: await one('operations', { id: snapshot ? snapshotOperation : `volume/${id}` }),
     pool: subject && (await one('pools', { id: subject.pool })),
-    ...(!subject && (await gatherOfMissing(connection, owner))),
+    ...(!subject && (await gatherOfMissing(connection, id))),
     queue: subject && queues.find(queue => queue.id === `${subject.pool}/${owner}`),
     waits: findWaits(queues, [`volume/${id}`, snapshotOperation]),
     cluster: await one('clusters', { id: clusterOfId(id) ?? id }),
     health: volume && (await readHealth(connection, volume)),
     last: await one('audit-log', { resource: id, limit: 1 }),
   };
+}
+
+/** Lists the ids of nodes that their cluster does not report, or no longer reports. */
+async function listUnknownNodes(
+  connection: Lister,
+  attachments: AdminVolume['attachments'] = [],
+): Promise<readonly string[]> {
+  const unknown: string[] = [];
+  for (const { cluster, nodeId } of attachments) {
+    const query = { id: `${cluster}/${nodeId}` };
+    const [node] = await listAll(connection, kinds.nodes as Kind<AdminNode>, query);
+    if (!node || node.missingSince !== undefined) unknown.push(nodeId);
+  }
+  return unknown;
 }
 
 function findWaits(queues: readonly Queue[], resources: readonly string[]) {
@@ -46,12 +57,14 @@ function findWaits(queues: readonly Queue[], resources: readonly string[]) {
   );
 }
 
-/** Gathers the facts that only the absence of a resource asks for, about the cluster in its id. */
-async function gatherOfMissing(connection: Lister, cluster: string | undefined) {
+/** Gathers the facts that only the absence of a resource asks for, about its id and the cluster in it. */
+async function gatherOfMissing(connection: Lister, id: string) {
+  const cluster = clusterOfId(id);
   const { client, call } = connection;
   const query = cluster === undefined ? {} : { cluster };
   const pools = await listAll<PoolState>(connection, kinds.pools as Kind<PoolState>, query);
-  const { refusedTokens } = await client.getStatus({}, call());
+  const { refusedTokens, check } = await client.getStatus({}, call());
   const ofCluster = refusedTokens.find(one => one.cluster !== undefined && one.cluster === cluster);
-  return { pools, refusedTokens: ofCluster };
+  const orphan = check.findings.find(one => one.problem === 'unknown' && one.id === id);
+  return { pools, refusedTokens: ofCluster, orphan };
 }

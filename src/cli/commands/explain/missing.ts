@@ -1,6 +1,7 @@
 import type { ClusterState } from '../../../api/admin.ts';
 import { clusterOf } from '../../../api/ids.ts';
 import { failures } from '../../../api/problem.ts';
+import { adviseFinding } from '../status/judge.ts';
 import { toAge, toQuota } from '../../output/values.ts';
 import { faultOf } from '../../pool-health.ts';
 import { adviseRefused, describeRefused, isAccepted, type RefusedTokens } from '../../refused-tokens.ts';
@@ -58,6 +59,7 @@ function causesOf(facts: Facts, cluster: ClusterState): readonly Advice[] {
       waits.some(({ queue }) => queue.pool === id) || (last?.about === id && failures.has(last.code)),
   );
   return [
+    ...orphanAdvice(facts),
     ...keyAdvice(cluster),
     ...(refusedTokens ? tokenAdvice(refusedTokens, cluster) : []),
     ...failing.flatMap(pool => storageAdvice(pool) ?? []),
@@ -83,6 +85,17 @@ function checksOf({ pools = [], nowMs }: Facts, cluster: ClusterState): readonly
     ...(faulty.length === 0 ? ['its pools answer'] : faulty),
   ];
   return [fact(`checked: ${[seen, ...sound].join('; ')}`)];
+}
+
+function orphanAdvice({ orphan }: Facts): readonly Advice[] {
+  if (!orphan) return [];
+  const { kind, id, pool } = orphan;
+  return [
+    reason(
+      `the storage of pool "${pool}" has ${kind} "${id}", but the store does not`,
+      adviseFinding(orphan),
+    ),
+  ];
 }
 
 /** Reports the faults of a cluster's keys. They are the reason why its requests are refused. */

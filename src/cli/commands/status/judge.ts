@@ -257,12 +257,16 @@ function judgeOperations(operations: readonly RunningOperation[], nowMs: number)
   }));
 }
 
-const remedies: Readonly<Record<Finding['problem'], string>> = {
-  unknown: 'import it (fairlead admin import), or remove it: fairlead admin repair',
-  missing:
-    'restore it on the storage from a backup, or delete the volume or snapshot; details: fairlead admin check',
-  stuck: 'finish it: fairlead admin repair --yes; its obstacle: fairlead explain',
-};
+/** Advises an operator about a difference between the storage and the store. */
+export function adviseFinding({ problem, kind, id, pool }: Finding): string {
+  const importing = kind === 'volume' ? `import it (fairlead admin import ${id} --pool ${pool}), or ` : '';
+  const remedies: Readonly<Record<Finding['problem'], string>> = {
+    unknown: `${importing}remove it: fairlead admin repair`,
+    missing: `restore it on the storage from a backup, or delete the ${kind}; details: fairlead admin check`,
+    stuck: `finish it: fairlead admin repair --yes; its obstacle: fairlead explain ${id}`,
+  };
+  return remedies[problem];
+}
 
 function judgeCheck({ at, total, findings }: Status['check'], nowMs: number): readonly StatusLine[] {
   const differences = `${total === 1 ? '1 difference' : `${total} differences`} to the store`;
@@ -271,14 +275,15 @@ function judgeCheck({ at, total, findings }: Status['check'], nowMs: number): re
   if (findings.length === 0) return [{ about: 'storage', state }];
   const groups = Map.groupBy(findings, ({ pool, kind, problem }) => `${pool} ${kind} ${problem}`);
   return [...groups.values()].map(group => {
-    const [{ pool, kind, problem, detail }, ids] = [group[0] as Finding, group.map(({ id }) => `"${id}"`)];
+    const [first, ids] = [group[0] as Finding, group.map(({ id }) => `"${id}"`)];
+    const { pool, kind, detail } = first;
     const more = ids.length > 3 ? ` and ${ids.length - 3} more` : '';
     const noun = ids.length === 1 ? kind : `${ids.length} ${kind}s`;
     return {
       about: 'storage',
       state,
       what: `pool "${pool}": ${noun} ${ids.slice(0, 3).join(', ')}${more}: ${detail}`,
-      todo: remedies[problem],
+      todo: adviseFinding(first),
     };
   });
 }
