@@ -48,9 +48,12 @@ export function withStep(code: ProblemCode, step: string, detail = /^/): (error:
 /** The gateway's words for a missing volume. Pools, nodes and routes can be missing, too. */
 const volumeMissing = /^there is no (soft-deleted )?volume "/;
 
-/** Makes a command that calls the gateway with `ask` and prints the result. */
-export function command<T extends typeof shared>({ ask, ...more }: AdminCommand<T>) {
-  return gatewayCommand<T>(more, async ({ client, call, io }, values) => {
+/** Makes a command that calls the gateway with `ask` and prints the result. Its help begins with its own settings. */
+export function command<T extends typeof shared>({ ask, settings, ...more }: AdminCommand<T>) {
+  const all = Object.entries(settings);
+  const inOrder = [...all.filter(([name]) => !(name in shared)), ...all.filter(([name]) => name in shared)];
+  const ordered = { ...more, settings: Object.fromEntries(inOrder) as T };
+  return gatewayCommand<T>(ordered, async ({ client, call, io }, values) => {
     const { json }: SettingsOf<typeof shared> = values;
     const {
       data,
