@@ -41,9 +41,10 @@ test('a file lists pools, clusters and operators', async t => {
   const quota = { bytes: 10 * 2 ** 40, volumes: 500, pools: { fast: { snapshots: 9 } } };
   const east = { name: 'east', acceptAnyNode: false, pools: ['fast'], quota };
   const west = { name: 'west', acceptAnyNode: true, rate: { perSecond: 50 } };
+  const [ofA, ofB] = [a, b].map(({ publicJwk: { crv, x } }) => `key ${crv} ${x}`);
   assert.deepEqual(Object.fromEntries(configuration.enrolment.owners), {
-    [a.kid]: { caller: { role: 'controller', cluster: east }, issuer: 'east' },
-    [b.kid]: { caller: { role: 'controller', cluster: west }, issuer: 'kubernetes' },
+    [a.kid]: { caller: { role: 'controller', cluster: east }, issuer: 'east', material: ofA },
+    [b.kid]: { caller: { role: 'controller', cluster: west }, issuer: 'kubernetes', material: ofB },
   });
   const names = ['gateway.yaml', 'a.jwks.json', 'b.jwks.json', 'none.jwks.json'];
   assert.deepEqual([...files.keys()].sort(), names.map(name => join(directory, name)).sort());
