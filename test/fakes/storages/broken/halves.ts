@@ -8,7 +8,7 @@ import { changeAnswer, type Breakage } from '../breakage.ts';
 import { withoutLeaked } from './rights.ts';
 
 /** The size from which on creating a volume takes time, and this time in milliseconds. */
-const [largeBytes, largeMs] = [32 * 2 ** 20, 1_000];
+const [largeBytes, largeMs] = [32 * 2 ** 20, 2_000];
 /** Time between the two writes of a change, in milliseconds. */
 const betweenMs = 1_000;
 

@@ -105,13 +105,21 @@ export const nodes = {
     wrong: 'a second effect of deleting a group deletes the next group with the id',
     caughtBy: 'FL-8.4-3',
     hasGroupsAndNodes: true,
-    operations: right => ({
-      deleteGroup(asked) {
-        const answer = right.deleteGroup(asked);
-        void setTimeout(lateMs).then(() => attempt(() => right.deleteGroup(asked)));
-        return answer;
-      },
-    }),
+    operations: right => {
+      const deleted = new Set<string>();
+      return {
+        deleteGroup(asked) {
+          deleted.add(asked.groupId);
+          return right.deleteGroup(asked);
+        },
+        async createGroup(asked) {
+          const answer = await right.createGroup(asked);
+          if (deleted.delete(asked.groupId))
+            void setTimeout(lateMs).then(() => attempt(() => right.deleteGroup(asked)));
+          return answer;
+        },
+      };
+    },
   },
   'last-node': losing('putNode', 'deleteNode'),
   'last-node-delete': losing('deleteNode', 'putNode'),
