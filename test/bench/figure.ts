@@ -2,6 +2,15 @@ import { toTable } from '../../src/cli/commands/admin.ts';
 import type { CleanupScope } from '../harness/temporary.ts';
 import { median } from '../harness/values.ts';
 
+/** A cost by size, such as that of creates by the number of clusters, beside a floor at the same sizes. */
+export type Curve = {
+  readonly of: string;
+  readonly by: string;
+  readonly unit: Figure['unit'];
+  /** Smallest size first. */
+  readonly points: readonly (readonly [size: number, value: number, floor: number])[];
+};
+
 /** A measured figure beside a floor from the same run. */
 export type Figure = {
   readonly name: string;
@@ -11,6 +20,8 @@ export type Figure = {
   readonly floor?: readonly [name: string, value: number];
   /** The value that we want to reach, as text. */
   readonly target?: string;
+  /** The curve whose last value this is. */
+  readonly curve?: Curve;
 };
 
 /** A part of the benches: its name for --only, its subject, and its measurement. */
@@ -19,6 +30,30 @@ export type Bench = {
   readonly doc: string;
   readonly run: () => Promise<readonly Figure[]>;
 };
+
+/** Makes the figure of a curve: its value at the largest size beside that at the smallest. */
+export function toGrowth(curve: Curve): Figure {
+  const { of, by, unit, points } = curve;
+  const [[smallest, floor] = [0, 0], [largest, value] = [0, 0]] = [points[0], points.at(-1)];
+  return {
+    name: `${of} with ${largest.toLocaleString('en')} ${by}`,
+    value,
+    unit,
+    floor: [`the same with ${smallest.toLocaleString('en')}`, floor],
+    target: `≤ ${maxGrowth}×`,
+    curve,
+  };
+}
+
+/** The bound of a curve, in multiples of its first value. */
+const maxGrowth = 1.5;
+
+/** Finds the knee of a curve: the size from which it stays above its bound; undefined if there is none. */
+export function findKnee({ points }: Curve): number | undefined {
+  const [, first = 0] = points[0] ?? [];
+  const last = points.findLastIndex(([, value]) => value <= maxGrowth * first);
+  return points[last + 1]?.[0];
+}
 
 /** Runs work with a scope that cleans up even if the work fails. */
 export async function inScope<T>(work: (t: CleanupScope) => Promise<T>): Promise<T> {

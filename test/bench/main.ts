@@ -7,7 +7,9 @@ import { cycleBench } from './cycle.ts';
 import { exportsBench } from './exports/exports.ts';
 import { fairnessBench } from './fairness/fairness.ts';
 import { describe, type Bench, type Figure } from './figure.ts';
+import { growthBench } from './growth.ts';
 import { nodeManyBench } from './node-many.ts';
+import { drawCurves } from './plot.ts';
 import { replicasBench } from './replicas.ts';
 import { scaleBench } from './scale.ts';
 
@@ -18,12 +20,14 @@ const benches: readonly Bench[] = [
   replicasBench,
   fairnessBench,
   scaleBench,
+  growthBench,
   exportsBench,
 ];
 
-const usage = `Usage: npm run bench [-- --only NAME,…] [--json FILE]
+const usage = `Usage: npm run bench [-- --only NAME,…] [--json FILE] [--plot FILE]
 
 Measures each figure beside its floor in the same run, prints them as a table, and writes them as JSON when asked.
+Draws the costs that were measured by size as an SVG image when asked.
 It needs root, for loop devices and mounts.
 
 ${benches.map(({ name, doc }) => `  ${name.padEnd(10)} ${doc}`).join('\n')}
@@ -33,7 +37,12 @@ await main();
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { only: { type: 'string' }, json: { type: 'string' }, help: { type: 'boolean' } },
+    options: {
+      only: { type: 'string' },
+      json: { type: 'string' },
+      plot: { type: 'string' },
+      help: { type: 'boolean' },
+    },
   });
   if (values.help) return void process.stdout.write(usage);
   const names = values.only?.split(',') ?? benches.map(({ name }) => name);
@@ -55,6 +64,8 @@ async function main(): Promise<void> {
   }
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify({ node: process.version, benches: all }, null, 2)}\n`);
+  const curves = Object.values(all).flatMap(figures => figures.flatMap(({ curve }) => curve ?? []));
+  if (values.plot !== undefined) writeFileSync(values.plot, drawCurves(curves));
 }
 
 function fail(reason: string): void {
