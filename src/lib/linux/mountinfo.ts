@@ -95,7 +95,8 @@ export function originOf(mounts: readonly Mount[], path: string): Origin | undef
 const linePattern = /^(\d+) (\d+) (\S+) (\S+) (\S+) (\S+) (?:(\S.*?) )?- (\S+) (\S*) (.+)$/;
 
 function parseLine(line: string): Mount {
-  const fields = linePattern.exec(line);
+  // A part of a string keeps the whole string in memory: here the text of all mounts, for each mount.
+  const fields = linePattern.exec(Buffer.from(line).toString());
   if (!fields) throw new Error(`not a mountinfo line: "${line}"`);
   const [, id, parentId, device = '', root = '', path = '', options = ''] = fields;
   const [propagation, type = '', source = '', superOptions = ''] = fields.slice(7);

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import {
   createMountReader,
   mountsAt,
@@ -75,4 +77,21 @@ test('a reader sees the current mounts at each read, in order', () => {
   }
   now = 'no mount\n';
   for (let tries = 0; tries < 2; tries++) assert.throws(read, /not a mountinfo line/);
+});
+
+test('a mount keeps no text of other mounts in memory', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const path = '/var/lib/kubelet/plugins/kubernetes.io/csi/csi.fairlead.dev/globalmount';
+  const all = Array.from({ length: 1_000 }, (_, index) => `40 22 7:0 / ${path}-${index} rw - xfs none rw\n`);
+  let count = 0;
+  const read = createMountReader(() => Buffer.from(all.slice(0, count).join('')).toString());
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (; count < all.length; count++) read();
+  collect();
+  const grownBytes = process.memoryUsage().heapUsed - before;
+  assert.equal(read().length, all.length);
+  // With the text of each read, it would be 50 MB.
+  assert.ok(grownBytes < 10 * 1024 * 1024, `${grownBytes} bytes`);
 });
