@@ -7,8 +7,20 @@ export const debianPackages: Readonly<Record<string, readonly string[]>> = {
   'busybox-static': ['bin/busybox'],
   containerd: ['usr/bin/containerd', 'usr/bin/containerd-shim-runc-v2', 'usr/bin/ctr'],
   'etcd-server': ['usr/bin/etcd'],
+  nftables: ['usr/sbin/nft'],
+  libedit2: [libraryOf('libedit.so.2')],
+  libgmp10: [libraryOf('libgmp.so.10')],
+  libjansson4: [libraryOf('libjansson.so.4')],
+  libmnl0: [libraryOf('libmnl.so.0')],
+  libnftables1: [libraryOf('libnftables.so.1')],
+  libnftnl11: [libraryOf('libnftnl.so.11')],
+  libxtables12: [libraryOf('libxtables.so.12')],
   runc: ['usr/sbin/runc'],
 };
+
+function libraryOf(name: string): string {
+  return `usr/lib/x86_64-linux-gnu/${name}`;
+}
 
 /** Downloads the packages and copies their programs into a directory. */
 export function unpackPackages(into: string): void {

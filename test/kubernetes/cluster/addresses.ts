@@ -4,6 +4,8 @@
  */
 export const serviceRangeOf = (cluster: number): string => `10.${95 + cluster}.0.0/16`;
 export const apiAddressOf = (cluster: number): string => `10.${95 + cluster}.0.1`;
+/** The address of a cluster's load balancer, which every node and every control plane of the site reaches. */
+export const balancerAddressOf = (cluster: number): string => `10.201.${cluster}.1`;
 export const dnsAddressOf = (cluster: number): string => `10.${95 + cluster}.0.10`;
 /** The address of a cluster's programs that serve only one another. */
 export const loopbackOf = (cluster: number): string => `127.0.0.${cluster}`;

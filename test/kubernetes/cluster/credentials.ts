@@ -17,6 +17,7 @@ export interface Credentials {
 /** The group of each user that has one. */
 const groups: Readonly<Record<string, string>> = {
   admin: 'system:masters',
+  'kube-proxy': '',
   'system:kube-controller-manager': '',
   'system:kube-scheduler': '',
 };
