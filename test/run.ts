@@ -174,7 +174,7 @@ function runTests(files: readonly string[]): void {
   const seconds = new Map<string, number>();
   const stream = run({
     files: [...files],
-    concurrency: slots(),
+    concurrency: slots(files),
     // Only for files that hang: on a busy machine the slowest usual file takes a quarter of this.
     timeout: (isUsual ? 15 : 60) * 60_000,
     // node:ffi causes this warning, and each file would print it.

@@ -73,11 +73,11 @@ export function fullParts(): Readonly<Record<string, Part>> {
 const longTests = Object.values(parts).flatMap(({ files }) => files);
 
 /**
- * Returns the number of files that run at a time. Most files wait half of their time, for processes, leases and
- * retries.
+ * Returns the number of these files that run at a time. Most files wait half of their time, for processes, leases and
+ * retries; a test of clusters has the machine alone.
  */
-export function slots(): number {
-  return 2 * Math.max(2, availableParallelism());
+export function slots(files: readonly string[]): number {
+  return files.some(file => tierOf(file) === 'kubernetes') ? 1 : 2 * Math.max(2, availableParallelism());
 }
 
 /** Fetches only the programs that these tests need. */

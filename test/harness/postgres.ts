@@ -17,7 +17,7 @@ export const postgresPrograms = globSync('/usr/lib/postgresql/*/bin/postgres')
   .at(-1)
   ?.replace(/postgres$/, '');
 /** Debian's user id that owns no files, because PostgreSQL refuses to run as root. */
-const nobody = 65_534;
+export const nobody = 65_534;
 const asRoot = process.getuid?.() === 0;
 
 /** The reason why tests of PostgreSQL are skipped here; false if they can run. */

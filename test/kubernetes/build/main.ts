@@ -6,10 +6,10 @@ import { buildParts, missingPrograms } from './parts.ts';
 export const directory: string =
   process.env['KUBERNETES_BIN_DIR'] ?? join(homedir(), '.cache', 'fairlead', 'kubernetes');
 
-/** Returns the reason why no cluster can run here, or false if one can. */
-export function whyNoCluster(): string | false {
+/** Returns the reason why no cluster with these parts can run here, by default with all, or false if one can. */
+export function whyNoCluster(names?: readonly string[]): string | false {
   if (process.getuid?.() !== 0) return 'a cluster needs root';
-  const missing = missingPrograms(directory);
+  const missing = missingPrograms(directory, names);
   return missing.length > 0 && `not in ${directory}: ${missing.join(', ')}`;
 }
 

@@ -82,9 +82,12 @@ export async function buildParts(directory: string, names: readonly string[]): P
   }
 }
 
-/** Lists the programs that a directory lacks, however the present ones came there. */
-export function missingPrograms(directory: string): readonly string[] {
-  const made = Object.values(parts).flatMap(part => part.makes);
+/** Lists the programs of these parts, by default of all, that a directory lacks, however the present ones came there. */
+export function missingPrograms(
+  directory: string,
+  names: readonly string[] = Object.keys(parts),
+): readonly string[] {
+  const made = names.flatMap(name => parts[name]?.makes ?? []);
   return made.filter(name => !existsSync(join(directory, name)));
 }
 

@@ -6,11 +6,17 @@ import { signalTo } from '../cluster/program.ts';
 import type { InstalledCluster } from './installation.ts';
 import { releaseNamespace } from './release.ts';
 
+/** A cluster with containers of the chart. */
+type HostCluster = Pick<InstalledCluster, 'cluster'>;
+
 /** A running container of the release: its node, its pod, and its id in containerd. */
 export type Container = { readonly node: string; readonly pod: string; readonly id: string };
 
-/** A kind of container: a component of the chart, such as `node`, and a container of its pods, such as `agent`. */
-export type Part = { readonly component: string; readonly container: string };
+/**
+ * A kind of container: a component of the chart, such as `node`, and a container of its pods, such as `agent`; without a
+ * namespace in the cluster's own release.
+ */
+export type Part = { readonly component: string; readonly container: string; readonly namespace?: string };
 
 export const agent: Part = { component: 'node', container: 'agent' };
 export const controller: Part = { component: 'controller', container: 'controller' };
@@ -22,14 +28,14 @@ const hierarchy = isFirstVersion ? memoryHierarchy : '/sys/fs/cgroup';
 
 /** Lists the ready containers of a part, on all nodes. */
 export async function containersOf(
-  { cluster }: InstalledCluster,
-  { component, container }: Part,
+  { cluster }: HostCluster,
+  { component, container, namespace = releaseNamespace }: Part,
 ): Promise<readonly Container[]> {
   const selector = `app.kubernetes.io/component=${component}`;
   const status = `.status.containerStatuses[?(@.name=="${container}")]`;
   const columns = ['.spec.nodeName', '.metadata.name', `${status}.ready`, `${status}.containerID`];
   const row = columns.map(column => `{${column}}`).join('{" "}');
-  const pods = ['get', 'pods', '--namespace', releaseNamespace, '--selector', selector];
+  const pods = ['get', 'pods', '--namespace', namespace, '--selector', selector];
   const found = await cluster.kubectl(...pods, '--output', `jsonpath={range .items[*]}${row}{"\\n"}{end}`);
   const rows = found.split('\n').map(line => line.split(' '));
   return rows.flatMap(([node = '', pod = '', isReady, url = '']) =>
@@ -53,14 +59,14 @@ export function processesIn(group: string): readonly number[] {
 }
 
 /** Kills a part's container on a node, as the kernel does when memory runs out. */
-export async function kill(served: InstalledCluster, part: Part, node: string): Promise<void> {
+export async function kill(served: HostCluster, part: Part, node: string): Promise<void> {
   const found = (await containersOf(served, part)).find(container => container.node === node);
   if (found === undefined) throw new Error(`no ${part.container} is ready on ${node}`);
   for (const pid of await processesOf(found)) signalTo(pid, 'SIGKILL');
 }
 
 /** Kills a part's container and resolves once its successor is ready. */
-export async function killAndWait(served: InstalledCluster, part: Part, node: string): Promise<void> {
+export async function killAndWait(served: HostCluster, part: Part, node: string): Promise<void> {
   const before = new Set((await containersOf(served, part)).map(({ id }) => id));
   await kill(served, part, node);
   const isThere = async () => {

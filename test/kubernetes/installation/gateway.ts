@@ -22,6 +22,8 @@ export interface Gateway {
   readonly url: string;
   /** Adds the issuer keys of a cluster whose name alone was known before. */
   takeIssuer(cluster: string, keySet: string): void;
+  /** Replaces the public keys of a cluster. */
+  takeKeys(cluster: string, keySet: Gateway['keySet']): void;
   /** The public keys that verify its signatures. */
   readonly keySet: { readonly keys: readonly object[] };
   /** Returns the path of a file that `fairlead enroll` wrote for a cluster. */
@@ -51,10 +53,11 @@ export async function startGateway(site: Site, clusters: readonly string[]): Pro
   const pools = join(directory, 'pools');
   for (const name of Object.keys(backends)) mkdirSync(join(pools, name), { recursive: true });
   const device = await makeFilesystem(site, join(pools, 'fast'));
+  // Every node reaches the address of the first cluster's API server.
   const url = `https://${apiAddressOf(1)}:7700`;
   for (const cluster of clusters)
     await capture([...fairlead, 'enroll', cluster, '--gateway', url, '--dir', directory]);
-  await makeCertificate(directory);
+  await makeCertificate(directory, apiAddressOf(1));
   const operator = await createKey('operator');
   writeFileSync(join(directory, 'operator.jwk.json'), JSON.stringify(operator), { mode: 0o600 });
   writeFileSync(join(directory, 'operators.jwks.json'), JSON.stringify({ keys: [publicHalf(operator)] }));
@@ -75,6 +78,8 @@ export async function startGateway(site: Site, clusters: readonly string[]): Pro
     url,
     keySet: keySetOf(`${store}.keys.json`),
     takeIssuer: (cluster, keySet) => writeFileSync(join(directory, issuerKeysOf(cluster)), keySet),
+    takeKeys: (cluster, keySet) =>
+      writeFileSync(join(directory, `${cluster}.jwks.json`), JSON.stringify(keySet)),
     fileOf: (cluster, what) => join(directory, `${cluster}.${what}.yaml`),
     process: () => process,
     async start() {
@@ -100,7 +105,8 @@ function writeKey(directory: string, cluster: string): string {
   return path;
 }
 
-function keySetOf(path: string): Gateway['keySet'] {
+/** Reads the public halves of a gateway's keys. */
+export function keySetOf(path: string): Gateway['keySet'] {
   const { keys } = JSON.parse(readFileSync(path, 'utf8')) as { readonly keys: readonly PrivateJwk[] };
   return { keys: keys.map(publicHalf) };
 }
@@ -154,10 +160,10 @@ async function makeFilesystem(site: Site, directory: string): Promise<string> {
   return device;
 }
 
-/** Makes a certificate for the address of the first cluster's API server, which every node reaches. */
-async function makeCertificate(directory: string): Promise<void> {
+/** Makes the files `tls.crt` and `tls.key`, a self-signed certificate for an address. */
+export async function makeCertificate(directory: string, address: string): Promise<void> {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  const name = ['-subj', '/CN=gateway', '-addext', `subjectAltName=IP:${apiAddressOf(1)}`];
+  const name = ['-subj', '/CN=tests', '-addext', `subjectAltName=IP:${address}`];
   const files = ['-keyout', join(directory, 'tls.key'), '-out', certificateOf(directory)];
   await capture(['openssl', 'req', '-x509', ...key, ...name, ...files]);
 }

@@ -4,7 +4,7 @@ import { capture } from '../cluster/capture.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Gateway } from './gateway.ts';
 
-const chart = resolve(import.meta.dirname, '../../../deploy/chart');
+export const chart = resolve(import.meta.dirname, '../../../deploy/chart');
 
 /** The namespace of the chart's release. */
 export const releaseNamespace = 'fairlead';

@@ -43,15 +43,15 @@ export const guideScenarios: Scenarios = {
 
 /**
  * Writes the reader's kubectl and helm for their cluster, which already has the image, and the checkout's command, as if the
- * Debian package were installed.
+ * Debian package were installed. `before` are lines of shell that may answer a call of kubectl.
  */
-function writeTools({ site, credentials }: Cluster, directory: string): void {
+export function writeTools({ site, credentials }: Cluster, directory: string, before = ''): void {
   mkdirSync(directory, { recursive: true });
   const kubeconfig = `--kubeconfig ${credentials.kubeconfigOf('admin')}`;
   const tools = {
     'apt-get': 'exit 0',
     fairlead: `exec ${process.execPath} ${join(checkout, 'src/fairlead.mjs')} "$@"`,
-    kubectl: `exec ${site.bin}/kubectl ${kubeconfig} "$@"`,
+    kubectl: `${before}exec ${site.bin}/kubectl ${kubeconfig} "$@"`,
     helm: `HOME=${site.directory} exec ${site.bin}/helm ${kubeconfig} "$@"`,
   };
   for (const [name, line] of Object.entries(tools)) {
