@@ -2,10 +2,10 @@ import type { Finding, UncheckedPool } from '../../api/admin.ts';
 import type { StorageClient } from '../../api/client.ts';
 import { durationMs, text } from '../../lib/parsers.ts';
 import { onOrOff } from '../../lib/settings.ts';
+import { detachNode } from '../acts/nodes.ts';
+import { restore } from '../acts/volumes.ts';
 import { command, dryRun, shared } from './admin/command.ts';
-import { uncutWarning } from './admin/cut-off.ts';
 import { drainCommand } from './admin/drain.ts';
-import { requireNode } from './admin/names.ts';
 import { retireCommand } from './admin/retire.ts';
 import { sharingCommands } from './admin/sharing.ts';
 import { snapshotCommands } from './admin/snapshots.ts';
@@ -86,10 +86,7 @@ export const adminCommands = {
     doc: 'restores a deleted volume',
     settings: { ...shared, volume: { doc: "the volume's id", parse: text } },
     operands: ['volume'],
-    async ask(client, call, { volume: volumeId }) {
-      await client.restoreVolume({ volumeId }, call);
-      return { data: { volumeId }, table: `volume "${volumeId}" is restored` };
-    },
+    ask: (client, call, { volume: volumeId }) => restore(client, call, { volumeId, isDry: false }),
   }),
   'detach-node': command({
     doc: 'detaches all volumes from a node whose machine is gone for good, so that its replacement, with the same name and another key, can attach them',
@@ -118,18 +115,7 @@ export const adminCommands = {
         throw new Error(
           '--node is required: give CLUSTER NODE, or CLUSTER/NODE as `fairlead get nodes -o name` prints it',
         );
-      const data = await client.detachNode({ cluster, nodeId, body: { force, dryRun: isDry } }, call);
-      const { attachments, total, isCutOff } = data;
-      const at = `node "${nodeId}" of cluster "${cluster}"`;
-      const lines = attachments.map(({ volumeId }) =>
-        isDry
-          ? `would detach volume "${volumeId}" from ${at}`
-          : `volume "${volumeId}" is detached from ${at}`,
-      );
-      if (total > lines.length) lines.push(`and ${total - lines.length} more`);
-      if (total === 0) await requireNode(client, call, { cluster, nodeId });
-      const none = `no volume is attached to ${at}; nothing was done`;
-      return { data, table: lines.join('\n') || none, warning: isCutOff ? undefined : uncutWarning };
+      return detachNode(client, call, { cluster, nodeId, force, isDry });
     },
   }),
   drain: drainCommand,

@@ -1,7 +1,7 @@
 import type { StorageClient } from '../../../api/client.ts';
 import type { Call } from '../../../api/http.ts';
-import { Problem, type ProblemCode } from '../../../api/problem.ts';
 import { onOrOff, type SettingsOf } from '../../../lib/settings.ts';
+import { withStep, type ActResult } from '../../acts/act.ts';
 import { connectionSettings, gatewayCommand } from '../../connection.ts';
 import { toJson } from '../../output/formats.ts';
 import type { Runnable } from '../../run.ts';
@@ -19,31 +19,11 @@ export const dryRun = {
   ...onOrOff,
 } as const;
 
-/**
- * The output, `data` as JSON or `table` as text, a warning for standard error, and the exit status: 2 when problems
- * remain.
- */
-type Result = {
-  readonly data: unknown;
-  readonly table: string;
-  readonly warning?: string | undefined;
-  readonly status?: number;
-};
-
 type AdminCommand<T extends typeof shared> = Pick<Runnable, 'exits' | 'operands'> & {
   readonly doc: string;
   readonly settings: T;
-  readonly ask: (client: StorageClient, call: Call, settings: SettingsOf<T>) => Promise<Result>;
+  readonly ask: (client: StorageClient, call: Call, settings: SettingsOf<T>) => Promise<ActResult>;
 };
-
-/** Makes a handler of errors that adds the operator's next step to problems with this code and such a detail. */
-export function withStep(code: ProblemCode, step: string, detail = /^/): (error: unknown) => never {
-  return error => {
-    throw error instanceof Problem && error.code === code && detail.test(error.detail)
-      ? new Problem(code, `${error.detail}; ${step}`, error)
-      : error;
-  };
-}
 
 /** The gateway's words for a missing volume. Pools, nodes and routes can be missing, too. */
 const volumeMissing = /^there is no (soft-deleted )?volume "/;

@@ -1,5 +1,5 @@
-import type { StorageClient } from '../../../api/client.ts';
-import type { Call } from '../../../api/http.ts';
+import type { StorageClient } from '../../api/client.ts';
+import type { Call } from '../../api/http.ts';
 
 /** The warning of every command that detaches volumes in a pool that cannot cut a node off. */
 export const uncutWarning =

@@ -1,12 +1,12 @@
-import type { AdminNode, AdminVolume } from '../../../api/admin.ts';
-import type { StorageClient } from '../../../api/client.ts';
-import type { Call } from '../../../api/http.ts';
-import { readNodeId } from '../../../api/ids.ts';
-import { Problem } from '../../../api/problem.ts';
-import { suggest } from '../../../lib/words/suggest.ts';
-import type { Kind } from '../../kind.ts';
-import { kinds } from '../../kinds/index.ts';
-import { findClusterFault, listAll, type Lister } from '../../listing.ts';
+import type { AdminNode, AdminVolume } from '../../api/admin.ts';
+import type { StorageClient } from '../../api/client.ts';
+import type { Call } from '../../api/http.ts';
+import { readNodeId } from '../../api/ids.ts';
+import { Problem } from '../../api/problem.ts';
+import { suggest } from '../../lib/words/suggest.ts';
+import type { Kind } from '../kind.ts';
+import { kinds } from '../kinds/index.ts';
+import { findClusterFault, listAll, type Lister } from '../listing.ts';
 
 /** Makes the error for a node that does not have the volume, or for a cluster without a node that has it. */
 export async function unattachedFault(
@@ -16,7 +16,7 @@ export async function unattachedFault(
     volumeId,
     node,
     cluster,
-  }: { readonly volumeId: string; readonly node?: string; readonly cluster?: string },
+  }: { readonly volumeId: string; readonly node?: string | undefined; readonly cluster?: string | undefined },
 ): Promise<Error> {
   const attachments = (await findVolume(client, call, volumeId))?.attachments ?? [];
   const ids = attachments.flatMap(({ nodeId }) => [readNodeId(nodeId).name, nodeId]);
