@@ -112,6 +112,51 @@ test(
   },
 );
 
+test(
+  'an operator deletes a volume after the plan and its typed name, and the log names the key',
+  needsBrowser,
+  async t => {
+    const opened = await open(t);
+    const { site } = opened;
+    await fill(site, 2);
+    const { page } = await logIn(opened);
+    await page.goto(`${site.url}/console/volumes/dev.pvc-0`);
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete volume dev.pvc-0' });
+    await dialog.getByText('would delete volume "dev.pvc-0" for good').waitFor();
+    assert.deepEqual(await findBarriers(page), []);
+    const button = dialog.getByRole('button', { name: 'Delete', exact: true });
+    assert.equal(await button.isDisabled(), true, 'the name is not typed yet');
+    await dialog.getByRole('textbox').fill('dev.pvc-1');
+    assert.equal(await button.isDisabled(), true, 'another name is typed');
+    await site.client.getVolume({ volumeId: 'dev.pvc-0' }, site.call());
+    await dialog.getByRole('textbox').fill('dev.pvc-0');
+    await button.click();
+    await dialog.getByText('volume "dev.pvc-0" is deleted').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('There is no volume “dev.pvc-0”.').waitFor();
+    await assert.rejects(site.client.getVolume({ volumeId: 'dev.pvc-0' }, site.call()), {
+      code: 'NOT_FOUND',
+    });
+    await page.goto(`${site.url}/console/audit-log?find=dev.pvc-0`);
+    await page.getByRole('cell', { name: 'operator' }).first().waitFor();
+  },
+);
+
+test('the drain of one operator is seen by another', needsBrowser, async t => {
+  const opened = await open(t);
+  const { site } = opened;
+  await fill(site, 2);
+  const [{ page }, { page: other }] = [await logIn(opened), await logIn(opened)];
+  await other.goto(`${site.url}/console/pools/images`);
+  await page.goto(`${site.url}/console/pools/images`);
+  await page.getByRole('button', { name: 'Drain…' }).click();
+  await page.getByText('would take no new volumes').waitFor();
+  await page.getByRole('button', { name: 'Drain', exact: true }).click();
+  await other.getByText('open+drained').waitFor();
+  await other.getByRole('button', { name: 'Undrain…' }).waitFor();
+});
+
 const pages = [
   '',
   'volumes',

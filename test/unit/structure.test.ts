@@ -101,7 +101,7 @@ const nouns = new Set(
   `src gateway node-agent
    lib linux tracing words api csi controller kubernetes dev cli commands admin output kinds kit chapters fixtures model reports sdk server
    http callers scheduling volumes snapshots attachments sharing operations configuration pools tables entries observability local kernel targets
-   backends exports stores connectors filesystems carriers schemas shares console browser pages parts
+   backends exports stores connectors filesystems carriers schemas shares console browser pages parts actions
    format host state plugin retirement staging`.split(/\s+/),
 );
 

@@ -32,7 +32,7 @@ export function App() {
   if (!session.isKnown) return null;
   const { operator, fault } = session;
   if (!operator) return <Login key={fault} fault={fault} onLogin={refresh} />;
-  const { title, page } = pageOf(route);
+  const { title, page } = pageOf(route, operator);
   return (
     <Shell
       operator={operator}
@@ -55,7 +55,7 @@ async function openSession(): Promise<Operator | undefined> {
   return findOperator();
 }
 
-function pageOf(route: Route) {
+function pageOf(route: Route, operator: Operator) {
   const [word = '', id] = route.words;
   if (word === '') return { title: menu[''], page: <Overview /> };
   if (!Object.hasOwn(kinds, word))
@@ -64,7 +64,7 @@ function pageOf(route: Route) {
   if (id !== undefined && hasPage(name))
     return {
       title: `${capitalize(kinds[name].one)} ${id}`,
-      page: <One key={`${name}/${id}`} name={name} id={id} />,
+      page: <One key={`${name}/${id}`} name={name} id={id} operator={operator} />,
     };
   return { title: menu[name], page: <List key={name} name={name} route={route} /> };
 }

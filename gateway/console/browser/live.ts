@@ -12,6 +12,13 @@ export type Live<T> = {
 /** Dispatches `end` when the gateway refuses the session. */
 export const session = new EventTarget();
 
+const refreshed = new EventTarget();
+
+/** Loads all values of the page again, because an operator has changed something. */
+export function refresh(): void {
+  refreshed.dispatchEvent(new Event('refresh'));
+}
+
 /** The interval between two loads, in milliseconds. */
 const everyMs = 3_000;
 
@@ -21,7 +28,7 @@ export function useLive<T>(key: string, load: () => Promise<T>): Live<T> {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isOver = false;
-    const refresh = async (): Promise<void> => {
+    const reload = async (): Promise<void> => {
       clearTimeout(timer);
       if (!document.hidden) {
         const next = await load().then(
@@ -36,16 +43,18 @@ export function useLive<T>(key: string, load: () => Promise<T>): Live<T> {
         if (isOver) return;
         setLive(next);
       }
-      timer = setTimeout(() => void refresh(), everyMs);
+      timer = setTimeout(() => void reload(), everyMs);
     };
-    const onVisible = (): void => void (document.hidden || refresh());
+    const onVisible = (): void => void (document.hidden || reload());
     setLive({});
-    void refresh();
+    void reload();
     document.addEventListener('visibilitychange', onVisible);
+    refreshed.addEventListener('refresh', onVisible);
     return () => {
       isOver = true;
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', onVisible);
+      refreshed.removeEventListener('refresh', onVisible);
     };
   }, [key]);
   return live;

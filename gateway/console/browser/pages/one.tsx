@@ -7,8 +7,10 @@ import { kinds, type KindName } from '../../../../src/cli/kinds/index.ts';
 import { listAll } from '../../../../src/cli/listing.ts';
 import { narrowOf } from '../../../../src/cli/output/rows.ts';
 import { readHealth, relations, toSentence, type RelatedQueries } from '../../../../src/cli/related.ts';
-import { call, client } from '../gateway.ts';
+import { actionsOf } from '../actions.ts';
+import { call, client, type Operator } from '../gateway.ts';
 import { useLive } from '../live.ts';
+import { ActButton } from '../parts/act.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Facts, Table } from '../parts/table.tsx';
 
@@ -21,8 +23,10 @@ type Described = {
 
 const connection = { client, call };
 
+type OneProps = { readonly name: KindName; readonly id: string; readonly operator: Operator };
+
 /** One entry with everything related to it, and for a volume or snapshot the reason why it is not ready. */
-export function One({ name, id }: { readonly name: KindName; readonly id: string }) {
+export function One({ name, id, operator }: OneProps) {
   const live = useLive(`${name}/${id}`, () => load(name, id));
   const { value } = live;
   if (!value) return live.problem ? <Notice live={live} /> : <p class="empty">Loading…</p>;
@@ -47,6 +51,13 @@ export function One({ name, id }: { readonly name: KindName; readonly id: string
             ))}
           </ul>
         </section>
+      )}
+      {entry && operator.role === 'operator' && (
+        <p class="buttons">
+          {actionsOf(name, entry).map(action => (
+            <ActButton key={action.title} action={action} />
+          ))}
+        </p>
       )}
       {entry && <Facts name={name} entry={entry} />}
       {health !== undefined && <p>Health: {health}</p>}

@@ -1,7 +1,7 @@
 import type { StorageClient } from '../../../api/client.ts';
 import type { Call } from '../../../api/http.ts';
 import { onOrOff, type SettingsOf } from '../../../lib/settings.ts';
-import { withStep, type ActResult } from '../../acts/act.ts';
+import { withStep, type ActionResult } from '../../actions/action.ts';
 import { connectionSettings, gatewayCommand } from '../../connection.ts';
 import { toJson } from '../../output/formats.ts';
 import type { Runnable } from '../../run.ts';
@@ -22,7 +22,7 @@ export const dryRun = {
 type AdminCommand<T extends typeof shared> = Pick<Runnable, 'exits' | 'operands'> & {
   readonly doc: string;
   readonly settings: T;
-  readonly ask: (client: StorageClient, call: Call, settings: SettingsOf<T>) => Promise<ActResult>;
+  readonly ask: (client: StorageClient, call: Call, settings: SettingsOf<T>) => Promise<ActionResult>;
 };
 
 /** The gateway's words for a missing volume. Pools, nodes and routes can be missing, too. */

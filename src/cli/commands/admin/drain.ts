@@ -1,6 +1,6 @@
 import { text } from '../../../lib/parsers.ts';
 import { onOrOff } from '../../../lib/settings.ts';
-import { drain } from '../../acts/drain.ts';
+import { drain } from '../../actions/drain.ts';
 import { command, dryRun, shared } from './command.ts';
 
 /** The command that empties a pool. */

@@ -3,7 +3,7 @@ import { choice, text } from '../../../lib/parsers.ts';
 import { onOrOff } from '../../../lib/settings.ts';
 import { renderTable } from '../../output/table.ts';
 import { command, dryRun, shared } from './command.ts';
-import { uncutWarning } from '../../acts/cut-off.ts';
+import { uncutWarning } from '../../actions/cut-off.ts';
 
 /** The command that takes a cluster out of service. */
 export const retireCommand = command({

@@ -4,8 +4,8 @@ import { bytes, choice, text } from '../../../lib/parsers.ts';
 import { onOrOff } from '../../../lib/settings.ts';
 import { toOutput } from '../../output/formats.ts';
 import { command, shared } from './command.ts';
-import { findUncutWarning } from '../../acts/cut-off.ts';
-import { requireGrantee } from '../../acts/names.ts';
+import { findUncutWarning } from '../../actions/cut-off.ts';
+import { requireGrantee } from '../../actions/names.ts';
 import { type ManifestNames, toManifests } from './manifests.ts';
 
 const volume = { doc: "the volume's id", parse: text } as const;

@@ -1,5 +1,5 @@
 import { text } from '../../../lib/parsers.ts';
-import { deleteGroup, deleteSnapshot } from '../../acts/snapshots.ts';
+import { deleteGroup, deleteSnapshot } from '../../actions/snapshots.ts';
 import { command, dryRun, shared } from './command.ts';
 
 /** The commands that delete snapshots in place of their clusters, by name. */

@@ -1,6 +1,6 @@
 import { text } from '../../../lib/parsers.ts';
 import { onOrOff } from '../../../lib/settings.ts';
-import { deleteVolume, detach } from '../../acts/volumes.ts';
+import { deleteVolume, detach } from '../../actions/volumes.ts';
 import { command, dryRun, shared } from './command.ts';
 
 const volume = { doc: "the volume's id", parse: text } as const;

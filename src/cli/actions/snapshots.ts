@@ -1,8 +1,8 @@
 import type { SnapshotDeletion } from '../../api/admin.ts';
-import { withStep, type Act } from './act.ts';
+import { withStep, type Action } from './action.ts';
 
 /** Deletes a snapshot for good. */
-export const deleteSnapshot: Act<{ readonly snapshotId: string }> = async (client, call, values) => {
+export const deleteSnapshot: Action<{ readonly snapshotId: string }> = async (client, call, values) => {
   const { snapshotId, isDry } = values;
   const data = await client
     .deleteAdminSnapshot({ snapshotId, body: { dryRun: isDry } }, call)
@@ -13,7 +13,7 @@ export const deleteSnapshot: Act<{ readonly snapshotId: string }> = async (clien
 };
 
 /** Deletes a group of snapshots with all its snapshots for good. */
-export const deleteGroup: Act<{ readonly groupId: string }> = async (client, call, { groupId, isDry }) => {
+export const deleteGroup: Action<{ readonly groupId: string }> = async (client, call, { groupId, isDry }) => {
   const data = await client.deleteAdminGroup({ groupId, body: { dryRun: isDry } }, call);
   if (data.snapshots.length === 0) throw missingFault('group', groupId);
   return { data, table: toLines(data, isDry) };

@@ -1,10 +1,14 @@
 import type { PoolDrain } from '../../api/admin.ts';
 import { renderTable } from '../output/table.ts';
 import { toSize } from '../output/values.ts';
-import type { Act } from './act.ts';
+import type { Action } from './action.ts';
 
 /** Stops the creation of volumes in a pool, or with `end` allows it again. */
-export const drain: Act<{ readonly pool: string; readonly end: boolean }> = async (client, call, values) => {
+export const drain: Action<{ readonly pool: string; readonly end: boolean }> = async (
+  client,
+  call,
+  values,
+) => {
   const { pool, end, isDry } = values;
   const data = await client.drainPool({ pool, body: { end, dryRun: isDry } }, call);
   if (end) return { data, table: `pool "${pool}" ${isDry ? 'would take' : 'takes'} new volumes` };

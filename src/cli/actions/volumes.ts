@@ -2,7 +2,7 @@ import type { Deletion } from '../../api/admin.ts';
 import type { StorageClient } from '../../api/client.ts';
 import type { Call } from '../../api/http.ts';
 import { readNodeId } from '../../api/ids.ts';
-import { withStep, type Act } from './act.ts';
+import { withStep, type Action } from './action.ts';
 import { uncutWarning } from './cut-off.ts';
 import { unattachedFault } from './names.ts';
 
@@ -16,7 +16,11 @@ type DetachValues = {
 };
 
 /** Detaches a volume from a node, or from all nodes. */
-export const detach: Act<DetachValues> = async (client, call, { volumeId, node, cluster, force, isDry }) => {
+export const detach: Action<DetachValues> = async (
+  client,
+  call,
+  { volumeId, node, cluster, force, isDry },
+) => {
   const body = { nodeId: node, cluster, force, dryRun: isDry };
   const data = await client.detachAdminVolume({ volumeId, body }, call);
   const lines = data.attachments.map(one => {
@@ -33,7 +37,11 @@ export const detach: Act<DetachValues> = async (client, call, { volumeId, node, 
 };
 
 /** Deletes a volume that is not attached. */
-export const deleteVolume: Act<{ readonly volumeId: string }> = async (client, call, { volumeId, isDry }) => {
+export const deleteVolume: Action<{ readonly volumeId: string }> = async (
+  client,
+  call,
+  { volumeId, isDry },
+) => {
   const data = await client
     .deleteAdminVolume({ volumeId, body: { dryRun: isDry } }, call)
     .catch(withStep('FAILED_PRECONDITION', `fairlead explain ${volumeId} shows what holds it`));
@@ -42,7 +50,7 @@ export const deleteVolume: Act<{ readonly volumeId: string }> = async (client, c
 };
 
 /** Restores a soft-deleted volume. */
-export const restore: Act<{ readonly volumeId: string }> = async (client, call, { volumeId, isDry }) => {
+export const restore: Action<{ readonly volumeId: string }> = async (client, call, { volumeId, isDry }) => {
   if (isDry) return { data: { volumeId }, table: `would restore volume "${volumeId}"` };
   await client.restoreVolume({ volumeId }, call);
   return { data: { volumeId }, table: `volume "${volumeId}" is restored` };

@@ -6,7 +6,7 @@ import { Problem, type ProblemCode } from '../../api/problem.ts';
  * The output, `data` as JSON or `table` as text, a warning for standard error, and the exit status: 2 when problems
  * remain.
  */
-export type ActResult = {
+export type ActionResult = {
   readonly data: unknown;
   readonly table: string;
   readonly warning?: string | undefined;
@@ -14,11 +14,11 @@ export type ActResult = {
 };
 
 /** An action of operators. A dry one only says in words what it would do. */
-export type Act<V extends object> = (
+export type Action<V extends object> = (
   client: StorageClient,
   call: Call,
   values: V & { readonly isDry: boolean },
-) => Promise<ActResult>;
+) => Promise<ActionResult>;
 
 /** Makes a handler of errors that adds the operator's next step to problems with this code and such a detail. */
 export function withStep(code: ProblemCode, step: string, detail = /^/): (error: unknown) => never {

@@ -1,11 +1,11 @@
-import type { Act } from './act.ts';
+import type { Action } from './action.ts';
 import { uncutWarning } from './cut-off.ts';
 import { requireNode } from './names.ts';
 
 type NodeValues = { readonly cluster: string; readonly nodeId: string; readonly force: boolean };
 
 /** Detaches all volumes from a node. */
-export const detachNode: Act<NodeValues> = async (client, call, { cluster, nodeId, force, isDry }) => {
+export const detachNode: Action<NodeValues> = async (client, call, { cluster, nodeId, force, isDry }) => {
   const data = await client.detachNode({ cluster, nodeId, body: { force, dryRun: isDry } }, call);
   const { attachments, total, isCutOff } = data;
   const at = `node "${nodeId}" of cluster "${cluster}"`;

@@ -1,0 +1,72 @@
+import type { AdminNode, AdminSnapshot, AdminVolume, PoolState } from '../../../src/api/admin.ts';
+import { readNodeId } from '../../../src/api/ids.ts';
+import { drain } from '../../../src/cli/actions/drain.ts';
+import { detachNode } from '../../../src/cli/actions/nodes.ts';
+import { deleteGroup, deleteSnapshot } from '../../../src/cli/actions/snapshots.ts';
+import { deleteVolume, detach, restore } from '../../../src/cli/actions/volumes.ts';
+import type { Entry } from '../../../src/cli/kind.ts';
+import type { KindName } from '../../../src/cli/kinds/index.ts';
+import { call, client } from './gateway.ts';
+import type { OfferedAction } from './parts/act.tsx';
+
+const anyNode = 'Also from nodes that still run: their pods get I/O errors';
+
+/** The actions that an operator can take on an entry of each kind. */
+const actions: { readonly [Name in KindName]?: (entry: never) => readonly OfferedAction[] } = {
+  volumes: ({ id, state, attachments }: AdminVolume) => {
+    if (state === 'deleted')
+      return [
+        {
+          title: `Restore volume ${id}`,
+          run: ({ isDry }) => restore(client, call(), { volumeId: id, isDry }),
+        },
+      ];
+    const detaching: OfferedAction = {
+      title: `Detach volume ${id}`,
+      run: ({ isDry, force }) => detach(client, call(), { volumeId: id, isDry, force }),
+      force: anyNode,
+    };
+    const deleting: OfferedAction = {
+      title: `Delete volume ${id}`,
+      run: ({ isDry }) => deleteVolume(client, call(), { volumeId: id, isDry }),
+      typed: id,
+    };
+    return attachments.length > 0 ? [detaching, deleting] : [deleting];
+  },
+  snapshots: ({ id, groupId }: AdminSnapshot) => [
+    groupId === undefined
+      ? {
+          title: `Delete snapshot ${id}`,
+          run: ({ isDry }) => deleteSnapshot(client, call(), { snapshotId: id, isDry }),
+          typed: id,
+        }
+      : {
+          title: `Delete group ${groupId}`,
+          run: ({ isDry }) => deleteGroup(client, call(), { groupId, isDry }),
+          typed: groupId,
+        },
+  ],
+  nodes: ({ cluster, nodeId, volumes }: AdminNode) =>
+    volumes === 0
+      ? []
+      : [
+          {
+            title: `Detach all volumes of node ${readNodeId(nodeId).name}`,
+            run: ({ isDry, force }) => detachNode(client, call(), { cluster, nodeId, isDry, force }),
+            force: anyNode,
+            typed: readNodeId(nodeId).name,
+          },
+        ],
+  pools: ({ id, drainedSince }: PoolState) => [
+    {
+      title: drainedSince === undefined ? `Drain pool ${id}` : `Undrain pool ${id}`,
+      run: ({ isDry }) => drain(client, call(), { pool: id, end: drainedSince !== undefined, isDry }),
+    },
+  ],
+};
+
+/** Returns the actions that an operator can take on this entry. */
+export function actionsOf(name: KindName, entry: Entry): readonly OfferedAction[] {
+  const find = actions[name] as ((one: Entry) => readonly OfferedAction[]) | undefined;
+  return find?.(entry) ?? [];
+}
