@@ -71,6 +71,17 @@ test(
   },
 );
 
+test(
+  'over http from another machine, the login says that the browser did not keep the session',
+  needsBrowser,
+  async t => {
+    const { site, browser } = await open(t);
+    const { page } = await openPage(browser);
+    await page.goto((await site.link()).replace('127.0.0.1', 'storage.example'));
+    await page.getByRole('alert').filter({ hasText: 'use an https address' }).waitFor();
+  },
+);
+
 test('a change of somebody else shows without a new load of the page', needsBrowser, async t => {
   const opened = await open(t);
   const { page } = await logIn(opened);

@@ -23,10 +23,14 @@ export async function findOperator(): Promise<Operator | undefined> {
   return answer.status === 401 ? undefined : (requireOk(answer) as Operator);
 }
 
-/** Opens a session with a code of `fairlead console` or with a token. */
+/** Opens a session with a code of `fairlead console` or with a token. Throws the reason if there is none. */
 export async function logIn(proof: { readonly code: string } | { readonly token: string }): Promise<void> {
   const headers = { 'content-type': 'application/json' };
   requireOk(await ask({ method: 'POST', headers, body: JSON.stringify(proof) }));
+  if (!(await findOperator()))
+    throw unavailableProblem(
+      'the browser did not keep the session: over http it does so only on the machine of the gateway; use an https address',
+    );
 }
 
 export async function logOut(): Promise<void> {
