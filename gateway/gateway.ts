@@ -1,8 +1,8 @@
 import { version } from '../src/lib/version.ts';
 import { createAdmin } from './admin/admin.ts';
-import type { Assets } from './console/assets.ts';
-import { createSessions } from './console/sessions.ts';
+import type { SessionOptions } from './console/sessions.ts';
 import { createApp, type AppDeps } from './http/app.ts';
+import type { Console } from './http/console.ts';
 import { createRetiredClusters } from './callers/retired.ts';
 import { createAuthenticate, type Enrolment } from './callers/authenticate.ts';
 import type { EnrolledClusters } from './callers/cluster.ts';
@@ -28,8 +28,8 @@ type GatewayParts = OperationsOptions &
     readonly host?: string | undefined;
     /** The required "aud" of tokens. */
     readonly audience: string;
-    /** The files of the console, and the key that signs its sessions; undefined: there is no console. */
-    readonly consoleParts?: { readonly assets: Assets; readonly identity: OwnIdentity } | undefined;
+    /** Creates the console, if there is one. Serverless gateways do not load its code. */
+    readonly openConsole?: ((parts: Omit<SessionOptions, 'identity'>) => Console) | undefined;
     readonly keepDeletedMs: number;
     readonly keepAuditLogMs?: number | undefined;
     /** The age at which the list of retired clusters is read again. */
@@ -59,7 +59,7 @@ export function createGateway({
   configuration,
   audience,
   retiredEveryMs,
-  consoleParts,
+  openConsole,
   ...given
 }: GatewayParts) {
   const { pools, clusters, enrolment, refusedKeys: keyFaults, faults: configurationFaults } = configuration;
@@ -73,10 +73,12 @@ export function createGateway({
   const facts = { ...visits, skewMs, keyFaults, configurationFaults, retired };
   const parts = { ...common, ...services, ...facts, recovery };
   const authenticate = visits.watch(retired.guard(createAuthenticate(enrolment, audience)));
-  const pages = consoleParts && {
-    assets: consoleParts.assets,
-    sessions: createSessions({ ...given, ...consoleParts, enrolment, audience }),
-  };
-  const app = createApp({ ...parts, admin: createAdmin(parts), authenticate, console: pages });
+  const { engine } = given;
+  const app = createApp({
+    ...parts,
+    admin: createAdmin(parts),
+    authenticate,
+    console: openConsole?.({ engine, enrolment, audience }),
+  });
   return { ...parts, visits, app };
 }

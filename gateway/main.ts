@@ -17,10 +17,12 @@ import type { Backend } from './backend.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { readAssets } from './console/assets.ts';
+import { createSessions } from './console/sessions.ts';
 import { openConfiguration } from './configuration/configuration.ts';
 import type { Plugins } from './pools/plugins.ts';
 import { createGateway, partsOf } from './gateway.ts';
 import { findCertificate, type Certificate } from './http/certificate.ts';
+import { createConsole } from './http/console.ts';
 import {
   leaveUnread,
   limitConnections,
@@ -120,6 +122,7 @@ export async function startGateway(
   await requireKnownPools(engine.reader, configuration.pools);
   await identity.prepare().catch(reportTo(log, 'attachments cannot be signed'));
   const queues = observeQueues(createQueues(configuration.boundsOf), metrics.startWait);
+  const assets = config.console ? await readAssets() : undefined;
   const { app, operations, recovery, slices, visits } = createGateway({
     engine,
     queues,
@@ -127,7 +130,7 @@ export async function startGateway(
     log,
     ...partsOf(config, identity),
     observer: metrics,
-    consoleParts: config.console ? { assets: await readAssets(), identity } : undefined,
+    openConsole: assets && (parts => createConsole(assets, createSessions({ ...parts, identity }))),
     checkpoint,
     host: hostname(),
   });

@@ -19,7 +19,7 @@ export type Session = { readonly token: string; readonly lifetimeMs: number };
 /** The sessions of operators in browsers. */
 export type Sessions = ReturnType<typeof createSessions>;
 
-type SessionOptions = {
+export type SessionOptions = {
   readonly engine: Pick<Engine, 'reader' | 'transaction'>;
   readonly identity: Pick<OwnIdentity, 'keySet' | 'sign'>;
   readonly enrolment: () => Enrolment;

@@ -4,7 +4,7 @@ import type { Log } from '../../src/lib/log.ts';
 import { withRequest, type CurrentRequest } from '../scheduling/current-request.ts';
 import { tenantOf, type Caller } from '../callers/caller.ts';
 import type { Authenticator } from '../callers/authenticate.ts';
-import { findSessionCaller, routeConsole, type Console } from './console.ts';
+import type { Console } from './console.ts';
 import { routeDocs } from './docs.ts';
 import { createHandlers, type HandlerDeps } from './handlers.ts';
 import { handle, type Handle } from './handle.ts';
@@ -47,7 +47,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
     const serveKeys: RouteHandler = async c => respondJson(c, await keySet());
     app.get('/.well-known/jwks.json', observe('other', serveKeys));
   }
-  if (deps.console) routeConsole(app, deps.console, serve => observe('other', serve));
+  deps.console?.route(app, serve => observe('other', serve));
   routeOperations(app, deps, (id, serve) => observe(id, forCallers(serve)));
   const refuse = forCallers(c => Promise.reject(routeProblem(c)));
   app.notFound(observe('other', refuse));
@@ -74,7 +74,7 @@ function authenticated({
   };
   return serve => c => {
     const authorization = c.req.header('authorization');
-    const bySession = authorization === undefined && pages ? findSessionCaller(c, pages) : undefined;
+    const bySession = authorization === undefined ? pages?.findCaller(c) : undefined;
     const caller = bySession ?? authenticate(authorization);
     if (caller instanceof Promise) return caller.then(found => serveAs(c, found, serve));
     return serveAs(c, caller, serve);

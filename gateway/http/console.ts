@@ -12,7 +12,12 @@ import { readText } from './read.ts';
 import { respond, respondJson, type Env, type RouteHandler } from './respond.ts';
 
 /** The pages for operators, and their sessions. */
-export type Console = { readonly assets: Assets; readonly sessions: Sessions };
+export type Console = {
+  /** Adds the routes of the console, each wrapped by `observe`. */
+  route(app: Hono<Env>, observe: (serve: RouteHandler) => RouteHandler): void;
+  /** Finds the caller by the session's cookie; undefined without one. Only the console's own pages may use it. */
+  findCaller(c: Context<Env>): Promise<Caller> | undefined;
+};
 
 /** The routes of the console. Below `path`, any other path is one of its pages. */
 export const consoleRoutes = {
@@ -39,12 +44,25 @@ const pageHeaders = {
 
 const sessionRequest = z.union([z.strictObject({ code: z.string() }), z.strictObject({ token: z.string() })]);
 
-/** Serves the pages of the console and its sessions, each wrapped by `observe`. */
-export function routeConsole(
-  app: Hono<Env>,
-  { assets, sessions }: Console,
-  observe: (serve: RouteHandler) => RouteHandler,
-): void {
+/** Creates the console from its files and its sessions. */
+export function createConsole(assets: Assets, sessions: Sessions): Console {
+  const findCaller: Console['findCaller'] = c => {
+    const token = getCookie(c, cookieName);
+    if (token === undefined) return undefined;
+    requireSameOrigin(c);
+    return sessions.find(token);
+  };
+  return {
+    findCaller,
+    route(app, observe) {
+      // Any other path below the console's is one of its pages.
+      routeSession(app, { sessions, findCaller }, observe);
+      routePages(app, assets, observe);
+    },
+  };
+}
+
+function routePages(app: Hono<Env>, assets: Assets, observe: (serve: RouteHandler) => RouteHandler): void {
   const index = assets.get('index.html') as Asset;
   const servePage: RouteHandler = c => respondAsset(c, index, 'no-cache');
   const serveAsset: RouteHandler = c => {
@@ -53,10 +71,20 @@ export function routeConsole(
     if (!asset) throw new Problem('NOT_FOUND', `there is no ${c.req.path}; load the page again`);
     return respondAsset(c, asset, 'public, max-age=31536000, immutable');
   };
+  app.get(`${consoleRoutes.assets}/*`, observe(serveAsset));
+  app.get(consoleRoutes.path, observe(servePage));
+  app.get(`${consoleRoutes.path}/*`, observe(servePage));
+}
+
+function routeSession(
+  app: Hono<Env>,
+  { sessions, findCaller }: { readonly sessions: Sessions; readonly findCaller: Console['findCaller'] },
+  observe: (serve: RouteHandler) => RouteHandler,
+): void {
   app.get(
     consoleRoutes.session,
     observe(async c => {
-      const caller = await findSessionCaller(c, { assets, sessions });
+      const caller = await findCaller(c);
       if (!caller) throw new Problem('UNAUTHENTICATED', 'there is no session; log in');
       return respondJson(c, { subject: caller.subject ?? '', role: caller.role });
     }),
@@ -81,17 +109,6 @@ export function routeConsole(
       return respond(c, null, { status: 204, headers: { 'set-cookie': cookieOf(c, none) } });
     }),
   );
-  app.get(`${consoleRoutes.assets}/*`, observe(serveAsset));
-  app.get(consoleRoutes.path, observe(servePage));
-  app.get(`${consoleRoutes.path}/*`, observe(servePage));
-}
-
-/** Finds the caller by the session's cookie; undefined without one. Only the console's own pages may use it. */
-export function findSessionCaller(c: Context<Env>, { sessions }: Console): Promise<Caller> | undefined {
-  const token = getCookie(c, cookieName);
-  if (token === undefined) return undefined;
-  requireSameOrigin(c);
-  return sessions.find(token);
 }
 
 /**

@@ -123,8 +123,8 @@ export type GatewayOptions<B = Backend> = {
   readonly retiredEveryMs?: number;
   /** The signer of attachments; without it they are not signed. */
   readonly signDetached?: DetachedSigner;
-  /** The files of the console, and the key of its sessions; without them there is no console. */
-  readonly consoleParts?: Parameters<typeof createGateway>[0]['consoleParts'];
+  /** Creates the console; without it there is none. */
+  readonly openConsole?: Parameters<typeof createGateway>[0]['openConsole'];
 };
 
 /** The memory, which has all members. */
@@ -153,7 +153,7 @@ export async function openGateway<B extends Backend = FaultyBackend<MemoryBacken
   const { log, lines } = createMemoryLog();
   const signers = await allSigners();
   const enrolment = await enrol(signers);
-  const { leaseMs, patienceMs = impatienceMs, checkpoint, signDetached, consoleParts } = options;
+  const { leaseMs, patienceMs = impatienceMs, checkpoint, signDetached, openConsole } = options;
   const { keepDeletedMs = 0, keepAuditLogMs, retiredEveryMs = Infinity, publicDocs = false } = options;
   const times = { leaseMs, patienceMs, keepDeletedMs, keepAuditLogMs, retiredEveryMs };
   const { app, ...parts } = createGateway({
@@ -162,7 +162,7 @@ export async function openGateway<B extends Backend = FaultyBackend<MemoryBacken
     log,
     checkpoint,
     signDetached,
-    consoleParts,
+    openConsole,
     publicDocs,
     audience: 'fairlead',
     configuration: {

@@ -1,12 +1,20 @@
-import { createIdentity } from '../../../gateway/pools/identity.ts';
 import type { Assets } from '../../../gateway/console/assets.ts';
+import { createSessions, type SessionOptions } from '../../../gateway/console/sessions.ts';
+import { createConsole } from '../../../gateway/http/console.ts';
+import { createIdentity, type OwnIdentity } from '../../../gateway/pools/identity.ts';
 import { temporaryDirectory, type CleanupScope } from '../temporary.ts';
 import { signerOf } from './signers.ts';
 
-/** Creates the parts of a console with two small files, and a key of its own for sessions. */
-export function openConsoleParts(t: CleanupScope) {
-  const identity = createIdentity('gateway', `${temporaryDirectory(t)}/keys.json`);
-  return { assets: sampleAssets, identity };
+/** Creates consoles with two small files, and a key of their own for sessions. */
+export function prepareConsole(t: CleanupScope) {
+  const identity = createGatewayKey(t);
+  return (parts: Omit<SessionOptions, 'identity'>) =>
+    createConsole(sampleAssets, createSessions({ ...parts, identity }));
+}
+
+/** Creates a gateway's identity with a key of its own. */
+export function createGatewayKey(t: CleanupScope): OwnIdentity {
+  return createIdentity('gateway', `${temporaryDirectory(t)}/keys.json`);
 }
 
 const sampleAssets: Assets = new Map(

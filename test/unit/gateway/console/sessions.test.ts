@@ -4,12 +4,12 @@ import { createLocalJWKSet } from 'jose';
 import type { Enrolment } from '../../../../gateway/callers/authenticate.ts';
 import { createSessions } from '../../../../gateway/console/sessions.ts';
 import { enrol, openGateway } from '../../../harness/gateway.ts';
-import { openConsoleParts, signCode } from '../../../harness/gateway/console.ts';
+import { createGatewayKey, signCode } from '../../../harness/gateway/console.ts';
 import { createSigner, signerOf, type Signer } from '../../../harness/gateway/signers.ts';
 
 async function openSessions(t: TestContext, enrolment: Enrolment) {
   const { engine } = await openGateway(t);
-  const { identity } = openConsoleParts(t);
+  const identity = createGatewayKey(t);
   const current = { enrolment };
   const sessions = createSessions({
     engine,

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertProblem, openGateway, type Answer, type Gateway } from '../../../harness/gateway.ts';
-import { openConsoleParts, signCode } from '../../../harness/gateway/console.ts';
+import { prepareConsole, signCode } from '../../../harness/gateway/console.ts';
 import { signerOf } from '../../../harness/gateway/signers.ts';
 
 const nobody = 'nobody';
 const ownPage = { 'sec-fetch-site': 'same-origin', host: 'storage.example', 'content-length': '1000' };
 
 async function openWithConsole(t: Parameters<typeof openGateway>[0]) {
-  return openGateway(t, { consoleParts: openConsoleParts(t), volumes: ['pvc'] });
+  return openGateway(t, { openConsole: prepareConsole(t), volumes: ['pvc'] });
 }
 
 /** Logs in, and returns the cookie that the browser would send. */
