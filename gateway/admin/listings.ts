@@ -126,8 +126,8 @@ async function pageInSlices<N extends AllListName, T extends { readonly id: stri
 }
 
 /**
- * Returns the end of a query for a piece of a list by id, for one id, or for the ids that contain a text. Ids of a cluster start with its name
- * and a dot; the slash is the next character after the dot.
+ * Returns the end of a query for a piece of a list by id, for one id, or for the ids that contain a text. Ids of a
+ * cluster start with its name and a dot; the slash is the next character after the dot.
  */
 function pieceById(
   { cluster, id, search }: Partial<Request<Rows['listAllVolumes']>>,

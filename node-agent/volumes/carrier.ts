@@ -34,7 +34,7 @@ export interface Carrier {
   isFrozen?(mayWait: boolean): Promise<boolean>;
   /** Starts to disconnect the volume while it is unmounted; `disconnect` follows. Absent if that has no early step. */
   releaseAfterUse?(): Promise<void>;
-  /** Recalls at the agent's start what an earlier process proved of the connected device; absent for a share. */
+  /** Recalls, at the agent's start, the proofs of an earlier process about the connected device; absent for a share. */
   recall?(): Promise<void>;
   /** Disconnects the volume, which is mounted nowhere. A device that belongs to another volume by now stays. */
   disconnect(): Promise<void>;

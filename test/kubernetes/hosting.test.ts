@@ -46,7 +46,7 @@ describe('three replicas of a gateway on Kubernetes, installed as the guide says
     return hosting.operate('get', 'pools', '--context', account);
   };
 
-  /** Remembers a failure, after which the logs are kept. */
+  /** Remembers a failure, so that the logs are kept. */
   const scenario = (sentence: string, play: (t: TestContext) => Promise<void>) =>
     test(sentence, t =>
       play(t).catch((error: unknown) => {

@@ -13,7 +13,7 @@ export type ActionResult = {
   readonly status?: number;
 };
 
-/** An action of operators. A dry one only says in words what it would do. */
+/** An action of operators. A dry one only describes the effect in words. */
 export type Action<V extends object> = (
   client: StorageClient,
   call: Call,

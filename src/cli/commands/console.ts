@@ -19,7 +19,7 @@ export const consoleCommand = gatewayCommand({ settings: connectionSettings }, a
     audience: consoleAudience(audience),
     lifetimeMs: maxCodeMs,
   });
-  // Programs between browser and gateway do not see what follows the number sign.
+  // Programs between browser and gateway do not see the text behind the number sign.
   io.out(`${page}#code=${await sign(key, { ...claims, jti: randomUUID() })}\n`);
   io.err('the link opens the console once, within 5 minutes\n');
 });

@@ -9,7 +9,7 @@ import { requireSources } from '../fixtures/sources.ts';
 import { countTime, must, type Chapter } from '../requirement.ts';
 import { requireRestart, restart } from './restarts.ts';
 
-/** Shares of the time of a copy after which it is interrupted. */
+/** Times of the interruptions of a copy, as shares of its own time. */
 const shares = [0.5, 0.25, 0.75] as const;
 
 /** The bytes of the source. */

@@ -77,7 +77,7 @@ test('publish, unpublish and statistics of a block volume take as many commands 
     assert.deepEqual(crowded[step], alone[step]);
 });
 
-test('statistics look for a freeze only once in each pause in which nothing is written', async () => {
+test('statistics look for a freeze only once in each pause without writes', async () => {
   const { agent, request } = await openNode(openFakeBench(), { image: { content: 'ext4' } });
   await putUp(agent, request);
   const commands: string[] = [];
@@ -98,7 +98,7 @@ test('statistics look for a freeze only once in each pause in which nothing is w
   await takeDown(agent, request);
 });
 
-test('statistics read the mounts once a second, and also find what was published since', async t => {
+test('statistics read the mounts once a second, and also find later publications', async t => {
   let nowMs = 1_000_000;
   t.mock.method(performance, 'now', () => nowMs);
   const capability = { accessMode: 'SINGLE_NODE_MULTI_WRITER', fsType: 'ext4' } as const;
