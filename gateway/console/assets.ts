@@ -15,7 +15,6 @@ const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=UTF-8',
   js: 'text/javascript; charset=UTF-8',
   css: 'text/css; charset=UTF-8',
-  svg: 'image/svg+xml',
 };
 
 /** Reads the files of the console. Throws one line that names the remedy if they have not been built. */

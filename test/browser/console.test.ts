@@ -94,11 +94,11 @@ test('the page says that the gateway is gone, and goes on once it is back', need
   const site = await openSite(t);
   const gateway = await site.start();
   const { page } = await logIn({ site, browser: await openBrowser(t) });
-  await page.getByText('Everything works.').waitFor();
+  await page.getByText('everything works').waitFor();
   await gateway.end('SIGKILL');
   await page.getByText('does not answer').first().waitFor();
   await site.start();
-  await page.getByText('Everything works.').waitFor();
+  await page.getByText('everything works').waitFor();
 });
 
 test(

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { asProblem } from '../../../src/api/problem.ts';
 import { kinds, type KindName } from '../../../src/cli/kinds/index.ts';
 import { findOperator, logIn, logOut, type Operator } from './gateway.ts';
-import { session as sessionEvents } from './live.ts';
+import { sessionEnd } from './live.ts';
 import { List } from './pages/list.tsx';
 import { One } from './pages/one.tsx';
 import { Overview } from './pages/overview.tsx';
@@ -26,8 +26,8 @@ export function App() {
   };
   useEffect(() => {
     refresh();
-    sessionEvents.addEventListener('end', refresh);
-    return () => sessionEvents.removeEventListener('end', refresh);
+    sessionEnd.addEventListener('end', refresh);
+    return () => sessionEnd.removeEventListener('end', refresh);
   }, []);
   if (!session.isKnown) return null;
   const { operator, fault } = session;

@@ -10,7 +10,7 @@ export type Live<T> = {
 };
 
 /** Dispatches `end` when the gateway refuses the session. */
-export const session = new EventTarget();
+export const sessionEnd = new EventTarget();
 
 const refreshed = new EventTarget();
 
@@ -36,7 +36,7 @@ export function useLive<T>(key: string, load: () => Promise<T>): Live<T> {
           (error: unknown) => {
             const problem = asProblem(error);
             // The client reports a refused session as UNAVAILABLE, with the status as its cause.
-            if (Object(problem.cause).status === 401) session.dispatchEvent(new Event('end'));
+            if (Object(problem.cause).status === 401) sessionEnd.dispatchEvent(new Event('end'));
             return (last: Live<T>): Live<T> => ({ ...last, problem });
           },
         );

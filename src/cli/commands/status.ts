@@ -2,7 +2,7 @@ import { connectionSettings, gatewayCommand, type Connection } from '../connecti
 import { outputFormats, toOutput } from '../output/formats.ts';
 import { renderTable } from '../output/table.ts';
 import { gather } from './status/gather.ts';
-import { judge, type StatusLine } from './status/judge.ts';
+import { judge, summarize, type StatusLine } from './status/judge.ts';
 
 const settings = { output: outputFormats('text', 'json', 'yaml'), ...connectionSettings } as const;
 
@@ -25,13 +25,7 @@ function toText(lines: readonly StatusLine[], style: Connection['io']['style']):
   const problems = lines.flatMap(({ about, what, todo }) =>
     todo === undefined ? [] : [`${style('red', '!')} ${about}: ${what}\n    ${todo}\n`],
   );
-  const count = problems.length === 1 ? '1 problem needs' : `${problems.length} problems need`;
-  const unchecked = lines.flatMap(({ about, isUnchecked }) => (isUnchecked ? [about] : []));
-  const fine =
-    unchecked.length === 0
-      ? 'everything works\n'
-      : `nothing needs attention; not checked against the store yet: ${unchecked.join(', ')}\n`;
-  const first = problems.length === 0 ? fine : `${count} attention\n${problems.join('')}`;
   const rows = lines.map(({ about, state }) => [about, state]);
-  return `${first}\n${renderTable([], rows, { hasHeads: false, style })}`;
+  const table = renderTable([], rows, { hasHeads: false, style });
+  return `${summarize(lines)}\n${problems.join('')}\n${table}`;
 }

@@ -1,6 +1,6 @@
 import type { ClusterState, PoolState, Status } from '../../../../src/api/admin.ts';
 import { gather } from '../../../../src/cli/commands/status/gather.ts';
-import { judge, type StatusLine } from '../../../../src/cli/commands/status/judge.ts';
+import { judge, summarize, type StatusLine } from '../../../../src/cli/commands/status/judge.ts';
 import { call, client } from '../gateway.ts';
 import { useLive } from '../live.ts';
 import { hrefOf } from '../route.ts';
@@ -16,11 +16,10 @@ export function Overview() {
   if (!value) return live.problem ? <Notice live={live} /> : <p class="empty">Loading…</p>;
   const { status, pools = [], clusters = [] } = value;
   const lines = judge(value);
-  const problems = lines.filter(({ todo }) => todo !== undefined);
   return (
     <>
       <Notice live={live} />
-      <Problems problems={problems} />
+      <Summary lines={lines} />
       <section aria-labelledby="pools">
         <h2 id="pools">Pools</h2>
         {pools.length === 0 && <p class="empty">{noneIn('pools', status)}</p>}
@@ -60,12 +59,13 @@ function noneIn(what: string, status: Status | undefined): string {
     : `There are no ${what} in gateway.yaml.`;
 }
 
-function Problems({ problems }: { readonly problems: readonly StatusLine[] }) {
-  const count = problems.length === 1 ? '1 problem needs' : `${problems.length} problems need`;
-  if (problems.length === 0) return <p class="fine">Everything works.</p>;
+function Summary({ lines }: { readonly lines: readonly StatusLine[] }) {
+  const problems = lines.filter(({ todo }) => todo !== undefined);
+  const sentence = summarize(lines);
+  if (problems.length === 0) return <p class="fine">{sentence}</p>;
   return (
     <section class="problems" aria-labelledby="problems">
-      <h2 id="problems">{count} attention</h2>
+      <h2 id="problems">{sentence}</h2>
       <ul>
         {problems.map(({ about, what, todo }) => (
           <li key={`${about}${what}`}>
@@ -104,9 +104,7 @@ function PoolCard({ pool }: { readonly pool: PoolState }) {
           recentCalls.failed > 0 &&
           `, ${recentCalls.failed} of ${recentCalls.total} calls failed`}
       </p>
-      {totalBytes !== undefined && (
-        <Bar total={totalBytes} parts={[{ kind: 'used', value: reservedBytes, label }]} label={label} />
-      )}
+      {totalBytes !== undefined && <Bar total={totalBytes} used={reservedBytes} label={label} />}
       <p>{label}</p>
       <p>
         {toCount(volumes)} {volumes === 1 ? 'volume' : 'volumes'}, {toCount(snapshots)}{' '}
@@ -136,7 +134,7 @@ function ClusterCard({ cluster }: { readonly cluster: ClusterState }) {
         return (
           <div key={quota.path}>
             <p>{label}</p>
-            <Bar total={quota.limit} parts={[{ kind: 'used', value: quota.used, label }]} label={label} />
+            <Bar total={quota.limit} used={quota.used} label={label} />
           </div>
         );
       })}

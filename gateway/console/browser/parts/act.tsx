@@ -3,12 +3,12 @@ import type { ActionResult } from '../../../../src/cli/actions/action.ts';
 import { asProblem } from '../../../../src/api/problem.ts';
 import { refresh } from '../live.ts';
 
-/** An action that an operator can take. `run` with `isDry` only says what it would do. */
+/** An action that an operator can take. `run` with `isDry` only describes the effect. */
 export type OfferedAction = {
   /** The action and its object, such as "Delete volume east.pvc-1". */
   readonly title: string;
   readonly run: (options: { readonly isDry: boolean; readonly force: boolean }) => Promise<ActionResult>;
-  /** The name to type, for an action that cannot be undone. */
+  /** The name to type, for an action that may lose something. */
   readonly typed?: string;
   /** The meaning of `force`, for an action that has it. */
   readonly force?: string;
@@ -113,7 +113,7 @@ type TypedProps = {
 function Typed({ typed, name, onChange }: TypedProps) {
   return (
     <label>
-      This cannot be undone. Type <code>{typed}</code> to go on:{' '}
+      Type <code>{typed}</code> to go on:{' '}
       <input
         autocomplete="off"
         spellcheck={false}

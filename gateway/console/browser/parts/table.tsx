@@ -13,7 +13,7 @@ type TableProps = {
 };
 
 /** The kinds whose entries have a page of their own. */
-export const described = [
+const described = [
   'volumes',
   'snapshots',
   'nodes',
@@ -69,7 +69,6 @@ function Cell({ name, column, entry }: CellProps): ComponentChildren {
   const other = references[column.head];
   if (other) return <Link href={hrefOf([other, value])}>{value}</Link>;
   if (/^\d{4}-\d\d-\d\dT/.test(value)) return <Ago time={value} />;
-  if (column.head === 'state') return <span class={`state ${value.split('+')[0]}`}>{value}</span>;
   return value;
 }
 

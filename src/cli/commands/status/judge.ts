@@ -58,6 +58,15 @@ export function judge(facts: StatusFacts): readonly StatusLine[] {
   ];
 }
 
+/** Summarizes the lines in one sentence. Parts that no check has looked at are not said to work. */
+export function summarize(lines: readonly StatusLine[]): string {
+  const { length } = lines.filter(({ todo }) => todo !== undefined);
+  if (length > 0) return `${length === 1 ? '1 problem needs' : `${length} problems need`} attention`;
+  const unchecked = lines.flatMap(({ about, isUnchecked }) => (isUnchecked ? [about] : []));
+  if (unchecked.length === 0) return 'everything works';
+  return `nothing needs attention; not checked against the store yet: ${unchecked.join(', ')}`;
+}
+
 function judgeGateway(status: Status, nowMs: number): readonly StatusLine[] {
   const { version, host, startedAt, clockSkewMs, configurationFaults, keyFaults } = status;
   const skewS = Math.round(clockSkewMs / 1_000);
