@@ -36,6 +36,19 @@ export function withinTime<T>(
   });
 }
 
+/** Runs `work` for each item, for at most `limit` at a time. After a failure it rejects, and the work goes on unobserved. */
+export async function forEachAtMost<T>(
+  limit: number,
+  items: readonly T[],
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  const left = items.values();
+  const workOff = async (): Promise<void> => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: limit }, workOff));
+}
+
 /** The pause between two calls, and the time limit, in milliseconds. The last call comes after the time limit. */
 type PollOptions = { readonly everyMs: number; readonly timeoutMs: number };
 

@@ -1,6 +1,7 @@
 import { asProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { Reach } from '../../../src/api/attachment.ts';
 import { accessModes } from '../../../src/api/storage.ts';
+import { forEachAtMost } from '../../../src/lib/concurrency.ts';
 import type { Log } from '../../../src/lib/log.ts';
 import type { NodeAccess } from '../../backend.ts';
 import type { Export, ExportedAttachment, ExportedVolume } from '../../export.ts';
@@ -100,11 +101,7 @@ export function exportTargets(
         const { code, detail } = asProblem(error);
         log.error('cannot remove a target without a record', { code, detail });
       });
-      const next = targets.values();
-      const createNext = async (): Promise<void> => {
-        for (const target of next) await createOrLog(target);
-      };
-      await Promise.all(Array.from({ length: maxConcurrent }, createNext));
+      await forEachAtMost(maxConcurrent, targets, createOrLog);
       if (targets.length > 0) log.info('exported the attached volumes', { count: targets.length });
     },
   };

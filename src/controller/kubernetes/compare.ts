@@ -2,6 +2,7 @@ import type { StorageClient } from '../../api/client.ts';
 import { readNodeId } from '../../api/ids.ts';
 import type { Node, NodeSpec } from '../../api/node.ts';
 import { asProblem } from '../../api/problem.ts';
+import { forEachAtMost } from '../../lib/concurrency.ts';
 import { sameJson } from '../../lib/json.ts';
 import type { Log } from '../../lib/log.ts';
 import { updateAgents, type AgentChannel } from './agents.ts';
@@ -136,15 +137,14 @@ export function createComparison(): Comparison {
     const names = changed ? [...changed, ...unsettled] : [...cluster.registrations.keys(), ...known.keys()];
     const found = [...new Set(names)].map(name => findSteps(targets, cluster, name));
     const faults: unknown[] = [];
-    const run = async (steps: readonly Step[]): Promise<void> => {
-      const rest = steps.values();
-      const runRest = async (): Promise<void> => {
-        for (const step of rest) await step().catch((error: unknown) => faults.push(error));
-      };
-      await Promise.all(Array.from({ length: maxInFlight }, runRest));
-    };
-    for (const phase of [0, 1, 2]) await run(found.flatMap(phases => phases[phase] ?? []));
-    await run([() => updateAgents(targets, findDrained(cluster))]);
+    const run = (step: Step): Promise<unknown> => step().catch((error: unknown) => faults.push(error));
+    for (const phase of [0, 1, 2])
+      await forEachAtMost(
+        maxInFlight,
+        found.flatMap(phases => phases[phase] ?? []),
+        run,
+      );
+    await run(() => updateAgents(targets, findDrained(cluster)));
     targets.onRefused([...refused.values()]);
     if (faults.length > 0) throw faults[0];
   };

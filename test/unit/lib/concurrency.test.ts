@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test';
 import {
   createKeyedLock,
   createKeyedQueue,
+  forEachAtMost,
   patienceUntil,
   pause,
   poll,
@@ -298,4 +299,18 @@ test('a caller with a short time waits for half of it, and reserves a second of 
   near(patienceUntil(Date.now() + 5_000, 10_000), 4_000);
   near(patienceUntil(Date.now() + 60_000, 10_000), 10_000);
   assert.ok(patienceUntil(0, 10_000) < 0);
+});
+
+test('work for many items runs for at most so many at a time, and begins in order', async () => {
+  const begun: number[] = [];
+  let [running, most] = [0, 0];
+  await forEachAtMost(2, [1, 2, 3, 4, 5], async item => {
+    begun.push(item);
+    most = Math.max(most, ++running);
+    await pause(5);
+    running--;
+  });
+  assert.deepEqual([begun, most, running], [[1, 2, 3, 4, 5], 2, 0]);
+  const failing = forEachAtMost(2, [1], () => Promise.reject(reason));
+  await assert.rejects(failing, reason);
 });
