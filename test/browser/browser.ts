@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { packagesOf } from '../packages.ts';
-import { stackOf, type CleanupScope } from '../harness/temporary.ts';
+import { stackOf, temporaryDirectory, type CleanupScope } from '../harness/temporary.ts';
 
 const root = packagesOf('browser');
 const executablePath = `${root}/usr/lib/chromium/chromium`;
@@ -15,16 +15,19 @@ const libraries = ['', '/pulseaudio'].map(folder => `${root}/usr/lib/x86_64-linu
 
 /** Starts a browser that ends with the test. It finds this machine as `storage.example`, too. */
 export async function openBrowser(t: CleanupScope): Promise<Browser> {
+  const stack = stackOf(t);
+  // Chromium leaves directories behind when it is killed.
+  const TMPDIR = temporaryDirectory(t);
   const browser = await chromium.launch({
     executablePath,
     // Chromium refuses to run as root in its sandbox. It shows only pages of the test.
     args: ['--no-sandbox', '--host-resolver-rules=MAP storage.example 127.0.0.1'],
-    env: { ...process.env, LD_LIBRARY_PATH: libraries, XDG_DATA_DIRS: `${root}/usr/share` } as Record<
+    env: { ...process.env, TMPDIR, LD_LIBRARY_PATH: libraries, XDG_DATA_DIRS: `${root}/usr/share` } as Record<
       string,
       string
     >,
   });
-  stackOf(t).defer(() => browser.close());
+  stack.defer(() => browser.close());
   return browser;
 }
 
