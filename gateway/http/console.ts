@@ -9,7 +9,7 @@ import type { Caller } from '../callers/caller.ts';
 import type { Asset, Assets } from '../console/assets.ts';
 import type { Session, Sessions } from '../console/sessions.ts';
 import { readText } from './read.ts';
-import { respond, respondJson, type Env, type RouteHandler } from './respond.ts';
+import { answerProblem, respond, respondJson, type Env, type RouteHandler } from './respond.ts';
 
 /** The pages for operators, and their sessions. */
 export type Console = {
@@ -26,7 +26,8 @@ export const consoleRoutes = {
   assets: `${consolePath}/assets`,
 } as const;
 
-const cookieName = 'fairlead-session';
+/** The name of the cookie. With the prefix, browsers take it from this host alone, and not from another one of its domain. */
+const cookieNames = { local: 'fairlead-session', other: '__Host-fairlead-session' } as const;
 /** The maximum length of a request for a session, in bytes. */
 const maxBodyBytes = 16_384;
 
@@ -47,7 +48,7 @@ const sessionRequest = z.union([z.strictObject({ code: z.string() }), z.strictOb
 /** Creates the console from its files and its sessions. */
 export function createConsole(assets: Assets, sessions: Sessions): Console {
   const findCaller: Console['findCaller'] = c => {
-    const token = getCookie(c, cookieName);
+    const token = getCookie(c, cookieNameOf(c));
     if (token === undefined) return undefined;
     requireSameOrigin(c);
     return sessions.find(token);
@@ -103,10 +104,15 @@ function routeSession(
     consoleRoutes.session,
     observe(async c => {
       requireSameOrigin(c);
-      const token = getCookie(c, cookieName);
-      if (token !== undefined) await sessions.close(token);
-      const none = { token: '', lifetimeMs: 0 };
-      return respond(c, null, { status: 204, headers: { 'set-cookie': cookieOf(c, none) } });
+      const token = getCookie(c, cookieNameOf(c));
+      const closing = token === undefined ? Promise.resolve() : sessions.close(token);
+      const answer = await closing.then(
+        () => respond(c, null, { status: 204 }),
+        (error: unknown) => answerProblem(c, error),
+      );
+      // This browser is logged out even while the store does not answer.
+      answer.headers.set('set-cookie', cookieOf(c, { token: '', lifetimeMs: 0 }));
+      return answer;
     }),
   );
 }
@@ -145,16 +151,20 @@ async function readSessionRequest(c: Context<Env>) {
   return data;
 }
 
+/** Not all browsers keep a secure cookie of this machine's own address, and only a secure one may have the prefix. */
+function cookieNameOf(c: Context<Env>): string {
+  const host = URL.parse(`http://${c.req.header('host')}`)?.hostname ?? '';
+  return ['localhost', '127.0.0.1', '[::1]'].includes(host) ? cookieNames.local : cookieNames.other;
+}
+
 /** Browsers send the cookie back only with requests of the console's own pages, and hide it from scripts. */
 function cookieOf(c: Context<Env>, { token, lifetimeMs }: Session): string {
-  const host = URL.parse(`http://${c.req.header('host')}`)?.hostname ?? '';
-  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(host);
-  return serialize(cookieName, token, {
+  const name = cookieNameOf(c);
+  return serialize(name, token, {
     path: '/',
     httpOnly: true,
     sameSite: 'Strict',
-    // Not all browsers keep a secure cookie of this machine's own address.
-    secure: !isLocal,
+    secure: name === cookieNames.other,
     maxAge: Math.floor(lifetimeMs / 1_000),
   });
 }

@@ -57,6 +57,31 @@ test('an operator of a trusted issuer has a session while the issuer and the sub
   await assert.rejects(sessions.find(session.token), { code: 'UNAUTHENTICATED' });
 });
 
+test('a token of a trusted issuer is no code, however much it looks like one', async t => {
+  const signer = await createSigner('https://login.example', 'ES256');
+  const { sessions } = await openSessions(t, trusting(signer, ['ann']));
+  const nowS = Math.floor(Date.now() / 1_000);
+  const times = { iat: nowS, exp: nowS + 300, jti: crypto.randomUUID() };
+  const token = await signer.sign({ sub: 'ann', aud: 'fairlead/console', ...times });
+  await assert.rejects(sessions.openWithCode(token), {
+    code: 'UNAUTHENTICATED',
+    detail: /not one of "fairlead console"/,
+  });
+});
+
+test('the session of an issuer is not bound to a key that has the name of its subject', async t => {
+  const signer = await createSigner('https://login.example', 'ES256');
+  const operator = await signerOf('operator');
+  const keys = await enrol({ operator });
+  const both = (subjects: readonly string[]) => ({ ...keys, trusted: trusting(signer, subjects).trusted });
+  const { sessions, current } = await openSessions(t, both([operator.kid]));
+  const token = await signer.sign({ sub: operator.kid, aud: 'fairlead' });
+  const session = await sessions.openWithToken(token);
+  assert.equal((await sessions.find(session.token)).role, 'operator');
+  current.enrolment = both([]);
+  await assert.rejects(sessions.find(session.token), { code: 'UNAUTHENTICATED' });
+});
+
 function trusting(signer: Signer, subjects: readonly string[]): Enrolment {
   const keys = createLocalJWKSet({ keys: [signer.publicJwk] });
   const issuer = 'https://login.example';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Problem } from '../../../../src/api/problem.ts';
 import { assertProblem, openGateway, type Answer, type Gateway } from '../../../harness/gateway.ts';
 import { prepareConsole, signCode } from '../../../harness/gateway/console.ts';
 import { signerOf } from '../../../harness/gateway/signers.ts';
@@ -150,7 +151,7 @@ test('a session that was closed is refused at every replica', async t => {
   const cookie = await logIn(gateway, { code: await signCode('operator') });
   const headers = { ...ownPage, cookie };
   const closed = await gateway.ask('DELETE /console/session', { as: nobody, headers });
-  assert.deepEqual([closed.status, cookieOf(closed)], [204, 'fairlead-session=']);
+  assert.deepEqual([closed.status, cookieOf(closed)], [204, '__Host-fairlead-session=']);
   const replica = await gateway.replica();
   for (const { ask } of [gateway, replica]) {
     const answer = await ask('GET /v1/admin/pools', { as: nobody, headers });
@@ -159,14 +160,40 @@ test('a session that was closed is refused at every replica', async t => {
   }
 });
 
-test('a forged cookie is refused, and a token in the header counts before a cookie', async t => {
+test('while the store does not answer, an operator can see that, change nothing, and log out', async t => {
+  const fault = { isDown: false };
+  const orFault = <T>(work: () => Promise<T>): Promise<T> =>
+    fault.isDown ? Promise.reject(new Problem('UNAVAILABLE', 'the store does not answer')) : work();
+  const gateway = await openGateway(t, {
+    openConsole({ engine, ...rest }) {
+      const reader = {
+        all: (...query: Parameters<typeof engine.reader.all>) => orFault(() => engine.reader.all(...query)),
+      };
+      const transaction: typeof engine.transaction = work => orFault(() => engine.transaction(work));
+      return prepareConsole(t)({ ...rest, engine: { reader, transaction } });
+    },
+  });
+  const cookie = await logIn(gateway, { code: await signCode('operator') });
+  const headers = { ...ownPage, cookie };
+  fault.isDown = true;
+  const who = await gateway.ask('GET /console/session', { as: nobody, headers });
+  assert.deepEqual(who.body, { subject: 'operator-EdDSA', role: 'reader' });
+  const drain = { as: nobody, headers, body: { dryRun: false } };
+  assertProblem(await gateway.ask('PUT /v1/admin/pools/main/drain', drain), 404, 'NOT_FOUND');
+  const closed = await gateway.ask('DELETE /console/session', { as: nobody, headers });
+  assertProblem(closed, 503, 'UNAVAILABLE');
+  assert.equal(cookieOf(closed), '__Host-fairlead-session=');
+});
+
+test('a forged cookie and one that another host could set are refused, and a token in the header counts before a cookie', async t => {
   const gateway = await openWithConsole(t);
-  const forged = { ...ownPage, cookie: `fairlead-session=${await signCode('operator')}` };
-  assertProblem(
-    await gateway.ask('GET /v1/admin/pools', { as: nobody, headers: forged }),
-    401,
-    'UNAUTHENTICATED',
-  );
+  const forged = { ...ownPage, cookie: `__Host-fairlead-session=${await signCode('operator')}` };
+  const renamed = {
+    ...ownPage,
+    cookie: (await logIn(gateway, { code: await signCode('operator') })).slice(7),
+  };
+  for (const headers of [forged, renamed])
+    assertProblem(await gateway.ask('GET /v1/admin/pools', { as: nobody, headers }), 401, 'UNAUTHENTICATED');
   assert.equal((await gateway.ask('GET /v1/admin/pools', { as: 'operator', headers: forged })).status, 200);
 });
 
