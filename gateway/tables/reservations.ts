@@ -167,9 +167,10 @@ async function add(
   await sql.write(
     `insert into reservations (pool, segments, cluster, part, bytes, volumes, snapshots)
      values (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?) ${adding}`,
-    ...keyOf(reserved),
-    ...numbers,
+    // All requests lock the rows of a pool in this order, so none waits for one that waits for it.
     ...keyOf({ ...reserved, cluster: allClusters }),
+    ...numbers,
+    ...keyOf(reserved),
     ...numbers,
   );
 }
