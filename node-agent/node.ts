@@ -1,6 +1,6 @@
 import { fromPublishContext, sealHeaderOf } from '../src/api/attachment.ts';
 import { formatOptionsOf } from '../src/api/filesystems.ts';
-import { asProblem, invalidProblem, preconditionProblem } from '../src/api/problem.ts';
+import { invalidProblem, preconditionProblem } from '../src/api/problem.ts';
 import type { Segments } from '../src/api/topology.ts';
 import type { NodeHandlers } from '../src/csi/generated/csi/v1/Node.ts';
 import { readCapability, readCapacityRange, readId, readKnownId, readMap } from '../src/csi/request.ts';
@@ -36,9 +36,10 @@ const capabilities = [
 
 /** The Node service (CSI spec, "Node Service RPC"), in the order of the spec. */
 export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeHandlers> {
-  const withVolumeLock = createVolumeLock(agent);
+  const lock = createVolumeLock(agent);
   const readings = createReadings(agent);
-  const recent = withRecentMounts(agent);
+  const { recent, forgetMounts } = withRecentMounts(agent);
+  const withVolumeLock: typeof lock = (...work) => lock(...work).finally(forgetMounts);
   const { base } = agent;
   const readStaging = (path: string) => readPath(path, 'staging_target_path', base);
   const readTarget = (path: string) => readPath(path, 'target_path', base);
@@ -123,11 +124,7 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
       const volumeId = readId(request.volume_id, 'volume_id');
       const path = readVolumePath(request.volume_path);
       const at = { volumeId, path };
-      const { bytes, inodes } = await measure(recent, readings, at).catch((error: unknown) => {
-        // The volume may have been published since the mounts were read.
-        if (asProblem(error).code === 'NOT_FOUND') return measure(agent, readings, at);
-        throw error;
-      });
+      const { bytes, inodes } = await measure(recent, readings, at);
       return {
         usage: [{ unit: 'BYTES', ...bytes }, ...(inodes ? [{ unit: 'INODES' as const, ...inodes }] : [])],
       };
@@ -168,10 +165,11 @@ export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeH
 const recentMs = 1_000;
 
 /**
- * Returns the agent with a machine whose mounts are read at most once a second. Kubelet asks for the statistics of all volumes
- * each minute, and the kernel needs a millisecond to list the mounts of five hundred.
+ * Returns the agent with a machine whose mounts are read at most once a second, and again after a change of the agent's own.
+ * Kubelet asks for the statistics of all volumes each minute, and the kernel needs a millisecond to list the mounts of five
+ * hundred.
  */
-function withRecentMounts(agent: Agent): Agent {
+function withRecentMounts(agent: Agent) {
   let mounts: ReturnType<Agent['host']['mounts']> | undefined;
   let readAtMs = 0;
   const readRecent = () => {
@@ -179,5 +177,6 @@ function withRecentMounts(agent: Agent): Agent {
     if (!mounts || nowMs - readAtMs > recentMs) [mounts, readAtMs] = [agent.host.mounts(), nowMs];
     return mounts;
   };
-  return { ...agent, host: { ...agent.host, mounts: readRecent } };
+  const recent: Agent = { ...agent, host: { ...agent.host, mounts: readRecent } };
+  return { recent, forgetMounts: () => void (mounts = undefined) };
 }

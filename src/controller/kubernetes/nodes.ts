@@ -57,6 +57,8 @@ export function reportNodes({ driverName, kubernetes, observeRefused, log, ...op
   async function compare(): Promise<void> {
     const { nodes, registrations } = cluster;
     if (!nodes || !registrations || signal.aborted) return;
+    // A registration with a new key may arrive meanwhile, and these nodes do not have its labels.
+    const view = { nodes, registrations: new Map(registrations) };
     const isDue = performance.now() - allComparedMs >= everyMs / 2;
     const names = isDue ? undefined : changed;
     if (!names) allComparedMs = performance.now();
@@ -64,7 +66,7 @@ export function reportNodes({ driverName, kubernetes, observeRefused, log, ...op
     try {
       const server = createApiServer(await readConnection(kubernetes), signal);
       const targets = { ...options, onRefused, log, server, driverName };
-      await compareNodes(targets, { nodes, registrations }, names).finally(() => server.close());
+      await compareNodes(targets, view, names).finally(() => server.close());
     } catch (error) {
       changed = undefined;
       if (signal.aborted) return;
