@@ -18,11 +18,9 @@ type Session = { readonly operator?: Operator; readonly fault?: string; readonly
 export function App() {
   const [session, setSession] = useState<Session>({ isKnown: false });
   const route = useRoute();
+  const fail = (error: unknown): void => setSession({ isKnown: true, fault: asProblem(error).detail });
   const refresh = (): void => {
-    openSession().then(
-      operator => setSession({ isKnown: true, ...(operator && { operator }) }),
-      (error: unknown) => setSession({ isKnown: true, fault: asProblem(error).detail }),
-    );
+    openSession().then(operator => setSession({ isKnown: true, ...(operator && { operator }) }), fail);
   };
   useEffect(() => {
     refresh();
@@ -38,7 +36,7 @@ export function App() {
       operator={operator}
       current={route.words[0] ?? ''}
       title={title}
-      onLogout={() => void logOut().finally(refresh)}
+      onLogout={() => void logOut().then(refresh, fail)}
     >
       {page}
     </Shell>

@@ -30,7 +30,8 @@ export function useLive<T>(key: string, load: () => Promise<T>): Live<T> {
     let isOver = false;
     const reload = async (): Promise<void> => {
       clearTimeout(timer);
-      if (!document.hidden) {
+      // An operator reads the consequences of an action in a dialog: its page stays as it is.
+      if (!document.hidden && !document.querySelector('dialog[open]')) {
         const next = await load().then(
           value => (): Live<T> => ({ value, at: new Date() }),
           (error: unknown) => {

@@ -23,7 +23,16 @@ export function useRoute(): Route {
 
 function readRoute(): Route {
   const path = location.pathname.slice(consolePath.length).split('/').filter(Boolean);
-  return { words: path.map(decodeURIComponent), query: new URLSearchParams(location.search) };
+  return { words: path.map(decode), query: new URLSearchParams(location.search) };
+}
+
+/** Decodes a word of the address; a malformed one stays as it is. */
+function decode(word: string): string {
+  try {
+    return decodeURIComponent(word);
+  } catch {
+    return word;
+  }
 }
 
 /** Returns the address of a place in the console. */

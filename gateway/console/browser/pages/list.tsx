@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Entry } from '../../../../src/cli/kind.ts';
 import { kinds, type KindName } from '../../../../src/cli/kinds/index.ts';
 import { narrowOf } from '../../../../src/cli/output/rows.ts';
@@ -80,11 +80,20 @@ type FilterProps = {
   readonly onChange: (value: string) => void;
 };
 
+/** How long a filter waits for the next letter, in milliseconds. */
+const typingMs = 200;
+
 function Filter({ label, value, onChange }: FilterProps) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => {
+    if (typed.trim() === value) return undefined;
+    const timer = setTimeout(() => onChange(typed.trim()), typingMs);
+    return () => clearTimeout(timer);
+  }, [typed]);
   return (
     <label>
-      {label}{' '}
-      <input type="search" value={value} onInput={event => onChange(event.currentTarget.value.trim())} />
+      {label} <input type="search" value={typed} onInput={event => setTyped(event.currentTarget.value)} />
     </label>
   );
 }

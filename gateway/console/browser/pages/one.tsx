@@ -1,4 +1,3 @@
-import type { AdminVolume } from '../../../../src/api/admin.ts';
 import type { Advice } from '../../../../src/cli/commands/explain/facts.ts';
 import { explain } from '../../../../src/cli/commands/explain/advice.ts';
 import { gather } from '../../../../src/cli/commands/explain/gather.ts';
@@ -6,7 +5,7 @@ import type { Entry, Query } from '../../../../src/cli/kind.ts';
 import { kinds, type KindName } from '../../../../src/cli/kinds/index.ts';
 import { listAll } from '../../../../src/cli/listing.ts';
 import { narrowOf } from '../../../../src/cli/output/rows.ts';
-import { readHealth, relations, toSentence, type RelatedQueries } from '../../../../src/cli/related.ts';
+import { relations, toSentence, type RelatedQueries } from '../../../../src/cli/related.ts';
 import { actionsOf } from '../actions.ts';
 import { call, client, type Operator } from '../gateway.ts';
 import { useLive } from '../live.ts';
@@ -73,16 +72,16 @@ export function One({ name, id, operator }: OneProps) {
 
 async function load(name: KindName, id: string): Promise<Described> {
   const canWait = name === 'volumes' || name === 'snapshots';
-  const [[entry], advice] = await Promise.all([
-    listAll(connection, kinds[name], { id }),
-    canWait ? gather(connection, id).then(explain) : [],
-  ]);
+  const facts = canWait ? await gather(connection, id) : undefined;
+  const entry = facts
+    ? (facts.volume ?? facts.snapshot)
+    : (await listAll(connection, kinds[name], { id }))[0];
+  const advice = facts ? explain(facts) : [];
   if (!entry) return { entry, advice, related: [] };
   const relate = relations[name] as ((one: Entry) => RelatedQueries) | undefined;
   const queries = Object.entries(relate?.(entry) ?? {}) as [KindName, Query][];
   const related = await Promise.all(
     queries.map(async ([other, query]) => [other, await listAll(connection, kinds[other], query)] as const),
   );
-  if (name !== 'volumes') return { entry, advice, related };
-  return { entry, advice, related, health: toSentence(await readHealth(connection, entry as AdminVolume)) };
+  return { entry, advice, related, ...(facts?.health && { health: toSentence(facts.health) }) };
 }

@@ -20,15 +20,19 @@ type Shown = { readonly plan?: ActionResult; readonly outcome?: ActionResult; re
 /** A button that shows the consequences of an action first, and takes it only then. */
 export function ActButton({ action: { title, run, typed, force } }: { readonly action: OfferedAction }) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const plans = useRef(0);
   const [shown, setShown] = useState<Shown>({});
   const [isForced, setIsForced] = useState(false);
   const [name, setName] = useState('');
   const [isRunning, setIsRunning] = useState(false);
 
   const plan = async (isForce: boolean): Promise<void> => {
+    const own = ++plans.current;
     setIsForced(isForce);
     setShown({});
-    setShown(await attempt(async () => ({ plan: await run({ isDry: true, force: isForce }) })));
+    const next = await attempt(async () => ({ plan: await run({ isDry: true, force: isForce }) }));
+    // Another plan may have been asked for meanwhile.
+    if (own === plans.current) setShown(next);
   };
   const open = (): void => {
     setName('');
@@ -40,15 +44,16 @@ export function ActButton({ action: { title, run, typed, force } }: { readonly a
     setIsRunning(true);
     setShown(await attempt(async () => ({ outcome: await run({ isDry: false, force: isForced }) })));
     setIsRunning(false);
-    refresh();
   };
   const { plan: planned, outcome } = shown;
+  // The page may then lose this button, and with it the outcome.
+  const onClose = (): void => void (outcome && refresh());
   return (
     <>
       <button type="button" onClick={open}>
         {title.split(' ')[0]}…
       </button>
-      <dialog ref={dialog} aria-label={title}>
+      <dialog ref={dialog} aria-label={title} onClose={onClose}>
         <form onSubmit={event => void act(event)}>
           <h2>{title}</h2>
           <Words shown={shown} />
