@@ -1,3 +1,4 @@
+import { open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectCsi } from '../../src/csi/client.ts';
 import { openDev } from '../harness/dev.ts';
@@ -21,7 +22,11 @@ const targets = [
   { concurrency: 8, target: '≤ 2 ms' },
 ] as const;
 const perRound = 250;
+/** The calls in flight when a rate is measured. */
+const inFlight = 32;
 const allPairs = 20_000;
+/** The index of the first volume of the rate; each volume has a name of its own. */
+const rateFrom = targets.length * allRounds * perRound;
 
 /** Measures the CPU time and memory of creating and deleting volumes. */
 export const createBench: Bench = {
@@ -46,7 +51,16 @@ async function measurePairs(t: CleanupScope): Promise<readonly Figure[]> {
       target,
     });
   }
-  await forEach({ from: targets.length * allRounds * perRound, to: allPairs, concurrency: 8 }, run);
+  const raw: Work = { pids: [], run: index => createAndDeleteFile(dir, `raw-${index}`) };
+  const rated = { pids: [], run: (index: number) => run(rateFrom + index) };
+  const [ours, theirs] = await measureAlternately([rated, raw], { perRound, concurrency: inFlight });
+  figures.push({
+    name: `CreateVolume + DeleteVolume at ${inFlight} in flight`,
+    value: 1_000 / ours.ms,
+    unit: '/s',
+    floor: ['the same files by raw calls, each with its own syncs', 1_000 / theirs.ms],
+  });
+  await forEach({ from: rateFrom + allRounds * perRound, to: allPairs, concurrency: 8 }, run);
   for (const [index, program] of programs.entries())
     figures.push({
       name: `${program} after ${allPairs}, resident`,
@@ -56,6 +70,23 @@ async function measurePairs(t: CleanupScope): Promise<readonly Figure[]> {
       target: '≤ 110 MB',
     });
   return figures;
+}
+
+/** Creates and deletes a sparse file of 1 GiB durably, as the backend `image` must. */
+async function createAndDeleteFile(dir: string, name: string): Promise<void> {
+  const file = await open(join(dir, name), 'wx');
+  await file.truncate(2 ** 30);
+  await file.sync();
+  await file.close();
+  await syncDirectory(dir);
+  await unlink(join(dir, name));
+  await syncDirectory(dir);
+}
+
+async function syncDirectory(dir: string): Promise<void> {
+  const directory = await open(dir);
+  await directory.sync();
+  await directory.close();
 }
 
 /** Starts a server for each half of the path, which only answers, and a client of both. */
