@@ -78,7 +78,12 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 60,
     proves: ['gateway/console/', 'gateway/http/console.ts', 'src/cli/', 'test/browser/'],
   },
-  kit: { files: ['test/machine/kit/kit.test.ts'], seconds: 200, proves: vendor },
+  'docs-site': {
+    files: ['test/browser/docs-site.test.ts'],
+    seconds: 60,
+    proves: ['docs/', 'examples/', 'README.md', 'AGENTS.md', 'CHANGELOG.md'],
+  },
+  kit: { files: ['test/machine/kit/kit.test.ts'], seconds: 600, proves: vendor },
   hypervisor: {
     files: ['test/vm/hypervisor.test.ts'],
     seconds: 160,

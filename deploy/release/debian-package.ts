@@ -69,7 +69,7 @@ export function buildDebianPackage(npmPackage: string, out: string, architecture
       gzipSync(readFileSync(join(npmPackage, 'man', name)), { level: 9 }),
     );
   const docs = join(root, 'usr/share/doc/fairlead');
-  for (const path of globSync('docs/**/*.md')) copy(path, join(docs, path));
+  for (const path of globSync('docs/**/*.md', { exclude: ['docs/site/**'] })) copy(path, join(docs, path));
   copy('README.md', join(docs, 'README.md'));
   copy('LICENSE', join(docs, 'copyright'));
   copy(join(npmPackage, 'lib/LICENSES.txt'), join(docs, 'LICENSES.txt'));

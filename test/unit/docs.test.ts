@@ -11,10 +11,12 @@ import { listCommands } from '../../src/cli/run.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
 const { security, failures, alerts } = readEvidence();
+/** Pages of the packages that build the site. */
+const exclude = ['**/node_modules/**'];
 const proofs = Object.values({ ...security, ...failures, ...alerts }).flat();
 
 test('each link of a page leads to an existing file and title', () => {
-  const pages = ['AGENTS.md', 'README.md', ...globSync('{docs,examples}/**/*.md')];
+  const pages = ['AGENTS.md', 'README.md', ...globSync('{docs,examples}/**/*.md', { exclude })];
   const broken = pages.flatMap(page => {
     const links = readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g);
     const lost = [...links].filter(([, path = '', title]) => {
@@ -46,7 +48,7 @@ test('each command that a page names exists', async () => {
 
 test('each script of npm that a page names exists, and AGENTS.md has each script', () => {
   const own = Object.keys(packageJson.scripts);
-  const pages = [...globSync('{*,docs/**/*}.md'), '.ci/run', ...globSync('.github/**/*.yaml')];
+  const pages = [...globSync('{*,docs/**/*}.md', { exclude }), '.ci/run', ...globSync('.github/**/*.yaml')];
   const named = pages.flatMap(page =>
     [...readFileSync(page, 'utf8').matchAll(/\bnpm (?:run )?(?:-s )?([a-z:]+)/g)].map(
       ([command, name = '']) => ({
