@@ -30,6 +30,7 @@ import {
   requestLimits,
   whileOpen,
 } from './http/connections.ts';
+import { createHistoryRecorder } from './observability/history.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { observeBackend, observeEngine, observeQueues } from './observability/observe.ts';
 import { startObservability } from './observability/pages.ts';
@@ -54,6 +55,8 @@ const settleMs = 5_000;
  * this time.
  */
 const readAgainEveryMs = 2_000;
+/** The interval at which the queues are noted for the history, in milliseconds. */
+const noteEveryMs = 5_000;
 /** Longer than clients keep an idle connection, so that no request meets a closing one. */
 const keepAliveTimeout = 65_000;
 /** The number of bytes of a body that are read ahead. A body that is never used is work for the garbage collector. */
@@ -140,6 +143,7 @@ export async function startGateway(
     { engine, pools: configuration.pools, slices, stuckAfterMs: 0 },
     config['check-every'],
   );
+  const recordHistory = createHistoryRecorder({ engine, pools: configuration.pools, queues, slices });
   repeated.push(
     // Unfinished work of another replica shows when its claim ends.
     repeat(() => recovery.sweep().catch(reportTo(log, 'could not look for unfinished work')), sweepEveryMs),
@@ -151,6 +155,7 @@ export async function startGateway(
       () => scheduledCheck().catch(reportTo(log, 'could not check the storage against the store')),
       Math.min(sweepEveryMs, config['check-every'] || sweepEveryMs),
     ),
+    repeat(() => recordHistory().catch(reportTo(log, 'could not record the last minute')), noteEveryMs),
     repeat(async () => certificate?.renew(server as TlsServer), readAgainEveryMs),
   );
   const graceMs = config['shutdown-grace'];

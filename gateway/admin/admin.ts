@@ -7,6 +7,7 @@ import {
 } from '../../src/api/operations.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { createNodeDetachment } from '../attachments/node-detachment.ts';
+import { listHistory } from '../observability/history.ts';
 import { readInPieces } from '../tables/paging.ts';
 import { noteCheck, readMissed } from '../tables/clock.ts';
 import { listSoftDeleted, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
@@ -63,6 +64,7 @@ export function createAdmin(options: AdminOptions): Admin {
       return { steps: steps.slice(0, maxPageEntries), total: steps.length, ...show(found.unchecked) };
     },
     listAuditLog: request => listAuditLog(options, request),
+    listHistory: request => listHistory(options, request),
     async listDeletedVolumes({ limit, pageToken = '' }) {
       const missedMs = await readMissed(reader);
       const found = await readInPieces({ afterId: pageToken, limit: limit + 1 }, (afterId, count) =>

@@ -20,7 +20,14 @@ export type AllListName =
   | 'queues';
 
 /** The lists that have pages. A list refuses the tokens of other lists. */
-type ListName = `volumes/${string}` | 'snapshots' | 'health' | 'nodes' | 'audit-log' | `all-${AllListName}`;
+type ListName =
+  | `volumes/${string}`
+  | 'snapshots'
+  | 'health'
+  | 'nodes'
+  | 'audit-log'
+  | 'history'
+  | `all-${AllListName}`;
 
 /** A page ends after this number of characters. To write a page of this size at once takes two milliseconds. */
 const maxPageText = maxAnswerBytes / 8;

@@ -9,6 +9,7 @@ import { countTable, recount } from './counts.ts';
 import { endedTokenTable } from './ended-tokens.ts';
 import { findingTable } from './findings.ts';
 import { groupTable } from './groups.ts';
+import { historyTable } from './history.ts';
 import { addGone, nodeTable } from './nodes.ts';
 import { addCounts, addParts, recountReservations, reservationTable } from './reservations.ts';
 import { addEncryption, addFilesystem, narrowSnapshots, snapshotTable } from './snapshots.ts';
@@ -33,6 +34,7 @@ export const tables = [
   countTable,
   closureTable,
   endedTokenTable,
+  historyTable,
 ];
 
 /** The statements of each step, by the version that it leads to. */
@@ -57,7 +59,7 @@ const changes: Readonly<Record<number, readonly string[]>> = {
     ...indexAuditLog,
     ...countTable.ddl,
   ],
-  8: [addDetail, ...addGone, ...closureTable.ddl, ...addParts, ...endedTokenTable.ddl],
+  8: [addDetail, ...addGone, ...closureTable.ddl, ...addParts, ...endedTokenTable.ddl, ...historyTable.ddl],
 };
 
 /**

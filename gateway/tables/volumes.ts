@@ -2,8 +2,8 @@ import type { ExistingFilesystem } from '../../src/api/filesystems/candidates.ts
 import type { Volume, VolumeSource, VolumeSpec } from '../../src/api/volume.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { SizeBounds } from '../backend.ts';
-import type { Reader, Sql } from '../store.ts';
-import type { IdRange } from './paging.ts';
+import type { Reader, Sql, SqlRow } from '../store.ts';
+import { readAllInPieces, type IdRange } from './paging.ts';
 import {
   boolean,
   integer,
@@ -128,6 +128,22 @@ export function listVolumes(
 /** Returns at most `limit` soft-deleted volumes, by id after `afterId`. */
 export function listSoftDeleted(sql: Reader, { afterId, limit }: IdRange): Promise<readonly VolumeRecord[]> {
   return volumeTable.select(sql, {}, "and state = 'deleted' and id > ? order by id limit ?", afterId, limit);
+}
+
+/** Sums the bytes that soft-deleted volumes reserve, by pool. Each piece of the reading is given to `take`. */
+export async function sumSoftDeleted(
+  { all }: Reader,
+  take: <T>(piece: () => Promise<T>) => Promise<T>,
+): Promise<ReadonlyMap<string, number>> {
+  const query = `select id, pool, reserved_bytes from volumes where state = 'deleted' and id > ? order by id limit ?`;
+  const sums = new Map<string, number>();
+  const rows = readAllInPieces<SqlRow>(
+    (last, limit) => take(() => all(query, String(last?.['id'] ?? ''), limit)),
+    500,
+  );
+  for await (const { pool, reserved_bytes: bytes } of rows)
+    sums.set(String(pool), (sums.get(String(pool)) ?? 0) + Number(bytes));
+  return sums;
 }
 
 /** Makes at most `limit` soft-deleted volumes whose time is over unfinished deletions. Returns their number. */

@@ -5,6 +5,7 @@ import { fromQuery, pageSchemaOf, poolName, sizeBytes, text, volumeId } from './
 export * from './admin/actions.ts';
 export * from './admin/audit-log.ts';
 export * from './admin/findings.ts';
+export * from './admin/history.ts';
 export * from './admin/listings.ts';
 export * from './admin/status.ts';
 export * from './admin/sharing.ts';

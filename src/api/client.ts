@@ -79,6 +79,7 @@ const checks: {
   getGroup: ({ snapshots }, { groupId }) => snapshots.map(one => faultOf('groupId', one.groupId, groupId)),
   listNodes: (page, request) => pageFaults(page, page.nodes, request),
   listAuditLog: (page, request) => pageFaults(page, page.entries, request),
+  listHistory: (page, request) => pageFaults(page, page.minutes, request),
   listDeletedVolumes: (page, request) => pageFaults(page, page.volumes, request),
   listAllVolumes: (page, request) => pageFaults(page, page.volumes, request),
   listAllSnapshots: (page, request) => pageFaults(page, page.snapshots, request),

@@ -50,7 +50,7 @@ export const commands: Commands = {
     load: async () => (await import('./commands/status.ts')).statusCommand,
   },
   get: {
-    doc: 'lists volumes, snapshots, attachments, nodes, pools, clusters, operations, queues or the audit log',
+    doc: 'lists volumes, snapshots, attachments, nodes, pools, clusters, operations, queues, the audit log or the last 24 hours',
     examples: [
       'fairlead get volumes                              # of all clusters',
       'fairlead get volumes --cluster east --sort-by -size -o wide',
@@ -60,6 +60,7 @@ export const commands: Commands = {
       'fairlead get attachments east.pvc-1 -o json',
       'fairlead get operations --watch',
       'fairlead get audit-log east.pvc-1 --since 24h',
+      'fairlead get history fast --since 1h',
       'fairlead get volumes --cluster east -o name --no-headers | xargs -n 1 fairlead explain',
     ],
     load: async () => ({ commands: (await import('./commands/get.ts')).getCommands }),

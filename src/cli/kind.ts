@@ -10,7 +10,10 @@ export type Entry = { readonly id: string };
 /** The filters of a list; without any, everything is listed. */
 export type Query = Readonly<
   Partial<
-    Record<'cluster' | 'id' | 'search' | 'volumeId' | 'nodeId' | 'resource' | 'since' | 'until', string>
+    Record<
+      'cluster' | 'id' | 'search' | 'volumeId' | 'nodeId' | 'resource' | 'pool' | 'since' | 'until',
+      string
+    >
   >
 > & { readonly limit?: number };
 

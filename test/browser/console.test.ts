@@ -168,6 +168,28 @@ test('the drain of one operator is seen by another', needsBrowser, async t => {
   await other.getByRole('button', { name: 'Undrain…' }).waitFor();
 });
 
+test(
+  'the overview plots the last 24 hours in words and pictures, and redraws them in the other theme',
+  needsBrowser,
+  async t => {
+    const opened = await open(t);
+    const { page } = await logIn(opened, { colorScheme: 'light', reducedMotion: 'reduce' });
+    const plot = page.getByRole('img', {
+      name: /^Space: reserved from 0 B to .* capacity from 1 GiB to 1 GiB/,
+    });
+    await plot.waitFor();
+    const light = await page.evaluate(() => document.querySelector('canvas')?.toDataURL());
+    assert.match(light ?? '', /^data:image/);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.waitForFunction(old => document.querySelector('canvas')?.toDataURL() !== old, light);
+    await page.getByText('capacity: 1 GiB').waitFor();
+    await page.getByText('No operation had to wait.').waitFor();
+    assert.equal(await page.evaluate(() => document.getAnimations().length), 0);
+    await page.getByRole('link', { name: 'All figures, minute by minute' }).click();
+    await page.getByRole('cell', { name: 'images' }).first().waitFor();
+  },
+);
+
 const pages = [
   '',
   'volumes',
@@ -182,6 +204,7 @@ const pages = [
   'operations',
   'queues',
   'audit-log',
+  'history',
   'none',
   'volumes/dev.none',
 ];

@@ -59,7 +59,7 @@ const rules: Readonly<Record<string, Rule>> = {
   // The pages run in browsers. Like the command line, they are a client of the gateway.
   'gateway/console/browser': {
     ours: ['src/lib', 'src/api', 'src/cli', 'gateway/console/browser'],
-    packages: ['preact', 'preact/hooks'],
+    packages: ['preact', 'preact/hooks', 'uplot'],
     not: builtinModules,
   },
   gateway: {

@@ -19,11 +19,11 @@ export function refresh(): void {
   refreshed.dispatchEvent(new Event('refresh'));
 }
 
-/** The interval between two loads, in milliseconds. */
-const everyMs = 3_000;
+/** The usual interval between two loads, in milliseconds. */
+const usuallyMs = 3_000;
 
 /** Loads a value now, whenever `key` changes, and every few seconds while the page is visible. */
-export function useLive<T>(key: string, load: () => Promise<T>): Live<T> {
+export function useLive<T>(key: string, load: () => Promise<T>, everyMs = usuallyMs): Live<T> {
   const [live, setLive] = useState<Live<T>>({});
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;

@@ -19,6 +19,9 @@ export type Failure = {
   readonly requestId?: string;
 };
 
+/** Calls that ended since the pool was opened, without questions. */
+export type CallCounts = { readonly calls: number; readonly failedCalls: number };
+
 /** The record of a storage's answers. The counts are of work, not of questions to the storage. */
 type AnswersState = {
   /** False: the last call failed. */
@@ -50,6 +53,7 @@ const questions: ReadonlySet<string> = new Set(['capacity', 'available', 'reach'
 export function createAnswers(nowMs: () => number = Date.now) {
   const counts = new Map<number, { calls: number; failed: number }>();
   const running = new Set<RunningCall>();
+  let total: CallCounts = { calls: 0, failedCalls: 0 };
   let failing: { readonly outage: Outage | undefined; readonly sinceMs: number } | undefined;
   let answeredMs = -Infinity;
   /** The last failure of work, and of a question. */
@@ -61,6 +65,7 @@ export function createAnswers(nowMs: () => number = Date.now) {
     const own = counts.getOrInsertComputed(step, () => ({ calls: 0, failed: 0 }));
     own.calls++;
     own.failed += Number(isFailed);
+    total = { calls: total.calls + 1, failedCalls: total.failedCalls + Number(isFailed) };
     forgetOld();
   }
 
@@ -118,6 +123,7 @@ export function createAnswers(nowMs: () => number = Date.now) {
       const asked = (question ??= own().finally(() => (question = undefined)));
       return asked as Promise<T>;
     },
+    count: () => total,
     show(): AnswersState {
       forgetOld();
       const all = [...counts.values()];

@@ -4,7 +4,8 @@ import { pageSchemaOf, queryText, text, time } from '../storage.ts';
 
 const codes = ['OK', ...(Object.keys(problemTable) as ProblemCode[])] as const;
 
-const moment = (description: string) =>
+/** A point in time in a query, in milliseconds since the epoch. */
+export const moment = (description: string) =>
   z.iso
     .datetime({ offset: true })
     .optional()

@@ -179,4 +179,9 @@ export const operatorOperations = {
     doc: 'Returns one page of the audit log, newest first.',
     ...pageOf(page.extend(admin.auditLogQuery), admin.auditLogPageSchema),
   },
+  listHistory: {
+    route: 'GET /v1/admin/history',
+    doc: 'Returns one page of the last 24 hours of all replicas, minute by minute, newest first.',
+    ...pageOf(page.extend(admin.historyQuery), admin.historyPageSchema),
+  },
 } as const satisfies Readonly<Record<string, Operation>>;

@@ -41,7 +41,8 @@ async function completionsOf(commands: Commands): Promise<readonly Completion[]>
 function namesOf(path: string, { operands: [first] = [] }: Runnable): string | undefined {
   const [verb, kind = ''] = path.split(' ');
   if (first === undefined) return undefined;
-  if (verb === 'get') return kind === 'audit-log' ? undefined : `get ${kind} -o name`;
+  if (verb === 'get' && kind === 'audit-log') return undefined;
+  if (verb === 'get') return `get ${kind === 'history' ? 'pools' : kind} -o name`;
   if (verb === 'describe') return `get ${kind} -o name`;
   if (first === 'volume' || verb === 'explain') return 'get volumes -o name';
   return verb === 'config' ? 'config get-contexts -o name' : undefined;

@@ -2,6 +2,7 @@ import type { Kind } from '../kind.ts';
 import { attachments } from './attachments.ts';
 import { auditLog } from './audit-log.ts';
 import { clusters } from './clusters.ts';
+import { history } from './history.ts';
 import { nodes } from './nodes.ts';
 import { operations } from './operations.ts';
 import { pools } from './pools.ts';
@@ -19,6 +20,7 @@ const table = {
   operations,
   queues,
   'audit-log': auditLog,
+  history,
 };
 
 export type KindName = keyof typeof table;

@@ -327,6 +327,7 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
       ],
     },
   ],
+  listHistory: [{ request: () => ['GET /v1/admin/history', operator] }],
   listAuditLog: [
     { request: () => ['GET /v1/admin/audit-log', operator] },
     { request: () => ['GET /v1/admin/audit-log?cluster=b', operator] },

@@ -39,3 +39,4 @@ create index grants_of_operators on grants (cluster, volume_id) where by_operato
 create table counts ( cluster text not null, kind text not null, pool text not null, part bigint not null, number bigint not null, primary key (cluster, kind, pool, part) );
 create table closures ( kind text not null, name text not null, since_ms bigint not null, primary key (kind, name) );
 create table ended_tokens ( id text not null, until_ms bigint not null, primary key (id) );
+create table history ( minute bigint not null, pools text not null, primary key (minute) );

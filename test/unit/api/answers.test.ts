@@ -262,6 +262,7 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
     },
   },
   listAuditLog: { asked: asPage, right: { entries: [] }, wrong: endless },
+  listHistory: { asked: asPage, right: { minutes: [] }, wrong: endless },
 };
 
 /** Answers that no operation gives when it is done. */

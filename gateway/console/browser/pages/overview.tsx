@@ -5,6 +5,7 @@ import { call, client } from '../gateway.ts';
 import { useLive } from '../live.ts';
 import { hrefOf } from '../route.ts';
 import { Bar } from '../parts/bar.tsx';
+import { Day } from '../parts/day.tsx';
 import { Link } from '../parts/link.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { toCount, toSize } from '../parts/values.tsx';
@@ -29,6 +30,7 @@ export function Overview() {
           ))}
         </ul>
       </section>
+      <Day />
       <section aria-labelledby="clusters">
         <h2 id="clusters">Clusters</h2>
         {clusters.length === 0 && <p class="empty">{noneIn('clusters', status)}</p>}

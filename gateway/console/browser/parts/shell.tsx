@@ -24,6 +24,7 @@ export const menu = {
   operations: 'Operations',
   queues: 'Queues',
   'audit-log': 'Audit log',
+  history: 'History',
 } as const;
 
 /** The frame of every page: the menu, the operator, and the title. */

@@ -2,6 +2,7 @@ const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 const short = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 const exact = new Intl.NumberFormat();
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 
 const spans = [
@@ -36,6 +37,11 @@ export function Ago({ time }: { readonly time: string }) {
   );
 }
 
-export function toMoment(time: string): string {
+/** Returns the time of day. */
+export function toClock(timeMs: number): string {
+  return clock.format(timeMs);
+}
+
+export function toMoment(time: string | number): string {
   return moment.format(new Date(time));
 }

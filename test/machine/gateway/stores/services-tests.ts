@@ -18,7 +18,7 @@ const others = [
   '{admin,attachments,operations,sharing,snapshots,volumes}/*.test.ts',
   'callers/isolation.test.ts',
   'pools/{quotas,usable-pools}.test.ts',
-  'tables/limits.test.ts',
+  'tables/{history,limits}.test.ts',
 ];
 export const otherTests = globSync(others, { cwd: servicesDirectory })
   .filter(file => ![ofSqlite, ...faultTests].includes(file))

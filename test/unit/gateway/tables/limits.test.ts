@@ -42,6 +42,7 @@ const bounds: Readonly<Record<string, LimitName | Reason>> = {
   closures: 'only operators make them',
   ended_tokens: 'only operators make them, and they go after their tokens',
   audit_log: 'each belongs to a change',
+  history: 'only gateways write to it: a row for each minute of a day',
 };
 
 test('every table has a limit of its rows, or a reason why it needs none', () => {
