@@ -17,6 +17,7 @@ import type { Backend } from './backend.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { readAssets } from './console/assets.ts';
+import { createProviderLogin } from './console/provider.ts';
 import { createSessions } from './console/sessions.ts';
 import { openConfiguration } from './configuration/configuration.ts';
 import type { Plugins } from './pools/plugins.ts';
@@ -133,7 +134,12 @@ export async function startGateway(
     log,
     ...partsOf(config, identity),
     observer: metrics,
-    openConsole: assets && (parts => createConsole(assets, createSessions({ ...parts, identity }))),
+    openConsole:
+      assets &&
+      (parts => {
+        const sessions = createSessions({ ...parts, identity });
+        return createConsole({ assets, sessions, provider: createProviderLogin(parts.enrolment, sessions) });
+      }),
     checkpoint,
     host: hostname(),
   });

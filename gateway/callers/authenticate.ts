@@ -26,6 +26,16 @@ export type TrustedCaller = KeyOwner & {
   readonly audience?: string | undefined;
   readonly subjects: readonly string[];
   readonly keys: JWTVerifyGetKey;
+  /** The registration of the console at the provider; absent: it has none. */
+  readonly console?: ConsoleClient | undefined;
+};
+
+/** A registration at an OpenID provider: `url` is the gateway's address for browsers. */
+export type ConsoleClient = {
+  readonly clientId: string;
+  readonly url: string;
+  /** The path of the file with the client's secret; undefined for a public client. */
+  readonly secretFile?: string | undefined;
 };
 
 /** All enrolled keys with the owner of each by its `kid`, and the trusted issuers. Every change makes a new object. */
@@ -46,8 +56,9 @@ const maxRemembered = 1_000;
 
 /** The rules for tokens that callers sign with their own keys. */
 const ownRules = { algorithms: ['EdDSA', 'ES256'], maxLifetimeS: 3_600, rememberMs: Infinity };
+export const trustedAlgorithms = ['RS256', 'ES256'];
 /** The rules for tokens of trusted issuers. An issuer's keys are checked again while its tokens are in use. */
-const trustedRules = { algorithms: ['RS256', 'ES256'], maxLifetimeS: 86_400, rememberMs: 30_000 };
+const trustedRules = { algorithms: trustedAlgorithms, maxLifetimeS: 86_400, rememberMs: 30_000 };
 
 /** Creates the check of tokens. A good token is remembered until it expires or any key changes. */
 export function createAuthenticate(current: () => Enrolment, audience: string): Authenticator {

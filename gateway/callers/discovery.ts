@@ -81,17 +81,8 @@ type IssuerKeys = { readonly keys: readonly PublicKey[]; readonly weakness: stri
 
 /** Reads the keys from the address that the issuer names. An error says nothing but addresses. */
 async function readKeys(issuer: string, timeoutMs: number): Promise<IssuerKeys> {
-  const address = `${issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`;
-  const metadata = metadataSchema.safeParse(await get(address, timeoutMs)).data;
-  if (metadata?.issuer !== issuer)
-    throw new Error(`"${address}" describes the issuer "${metadata?.issuer ?? ''}", not "${issuer}"`);
-  const keysAddress = metadata.jwks_uri;
-  // The issuer's document must not lead the gateway to an address that only this machine reaches.
-  if (new URL(keysAddress).protocol !== new URL(issuer).protocol)
-    throw new Error(
-      `"${address}" names the keys' address "${keysAddress}", which must also start with ${new URL(issuer).protocol}`,
-    );
-  requirePrivate(keysAddress);
+  const { jwks_uri: keysAddress } = await readMetadata(issuer, metadataSchema, timeoutMs);
+  requireAddressOf(issuer, keysAddress);
   const { data } = issuerKeySetSchema.safeParse(await get(keysAddress, timeoutMs));
   if (!data) throw new Error(`"${keysAddress}" answers with something other than a set of public keys`);
   const [weakness] = data.keys.flatMap(key => findWeakness(key) ?? []);
@@ -99,6 +90,28 @@ async function readKeys(issuer: string, timeoutMs: number): Promise<IssuerKeys> 
     keys: data.keys.filter(key => findWeakness(key) === undefined),
     weakness: weakness && `"${keysAddress}" publishes a weak key, which is ignored: it ${weakness}`,
   };
+}
+
+/** Reads the issuer's description of itself. An error says nothing but addresses. */
+export async function readMetadata<T extends { readonly issuer: string }>(
+  issuer: string,
+  schema: z.ZodType<T>,
+  timeoutMs: number,
+): Promise<T> {
+  const address = `${issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`;
+  const metadata = schema.safeParse(await get(address, timeoutMs)).data;
+  if (metadata?.issuer !== issuer)
+    throw new Error(`"${address}" describes the issuer "${metadata?.issuer ?? ''}", not "${issuer}"`);
+  return metadata;
+}
+
+/** Refuses an address in an issuer's document that would lead the gateway to a place that only this machine reaches. */
+export function requireAddressOf(issuer: string, address: string): void {
+  if (new URL(address).protocol !== new URL(issuer).protocol)
+    throw new Error(
+      `the issuer "${issuer}" names the address "${address}", which must also start with ${new URL(issuer).protocol}`,
+    );
+  requirePrivate(address);
 }
 
 async function get(address: string, timeoutMs: number): Promise<unknown> {

@@ -6,7 +6,8 @@ import type { Bounds } from '../scheduling/limit.ts';
 import { attachmentsSchema } from './attachments.ts';
 import { concurrencySchema, toBounds } from './concurrency.ts';
 import { type FoundPlugins, pluginOf, type PoolEntry } from '../pools/plugins.ts';
-import { byteCount, faultsOfEachKind } from '../local/settings-schemas.ts';
+import { callbackPath } from '../../src/api/admin/console.ts';
+import { byteCount, faultsOfEachKind, parsedText } from '../local/settings-schemas.ts';
 
 export type ConfigFile = z.output<ReturnType<typeof configFileSchema>>;
 
@@ -66,6 +67,26 @@ const serviceAccountSchema = z
   })
   .superRefine(requireReachable);
 
+function privateUrl(text: string): string {
+  const url = httpUrl(text);
+  requirePrivate(url);
+  return url;
+}
+
+const consoleSchema = z.strictObject({
+  clientId: z.string().min(1).describe('the client id of the console at the provider'),
+  url: parsedText(privateUrl).describe(
+    `the address of this gateway for browsers, such as https://storage.example; register \`URL${callbackPath}\` at the provider`,
+  ),
+  secretFile: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "file with the client's secret, relative to this file; without it: a public client, with PKCE only",
+    ),
+});
+
 const oidcSchema = z
   .strictObject({
     issuer,
@@ -74,6 +95,7 @@ const oidcSchema = z
     keys: issuerKeys
       .default(discovered)
       .describe(`JWKS file with the provider's public keys; \`${discovered}\`: the keys that it publishes`),
+    console: consoleSchema.optional().describe('operators log in to the console at the provider'),
   })
   .superRefine(requireReachable);
 

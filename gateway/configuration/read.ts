@@ -185,6 +185,9 @@ async function readCallers(
   const readOwn = async (one: OwnKeysFile) => ({ ...one, ...(await readKeys(one, keySetSchema)) });
   const readIssuers = async (one: IssuerKeysFile) => ({
     ...one,
+    ...(one.console?.secretFile !== undefined && {
+      console: { ...one.console, secretFile: resolve(dirname(path), one.console.secretFile) },
+    }),
     ...(one.keys === discovered ? { keys: undefined } : await readKeys(one, issuerKeySetSchema)),
   });
   const enrolled = await Promise.all(own.map(readOwn));

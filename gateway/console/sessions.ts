@@ -84,6 +84,14 @@ export function createSessions({ engine, identity, enrolment, audience }: Sessio
       return openFor(caller, binding, Math.min(sessionMs, exp * 1_000 - Date.now()));
     },
 
+    /** Opens a session for a subject that its issuer has proved. UNAUTHENTICATED for a subject that is no operator. */
+    async openForSubject(sub: string, issuer: string): Promise<Session> {
+      const caller = findCaller({ sub, issuer }, enrolment());
+      if (!caller)
+        throw refusedProblem(`the subject "${sub}" of "${issuer}" is not one of "operators.oidc.subjects"`);
+      return openFor(caller, { sub, issuer }, sessionMs);
+    },
+
     /** Finds the operator of a session. UNAUTHENTICATED says why it is refused. */
     async find(token: string): Promise<Caller> {
       const { sub = '', jti = '', key, issuer } = await verifySession(token);

@@ -1,13 +1,14 @@
 import type { Context, Hono } from 'hono';
-import { getCookie } from 'hono/cookie';
-import { serialize } from 'hono/utils/cookie';
 import * as z from 'zod';
 import { consolePath } from '../../src/api/admin/console.ts';
 import { Problem } from '../../src/api/problem.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { Asset, Assets } from '../console/assets.ts';
-import type { Session, Sessions } from '../console/sessions.ts';
+import type { ProviderLogin } from '../console/provider.ts';
+import type { Sessions } from '../console/sessions.ts';
+import { routeProvider } from './console-provider.ts';
+import { readCookie, requireSameOrigin, writeCookie } from './cookies.ts';
 import { readText } from './read.ts';
 import { answerProblem, respond, respondJson, type Env, type RouteHandler } from './respond.ts';
 
@@ -26,8 +27,6 @@ export const consoleRoutes = {
   assets: `${consolePath}/assets`,
 } as const;
 
-/** The name of the cookie. With the prefix, browsers take it from this host alone, and not from another one of its domain. */
-const cookieNames = { local: 'fairlead-session', other: '__Host-fairlead-session' } as const;
 /** The maximum length of a request for a session, in bytes. */
 const maxBodyBytes = 16_384;
 
@@ -45,10 +44,16 @@ const pageHeaders = {
 
 const sessionRequest = z.union([z.strictObject({ code: z.string() }), z.strictObject({ token: z.string() })]);
 
-/** Creates the console from its files and its sessions. */
-export function createConsole(assets: Assets, sessions: Sessions): Console {
+/** The parts of the console: its files, its sessions, and the logins at a provider. */
+export type ConsoleParts = {
+  readonly assets: Assets;
+  readonly sessions: Sessions;
+  readonly provider: ProviderLogin;
+};
+
+export function createConsole({ assets, sessions, provider }: ConsoleParts): Console {
   const findCaller: Console['findCaller'] = c => {
-    const token = getCookie(c, cookieNameOf(c));
+    const token = readCookie(c, 'session');
     if (token === undefined) return undefined;
     requireSameOrigin(c);
     return sessions.find(token);
@@ -58,6 +63,7 @@ export function createConsole(assets: Assets, sessions: Sessions): Console {
     route(app, observe) {
       // Any other path below the console's is one of its pages.
       routeSession(app, { sessions, findCaller }, observe);
+      routeProvider(app, provider, observe);
       routePages(app, assets, observe);
     },
   };
@@ -97,46 +103,27 @@ function routeSession(
       const given = await readSessionRequest(c);
       const session =
         'code' in given ? sessions.openWithCode(given.code) : sessions.openWithToken(given.token);
-      return respond(c, null, { status: 204, headers: { 'set-cookie': cookieOf(c, await session) } });
+      return respond(c, null, {
+        status: 204,
+        headers: { 'set-cookie': writeCookie(c, 'session', await session) },
+      });
     }),
   );
   app.delete(
     consoleRoutes.session,
     observe(async c => {
       requireSameOrigin(c);
-      const token = getCookie(c, cookieNameOf(c));
+      const token = readCookie(c, 'session');
       const closing = token === undefined ? Promise.resolve() : sessions.close(token);
       const answer = await closing.then(
         () => respond(c, null, { status: 204 }),
         (error: unknown) => answerProblem(c, error),
       );
       // This browser is logged out even while the store does not answer.
-      answer.headers.set('set-cookie', cookieOf(c, { token: '', lifetimeMs: 0 }));
+      answer.headers.set('set-cookie', writeCookie(c, 'session', { token: '', lifetimeMs: 0 }));
       return answer;
     }),
   );
-}
-
-/**
- * Refuses a request that another site's page sends. Browsers say where a request comes from: by `sec-fetch-site` at
- * addresses that they trust, and otherwise by `origin` for each change.
- */
-function requireSameOrigin(c: Context<Env>): void {
-  const site = c.req.header('sec-fetch-site');
-  const origin = c.req.header('origin');
-  const isOwn =
-    site === undefined
-      ? c.req.method === 'GET' || (origin !== undefined && hostOf(origin) === c.req.header('host'))
-      : site === 'same-origin' || (site === 'none' && c.req.method === 'GET');
-  if (!isOwn)
-    throw new Problem(
-      'UNAUTHENTICATED',
-      'a session counts only for requests of the console\'s own pages; send a token instead: "authorization: Bearer TOKEN"',
-    );
-}
-
-function hostOf(origin: string): string | undefined {
-  return URL.parse(origin)?.host;
 }
 
 async function readSessionRequest(c: Context<Env>) {
@@ -149,24 +136,6 @@ async function readSessionRequest(c: Context<Env>) {
   const { success, data } = sessionRequest.safeParse(parseJson(await readText(c)));
   if (!success) throw new Problem('INVALID_ARGUMENT', 'the body must be {"code": "…"} or {"token": "…"}');
   return data;
-}
-
-/** Not all browsers keep a secure cookie of this machine's own address, and only a secure one may have the prefix. */
-function cookieNameOf(c: Context<Env>): string {
-  const host = URL.parse(`http://${c.req.header('host')}`)?.hostname ?? '';
-  return ['localhost', '127.0.0.1', '[::1]'].includes(host) ? cookieNames.local : cookieNames.other;
-}
-
-/** Browsers send the cookie back only with requests of the console's own pages, and hide it from scripts. */
-function cookieOf(c: Context<Env>, { token, lifetimeMs }: Session): string {
-  const name = cookieNameOf(c);
-  return serialize(name, token, {
-    path: '/',
-    httpOnly: true,
-    sameSite: 'Strict',
-    secure: name === cookieNames.other,
-    maxAge: Math.floor(lifetimeMs / 1_000),
-  });
 }
 
 function respondAsset(c: Context<Env>, { type, plain, brotli }: Asset, cacheControl: string): Response {

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test, type TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { makeIssuerKey } from '../fakes/issuer.ts';
+import { startProvider, type Provider } from '../harness/gateway/provider.ts';
 import { volumeSpec } from '../harness/gateway.ts';
 import { openBrowser, openPage, whyNoBrowser } from './browser.ts';
 import { openSite, type Site } from './site.ts';
@@ -79,6 +81,36 @@ test(
     const { page } = await openPage(browser);
     await page.goto((await site.link()).replace('127.0.0.1', 'storage.example'));
     await page.getByRole('alert').filter({ hasText: 'use an https address' }).waitFor();
+  },
+);
+
+test(
+  'an operator logs in at the OpenID provider, and somebody who is none learns why not',
+  needsBrowser,
+  async t => {
+    const key = await makeIssuerKey('one', 'ES256');
+    const opening = Promise.withResolvers<Provider>();
+    const site = await openSite(t, async url => {
+      const client = { id: 'console', redirect: `${url}/console/oidc/callback` };
+      const provider = await startProvider(t, key, client);
+      opening.resolve(provider);
+      return { issuer: provider.url, subjects: ['ann'], console: { clientId: client.id, url } };
+    });
+    await site.start();
+    const provider = await opening.promise;
+    const { page, errors } = await openPage(await openBrowser(t));
+    provider.subject = 'eve';
+    await page.goto(`${site.url}/console`);
+    await page.getByRole('link', { name: 'Log in with your account' }).click();
+    await page.getByRole('alert').filter({ hasText: 'your account is not one of an operator' }).waitFor();
+    assert.equal(page.url(), `${site.url}/console`);
+    assert.deepEqual(await findBarriers(page), []);
+    provider.subject = 'ann';
+    await page.getByRole('link', { name: 'Log in with your account' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    await page.getByText('ann').waitFor();
+    await page.getByText('0 volumes').first().waitFor();
+    assert.deepEqual(errors, []);
   },
 );
 

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { parse, stringify } from 'yaml';
 import { createClient, type StorageClient } from '../../src/api/client.ts';
 import type { Call } from '../../src/api/http.ts';
 import { createTokenSource } from '../../src/api/http/tokens.ts';
@@ -24,8 +25,8 @@ export type Site = {
   start(): Promise<ProgramProcess>;
 };
 
-/** Starts a gateway with the console; everything ends with the test. */
-export async function openSite(t: CleanupScope): Promise<Site> {
+/** Prepares a gateway with the console; everything ends with the test. `oidc` is the provider of its operators. */
+export async function openSite(t: CleanupScope, oidc?: (url: string) => Promise<object>): Promise<Site> {
   const dir = temporaryDirectory(t);
   const images = join(dir, 'images');
   mkdirSync(images);
@@ -33,6 +34,11 @@ export async function openSite(t: CleanupScope): Promise<Site> {
   const { configFile: config, keyFile, operatorKeyFile } = await enroll(dir, pools);
   const listen = `127.0.0.1:${await freePort()}`;
   const url = `http://${listen}`;
+  if (oidc) {
+    const settings = parse(readFileSync(config, 'utf8')) as { readonly operators: object };
+    const operators = { ...settings.operators, oidc: await oidc(url) };
+    writeFileSync(config, stringify({ ...settings, operators }));
+  }
   const flags = { config, store: join(dir, 'store.sqlite'), listen, console: 'true', 'log-level': 'warn' };
   const start = async (): Promise<ProgramProcess> => {
     const gateway = startProgram('gateway', flags);

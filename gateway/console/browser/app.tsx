@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { asProblem } from '../../../src/api/problem.ts';
+import type { LoginFault } from '../../../src/api/admin/console.ts';
+import { asProblem, Problem } from '../../../src/api/problem.ts';
 import { kinds, type KindName } from '../../../src/cli/kinds/index.ts';
 import { findOperator, logIn, logOut, type Operator } from './gateway.ts';
 import { sessionEnd } from './live.ts';
@@ -43,13 +44,20 @@ export function App() {
   );
 }
 
+/** The sentences for a login at the provider that opened no session. */
+const loginFaults: Readonly<Record<LoginFault, string>> = {
+  refused:
+    'The provider did not log you in, or your account is not one of an operator. The log of the gateway has the reason.',
+  unavailable: 'The provider or the store does not answer. The log of the gateway has the reason.',
+};
+
 /** Uses the code of the address, if there is one, and finds the operator. The code leaves the address at once. */
 async function openSession(): Promise<Operator | undefined> {
-  const code = /^#code=(.+)$/.exec(location.hash)?.[1];
-  if (code !== undefined) {
-    history.replaceState(undefined, '', location.pathname + location.search);
-    await logIn({ code });
-  }
+  const [, name, value = ''] = /^#(code|login)=(.+)$/.exec(location.hash) ?? [];
+  if (name !== undefined) history.replaceState(undefined, '', location.pathname + location.search);
+  if (name === 'code') await logIn({ code: value });
+  if (name === 'login' && value in loginFaults)
+    throw new Problem('UNAUTHENTICATED', loginFaults[value as LoginFault]);
   return findOperator();
 }
 

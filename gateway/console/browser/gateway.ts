@@ -33,15 +33,24 @@ export async function logIn(proof: { readonly code: string } | { readonly token:
     );
 }
 
+/** Returns true if operators can log in at an OpenID provider. */
+export async function canUseProvider(): Promise<boolean> {
+  const answer = await ask({ method: 'GET' }, 'ways');
+  return (requireOk(answer) as { readonly oidc: boolean }).oidc;
+}
+
 export async function logOut(): Promise<void> {
   requireOk(await ask({ method: 'DELETE' }));
 }
 
 type SessionAnswer = { readonly status: number; readonly text: string };
 
-function ask(request: Pick<RequestInit, 'method' | 'headers' | 'body'>): Promise<SessionAnswer> {
+function ask(
+  request: Pick<RequestInit, 'method' | 'headers' | 'body'>,
+  path = 'session',
+): Promise<SessionAnswer> {
   const source = { from: 'the gateway' };
-  return fetchBody(`${consolePath}/session`, { ...request, timeoutMs }, source).catch((error: unknown) => {
+  return fetchBody(`${consolePath}/${path}`, { ...request, timeoutMs }, source).catch((error: unknown) => {
     throw unavailableProblem('the gateway cannot be reached', error);
   });
 }

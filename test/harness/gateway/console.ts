@@ -1,4 +1,5 @@
 import type { Assets } from '../../../gateway/console/assets.ts';
+import { createProviderLogin } from '../../../gateway/console/provider.ts';
 import { createSessions, type SessionOptions } from '../../../gateway/console/sessions.ts';
 import { createConsole } from '../../../gateway/http/console.ts';
 import { createIdentity, type OwnIdentity } from '../../../gateway/pools/identity.ts';
@@ -8,8 +9,14 @@ import { signerOf } from './signers.ts';
 /** Creates consoles with two small files, and a key of their own for sessions. */
 export function prepareConsole(t: CleanupScope) {
   const identity = createGatewayKey(t);
-  return (parts: Omit<SessionOptions, 'identity'>) =>
-    createConsole(sampleAssets, createSessions({ ...parts, identity }));
+  return (parts: Omit<SessionOptions, 'identity'>) => {
+    const sessions = createSessions({ ...parts, identity });
+    return createConsole({
+      assets: sampleAssets,
+      sessions,
+      provider: createProviderLogin(parts.enrolment, sessions),
+    });
+  };
 }
 
 /** Creates a gateway's identity with a key of its own. */

@@ -1,6 +1,7 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { asProblem } from '../../../../src/api/problem.ts';
-import { logIn } from '../gateway.ts';
+import { consolePath } from '../../../../src/api/admin/console.ts';
+import { canUseProvider, logIn } from '../gateway.ts';
 
 type LoginProps = { readonly fault?: string | undefined; readonly onLogin: () => void };
 
@@ -8,6 +9,8 @@ type LoginProps = { readonly fault?: string | undefined; readonly onLogin: () =>
 export function Login({ fault: first, onLogin }: LoginProps) {
   const [fault, setFault] = useState(first);
   const [token, setToken] = useState('');
+  const [hasProvider, setHasProvider] = useState(false);
+  useEffect(() => void canUseProvider().then(setHasProvider, () => undefined), []);
   const submit = (event: Event): void => {
     event.preventDefault();
     logIn({ token: token.trim() }).then(onLogin, (error: unknown) => setFault(asProblem(error).detail));
@@ -15,6 +18,13 @@ export function Login({ fault: first, onLogin }: LoginProps) {
   return (
     <main class="login">
       <h1>Fairlead</h1>
+      {hasProvider && (
+        <p>
+          <a class="button" href={`${consolePath}/oidc`}>
+            Log in with your account
+          </a>
+        </p>
+      )}
       <p>
         This command prints a link that logs you in: <code>fairlead console</code>
       </p>
