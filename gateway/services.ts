@@ -1,6 +1,7 @@
 import { createAttachments } from './attachments/attachments.ts';
 import { createNodes } from './attachments/nodes.ts';
 import type { ServiceOptions } from './operations/service-options.ts';
+import { createCopyGrants } from './sharing/copies.ts';
 import { createSharing } from './sharing/grants.ts';
 import { createBlocks } from './snapshots/changed-blocks.ts';
 import { createGroups, createSnapshots } from './snapshots/snapshots.ts';
@@ -24,5 +25,6 @@ export function createServices(options: ServiceOptions) {
     attachments: createAttachments(options),
     nodes: createNodes(options),
     sharing: createSharing(options),
+    copyGrants: createCopyGrants(options),
   };
 }

@@ -10,6 +10,7 @@ import { createNodeDetachment } from '../attachments/node-detachment.ts';
 import { listHistory } from '../observability/history.ts';
 import { readInPieces } from '../tables/paging.ts';
 import { noteCheck, readMissed } from '../tables/clock.ts';
+import type { Services } from '../services.ts';
 import { listSoftDeleted, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { restorableUntil } from '../volumes/record.ts';
 import { type ActionOptions, createActions } from './actions.ts';
@@ -35,15 +36,24 @@ export type AdminOptions = ActionOptions &
   AdminSharingOptions &
   Omit<RepairOptions, 'stuckAfterMs'> &
   ListingOptions &
-  GatewayFacts;
+  GatewayFacts &
+  Pick<Services, 'copyGrants'>;
 
 /** Creates the operations of operators. Other gateways may use the store meanwhile: claims keep them apart. */
 export function createAdmin(options: AdminOptions): Admin {
+  const { copyGrants } = options;
   const { reader } = options.engine;
   return {
     ...createListings(options),
     ...createAdminSharing(options),
     ...createActions(options),
+    grantAdminVolumeCopies: ({ volumeId: id, ...key }) => copyGrants.grant({ kind: 'volume', id }, key),
+    revokeAdminVolumeCopies: ({ volumeId: id, ...key }) => copyGrants.revoke({ kind: 'volume', id }, key),
+    grantAdminSnapshotCopies: ({ snapshotId: id, ...key }) => copyGrants.grant({ kind: 'snapshot', id }, key),
+    revokeAdminSnapshotCopies: ({ snapshotId: id, ...key }) =>
+      copyGrants.revoke({ kind: 'snapshot', id }, key),
+    grantAdminGroupCopies: ({ groupId: id, ...key }) => copyGrants.grant({ kind: 'group', id }, key),
+    revokeAdminGroupCopies: ({ groupId: id, ...key }) => copyGrants.revoke({ kind: 'group', id }, key),
     getStatus: createStatus(options.engine, options),
 
     async check({ stuckAfterMs }) {

@@ -1,16 +1,19 @@
 import { clusterOf } from '../../src/api/ids.ts';
-import { preconditionProblem } from '../../src/api/problem.ts';
+import { invalidProblem, preconditionProblem } from '../../src/api/problem.ts';
 import type { Reader } from '../store.ts';
+import type { Resource } from '../tables/claims.ts';
+import { copyGrantTable } from '../tables/copy-grants.ts';
 import { type GrantRecord, grantTable } from '../tables/grants.ts';
 import type { Cluster, EnrolledClusters } from './cluster.ts';
 import { notFoundProblem } from './ownership.ts';
 
 /** Returns true when the grantee accepts the grant: an operator made it, or the grantee's entry names the owner. */
 export function isAccepted(
-  { byOperator, volumeId }: Pick<GrantRecord, 'byOperator' | 'volumeId'>,
+  id: string,
+  { byOperator }: Pick<GrantRecord, 'byOperator'>,
   { sharesFrom = [] }: Pick<Cluster, 'sharesFrom'>,
 ): boolean {
-  return byOperator || sharesFrom.includes(clusterOf(volumeId) ?? '');
+  return byOperator || sharesFrom.includes(clusterOf(id) ?? '');
 }
 
 /** Finds the cluster's present entry; undefined when the configuration does not name the cluster. */
@@ -35,7 +38,8 @@ export async function requireAccess(
   const owner = clusterOf(volumeId);
   if (owner === cluster.name) return undefined;
   const grant = owner && (await grantTable.find(sql, { cluster: cluster.name, volumeId }));
-  if (!grant || !isAccepted(grant, cluster)) throw notFoundProblem({ kind: 'volume', id: volumeId });
+  if (!grant || !isAccepted(volumeId, grant, cluster))
+    throw notFoundProblem({ kind: 'volume', id: volumeId });
   return grant;
 }
 
@@ -44,7 +48,34 @@ export async function hasAccess(sql: Reader, cluster: Cluster, volumeId: string)
   const owner = clusterOf(volumeId);
   if (owner === undefined || owner === cluster.name) return owner !== undefined;
   const grant = await grantTable.find(sql, { cluster: cluster.name, volumeId });
-  return grant !== undefined && isAccepted(grant, cluster);
+  return grant !== undefined && isAccepted(volumeId, grant, cluster);
+}
+
+/** Returns true when the cluster was granted copies of another cluster's volume or snapshot, and has accepted that. */
+export async function hasCopyGrant(sql: Reader, cluster: Cluster, { kind, id }: Resource): Promise<boolean> {
+  if (clusterOf(id) === undefined) return false;
+  const grant = await copyGrantTable.find(sql, { cluster: cluster.name, kind, id });
+  return grant !== undefined && isAccepted(id, grant, cluster);
+}
+
+/**
+ * Throws unless the source is the cluster's own, or its copies were granted: FAILED_PRECONDITION for a volume that is
+ * only shared for attachments, and else NOT_FOUND. Its own sources cost no read.
+ */
+export async function requireCopyable(sql: Reader, cluster: Cluster, source: Resource): Promise<void> {
+  if (clusterOf(source.id) === cluster.name || (await hasCopyGrant(sql, cluster, source))) return;
+  if (source.kind === 'volume') await requireOwner(sql, cluster, source.id);
+  throw notFoundProblem(source);
+}
+
+/** Finds the entry of the cluster that gets a grant. INVALID_ARGUMENT when the configuration does not name it. */
+export function requireGrantee(
+  clusters: EnrolledClusters,
+  name: string,
+): NonNullable<ReturnType<typeof findEntry>> {
+  const entry = findEntry(clusters, name);
+  if (entry) return entry;
+  throw invalidProblem(`there is no cluster "${name}"; ask the operator for the name of the cluster`);
 }
 
 /**
@@ -52,13 +83,13 @@ export async function hasAccess(sql: Reader, cluster: Cluster, volumeId: string)
  * for one that is only shared with it.
  */
 export async function requireOwner(sql: Reader, cluster: Cluster, volumeId: string): Promise<void> {
-  if (await requireAccess(sql, cluster, volumeId)) throw notOwnerProblem(volumeId);
+  if (await requireAccess(sql, cluster, volumeId)) throw notOwnerProblem({ kind: 'volume', id: volumeId });
 }
 
-/** Names the owner to a cluster that the volume is shared with. */
-export function notOwnerProblem(volumeId: string) {
+/** Names the owner to a cluster that the volume or snapshot is shared with. */
+export function notOwnerProblem({ kind, id }: Resource) {
   return preconditionProblem(
-    `volume "${volumeId}" belongs to cluster "${clusterOf(volumeId)}", which shares it; only the owner can change it`,
+    `${kind} "${id}" belongs to cluster "${clusterOf(id)}", which shares it; only the owner can change it`,
   );
 }
 

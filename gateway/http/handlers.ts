@@ -14,7 +14,7 @@ export type HandlerDeps = Services & {
 export type Handlers = { readonly [Id in OperationId]: Handler<Operations[Id]> };
 
 export function createHandlers(deps: HandlerDeps): Handlers {
-  const { volumes, changes, health, attachments, nodes, snapshots, groups } = deps;
+  const { volumes, changes, health, attachments, nodes, snapshots, groups, copyGrants } = deps;
   return {
     getCapabilities: async ({ cluster }) => ({
       version: deps.version,
@@ -36,6 +36,12 @@ export function createHandlers(deps: HandlerDeps): Handlers {
 
     grantVolume: ({ body, ...key }) => deps.sharing.grant(key, body),
     revokeGrant: key => deps.sharing.revoke(key),
+    grantVolumeCopies: ({ volumeId: id, ...key }) => copyGrants.grant({ kind: 'volume', id }, key),
+    revokeVolumeCopies: ({ volumeId: id, ...key }) => copyGrants.revoke({ kind: 'volume', id }, key),
+    grantSnapshotCopies: ({ snapshotId: id, ...key }) => copyGrants.grant({ kind: 'snapshot', id }, key),
+    revokeSnapshotCopies: ({ snapshotId: id, ...key }) => copyGrants.revoke({ kind: 'snapshot', id }, key),
+    grantGroupCopies: ({ groupId: id, ...key }) => copyGrants.grant({ kind: 'group', id }, key),
+    revokeGroupCopies: ({ groupId: id, ...key }) => copyGrants.revoke({ kind: 'group', id }, key),
 
     attachVolume: ({ body, ...key }) => toCreateResult('attachment', attachments.attach(key, body)),
     getAttachment: key => attachments.get(key),

@@ -1,5 +1,6 @@
 import { invalidProblem, preconditionProblem } from '../../src/api/problem.ts';
 import type { Cluster } from '../callers/cluster.ts';
+import type { Resource } from '../tables/claims.ts';
 import type { Pool, Pools } from './pools.ts';
 
 export type Choice = { readonly pool: Pool; readonly own: Readonly<Record<string, string>> };
@@ -8,10 +9,12 @@ export function poolsOf(pools: Pools, { pools: allowed }: Cluster): readonly Poo
   return pools.offered().filter(({ name }) => allowed?.includes(name) ?? true);
 }
 
-/** Throws FAILED_PRECONDITION when the cluster may not use the pool. */
-export function requireUsable({ name, pools: allowed }: Cluster, pool: string): void {
+/** Throws FAILED_PRECONDITION when the cluster may not use the pool, with the source in it, if one is given. */
+export function requireUsable({ name, pools: allowed }: Cluster, pool: string, source?: Resource): void {
   if (allowed?.includes(pool) === false)
-    throw preconditionProblem(`cluster "${name}" may not use pool "${pool}"`);
+    throw preconditionProblem(
+      `cluster "${name}" may not use pool "${pool}"${source ? `, which has ${source.kind} "${source.id}"` : ''}`,
+    );
 }
 
 /**

@@ -8,7 +8,7 @@ import { attachmentTable, findAttachments, type ShownAttachment } from '../table
 import { addGrant, findSomeGrants, grantTable, removeGrant } from '../tables/grants.ts';
 import { volumeTable } from '../tables/volumes.ts';
 import { requireReadyVolume } from '../volumes/record.ts';
-import { findEntry, isAccepted, requireOwner } from '../callers/access.ts';
+import { isAccepted, requireGrantee, requireOwner } from '../callers/access.ts';
 import type { LoggedOperation } from '../operations/audit-log.ts';
 import type { Cluster } from '../callers/cluster.ts';
 
@@ -69,11 +69,7 @@ export function createSharing({
     async grant(key: GrantKey, { access }: GrantSpec): Promise<Grant> {
       const { volumeId, grantee: cluster } = key;
       if (key.cluster) await requireOwner(engine.reader, key.cluster, volumeId);
-      const entry = findEntry(clusters, cluster);
-      if (!entry)
-        throw invalidProblem(
-          `there is no cluster "${cluster}"; ask the operator for the name of the cluster`,
-        );
+      const entry = requireGrantee(clusters, cluster);
       let byOperator = false;
       await change(`grant ${access}`, key, async sql => {
         const { pool, shared } = await requireReadyVolume(sql, volumeId);
@@ -89,7 +85,7 @@ export function createSharing({
         if (!shared) await volumeTable.update(sql, { id: volumeId }, { shared: true });
         return true;
       });
-      const isAgreed = isAccepted({ volumeId, byOperator }, entry);
+      const isAgreed = isAccepted(volumeId, { byOperator }, entry);
       return { volumeId, cluster, access, ...(!isAgreed && { isAccepted: isAgreed }) };
     },
 

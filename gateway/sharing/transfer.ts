@@ -7,6 +7,7 @@ import { findAttachments, findSomeAttachments, nodeName } from '../tables/attach
 import { requireInService } from '../tables/closures.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { transferName, wasTransferred } from '../tables/audit-log.ts';
+import { removeCopyGrants } from '../tables/copy-grants.ts';
 import { findSomeGrants, removeGrants } from '../tables/grants.ts';
 import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { requireReadyVolume } from '../volumes/record.ts';
@@ -63,6 +64,7 @@ export function createTransfer(
         // A grant that was made since must not disappear silently.
         await requireUnshared(sql, request);
         await removeGrants(sql, before);
+        await removeCopyGrants(sql, { kind: 'volume', id: before.id });
         await moveReservation(sql, before, after);
         await volumeTable.remove(sql, before);
         await volumeTable.add(sql, after);

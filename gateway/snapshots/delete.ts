@@ -8,19 +8,24 @@ import type { Reader, Sql } from '../store.ts';
 import { groupTable } from '../tables/groups.ts';
 import { snapshotTable } from '../tables/snapshots.ts';
 import type { Cluster } from '../callers/cluster.ts';
+import { hasCopyGrant, notOwnerProblem } from '../callers/access.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
 import { deleteAll, findSnapshotSet, forget, type SnapshotSet, type Ref } from './record.ts';
 
 /**
  * Deletes the snapshot, or the group with its members. If it does not exist, nothing happens.
- * INVALID_ARGUMENT for a member of a group.
+ * INVALID_ARGUMENT for a member of a group, and FAILED_PRECONDITION for another cluster's snapshot that this cluster
+ * may copy.
  */
 export async function deleteSnapshotSet(
-  { pools, operations }: ServiceOptions,
+  { engine, pools, operations }: ServiceOptions,
   cluster: Cluster,
   ref: Ref,
 ): Promise<void> {
-  if (clusterOf(ref.id) !== cluster.name) return;
+  if (clusterOf(ref.id) !== cluster.name) {
+    if (await hasCopyGrant(engine.reader, cluster, ref)) throw notOwnerProblem(ref);
+    return;
+  }
   await operations.run<SnapshotSet, void, void>({
     operation: 'delete',
     subject: undefined,

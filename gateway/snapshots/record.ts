@@ -6,6 +6,7 @@ import type { Snapshots as BackendSnapshots } from '../backend.ts';
 import { requireOffered } from '../pools/features.ts';
 import type { Pool, Pools } from '../pools/pools.ts';
 import type { Reader, Sql } from '../store.ts';
+import { removeCopyGrants } from '../tables/copy-grants.ts';
 import { type GroupRecord, groupTable } from '../tables/groups.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { findMembers, type SnapshotRecord, snapshotTable, toSnapshotRef } from '../tables/snapshots.ts';
@@ -68,6 +69,7 @@ export async function forget(sql: Sql, { kind, id }: Ref, { members }: SnapshotS
   for (const member of members) {
     await moveReservation(sql, member, undefined);
     await snapshotTable.remove(sql, member);
+    await removeCopyGrants(sql, { kind: 'snapshot', id: member.id });
   }
   if (kind === 'group') await groupTable.remove(sql, { id });
 }

@@ -1,19 +1,21 @@
+import { clusterOf } from '../../src/api/ids.ts';
 import type { Group, GroupSpec, Snapshot, SnapshotPage, SnapshotSpec } from '../../src/api/snapshot.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { fromPageToken, type PageQuery, readPage } from '../tables/paging.ts';
 import { type SnapshotRecord, snapshotTable } from '../tables/snapshots.ts';
+import { requireCopyable } from '../callers/access.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { notFoundProblem, requireOwn } from '../callers/ownership.ts';
 import { createSnapshotSet } from './create.ts';
 import { deleteSnapshotSet, foreseeDeletion, undoSnapshotSet } from './delete.ts';
 import { findSnapshotSet, type SnapshotSet, toGroup, toSnapshot } from './record.ts';
 
-/** Creates the snapshots of all clusters. A cluster does not see other clusters' snapshots. */
+/** Creates the snapshots of all clusters. Of other clusters' snapshots, a cluster gets those that it may copy. */
 export function createSnapshots(options: ServiceOptions) {
   const { reader } = options.engine;
   return {
     async get(cluster: Cluster, id: string): Promise<Snapshot> {
-      requireOwn(cluster, { kind: 'snapshot', id });
+      await requireCopyable(reader, cluster, { kind: 'snapshot', id });
       return show({ cluster, id }, await snapshotTable.find(reader, { id }));
     },
 
@@ -94,6 +96,8 @@ function show(
   { cluster, id }: { readonly cluster: Cluster; readonly id: string },
   record: SnapshotRecord | undefined,
 ): Snapshot {
-  if (record?.cluster !== cluster.name) throw notFoundProblem({ kind: 'snapshot', id });
-  return toSnapshot(record);
+  if (!record || record.cluster !== clusterOf(id)) throw notFoundProblem({ kind: 'snapshot', id });
+  const { groupId, ...shown } = toSnapshot(record);
+  if (record.cluster !== cluster.name) return { ...shown, owner: record.cluster };
+  return groupId === undefined ? shown : { ...shown, groupId };
 }

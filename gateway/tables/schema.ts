@@ -5,6 +5,7 @@ import { addConsent, addGrants, grantTable, indexGrants } from './grants.ts';
 import { claimTable, indexClaims } from './claims.ts';
 import { clockTable } from './clock.ts';
 import { closureTable } from './closures.ts';
+import { copyGrantTable } from './copy-grants.ts';
 import { countTable, recount } from './counts.ts';
 import { endedTokenTable } from './ended-tokens.ts';
 import { findingTable } from './findings.ts';
@@ -31,6 +32,7 @@ export const tables = [
   findingTable,
   auditTable,
   grantTable,
+  copyGrantTable,
   countTable,
   closureTable,
   endedTokenTable,
@@ -59,7 +61,15 @@ const changes: Readonly<Record<number, readonly string[]>> = {
     ...indexAuditLog,
     ...countTable.ddl,
   ],
-  8: [addDetail, ...addGone, ...closureTable.ddl, ...addParts, ...endedTokenTable.ddl, ...historyTable.ddl],
+  8: [
+    addDetail,
+    ...addGone,
+    ...closureTable.ddl,
+    ...addParts,
+    ...endedTokenTable.ddl,
+    ...historyTable.ddl,
+    ...copyGrantTable.ddl,
+  ],
 };
 
 /**

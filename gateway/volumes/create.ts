@@ -3,13 +3,14 @@ import type { ExistingFilesystem } from '../../src/api/filesystems/candidates.ts
 import { limits } from '../../src/api/limits.ts';
 import { preconditionProblem, Problem, problemTable, unavailableProblem } from '../../src/api/problem.ts';
 import { formatSegments, type Segments } from '../../src/api/topology.ts';
+import { sameJson } from '../../src/lib/json.ts';
 import type { Backend, CreatedVolume, VolumeSource } from '../backend.ts';
 import type { IntendResult } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
-import { type Choice, choosePool, poolsOf } from '../pools/choice.ts';
+import { type Choice, choosePool, poolsOf, requireUsable } from '../pools/choice.ts';
 import type { Pool } from '../pools/pools.ts';
 import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
-import type { Sql } from '../store.ts';
+import type { Reader, Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
 import { requireInService, requireUndrained } from '../tables/closures.ts';
 import { moveReservation } from '../tables/reservations.ts';
@@ -17,8 +18,8 @@ import type { SnapshotRecord } from '../tables/snapshots.ts';
 import { segmentsText } from '../tables/table.ts';
 import { findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import type { Cluster } from '../callers/cluster.ts';
-import { requireOwner } from '../callers/access.ts';
-import { requireOwn, requireOwnNew } from '../callers/ownership.ts';
+import { requireCopyable } from '../callers/access.ts';
+import { requireOwnNew } from '../callers/ownership.ts';
 import { requireQuota } from '../pools/quotas.ts';
 import { undoVolume } from './delete.ts';
 import { neededBytesOf, requireReach } from './filesystem.ts';
@@ -55,9 +56,7 @@ export async function createVolume(options: ServiceOptions, request: VolumeReque
   const { cluster, id, spec } = request;
   const resource: Resource = { kind: 'volume', id };
   requireOwnNew(cluster, resource);
-  if (spec.source?.kind === 'snapshot') requireOwn(cluster, toResource(spec.source));
-  if (spec.source?.kind === 'volume')
-    await requireOwner(options.engine.reader, cluster, spec.source.volumeId);
+  await requireSourceAccess(options.engine.reader, { cluster, id, source: spec.source });
   const placing = spec.topology && requirementSteps(spec.topology);
   const requirement = placing ? await options.slices.work(cluster, placing) : anywhere;
   const choice = await choosePoolFor(options, request);
@@ -91,6 +90,19 @@ export async function createVolume(options: ServiceOptions, request: VolumeReque
   return created;
 }
 
+/** Throws when the cluster may not copy the source. A copy that has begun continues after its grant was revoked. */
+async function requireSourceAccess(
+  sql: Reader,
+  { cluster, id, source }: Pick<VolumeRecord, 'id' | 'source'> & { readonly cluster: Cluster },
+): Promise<void> {
+  if (!source) return;
+  try {
+    await requireCopyable(sql, cluster, toResource(source));
+  } catch (error) {
+    if (!sameJson((await findVolume(sql, id))?.source, source)) throw error;
+  }
+}
+
 /**
  * Chooses the pool. A recorded volume stays in its pool even if the cluster may not use the pool any more,
  * and a copy goes into its source's pool.
@@ -108,6 +120,7 @@ async function choosePoolFor(
   if (!source) return choosePool(usable, parameters);
   const from = await requireSource(engine.reader, source);
   const { pool: sourcePool } = from;
+  requireUsable(cluster, sourcePool, toResource(source));
   const implied = usable.find(({ name }) => name === sourcePool);
   const choice = choosePool(usable, parameters, implied);
   requireSourceOffered(choice.pool, source, sourcePool);
@@ -128,6 +141,7 @@ async function intendCreate(
     Promise.allSettled(from ? [] : [chooseSpace(sql, { record: request, source: undefined }, where)]),
     findKnown(sql, request.id),
   ]);
+  await requireSourceAccess(sql, { ...request, cluster: where.cluster });
   if (known) await requireSame(sql, known, request);
   if (known?.state === 'ready') return { result: { record: known, created: false } };
   const { source, filesystem } = await findSource(sql, known ?? request);

@@ -8,6 +8,7 @@ import type { Operation, Operations } from '../operations/operation.ts';
 import type { Choice } from '../pools/choice.ts';
 import type { Reader, Sql } from '../store.ts';
 import { readMissed } from '../tables/clock.ts';
+import { removeCopyGrants } from '../tables/copy-grants.ts';
 import { removeGrants } from '../tables/grants.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import type { SnapshotRecord } from '../tables/snapshots.ts';
@@ -116,6 +117,7 @@ export function restorableUntil({ restorableUntilMs }: VolumeRecord, missedMs: n
 export async function removeVolume(sql: Sql, volume: VolumeRecord): Promise<void> {
   await moveReservation(sql, volume, undefined);
   await removeGrants(sql, volume);
+  await removeCopyGrants(sql, { kind: 'volume', id: volume.id });
   await volumeTable.remove(sql, volume);
 }
 

@@ -179,6 +179,6 @@ async function grantsOf(
 }
 
 function toKnownGrant(clusters: EnrolledClusters, grant: GrantRecord): KnownGrant {
-  const { cluster, access } = grant;
-  return { cluster, access, isAccepted: isAccepted(grant, findEntry(clusters, cluster) ?? {}) };
+  const { cluster, access, volumeId } = grant;
+  return { cluster, access, isAccepted: isAccepted(volumeId, grant, findEntry(clusters, cluster) ?? {}) };
 }

@@ -94,7 +94,7 @@ export function createVolumes(options: ServiceOptions) {
     /** Deletes the volume. If there is no such volume, nothing happens. */
     async delete(cluster: Cluster, id: string): Promise<void> {
       if (!(await hasAccess(engine.reader, cluster, id))) return;
-      if (clusterOf(id) !== cluster.name) throw notOwnerProblem(id);
+      if (clusterOf(id) !== cluster.name) throw notOwnerProblem({ kind: 'volume', id });
       await deleteVolume(options, id);
     },
 

@@ -150,7 +150,7 @@ export const limits = {
   grantsPerVolume: {
     max: 64,
     unit: 'grants',
-    of: 'one volume, accepted or not; each is to a cluster that is enrolled',
+    of: 'one volume for attachments, or of one volume or snapshot for copies; accepted or not, each to a cluster that is enrolled',
     code: 'RESOURCE_EXHAUSTED',
     remedy: 'revoke one that is not needed',
   },

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { limits } from './limits.ts';
 import { clusterOperations } from './operations/clusters.ts';
+import { adminCopyOperations, copyOperations } from './operations/copies.ts';
 import { operatorOperations } from './operations/operators.ts';
 import type { Operation } from './operations/row.ts';
 import { problemTable, type ProblemCode } from './problem.ts';
@@ -10,7 +11,12 @@ export { maxPageBlocks, maxPageEntries, type Operation } from './operations/row.
 export const maxBodyBytes = limits.bodyBytes.max;
 
 /** All operations of the Storage API v1 by id; the client, the gateway's routes and the OpenAPI document derive from them. */
-export const operations = { ...clusterOperations, ...operatorOperations } as const;
+export const operations = {
+  ...clusterOperations,
+  ...copyOperations,
+  ...operatorOperations,
+  ...adminCopyOperations,
+} as const;
 
 /** The header with the time until the caller gives up, in milliseconds. */
 export const timeoutHeaderName = 'x-timeout-ms';

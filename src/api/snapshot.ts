@@ -39,6 +39,7 @@ export const snapshotSchema = z
     sizeBytes: sizeBytes.describe("The volume's size at that time; 0 while it is being created."),
     createdAt: time.describe('The time of the snapshot; until it is taken, the time of the request.'),
     topology: topologies.describe('A node in any of these topologies reaches volumes that are made from it.'),
+    owner: text('east').optional().describe('The owner, if the calling cluster was only granted copies.'),
   })
   .meta({ id: 'Snapshot', description: 'A snapshot; once it is `ready`, volumes can be made from it.' });
 

@@ -59,13 +59,15 @@ export const grantSpecSchema = z
 const isAccepted = z
   .literal(false)
   .optional()
-  .describe(
-    'False: the cluster has not agreed yet, and neither sees nor attaches the volume. Absent: it has agreed.',
-  );
+  .describe('False: the cluster has not agreed yet, so the grant is not valid. Absent: it has agreed.');
 
 export const grantSchema = z
   .object({ volumeId, cluster: text('west'), access: grantAccess, isAccepted })
   .meta({ id: 'Grant', description: "The grant of a volume to a cluster other than the volume's owner." });
+
+export const copyGrantSchema = z
+  .object({ cluster: text('west'), isAccepted })
+  .meta({ id: 'CopyGrant', description: 'The right of another cluster to create volumes from a source.' });
 
 export const volumeSchema = z
   .object({
@@ -144,6 +146,7 @@ export type VolumeSource = z.infer<typeof volumeSourceSchema>;
 export type VolumeSpec = z.infer<typeof volumeSpecSchema>;
 export type SizeSpec = z.infer<typeof sizeSpecSchema>;
 export type Grant = z.infer<typeof grantSchema>;
+export type CopyGrant = z.infer<typeof copyGrantSchema>;
 export type GrantSpec = z.infer<typeof grantSpecSchema>;
 export type Volume = z.infer<typeof volumeSchema>;
 export type VolumePage = z.infer<typeof volumePageSchema>;

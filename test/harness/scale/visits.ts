@@ -31,6 +31,29 @@ const grant = (volumeId: string, access = 'read-write'): GatewayRequest => [
   { body: { access } },
 ];
 
+/** Makes the visits that grant or revoke copies of resources of this kind, such as `admin/snapshots`. */
+function copyVisits(method: 'PUT' | 'DELETE', kind: string): readonly Visit[] {
+  const options = kind.startsWith('admin/') ? operator : {};
+  const [own = ''] = kind.split('/').slice(-1);
+  const idOf = (round: number): string =>
+    `a.copied-${method}-${kind.replace('/', '-')}${round}`.toLowerCase();
+  const path = (round: number): string => `/v1/${kind}/${idOf(round)}/copy-grants/b`;
+  const makes: Readonly<Record<string, (id: string) => readonly GatewayRequest[]>> = {
+    volumes: id => [create(id)],
+    snapshots: id => [create(id), snapshot(id, id)],
+    groups: id => [create(id), [`PUT /v1/groups/${id}`, { body: { name: id, volumeIds: [id] } }]],
+  };
+  return [
+    {
+      before: round => [
+        ...(makes[own]?.(idOf(round)) ?? []),
+        ...(method === 'DELETE' ? [[`PUT ${path(round)}`, options] as const] : []),
+      ],
+      request: round => [`${method} ${path(round)}`, options],
+    },
+  ];
+}
+
 /** The requests that make the rows that a fill copies, and the rows that a walk needs. */
 export const preparations: readonly GatewayRequest[] = [
   ['PUT /v1/nodes/own', { body: { maxVolumes: 100_000 } }],
@@ -106,6 +129,18 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
       request: round => [`DELETE /v1/volumes/a.unshared${round}/grants/b`],
     },
   ],
+  grantVolumeCopies: copyVisits('PUT', 'volumes'),
+  revokeVolumeCopies: copyVisits('DELETE', 'volumes'),
+  grantSnapshotCopies: copyVisits('PUT', 'snapshots'),
+  revokeSnapshotCopies: copyVisits('DELETE', 'snapshots'),
+  grantGroupCopies: copyVisits('PUT', 'groups'),
+  revokeGroupCopies: copyVisits('DELETE', 'groups'),
+  grantAdminVolumeCopies: copyVisits('PUT', 'admin/volumes'),
+  revokeAdminVolumeCopies: copyVisits('DELETE', 'admin/volumes'),
+  grantAdminSnapshotCopies: copyVisits('PUT', 'admin/snapshots'),
+  revokeAdminSnapshotCopies: copyVisits('DELETE', 'admin/snapshots'),
+  grantAdminGroupCopies: copyVisits('PUT', 'admin/groups'),
+  revokeAdminGroupCopies: copyVisits('DELETE', 'admin/groups'),
   attachVolume: [
     { before: round => [create(`a.attached${round}`)], request: round => attach(`a.attached${round}`) },
     {

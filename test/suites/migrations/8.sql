@@ -36,6 +36,8 @@ create table grants ( cluster text not null, volume_id text not null, access tex
 create index grants_by_volume on grants (volume_id, cluster);
 create index grants_revoking on grants (cluster, volume_id) where revoking = 1;
 create index grants_of_operators on grants (cluster, volume_id) where by_operator = 1;
+create table copy_grants ( cluster text not null, kind text not null, id text not null, by_operator integer not null, primary key (cluster, kind, id) );
+create index copy_grants_by_source on copy_grants (kind, id, cluster);
 create table counts ( cluster text not null, kind text not null, pool text not null, part bigint not null, number bigint not null, primary key (cluster, kind, pool, part) );
 create table closures ( kind text not null, name text not null, since_ms bigint not null, primary key (kind, name) );
 create table ended_tokens ( id text not null, until_ms bigint not null, primary key (id) );

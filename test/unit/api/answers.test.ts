@@ -66,7 +66,8 @@ const blocks = [
   { offset: 30, length: 10 },
 ];
 
-const grant = { volumeId, grantee: 'b' };
+const grantee = 'b';
+const grant = { volumeId, grantee };
 const access = 'read-only' as const;
 const granted = {
   asked: { ...grant, body: { access } },
@@ -248,6 +249,18 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   revokeGrant: { asked: grant },
   grantAdminVolume: granted,
   revokeAdminGrant: { asked: grant },
+  grantVolumeCopies: { asked: { volumeId, grantee }, right: { cluster: grantee } },
+  revokeVolumeCopies: { asked: { volumeId, grantee } },
+  grantSnapshotCopies: { asked: { snapshotId, grantee }, right: { cluster: grantee } },
+  revokeSnapshotCopies: { asked: { snapshotId, grantee } },
+  grantGroupCopies: { asked: { groupId, grantee }, right: { cluster: grantee } },
+  revokeGroupCopies: { asked: { groupId, grantee } },
+  grantAdminVolumeCopies: { asked: { volumeId, grantee }, right: { cluster: grantee } },
+  revokeAdminVolumeCopies: { asked: { volumeId, grantee } },
+  grantAdminSnapshotCopies: { asked: { snapshotId, grantee }, right: { cluster: grantee } },
+  revokeAdminSnapshotCopies: { asked: { snapshotId, grantee } },
+  grantAdminGroupCopies: { asked: { groupId, grantee }, right: { cluster: grantee } },
+  revokeAdminGroupCopies: { asked: { groupId, grantee } },
   transferVolume: {
     asked: { volumeId, body: { cluster: 'b' } },
     right: { volume: transferred, capabilities: [] },

@@ -34,6 +34,7 @@ const bounds: Readonly<Record<string, LimitName | Reason>> = {
   attachments: 'attachmentsPerCluster',
   nodes: 'nodesPerCluster',
   grants: 'grantsPerVolume',
+  copy_grants: 'grantsPerVolume',
   claims: 'each belongs to a request in flight',
   reservations: 'each belongs to a topology of a pool and a cluster',
   clock: 'only gateways write to it',

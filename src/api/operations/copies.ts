@@ -1,0 +1,38 @@
+import { copyGrantSchema } from '../volume.ts';
+import type { Operation } from './row.ts';
+
+const granting = <Route extends Operation['route']>(route: Route) =>
+  ({
+    route,
+    doc: 'Lets another cluster create volumes from it, in the quota and the pools of that cluster.',
+    answers: { 200: copyGrantSchema },
+    problems: ['ABORTED', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+  }) as const;
+
+const revoking = <Route extends Operation['route']>(route: Route) =>
+  ({
+    route,
+    doc: 'Ends the right of another cluster to create volumes from it. Existing copies stay.',
+    answers: { 204: null },
+    problems: ['FAILED_PRECONDITION'],
+  }) as const;
+
+/** The operations of clusters on the copies of their own volumes and snapshots. */
+export const copyOperations = {
+  grantVolumeCopies: granting('PUT /v1/volumes/{volumeId}/copy-grants/{grantee}'),
+  revokeVolumeCopies: revoking('DELETE /v1/volumes/{volumeId}/copy-grants/{grantee}'),
+  grantSnapshotCopies: granting('PUT /v1/snapshots/{snapshotId}/copy-grants/{grantee}'),
+  revokeSnapshotCopies: revoking('DELETE /v1/snapshots/{snapshotId}/copy-grants/{grantee}'),
+  grantGroupCopies: granting('PUT /v1/groups/{groupId}/copy-grants/{grantee}'),
+  revokeGroupCopies: revoking('DELETE /v1/groups/{groupId}/copy-grants/{grantee}'),
+} as const satisfies Readonly<Record<string, Operation>>;
+
+/** The same operations for operators, on the resources of any cluster, which need not agree. */
+export const adminCopyOperations = {
+  grantAdminVolumeCopies: granting('PUT /v1/admin/volumes/{volumeId}/copy-grants/{grantee}'),
+  revokeAdminVolumeCopies: revoking('DELETE /v1/admin/volumes/{volumeId}/copy-grants/{grantee}'),
+  grantAdminSnapshotCopies: granting('PUT /v1/admin/snapshots/{snapshotId}/copy-grants/{grantee}'),
+  revokeAdminSnapshotCopies: revoking('DELETE /v1/admin/snapshots/{snapshotId}/copy-grants/{grantee}'),
+  grantAdminGroupCopies: granting('PUT /v1/admin/groups/{groupId}/copy-grants/{grantee}'),
+  revokeAdminGroupCopies: revoking('DELETE /v1/admin/groups/{groupId}/copy-grants/{grantee}'),
+} as const satisfies Readonly<Record<string, Operation>>;
