@@ -17,6 +17,7 @@ import type { Backend } from './backend.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { readAssets } from './console/assets.ts';
+import { createChanges } from './console/changes.ts';
 import { createProviderLogin } from './console/provider.ts';
 import { createSessions } from './console/sessions.ts';
 import { openConfiguration } from './configuration/configuration.ts';
@@ -127,6 +128,7 @@ export async function startGateway(
   await identity.prepare().catch(reportTo(log, 'attachments cannot be signed'));
   const queues = observeQueues(createQueues(configuration.boundsOf), metrics.startWait);
   const assets = config.console ? await readAssets() : undefined;
+  const changes = createChanges({ reader: engine.reader, queues });
   const { app, operations, recovery, slices, visits } = createGateway({
     engine,
     queues,
@@ -138,7 +140,8 @@ export async function startGateway(
       assets &&
       (parts => {
         const sessions = createSessions({ ...parts, identity });
-        return createConsole({ assets, sessions, provider: createProviderLogin(parts.enrolment, sessions) });
+        const provider = createProviderLogin(parts.enrolment, sessions);
+        return createConsole({ assets, sessions, provider, changes });
       }),
     checkpoint,
     host: hostname(),
@@ -166,6 +169,8 @@ export async function startGateway(
   );
   const graceMs = config['shutdown-grace'];
   opened.defer(() => endWithin(graceMs, server, [...repeated.map(one => one.close()), operations.idle()]));
+  // Browsers listen until the end, and would hold the server open.
+  opened.defer(() => changes.close());
   const { refusedKeys: keyFaults } = configuration;
   pages?.use({ engine, ...configuration, keyFaults, ...recovery, ...visits, metrics, queues, slices });
   // The pages report ready only while the API answers, so they end first.

@@ -32,8 +32,8 @@ const metadataSchema = z.object({
 });
 
 /**
- * Creates the logins. A login belongs to the browser that began it: the browser keeps the login's secret, from which
- * its state, its nonce and the verifier of its code are derived. So any replica can finish it.
+ * Creates the logins. A login belongs to one browser, which keeps the login's secret. The state, the nonce and the
+ * verifier of the code are derived from the secret, so any replica can finish the login.
  */
 export function createProviderLogin(enrolment: () => Enrolment, sessions: Pick<Sessions, 'openForSubject'>) {
   let running = 0;

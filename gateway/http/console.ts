@@ -5,6 +5,7 @@ import { Problem } from '../../src/api/problem.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { Asset, Assets } from '../console/assets.ts';
+import type { Changes } from '../console/changes.ts';
 import type { ProviderLogin } from '../console/provider.ts';
 import type { Sessions } from '../console/sessions.ts';
 import { routeProvider } from './console-provider.ts';
@@ -44,19 +45,30 @@ const pageHeaders = {
 
 const sessionRequest = z.union([z.strictObject({ code: z.string() }), z.strictObject({ token: z.string() })]);
 
-/** The parts of the console: its files, its sessions, and the logins at a provider. */
+/** The parts of the console: its files, its sessions, the logins at a provider, and the events. */
 export type ConsoleParts = {
   readonly assets: Assets;
   readonly sessions: Sessions;
   readonly provider: ProviderLogin;
+  readonly changes: Pick<Changes, 'open'>;
 };
 
-export function createConsole({ assets, sessions, provider }: ConsoleParts): Console {
+export function createConsole({ assets, sessions, provider, changes }: ConsoleParts): Console {
   const findCaller: Console['findCaller'] = c => {
     const token = readCookie(c, 'session');
     if (token === undefined) return undefined;
     requireSameOrigin(c);
     return sessions.find(token);
+  };
+  const openChanges = async (c: Context<Env>): Promise<ReadableStream<Uint8Array>> => {
+    if (!(await findCaller(c))) throw noSessionProblem();
+    const token = readCookie(c, 'session') ?? '';
+    const isAllowed = (): Promise<boolean> =>
+      sessions.find(token).then(
+        () => true,
+        () => false,
+      );
+    return changes.open(isAllowed);
   };
   return {
     findCaller,
@@ -64,6 +76,10 @@ export function createConsole({ assets, sessions, provider }: ConsoleParts): Con
       // Any other path below the console's is one of its pages.
       routeSession(app, { sessions, findCaller }, observe);
       routeProvider(app, provider, observe);
+      app.get(
+        `${consolePath}/changes`,
+        observe(async c => respondEvents(c, await openChanges(c))),
+      );
       routePages(app, assets, observe);
     },
   };
@@ -92,7 +108,7 @@ function routeSession(
     consoleRoutes.session,
     observe(async c => {
       const caller = await findCaller(c);
-      if (!caller) throw new Problem('UNAUTHENTICATED', 'there is no session; log in');
+      if (!caller) throw noSessionProblem();
       return respondJson(c, { subject: caller.subject ?? '', role: caller.role });
     }),
   );
@@ -124,6 +140,20 @@ function routeSession(
       return answer;
     }),
   );
+}
+
+function noSessionProblem(): Problem {
+  return new Problem('UNAUTHENTICATED', 'there is no session; log in');
+}
+
+/** Answers with events, which no proxy may hold back or compress. */
+function respondEvents(c: Context<Env>, events: ReadableStream<Uint8Array>): Response {
+  const headers = {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  };
+  return respond(c, events, { headers });
 }
 
 async function readSessionRequest(c: Context<Env>) {

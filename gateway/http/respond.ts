@@ -39,7 +39,7 @@ type Head = { readonly status?: number; readonly headers?: Readonly<Record<strin
 /** Makes an answer with the request's id. The headers are a plain object, which the server writes unchanged. */
 export function respond(
   c: Context<Env>,
-  body: string | Uint8Array<ArrayBuffer> | null,
+  body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | null,
   { status = 200, headers }: Head = {},
 ): Response {
   return new Response(body, {

@@ -122,6 +122,26 @@ test('a change of somebody else shows without a new load of the page', needsBrow
   await page.getByText('2 volumes').first().waitFor();
 });
 
+test('a list hears of changes, and asks seldom by itself', needsBrowser, async t => {
+  const opened = await open(t);
+  const { page, errors } = await logIn(opened);
+  const asked: string[] = [];
+  page.on('request', request => asked.push(new URL(request.url()).pathname));
+  const listening = page.waitForResponse(/\/console\/changes$/);
+  await page.goto(`${opened.site.url}/console/volumes`);
+  await listening;
+  await page.getByText('None.').waitFor();
+  const count = (): number => asked.filter(path => path === '/v1/admin/volumes').length;
+  await page.waitForTimeout(1_000);
+  asked.length = 0;
+  await page.waitForTimeout(10_000);
+  assert.ok(count() <= 1, `${count()} requests for an empty list that does not change`);
+  await fill(opened.site, 1);
+  await page.getByRole('link', { name: 'dev.pvc-0' }).waitFor();
+  await page.goto(`${opened.site.url}/console`);
+  assert.deepEqual(errors, []);
+});
+
 test('the page says that the gateway is gone, and goes on once it is back', needsBrowser, async t => {
   const site = await openSite(t);
   const gateway = await site.start();

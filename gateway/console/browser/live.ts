@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { asProblem, type Problem } from '../../../src/api/problem.ts';
+import { areTold, listen } from './changes.ts';
 
 /** A value that is loaded again and again. After a failure the last value stays, beside the problem. */
 export type Live<T> = {
@@ -21,6 +22,10 @@ export function refresh(): void {
 
 /** The usual interval between two loads, in milliseconds. */
 const usuallyMs = 3_000;
+/** The interval of lists whose changes the gateway tells, in milliseconds. */
+const toldMs = 20_000;
+/** The lists of records in the store, and of the queues. */
+const told = /^(volumes|snapshots|attachments|operations|queues|audit-log)\?/;
 
 /** Loads a value now, whenever `key` changes, and every few seconds while the page is visible. */
 export function useLive<T>(key: string, load: () => Promise<T>, everyMs = usuallyMs): Live<T> {
@@ -28,6 +33,7 @@ export function useLive<T>(key: string, load: () => Promise<T>, everyMs = usuall
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isOver = false;
+    const isTold = told.test(key);
     const reload = async (): Promise<void> => {
       clearTimeout(timer);
       // An operator reads the consequences of an action in a dialog: its page stays as it is.
@@ -44,15 +50,19 @@ export function useLive<T>(key: string, load: () => Promise<T>, everyMs = usuall
         if (isOver) return;
         setLive(next);
       }
-      timer = setTimeout(() => void reload(), everyMs);
+      // Another load may have ended meanwhile.
+      clearTimeout(timer);
+      timer = setTimeout(() => void reload(), isTold && areTold() ? toldMs : everyMs);
     };
     const onVisible = (): void => void (document.hidden || reload());
     setLive({});
     void reload();
     document.addEventListener('visibilitychange', onVisible);
     refreshed.addEventListener('refresh', onVisible);
+    const unlisten = isTold ? listen(onVisible) : undefined;
     return () => {
       isOver = true;
+      unlisten?.();
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', onVisible);
       refreshed.removeEventListener('refresh', onVisible);

@@ -39,7 +39,7 @@ export function Day() {
   );
 }
 
-/** Loads the minutes of a day, the oldest first, or only those that `known` lacks. */
+/** Loads the minutes of a day, the oldest first. Minutes in `known` are not loaded again. */
 async function loadDay(known: readonly MinuteOfPool[]): Promise<readonly MinuteOfPool[]> {
   const last = known.at(-1);
   const dayAgo = new Date(Date.now() - dayMs).toISOString();

@@ -1,0 +1,113 @@
+import { overloadedProblem } from '../../src/api/problem.ts';
+import { repeat } from '../../src/lib/concurrency.ts';
+import type { Queues } from '../scheduling/queues.ts';
+import type { Engine } from '../store.ts';
+
+/** Tells browsers that something has changed, by server-sent events. */
+export type Changes = ReturnType<typeof createChanges>;
+
+type Sources = Pick<Engine, 'reader'> & { readonly queues: Pick<Queues, 'show'> };
+
+/** A browser that listens. `isAllowed` returns false once its session has ended. */
+type Listener = {
+  readonly controller: ReadableStreamDefaultController<Uint8Array>;
+  readonly isAllowed: () => Promise<boolean>;
+};
+
+/** The maximum number of browsers that listen to this gateway. Others ask every few seconds. */
+const maxListeners = 64;
+/** A browser that has not read this number of messages has gone. */
+const maxUnread = 8;
+
+const encoder = new TextEncoder();
+const change = encoder.encode('data: changed\n\n');
+/** A browser that loses its connection tries again after 3 seconds, and then reads its page again. */
+const opening = encoder.encode('retry: 3000\ndata: changed\n\n');
+/** Proxies end a silent connection. */
+const heartbeat = encoder.encode(':\n\n');
+
+/**
+ * Creates the changes. While a browser listens, the gateway compares the newest entry of the audit log, the running
+ * operations of all replicas, and its own queues with those `lookEveryMs` ago: once for all browsers.
+ */
+export function createChanges(
+  { reader, queues }: Sources,
+  { lookEveryMs = 2_000, heartbeatEveryMs = 15_000 } = {},
+) {
+  const listeners = new Set<Listener>();
+  let last = '';
+  let repeated: ReturnType<typeof repeat>[] = [];
+  let isClosed = false;
+
+  function end(listener: Listener): void {
+    listeners.delete(listener);
+    listener.controller.close();
+    stopIfUnused();
+  }
+
+  function send(message: Uint8Array): void {
+    for (const listener of listeners) {
+      listener.controller.enqueue(message);
+      if ((listener.controller.desiredSize ?? 0) < -maxUnread) end(listener);
+    }
+  }
+
+  async function look(): Promise<void> {
+    const state = await readState().catch(() => last);
+    if (last !== '' && state !== last) send(change);
+    last = state;
+  }
+
+  async function readState(): Promise<string> {
+    const newest = await reader.all('select id from audit_log order by id desc limit 1');
+    const claims = await reader.all('select count(*) as number, max(since_ms) as since from claims');
+    const waiting = queues.show().map(queue => [queue.pool, queue.cluster, queue.waiting, queue.running]);
+    return JSON.stringify([newest, claims, waiting]);
+  }
+
+  /** Shows proxies that the connection is alive, and ends those whose session has ended. */
+  async function sendHeartbeats(): Promise<void> {
+    send(heartbeat);
+    await Promise.all(
+      [...listeners].map(async listener => {
+        if (!(await listener.isAllowed()) && listeners.has(listener)) end(listener);
+      }),
+    );
+  }
+
+  function start(): void {
+    last = '';
+    repeated = [repeat(look, lookEveryMs), repeat(sendHeartbeats, heartbeatEveryMs)];
+  }
+
+  function stopIfUnused(): void {
+    if (listeners.size > 0) return;
+    for (const one of repeated.splice(0)) void one.close();
+  }
+
+  return {
+    /** Opens a stream of events. It ends with the session, and with the gateway. */
+    open(isAllowed: Listener['isAllowed']): ReadableStream<Uint8Array> {
+      if (isClosed || listeners.size >= maxListeners)
+        throw overloadedProblem('too many browsers listen to this gateway; try again later', 30);
+      let listener: Listener;
+      return new ReadableStream({
+        start(controller) {
+          listener = { controller, isAllowed };
+          listeners.add(listener);
+          controller.enqueue(opening);
+          if (listeners.size === 1) start();
+        },
+        cancel() {
+          listeners.delete(listener);
+          stopIfUnused();
+        },
+      });
+    },
+    /** Ends all streams, and opens no more. */
+    close(): void {
+      isClosed = true;
+      for (const listener of listeners) end(listener);
+    },
+  };
+}
