@@ -1,63 +1,35 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test, type TestContext } from 'node:test';
+import { describe } from 'node:test';
 import { schemaVersion } from '../../gateway/tables/schema.ts';
 import { noPostgres } from '../harness/postgres.ts';
 import { whyNoCluster } from './build/main.ts';
 import { capture } from './cluster/capture.ts';
-import type { Site } from './cluster/site.ts';
-import { createDuring, requireOneVolumeEach } from './hosting/calls.ts';
+import { createDuring, requireVolumes } from './hosting/calls.ts';
+import {
+  callsOf,
+  claimDuring,
+  failuresBetween,
+  requireOneVolumeEach,
+  untilNoVolume,
+} from './hosting/claims.ts';
 import { hostingNamespace, operatorAccount } from './hosting/guide.ts';
 import { installHosting, openHostingSite, replica, type Hosting } from './hosting/hosting.ts';
 import { killAndWait, type Container } from './installation/containers.ts';
-import { requireGone } from './scenarios/leftovers.ts';
+import { requireWriting, startWriter } from './scenarios/consistency.ts';
+import { inWorkspace } from './scenarios/workspace.ts';
+import { useSite } from './suite.ts';
 
-/** The parts of the build that a cluster without a driver needs. */
-const parts = ['debian', 'images', 'layer', 'kubernetes'];
-const skip = whyNoCluster(parts) || noPostgres;
+const skip = whyNoCluster() || noPostgres;
 
 describe('three replicas of a gateway on Kubernetes, installed as the guide says', { skip }, () => {
-  let site: Site;
-  let hosting: Hosting;
-  let hasFailed = true;
+  const scenario = useSite(openHostingSite, installHosting);
   const created: string[] = [];
-
-  before(async () => {
-    site = await openHostingSite();
-    hosting = await installHosting(site);
-    hasFailed = false;
-  });
-
-  after(async () => {
-    if (hasFailed) process.stderr.write(`logs: ${site.saveLogs()}\n`);
-    await site.end();
-    requireGone(site.directory);
-  });
-
-  /** Lists the pools as an operator with the token of a service account. */
-  const listPools = async (account: string): Promise<string> => {
-    const how = [`--namespace=${hostingNamespace}`, `--audience=${operatorAccount.audience}`];
-    const token = await hosting.cluster.kubectl('create', 'token', account, ...how);
-    const file = join(hosting.files, `${account}.token`);
-    writeFileSync(file, token, { mode: 0o600 });
-    const context = ['--gateway', hosting.url, '--ca-file', join(hosting.files, 'tls.crt')];
-    await hosting.operate('config', 'set-context', account, ...context, '--token-file', file);
-    return hosting.operate('get', 'pools', '--context', account);
-  };
-
-  /** Remembers a failure, so that the logs are kept. */
-  const scenario = (sentence: string, play: (t: TestContext) => Promise<void>) =>
-    test(sentence, t =>
-      play(t).catch((error: unknown) => {
-        hasFailed = true;
-        throw error;
-      }),
-    );
 
   scenario(
     'the replicas are on both nodes, and have upgraded the store of the previous release once',
-    async () => {
+    async hosting => {
       const replicas = await hosting.replicas();
       assert.equal(replicas.length, 3);
       assert.equal(new Set(replicas.map(({ node }) => node)).size, 2);
@@ -68,40 +40,58 @@ describe('three replicas of a gateway on Kubernetes, installed as the guide says
 
   scenario(
     'an account of the OpenID provider is an operator, and another account of it is none',
-    async () => {
-      assert.match(await listPools('default'), /^box /m);
-      await assert.rejects(listPools('fairlead-gateway'), /"sub" is not accepted/);
+    async hosting => {
+      assert.match(await listPools(hosting, 'default'), /^box /m);
+      await assert.rejects(listPools(hosting, 'fairlead-gateway'), /"sub" is not accepted/);
     },
   );
 
-  scenario('no call fails while an upgrade replaces all replicas', async t => {
-    const old = await hosting.replicas();
-    const outcome = await createDuring(hosting, 'upgrade', async () => {
-      await hosting.upgrade('gateway.store.upgrade=false');
-      const pods = old.map(({ pod }) => `pod/${pod}`);
-      const wait = ['wait', '--for=delete', ...pods, '--timeout=180s'];
-      await hosting.cluster.kubectl('--namespace', hostingNamespace, ...wait);
-    });
+  scenario('no call fails while an upgrade replaces all replicas', async (hosting, t) => {
+    const upgrade = () => replaceReplicas(hosting, 'gateway.store.upgrade=false');
+    const outcome = await createDuring(hosting, 'upgrade', upgrade);
     created.push(...outcome.created);
     assert.deepEqual(outcome.failures, []);
-    const ids = new Set((await hosting.replicas()).map(({ id }) => id));
-    assert.equal(ids.size, 3);
-    assert.ok(old.every(({ id }) => !ids.has(id)));
     t.diagnostic(`${outcome.created.length} creates`);
   });
 
-  scenario('no volume is lost or doubled while replicas and the database are killed', async t => {
-    const outcome = await createDuring(hosting, 'kills', async () => {
-      for (const { name } of hosting.nodes) await killAndWait(hosting, replica, name);
-      await hosting.database.kill();
-      await hosting.database.start();
-    });
+  scenario('no volume is lost or doubled while replicas and the database are killed', async (hosting, t) => {
+    const outcome = await createDuring(hosting, 'kills', () => killReplicasAndDatabase(hosting));
     created.push(...outcome.created);
-    await requireOneVolumeEach(hosting, created);
+    await requireVolumes(hosting, created);
     t.diagnostic(`${outcome.created.length} creates, ${outcome.failures.length} calls were repeated`);
   });
 
-  scenario('a drain evicts one replica at a time', async () => {
+  scenario(
+    "another cluster's claims are bound while an upgrade replaces all replicas, and no call of its controller fails",
+    async (hosting, t) => {
+      const before = await callsOf(hosting);
+      await inWorkspace(hosting.served, 'upgrade', async at => {
+        await startWriter(at);
+        await claimDuring(at, 'claim', () => replaceReplicas(hosting, 'gateway.podAnnotations.round=second'));
+        t.diagnostic(`${await requireOneVolumeEach(at, hosting)} claims`);
+        await requireWriting(at);
+      });
+      await untilNoVolume(hosting);
+      assert.deepEqual(failuresBetween(before, await callsOf(hosting)), []);
+    },
+  );
+
+  scenario(
+    "another cluster's claims are bound, each to one volume, while replicas and the database are killed",
+    async (hosting, t) => {
+      const before = await callsOf(hosting);
+      await inWorkspace(hosting.served, 'kills', async at => {
+        await startWriter(at);
+        await claimDuring(at, 'claim', () => killReplicasAndDatabase(hosting));
+        t.diagnostic(`${await requireOneVolumeEach(at, hosting)} claims`);
+        await requireWriting(at);
+      });
+      await untilNoVolume(hosting);
+      for (const failure of failuresBetween(before, await callsOf(hosting))) t.diagnostic(failure);
+    },
+  );
+
+  scenario('a drain evicts one replica at a time', async hosting => {
     const [first, second] = await hosting.replicas();
     assert.ok(first && second);
     const evict = ({ pod: name }: Container): Promise<string> => {
@@ -116,3 +106,33 @@ describe('three replicas of a gateway on Kubernetes, installed as the guide says
     await hosting.cluster.kubectl('--namespace', hostingNamespace, ...rollout);
   });
 });
+
+/** Lists the pools as an operator with the token of a service account. */
+async function listPools(hosting: Hosting, account: string): Promise<string> {
+  const how = [`--namespace=${hostingNamespace}`, `--audience=${operatorAccount.audience}`];
+  const token = await hosting.cluster.kubectl('create', 'token', account, ...how);
+  const file = join(hosting.files, `${account}.token`);
+  writeFileSync(file, token, { mode: 0o600 });
+  const context = ['--gateway', hosting.url, '--ca-file', join(hosting.files, 'tls.crt')];
+  await hosting.operate('config', 'set-context', account, ...context, '--token-file', file);
+  return hosting.operate('get', 'pools', '--context', account);
+}
+
+/** Upgrades the release with a value; resolves once the old replicas are gone, and fails unless all were replaced. */
+async function replaceReplicas(hosting: Hosting, value: string): Promise<void> {
+  const old = await hosting.replicas();
+  await hosting.upgrade(value);
+  const pods = old.map(({ pod }) => `pod/${pod}`);
+  const wait = ['wait', '--for=delete', ...pods, '--timeout=180s'];
+  await hosting.cluster.kubectl('--namespace', hostingNamespace, ...wait);
+  const ids = new Set((await hosting.replicas()).map(({ id }) => id));
+  assert.equal(ids.size, 3);
+  assert.ok(old.every(({ id }) => !ids.has(id)));
+}
+
+/** Kills a replica on each node and then the database, and starts the database again. */
+async function killReplicasAndDatabase(hosting: Hosting): Promise<void> {
+  for (const { name } of hosting.nodes) await killAndWait(hosting, replica, name);
+  await hosting.database.kill();
+  await hosting.database.start();
+}

@@ -26,7 +26,7 @@ export async function createDuring(
 }
 
 /** Fails unless replicas and storage have one volume for each name, and the replicas find no difference to the storage. */
-export async function requireOneVolumeEach(
+export async function requireVolumes(
   { database, operate, storage }: Hosting,
   names: readonly string[],
 ): Promise<void> {

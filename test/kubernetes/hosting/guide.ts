@@ -102,7 +102,8 @@ export const operatorAccount = {
 /** The texts of the guide that differ here: addresses, the pool, and a further operator. */
 function replacedIn({ cluster, storage }: Hosts, accountKeys: string): Readonly<Record<string, string>> {
   const address = balancerAddressOf(cluster.number);
-  const pool = { backend: 'rest', url: storage.url, pool: 'fast', audience: 'fairlead' };
+  const attachments = { protocols: ['loop'], roots: [storage.pools] };
+  const pool = { backend: 'rest', url: storage.url, pool: 'fast', audience: 'fairlead', attachments };
   const values = [
     `operatorsOidc: ${JSON.stringify({ ...operatorAccount, keySet: JSON.parse(accountKeys) })}`,
     `extraArgs: [--gateway-name=${hostedGateway}]`,

@@ -5,7 +5,7 @@ import { startNode, type Node } from '../cluster/node.ts';
 import { openSite, type Site } from '../cluster/site.ts';
 import { startGateway, type Gateway } from './gateway.ts';
 import { buildImage } from './image.ts';
-import { installSnapshots, prepareRelease, releaseFor, type Release } from './release.ts';
+import { installSnapshots, prepareRelease, releaseFor, type Release, type ReleasePlan } from './release.ts';
 
 /** A further cluster name at the gateway, for a driver whose controller and agents are in different clusters. */
 export const awayCluster = 'away';
@@ -38,16 +38,37 @@ export async function install(site: Site): Promise<Installation> {
     startWithNodes(site, { number: 1, nodes: ['east-1', 'east-2'], firstNode: 1 }),
     startWithNodes(site, { number: 2, nodes: ['west-1'], firstNode: 3 }),
   ]);
-  const serve = async (name: string, { cluster, nodes }: StartedCluster): Promise<InstalledCluster> => {
-    await Promise.all(nodes.map(node => node.containerd.importImages(image)));
-    for (const node of nodes) await node.run(['mount', gateway.device, join(gateway.pools, 'fast')]);
-    gateway.takeIssuer(name, await cluster.kubectl('get', '--raw', '/openid/v1/jwks'));
-    const release = await prepareRelease(cluster, releaseFor(name), gateway);
-    await release.install();
-    return { cluster, nodes, release };
-  };
-  const served = await Promise.all([serve('east', east), serve('west', west)]);
+  const served = await Promise.all([
+    serve({ gateway, image }, 'east', east),
+    serve({ gateway, image }, 'west', west),
+  ]);
   return { site, image, gateway, east: served[0], west: served[1] };
+}
+
+/** Installs Fairlead on a cluster. */
+async function serve(
+  storage: Storage,
+  name: string,
+  { cluster, nodes }: StartedCluster,
+): Promise<InstalledCluster> {
+  storage.gateway.takeIssuer(name, await cluster.kubectl('get', '--raw', '/openid/v1/jwks'));
+  const served = await prepareCluster({ cluster, nodes }, releaseFor(name), storage);
+  await served.release.install();
+  return served;
+}
+
+/** A gateway, and the path of the archive of the programs' image. */
+type Storage = Pick<Installation, 'gateway' | 'image'>;
+
+/** Prepares the installation of the chart: the nodes get the image and the filesystem with the gateway's images. */
+export async function prepareCluster(
+  { cluster, nodes }: StartedCluster,
+  plan: ReleasePlan,
+  { gateway, image }: Storage,
+): Promise<InstalledCluster> {
+  await Promise.all(nodes.map(node => node.containerd.importImages(image)));
+  for (const node of nodes) await node.run(['mount', gateway.device, join(gateway.pools, 'fast')]);
+  return { cluster, nodes, release: await prepareRelease(cluster, plan, gateway) };
 }
 
 export function openInstallationSite(): Promise<Site> {

@@ -9,7 +9,7 @@ export const consistencyScenarios: Scenarios = {
   'a VolumeAttachment that somebody deleted comes back while its pod writes on, and the volume goes in the end':
     ({ east, gateway }) =>
       inWorkspace(east.cluster, 'deleted-attachment', async at => {
-        const volume = await startWriter(at, 'ext4');
+        const volume = await startWriter(at);
         const named = `{.items[?(@.spec.source.persistentVolumeName=="${volume}")].metadata`;
         const name = await at.untilReads('volumeattachments', `${named}.name}`, /./);
         const object = `volumeattachment/${name}`;
@@ -38,8 +38,8 @@ export const consistencyScenarios: Scenarios = {
     }),
 };
 
-/** Starts a pod that writes continuously and returns the name of its volume. */
-async function startWriter(at: Workspace, ofClass: string): Promise<string> {
+/** Starts a pod that writes continuously to a volume, by default of the class `ext4`, and returns the name of its volume. */
+export async function startWriter(at: Workspace, ofClass = 'ext4'): Promise<string> {
   const script =
     'while date >> /data/log && sync; do touch /tmp/wrote; sleep 0.2; done & until test -e /tmp/wrote; do sleep 0.1; done';
   await at.apply(claim('data', { class: ofClass }), pod('app', { claim: 'data', script }));
@@ -48,7 +48,7 @@ async function startWriter(at: Workspace, ofClass: string): Promise<string> {
 }
 
 /** Fails unless the pod of `startWriter` writes after this call. */
-async function requireWriting(at: Workspace): Promise<void> {
+export async function requireWriting(at: Workspace): Promise<void> {
   await at.exec('app', 'sh', '-c', 'rm -f /tmp/wrote; until test -e /tmp/wrote; do sleep 0.1; done');
   const restarts = '{.status.containerStatuses[0].restartCount}';
   assert.equal(await at.untilReads('pod/app', restarts, /./), '0');
