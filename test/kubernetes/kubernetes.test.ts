@@ -98,7 +98,7 @@ describe('Fairlead on Kubernetes', { skip }, () => {
   test('when all is deleted, nothing is left at the gateway, in the pools, on the nodes', async () => {
     assert.equal(hasFailed, false, 'scenarios failed');
     hasFailed = true;
-    await untilNothingIsLeft(installation);
+    await untilNothingIsLeft(installation.gateway, [installation.east, installation.west]);
     hasFailed = false;
   });
 });

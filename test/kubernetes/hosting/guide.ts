@@ -1,13 +1,13 @@
-import { globSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { packageChart } from '../../../deploy/release/chart.ts';
 import { readGuide, toShell } from '../../../docs/guides/guide.ts';
 import { balancerAddressOf } from '../cluster/addresses.ts';
-import { capture } from '../cluster/capture.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { assignAddress } from './proxy.ts';
 import { waitFor } from '../cluster/wait.ts';
 import { keySetOf, type Gateway } from '../installation/gateway.ts';
+import { unpackPrevious } from '../installation/previous.ts';
 import { writeTools } from '../scenarios/guide.ts';
 import type { Database } from './database.ts';
 
@@ -71,17 +71,15 @@ esac
 
 /** Starts a gateway of the previous release on the database, and ends it. */
 async function makeOlderStore({ cluster: { site }, database }: Hosts): Promise<void> {
+  const { command } = await unpackPrevious(site);
   const directory = join(site.directory, 'older');
   mkdirSync(directory);
-  const [release = ''] = globSync(join(checkout, 'test/releases/fairlead-*.tgz'));
-  await capture(['tar', '--extract', '--file', release, '--directory', directory]);
   const configuration = { pools: { none: { backend: 'memory' } }, clusters: {} };
   writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configuration));
   const authority = `sslmode=verify-full&sslrootcert=${database.certificate}`;
   writeFileSync(join(directory, 'url'), `${database.url}?${authority}`);
   const gateway = site.namespace.start('older-gateway', [
-    process.execPath,
-    join(directory, 'package/lib/fairlead.mjs'),
+    ...command,
     'gateway',
     `--config=${join(directory, 'gateway.yaml')}`,
     `--store=postgres:${join(directory, 'url')}`,

@@ -9,7 +9,11 @@ import type { Site } from '../cluster/site.ts';
 import { waitFor } from '../cluster/wait.ts';
 
 const checkout = resolve(import.meta.dirname, '../../..');
-const fairlead = [join(checkout, 'node_modules/.bin/node'), join(checkout, 'src/fairlead.mjs')];
+/** The beginning of this version's command lines. */
+const fairlead: readonly string[] = [
+  join(checkout, 'node_modules/.bin/node'),
+  join(checkout, 'src/fairlead.mjs'),
+];
 
 /** The gateway of a site's clusters, a process beside their control planes. */
 export interface Gateway {
@@ -30,7 +34,7 @@ export interface Gateway {
   fileOf(cluster: string, what: 'secret' | 'values'): string;
   /** Returns the current process, or the last one if none runs. */
   process(): Program;
-  /** Starts it again after its end; resolves once it serves. */
+  /** Starts this version's gateway after its end; resolves once it serves. */
   start(): Promise<void>;
   /** Counts the rows of a table that meet a condition such as `id = ?`. */
   count(table: 'volumes' | 'snapshots' | 'attachments' | 'nodes', where?: string, value?: string): number;
@@ -47,8 +51,12 @@ const readiness = `fetch('http://127.0.0.1:7701/readyz').then(({ ok }) => proces
 /** The pools by the setting that determines their kind: one of images and one of directories. */
 const backends = { fast: 'image', files: 'dir' };
 
-/** Enrolls clusters as a user does and starts a gateway for them. */
-export async function startGateway(site: Site, clusters: readonly string[]): Promise<Gateway> {
+/** Enrolls clusters as a user does and starts a gateway for them, by default this version's. */
+export async function startGateway(
+  site: Site,
+  clusters: readonly string[],
+  command = fairlead,
+): Promise<Gateway> {
   const directory = join(site.directory, 'gateway');
   const pools = join(directory, 'pools');
   for (const name of Object.keys(backends)) mkdirSync(join(pools, name), { recursive: true });
@@ -63,11 +71,12 @@ export async function startGateway(site: Site, clusters: readonly string[]): Pro
   writeFileSync(join(directory, 'operators.jwks.json'), JSON.stringify({ keys: [publicHalf(operator)] }));
   writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf(pools, clusters)));
   const store = join(directory, 'store.sqlite');
-  const launch = () => site.namespace.start('gateway', [...fairlead, ...gatewayArgs(directory)]);
+  const launch = (first: readonly string[]) =>
+    site.namespace.start('gateway', [...first, ...gatewayArgs(directory)]);
   const admin = ['--gateway', url, '--key-file', join(directory, 'operator.jwk.json')];
   const call = (...argv: readonly string[]) =>
     site.run(['env', `NODE_EXTRA_CA_CERTS=${certificateOf(directory)}`, ...argv]);
-  let process = launch();
+  let process = launch(command);
   const isReady = () => site.run([fairlead[0] ?? '', '--eval', readiness]);
   const served = async () => void (await waitFor('the gateway', isReady));
   await served();
@@ -83,7 +92,7 @@ export async function startGateway(site: Site, clusters: readonly string[]): Pro
     fileOf: (cluster, what) => join(directory, `${cluster}.${what}.yaml`),
     process: () => process,
     async start() {
-      process = launch();
+      process = launch(fairlead);
       await served();
     },
     count: (table, where, value) => countRows(store, `${table} where ${where ?? '1 = 1'}`, value),

@@ -3,12 +3,16 @@ import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { waitFor } from '../cluster/wait.ts';
 import type { Node } from '../cluster/node.ts';
-import type { Installation } from '../installation/installation.ts';
+import type { Gateway } from '../installation/gateway.ts';
+import type { InstalledCluster } from '../installation/installation.ts';
 
-/** Resolves once no volume and no resource of a volume is left. */
-export async function untilNothingIsLeft({ gateway, east, west }: Installation): Promise<void> {
+/** Resolves once no volume and no resource of a volume is left at a gateway and in its clusters. */
+export async function untilNothingIsLeft(
+  gateway: Gateway,
+  clusters: readonly InstalledCluster[],
+): Promise<void> {
   await waitFor('everything to be gone', async () => {
-    for (const { cluster, nodes } of [east, west]) {
+    for (const { cluster, nodes } of clusters) {
       const kinds = 'pv,volumeattachments,volumesnapshotcontents,volumegroupsnapshotcontents';
       assert.equal(await cluster.kubectl('get', kinds, '--output', 'name'), '');
       for (const node of nodes) assert.deepEqual(await volumesOn(node, gateway.device), []);
