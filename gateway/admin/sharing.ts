@@ -32,7 +32,7 @@ export function createAdminSharing(options: AdminSharingOptions) {
   }
 
   const transfers = createTransfer(options, detach);
-  const importVolume = createImport(options);
+  const imports = createImport(options);
 
   return {
     retireCluster: createRetirement(options, transfers, requireCluster),
@@ -42,16 +42,20 @@ export function createAdminSharing(options: AdminSharingOptions) {
     },
     async transferVolume({ volumeId, body }: Request<Rows['transferVolume']>) {
       const to = requireCluster(body.cluster);
-      const record = await transfers.transfer({ volumeId, to, name: body.name });
-      return show(record);
+      const request = { volumeId, to, name: body.name };
+      return show(await (body.dryRun ? transfers.foresee(request) : transfers.transfer(request)));
     },
-    async importVolume({ volumeId, body: { storageId = volumeId, ...body } }: Request<Rows['importVolume']>) {
+    async importVolume({ volumeId, body }: Request<Rows['importVolume']>) {
+      const { storageId = volumeId, dryRun, ...rest } = body;
       const owner = clusterOf(volumeId);
       if (owner === undefined) throw invalidProblem(`"${volumeId}" is not a volume id such as "east.name"`);
-      return show(await importVolume({ ...body, volumeId, storageId, cluster: requireCluster(owner) }));
+      const request = { ...rest, volumeId, storageId, cluster: requireCluster(owner) };
+      return show(await (dryRun ? imports.foresee(request) : imports.importVolume(request)));
     },
-    revokeAdminGrant: ({ force, ...key }: Request<Rows['revokeAdminGrant']>): Promise<void> =>
-      force ? sharing.forceRevoke(key, detach) : sharing.revoke(key),
+    revokeAdminGrant({ force, dryRun, ...key }: Request<Rows['revokeAdminGrant']>): Promise<void> {
+      if (dryRun) return sharing.foreseeRevoke(key, { force });
+      return force ? sharing.forceRevoke(key, detach) : sharing.revoke(key);
+    },
   };
 }
 

@@ -79,8 +79,9 @@ export function handle(operation: NamedOperation, run: Handle, options: HandleOp
     : serve;
 }
 
-function isDryRun({ body }: { readonly body?: unknown }): boolean {
-  return (body as { readonly dryRun?: boolean } | undefined)?.dryRun === true;
+/** Finds `dryRun` in the body, or in the query of a request without one. */
+function isDryRun({ body, ...query }: { readonly body?: unknown }): boolean {
+  return ((body ?? query) as { readonly dryRun?: boolean }).dryRun === true;
 }
 
 /** Tells a reader that another key of the same cluster, or of the operators, could make the call. */

@@ -64,14 +64,17 @@ export function createSharing({
     /**
      * Grants the volume to another cluster, or changes the access. FAILED_PRECONDITION while an attachment
      * needs access that the change would remove. An owner's grant is valid while the grantee's entry names
-     * the owner; an operator's grant always is.
+     * the owner; an operator's grant always is. A dry run throws the same, and changes nothing.
      */
-    async grant(key: GrantKey, { access }: GrantSpec): Promise<Grant> {
+    async grant(
+      key: GrantKey,
+      { access, dryRun = false }: GrantSpec & { readonly dryRun?: boolean },
+    ): Promise<Grant> {
       const { volumeId, grantee: cluster } = key;
       if (key.cluster) await requireOwner(engine.reader, key.cluster, volumeId);
       const entry = requireGrantee(clusters, cluster);
       let byOperator = false;
-      await change(`grant ${access}`, key, async sql => {
+      const work = async (sql: Sql): Promise<boolean> => {
         const { pool, shared } = await requireReadyVolume(sql, volumeId);
         requireOther(key);
         const known = await findGrant(sql, key);
@@ -80,11 +83,13 @@ export function createSharing({
         if (isSame && !known.revoking) return false;
         if (!known) await requireBelowGrantLimit(sql, volumeId);
         if (access === 'read-only') await requireDetached(sql, key, 'and readonly = 0');
+        if (dryRun) return false;
         if (known) await grantTable.update(sql, known, { access, byOperator, revoking: false });
         else await addGrant(sql, { volumeId, cluster, access, byOperator, revoking: false }, pool);
         if (!shared) await volumeTable.update(sql, { id: volumeId }, { shared: true });
         return true;
-      });
+      };
+      await (dryRun ? engine.transaction(work) : change(`grant ${access}`, key, work));
       const isAgreed = isAccepted(volumeId, { byOperator }, entry);
       return { volumeId, cluster, access, ...(!isAgreed && { isAccepted: isAgreed }) };
     },
@@ -100,6 +105,12 @@ export function createSharing({
       if (isLeaving && !(await findGrant(engine.reader, key))) return;
       if (key.cluster && !isLeaving) await requireOwner(engine.reader, key.cluster, key.volumeId);
       await remove(key);
+    },
+
+    /** Throws why the grant cannot be revoked, and changes nothing. */
+    async foreseeRevoke(key: GrantKey, { force }: { readonly force: boolean }): Promise<void> {
+      requireOther(key);
+      if (!force) await requireDetached(engine.reader, key);
     },
 
     /**

@@ -34,12 +34,13 @@ type ImportRequest = {
  * storage, and nodes never make a filesystem on the volume.
  */
 export function createImport({
+  engine,
   pools,
   operations,
   slices,
-}: Pick<ServiceOptions, 'pools' | 'operations' | 'slices'>) {
-  return async (request: ImportRequest): Promise<VolumeRecord> => {
-    const { volumeId, cluster, storageId } = request;
+}: Pick<ServiceOptions, 'engine' | 'pools' | 'operations' | 'slices'>) {
+  /** Checks the request by itself. */
+  function prepare(request: ImportRequest): { readonly pool: Pool; readonly asNew: VolumeRecord } {
     const isKnown =
       pools.waiting().has(request.pool) || pools.all().some(({ name }) => name === request.pool);
     if (!isKnown) throw invalidProblem(`body.pool: there is no pool "${request.pool}"`);
@@ -47,6 +48,12 @@ export function createImport({
     requireCapabilities(pool, request.capabilities, { isNew: false });
     const asNew = toRecord(request, pool);
     requireVolumeSize(asNew);
+    return { pool, asNew };
+  }
+
+  async function importVolume(request: ImportRequest): Promise<VolumeRecord> {
+    const { volumeId, cluster, storageId } = request;
+    const { pool, asNew } = prepare(request);
     return operations.run<VolumeRecord, number, VolumeRecord>({
       operation: 'import',
       subject: request,
@@ -58,32 +65,58 @@ export function createImport({
         ...(storageId === volumeId ? [] : [{ kind: 'volume' as const, id: storageId }]),
       ],
       async intend(sql) {
-        const known = await findImported(sql, asNew, storageId);
-        if (known) return { result: known };
-        requireUsable(cluster, pool.name);
-        // An early refusal. A drain may begin after it, so `succeed` looks again.
-        await requireUndrained(sql, pool.name, volumeId);
-        return { intent: asNew };
+        const known = await plan(sql, request, asNew);
+        return known ? { result: known } : { intent: asNew };
       },
       async act() {
         await requireListed(pool, storageId, slices);
         return measure(pool, request);
       },
       async succeed(sql, { effect: sizeBytes }) {
-        const { nonce } = asNew;
-        await Promise.all([
-          requireInService(sql, cluster.name, nonce),
-          requireUndrained(sql, pool.name, nonce),
-          requireQuota(sql, cluster, { pool: pool.name, nonce, bytes: sizeBytes, volumes: 1 }),
-        ]);
         const record = { ...asNew, sizeBytes, reservedBytes: sizeBytes };
+        await admit(sql, cluster, record);
         await volumeTable.add(sql, record);
         await moveReservation(sql, undefined, record);
         return record;
       },
       fail: async () => {},
     });
+  }
+
+  return {
+    importVolume,
+    /**
+     * Returns the record as it would be, or throws why the import is not possible. Changes nothing. It does not ask the
+     * storage for the size, so the size is 0 if the request has none.
+     */
+    async foresee(request: ImportRequest): Promise<VolumeRecord> {
+      const { pool, asNew } = prepare(request);
+      const expected = { ...asNew, sizeBytes: request.sizeBytes ?? 0 };
+      const known = await engine.transaction(sql => plan(sql, request, asNew));
+      if (known) return known;
+      await engine.transaction(sql => admit(sql, request.cluster, expected));
+      await requireListed(pool, request.storageId, slices);
+      return expected;
+    },
   };
+}
+
+/** Returns the record of an earlier, equal import. Its refusals are early ones, and `admit` checks again. */
+async function plan(sql: Sql, { cluster, storageId }: ImportRequest, asNew: VolumeRecord) {
+  const known = await findImported(sql, asNew, storageId);
+  if (known) return known;
+  requireUsable(cluster, asNew.pool);
+  await requireUndrained(sql, asNew.pool, asNew.id);
+  return undefined;
+}
+
+/** Throws when the pool is drained, or when the cluster is retired or its quota too small for the volume. */
+async function admit(sql: Sql, cluster: Cluster, { pool, nonce, sizeBytes }: VolumeRecord): Promise<void> {
+  await Promise.all([
+    requireInService(sql, cluster.name, nonce),
+    requireUndrained(sql, pool, nonce),
+    requireQuota(sql, cluster, { pool, nonce, bytes: sizeBytes, volumes: 1 }),
+  ]);
 }
 
 function toRecord(

@@ -107,9 +107,10 @@ export function createTransfer(
 
   return {
     transfer,
-    /** Throws why the transfer is not possible, and changes nothing. */
-    foresee: (request: TransferRequest): Promise<unknown> =>
-      engine.transaction(sql => plan(sql, request, toNewId(request))),
+    /** Returns the record as it would be, or throws why the transfer is not possible. Changes nothing. */
+    async foresee(request: TransferRequest): Promise<VolumeRecord> {
+      return (await engine.transaction(sql => plan(sql, request, toNewId(request)))).after;
+    },
   };
 }
 

@@ -92,8 +92,9 @@ const checks: {
   grantAdminVolume: grantFaults,
   transferVolume: ({ volume }, { volumeId, body: { cluster, name } }) =>
     ownedFaults(volume, `${cluster}.${name ?? volumeId.slice(volumeId.indexOf('.') + 1)}`),
-  importVolume: ({ volume }, { volumeId, body: { pool } }) => [
-    ...ownedFaults(volume, volumeId),
+  importVolume: ({ volume }, { volumeId, body: { pool, dryRun } }) => [
+    // A dry run does not ask the storage for the size.
+    ...ownedFaults(dryRun ? { ...volume, sizeBytes: volume.sizeBytes || 1 } : volume, volumeId),
     faultOf('pool', volume.pool, pool),
   ],
 };

@@ -1,4 +1,4 @@
-import { toTable } from '../../src/cli/commands/admin.ts';
+import { renderRows } from '../../src/cli/output/table.ts';
 import type { CleanupScope } from '../harness/temporary.ts';
 import { median } from '../harness/values.ts';
 
@@ -100,7 +100,7 @@ export function describe(figures: readonly Figure[]): string {
       target,
     }),
   );
-  return toTable(rows, rows.length);
+  return renderRows(rows, rows.length);
 }
 
 function format(value: number): string {

@@ -4,7 +4,10 @@ import { sizeBytes, text, time } from '../storage.ts';
 
 const cluster = text('east');
 const count = z.int().nonnegative();
-const dryRun = z.boolean().default(false).describe('True: returns the effect without changing anything.');
+export const dryRun = z
+  .boolean()
+  .default(false)
+  .describe('True: returns the effect without changing anything.');
 
 export const detachmentSpecSchema = z
   .strictObject({

@@ -1,13 +1,21 @@
 import * as z from 'zod';
 import { capabilityList, capabilitySchema, poolName, segmentsSchema, sizeBytes, text } from '../storage.ts';
-import { volumeSchema } from '../volume.ts';
+import { grantSpecSchema, volumeSchema } from '../volume.ts';
+import { dryRun } from './actions.ts';
+
+const isTrue = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform(given => given === 'true');
+
+/** The grant of an operator. */
+export const adminGrantSpecSchema = grantSpecSchema
+  .extend({ dryRun })
+  .meta({ id: 'AdminGrantSpec', description: 'The access of another cluster to a volume.' });
 
 export const revocationQuery = z.object({
-  force: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform(given => given === 'true')
-    .describe("`true`: the volume is first detached from the cluster's nodes."),
+  force: isTrue.describe("`true`: the volume is first detached from the cluster's nodes."),
+  dryRun: isTrue.describe('`true`: only says whether the grant can be revoked.'),
 });
 
 /** The new owner of a transferred volume. */
@@ -15,6 +23,7 @@ export const transferSpecSchema = z
   .strictObject({
     cluster: text('west').describe('The cluster that gets it.'),
     name: text('pvc-1').optional().describe('The end of its new id; absent: the end of its present id.'),
+    dryRun,
   })
   .meta({ id: 'TransferSpec', description: 'The new owner of a transferred volume.' });
 
@@ -26,10 +35,15 @@ export const importSpecSchema = z
     capabilities: capabilityList
       .default([{ accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' }])
       .describe('The capabilities of the volume; by default mounted at one node.'),
-    sizeBytes: sizeBytes.optional().describe('The size; required if the storage does not report it.'),
+    sizeBytes: sizeBytes
+      .optional()
+      .describe(
+        'The size; required if the storage does not report it. Without it, the answer to a dry run has size 0.',
+      ),
     topology: segmentsSchema
       .optional()
       .describe('The location; required if the pool has several topologies.'),
+    dryRun,
   })
   .meta({ id: 'ImportSpec', description: 'An object of the storage to import as a volume.' });
 

@@ -107,7 +107,7 @@ export const operatorOperations = {
   grantAdminVolume: {
     route: 'PUT /v1/admin/volumes/{volumeId}/grants/{grantee}',
     doc: 'Shares a volume of any cluster with another one, which need not agree, or changes its access.',
-    body: volumes.grantSpecSchema,
+    body: admin.adminGrantSpecSchema,
     answers: { 200: volumes.grantSchema },
     problems: ['ABORTED', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
   },

@@ -64,6 +64,10 @@ export async function requireGrantee(
   if (fault !== undefined) throw new Error(fault);
 }
 
-async function findVolume(client: StorageClient, call: Call, id: string): Promise<AdminVolume | undefined> {
+export async function findVolume(
+  client: StorageClient,
+  call: Call,
+  id: string,
+): Promise<AdminVolume | undefined> {
   return (await client.listAllVolumes({ id }, call)).volumes[0];
 }

@@ -1,7 +1,7 @@
-import type { Finding, UncheckedPool } from '../../api/admin.ts';
 import type { StorageClient } from '../../api/client.ts';
 import { durationMs, text } from '../../lib/parsers.ts';
 import { onOrOff } from '../../lib/settings.ts';
+import { check, repair } from '../actions/check.ts';
 import { detachNode } from '../actions/nodes.ts';
 import { restore } from '../actions/volumes.ts';
 import { command, dryRun, shared } from './admin/command.ts';
@@ -10,8 +10,7 @@ import { retireCommand } from './admin/retire.ts';
 import { sharingCommands } from './admin/sharing.ts';
 import { snapshotCommands } from './admin/snapshots.ts';
 import { volumeCommands } from './admin/volumes.ts';
-import { renderTable } from '../output/table.ts';
-import { toAge } from '../output/values.ts';
+import { renderRows } from '../output/table.ts';
 
 const stuckAfter = {
   'stuck-after': {
@@ -27,12 +26,8 @@ export const adminCommands = {
     doc: 'checks the storage against the store, and lists the differences and stuck operations',
     exits: { 2: 'there are differences or stuck operations, or a pool was not checked' },
     settings: { ...shared, ...stuckAfter },
-    async ask(client, call, { 'stuck-after': stuckAfterMs }) {
-      const data = await client.check({ stuckAfterMs }, call);
-      const { findings, total, unchecked = [] } = data;
-      const table = [toTable(findings.map(toRow), total), ...unchecked.map(toLine)].join('\n');
-      return { data, table, status: total + unchecked.length > 0 ? 2 : 0 };
-    },
+    ask: (client, call, { 'stuck-after': stuckAfterMs }) =>
+      check(client, call, { stuckAfterMs, isDry: true }),
   }),
   repair: command({
     doc: 'lists the steps that would repair the differences; with --yes it takes them: finishes stuck operations, removes unknown volumes and snapshots',
@@ -47,20 +42,8 @@ export const adminCommands = {
       },
       yes: { doc: 'take the steps', ...onOrOff },
     },
-    async ask(client, call, { yes, 'stuck-after': stuckAfterMs, 'safety-age': safetyAgeMs }) {
-      const body = { dryRun: !yes, stuckAfterMs, safetyAgeMs };
-      const data = await client.repair({ body }, call);
-      const { steps, total, unchecked = [] } = data;
-      const rows = steps.map(step => ({
-        ...toRow(step),
-        action: step.action,
-        outcome: step.outcome ?? '',
-        note: step.note,
-      }));
-      const isLeft = steps.some(({ outcome }) => outcome !== 'done') || total > steps.length;
-      const table = [toTable(rows, total), ...unchecked.map(toLine)].join('\n');
-      return { data, table, status: isLeft || unchecked.length > 0 ? 2 : 0 };
-    },
+    ask: (client, call, { yes, 'stuck-after': stuckAfterMs, 'safety-age': safetyAgeMs }) =>
+      repair(client, call, { isDry: !yes, stuckAfterMs, safetyAgeMs }),
   }),
   deleted: command({
     doc: 'lists deleted volumes that can still be restored',
@@ -79,7 +62,7 @@ export const adminCommands = {
         bytes: String(sizeBytes),
         'restorable until': new Date(restorableUntilMs).toISOString(),
       }));
-      return { data: { volumes }, table: toTable(rows, rows.length) };
+      return { data: { volumes }, table: renderRows(rows, rows.length) };
     },
   }),
   restore: command({
@@ -124,19 +107,3 @@ export const adminCommands = {
   ...snapshotCommands,
   ...sharingCommands,
 };
-
-function toRow({ problem, pool, kind, id, ageMs, detail }: Finding) {
-  return { problem, pool, kind, id, age: toAge(ageMs), found: detail };
-}
-
-function toLine({ pool, detail }: UncheckedPool): string {
-  return `pool "${pool}" was not checked: ${detail}`;
-}
-
-/** Makes a table with the rows' keys as heads. `total` also counts rows that the gateway left out of its answer. */
-export function toTable(rows: readonly Readonly<Record<string, string>>[], total: number): string {
-  const [first] = rows;
-  if (!first) return 'nothing found';
-  const table = renderTable(Object.keys(first), rows.map(Object.values)).trimEnd();
-  return total > rows.length ? `${table}\nand ${total - rows.length} more` : table;
-}

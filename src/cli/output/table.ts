@@ -73,3 +73,11 @@ function widthsOf(lines: readonly (readonly string[])[], minWidths: readonly num
     ),
   );
 }
+
+/** Makes a table with the rows' keys as heads. `total` also counts rows that the gateway left out of its answer. */
+export function renderRows(rows: readonly Readonly<Record<string, string>>[], total: number): string {
+  const [first] = rows;
+  if (!first) return 'nothing found';
+  const table = renderTable(Object.keys(first), rows.map(Object.values)).trimEnd();
+  return total > rows.length ? `${table}\nand ${total - rows.length} more` : table;
+}

@@ -6,7 +6,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { toManifests } from '../../../src/cli/commands/admin/manifests.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { sampleVolume } from '../../fakes/storage-api.ts';
-import { mounted, volumeSpec } from '../../harness/gateway.ts';
+import { mounted, newVolume, openMemory, volumeSpec } from '../../harness/gateway.ts';
 import { type GatewayRun, runGateway } from '../../harness/gateway/program.ts';
 import { operatorCli } from '../../harness/cli/run-cli.ts';
 import { temporaryDirectory } from '../../harness/temporary.ts';
@@ -45,6 +45,38 @@ test('operators share a volume, cannot revoke it while it is attached, and revok
     ['revoke', 'detach', 'begin to revoke', 'revoke', 'attach', 'grant read-write', 'create'],
   );
   assert.equal(auditLog[0]?.subject, 'operators-EdDSA');
+});
+
+test('a dry run of a grant, a revocation, a transfer and an import says the effect or the refusal, and changes nothing', async t => {
+  const own = await openMemory();
+  const { b, call, fairlead } = await start(t, { own, pools: { one: { backend: 'own' } } });
+  await own.create(newVolume('legacy'));
+  const state = async (): Promise<string> =>
+    (await fairlead('get volumes -A -o json')).stdout + (await fairlead('get audit-log -o json')).stdout;
+  const says = async (line: string, words: RegExp): Promise<void> => {
+    const before = await state();
+    const { stdout, stderr } = await fairlead(`admin ${line} --dry-run`);
+    assert.match(stdout + stderr, words, line);
+    assert.equal(await state(), before, line);
+  };
+  await says('grant a.one b', /^volume "a\.one" would be shared with cluster "b" read-only\n$/);
+  await says('grant a.none b', /there is no volume "a\.none"/);
+  await fairlead('admin grant a.one b --access read-write');
+  await says('revoke a.one b', /^volume "a\.one" would not be shared with cluster "b"\n$/);
+  const body = { capability: mounted, readonly: false };
+  await b.attachVolume({ volumeId: 'a.one', nodeId: 'n1', body }, call);
+  await says('grant a.one b', /is attached to node "n1" of cluster "b" for writing; detach it first/);
+  await says('revoke a.one b', /is attached to node "n1" of cluster "b" for writing; detach it first/);
+  const detaching = 'would detach volume "a\\.one" from node "n1" of cluster "b"\n';
+  await says('revoke a.one b --force', new RegExp(`^${detaching}volume "a\\.one" would not be shared`));
+  await says('transfer a.one --to b', new RegExp(`^${detaching}.* to cluster "b" as "b\\.one"\n$`));
+  await says('transfer a.one --to b --name new', /would belong to cluster "b" as "b\.new"\n$/);
+  await says('transfer a.one --to a', /already belongs to cluster "a"/);
+  const into = 'import a.old --pool one --storage-id';
+  await says(`${into} legacy`, /^"legacy" of pool "one" would be volume "a\.old" of cluster "a"\n$/);
+  await says(`${into} legacy --size 1Mi`, /would be volume "a\.old" of cluster "a", 1Mi\n$/);
+  await says(`${into} none`, /pool "one" lists no volume "none"/);
+  await says(`${into} a.one`, /"a\.one" of the storage is already volume "a\.one"/);
 });
 
 test("a cluster sees another one's shared volume while its entry names that cluster, and explain says why it does not", async t => {

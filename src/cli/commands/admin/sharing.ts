@@ -1,11 +1,10 @@
-import type { OwnedVolume } from '../../../api/admin.ts';
 import { accessModes, accessTypes } from '../../../api/storage.ts';
 import { bytes, choice, text } from '../../../lib/parsers.ts';
 import { onOrOff } from '../../../lib/settings.ts';
 import { toOutput } from '../../output/formats.ts';
-import { command, shared } from './command.ts';
-import { findUncutWarning } from '../../actions/cut-off.ts';
-import { requireGrantee } from '../../actions/names.ts';
+import type { ActionResult } from '../../actions/action.ts';
+import { grant, importVolume, type OwnedResult, revoke, transfer } from '../../actions/sharing.ts';
+import { command, dryRun, shared } from './command.ts';
 import { type ManifestNames, toManifests } from './manifests.ts';
 
 const volume = { doc: "the volume's id", parse: text } as const;
@@ -31,12 +30,11 @@ export const sharingCommands = {
         parse: choice('read-only', 'read-write'),
         default: 'read-only',
       },
+      'dry-run': dryRun,
     },
     operands: ['volume', 'cluster'],
-    async ask(client, call, { volume: volumeId, cluster: grantee, access }) {
-      const data = await client.grantAdminVolume({ volumeId, grantee, body: { access } }, call);
-      return { data, table: `volume "${volumeId}" is shared with cluster "${grantee}" ${access}` };
-    },
+    ask: (client, call, { volume: volumeId, cluster: grantee, access, 'dry-run': isDry }) =>
+      grant(client, call, { volumeId, grantee, access, isDry }),
   }),
   revoke: command({
     doc: 'ends the sharing of a volume with another cluster',
@@ -48,16 +46,11 @@ export const sharingCommands = {
         doc: 'first detach the volume from the nodes of that cluster',
         ...onOrOff,
       },
+      'dry-run': dryRun,
     },
     operands: ['volume', 'cluster'],
-    async ask(client, call, { volume: volumeId, cluster: grantee, force }) {
-      await requireGrantee(client, call, { volumeId, grantee });
-      const ofGrantee = { volumeId, cluster: grantee };
-      const warning = force ? await findUncutWarning(client, call, ofGrantee) : undefined;
-      await client.revokeAdminGrant({ volumeId, grantee, force: force ? 'true' : 'false' }, call);
-      const table = `volume "${volumeId}" is not shared with cluster "${grantee}"`;
-      return { data: { ...ofGrantee, ...(warning && { isCutOff: false }) }, table, warning };
-    },
+    ask: (client, call, { volume: volumeId, cluster: grantee, force, 'dry-run': isDry }) =>
+      revoke(client, call, { volumeId, grantee, force, isDry }),
   }),
   transfer: command({
     doc: 'detaches a volume from every node, transfers it to another cluster, and prints its Kubernetes manifests there',
@@ -70,15 +63,12 @@ export const sharingCommands = {
         parse: text,
         optional: true,
       },
+      'dry-run': dryRun,
       ...kubernetes,
     },
     operands: ['volume'],
-    async ask(client, call, { volume: volumeId, to, name, ...names }) {
-      const warning = await findUncutWarning(client, call, { volumeId });
-      const owned = await client.transferVolume({ volumeId, body: { cluster: to, name } }, call);
-      const { data, table } = await toResult(owned, names);
-      return { data: { ...data, ...(warning && { isCutOff: false }) }, table, warning };
-    },
+    ask: (client, call, { volume: volumeId, to, name, 'dry-run': isDry, ...names }) =>
+      printManifests(transfer(client, call, { volumeId, to, name, isDry }), { isDry, names }),
   }),
   import: command({
     doc: "imports a volume of a pool's storage that belongs to no cluster, and prints its Kubernetes manifests",
@@ -102,19 +92,27 @@ export const sharingCommands = {
         default: 'SINGLE_NODE_WRITER',
       },
       'access-type': { doc: 'access type of the volume', parse: choice(...accessTypes), default: 'mount' },
+      'dry-run': dryRun,
       ...kubernetes,
     },
     operands: ['volume'],
     async ask(client, call, { volume: volumeId, pool, 'storage-id': storageId, ...rest }) {
-      const { size: sizeBytes, 'access-mode': accessMode, 'access-type': accessType, ...names } = rest;
-      const body = { pool, storageId, sizeBytes, capabilities: [{ accessType, accessMode }] };
-      return toResult(await client.importVolume({ volumeId, body }, call), names);
+      const { size: sizeBytes, 'dry-run': isDry, ...more } = rest;
+      const { 'access-mode': accessMode, 'access-type': accessType, ...names } = more;
+      const values = { volumeId, pool, storageId, sizeBytes, accessMode, accessType, isDry };
+      return printManifests(importVolume(client, call, values), { isDry, names });
     },
   }),
 };
 
-async function toResult(owned: OwnedVolume, names: ManifestNames) {
-  const manifests = toManifests(owned, names);
+/** Prints the manifests of the volume in its cluster in place of the sentence, which is all that a dry run prints. */
+async function printManifests(
+  action: Promise<OwnedResult>,
+  { isDry, names }: { readonly isDry: boolean; readonly names: ManifestNames },
+): Promise<ActionResult> {
+  const result = await action;
+  if (isDry) return result;
+  const manifests = toManifests(result.data, names);
   const documents = await Promise.all(manifests.map(one => toOutput(one, 'yaml')));
-  return { data: { ...owned, manifests }, table: documents.join('---\n').trimEnd() };
+  return { ...result, data: { ...result.data, manifests }, table: documents.join('---\n').trimEnd() };
 }

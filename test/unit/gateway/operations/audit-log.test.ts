@@ -411,7 +411,7 @@ test('a refused transfer is in the log, and so is an import beyond the quota, wh
   assertProblem(answer, 409, 'ALREADY_EXISTS');
   const cluster = { ...clusters.b, quota: { volumes: 1 } };
   const asked = { volumeId: 'b.old', cluster, pool: 'main', storageId: 'legacy', capabilities: [mounted] };
-  await assert.rejects(createImport(gateway)(asked), { code: 'RESOURCE_EXHAUSTED' });
+  await assert.rejects(createImport(gateway).importVolume(asked), { code: 'RESOURCE_EXHAUSTED' });
   assert.deepEqual(await gateway.engine.reader.all('select * from claims'), []);
   assert.deepEqual((await readShort(gateway)).slice(-2), [
     'operator transfer a.one b.one ALREADY_EXISTS',

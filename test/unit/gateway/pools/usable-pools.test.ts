@@ -18,9 +18,10 @@ test('no transfer or import brings a volume to a cluster that may not use its po
     ...gateway,
     clusters: (): Record<string, Cluster> => ({ a: clusters.a, b: { ...clusters.b, pools: pools.b } }),
   });
-  const legacy = { pool: 'main', storageId: 'legacy', capabilities: [mounted] };
+  const legacy = { pool: 'main', storageId: 'legacy', capabilities: [mounted], dryRun: false };
   const take = () => operators.importVolume({ volumeId: 'b.old', body: legacy });
-  const transfer = () => operators.transferVolume({ volumeId: 'a.one', body: { cluster: 'b' } });
+  const transfer = () =>
+    operators.transferVolume({ volumeId: 'a.one', body: { cluster: 'b', dryRun: false } });
   await assert.rejects(take(), refused);
   const unknown = operators.importVolume({ volumeId: 'b.old', body: { ...legacy, pool: 'gone' } });
   await assert.rejects(unknown, { code: 'INVALID_ARGUMENT', detail: /there is no pool "gone"$/ });

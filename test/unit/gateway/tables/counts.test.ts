@@ -66,7 +66,7 @@ test('grants are counted by the pool of their volume, until they are revoked or 
   for (let round = 0; round < 2; round++) await sharing.revoke({ volumeId: 'a.one', grantee: 'b' });
   assert.deepEqual(await read(engine), [0, 0, 2]);
   const { transferVolume } = createAdminSharing({ ...gateway, clusters: () => clusters });
-  await transferVolume({ volumeId: 'a.two', body: { cluster: 'b' } });
+  await transferVolume({ volumeId: 'a.two', body: { cluster: 'b', dryRun: false } });
   assert.deepEqual(await read(engine), [0, 0, 1]);
   await sharing.revoke({ volumeId: 'a.three', grantee: 'b' });
   await volumes.delete(a, 'a.three');

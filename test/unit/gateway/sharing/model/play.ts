@@ -108,9 +108,10 @@ async function ask(operation: Operation, gateway: Gateway): Promise<unknown> {
   const { kind, id } = operation;
   const sharing = createSharing({ ...gateway, clusters: () => clusters });
   const operators = createAdminSharing({ ...gateway, sharing, clusters: () => clusters });
-  if (kind === 'transfer') return operators.transferVolume({ volumeId: id, body: { cluster: operation.to } });
+  if (kind === 'transfer')
+    return operators.transferVolume({ volumeId: id, body: { cluster: operation.to, dryRun: false } });
   if (kind === 'force revoke')
-    return operators.revokeAdminGrant({ volumeId: id, grantee: operation.to, force: true });
+    return operators.revokeAdminGrant({ volumeId: id, grantee: operation.to, force: true, dryRun: false });
   const cluster = operation.by === undefined ? undefined : clusters[operation.by];
   if (kind === 'grant' || kind === 'revoke') {
     const key = { volumeId: id, grantee: operation.to, ...(cluster && { cluster }) };
