@@ -6,27 +6,28 @@ import type {
   RunningOperation,
 } from '../../src/api/admin.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
+import type { VolumeSource } from '../../src/api/volume.ts';
 import { toSnapshot } from '../snapshots/record.ts';
-import type { Reader, SqlValue } from '../store.ts';
+import type { Reader } from '../store.ts';
 import { attachmentTable, type AttachmentRecord, type ShownAttachment } from '../tables/attachments.ts';
 import { claimTable, type Claim } from '../tables/claims.ts';
 import { readMissed } from '../tables/clock.ts';
 import { countVolumesAt, findNodesByName, nodeTable } from '../tables/nodes.ts';
-import { fromPageToken, readPage, type AllListName } from '../tables/paging.ts';
+import {
+  fromPageToken,
+  readAllInPieces,
+  readPage,
+  type AllListName,
+  type PieceStart,
+} from '../tables/paging.ts';
 import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
 import { findVolume, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { notFoundProblem } from '../callers/ownership.ts';
 import { createVolumesHealth } from '../volumes/health.ts';
 import { restorableUntil } from '../volumes/record.ts';
 import { createRelations, toVolume } from '../volumes/show.ts';
-import {
-  readClusters,
-  readPools,
-  readQueues,
-  type ListRequest,
-  type PieceStart,
-  type ListingOptions,
-} from './state.ts';
+import { type IdFilters, type IdTable, pieceById, searchById } from '../tables/by-id.ts';
+import { readClusters, readPools, readQueues, type ListRequest, type ListingOptions } from './state.ts';
 
 /** Creates the lists over all clusters. The `id` of an entry is unique in its list and gives the order. */
 export function createListings(options: ListingOptions) {
@@ -45,12 +46,47 @@ export function createListings(options: ListingOptions) {
     return pageInSlices(name, request, (...from) => take(() => read(...from)));
   }
 
+  /** Reads a piece of a list by id. */
+  function readById<R>(
+    table: IdTable<R>,
+    {
+      same,
+      request,
+      from,
+    }: { readonly same: Partial<R>; readonly request: IdFilters; readonly from: PieceStart },
+  ): Promise<readonly R[]> {
+    if (request.search !== undefined)
+      return searchById(reader, { table, same, filters: request, from }, take);
+    return take(() => table.select(reader, same, ...pieceById(request, from)));
+  }
+
+  /** Reads a piece of the copies of a volume and of its snapshots: a piece of the copies of each, in the common order. */
+  async function readCopies(
+    volumeId: string,
+    request: IdFilters,
+    from: PieceStart,
+  ): Promise<readonly VolumeRecord[]> {
+    const copies: VolumeRecord[] = [];
+    const add = async (source: VolumeSource): Promise<void> => {
+      const tail = pieceById({ ...request, source }, from);
+      copies.push(...(await take(() => volumeTable.select(reader, {}, ...tail))));
+    };
+    await add({ kind: 'volume', volumeId });
+    const snapshots = readAllInPieces<SnapshotRecord>((last, limit) =>
+      take(() => snapshotTable.select(reader, { volumeId }, ...pieceById({}, [last?.id ?? '', limit]))),
+    );
+    for await (const { id } of snapshots) await add({ kind: 'snapshot', snapshotId: id });
+    return copies.toSorted((one, other) => (one.id < other.id ? -1 : 1)).slice(0, from[1]);
+  }
+
   async function* showVolumes(
     request: Request<Rows['listAllVolumes']>,
     from: PieceStart,
   ): AsyncGenerator<AdminVolume, void> {
-    const same = given({ cluster: request.cluster });
-    const volumes = await take(() => volumeTable.select(reader, same, ...pieceById(request, from)));
+    const volumes =
+      request.copyOf === undefined
+        ? await readById(volumeTable, { same: given({ cluster: request.cluster }), request, from })
+        : await readCopies(request.copyOf, request, from);
     const isDeleted = volumes.some(({ state }) => state === 'deleted');
     const missedMs = isDeleted ? await readMissed(reader) : 0;
     const readRelations = createRelations(options, volumes, { take });
@@ -76,10 +112,10 @@ export function createListings(options: ListingOptions) {
     },
 
     listAllSnapshots: (request: Request<Rows['listAllSnapshots']>) =>
-      page('snapshots', request, async (...from) => {
+      pageInSlices('snapshots', request, async (...from) => {
         const { cluster, volumeId } = request;
         const same = given({ cluster, volumeId });
-        return (await snapshotTable.select(reader, same, ...pieceById(request, from))).map(toAdminSnapshot);
+        return (await readById(snapshotTable, { same, request, from })).map(toAdminSnapshot);
       }),
 
     listAllAttachments: (request: Request<Rows['listAllAttachments']>) =>
@@ -123,26 +159,6 @@ async function pageInSlices<N extends AllListName, T extends { readonly id: stri
   const afterId = fromPageToken(undefined, pageToken, list);
   const { entries, ...rest } = await readPage({ afterId, limit, list }, read);
   return { ...({ [name]: entries } as { readonly [K in N]: T[] }), ...rest };
-}
-
-/**
- * Returns the end of a query for a piece of a list by id, for one id, or for the ids that contain a text. Ids of a
- * cluster start with its name and a dot; the slash is the next character after the dot.
- */
-function pieceById(
-  { cluster, id, search }: Partial<Request<Rows['listAllVolumes']>>,
-  [afterId, limit]: PieceStart,
-): IdTail {
-  const [first, end] = cluster === undefined ? [''] : [`${cluster}.`, `${cluster}/`];
-  const conditions = [
-    ['id > ?', afterId > first ? afterId : first],
-    ['id < ?', end],
-    ['id = ?', id],
-    // Both databases know this, and no character of the text is a pattern.
-    ["replace(id, ?, '') <> id", search],
-  ].filter((one): one is [string, string] => one[1] !== undefined);
-  const tail = conditions.map(([condition]) => `and ${condition}`).join(' ');
-  return [`${tail} order by id limit ?`, ...conditions.map(([, value]) => value), limit];
 }
 
 /** The orders of attachments that have an index. */
@@ -211,8 +227,6 @@ async function listClaims(
   }
   return found;
 }
-
-type IdTail = readonly [sql: string, ...values: SqlValue[]];
 
 /** Splits an id into parts. Only the last part may contain slashes. */
 function partsOf(id: string, length: number): readonly string[] {

@@ -10,6 +10,7 @@ import type { WaitingPool } from '../pools/state/waiting.ts';
 import { readTimeChecked } from '../tables/clock.ts';
 import { findClosure, listRetired, listUnfinishedRetirements } from '../tables/closures.ts';
 import { listClustersCounted, readCount } from '../tables/counts.ts';
+import type { PieceStart } from '../tables/paging.ts';
 import { readPoolUsage, readUsage } from '../tables/reservations.ts';
 import { findEntry } from '../callers/access.ts';
 import type { EnrolledClusters } from '../callers/cluster.ts';
@@ -31,9 +32,6 @@ export type ListingOptions = Pick<CheckOptions, 'engine' | 'pools' | 'slices'> &
 };
 
 export type ListRequest = Request<Rows['listAllNodes']>;
-
-/** The start of a piece of a list: the id before it, and the number of entries. */
-export type PieceStart = readonly [afterId: string, count: number];
 
 /** Returns the present pools, including waiting ones; for a cluster, the pools that it may use. */
 export async function readPools(
@@ -104,12 +102,13 @@ function showWaiting({ problem, reason, backend, address, outage, sinceMs, faile
 /** Returns how the storage of an open pool answers. */
 function showAnswers({ backend, answers }: Pool, probe: Probe) {
   if (!answers) return probe;
-  const { calls, failedCalls, lastFailure, oldestCall, failingSinceMs } = answers.show();
+  const { calls, failedCalls, lastFailure, recentFailures, oldestCall, failingSinceMs } = answers.show();
   return {
     ...probe,
     ...(!probe.answers && failingSinceMs !== undefined && { failingSince: toTime(failingSinceMs) }),
     recentCalls: { total: calls, failed: failedCalls },
     ...(lastFailure && { lastFailure: toFailure(lastFailure) }),
+    ...(recentFailures.length > 0 && { recentFailures: recentFailures.map(toFailure) }),
     ...(oldestCall && { oldestCall: { method: oldestCall.method, since: toTime(oldestCall.sinceMs) } }),
     ...(backend.isPaused?.() && { isPaused: true }),
   };

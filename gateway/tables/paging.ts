@@ -9,6 +9,9 @@ export type PageQuery = { readonly limit: number; readonly pageToken?: string | 
 /** At most `limit` rows by id after `afterId`. */
 export type IdRange = { readonly afterId: string; readonly limit: number };
 
+/** The start of a piece of a list: the id before it, and the number of entries. */
+export type PieceStart = readonly [afterId: string, count: number];
+
 export type AllListName =
   | 'volumes'
   | 'snapshots'

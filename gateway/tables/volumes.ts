@@ -65,6 +65,12 @@ export type VolumeRecord = RecordOf<typeof columns>;
 
 const byStorage = 'volumes_by_storage on volumes (storage_id) where storage_id is not null';
 
+/** Queries that use the index name all of its condition. So no other query takes it for `volumes_by_source`. */
+const byOrigin = "volumes_by_origin on volumes (source, id) where source is not null and state <> 'deleted'";
+
+/** The statement that lets an older store find the copies of a volume or snapshot. */
+export const indexOrigins = `create index ${byOrigin}`;
+
 /**
  * The condition for unfinished work on a volume that is not deleted. Queries must use exactly this text to
  * use the index.
@@ -97,7 +103,7 @@ export const narrowVolumes: readonly string[] = [
 export const volumeTable = table('volumes', {
   key: ['id'],
   columns,
-  indexes: [...narrow, byStorage],
+  indexes: [...narrow, byStorage, byOrigin],
 });
 
 /** Finds the volume; undefined when it is not recorded or is deleted. */
@@ -161,13 +167,16 @@ export function expireSoftDeleted(sql: Sql, seenMs: number, limit: number): Prom
 function sourceColumn(): Column<VolumeSource> {
   return {
     ...text(),
-    encode: source =>
-      source.kind === 'snapshot' ? `snapshot ${source.snapshotId}` : `volume ${source.volumeId}`,
+    encode: sourceText,
     decode(value) {
       const [kind, id = ''] = String(value).split(' ', 2);
       return kind === 'snapshot' ? { kind, snapshotId: id } : { kind: 'volume', volumeId: id };
     },
   };
+}
+
+export function sourceText(source: VolumeSource): string {
+  return source.kind === 'snapshot' ? `snapshot ${source.snapshotId}` : `volume ${source.volumeId}`;
 }
 
 /** Encodes an empty `PendingWork` as null, so that an index finds the others. */

@@ -9,7 +9,12 @@ import type { Lister } from './listing.ts';
 export type RelatedQueries = Readonly<Partial<Record<KindName, Query>>>;
 
 /** The number of entries of the audit log that are shown. */
-const maxLogEntries = 10;
+export const maxLogEntries = 10;
+
+/** Returns the title of the related entries of a kind. Volumes that are related to a volume are its copies. */
+export function titleOf(kind: string, related: string): string {
+  return kind === 'volumes' && related === 'volumes' ? 'copies' : related;
+}
 
 /** Each kind that can be described, with its related entries. */
 export const relations: Readonly<Partial<Record<KindName, (entry: never) => RelatedQueries>>> = {
@@ -17,6 +22,7 @@ export const relations: Readonly<Partial<Record<KindName, (entry: never) => Rela
     pools: { id: pool },
     attachments: { volumeId: id },
     snapshots: { volumeId: id },
+    volumes: { copyOf: id },
     operations: { id: `volume/${id}` },
     'audit-log': { resource: id, limit: maxLogEntries },
   }),

@@ -33,6 +33,8 @@ type AnswersState = {
   readonly calls: number;
   readonly failedCalls: number;
   readonly lastFailure: Failure | undefined;
+  /** The last failures of work, the newest first. */
+  readonly recentFailures: readonly Failure[];
   /** The call that has been running for the longest time. */
   readonly oldestCall: RunningCall | undefined;
 };
@@ -46,6 +48,8 @@ export type Answers = ReturnType<typeof createAnswers>;
 const recentMs = 300_000;
 /** Calls are counted in steps of this time, in milliseconds. */
 const stepMs = 10_000;
+/** The number of failures of work that are kept. */
+const maxFailures = 10;
 
 /** Methods that only ask the storage. */
 const questions: ReadonlySet<string> = new Set(['capacity', 'available', 'reach', 'volumeHealth']);
@@ -56,8 +60,9 @@ export function createAnswers(nowMs: () => number = Date.now) {
   let total: CallCounts = { calls: 0, failedCalls: 0 };
   let failing: { readonly outage: Outage | undefined; readonly sinceMs: number } | undefined;
   let answeredMs = -Infinity;
-  /** The last failure of work, and of a question. */
-  let [ofWork, ofQuestion]: (Failure | undefined)[] = [];
+  /** The last failures of work, the newest first, and the last one of a question. */
+  let ofWork: readonly Failure[] = [];
+  let ofQuestion: Failure | undefined;
   let question: Promise<unknown> | undefined;
 
   function count(isFailed: boolean): void {
@@ -91,13 +96,14 @@ export function createAnswers(nowMs: () => number = Date.now) {
     const requestId = currentRequest()?.requestId;
     const failure = { atMs: nowMs(), method, code, detail, ...(requestId !== undefined && { requestId }) };
     if (isQuestion) ofQuestion = failure;
-    else ofWork = failure;
+    else ofWork = [failure, ...ofWork].slice(0, maxFailures);
   }
 
   /** Prefers a recent failure of work, because questions are asked every few seconds. */
   function lastFailure(): Failure | undefined {
-    const isRecent = ofWork && ofWork.atMs > nowMs() - recentMs;
-    return isRecent || (ofWork?.atMs ?? 0) > (ofQuestion?.atMs ?? 0) ? ofWork : ofQuestion;
+    const [last] = ofWork;
+    const isRecent = last && last.atMs > nowMs() - recentMs;
+    return isRecent || (last?.atMs ?? 0) > (ofQuestion?.atMs ?? 0) ? last : ofQuestion;
   }
 
   return {
@@ -137,6 +143,7 @@ export function createAnswers(nowMs: () => number = Date.now) {
         calls: all.reduce((sum, { calls }) => sum + calls, 0),
         failedCalls: all.reduce((sum, { failed }) => sum + failed, 0),
         lastFailure: lastFailure(),
+        recentFailures: ofWork,
         oldestCall,
       };
     },

@@ -159,6 +159,10 @@ export const poolSchema = z
         'True: the gateway sends nothing for a moment, because the storage failed several times in a row.',
       ),
     lastFailure: failureSchema.optional(),
+    recentFailures: z
+      .array(failureSchema)
+      .optional()
+      .describe('The last failed calls of this gateway that work on a volume or snapshot, the newest first.'),
     recentCalls: z
       .object({ total: count, failed: count })
       .optional()

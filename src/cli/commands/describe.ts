@@ -10,7 +10,14 @@ import { outputFormats, toOutput } from '../output/formats.ts';
 import { narrowOf, toCell, toRows } from '../output/rows.ts';
 import { renderTable } from '../output/table.ts';
 import { readableNumbers } from '../output/values.ts';
-import { readHealth, relations, toSentence, type CurrentHealth, type RelatedQueries } from '../related.ts';
+import {
+  readHealth,
+  relations,
+  titleOf,
+  toSentence,
+  type CurrentHealth,
+  type RelatedQueries,
+} from '../related.ts';
 import type { Commands, Io } from '../run.ts';
 
 const settings = {
@@ -64,10 +71,10 @@ async function describe(
   for (const [other, query] of Object.entries(relate(entry)) as [KindName, Query][])
     related[other] = await listAll(connection, kinds[other], query);
   const health = name === 'volumes' ? await readHealth(connection, entry as AdminVolume) : undefined;
-  if (values.output === 'text') io.out(toText(io, kind, { entry, health, related }));
+  if (values.output === 'text') io.out(toText(io, { name, kind }, { entry, health, related }));
   else {
     const members = Object.fromEntries(
-      Object.entries(related).map(([other, list]) => [memberOf(other), list]),
+      Object.entries(related).map(([other, list]) => [memberOf(titleOf(name, other)), list]),
     );
     io.out(await toOutput({ [kind.one]: entry, ...(health && { health }), ...members }, values.output));
   }
@@ -80,7 +87,11 @@ type Description = {
   readonly related: Partial<Record<KindName, readonly Entry[]>>;
 };
 
-function toText({ style }: Io, kind: Kind, { entry, health, related }: Description): string {
+function toText(
+  { style }: Io,
+  { name, kind }: Pick<DescribeTarget, 'name' | 'kind'>,
+  { entry, health, related }: Description,
+): string {
   const view = { nowMs: Date.now(), numbers: readableNumbers };
   const cells = kind.columns.map(column => [`${column.head}:`, toCell(column, entry, view)]);
   const facts = [...cells, ...(health ? [['health:', toSentence(health)]] : [])];
@@ -88,7 +99,7 @@ function toText({ style }: Io, kind: Kind, { entry, health, related }: Descripti
   const parts = (Object.entries(related) as [KindName, readonly Entry[]][]).map(([other, entries]) => {
     const { heads, rows } = toRows(narrowOf(kinds[other].columns), entries);
     const table = rows.length > 0 ? renderTable(heads, rows, { style }) : 'none\n';
-    return `\n${style('bold', `${other}:`)}\n${table.trimEnd().replaceAll(/^/gm, '  ')}\n`;
+    return `\n${style('bold', `${titleOf(name, other)}:`)}\n${table.trimEnd().replaceAll(/^/gm, '  ')}\n`;
   });
   return [renderTable([], filled, { hasHeads: false, style }), ...parts].join('');
 }

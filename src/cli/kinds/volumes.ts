@@ -1,4 +1,5 @@
 import { adminVolumeSchema, type AdminVolume } from '../../api/admin.ts';
+import type { VolumeSource } from '../../api/volume.ts';
 import {
   ageColumn,
   join,
@@ -42,8 +43,14 @@ export const volumes = kind<AdminVolume>({
           ),
         ),
     }),
+    wide({ head: 'source', of: ({ source }: AdminVolume) => source && sourceOf(source) }),
     wide({ head: 'topology', of: ({ topology }: AdminVolume) => showTopologies(topology) }),
     wide({ head: 'storage-id', of: ({ storageId }: AdminVolume) => storageId }),
     wide({ head: 'restorable', of: ({ restorableUntil }: AdminVolume) => restorableUntil }),
   ],
 });
+
+/** Returns the id of the snapshot or volume. */
+export function sourceOf(source: VolumeSource): string {
+  return source.kind === 'snapshot' ? source.snapshotId : source.volumeId;
+}

@@ -235,6 +235,7 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
       request: () => ['GET /v1/admin/volumes?cluster=a&limit=100&pageToken=all-volumes:a.m1000500', operator],
     },
     { request: () => ['GET /v1/admin/volumes?id=b.own', operator] },
+    { request: () => ['GET /v1/admin/volumes?copyOf=b.own', operator] },
   ],
   getAdminVolumeHealth: [{ request: () => ['GET /v1/admin/volumes/b.own/health', operator] }],
   listAllSnapshots: [

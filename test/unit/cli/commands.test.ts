@@ -178,12 +178,13 @@ test("operators see the gateway's resources", async t => {
       /^health: +no problems reported$/m,
       /^attachments:\n.*\n +a\.one +n1 /m,
       /^snapshots:\n.*\n +a\.cut /m,
+      /^copies:\n +none$/m,
       /^operations:\n +none$/m,
       /^audit-log:\n.*\n.* attach +a\.one +n1 +OK$/m,
     ];
     for (const part of parts) assert.match(stdout, part);
     const json = JSON.parse((await fairlead('describe volume a.one -o json')).stdout) as object;
-    const logged = { auditLog: [{ operation: 'attach', resource: 'a.one' }] };
+    const logged = { copies: [], auditLog: [{ operation: 'attach', resource: 'a.one' }] };
     assert.partialDeepStrictEqual(json, { volume: { id: 'a.one' }, health: { entries: [] }, ...logged });
     for (const line of [
       'vol a.one',

@@ -77,6 +77,23 @@ test('operators list the resources of all clusters, in pages of any size, of one
   assertProblem(stray, 409, 'ABORTED');
 });
 
+test('operators list the copies of a volume and of its snapshots', async t => {
+  const gateway = await openGateway(t);
+  await fill(gateway);
+  const copies = {
+    clone: { kind: 'volume', volumeId: 'a.pvc-1' },
+    restored: { kind: 'snapshot', snapshotId: 'a.cut' },
+  } as const;
+  for (const [name, source] of Object.entries(copies))
+    assert.equal(
+      (await gateway.ask(`PUT /v1/volumes/a.${name}`, { body: volumeSpec(name, { source }) })).status,
+      201,
+    );
+  for (const query of ['copyOf=a.pvc-1', 'copyOf=a.pvc-1&limit=1'])
+    assert.deepEqual(idsOf(await listAll(gateway, 'volumes', query)), ['a.clone', 'a.restored']);
+  assert.deepEqual(idsOf(await listAll(gateway, 'volumes', 'copyOf=b.pvc-1')), []);
+});
+
 test('a volume in any state is listed with its running operation and the time of its start', async t => {
   const gateway = await openGateway(t, { keepDeletedMs: 60_000 });
   const { ask, backend } = gateway;

@@ -39,23 +39,26 @@ test('a failed call is kept with its time, method, words and request', async () 
     calls: 0,
     failedCalls: 0,
     lastFailure: undefined,
+    recentFailures: [],
     oldestCall: undefined,
   });
   const request = { requestId: 'r1', caller: { role: 'operator' }, isGone: () => false } as const;
   await withRequest(request, () => remove(down));
+  const failure = {
+    atMs: 1_000_000,
+    method: 'delete',
+    code: 'UNAVAILABLE',
+    detail: 'no route',
+    requestId: 'r1',
+  };
   assert.deepEqual(answers.show(), {
     answers: false,
     outage: 'errors',
     failingSinceMs: 1_000_000,
     calls: 1,
     failedCalls: 1,
-    lastFailure: {
-      atMs: 1_000_000,
-      method: 'delete',
-      code: 'UNAVAILABLE',
-      detail: 'no route',
-      requestId: 'r1',
-    },
+    lastFailure: failure,
+    recentFailures: [failure],
     oldestCall: undefined,
   });
   await remove();

@@ -60,6 +60,22 @@ test('a create costs the same, however many clusters have volumes in its pool', 
   assert.ok(crowded <= alone + slack, `${crowded} steps, and ${alone} with one cluster`);
 });
 
+test('a search finds the only id with its text, and runs in short time slices', async t => {
+  const gateway = await openFilled(t, shorter(many));
+  const { ask, create } = gateway;
+  await create('a.z-needle');
+  for (const query of ['search=needle', 'search=needle&cluster=a', 'search=needle&limit=1']) {
+    const found = await countSteps(async () => {
+      const { body } = await ask(`GET /v1/admin/volumes?${query}`, { as: 'operator' });
+      assert.partialDeepStrictEqual(body, { volumes: [{ id: 'a.z-needle' }] });
+      assert.equal(body['nextPageToken'], undefined);
+    });
+    assert.ok(found.maxInSlice <= maxStepsInSlice, `${query}: ${found.maxInSlice} steps in one time slice`);
+  }
+  const none = await ask('GET /v1/admin/volumes?search=needle&cluster=b', { as: 'operator' });
+  assert.deepEqual(none.body['volumes'], []);
+});
+
 test('a sweep with much to end, and a check of everything, run in short time slices', async t => {
   const sizes = isFull ? many : { ...few, auditEntries: 5_000 };
   const gateway = await openFilled(t, sizes);
