@@ -2,7 +2,8 @@ import { connectionSettings, gatewayCommand, type Connection } from '../connecti
 import { outputFormats, toOutput } from '../output/formats.ts';
 import { renderTable } from '../output/table.ts';
 import { gather } from './status/gather.ts';
-import { judge, summarize, type StatusLine } from './status/judge.ts';
+import { judge, summarize } from './status/judge.ts';
+import type { StatusLine } from './status/line.ts';
 
 const settings = { output: outputFormats('text', 'json', 'yaml'), ...connectionSettings } as const;
 

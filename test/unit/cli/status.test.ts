@@ -109,7 +109,7 @@ test('status says which replica answers, and marks a pool that another one has a
 test('a pool that no check has compared is not checked, also by a gateway that names no host', () => {
   const lines = judge({ gateway: 'http://x', nowMs, status: sound, pools: [pool] });
   const line = { about: 'pool one', state: 'open, 0 reserved, 0 volumes, not checked yet' };
-  assert.deepEqual(lines[3], { ...line, isUnchecked: true });
+  assert.deepEqual(lines[3], { ...line, entry: { kind: 'pools', id: 'one' }, isUnchecked: true });
 });
 
 function before(minutes: number): string {

@@ -1,6 +1,7 @@
 import type { ClusterState, PoolState, Status } from '../../../../src/api/admin.ts';
 import { gather } from '../../../../src/cli/commands/status/gather.ts';
-import { judge, summarize, type StatusLine } from '../../../../src/cli/commands/status/judge.ts';
+import { judge, summarize } from '../../../../src/cli/commands/status/judge.ts';
+import type { StatusLine } from '../../../../src/cli/commands/status/line.ts';
 import { call, client } from '../gateway.ts';
 import { useLive } from '../live.ts';
 import { hrefOf } from '../route.ts';
@@ -69,9 +70,10 @@ function Summary({ lines }: { readonly lines: readonly StatusLine[] }) {
     <section class="problems" aria-labelledby="problems">
       <h2 id="problems">{sentence}</h2>
       <ul>
-        {problems.map(({ about, what, todo }) => (
+        {problems.map(({ about, what, todo, entry }) => (
           <li key={`${about}${what}`}>
-            <strong>{about}</strong>: {what}
+            <strong>{entry ? <Link href={hrefOf([entry.kind, entry.id])}>{about}</Link> : about}</strong>:{' '}
+            {what}
             <span class="todo">{todo}</span>
           </li>
         ))}

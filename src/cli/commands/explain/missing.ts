@@ -1,7 +1,7 @@
 import type { ClusterState } from '../../../api/admin.ts';
 import { clusterOf } from '../../../api/ids.ts';
 import { failures } from '../../../api/problem.ts';
-import { adviseFinding } from '../status/judge.ts';
+import { adviseFinding } from '../status/differences.ts';
 import { toAge, toQuota } from '../../output/values.ts';
 import { faultOf } from '../../pool-health.ts';
 import { adviseRefused, describeRefused, isAccepted, type RefusedTokens } from '../../refused-tokens.ts';

@@ -1,7 +1,9 @@
-import type { ClusterState, Finding, PoolState, RunningOperation, Status } from '../../../api/admin.ts';
+import type { ClusterState, PoolState, RunningOperation, Status } from '../../../api/admin.ts';
 import { readNodeId } from '../../../api/ids.ts';
 import { toAge, toQuota, toSize } from '../../output/values.ts';
 import { adviseRefused, describeRefused, isAccepted, type RefusedTokens } from '../../refused-tokens.ts';
+import { judgeCheck } from './differences.ts';
+import { entryOf, type StatusLine } from './line.ts';
 import { adviseFaulty, describeLastFailure, describeOutage, faultOf, usedOf } from '../../pool-health.ts';
 
 /** The facts of a gateway; only `fault` if it did not answer, and no lists if its store did not answer. */
@@ -14,16 +16,6 @@ export type StatusFacts = {
   readonly pools?: readonly PoolState[];
   readonly clusters?: readonly ClusterState[];
   readonly operations?: readonly RunningOperation[];
-};
-
-/** One part of the system with its state. A line with `todo` needs an operator, and `what` says why. */
-export type StatusLine = {
-  readonly about: string;
-  readonly state: string;
-  readonly what?: string;
-  readonly todo?: string;
-  /** True for a part that no check has looked at yet: it is not known to be right. */
-  readonly isUnchecked?: true;
 };
 
 type MissingNode = Status['missingNodes'][number];
@@ -113,7 +105,7 @@ function judgeStore({ store }: Status): StatusLine {
 type View = { readonly nowMs: number; readonly host: string | undefined };
 
 function judgePool(pool: PoolState, view: View): StatusLine {
-  const line = describePool(pool, view);
+  const line = { ...describePool(pool, view), entry: entryOf('pools', pool.id) };
   return pool.checkedAt === undefined ? { ...line, isUnchecked: true } : line;
 }
 
@@ -168,7 +160,7 @@ function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine
     quotas,
     lastSeenAt,
   } = cluster;
-  const about = `cluster ${id}`;
+  const [about, entry] = [`cluster ${id}`, entryOf('clusters', id)];
   const seen = lastSeenAt === undefined ? '' : `, last seen ${toAge(nowMs - Date.parse(lastSeenAt))} ago`;
   const snapshots = cluster.snapshots > 0 ? `, ${countOf(cluster.snapshots, 'snapshot')}` : '';
   const [has, of] = [`${countOf(cluster.volumes, 'volume')}${snapshots}`, countOf(cluster.nodes, 'node')];
@@ -176,6 +168,7 @@ function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine
   if (retiredSince !== undefined) {
     const line = {
       about,
+      entry,
       state: `retired ${toAge(nowMs - Date.parse(retiredSince))} ago, ${has}, ${of}${seen}`,
     };
     return [isRetirementUnfinished ? { ...line, ...unfinishedRetirement(id) } : line];
@@ -187,6 +180,7 @@ function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine
     : [
         {
           about,
+          entry,
           state,
           what: `it is not in gateway.yaml, but still has ${has} and ${of}`,
           todo: `put clusters.${id} back into gateway.yaml, or transfer or delete its volumes and snapshots: fairlead get volumes --cluster ${id}, fairlead get snapshots --cluster ${id}`,
@@ -196,18 +190,20 @@ function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine
     ...left,
     ...keyFaults.map(fault => ({
       about,
+      entry,
       state: 'faulty keys',
       what: `its tokens are refused: ${fault}`,
       todo: `mend the file on the gateway, which is read again within 2 s; for a new key: fairlead enroll ${id}`,
     })),
     ...full.map(quota => ({
       about,
+      entry,
       state,
       what: `its quota is ${quota.used >= quota.limit ? 'used up' : 'nearly used up'}: ${toQuota(quota)}`,
       todo: `raise clusters.${id}.quota in gateway.yaml, or delete volumes or snapshots of the cluster`,
     })),
   ];
-  return problems.length > 0 ? problems : [{ about, state }];
+  return problems.length > 0 ? problems : [{ about, entry, state }];
 }
 
 /**
@@ -222,6 +218,7 @@ function judgeTokens(refused: RefusedTokens, clusters: readonly ClusterState[]):
   if (cluster === undefined || isAccepted(refused, known)) return { about, state: what };
   return {
     about,
+    entry: entryOf('clusters', cluster),
     state: `${countOf(count, 'token')} refused`,
     what,
     todo: known?.retiredSince
@@ -244,6 +241,7 @@ function judgeMissingNode({ cluster, nodeId, since, volumes }: MissingNode, nowM
   const age = toAge(nowMs - Date.parse(since));
   return {
     about: `node ${cluster}/${name}`,
+    entry: entryOf('nodes', `${cluster}/${nodeId}`),
     state: `missing for ${age}, ${attached} attached`,
     what: `its cluster has not had it for ${age}, but ${attached} ${verb} attached to it`,
     todo: `if the machine is off for good, release them: fairlead admin detach-node ${cluster} ${nodeId}`,
@@ -258,41 +256,11 @@ function judgeOperations(operations: readonly RunningOperation[], nowMs: number)
   const stuck = operations.filter(({ since }) => nowMs - Date.parse(since) > stuckAfterMs);
   const [about, state] = ['operations', `${operations.length} running`];
   if (stuck.length === 0) return [{ about, state }];
-  return stuck.map(({ operation, resourceId, since }) => ({
+  return stuck.map(({ kind, operation, resourceId, since }) => ({
     about,
     state,
+    entry: kind === 'group' ? undefined : entryOf(`${kind}s`, resourceId),
     what: `${operation} of "${resourceId}" has been running for ${toAge(nowMs - Date.parse(since))}`,
     todo: `a large copy may take so long; otherwise its storage hangs: fairlead explain ${resourceId}`,
   }));
-}
-
-/** Advises an operator about a difference between the storage and the store. */
-export function adviseFinding({ problem, kind, id, pool }: Finding): string {
-  const importing = kind === 'volume' ? `import it (fairlead admin import ${id} --pool ${pool}), or ` : '';
-  const remedies: Readonly<Record<Finding['problem'], string>> = {
-    unknown: `${importing}remove it: fairlead admin repair`,
-    missing: `restore it on the storage from a backup, or delete the ${kind}; details: fairlead admin check`,
-    stuck: `finish it: fairlead admin repair --yes; its obstacle: fairlead explain ${id}`,
-  };
-  return remedies[problem];
-}
-
-function judgeCheck({ at, total, findings }: Status['check'], nowMs: number): readonly StatusLine[] {
-  const differences = `${total === 1 ? '1 difference' : `${total} differences`} to the store`;
-  const state =
-    at === undefined ? 'not checked yet' : `checked ${toAge(nowMs - Date.parse(at))} ago, ${differences}`;
-  if (findings.length === 0) return [{ about: 'storage', state }];
-  const groups = Map.groupBy(findings, ({ pool, kind, problem }) => `${pool} ${kind} ${problem}`);
-  return [...groups.values()].map(group => {
-    const [first, ids] = [group[0] as Finding, group.map(({ id }) => `"${id}"`)];
-    const { pool, kind, detail } = first;
-    const more = ids.length > 3 ? ` and ${ids.length - 3} more` : '';
-    const noun = ids.length === 1 ? kind : `${ids.length} ${kind}s`;
-    return {
-      about: 'storage',
-      state,
-      what: `pool "${pool}": ${noun} ${ids.slice(0, 3).join(', ')}${more}: ${detail}`,
-      todo: adviseFinding(first),
-    };
-  });
 }
