@@ -70,7 +70,8 @@ export function createGateway({
   const { skewMs } = recovery;
   const retired = createRetiredClusters(given.engine, retiredEveryMs);
   const visits = createVisits(clusters);
-  const facts = { ...visits, skewMs, keyFaults, configurationFaults, retired };
+  const servesConsole = openConsole !== undefined;
+  const facts = { ...visits, skewMs, keyFaults, configurationFaults, retired, servesConsole };
   const parts = { ...common, ...services, ...facts, recovery };
   const authenticate = visits.watch(retired.guard(createAuthenticate(enrolment, audience)));
   const { engine } = given;

@@ -21,6 +21,8 @@ export type GatewayFacts = {
   readonly configurationFaults: () => readonly string[];
   /** The refused tokens of the last 5 minutes. */
   readonly refusedTokens: () => readonly RefusedTokens[];
+  /** True if it serves the console. */
+  readonly servesConsole: boolean;
 };
 
 /** The store must answer within this time, in milliseconds. */
@@ -42,7 +44,7 @@ type Status = Output<Rows['getStatus']>;
 /** Creates the report about this gateway. It also answers while the store does not. */
 export function createStatus(
   { reader }: Pick<Engine, 'reader'>,
-  { version, host, skewMs, keyFaults, configurationFaults, refusedTokens }: GatewayFacts,
+  { version, host, skewMs, keyFaults, configurationFaults, refusedTokens, servesConsole }: GatewayFacts,
 ) {
   const startedAt = new Date().toISOString();
   return async (): Promise<Status> => {
@@ -57,6 +59,7 @@ export function createStatus(
       version,
       ...(host !== undefined && { host }),
       startedAt,
+      servesConsole,
       clockSkewMs: Math.round(skewMs()),
       configurationFaults: [...configurationFaults()],
       keyFaults: faultsOfKeys.map(({ cluster, detail }) => ({ caller: cluster, detail })),

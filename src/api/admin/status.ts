@@ -17,6 +17,10 @@ export const statusSchema = z
       .optional()
       .describe('The host of the answering gateway, in Kubernetes its pod; absent: a serverless gateway.'),
     startedAt: time.describe('The start of the answering gateway.'),
+    servesConsole: z
+      .boolean()
+      .optional()
+      .describe('True: it serves the console (`--console`). Absent: an older gateway.'),
     clockSkewMs: z
       .int()
       .describe(
