@@ -74,8 +74,13 @@ export const parts: Readonly<Record<string, Part>> = {
     proves: [...onNodes, 'node-agent/format/', 'node-agent/filesystems/', 'node-agent/connectors/device.ts'],
   },
   console: {
-    files: ['test/browser/console.test.ts'],
-    seconds: 60,
+    files: [
+      'test/browser/console.test.ts',
+      'test/browser/actions.test.ts',
+      'test/browser/pages.test.ts',
+      'test/browser/incidents.test.ts',
+    ],
+    seconds: 180,
     proves: ['gateway/console/', 'gateway/http/console.ts', 'src/cli/', 'test/browser/'],
   },
   'docs-site': {

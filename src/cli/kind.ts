@@ -11,7 +11,16 @@ export type Entry = { readonly id: string };
 export type Query = Readonly<
   Partial<
     Record<
-      'cluster' | 'id' | 'search' | 'volumeId' | 'copyOf' | 'nodeId' | 'resource' | 'pool' | 'since' | 'until',
+      | 'cluster'
+      | 'id'
+      | 'search'
+      | 'volumeId'
+      | 'copyOf'
+      | 'nodeId'
+      | 'resource'
+      | 'pool'
+      | 'since'
+      | 'until',
       string
     >
   >

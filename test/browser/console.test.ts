@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { test, type TestContext } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { makeIssuerKey } from '../fakes/issuer.ts';
 import { startProvider, type Provider } from '../harness/gateway/provider.ts';
 import { volumeSpec } from '../harness/gateway.ts';
 import { openBrowser, openPage, whyNoBrowser } from './browser.ts';
+import { findBarriers } from './operator.ts';
 import { openSite, type Site } from './site.ts';
 
 const needsBrowser = { skip: whyNoBrowser };
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 type Opened = { readonly site: Site; readonly browser: Browser };
 
@@ -292,29 +290,3 @@ test('the login page is accessible', needsBrowser, async t => {
   await page.getByRole('button', { name: 'Log in' }).waitFor();
   assert.deepEqual(await findBarriers(page), []);
 });
-
-/** Lists the violations of WCAG 2.2 AA that axe finds. */
-async function findBarriers(page: Page): Promise<readonly string[]> {
-  // The page's policy refuses other scripts, but not the browser's own debugger.
-  await page.evaluate(readFileSync(axe, 'utf8'));
-  return page.evaluate(async () => {
-    const { violations } = await (window as unknown as AxeWindow).axe.run(document, {
-      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-    });
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-  });
-}
-
-type AxeWindow = {
-  readonly axe: {
-    run(
-      root: Document,
-      options: { readonly runOnly: readonly string[] },
-    ): Promise<{
-      readonly violations: readonly {
-        readonly id: string;
-        readonly nodes: readonly { readonly html: string }[];
-      }[];
-    }>;
-  };
-};

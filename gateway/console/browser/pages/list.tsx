@@ -81,7 +81,7 @@ type FilterProps = {
 };
 
 /** How long a filter waits for the next letter, in milliseconds. */
-const typingMs = 200;
+const typingMs = 100;
 
 function Filter({ label, value, onChange }: FilterProps) {
   const [typed, setTyped] = useState(value);

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { unavailableProblem } from '../../src/api/problem.ts';
+import { mounted } from '../harness/gateway.ts';
+import { callWithin } from '../harness/gateway/program.ts';
+import { whyNoBrowser } from './browser.ts';
+import { findBarriers, openConsole } from './operator.ts';
+
+const needsBrowser = { skip: whyNoBrowser };
+
+test('the page of a volume shows its copies as a tree, and where it was attached', needsBrowser, async t => {
+  const { gateway, page, show } = await openConsole(t);
+  const { client } = gateway;
+  await gateway.create('a.one');
+  await client.createSnapshot(
+    { snapshotId: 'a.cut', body: { name: 'cut', volumeId: 'a.one' } },
+    callWithin(),
+  );
+  await gateway.create('a.restored', { source: { kind: 'snapshot', snapshotId: 'a.cut' } });
+  await gateway.create('a.clone', { source: { kind: 'volume', volumeId: 'a.one' } });
+  const body = { capability: mounted, readonly: false };
+  for (const nodeId of ['n1', 'n2']) {
+    await client.putNode({ nodeId, body: {} }, callWithin());
+    await client.attachVolume({ volumeId: 'a.one', nodeId, body }, callWithin());
+    if (nodeId === 'n1') await client.detachVolume({ volumeId: 'a.one', nodeId }, callWithin());
+  }
+  await show('volumes/a.one');
+  const tree = page.getByRole('region', { name: 'Copies' });
+  const snapshot = tree.getByRole('listitem').filter({ hasText: 'snapshot a.cut' });
+  await snapshot.getByRole('listitem').filter({ hasText: 'volume a.restored' }).waitFor();
+  assert.equal(await snapshot.getByText('a.clone').count(), 0);
+  await tree.getByRole('listitem').filter({ hasText: 'volume a.clone' }).waitFor();
+  const stays = await page.getByRole('region', { name: 'Attachments over time' }).getByRole('listitem').all();
+  const words = await Promise.all(stays.map(stay => stay.innerText()));
+  assert.equal(words.length, 2);
+  assert.match(words[0] ?? '', /^n2: .* – now$/);
+  assert.match(words[1] ?? '', /^n1: .* – (?!now$)/);
+  assert.deepEqual(await findBarriers(page), []);
+  await tree.getByRole('link', { name: 'a.restored' }).click();
+  await page.getByText('It was made from snapshot a.cut.').waitFor();
+  await page.getByText('It was never attached').waitFor();
+});
+
+test('the page of a pool lists its last failures, the newest first', needsBrowser, async t => {
+  let failure = 'no route';
+  const own = { create: () => Promise.reject(unavailableProblem(failure)) };
+  const { gateway, page, show } = await openConsole(t, { own, pools: { fast: { backend: 'own' } } });
+  await show('pools/fast');
+  await page.getByText('No call of this gateway has failed since its start.').waitFor();
+  for (failure of ['no route', 'no disk']) await assert.rejects(gateway.create(`a.${failure.slice(3)}`));
+  const failures = page.getByRole('region', { name: 'Failures' });
+  await failures.getByText('no disk').waitFor();
+  const words = await failures.getByRole('listitem').allInnerTexts();
+  assert.match(words[0] ?? '', /create ended with UNAVAILABLE\s+.*no disk \(request /);
+  assert.match(words.at(-1) ?? '', /no route/);
+  assert.deepEqual(await findBarriers(page), []);
+});
