@@ -59,6 +59,8 @@ test('a browser hears of each change of the store or a queue, and else only that
 test('all browsers share the reads of one', async t => {
   const { changes, reads } = await open(t, { ...quick, lookEveryMs: 3_600_000 });
   const all = Array.from({ length: 10 }, () => changes.open(always).getReader());
+  const isRead = () => reads.length >= 2 || undefined;
+  assert.ok(await poll(isRead, { everyMs: 10, timeoutMs: 10_000 }));
   for (const events of all) await readUntil(events, /^:/);
   assert.equal(reads.length, 2);
 });
