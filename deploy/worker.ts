@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { build, type PluginBuild } from 'esbuild';
+import { version } from '../src/lib/version.ts';
 
 const top = fileURLToPath(new URL('..', import.meta.url));
 
@@ -20,11 +21,22 @@ export async function bundleWorker(path: string): Promise<number> {
     conditions: ['workerd'],
     // Modules that the runtime provides, and pg's other client, which is loaded only if it is asked for.
     external: ['node:*', 'cloudflare:*', '*/native', ...builtins],
+    plugins: [{ name: 'unused', setup: replaceUnused }],
     // pg is CommonJS and loads the runtime's modules with `require`, so the bundle has to define that function.
     banner: { js: requireBuiltins },
     logLevel: 'error',
   });
   return Object.values(metafile.outputs)[0]?.bytes ?? 0;
+}
+
+/** Leaves out pg's search for a password in a file, which a Worker has not, and our package except its version. */
+function replaceUnused({ onLoad }: PluginBuild): void {
+  const contents = {
+    noPassword: 'module.exports = (_, done) => done();',
+    version: `export const version = ${JSON.stringify(version)};`,
+  };
+  onLoad({ filter: /\/pgpass\/lib\/index\.js$/ }, () => ({ contents: contents.noPassword }));
+  onLoad({ filter: /\/src\/lib\/version\.ts$/ }, () => ({ contents: contents.version }));
 }
 
 const requireBuiltins =
