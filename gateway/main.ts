@@ -128,7 +128,7 @@ export async function startGateway(
   await identity.prepare().catch(reportTo(log, 'attachments cannot be signed'));
   const queues = observeQueues(createQueues(configuration.boundsOf), metrics.startWait);
   const assets = config.console ? await readAssets() : undefined;
-  const changes = createChanges({ reader: engine.reader, queues });
+  const changes = createChanges({ reader: engine.reader, queues }, { maxListeners: maxListening() });
   const { app, operations, recovery, slices, visits } = createGateway({
     engine,
     queues,
@@ -179,6 +179,11 @@ export async function startGateway(
   const open = opened.move();
   const ready = { gateway: urlOf(server, config), ...(pages && { metrics: pages.address }) };
   return { ready, close: () => open.disposeAsync(), closeTimeoutMs: graceMs + closeTimeoutMs };
+}
+
+/** The maximum number of browsers that listen for changes: each holds a connection. */
+function maxListening(): number {
+  return Math.min(64, Math.floor(maxConnections() / 8));
 }
 
 function identify(config: GatewayConfig, unnamed: string): OwnIdentity {

@@ -14,8 +14,6 @@ type Listener = {
   readonly isAllowed: () => Promise<boolean>;
 };
 
-/** The maximum number of browsers that listen to this gateway. Others ask every few seconds. */
-const maxListeners = 64;
 /** A browser that has not read this number of messages has gone. */
 const maxUnread = 8;
 
@@ -26,13 +24,20 @@ const opening = encoder.encode('retry: 3000\ndata: changed\n\n');
 /** Proxies end a silent connection. */
 const heartbeat = encoder.encode(':\n\n');
 
+type Options = {
+  /** The maximum number of browsers that listen. Others ask every few seconds. */
+  readonly maxListeners?: number;
+  readonly lookEveryMs?: number;
+  readonly heartbeatEveryMs?: number;
+};
+
 /**
  * Creates the changes. While a browser listens, the gateway compares the newest entry of the audit log, the running
  * operations of all replicas, and its own queues with those `lookEveryMs` ago: once for all browsers.
  */
 export function createChanges(
   { reader, queues }: Sources,
-  { lookEveryMs = 2_000, heartbeatEveryMs = 15_000 } = {},
+  { maxListeners = 64, lookEveryMs = 2_000, heartbeatEveryMs = 15_000 }: Options = {},
 ) {
   const listeners = new Set<Listener>();
   let last = '';
