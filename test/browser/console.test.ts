@@ -159,6 +159,7 @@ test(
     await fill(opened.site, 3);
     const { page } = await logIn(opened);
     await page.getByRole('link', { name: 'Volumes', exact: true }).click();
+    await page.getByRole('link', { name: 'dev.pvc-0' }).waitFor();
     await page.getByRole('searchbox', { name: 'Id contains' }).fill('vc-2');
     await page.getByRole('link', { name: 'dev.pvc-0' }).waitFor({ state: 'detached' });
     assert.match(page.url(), /\/console\/volumes\?find=vc-2$/);
