@@ -1,4 +1,5 @@
 import { createAttachments } from './attachments/attachments.ts';
+import { createDeadNodeDetachment } from './attachments/dead-nodes.ts';
 import { createNodes } from './attachments/nodes.ts';
 import type { ServiceOptions } from './operations/service-options.ts';
 import { createCopyGrants } from './sharing/copies.ts';
@@ -14,6 +15,7 @@ import { createVolumes } from './volumes/volumes.ts';
 export type Services = Readonly<ReturnType<typeof createServices>>;
 
 export function createServices(options: ServiceOptions) {
+  const attachments = createAttachments(options);
   return {
     volumes: createVolumes(options),
     capacities: createCapacities(options),
@@ -22,8 +24,9 @@ export function createServices(options: ServiceOptions) {
     snapshots: createSnapshots(options),
     groups: createGroups(options),
     blocks: createBlocks(options),
-    attachments: createAttachments(options),
+    attachments,
     nodes: createNodes(options),
+    detachDeadNode: createDeadNodeDetachment({ ...options, attachments }),
     sharing: createSharing(options),
     copyGrants: createCopyGrants(options),
   };

@@ -146,7 +146,7 @@ export async function readClusters(
   );
 
   async function readCluster(name: string): Promise<ClusterState> {
-    const { pools, quota } = (Object.hasOwn(enrolled, name) && enrolled[name]) || {};
+    const { pools, quota, deadNodes } = (Object.hasOwn(enrolled, name) && enrolled[name]) || {};
     const [usage, quotas, nodes, attachments] = await Promise.all([
       readUsage(reader, name),
       readQuotas(reader, { name, quota }),
@@ -169,6 +169,7 @@ export async function readClusters(
       ...(own.length > 0 && { keyFaults: own.map(({ detail }) => detail) }),
       ...(seenMs !== undefined && { lastSeenAt: toTime(seenMs) }),
       ...(pools && { pools: [...pools] }),
+      ...(deadNodes && { detachesDeadNodes: true as const }),
       volumes: use.reduce((all, { volumes }) => all + volumes, 0),
       snapshots: use.reduce((all, { snapshots }) => all + snapshots, 0),
       nodes,

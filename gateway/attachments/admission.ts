@@ -5,7 +5,7 @@ import { formatSegments, isReachable } from '../../src/api/topology.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import type { Reader } from '../store.ts';
 import { attachmentTable, type findUnderOtherKey } from '../tables/attachments.ts';
-import type { NodeKey } from '../tables/nodes.ts';
+import type { NodeKey, NodeRecord } from '../tables/nodes.ts';
 import type { VolumeRecord } from '../tables/volumes.ts';
 
 /** A volume to attach, and the cluster's report of the node. */
@@ -16,12 +16,19 @@ type Admission = {
   readonly node: NodeSpec | undefined;
 };
 
-/** Returns the cluster's report of its node. NOT_FOUND for an unknown node, unless the cluster accepts any node. */
+/**
+ * Returns the cluster's report of its node. NOT_FOUND for an unknown node, unless the cluster accepts any node.
+ * FAILED_PRECONDITION for a dead one.
+ */
 export function requireNode(
   cluster: Cluster,
   nodeId: string,
-  reported: NodeSpec | undefined,
+  reported: NodeRecord['spec'] | undefined,
 ): NodeSpec | undefined {
+  if (reported?.isDead)
+    throw preconditionProblem(
+      `cluster "${cluster.name}" has detached the dead node "${nodeId}"; its controller ends this once the node is back and clean`,
+    );
   if (reported || cluster.acceptAnyNode) return reported;
   throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
 }

@@ -42,7 +42,7 @@ export function createNodes({
     async put({ name: cluster }: Cluster, nodeId: string, spec: NodeSpec) {
       const node = { cluster, nodeId, spec, goneMs: undefined };
       requireRecordSize(`node "${nodeId}"`, node);
-      const created = await operations.change(nodeOperation('report', cluster, nodeId), async sql => {
+      const created = await operations.change(nodeOperation('report', node), async sql => {
         await lockNode(sql, node);
         const known = await nodeTable.find(sql, node);
         if (!known) {
@@ -91,7 +91,7 @@ export function createNodes({
       for (const { name, backend } of pools.all())
         if (mayKnow(name)) await backend.forgetNode?.({ cluster, nodeId });
       for (const [name, { problem }] of pools.waiting()) if (mayKnow(name)) throw problem;
-      await operations.change(nodeOperation('delete', cluster, nodeId), async sql => {
+      await operations.change(nodeOperation('delete', { cluster, nodeId }), async sql => {
         await lockNode(sql, { cluster, nodeId });
         await requireUnused(sql, { cluster, nodeId });
         const known = await nodeTable.find(sql, { cluster, nodeId });
@@ -109,7 +109,7 @@ async function requireBelowNodeLimit(sql: Reader, cluster: string): Promise<void
     throw limitProblem('nodesPerCluster', `cluster "${cluster}"`, count + 1);
 }
 
-function nodeOperation(operation: string, cluster: string, nodeId: string): LoggedOperation {
+export function nodeOperation(operation: string, { cluster, nodeId }: NodeKey): LoggedOperation {
   return { operation, kind: 'node', id: `${cluster}/${nodeId}` };
 }
 

@@ -20,13 +20,15 @@ export type Cluster = {
   readonly quota?: Quota | undefined;
   /** The clusters whose volumes it accepts; undefined: it has only the grants that an operator makes. */
   readonly sharesFrom?: readonly string[] | undefined;
+  /** The time in ms after which a silent node counts as dead; undefined: its nodes are never dealt with. */
+  readonly deadNodes?: { readonly after: number } | undefined;
   /** Undefined: as many requests as the gateway can take beside other tenants. */
   readonly rate?: Rate | undefined;
 };
 
 /** The clusters in the present configuration, by name. */
 export type EnrolledClusters = () => Readonly<
-  Record<string, Pick<Cluster, 'pools' | 'quota' | 'sharesFrom'>>
+  Record<string, Pick<Cluster, 'pools' | 'quota' | 'sharesFrom' | 'deadNodes'>>
 >;
 
 /** The unit of fair scheduling: a cluster with its readers, or all operators together. */

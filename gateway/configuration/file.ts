@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isShortName } from '../../src/api/ids.ts';
 import { hasDistinctKeys, segmentKeyPattern, segmentValuePattern } from '../../src/api/topology.ts';
-import { httpUrl, requirePrivate } from '../../src/lib/parsers.ts';
+import { durationMs, httpUrl, requirePrivate } from '../../src/lib/parsers.ts';
 import type { Bounds } from '../scheduling/limit.ts';
 import { attachmentsSchema } from './attachments.ts';
 import { concurrencySchema, toBounds } from './concurrency.ts';
@@ -133,6 +133,17 @@ const rateSchema = z.strictObject({
   burst: perSecond.optional().describe('maximum number of requests at once; without it: twice `perSecond`'),
 });
 
+const deadNodesSchema = z.strictObject({
+  after: parsedText(silenceMs).describe('time without a sign of life, between 20s and 1h, such as 60s'),
+});
+
+/** A kubelet renews its lease every 10 s. */
+function silenceMs(value: string): number {
+  const ms = durationMs(value);
+  if (ms < 20_000 || ms > 3_600_000) throw new Error(`"${value}" is not between 20s and 1h`);
+  return ms;
+}
+
 /** A cluster. Its `pools` must be among these. */
 export function clusterSchema(poolNames: readonly string[]) {
   return z
@@ -165,6 +176,11 @@ export function clusterSchema(poolNames: readonly string[]) {
       quota: quotaSchema(poolNames)
         .optional()
         .describe('its maximum `bytes`, `volumes` and `snapshots`, and the same in `pools.NAME`'),
+      deadNodes: deadNodesSchema
+        .optional()
+        .describe(
+          'its controller detaches the volumes of a node that is silent for the time `after`, so that its pods start elsewhere; without it: only a person does so',
+        ),
       rate: rateSchema
         .optional()
         .describe(

@@ -19,6 +19,7 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     getCapabilities: async ({ cluster }) => ({
       version: deps.version,
       ...capabilitiesOf(deps.pools, cluster),
+      ...(cluster.deadNodes && { deadNodes: { afterMs: cluster.deadNodes.after } }),
     }),
     getCapacity: ({ cluster, body }) => deps.capacities.find(cluster, body),
 
@@ -51,6 +52,7 @@ export function createHandlers(deps: HandlerDeps): Handlers {
     listNodes: ({ cluster, ...page }) => nodes.list(cluster, page),
     putNode: ({ cluster, nodeId, body }) => toCreateResult('node', nodes.put(cluster, nodeId, body)),
     getNode: ({ cluster, nodeId }) => nodes.get(cluster, nodeId),
+    detachDeadNode: ({ cluster, nodeId }) => deps.detachDeadNode(cluster, nodeId),
     deleteNode: ({ cluster, nodeId }) => nodes.delete(cluster, nodeId),
 
     listSnapshots: ({ cluster, ...query }) => snapshots.list(cluster, query),

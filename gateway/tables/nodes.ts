@@ -1,4 +1,4 @@
-import type { NodeSpec } from '../../src/api/node.ts';
+import type { Node, NodeSpec } from '../../src/api/node.ts';
 import { readNodeId } from '../../src/api/ids.ts';
 import type { Reader } from '../store.ts';
 import type { IdRange } from './paging.ts';
@@ -7,7 +7,7 @@ import { integer, json, optional, table, text, type RecordOf } from './table.ts'
 const columns = {
   cluster: text(),
   nodeId: text(),
-  spec: json<NodeSpec>(),
+  spec: json<NodeSpec & Pick<Node, 'isDead'>>(),
   /** The node is missing since this time: the request to delete it while volumes were attached to it. */
   goneMs: optional(integer()),
 };

@@ -45,6 +45,12 @@ export const nodeSchema = nodeSpecSchema
       .describe(
         'True: the cluster has deleted the node while volumes were attached. A new report ends this.',
       ),
+    isDead: z
+      .literal(true)
+      .optional()
+      .describe(
+        'True: the cluster has detached all volumes from the node, because it is dead. No volume is attached to it until a new report ends this.',
+      ),
   })
   .loose()
   .meta({ id: 'Node', description: 'A node of a cluster.' });

@@ -217,6 +217,12 @@ export const capabilitiesSchema = z
       .array(z.object({ name: poolName, backend: text('image'), ...offers }))
       .default([])
       .describe('The pools that the caller may use; empty if the storage has no pools to choose from.'),
+    deadNodes: z
+      .object({ afterMs: z.int().positive() })
+      .optional()
+      .describe(
+        'The cluster may detach all volumes from a node that has been silent for this time; absent: it may not. Only a gateway answers this.',
+      ),
   })
   .meta({
     id: 'Capabilities',

@@ -1,6 +1,6 @@
 import { parseShortName } from '../api/ids.ts';
 import { advertisedSetting, driverNameSetting } from '../csi/identity.ts';
-import { durationMs, httpUrl, localPath, text, unixSocket } from '../lib/parsers.ts';
+import { durationMs, httpUrl, integer, localPath, text, unixSocket } from '../lib/parsers.ts';
 import { inCluster } from './kubernetes/connection.ts';
 import {
   allowHttpSetting,
@@ -68,6 +68,11 @@ export const controllerSettings = {
   'drained-nodes': {
     doc: "ConfigMap, as NAMESPACE/NAME, that receives the ids of nodes being drained (nodes) and the gateway's public keys (jwks.json); for agents with --drained-nodes-file and --gateway-keys-file",
     parse: configMapName,
+    optional: true,
+  },
+  'agent-port': {
+    doc: "port of the agents' --metrics-listen on the addresses of their nodes; a node whose agent answers there is not dead; without it only the kubelet is asked",
+    parse: integer(1, 65_535),
     optional: true,
   },
   'metrics-listen': metricsListenSetting,

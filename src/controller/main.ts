@@ -79,6 +79,10 @@ export async function startController(config: ControllerConfig, log: Log): Promi
       drainedNodes,
       readGatewayKeys: createKeyReader({ url: config.gateway, tls }, log),
       observeRefused: metrics.observeRefused,
+      deadNodes: {
+        afterMs: () => (capabilities.isKnown() ? capabilities.get().deadNodes?.afterMs : undefined),
+        agentPort: config['agent-port'],
+      },
       log,
     });
     opened.defer(() => reporting.close());

@@ -9,16 +9,18 @@ type StoredObject = {
 
 const nodes = '/api/v1/nodes';
 const csiNodes = '/apis/storage.k8s.io/v1/csinodes';
+const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 
 /** A node in the API server. */
 type FakeNode = {
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly { readonly key: string; readonly effect: string }[];
   readonly unschedulable?: boolean;
+  readonly status?: object;
 };
 
 /**
- * Starts the part of the Kubernetes API that concerns nodes: lists in pages of two, watches, patches. Requests need the
+ * Starts the part of the Kubernetes API that concerns nodes and their leases: lists in pages of two, watches, patches. Requests need the
  * token.
  */
 export async function startKubernetes(t: TestContext, { token }: { readonly token: string }) {
@@ -28,6 +30,7 @@ export async function startKubernetes(t: TestContext, { token }: { readonly toke
   let version = 0;
   let accepted = token;
   let oldest = 0;
+  let refusesChanges = false;
 
   const inList = (path: string) => [...objects].filter(([at]) => at.startsWith(`${path}/`));
 
@@ -76,9 +79,11 @@ export async function startKubernetes(t: TestContext, { token }: { readonly toke
     const answer = (status: number, body: unknown = { message: `status ${status}` }): void =>
       void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     if (request.headers.authorization !== `Bearer ${accepted}`) return answer(401);
+    if (request.method === 'PATCH' && refusesChanges && path.startsWith(`${nodes}/`)) return answer(500);
     if (request.method === 'PATCH')
       return void patch(request, path, objects.get(path)).then(status => answer(status));
-    if (path !== nodes && path !== csiNodes) return answer(objects.has(path) ? 200 : 404, objects.get(path));
+    if (![nodes, csiNodes, leases].includes(path))
+      return answer(objects.has(path) ? 200 : 404, objects.get(path));
     if (!query.has('watch')) return answer(200, list(path, query.get('continue') ?? ''));
     response.writeHead(200, { 'content-type': 'application/json' });
     if (Number(query.get('resourceVersion')) < oldest)
@@ -95,8 +100,20 @@ export async function startKubernetes(t: TestContext, { token }: { readonly toke
   return {
     url: `http://${address}`,
     asked,
-    putNode: (name: string, { labels = {}, ...spec }: FakeNode = {}) =>
-      put(`${nodes}/${name}`, { metadata: { labels }, spec }),
+    putNode: (name: string, { labels = {}, status, ...spec }: FakeNode = {}) =>
+      put(`${nodes}/${name}`, { metadata: { labels }, spec, ...(status && { status }) }),
+    /** Puts the status of a node, as its kubelet does. */
+    putStatus: (name: string, status: object) =>
+      put(`${nodes}/${name}`, { ...objects.get(`${nodes}/${name}`), status }),
+    /** Renews the lease of a node; `unseen`: without an event for watches. */
+    renew(name: string, unseen?: 'unseen') {
+      const path = `${leases}/${name}`;
+      const lease = { spec: { renewTime: new Date().toISOString() + String(++version) } };
+      if (unseen) objects.set(path, { ...lease, metadata: { name, resourceVersion: String(version) } });
+      else put(path, lease);
+    },
+    /** Refuses the next requests to change a node. */
+    refuseChanges: (isRefused: boolean) => (refusesChanges = isRefused),
     /** Puts a CSINode; without a driver, kubelet has registered none on the node. */
     putCsiNode: (name: string, driver?: Fields) =>
       put(`${csiNodes}/${name}`, { spec: { drivers: driver ? [driver] : [] } }),
@@ -115,6 +132,6 @@ export async function startKubernetes(t: TestContext, { token }: { readonly toke
     },
     /** Changes the accepted token. */
     accept: (next: string) => (accepted = next),
-    isWatched: () => watches.size === 2,
+    isWatched: (kinds = 2) => watches.size === kinds,
   };
 }

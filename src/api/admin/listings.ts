@@ -208,6 +208,10 @@ export const clusterStateSchema = z
         'The faults of its key files and issuers. They are the reason why its tokens are refused; absent for a retired cluster.',
       ),
     pools: z.array(poolName).optional().describe('The pools that it may use; absent: all.'),
+    detachesDeadNodes: z
+      .literal(true)
+      .optional()
+      .describe('True: its controller may detach all volumes from a dead node.'),
     volumes: count,
     snapshots: count,
     nodes: count.describe('The number of nodes that it has reported.'),

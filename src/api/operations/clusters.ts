@@ -212,6 +212,12 @@ export const clusterOperations = {
     doc: 'Returns the node as it was recorded.',
     answers: { 200: nodeSchema },
   },
+  detachDeadNode: {
+    route: 'PUT /v1/nodes/{nodeId}/detachment',
+    doc: 'Detaches all volumes from a node that is dead, and answers once it can no longer read or write. Until the node is reported again, no volume is attached to it. FAILED_PRECONDITION, with nothing changed, if the gateway does not allow this to the cluster, or if a pool cannot cut the node off.',
+    answers: { 204: null },
+    problems: ['ABORTED', 'FAILED_PRECONDITION'],
+  },
   deleteNode: {
     route: 'DELETE /v1/nodes/{nodeId}',
     vendor: 'nodes',

@@ -1,4 +1,3 @@
-import type { StorageClient } from '../../api/client.ts';
 import { readNodeId } from '../../api/ids.ts';
 import type { Node, NodeSpec } from '../../api/node.ts';
 import { asProblem } from '../../api/problem.ts';
@@ -6,14 +5,24 @@ import { forEachAtMost } from '../../lib/concurrency.ts';
 import { sameJson } from '../../lib/json.ts';
 import type { Log } from '../../lib/log.ts';
 import { updateAgents, type AgentChannel } from './agents.ts';
-import { startupTaintOf, type ClusterNode, type NodeObject, type Registration } from './objects.ts';
-
-export type Gateway = Pick<StorageClient, 'listNodes' | 'putNode' | 'deleteNode'>;
+import type { DeadNodeNews } from './events.ts';
+import { deadline, type Gateway } from './gateway.ts';
+import {
+  startupTaintOf,
+  type ClusterNode,
+  type RegisteredNode,
+  type Registration,
+  type Taint,
+} from './objects.ts';
+import { settleDead } from './settle-dead.ts';
+import { changeTaints } from './taints.ts';
 
 /** A cluster's nodes, and the driver's registration on each, by the node's name in Kubernetes. */
 export type Cluster = {
   readonly nodes: ReadonlyMap<string, ClusterNode>;
   readonly registrations: ReadonlyMap<string, Registration | undefined>;
+  /** The names of nodes that were found dead since the last comparison. */
+  readonly dead: ReadonlySet<string>;
 };
 
 export type RefusalReason = 'foreign-id' | 'second-key';
@@ -31,13 +40,12 @@ type ComparisonTargets = AgentChannel & {
   readonly client: Gateway;
   /** Gets all nodes that are refused at present, at the end of each comparison. */
   readonly onRefused: (refused: readonly RefusedNode[]) => void;
+  readonly onNews: (news: DeadNodeNews) => Promise<void>;
   readonly log: Log;
 };
 
-const callTimeoutMs = 15_000;
 /** The number of nodes that are changed at a time: a new cluster may have thousands, and each costs a round trip. */
 const maxInFlight = 16;
-const deadline = () => ({ deadlineMs: Date.now() + callTimeoutMs });
 
 /** One comparison: of the nodes with these names, or of all nodes if `names` is undefined. */
 export type Comparison = (
@@ -105,6 +113,12 @@ export function createComparison(): Comparison {
     }
   }
 
+  async function settle(targets: ComparisonTargets, one: RegisteredNode, body: NodeSpec): Promise<void> {
+    const { node, isSettled } = await settleDead(targets, one, body);
+    remember(one.name, node);
+    if (!isSettled) unsettled.add(one.name);
+  }
+
   /** Lists the steps for one node: first deletions, then reports, then start-up taints. */
   function findSteps(targets: ComparisonTargets, cluster: Cluster, name: string): Steps {
     for (const names of [refused, unsettled]) names.delete(name);
@@ -118,6 +132,8 @@ export function createComparison(): Comparison {
     const deletions = left.map(node => () => remove(targets, name, node));
     if (!one || nodeId === undefined) return [deletions, [], []];
     const body = toSpec(one.node, one.registration);
+    if (cluster.dead.has(name) || one.node.isMarkedDead || ofName.get(nodeId)?.isDead)
+      return [deletions, [() => settle(targets, one, body)], []];
     // A node that has come back differs by its `isMissing`, and the report ends this.
     const isKnown = sameJson(ofName.get(nodeId), { id: nodeId, ...body });
     return [
@@ -128,7 +144,11 @@ export function createComparison(): Comparison {
 
     async function untaint(): Promise<void> {
       // The gateway may have refused the report just before.
-      if (!refused.has(name)) await removeStartupTaint(targets, name);
+      if (refused.has(name)) return;
+      const key = startupTaintOf(targets.driverName);
+      const change = (taints: readonly Taint[]) => taints.filter(taint => taint.key !== key);
+      if (await changeTaints({ ...targets, name, change }))
+        targets.log.info('removed the start-up taint', { nodeId: name });
     }
   }
 
@@ -165,12 +185,6 @@ function findDrained(cluster: Cluster): readonly string[] {
     return one && !isForeign(one) ? [one.registration.nodeId] : [];
   });
 }
-
-type RegisteredNode = {
-  readonly name: string;
-  readonly node: ClusterNode;
-  readonly registration: Registration;
-};
 
 /** True when a CSINode has the id of a node with another name. A kubelet can write any id into its CSINode. */
 function isForeign({ name, registration }: RegisteredNode): boolean {
@@ -212,24 +226,4 @@ async function listAll(client: Gateway): Promise<readonly Node[]> {
     pageToken = page.nextPageToken;
     if (pageToken === undefined) return nodes;
   }
-}
-
-/**
- * Removes the taint that keeps pods off a new node. Fails on a concurrent change of the node's taints; the next
- * comparison tries again.
- */
-async function removeStartupTaint(
-  { server, driverName, log }: ComparisonTargets,
-  name: string,
-): Promise<void> {
-  const path = `/api/v1/nodes/${encodeURIComponent(name)}`;
-  const { metadata, spec } = await server.read<NodeObject>(path);
-  const taints = spec.taints ?? [];
-  const others = taints.filter(({ key }) => key !== startupTaintOf(driverName));
-  if (others.length === taints.length) return;
-  await server.patch(path, 'application/merge-patch+json', {
-    metadata: { resourceVersion: metadata.resourceVersion },
-    spec: { taints: others },
-  });
-  log.info('removed the start-up taint', { nodeId: name });
 }

@@ -1,11 +1,15 @@
 import type { GatewayKeySet } from '../../api/http/gateway-keys.ts';
+import { readNodeId } from '../../api/ids.ts';
 import { asProblem } from '../../api/problem.ts';
 import { repeat } from '../../lib/concurrency.ts';
 import type { Log } from '../../lib/log.ts';
 import { createApiServer } from './api-server.ts';
-import { createComparison, type Cluster, type Gateway, type RefusedNode } from './compare.ts';
+import { watchDeadNodes } from './dead-nodes.ts';
+import { createNews, type DeadNodeNews } from './events.ts';
+import { createComparison, type Cluster, type RefusedNode } from './compare.ts';
 import { readConnection } from './connection.ts';
 import { follow } from './follow.ts';
+import { deadline, type Gateway } from './gateway.ts';
 import {
   readNode,
   readRegistration,
@@ -26,6 +30,8 @@ type NodeOptions = {
   readonly readGatewayKeys?: () => Promise<GatewayKeySet | undefined>;
   /** Gets all nodes that are refused at present, at the end of each comparison. */
   readonly observeRefused?: (refused: readonly RefusedNode[]) => void;
+  /** See `watchDeadNodes`. Absent: dead nodes are left alone. */
+  readonly deadNodes?: Pick<Parameters<typeof watchDeadNodes>[0], 'afterMs' | 'agentPort' | 'lookEveryMs'>;
   readonly log: Log;
 };
 
@@ -43,7 +49,8 @@ const maxTopologyKeys = 16;
  * Reports to the gateway the nodes with the driver, and the nodes that have left the cluster; removes start-up taints
  * and updates the agents. Every replica of the controller may do so: a comparison leaves equal records alone.
  */
-export function reportNodes({ driverName, kubernetes, observeRefused, log, ...options }: NodeOptions) {
+export function reportNodes(given: NodeOptions) {
+  const { driverName, kubernetes, observeRefused, deadNodes, log, ...options } = given;
   const ending = new AbortController();
   const { signal } = ending;
   const cluster: { nodes?: Cluster['nodes']; registrations?: Map<string, Registration | undefined> } = {};
@@ -53,19 +60,27 @@ export function reportNodes({ driverName, kubernetes, observeRefused, log, ...op
   let allComparedMs = 0;
   let collecting: { readonly timer: ReturnType<typeof setTimeout>; readonly atMs: number } | undefined;
   let refusals = new Set<string>();
+  /** The names of dead nodes for the next comparison. */
+  let dead = new Set<string>();
+  const report = createNews({ driverName, log });
 
   async function compare(): Promise<void> {
     const { nodes, registrations } = cluster;
     if (!nodes || !registrations || signal.aborted) return;
     // A registration with a new key may arrive meanwhile, and these nodes do not have its labels.
-    const view = { nodes, registrations: new Map(registrations) };
+    const view = { nodes, registrations: new Map(registrations), dead };
+    dead = new Set();
     const isDue = performance.now() - allComparedMs >= everyMs / 2;
     const names = isDue ? undefined : changed;
     if (!names) allComparedMs = performance.now();
     changed = new Set();
     try {
       const server = createApiServer(await readConnection(kubernetes), signal);
-      const targets = { ...options, onRefused, log, server, driverName };
+      const onNews = (news: DeadNodeNews): Promise<void> => {
+        if (news.reason === 'NotDetached') compareAfter(retryMs);
+        return report(server, news);
+      };
+      const targets = { ...options, onRefused, onNews, log, server, driverName };
       await compareNodes(targets, view, names).finally(() => server.close());
     } catch (error) {
       changed = undefined;
@@ -155,12 +170,35 @@ export function reportNodes({ driverName, kubernetes, observeRefused, log, ...op
       },
     }),
   );
+  /** Detaches a dead node. The comparison that follows asks the gateway how far this came. */
+  async function detach(name: string): Promise<void> {
+    const nodeId = cluster.registrations?.get(name)?.nodeId;
+    // A kubelet can write another node's id into its CSINode.
+    if (nodeId === undefined || readNodeId(nodeId).name !== name) return;
+    try {
+      await options.client.detachDeadNode({ nodeId }, deadline());
+    } finally {
+      dead.add(name);
+      noteChange(name);
+    }
+  }
+
+  const watchingDead =
+    deadNodes &&
+    watchDeadNodes({
+      ...source,
+      ...deadNodes,
+      driverName,
+      nodes: () => cluster.nodes,
+      detach,
+      report,
+    });
   return {
     /** Stops all work, and resolves once none is running. */
     async close(): Promise<void> {
       ending.abort(new Error('the controller ends'));
       clearTimeout(collecting?.timer);
-      await Promise.all([...watches, comparing.close()]);
+      await Promise.all([...watches, comparing.close(), watchingDead?.close()]);
     },
   };
 }

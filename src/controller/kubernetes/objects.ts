@@ -8,6 +8,14 @@ export type ClusterNode = {
   readonly isDrained: boolean;
   /** The node has the taint that keeps pods away until the driver is registered. */
   readonly hasStartupTaint: boolean;
+  /** Kubernetes says that the node's kubelet works. */
+  readonly isReady: boolean;
+  /** The node has the taint that lets Kubernetes move its pods and volumes at once. */
+  readonly isOutOfService: boolean;
+  /** The driver gave the node that taint. */
+  readonly isMarkedDead: boolean;
+  /** The kubelet uses volumes of the driver. */
+  readonly usesVolumes: boolean;
 };
 
 /** The driver's registration on a node, as kubelet publishes it. */
@@ -17,12 +25,30 @@ export type Registration = {
   readonly topologyKeys: readonly string[];
 };
 
+/** A node with the driver. */
+export type RegisteredNode = {
+  readonly name: string;
+  readonly node: ClusterNode;
+  readonly registration: Registration;
+};
+
 /** A taint that keeps pods off a node. */
-type Taint = { readonly key: string };
+export type Taint = { readonly key: string; readonly value?: string; readonly effect?: string };
 
 export type NodeObject = KubernetesObject & {
   readonly spec: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[] };
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly addresses?: readonly { readonly type: string; readonly address: string }[];
+    readonly daemonEndpoints?: { readonly kubeletEndpoint?: { readonly Port?: number } };
+    readonly volumesInUse?: readonly string[];
+    readonly volumesAttached?: readonly { readonly name: string }[];
+  };
 };
+
+export function nodePath(name: string): string {
+  return `/api/v1/nodes/${encodeURIComponent(name)}`;
+}
 
 /** A part of `storage.k8s.io/v1 CSINode`. */
 export type CsiNodeObject = KubernetesObject & {
@@ -47,19 +73,48 @@ export function startupTaintOf(driverName: string): string {
   return `${driverName}/agent-not-ready`;
 }
 
+/** The taint that lets Kubernetes move a node's pods and volumes at once. The value says who gave it. */
+export function outOfServiceTaintOf(driverName: string): Taint {
+  return { key: 'node.kubernetes.io/out-of-service', value: driverName, effect: 'NoExecute' };
+}
+
+/** Names the volumes that Kubernetes has attached to the node or that its kubelet uses: the driver's own, and others. */
+export function toVolumeUse({ status }: NodeObject, driverName: string) {
+  const { volumesInUse = [], volumesAttached = [] } = status ?? {};
+  const all = new Set([...volumesInUse, ...volumesAttached.map(({ name }) => name)]);
+  const isOwn = (name: string): boolean => name.startsWith(ownVolumes(driverName));
+  return { own: [...all].filter(isOwn), other: [...all].filter(name => !isOwn(name)) };
+}
+
+/** The first characters of Kubernetes' names for the driver's volumes. */
+function ownVolumes(driverName: string): string {
+  return `kubernetes.io/csi/${driverName}^`;
+}
+
 /** Extracts the relevant part of a Node. Of its labels, which may be a hundred, it keeps those with these keys, or all. */
 export function readNode(
-  { metadata: { labels = {} }, spec }: NodeObject,
+  node: NodeObject,
   driverName: string,
   topologyKeys: ReadonlySet<string> | undefined,
 ): ClusterNode {
+  const {
+    metadata: { labels = {} },
+    spec,
+    status,
+  } = node;
   const taints = spec.taints ?? [];
+  const own = ownVolumes(driverName);
+  const mark = outOfServiceTaintOf(driverName);
   return {
     labels: topologyKeys
       ? Object.fromEntries(Object.entries(labels).filter(([key]) => topologyKeys.has(key)))
       : labels,
     isDrained: spec.unschedulable === true || taints.some(({ key }) => drainTaints.has(key)),
     hasStartupTaint: taints.some(({ key }) => key === startupTaintOf(driverName)),
+    isReady: status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True',
+    isOutOfService: taints.some(({ key }) => key === mark.key),
+    isMarkedDead: taints.some(({ key, value }) => key === mark.key && value === mark.value),
+    usesVolumes: status?.volumesInUse?.some(name => name.startsWith(own)) ?? false,
   };
 }
 

@@ -6,10 +6,10 @@ import type { AttachmentSpec } from '../../../src/api/node.ts';
 import type { Capability } from '../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../src/api/volume.ts';
 
-/** The clusters a, b (which takes shares of a), and any (which accepts any node). */
+/** The clusters a, b (which takes shares of a and detaches dead nodes), and any (which accepts any node). */
 export const clusters = {
   a: { name: 'a', acceptAnyNode: false, pools: undefined },
-  b: { name: 'b', acceptAnyNode: false, pools: undefined, sharesFrom: ['a'] },
+  b: { name: 'b', acceptAnyNode: false, pools: undefined, sharesFrom: ['a'], deadNodes: { after: 60_000 } },
   any: { name: 'any', acceptAnyNode: true, pools: undefined },
 } as const satisfies Record<string, Cluster>;
 

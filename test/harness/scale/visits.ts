@@ -207,6 +207,19 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
   ],
   putNode: [{ request: round => [`PUT /v1/nodes/new${round}`, { as: 'b', body: {} }] }],
   getNode: [{ request: () => ['GET /v1/nodes/own'] }],
+  detachDeadNode: [
+    {
+      before: round => [
+        [`PUT /v1/nodes/dead${round}`, { as: 'b', body: {} }],
+        create(`b.dead${round}`),
+        [
+          `PUT /v1/volumes/b.dead${round}/attachments/dead${round}`,
+          { as: 'b', body: { capability: mounted, readonly: false } },
+        ],
+      ],
+      request: round => [`PUT /v1/nodes/dead${round}/detachment`, { as: 'b' }],
+    },
+  ],
   deleteNode: [
     {
       before: round => [[`PUT /v1/nodes/gone${round}`, { body: {} }]],

@@ -194,6 +194,7 @@ const rows: { readonly [Id in OperationId]: Row<Id> } = {
   listNodes: { asked: asPage, right: { nodes: [] }, wrong: endless },
   putNode: { asked: { nodeId, body: {} }, right: { id: nodeId }, wrong: others },
   getNode: { asked: { nodeId }, right: { id: nodeId }, wrong: others },
+  detachDeadNode: { asked: { nodeId } },
   deleteNode: { asked: { nodeId } },
   getStatus: {
     asked: {},

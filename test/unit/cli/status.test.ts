@@ -41,6 +41,21 @@ test('fairlead status shows drained pools and retired clusters, and neither need
   });
 });
 
+test('fairlead status names the pools whose volumes keep a dead node from being dealt with', async t => {
+  const gateway = await runGateway(t, {
+    clusters: {
+      a: { deadNodes: { after: '60s' } },
+      b: {},
+      c: { deadNodes: { after: '60s' }, pools: ['one'] },
+    },
+    own: { cannotCutOff: true },
+    pools: { one: { backend: 'memory' }, two: { backend: 'own' } },
+  });
+  const { stdout } = await operatorCli(gateway)('status');
+  assert.match(stdout, /^cluster a .*; a dead node with volumes of pool "two" is left alone, because /m);
+  for (const name of ['b', 'c']) assert.doesNotMatch(stdout, new RegExp(`^cluster ${name} .*dead node`, 'm'));
+});
+
 test('a pool that no check has compared is not checked yet, which is not counted as ok', async t => {
   let answers = true;
   async function* list() {

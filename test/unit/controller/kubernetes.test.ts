@@ -54,6 +54,10 @@ function openGateway(known: readonly Node[] = []) {
         nodes.set(nodeId, node);
         return node;
       },
+      getNode: async ({ nodeId }: { readonly nodeId: string }) => nodes.get(nodeId) ?? { id: nodeId },
+      async detachDeadNode() {
+        calls.push('detach');
+      },
       async deleteNode({ nodeId }: { readonly nodeId: string }) {
         calls.push(`delete ${nodeId}`);
         const node = nodes.get(nodeId);

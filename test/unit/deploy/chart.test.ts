@@ -106,6 +106,7 @@ test('the permissions in the cluster are exactly these, and the agent and the ga
   assert.deepEqual(rights.sort(), [
     'ClusterRole csinodes: get list watch',
     'ClusterRole events: create patch',
+    'ClusterRole leases: get list watch',
     'ClusterRole nodes: get list watch patch',
     'ClusterRole persistentvolumeclaims/status: patch',
     'ClusterRole persistentvolumeclaims: get list watch update',

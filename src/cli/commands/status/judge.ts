@@ -42,7 +42,7 @@ export function judge(facts: StatusFacts): readonly StatusLine[] {
     ...judgeGateway(status, nowMs),
     judgeStore(status),
     ...pools.map(pool => judgePool(pool, { nowMs, host: status.host })),
-    ...clusters.flatMap(cluster => judgeCluster(cluster, nowMs)),
+    ...clusters.flatMap(cluster => judgeCluster(cluster, pools, nowMs)),
     ...status.refusedTokens.map(tokens => judgeTokens(tokens, clusters)),
     ...status.missingNodes.map(node => judgeMissingNode(node, nowMs)),
     ...judgeOperations(operations, nowMs),
@@ -150,7 +150,19 @@ function describePool(pool: PoolState, { nowMs, host }: View): StatusLine {
   return last === undefined ? line : { about, state: `${line.state}; last failure: ${last}` };
 }
 
-function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine[] {
+/** Names the pools that keep a cluster's controller from detaching dead nodes. */
+function describeUncut(cluster: ClusterState, pools: readonly PoolState[]): string {
+  if (!cluster.detachesDeadNodes) return '';
+  const uncut = pools.filter(pool => pool.cannotCutOff && (cluster.pools?.includes(pool.id) ?? true));
+  const names = uncut.map(({ id }) => `"${id}"`).join(', ');
+  return names && `; a dead node with volumes of pool ${names} is left alone, because it cannot be cut off`;
+}
+
+function judgeCluster(
+  cluster: ClusterState,
+  pools: readonly PoolState[],
+  nowMs: number,
+): readonly StatusLine[] {
   const {
     id,
     isEnrolled,
@@ -173,7 +185,7 @@ function judgeCluster(cluster: ClusterState, nowMs: number): readonly StatusLine
     };
     return [isRetirementUnfinished ? { ...line, ...unfinishedRetirement(id) } : line];
   }
-  const state = `${isEnrolled ? 'enrolled' : 'not enrolled'}, ${has}, ${of}${seen}`;
+  const state = `${isEnrolled ? 'enrolled' : 'not enrolled'}, ${has}, ${of}${seen}${describeUncut(cluster, pools)}`;
   const full = quotas.filter(({ used, limit }) => used >= limit * nearlyFull);
   const left = isEnrolled
     ? []

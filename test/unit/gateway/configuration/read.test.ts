@@ -16,7 +16,7 @@ pools:
   files: { backend: dir, dir: /srv/files, concurrency: { max: 4 } }
 clusters:
   east: { keys: a.jwks.json, pools: [fast], quota: { bytes: 10Ti, volumes: 500, pools: { fast: { snapshots: 9 } } } }
-  west: { keys: b.jwks.json, issuer: kubernetes, acceptAnyNode: true, rate: { perSecond: 50 }, readers: none.jwks.json }
+  west: { keys: b.jwks.json, issuer: kubernetes, acceptAnyNode: true, rate: { perSecond: 50 }, deadNodes: { after: 45s }, readers: none.jwks.json }
 operators: { keys: none.jwks.json, readers: none.jwks.json }
 `;
 
@@ -40,7 +40,7 @@ test('a file lists pools, clusters and operators', async t => {
   });
   const quota = { bytes: 10 * 2 ** 40, volumes: 500, pools: { fast: { snapshots: 9 } } };
   const east = { name: 'east', acceptAnyNode: false, pools: ['fast'], quota };
-  const west = { name: 'west', acceptAnyNode: true, rate: { perSecond: 50 } };
+  const west = { name: 'west', acceptAnyNode: true, rate: { perSecond: 50 }, deadNodes: { after: 45_000 } };
   const [ofA, ofB] = [a, b].map(({ publicJwk: { crv, x } }) => `key ${crv} ${x}`);
   assert.deepEqual(Object.fromEntries(configuration.enrolment.owners), {
     [a.kid]: { caller: { role: 'controller', cluster: east }, issuer: 'east', material: ofA },
@@ -175,7 +175,7 @@ test('all faults are reported at once, each with its line and its path', async t
   old: { backend: floppy }
   Bad_Name: { backend: memory }
 clusters:
-  east: { keys: a.jwks.json, pools: [fast, slow], quota: { volumes: -5, pools: { slow: {} } } }
+  east: { keys: a.jwks.json, pools: [fast, slow], quota: { volumes: -5, pools: { slow: {} } }, deadNodes: { after: 5s } }
 operators: {}
 extra: 1
 `;
@@ -186,6 +186,7 @@ extra: 1
     /^6: pools\.fast\.colour: is not known$/,
     /^7: pools\.old\.backend: "floppy" is neither a built-in backend \(ceph, dir, image, memory.*: no such package is installed at/,
     /^8: pools\.Bad_Name: must have lower-case letters/,
+    /^10: clusters\.east\.deadNodes\.after: "5s" is not between 20s and 1h$/,
     /^10: clusters\.east\.pools\.1: there is no pool "slow"$/,
     /^10: clusters\.east\.quota\.pools\.slow: there is no pool "slow"$/,
     /^10: clusters\.east\.quota\.volumes: must be at least 0/,

@@ -1,0 +1,94 @@
+import { asProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
+import type { Cluster } from '../callers/cluster.ts';
+import type { ServiceOptions } from '../operations/service-options.ts';
+import type { Sql } from '../store.ts';
+import { attachmentTable, listVolumesOnNode } from '../tables/attachments.ts';
+import { nodeTable, type NodeKey } from '../tables/nodes.ts';
+import { readAllInPieces } from '../tables/paging.ts';
+import { findVolume } from '../tables/volumes.ts';
+import type { createAttachments } from './attachments.ts';
+import { canCutOff } from './cut-off.ts';
+import { lockNode, nodeOperation } from './nodes.ts';
+
+type Options = Pick<ServiceOptions, 'engine' | 'operations' | 'pools'> & {
+  readonly attachments: Pick<ReturnType<typeof createAttachments>, 'detachChosen'>;
+};
+
+/**
+ * Creates the detachment of all volumes from a node that its cluster found dead. It records first that the node is dead, so
+ * that no volume is attached to the node meanwhile, and a repeated call continues after any failure or crash. Before that it
+ * is refused, with nothing changed: FAILED_PRECONDITION if the cluster has no `deadNodes` or a pool cannot cut the node
+ * off; UNAVAILABLE while a pool is not open, because only an open pool says whether it can.
+ */
+export function createDeadNodeDetachment({ engine, operations, pools, attachments }: Options) {
+  const listVolumes = (node: NodeKey, sql = engine.reader): AsyncIterable<string> =>
+    readAllInPieces<string>((afterId = '', limit) => listVolumesOnNode(sql, node, { afterId, limit }));
+
+  async function requireCutOff(sql: Sql, node: NodeKey): Promise<void> {
+    for await (const volumeId of listVolumes(node, sql)) {
+      const volume = await findVolume(sql, volumeId);
+      if (volume && !canCutOff(pools.get(volume.pool)))
+        throw preconditionProblem(
+          `pool "${volume.pool}" cannot cut node "${node.nodeId}" off from volume "${volumeId}"; once that machine is off, give it the taint node.kubernetes.io/out-of-service`,
+        );
+    }
+  }
+
+  /**
+   * Records that the node is dead, and returns false if that was recorded before. After that no attachment to the node is
+   * recorded.
+   */
+  async function record({ name: cluster, deadNodes }: Cluster, nodeId: string): Promise<boolean> {
+    if (!deadNodes)
+      throw preconditionProblem(
+        `cluster "${cluster}" has no "deadNodes" in the configuration of the gateway, so it detaches no dead node`,
+      );
+    const node = { cluster, nodeId };
+    return operations.change(nodeOperation('detach', node), async sql => {
+      await lockNode(sql, node);
+      const known = await nodeTable.find(sql, node);
+      if (!known) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
+      await requireCutOff(sql, node);
+      const isChanged = !known.spec.isDead;
+      if (isChanged) await nodeTable.update(sql, node, { spec: { ...known.spec, isDead: true } });
+      return { result: isChanged, isChanged };
+    });
+  }
+
+  /** Removes the record, unless a path of the node is closed or may be: the node may use its volumes as before. */
+  async function undo(node: NodeKey): Promise<void> {
+    await engine.transaction(async sql => {
+      await lockNode(sql, node);
+      const known = await nodeTable.find(sql, node);
+      const unsure = await attachmentTable.select(sql, node, "and state <> 'attached' limit 1");
+      if (!known || unsure.length > 0) return;
+      const { isDead: _, ...spec } = known.spec;
+      await nodeTable.update(sql, node, { spec });
+    });
+  }
+
+  return async (cluster: Cluster, nodeId: string): Promise<void> => {
+    const isFirst = await record(cluster, nodeId);
+    const node = { cluster: cluster.name, nodeId };
+    const faults: Problem[] = [];
+    let detached = 0;
+    for await (const volumeId of listVolumes(node)) {
+      const found = await attachmentTable.find(engine.reader, { ...node, volumeId });
+      if (!found) continue;
+      const { attachmentId } = found;
+      await attachments.detachChosen({ cluster, volumeId, nodeId }, { attachmentId }).then(
+        () => detached++,
+        (error: unknown) => faults.push(asProblem(error)),
+      );
+    }
+    if (isFirst && detached === 0 && faults.length > 0) await undo(node);
+    // The other volumes are detached nevertheless. Nothing of this is final: a repeated call tries again.
+    const [first] = faults;
+    if (first)
+      throw new Problem(
+        'UNAVAILABLE',
+        `could not detach ${faults.length === 1 ? '1 volume' : `${faults.length} volumes`} from node "${nodeId}": ${first.detail}`,
+        first,
+      );
+  };
+}
