@@ -8,7 +8,7 @@ import type { Slices } from '../scheduling/slices.ts';
 import type { Engine } from '../store.ts';
 import { addToHistory, listHistory as listMinutes, minuteAt, type PoolMinute } from '../tables/history.ts';
 import { fromPageToken, readPage } from '../tables/paging.ts';
-import { listPoolsInUse } from '../tables/reservations.ts';
+import { sumReserved } from '../tables/reservations.ts';
 import { sumSoftDeleted } from '../tables/volumes.ts';
 
 type HistorySources = {
@@ -46,15 +46,14 @@ export function createHistoryRecorder({ engine, pools, queues, slices }: History
   }
 
   async function measureSpaces(): Promise<ReadonlyMap<string, Space>> {
-    const reserved = new Map((await listPoolsInUse(engine.reader)).map(one => [one.pool, one.bytes]));
     const deleted = await sumSoftDeleted(engine.reader, piece => slices.take('operator', piece));
-    const toSpace = (name: string, totalBytes?: number): readonly [string, Space] => {
-      const [reservedBytes = 0, deletedBytes = 0] = [reserved.get(name), deleted.get(name)];
-      return [name, { totalBytes, reservedBytes, deletedBytes }];
+    const measure = async (name: string, totalBytes?: number): Promise<readonly [string, Space]> => {
+      const reservedBytes = await sumReserved(engine.reader, name, undefined);
+      return [name, { totalBytes, reservedBytes, deletedBytes: deleted.get(name) ?? 0 }];
     };
-    const open = pools.all().map(async pool => toSpace(pool.name, (await probePool(pool)).totalBytes));
-    const waiting = [...pools.waiting().keys()].map(name => toSpace(name));
-    return new Map([...waiting, ...(await Promise.all(open))]);
+    const waiting = [...pools.waiting().keys()].map(name => measure(name));
+    const open = pools.all().map(async pool => measure(pool.name, (await probePool(pool)).totalBytes));
+    return new Map(await Promise.all([...waiting, ...open]));
   }
 
   function takeCalls(counts: ReadonlyMap<Answers, CallCounts>, answers: Answers | undefined) {
