@@ -22,7 +22,11 @@ type PlotProps = {
 
 const heightPx = 130;
 const dayMs = 86_400_000;
+/** A gateway that is younger than a day is shown since its start, at least this time, in milliseconds. */
+const minMs = 3_600_000;
+/** The possible distances of lines across a plot. */
 const powersOfTwo = Array.from({ length: 60 }, (_, power) => 2 ** power);
+const wholeNumbers = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map(one => one * 10 ** power)).flat();
 const isDarkQuery = '(prefers-color-scheme: dark)';
 
 /**
@@ -45,15 +49,20 @@ export function Plot({ title, times, series, show, isOfBytes = false }: PlotProp
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
         scales: {
-          x: { range: () => [(Date.now() - dayMs) / 1_000, Date.now() / 1_000] },
+          x: { range: () => rangeOf(times) },
           y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
         },
         series: [{}, ...series.map(one => toLine(one, colors.lines[one.look] ?? ''))],
         axes: [
-          { ...colors.axis, size: 24, values: (_, seconds) => seconds.map(one => toClock(one * 1_000)) },
           {
             ...colors.axis,
-            ...(isOfBytes && { incrs: powersOfTwo }),
+            size: 24,
+            space: 80,
+            values: (_, seconds) => seconds.map(one => toClock(one * 1_000)),
+          },
+          {
+            ...colors.axis,
+            incrs: isOfBytes ? powersOfTwo : wholeNumbers,
             size: 72,
             space: 36,
             values: (_, values) => values.map(show),
@@ -99,6 +108,12 @@ function describe(series: readonly Series[], show: PlotProps['show']): string {
       : `${name} from ${show(minOf(known))} to ${show(maxOf(known))}`;
   });
   return `${ranges.join(', ')} in the last 24 hours`;
+}
+
+/** Returns the times of both ends, in seconds. */
+function rangeOf([first = Infinity]: readonly number[]): [from: number, to: number] {
+  const nowMs = Date.now();
+  return [Math.max(nowMs - dayMs, Math.min(first, nowMs - minMs)) / 1_000, nowMs / 1_000];
 }
 
 function toLine({ look }: Series, color: string): UPlot.Series {
