@@ -24,6 +24,7 @@ import { snapshotTable, type SnapshotRecord } from '../tables/snapshots.ts';
 import { findVolume, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
 import { notFoundProblem } from '../callers/ownership.ts';
 import { createVolumesHealth } from '../volumes/health.ts';
+import { findCopiers } from '../sharing/copies.ts';
 import { restorableUntil } from '../volumes/record.ts';
 import { createRelations, toVolume } from '../volumes/show.ts';
 import { type IdFilters, type IdTable, pieceById, searchById } from '../tables/by-id.ts';
@@ -89,6 +90,7 @@ export function createListings(options: ListingOptions) {
         : await readCopies(request.copyOf, request, from);
     const isDeleted = volumes.some(({ state }) => state === 'deleted');
     const missedMs = isDeleted ? await readMissed(reader) : 0;
+    const copiers = await take(() => findCopiers(options, 'volume', volumes));
     const readRelations = createRelations(options, volumes, { take });
     for (const volume of volumes) {
       const { attachments, grants } = await readRelations(volume);
@@ -96,6 +98,7 @@ export function createListings(options: ListingOptions) {
       yield {
         ...toVolume(volume, [], { grants }),
         ...ofOperator(volume, attachments),
+        copyGrants: copiers.get(volume.id),
         ...(until !== undefined && { restorableUntil: new Date(until).toISOString() }),
       };
     }
@@ -115,7 +118,9 @@ export function createListings(options: ListingOptions) {
       pageInSlices('snapshots', request, async (...from) => {
         const { cluster, volumeId } = request;
         const same = given({ cluster, volumeId });
-        return (await readById(snapshotTable, { same, request, from })).map(toAdminSnapshot);
+        const found = await readById(snapshotTable, { same, request, from });
+        const copiers = await take(() => findCopiers(options, 'snapshot', found));
+        return found.map(one => toAdminSnapshot(one, copiers.get(one.id)));
       }),
 
     listAllAttachments: (request: Request<Rows['listAllAttachments']>) =>
@@ -260,9 +265,9 @@ function ofOperator(record: VolumeRecord, attachments: readonly ShownAttachment[
   };
 }
 
-function toAdminSnapshot(record: SnapshotRecord): AdminSnapshot {
+function toAdminSnapshot(record: SnapshotRecord, copyGrants: AdminSnapshot['copyGrants']): AdminSnapshot {
   const { cluster, pool, reservedBytes } = record;
-  return { ...toSnapshot(record), cluster, pool, reservedBytes };
+  return { ...toSnapshot(record), cluster, pool, reservedBytes, copyGrants };
 }
 
 /** Shows an attachment without its reach, which only the node may know. */

@@ -1,19 +1,20 @@
 import { clusterOf } from '../../src/api/ids.ts';
 import { limitProblem, limits } from '../../src/api/limits.ts';
 import { invalidProblem, Problem } from '../../src/api/problem.ts';
-import type { CopyGrant } from '../../src/api/volume.ts';
-import { isAccepted, requireGrantee, requireOwner } from '../callers/access.ts';
+import type { Copier, CopyGrant } from '../../src/api/volume.ts';
+import { findEntry, isAccepted, requireGrantee, requireOwner } from '../callers/access.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { notFoundProblem, requireOwn } from '../callers/ownership.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
-import { copyGrantTable } from '../tables/copy-grants.ts';
+import { copyGrantTable, listCopyGrants } from '../tables/copy-grants.ts';
 import { groupTable } from '../tables/groups.ts';
 import { findMembers, snapshotTable } from '../tables/snapshots.ts';
 import { findVolume } from '../tables/volumes.ts';
 
-type CopyGrantKey = { readonly grantee: string; readonly cluster?: Cluster };
+/** A dry run throws the same, and changes nothing. */
+type CopyGrantKey = { readonly grantee: string; readonly cluster?: Cluster; readonly dryRun?: boolean };
 
 /** Creates the grants by which other clusters copy volumes and snapshots. An operator grants any, and owners their own. */
 export function createCopyGrants({
@@ -40,8 +41,9 @@ export function createCopyGrants({
       await requireMayGrant(source, key);
       const entry = requireGrantee(clusters, cluster);
       let byOperator = false;
-      await operations.change({ operation: 'grant copies', ...source, about: cluster }, async sql => {
-        const sources = await lockSources(sql, source);
+      let sources: readonly Resource[] = [];
+      const work = async (sql: Sql) => {
+        sources = await lockSources(sql, source);
         await requireReady(sql, source);
         let isChanged = false;
         for (const one of sources) {
@@ -49,19 +51,22 @@ export function createCopyGrants({
           byOperator = key.cluster === undefined || known?.byOperator === true;
           if (known?.byOperator === byOperator) continue;
           if (!known) await requireFew(sql, one);
-          await copyGrantTable.replace(sql, { cluster, ...one, byOperator });
+          if (!key.dryRun) await copyGrantTable.replace(sql, { cluster, ...one, byOperator });
           isChanged = true;
         }
         return { result: undefined, isChanged };
-      });
+      };
+      const logged = { operation: 'grant copies', ...source, about: cluster };
+      await (key.dryRun ? engine.transaction(work) : operations.change(logged, work));
       const isAgreed = isAccepted(source.id, { byOperator }, entry);
-      return { cluster, ...(!isAgreed && { isAccepted: isAgreed }) };
+      return { cluster, ...(!isAgreed && { isAccepted: isAgreed }), sources: sources.map(({ id }) => id) };
     },
 
     /** Once this returns, no copy begins by the grant. A copy that has begun is finished. */
     async revoke(source: Resource, key: CopyGrantKey): Promise<void> {
       const { grantee: cluster } = key;
       await requireMayGrant(source, key);
+      if (key.dryRun) return;
       await operations.change({ operation: 'revoke copies', ...source, about: cluster }, async sql => {
         let isChanged = false;
         for (const one of await lockSources(sql, source)) {
@@ -73,6 +78,23 @@ export function createCopyGrants({
       });
     },
   };
+}
+
+/** Finds the clusters that were granted copies of these volumes or snapshots, by the id of the source. */
+export async function findCopiers(
+  { engine, clusters }: Pick<ServiceOptions, 'engine' | 'clusters'>,
+  kind: Resource['kind'],
+  sources: readonly { readonly id: string }[],
+): Promise<ReadonlyMap<string, Copier[]>> {
+  const found = new Map<string, Copier[]>();
+  if (sources.length === 0) return found;
+  const ids = sources.map(({ id }) => id);
+  for (const { id, cluster, byOperator } of await listCopyGrants(engine.reader, kind, ids)) {
+    const isAgreed = isAccepted(id, { byOperator }, findEntry(clusters, cluster) ?? {});
+    const copier = { cluster, ...(!isAgreed && { isAccepted: isAgreed }) };
+    found.getOrInsertComputed(id, () => []).push(copier);
+  }
+  return found;
 }
 
 /** Locks the source, and returns it, or the members of the group. */

@@ -65,9 +65,12 @@ export const grantSchema = z
   .object({ volumeId, cluster: text('west'), access: grantAccess, isAccepted })
   .meta({ id: 'Grant', description: "The grant of a volume to a cluster other than the volume's owner." });
 
-export const copyGrantSchema = z
-  .object({ cluster: text('west'), isAccepted })
-  .meta({ id: 'CopyGrant', description: 'The right of another cluster to create volumes from a source.' });
+/** A cluster that may create volumes from a source of another cluster. */
+export const copierSchema = z.object({ cluster: text('west'), isAccepted });
+
+export const copyGrantSchema = copierSchema
+  .extend({ sources: z.array(text('east.snap-1')).describe('The ids; for a group, those of its members.') })
+  .meta({ id: 'CopyGrant', description: 'The right of another cluster to create volumes from sources.' });
 
 export const volumeSchema = z
   .object({
@@ -146,6 +149,7 @@ export type VolumeSource = z.infer<typeof volumeSourceSchema>;
 export type VolumeSpec = z.infer<typeof volumeSpecSchema>;
 export type SizeSpec = z.infer<typeof sizeSpecSchema>;
 export type Grant = z.infer<typeof grantSchema>;
+export type Copier = z.infer<typeof copierSchema>;
 export type CopyGrant = z.infer<typeof copyGrantSchema>;
 export type GrantSpec = z.infer<typeof grantSpecSchema>;
 export type Volume = z.infer<typeof volumeSchema>;

@@ -3,6 +3,7 @@ import type { StorageClient } from '../api/client.ts';
 import type { Call } from '../api/http.ts';
 import { clusterOf, readNodeId } from '../api/ids.ts';
 import { formatSegments, type Segments } from '../api/topology.ts';
+import type { Copier, Grant } from '../api/volume.ts';
 import type { Numbers, Unit } from './output/values.ts';
 
 export type Entry = { readonly id: string };
@@ -92,6 +93,12 @@ export function join(words: readonly string[] = []): string {
 
 export function showTopologies(topologies: readonly Segments[] | undefined): string {
   return join(topologies?.map(formatSegments));
+}
+
+/** Shows a grant to another cluster, such as `west:read-only`, or `west:copy` for one of copies. */
+export function showGrant(grant: Copier & { readonly access?: Grant['access'] }): string {
+  const { cluster, access = 'copy', isAccepted } = grant;
+  return `${cluster}:${access}${isAccepted === false ? ':not-accepted' : ''}`;
 }
 
 /** Makes queries by id, which put the chosen cluster in front of a name that has none. */

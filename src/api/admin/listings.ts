@@ -12,12 +12,14 @@ import {
   time,
   volumeId,
 } from '../storage.ts';
-import { volumeSchema } from '../volume.ts';
+import { copierSchema, volumeSchema } from '../volume.ts';
 import { refusedTokens } from './status.ts';
 
 const cluster = text('east');
 const count = z.int().nonnegative();
 const reservedBytes = sizeBytes.describe('The bytes that it reserves in its pool.');
+
+const copyGrants = z.array(copierSchema).optional().describe('The other clusters that may copy it.');
 
 /** Makes the schema of a page of entries, ordered by id. The last page has no `nextPageToken`. */
 const pageOf = <Name extends string, Entry extends z.ZodType>(name: Name, entry: Entry) => {
@@ -39,6 +41,7 @@ export const adminVolumeSchema = volumeSchema
     attachments: z.array(z.object({ cluster, nodeId, state: attachmentState, readonly: z.boolean() })),
     capabilities: z.array(capabilitySchema).describe('The capabilities in the request that created it.'),
     storageId: text('west.pvc-1').optional().describe("The storage's name for it, if that is not its id."),
+    copyGrants,
     restorableUntil: time.optional().describe("The time of a deleted volume's final deletion."),
   })
   .meta({ id: 'AdminVolume', description: 'A volume of any cluster, as operators see it.' });
@@ -47,7 +50,7 @@ export const allVolumesPageSchema = pageOf('volumes', adminVolumeSchema);
 
 /** A snapshot of any cluster, as operators see it. */
 export const adminSnapshotSchema = snapshotSchema
-  .extend({ cluster, pool: poolName, reservedBytes })
+  .extend({ cluster, pool: poolName, reservedBytes, copyGrants })
   .meta({ id: 'AdminSnapshot', description: 'A snapshot of any cluster, as operators see it.' });
 
 export const allSnapshotsPageSchema = pageOf('snapshots', adminSnapshotSchema);

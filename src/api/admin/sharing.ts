@@ -18,6 +18,10 @@ export const revocationQuery = z.object({
   dryRun: isTrue.describe('`true`: only says whether the grant can be revoked.'),
 });
 
+export const dryRunQuery = z.object({
+  dryRun: isTrue.describe('`true`: only says whether this is possible.'),
+});
+
 /** The new owner of a transferred volume. */
 export const transferSpecSchema = z
   .strictObject({

@@ -1,3 +1,4 @@
+import { dryRunQuery } from '../admin.ts';
 import { copyGrantSchema } from '../volume.ts';
 import type { Operation } from './row.ts';
 
@@ -27,12 +28,18 @@ export const copyOperations = {
   revokeGroupCopies: revoking('DELETE /v1/groups/{groupId}/copy-grants/{grantee}'),
 } as const satisfies Readonly<Record<string, Operation>>;
 
+const asOperator = <Row extends Operation>(row: Row) => ({ ...row, query: dryRunQuery }) as const;
+
 /** The same operations for operators, on the resources of any cluster, which need not agree. */
 export const adminCopyOperations = {
-  grantAdminVolumeCopies: granting('PUT /v1/admin/volumes/{volumeId}/copy-grants/{grantee}'),
-  revokeAdminVolumeCopies: revoking('DELETE /v1/admin/volumes/{volumeId}/copy-grants/{grantee}'),
-  grantAdminSnapshotCopies: granting('PUT /v1/admin/snapshots/{snapshotId}/copy-grants/{grantee}'),
-  revokeAdminSnapshotCopies: revoking('DELETE /v1/admin/snapshots/{snapshotId}/copy-grants/{grantee}'),
-  grantAdminGroupCopies: granting('PUT /v1/admin/groups/{groupId}/copy-grants/{grantee}'),
-  revokeAdminGroupCopies: revoking('DELETE /v1/admin/groups/{groupId}/copy-grants/{grantee}'),
+  grantAdminVolumeCopies: asOperator(granting('PUT /v1/admin/volumes/{volumeId}/copy-grants/{grantee}')),
+  revokeAdminVolumeCopies: asOperator(revoking('DELETE /v1/admin/volumes/{volumeId}/copy-grants/{grantee}')),
+  grantAdminSnapshotCopies: asOperator(
+    granting('PUT /v1/admin/snapshots/{snapshotId}/copy-grants/{grantee}'),
+  ),
+  revokeAdminSnapshotCopies: asOperator(
+    revoking('DELETE /v1/admin/snapshots/{snapshotId}/copy-grants/{grantee}'),
+  ),
+  grantAdminGroupCopies: asOperator(granting('PUT /v1/admin/groups/{groupId}/copy-grants/{grantee}')),
+  revokeAdminGroupCopies: asOperator(revoking('DELETE /v1/admin/groups/{groupId}/copy-grants/{grantee}')),
 } as const satisfies Readonly<Record<string, Operation>>;

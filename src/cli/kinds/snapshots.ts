@@ -1,5 +1,15 @@
 import { adminSnapshotSchema, type AdminSnapshot } from '../../api/admin.ts';
-import { ageColumn, kind, ofCluster, showTopologies, sizeColumn, toPage, wide } from '../kind.ts';
+import {
+  ageColumn,
+  join,
+  kind,
+  ofCluster,
+  showGrant,
+  showTopologies,
+  sizeColumn,
+  toPage,
+  wide,
+} from '../kind.ts';
 
 export const snapshots = kind<AdminSnapshot>({
   one: 'snapshot',
@@ -18,6 +28,7 @@ export const snapshots = kind<AdminSnapshot>({
     wide({ head: 'cluster', of: ({ cluster }: AdminSnapshot) => cluster }),
     wide({ head: 'group', of: ({ groupId }: AdminSnapshot) => groupId }),
     wide(sizeColumn('reserved', ({ reservedBytes }: AdminSnapshot) => reservedBytes)),
+    wide({ head: 'shared', of: ({ copyGrants }: AdminSnapshot) => join(copyGrants?.map(showGrant)) }),
     wide({ head: 'topology', of: ({ topology }: AdminSnapshot) => showTopologies(topology) }),
   ],
 });

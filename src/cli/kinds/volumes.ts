@@ -6,6 +6,7 @@ import {
   kind,
   nameOf,
   ofCluster,
+  showGrant,
   showTopologies,
   sizeColumn,
   toPage,
@@ -35,13 +36,7 @@ export const volumes = kind<AdminVolume>({
     }),
     wide({
       head: 'shared',
-      of: ({ grants }: AdminVolume) =>
-        join(
-          grants?.map(
-            ({ cluster, access, isAccepted }) =>
-              `${cluster}:${access}${isAccepted === false ? ':not-accepted' : ''}`,
-          ),
-        ),
+      of: ({ grants = [], copyGrants = [] }: AdminVolume) => join([...grants, ...copyGrants].map(showGrant)),
     }),
     wide({ head: 'source', of: ({ source }: AdminVolume) => source && sourceOf(source) }),
     wide({ head: 'topology', of: ({ topology }: AdminVolume) => showTopologies(topology) }),

@@ -25,10 +25,10 @@ async function start(t: TestContext, run: GatewayRun = {}) {
 test('operators share a volume, cannot revoke it while it is attached, and revoke it by force', async t => {
   const { b, call, fairlead } = await start(t);
   const granted = await fairlead('admin grant a.one b --access read-write');
-  assert.deepEqual(
-    [granted.stdout, granted.status],
-    ['volume "a.one" is shared with cluster "b" read-write\n', 0],
-  );
+  assert.equal(granted.status, 0);
+  assert.match(granted.stdout, /^# volume "a\.one" is shared with cluster "b" read-write\napiVersion: v1\n/);
+  const [volume] = parseAllDocuments(granted.stdout).map(one => one.toJSON());
+  assert.deepEqual(volume.spec.csi, { driver: 'csi.fairlead.dev', volumeHandle: 'a.one' });
   const key = { volumeId: 'a.one', nodeId: 'n1' };
   await b.attachVolume({ ...key, body: { capability: mounted, readonly: false } }, call);
   const { stdout: shown } = await fairlead('get volumes a.one -o json');
@@ -108,6 +108,55 @@ test("a cluster sees another one's shared volume while its entry names that clus
   assert.doesNotMatch((await fairlead('explain a.one')).stdout, /does not accept shares/);
   takeFrom([]);
   assert.ok(await sees(0));
+});
+
+test('operators grant copies with the manifests of the other cluster, see who has them, and revoke them', async t => {
+  const { a, b, call, fairlead } = await start(t);
+  await a.createSnapshot({ snapshotId: 'a.cut', body: { name: 'cut', volumeId: 'a.one' } }, call);
+  await a.createGroup({ groupId: 'a.all', body: { name: 'all', volumeIds: ['a.one'] } }, call);
+  const read = async (line: string) =>
+    parseAllDocuments((await fairlead(line)).stdout).map(one => one.toJSON());
+  const dry = await fairlead('admin grant a.cut b --kind snapshot --dry-run');
+  assert.equal(dry.stdout, 'cluster "b" could copy snapshot "a.cut"\n');
+  await assert.rejects(b.getSnapshot({ snapshotId: 'a.cut' }, call), { code: 'NOT_FOUND' });
+  const [content, snapshot] = await read('admin grant a.cut b --kind snapshot --namespace shop');
+  assert.deepEqual(content.spec, {
+    deletionPolicy: 'Retain',
+    driver: 'csi.fairlead.dev',
+    source: { snapshotHandle: 'a.cut' },
+    volumeSnapshotRef: { name: 'cut', namespace: 'shop' },
+  });
+  assert.deepEqual(
+    [content.metadata, snapshot.metadata, snapshot.spec],
+    [{ name: 'cut' }, { name: 'cut', namespace: 'shop' }, { source: { volumeSnapshotContentName: 'cut' } }],
+  );
+  const [member] = await read('admin grant a.all b --kind group');
+  const [id = ''] = (await a.getGroup({ groupId: 'a.all' }, call)).snapshots.map(one => one.id);
+  assert.equal(member.spec.source.snapshotHandle, id);
+  const [volume, claim] = await read('admin grant a.one b --copy');
+  assert.deepEqual(
+    [volume.spec.accessModes, volume.spec.csi.readOnly, claim.kind],
+    [['ReadWriteOnce'], undefined, 'PersistentVolumeClaim'],
+  );
+  const both = await fairlead('admin grant a.one b --copy --access read-only');
+  assert.match(both.stdout, /^# volume .* read-only\n# cluster "b" can copy volume "a\.one"\napiVersion/);
+  const [readOnly] = parseAllDocuments(both.stdout).map(one => one.toJSON());
+  assert.deepEqual([readOnly.spec.accessModes, readOnly.spec.csi.readOnly], [['ReadOnlyMany'], true]);
+  assert.match((await fairlead('get volumes a.one -o wide')).stdout, / b:read-only,b:copy\b/);
+  for (const name of ['a.cut', id])
+    assert.match((await fairlead(`get snapshots ${name} -o wide`)).stdout, / b:copy\b/);
+  const source = { kind: 'snapshot', snapshotId: 'a.cut' } as const;
+  await b.createVolume({ volumeId: 'b.copy', body: volumeSpec('copy', { source }) }, call);
+  assert.equal((await fairlead('admin revoke a.cut b --kind snapshot --dry-run')).status, 0);
+  assert.equal((await b.getSnapshot({ snapshotId: 'a.cut' }, call)).owner, 'a');
+  for (const line of ['a.cut b --kind snapshot', 'a.all b --kind group', 'a.one b'])
+    assert.equal((await fairlead(`admin revoke ${line}`)).status, 0);
+  for (const one of ['snapshots a.cut', `snapshots ${id}`, 'volumes a.one']) {
+    const { grants, copyGrants } = JSON.parse((await fairlead(`get ${one} -o json`)).stdout);
+    assert.deepEqual([grants, copyGrants], [undefined, undefined]);
+  }
+  const wrong = await fairlead('admin grant a.cut b --kind snapshot --access read-only');
+  assert.match(wrong.stderr, /a snapshot cannot be attached; leave out --access/);
 });
 
 test('operators see the effect of a detachment and a deletion first, and then have them done', async t => {

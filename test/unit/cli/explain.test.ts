@@ -323,6 +323,11 @@ const known: readonly (readonly [sentence: string, facts: Partial<Facts>, what: 
     { volume: { ...volume, grants: [{ cluster: 'b', access: 'read-only', isAccepted: false }] } },
     /^volume "a\.one" is shared with cluster "b", which does not accept shares of cluster "a" and so/,
   ],
+  [
+    'that a cluster has not agreed to copies',
+    { volume: { ...volume, copyGrants: [{ cluster: 'b', isAccepted: false }] } },
+    /^the copies of volume "a\.one" are granted to cluster "b", which .* and so cannot copy it$/,
+  ],
   ['the last refusal', { last }, /^the last call, attach \(n2\) by a 1m ago, ended with FAILED_PRECOND/],
   [
     'the number of similar refusals',

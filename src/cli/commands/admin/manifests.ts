@@ -20,17 +20,28 @@ const kubernetesModes: Readonly<Record<AccessMode, string>> = {
   MULTI_NODE_MULTI_WRITER: 'ReadWriteMany',
 };
 
+type ShownVolume = Pick<OwnedVolume, 'capabilities'> & {
+  readonly volume: Pick<OwnedVolume['volume'], 'id' | 'sizeBytes' | 'context' | 'topology'>;
+  /** The cluster may only read the volume. */
+  readonly isReadOnly?: boolean;
+};
+
 /**
  * Makes a PersistentVolume and a PersistentVolumeClaim, bound to each other, for a volume that Kubernetes did not create.
  * Their reclaim policy is Retain: deleting the claim keeps the volume.
  */
-export function toManifests({ volume, capabilities }: OwnedVolume, names: ManifestNames): readonly object[] {
-  const name = toName(volume.id.slice(volume.id.indexOf('.') + 1));
+export function toManifests(
+  { volume, capabilities, isReadOnly = false }: ShownVolume,
+  names: ManifestNames,
+): readonly object[] {
+  const name = toName(volume.id);
   const { driver, namespace, claim = name } = names;
   const [first] = capabilities;
   const isBlock = first?.accessType === 'block';
   const both = {
-    accessModes: [...new Set(capabilities.map(({ accessMode }) => kubernetesModes[accessMode]))],
+    accessModes: isReadOnly
+      ? ['ReadOnlyMany']
+      : [...new Set(capabilities.map(({ accessMode }) => kubernetesModes[accessMode]))],
     volumeMode: isBlock ? 'Block' : 'Filesystem',
     storageClassName: '',
   };
@@ -38,6 +49,7 @@ export function toManifests({ volume, capabilities }: OwnedVolume, names: Manife
   const csi = {
     driver,
     volumeHandle: volume.id,
+    ...(isReadOnly && { readOnly: true }),
     ...(first?.fsType && !isBlock && { fsType: first.fsType }),
     ...(Object.keys(volume.context).length > 0 && { volumeAttributes: volume.context }),
   };
@@ -71,9 +83,40 @@ export function toManifests({ volume, capabilities }: OwnedVolume, names: Manife
   ];
 }
 
-/** Makes a valid name of a Kubernetes object. */
-function toName(name: string): string {
-  return name
+/**
+ * Makes a VolumeSnapshotContent and a VolumeSnapshot, bound to each other, for a snapshot of another cluster. Their
+ * deletion keeps the snapshot.
+ */
+export function toSnapshotManifests(
+  snapshotHandle: string,
+  { driver, namespace }: ManifestNames,
+): readonly object[] {
+  const [apiVersion, name] = ['snapshot.storage.k8s.io/v1', toName(snapshotHandle)];
+  return [
+    {
+      apiVersion,
+      kind: 'VolumeSnapshotContent',
+      metadata: { name },
+      spec: {
+        deletionPolicy: 'Retain',
+        driver,
+        source: { snapshotHandle },
+        volumeSnapshotRef: { name, namespace },
+      },
+    },
+    {
+      apiVersion,
+      kind: 'VolumeSnapshot',
+      metadata: { name, namespace },
+      spec: { source: { volumeSnapshotContentName: name } },
+    },
+  ];
+}
+
+/** Makes a valid name of a Kubernetes object from the end of an id. */
+function toName(id: string): string {
+  return id
+    .slice(id.indexOf('.') + 1)
     .toLowerCase()
     .replaceAll(/[^a-z0-9.-]+/g, '-')
     .replaceAll(/^[.-]+|[.-]+$/g, '');

@@ -2,12 +2,20 @@ import { accessModes, accessTypes } from '../../../api/storage.ts';
 import { bytes, choice, text } from '../../../lib/parsers.ts';
 import { onOrOff } from '../../../lib/settings.ts';
 import { toOutput } from '../../output/formats.ts';
-import type { ActionResult } from '../../actions/action.ts';
+import type { Grant } from '../../../api/volume.ts';
+import type { Action, ActionResult } from '../../actions/action.ts';
+import { type Copied, grantCopies, revokeCopies } from '../../actions/copies.ts';
 import { grant, importVolume, type OwnedResult, revoke, transfer } from '../../actions/sharing.ts';
 import { command, dryRun, shared } from './command.ts';
-import { type ManifestNames, toManifests } from './manifests.ts';
+import { type ManifestNames, toManifests, toSnapshotManifests } from './manifests.ts';
 
 const volume = { doc: "the volume's id", parse: text } as const;
+const source = { doc: 'the id of the volume, the snapshot or the group', parse: text } as const;
+const sourceKind = {
+  doc: 'kind of the shared resource',
+  parse: choice('volume', 'snapshot', 'group'),
+  default: 'volume',
+} as const;
 const cluster = { doc: 'the other cluster', parse: text } as const;
 
 /** The settings of commands that print manifests for Kubernetes. */
@@ -20,28 +28,36 @@ const kubernetes = {
 /** The commands that share, transfer and import volumes, by name. */
 export const sharingCommands = {
   grant: command({
-    doc: 'shares a volume with another cluster',
+    doc: 'shares a volume, or the copies of a volume or of snapshots, with another cluster, and prints its Kubernetes manifests there',
     settings: {
       ...shared,
-      volume,
+      volume: source,
       cluster,
+      kind: sourceKind,
       access: {
-        doc: 'access of the other cluster',
+        doc: 'attachments in the other cluster; default for a volume without --copy: read-only',
         parse: choice('read-only', 'read-write'),
-        default: 'read-only',
+        optional: true,
+      },
+      copy: {
+        doc: 'let the other cluster create volumes from it; needless for snapshots and groups',
+        ...onOrOff,
       },
       'dry-run': dryRun,
+      ...kubernetes,
     },
     operands: ['volume', 'cluster'],
-    ask: (client, call, { volume: volumeId, cluster: grantee, access, 'dry-run': isDry }) =>
-      grant(client, call, { volumeId, grantee, access, isDry }),
+    ask: (client, call, { volume: id, cluster: grantee, kind, access, copy, 'dry-run': isDry, ...names }) =>
+      grantAll(client, call, { id, grantee, kind, access, copy, isDry, names }),
   }),
   revoke: command({
-    doc: 'ends the sharing of a volume with another cluster',
+    doc: 'ends the sharing of a volume with another cluster, or of the copies of a volume or of snapshots',
     settings: {
       ...shared,
-      volume,
+      volume: source,
       cluster,
+      kind: sourceKind,
+      copy: { doc: 'only end the right to copy the volume', ...onOrOff },
       force: {
         doc: 'first detach the volume from the nodes of that cluster',
         ...onOrOff,
@@ -49,8 +65,13 @@ export const sharingCommands = {
       'dry-run': dryRun,
     },
     operands: ['volume', 'cluster'],
-    ask: (client, call, { volume: volumeId, cluster: grantee, force, 'dry-run': isDry }) =>
-      revoke(client, call, { volumeId, grantee, force, isDry }),
+    async ask(client, call, { volume: id, cluster: grantee, kind, copy, force, 'dry-run': isDry }) {
+      const copied = { kind, id, grantee, isDry };
+      if (kind !== 'volume' || copy) return revokeCopies(client, call, copied);
+      const result = await revoke(client, call, { volumeId: id, grantee, force, isDry });
+      await revokeCopies(client, call, copied);
+      return result;
+    },
   }),
   transfer: command({
     doc: 'detaches a volume from every node, transfers it to another cluster, and prints its Kubernetes manifests there',
@@ -113,6 +134,37 @@ async function printManifests(
   const result = await action;
   if (isDry) return result;
   const manifests = toManifests(result.data, names);
+  return { ...result, data: { ...result.data, manifests }, table: await toYaml(manifests) };
+}
+
+type GrantValues = Copied & {
+  readonly access: Grant['access'] | undefined;
+  readonly copy: boolean;
+  readonly names: ManifestNames;
+};
+
+/** Grants attachments, copies or both, and prints the manifests behind the sentences, which are comments there. */
+async function grantAll(
+  ...[client, call, { names, access: given, copy, ...copied }]: Parameters<Action<GrantValues>>
+): Promise<ActionResult> {
+  const { kind, id, isDry } = copied;
+  if (kind !== 'volume' && given) throw new Error(`a ${kind} cannot be attached; leave out --access`);
+  const access = given ?? (kind === 'volume' && !copy ? 'read-only' : undefined);
+  const attaching = access && (await grant(client, call, { ...copied, volumeId: id, access }));
+  const copying = (copy || !access) && (await grantCopies(client, call, copied));
+  const done = [attaching, copying].filter(one => typeof one === 'object');
+  const data: object = Object.assign({}, ...done.map(one => one.data));
+  const sentences = done.map(({ table }) => table);
+  if (isDry) return { data, table: sentences.join('\n') };
+  const [granted] = kind === 'volume' ? (await client.listAllVolumes({ id }, call)).volumes : [];
+  const manifests = granted
+    ? toManifests({ ...granted, volume: granted, isReadOnly: access === 'read-only' }, names)
+    : ((copying || undefined)?.data.sources ?? []).flatMap(one => toSnapshotManifests(one, names));
+  const comments = sentences.map(one => `# ${one}\n`).join('');
+  return { data: { ...data, manifests }, table: comments + (await toYaml(manifests)) };
+}
+
+async function toYaml(manifests: readonly object[]): Promise<string> {
   const documents = await Promise.all(manifests.map(one => toOutput(one, 'yaml')));
-  return { ...result, data: { ...result.data, manifests }, table: documents.join('---\n').trimEnd() };
+  return documents.join('---\n').trimEnd();
 }

@@ -1,5 +1,6 @@
 import type { PoolState } from '../../../api/admin.ts';
 import { problemTable } from '../../../api/problem.ts';
+import type { Copier } from '../../../api/volume.ts';
 import { toAge } from '../../output/values.ts';
 import { usedOf } from '../../pool-health.ts';
 import { type Advice, fact, type Facts, reason, retirementAdvice, storageAdvice, usedUp } from './facts.ts';
@@ -148,17 +149,34 @@ function attachmentAdvice({ volume, unknownNodes, operation }: Facts): readonly 
   });
 }
 
-/** Lists shares that the other cluster has not accepted. */
-function grantAdvice({ volume }: Facts): readonly Advice[] {
-  const owner = volume?.cluster;
-  return (volume?.grants ?? [])
-    .filter(({ isAccepted }) => isAccepted === false)
-    .map(({ cluster, access }) =>
-      fact(
-        `volume "${volume?.id}" is shared with cluster "${cluster}", which does not accept shares of cluster "${owner}" and so neither sees nor attaches it`,
-        `add "${owner}" to clusters.${cluster}.sharesFrom of gateway.yaml, or run fairlead admin grant ${volume?.id} ${cluster} --access ${access}`,
-      ),
+/** Lists grants that the other cluster has not accepted. */
+function grantAdvice({ id, volume, snapshot }: Facts): readonly Advice[] {
+  const owner = (volume ?? snapshot)?.cluster;
+  const [resource, kind] = volume ? [`volume "${id}"`, ''] : [`snapshot "${id}"`, ' --kind snapshot'];
+  const advise = (cluster: string, given: string, [effect, flags]: readonly [string, string]): Advice =>
+    fact(
+      `${given} cluster "${cluster}", which does not accept shares of cluster "${owner}" and so ${effect}`,
+      `add "${owner}" to clusters.${cluster}.sharesFrom of gateway.yaml, or run fairlead admin grant ${id} ${cluster}${flags}`,
     );
+  return [
+    ...(volume?.grants ?? [])
+      .filter(isUnaccepted)
+      .map(({ cluster, access }) =>
+        advise(cluster, `${resource} is shared with`, [
+          'neither sees nor attaches it',
+          ` --access ${access}`,
+        ]),
+      ),
+    ...((volume ?? snapshot)?.copyGrants ?? [])
+      .filter(isUnaccepted)
+      .map(({ cluster }) =>
+        advise(cluster, `the copies of ${resource} are granted to`, ['cannot copy it', `${kind} --copy`]),
+      ),
+  ];
+}
+
+function isUnaccepted({ isAccepted }: Copier): boolean {
+  return isAccepted === false;
 }
 
 /** Reports the resource's own operations that wait for a slot, or else others in the same queue, which is only a fact. */
