@@ -37,6 +37,10 @@ out are printed.
                registries
   kubernetes   Kubernetes clusters that run Fairlead: needs root, and the programs that npm run test:kubernetes builds
 
+npm run test:kubernetes -- --upstream runs only Kubernetes' own suite for external storage, on a pool of the backend image
+and on one of the backend dir; add --only image for one of them. UPSTREAM_FOCUS=REGEX limits it to the specs whose names
+match.
+
 --only runs the tests whose name matches. With TEST_TOTALS=FILE the counts of several runs add up in a file.
 At the end the ten slowest files are listed. The last line counts the tests that passed, failed and were skipped;
 the exit status is 0 only when none failed.
@@ -49,6 +53,7 @@ const { values, positionals } = parseArgs({
     part: { type: 'string', multiple: true, default: [] },
     minutes: { type: 'string' },
     list: { type: 'boolean', default: false },
+    upstream: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
   allowPositionals: true,
@@ -70,6 +75,7 @@ try {
 }
 
 function chooseFiles(): readonly string[] {
+  if (values.upstream) return findTests(['test/kubernetes/upstream/whole.ts']);
   if (positionals.length > 0) return findTests(positionals.map(fromCaller));
   if (values.part.length === 0) return usualTests();
   const all = fullParts();

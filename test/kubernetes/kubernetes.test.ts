@@ -22,6 +22,10 @@ import { nodeScenarios } from './scenarios/nodes.ts';
 import { placementScenarios } from './scenarios/placement.ts';
 import { volumeScenarios } from './scenarios/volumes.ts';
 import type { Scenarios } from './scenarios/workspace.ts';
+import type { Pool } from './upstream/drivers.ts';
+import { createJudge } from './upstream/judge.ts';
+import { slice } from './upstream/slice.ts';
+import { testSpecs } from './upstream/subtests.ts';
 
 /** The number of scenarios that run at a time. */
 const concurrency = 6;
@@ -78,6 +82,18 @@ describe('Fairlead on Kubernetes', { skip }, () => {
     testAll(placementScenarios);
     testAll(consistencyScenarios);
   });
+
+  for (const [pool, names] of Object.entries(slice) as readonly [Pool, readonly string[]][])
+    test(`a slice of Kubernetes' own suite passes on a pool of the backend ${pool}`, async t => {
+      const selection = { pool, labels: '!Disruptive', processes: concurrency, focus: names.join('|') };
+      const tested = await testSpecs(t, installation.east, { judge: createJudge([]), ...selection });
+      if (tested.faults > 0) hasFailed = true;
+      for (const name of names)
+        assert.ok(
+          tested.names.some(ran => new RegExp(name).test(ran)),
+          `no spec matches ${name}`,
+        );
+    });
 
   test('after all that the programs have little memory in use', async t => {
     const agents = await memoryOf(installation.east, agent);

@@ -53,7 +53,7 @@ export function copyCustomResources(module: string, into: string): void {
 }
 
 /** Runs Go without C, as releases are built, and without the user's own flags. A build gives way to other processes. */
-function go(module: string, ...args: readonly string[]): string {
+export function go(module: string, ...args: readonly string[]): string {
   return run('nice', ['-n', '19', 'go', ...args], {
     cwd: join(import.meta.dirname, module),
     env: { CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off' },

@@ -49,7 +49,7 @@ export function makeSidecarImages(into: string, directory: string): void {
 type Image = { readonly name: string; readonly root: string; readonly config: object };
 
 /** Writes images as an OCI layout in one file. */
-function packImages(archive: string, images: readonly Image[]): void {
+export function packImages(archive: string, images: readonly Image[]): void {
   const layout = `${archive}.layout`;
   const blobs = join(layout, 'blobs', 'sha256');
   mkdirSync(blobs, { recursive: true });
@@ -86,7 +86,7 @@ function makeLayer(root: string): Buffer {
 }
 
 /** Fills a root directory with busybox under all its names. */
-function fillTestRoot(root: string, busybox: string): void {
+export function fillTestRoot(root: string, busybox: string): void {
   for (const name of ['bin', 'etc', 'proc', 'sys', 'dev', 'tmp', 'var', 'root'])
     mkdirSync(join(root, name), { recursive: true });
   chmodSync(join(root, 'tmp'), 0o1777);

@@ -15,6 +15,7 @@ import { makeSidecarImages, makeTestImages } from './images.ts';
 import { unpackLayer, layer } from './layer.ts';
 import { debianPackages, unpackPackages } from './debian.ts';
 import { buildTools, copyCustomResources, toolsOf } from './go-tools.ts';
+import { buildUpstream, upstreamFiles } from './upstream.ts';
 
 /** A build step: the files that it makes, the pins that determine them, and a function that fills a directory. */
 type Part = {
@@ -59,6 +60,14 @@ const parts: Readonly<Record<string, Part>> = {
     makes: ['sidecars.tar'],
     pins: [...pinsOf('sidecars'), textOf('images.ts')],
     build: (into, directory) => makeSidecarImages(into, directory),
+  },
+  upstream: {
+    makes: upstreamFiles,
+    pins: [
+      ...pinsOf('upstream'),
+      ...['upstream/suite_test.go', 'upstream/sshd/main.go', 'upstream.ts', 'images.ts'].map(textOf),
+    ],
+    build: (into, directory) => buildUpstream(into, join(directory, 'busybox')),
   },
 };
 

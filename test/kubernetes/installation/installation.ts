@@ -45,6 +45,16 @@ export async function install(site: Site): Promise<Installation> {
   return { site, image, gateway, east: served[0], west: served[1] };
 }
 
+/** Makes the gateway and the cluster east alone. */
+export async function installEast(site: Site): Promise<Omit<Installation, 'west'>> {
+  const [gateway, image, east] = await Promise.all([
+    startGateway(site, ['east']),
+    buildImage(join(site.directory, 'image')),
+    startWithNodes(site, { number: 1, nodes: ['east-1', 'east-2'], firstNode: 1 }),
+  ]);
+  return { site, image, gateway, east: await serve({ gateway, image }, 'east', east) };
+}
+
 /** Installs Fairlead on a cluster. */
 async function serve(
   storage: Storage,

@@ -14,6 +14,7 @@ const waiting = ['--wait', '--timeout', '3m'];
 const storageClasses = [
   { name: 'ext4', pool: 'fast', fsType: 'ext4', volumeBindingMode: 'Immediate' },
   { name: 'xfs', pool: 'fast', fsType: 'xfs', mountOptions: ['noatime'] },
+  { name: 'xfs-at-once', pool: 'fast', fsType: 'xfs', volumeBindingMode: 'Immediate' },
   { name: 'fast', pool: 'fast' },
   { name: 'files', pool: 'files', volumeBindingMode: 'Immediate' },
 ];
