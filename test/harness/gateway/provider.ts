@@ -37,7 +37,9 @@ export async function startProvider(t: CleanupScope, key: IssuerKey, client: Cli
     (request, response) =>
       void serve(request, response).catch((error: Error) => response.writeHead(400).end(error.message)),
   );
-  const provider: Provider = { url: `http://${await listen(t, server)}`, client, faults: {}, subject: 'ann' };
+  // For browsers this is another site than the gateway at 127.0.0.1.
+  const host = (await listen(t, server)).replace('127.0.0.1', 'localhost');
+  const provider: Provider = { url: `http://${host}`, client, faults: {}, subject: 'ann' };
   return provider;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
