@@ -49,9 +49,10 @@ export function createDeadNodeDetachment({ engine, operations, pools, attachment
       const known = await nodeTable.find(sql, node);
       if (!known) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
       await requireCutOff(sql, node);
-      const isChanged = !known.spec.isDead;
-      if (isChanged) await nodeTable.update(sql, node, { spec: { ...known.spec, isDead: true } });
-      return { result: isChanged, isChanged };
+      const result = !known.spec.isDead;
+      if (result) await nodeTable.update(sql, node, { spec: { ...known.spec, isDead: true } });
+      // The log has the detachment of each volume, also when this is undone and repeated for days.
+      return { result, isChanged: false };
     });
   }
 

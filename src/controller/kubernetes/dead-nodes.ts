@@ -42,12 +42,10 @@ const maxInFlight = 16;
 export function watchDeadNodes(options: WatchOptions) {
   const { kubernetes, log, signal, driverName, agentPort, lookEveryMs = 2_000 } = options;
   const renewals = new Map<string, Renewal>();
-  let following: { readonly ending: AbortController; readonly ended: Promise<void> } | undefined;
+  let following: Promise<void> | undefined;
 
-  function followLeases(): void {
-    const ending = new AbortController();
-    const source = { kubernetes, log, signal: AbortSignal.any([signal, ending.signal]) };
-    const ended = follow(source, {
+  function followLeases(): Promise<void> {
+    return follow(options, {
       path: leases,
       read: ({ spec }: LeaseObject) => spec?.renewTime,
       onChange(all, changed) {
@@ -59,18 +57,12 @@ export function watchDeadNodes(options: WatchOptions) {
         }
       },
     });
-    following = { ending, ended };
   }
 
   async function look(): Promise<void> {
     const [afterMs, nodes] = [options.afterMs(), options.nodes()];
-    if (afterMs === undefined) {
-      following?.ending.abort();
-      following = undefined;
-      renewals.clear();
-      return;
-    }
-    if (!following) followLeases();
+    if (afterMs === undefined) return;
+    following ??= followLeases();
     if (!nodes) return;
     const nowMs = performance.now();
     const silentMs = (name: string): number => nowMs - (renewals.get(name)?.atMs ?? nowMs);
@@ -147,7 +139,7 @@ export function watchDeadNodes(options: WatchOptions) {
   return {
     /** Resolves once no work is running. The source's signal has to be aborted before. */
     async close(): Promise<void> {
-      await Promise.all([looking.close(), following?.ended]);
+      await Promise.all([looking.close(), following]);
     },
   };
 }
