@@ -79,6 +79,7 @@ export const parts: Readonly<Record<string, Part>> = {
       'test/browser/actions.test.ts',
       'test/browser/pages.test.ts',
       'test/browser/incidents.test.ts',
+      'test/browser/screens.test.ts',
     ],
     seconds: 180,
     proves: ['gateway/console/', 'gateway/http/console.ts', 'src/cli/', 'test/browser/'],

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { consoleBench } from './console.ts';
 import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
 import { exportsBench } from './exports/exports.ts';
@@ -21,6 +22,7 @@ const benches: readonly Bench[] = [
   fairnessBench,
   scaleBench,
   growthBench,
+  consoleBench,
   exportsBench,
 ];
 

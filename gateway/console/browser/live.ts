@@ -21,7 +21,7 @@ export function refresh(): void {
 }
 
 /** The usual interval between two loads, in milliseconds. */
-const usuallyMs = 3_000;
+const usuallyMs = 2_000;
 /** The interval of lists whose changes the gateway tells, in milliseconds. */
 const toldMs = 20_000;
 /** The lists of records in the store, and of the queues. */

@@ -1,5 +1,6 @@
 import type { ClusterState, PoolState, Status } from '../../../../src/api/admin.ts';
 import { gather } from '../../../../src/cli/commands/status/gather.ts';
+import { faultOf } from '../../../../src/cli/pool-health.ts';
 import { judge, summarize } from '../../../../src/cli/commands/status/judge.ts';
 import type { StatusLine } from '../../../../src/cli/commands/status/line.ts';
 import { call, client } from '../gateway.ts';
@@ -83,20 +84,10 @@ function Summary({ lines }: { readonly lines: readonly StatusLine[] }) {
 }
 
 function PoolCard({ pool }: { readonly pool: PoolState }) {
-  const {
-    id,
-    state,
-    backend = '',
-    volumes,
-    snapshots,
-    totalBytes,
-    reservedBytes,
-    answers,
-    recentCalls,
-  } = pool;
+  const { id, state, backend = '', volumes, snapshots, totalBytes, reservedBytes, recentCalls } = pool;
   const used = totalBytes === undefined ? '' : ` of ${toSize(totalBytes)}`;
   const label = `${toSize(reservedBytes)}${used} reserved`;
-  const isFaulty = answers === false || state === 'waiting';
+  const isFaulty = faultOf(pool) !== undefined;
   return (
     <li class={isFaulty ? 'card faulty' : 'card'}>
       <h3>

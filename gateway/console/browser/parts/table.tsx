@@ -31,14 +31,15 @@ const references: Readonly<Record<string, KindName>> = {
 /** A table of entries of one kind, with the columns of the command line. */
 export function Table({ name, columns, entries }: TableProps) {
   if (entries.length === 0) return <p class="empty">None.</p>;
+  const classes = new Map(columns.map(column => [column, isNumeric(column, entries) ? 'number' : undefined]));
   return (
     <div class="scroll" tabIndex={0} role="group" aria-label={`table of ${name}`}>
       <table>
         <thead>
           <tr>
-            {columns.map(({ head, unit }) => (
-              <th key={head} scope="col" class={unit && 'number'}>
-                {head}
+            {columns.map(column => (
+              <th key={column.head} scope="col" class={classes.get(column)}>
+                {column.head}
               </th>
             ))}
           </tr>
@@ -47,7 +48,7 @@ export function Table({ name, columns, entries }: TableProps) {
           {entries.map(entry => (
             <tr key={entry.id}>
               {columns.map(column => (
-                <td key={column.head} class={column.unit && 'number'}>
+                <td key={column.head} class={classes.get(column)}>
                   <Cell name={name} column={column} entry={entry} />
                 </td>
               ))}
@@ -57,6 +58,13 @@ export function Table({ name, columns, entries }: TableProps) {
       </table>
     </div>
   );
+}
+
+/** Returns true for a column of numbers, which may lack some of them. */
+function isNumeric(column: Column, entries: readonly Entry[]): boolean {
+  const view = { nowMs: Date.now(), numbers: readableNumbers };
+  const values = entries.map(entry => column.of(entry, view)).filter(value => value !== undefined);
+  return values.length > 0 && values.every(value => typeof value === 'number');
 }
 
 type CellProps = { readonly name: KindName; readonly column: Column; readonly entry: Entry };
