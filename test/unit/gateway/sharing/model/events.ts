@@ -34,8 +34,11 @@ const operation: Arbitrary<Operation> = oneof(
   some(2, 'detach', { by: name, id, node: constantFrom('n0', 'n1') }),
   some(6, 'grant', { by: asker, id, to: name, access }),
   some(3, 'revoke', { by: asker, id, to: name }),
+  some(5, 'grant copies', { by: asker, id, to: name }),
+  some(2, 'revoke copies', { by: asker, id, to: name }),
+  some(7, 'copy', { by: name, id, from: id }),
   some(2, 'force revoke', { id, to: name }),
-  some(5, 'transfer', { id, to: name }),
+  some(7, 'transfer', { id, to: name }),
 );
 
 /** An aim at no particular volume. */
@@ -68,12 +71,28 @@ export const event: Arbitrary<Event> = oneof(
 export function aimAt({ volumes }: State, { operation: one, aim, isAllowed }: Draft): Operation {
   const there = Object.keys(volumes).sort();
   const found = one.kind === 'create' || aim >= nowhere ? undefined : there[aim % there.length];
+  if (one.kind === 'copy') return aimCopy({ volumes }, { operation: one, aim, isAllowed }, found);
   const aimed = { ...one, id: found ?? one.id };
   if (!('by' in aimed) || aimed.by === undefined || !isAllowed) return aimed;
   const isShared = aimed.kind === 'attach' || aimed.kind === 'detach';
   const holders = isShared ? Object.keys(volumes[aimed.id]?.grants ?? {}) : [];
-  const [owner = ''] = aimed.id.split('.');
-  return { ...aimed, by: (holders[aim % (holders.length + 1)] ?? owner) as Name };
+  return { ...aimed, by: (holders[aim % (holders.length + 1)] ?? ownerOf(aimed.id)) as Name };
+}
+
+/** Most copies of an existing volume are made by its owner, or by a cluster that was granted copies. */
+function aimCopy(
+  { volumes }: Pick<State, 'volumes'>,
+  { operation: one, aim, isAllowed }: Draft,
+  found = one.id,
+): Operation {
+  const holders = [...Object.keys(volumes[found]?.copiers ?? {}), ownerOf(found)];
+  const by = (holders[aim % holders.length] ?? '') as Name;
+  const target = isAllowed ? `${by}${one.id.slice(one.id.indexOf('.'))}` : one.id;
+  return { kind: 'copy', by, id: target, from: found };
+}
+
+function ownerOf(volumeId: string): Name {
+  return volumeId.slice(0, volumeId.indexOf('.')) as Name;
 }
 
 function asking(crash: Arbitrary<Crash | undefined>): Arbitrary<Event> {

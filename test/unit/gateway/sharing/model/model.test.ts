@@ -19,6 +19,9 @@ const maxEvents = 60;
 const wanted = [
   'attach FAILED_PRECONDITION',
   'grant ok',
+  'copy ok',
+  'copy NOT_FOUND',
+  'revoke copies ok',
   'force revoke ok',
   'transfer ok',
   ...(isFull ? ['transfer FAILED_PRECONDITION'] : []),

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { createAdminSharing } from '../../../../../gateway/admin/sharing.ts';
 import { attachmentTable } from '../../../../../gateway/tables/attachments.ts';
 import { readUsage } from '../../../../../gateway/tables/reservations.ts';
+import { copyGrantTable } from '../../../../../gateway/tables/copy-grants.ts';
 import { grantTable } from '../../../../../gateway/tables/grants.ts';
+import { createCopyGrants } from '../../../../../gateway/sharing/copies.ts';
 import { createSharing } from '../../../../../gateway/sharing/grants.ts';
 import { volumeTable } from '../../../../../gateway/tables/volumes.ts';
 import { Problem, problemTable } from '../../../../../src/api/problem.ts';
@@ -95,16 +97,24 @@ function statesAfter(state: State, told: readonly EndedOperation[]): readonly St
 
 async function endOf(operation: Operation, gateway: Gateway): Promise<EndCode> {
   try {
-    await ask(operation, gateway);
+    await (isOfCopies(operation) ? askCopies(operation, gateway) : ask(operation, gateway));
     return 'ok';
   } catch (error) {
     if (error === crash) return 'open';
     if (!(error instanceof Problem)) throw error;
-    return problemTable[error.code].final ? error.code : 'open';
+    // A copy that runs at the same time keeps its source.
+    const isNeeded = error.detail.endsWith(' is being created from it');
+    return problemTable[error.code].final && !isNeeded ? error.code : 'open';
   }
 }
 
-async function ask(operation: Operation, gateway: Gateway): Promise<unknown> {
+type CopyOperation = Extract<Operation, { readonly kind: 'copy' | 'grant copies' | 'revoke copies' }>;
+
+function isOfCopies(operation: Operation): operation is CopyOperation {
+  return ['copy', 'grant copies', 'revoke copies'].includes(operation.kind);
+}
+
+async function ask(operation: Exclude<Operation, CopyOperation>, gateway: Gateway): Promise<unknown> {
   const { kind, id } = operation;
   const sharing = createSharing({ ...gateway, clusters: () => clusters });
   const operators = createAdminSharing({ ...gateway, sharing, clusters: () => clusters });
@@ -130,6 +140,19 @@ async function ask(operation: Operation, gateway: Gateway): Promise<unknown> {
   return gateway.attachments.attach(key, { capability: readonly ? forReaders : mounted, readonly });
 }
 
+function askCopies(operation: CopyOperation, gateway: Gateway): Promise<unknown> {
+  const { kind, id, by } = operation;
+  const cluster = by === undefined ? undefined : (clusters[by] ?? assert.fail());
+  if (kind === 'copy') {
+    const source = { kind: 'volume', volumeId: operation.from } as const;
+    const spec = volumeSpec(id.slice(id.indexOf('.') + 1), { requiredBytes: 0, source });
+    return gateway.volumes.create(cluster ?? assert.fail(), id, spec);
+  }
+  const copies = createCopyGrants({ ...gateway, clusters: () => clusters });
+  const key = { grantee: operation.to, ...(cluster && { cluster }) };
+  return copies[kind === 'grant copies' ? 'grant' : 'revoke']({ kind: 'volume', id }, key);
+}
+
 async function finish({ recovery }: Gateway): Promise<void> {
   const isDone = await poll(async () => (await recovery.sweep()) === 0 || undefined, {
     everyMs: 10,
@@ -140,13 +163,14 @@ async function finish({ recovery }: Gateway): Promise<void> {
 
 /** Reads the state from the tables; fails unless the storage's access and the quotas' counts agree. */
 async function readState({ engine: { reader } }: Gateway, { storage }: World): Promise<State> {
-  const [records, grants, attachments] = await Promise.all([
+  const [records, grants, copyGrants, attachments] = await Promise.all([
     volumeTable.select(reader, {}),
     grantTable.select(reader, {}),
+    copyGrantTable.select(reader, {}),
     attachmentTable.select(reader, {}),
   ]);
   const volumes = records.map(
-    ({ id, cluster, state, pending, storageId, sizeBytes, reservedBytes, shared }) => {
+    ({ id, cluster, state, pending, storageId, sizeBytes, reservedBytes, shared, source }) => {
       const given = grants.filter(({ volumeId }) => volumeId === id);
       const found = [cluster, state, pending, reservedBytes, shared];
       assert.deepEqual(found, [id.split('.')[0], 'ready', {}, sizeBytes, given.length > 0], id);
@@ -162,11 +186,22 @@ async function readState({ engine: { reader } }: Gateway, { storage }: World): P
         ({ cluster: holder, access, byOperator }) =>
           [holder, { access, byOperator, revoking: false }] as const,
       );
-      const size = sizeBytes / mebibyte;
-      return [id, { storage: storageId ?? id, size, grants: Object.fromEntries(granted), attached }] as const;
+      const copiers = copyGrants
+        .filter(one => one.id === id)
+        .map(({ cluster: copier, byOperator }) => [copier, byOperator] as const);
+      const volume = {
+        storage: storageId ?? id,
+        size: sizeBytes / mebibyte,
+        grants: Object.fromEntries(granted),
+        copiers: Object.fromEntries(copiers),
+        ...(source?.kind === 'volume' && { source: source.volumeId }),
+        attached,
+      };
+      return [id, volume] as const;
     },
   );
   const state: State = { volumes: Object.fromEntries(volumes), moved: {} };
+  for (const { id } of copyGrants) assert.ok(id in state.volumes, id);
   const reached = await storage.attached();
   for (const { storage: id, attached } of Object.values(state.volumes))
     assert.deepEqual(

@@ -26,6 +26,10 @@ export type Volume = {
   readonly storage: string;
   readonly size: number;
   readonly grants: Readonly<Record<string, Grant>>;
+  /** The clusters that may copy it. True: an operator said so. */
+  readonly copiers: Readonly<Record<string, boolean>>;
+  /** The source that it was copied from. */
+  readonly source?: string | undefined;
   readonly attached: readonly ModelAttachment[];
 };
 
@@ -45,6 +49,8 @@ export type Operation =
   | Kind<'detach', { by: Name; node: string }>
   | Kind<'grant', { by: Name | undefined; to: Name; access: Access }>
   | Kind<'revoke', { by: Name | undefined; to: Name }>
+  | Kind<'grant copies' | 'revoke copies', { by: Name | undefined; to: Name }>
+  | Kind<'copy', { by: Name; from: string }>
   | Kind<'force revoke' | 'transfer', { to: Name }>;
 
 type OperationOf<K extends Operation['kind']> = Operation & { readonly kind: K };
@@ -57,6 +63,8 @@ export function outcomeOf(state: State, operation: Operation): Outcome {
   const { kind, id } = operation;
   if (kind === 'create') return create(state, operation);
   if (kind === 'transfer') return transfer(state, operation);
+  if (kind === 'copy') return copy(state, operation);
+  if (kind === 'grant copies' || kind === 'revoke copies') return changeCopiers(state, operation);
   const refused = accessProblem(state, operation);
   const volume = state.volumes[id];
   if (refused !== undefined || !volume) return { code: refused ?? 'ok', state };
@@ -123,11 +131,47 @@ export function usageOf({ volumes }: State, cluster: string) {
 function create(state: State, { by, id, size }: OperationOf<'create'>): Outcome {
   const known = state.volumes[id];
   if (clusterOf(id) !== by) return { code: 'NOT_FOUND', state };
-  if (known) return { code: known.size >= size ? 'ok' : 'ALREADY_EXISTS', state };
+  const isSame = known && known.source === undefined && known.size >= size;
+  if (known) return { code: isSame ? 'ok' : 'ALREADY_EXISTS', state };
   if (atStorage(state, id)) return { code: 'FAILED_PRECONDITION', state };
   if (!hasRoom(state, by, { volumes: 1, size })) return { code: 'RESOURCE_EXHAUSTED', state };
-  const made = done(state, id, { storage: id, size, grants: {}, attached: [] });
+  const made = done(state, id, { storage: id, size, grants: {}, copiers: {}, attached: [] });
   return { ...made, state: { ...made.state, moved: omit(state.moved, id) } };
+}
+
+function copy(state: State, { by, id, from }: OperationOf<'copy'>): Outcome {
+  const { [id]: known, [from]: origin } = state.volumes;
+  const [owner = '', isBegun] = [clusterOf(from), known?.source === from];
+  if (clusterOf(id) !== by) return { code: 'NOT_FOUND', state };
+  if (owner !== by && !isBegun && !isGranted(origin?.copiers[by], sharesFrom[by].includes(owner as Name)))
+    return { code: isVisible(state, from, by) ? 'FAILED_PRECONDITION' : 'NOT_FOUND', state };
+  if (known) return { code: isBegun ? 'ok' : 'ALREADY_EXISTS', state };
+  if (!origin) return { code: 'NOT_FOUND', state };
+  if (atStorage(state, id)) return { code: 'FAILED_PRECONDITION', state };
+  const { size } = origin;
+  if (!hasRoom(state, by, { volumes: 1, size })) return { code: 'RESOURCE_EXHAUSTED', state };
+  const made = { storage: id, size, grants: {}, copiers: {}, attached: [], source: from };
+  const after = done(state, id, made);
+  return { ...after, state: { ...after.state, moved: omit(state.moved, id) } };
+}
+
+function isGranted(byOperator: boolean | undefined, isAgreed: boolean): boolean {
+  return byOperator !== undefined && (byOperator || isAgreed);
+}
+
+function changeCopiers(
+  state: State,
+  { kind, by, id, to }: OperationOf<'grant copies' | 'revoke copies'>,
+): Outcome {
+  const [owner, volume] = [clusterOf(id), state.volumes[id]];
+  if (by !== undefined && by !== owner)
+    return { code: isVisible(state, id, by) ? 'FAILED_PRECONDITION' : 'NOT_FOUND', state };
+  if (owner === to) return { code: 'INVALID_ARGUMENT', state };
+  const isGrant = kind === 'grant copies';
+  if (!volume) return { code: isGrant ? 'NOT_FOUND' : 'ok', state };
+  const byOperator = by === undefined || volume.copiers[to] === true;
+  const copiers = isGrant ? { ...volume.copiers, [to]: byOperator } : omit(volume.copiers, to);
+  return done(state, id, { ...volume, copiers });
 }
 
 function expand(state: State, { by, id, size }: OperationOf<'expand'>, volume: Volume): Outcome {
@@ -186,7 +230,12 @@ function transfer(state: State, { id, to }: OperationOf<'transfer'>): Outcome {
   const taken = next in volumes || (atStorage(state, next) ?? id) !== id;
   if (taken) return { code: 'ALREADY_EXISTS', state };
   if (!hasRoom(state, to, { volumes: 1, size: volume.size })) return { code: 'RESOURCE_EXHAUSTED', state };
-  const given = done({ volumes: omit(volumes, id), moved }, next, { ...volume, grants: {}, attached: [] });
+  const given = done({ volumes: omit(volumes, id), moved }, next, {
+    ...volume,
+    grants: {},
+    copiers: {},
+    attached: [],
+  });
   return { ...given, state: { ...given.state, moved: { ...moved, [id]: next } } };
 }
 
