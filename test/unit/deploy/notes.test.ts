@@ -28,6 +28,14 @@ function notesOf(t: TestContext, values: object, kubeVersion: object): string {
   return (parse(rendering.toString()) as { readonly notes: string }).notes;
 }
 
+test('the chart installs on Kubernetes 1.34, and refuses an older one', { skip }, () => {
+  const values = ['--set', 'cluster.name=east,gateway.url=https://storage.example'];
+  const render = (version: string) =>
+    execFileSync(helm ?? '', ['template', chart, '--kube-version', version, ...values], { stdio: 'pipe' });
+  render('1.34.0');
+  assert.throws(() => render('1.33.9'), /incompatible with Kubernetes/);
+});
+
 test('the notes name a newer Kubernetes than the validated ones, a hosted one too', { skip }, t => {
   const gateway = { url: 'https://storage.example' };
   assert.match(notesOf(t, { gateway }, hosted(38)), /this cluster has v1\.38\.2-eks-1a2b3c4\.$/m);
