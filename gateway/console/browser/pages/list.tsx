@@ -100,6 +100,7 @@ function Filter({ label, value, onChange }: FilterProps) {
 
 function labelOf(name: KindName): string {
   if (name === 'audit-log') return 'Resource';
+  if (name === 'history') return 'Pool';
   return searchable.has(name) ? 'Id contains' : 'Id';
 }
 
