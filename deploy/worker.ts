@@ -29,13 +29,18 @@ export async function bundleWorker(path: string): Promise<number> {
   return Object.values(metafile.outputs)[0]?.bytes ?? 0;
 }
 
-/** Leaves out pg's search for a password in a file, which a Worker has not, and our package except its version. */
+/** Leaves out pg's search for a password in a file, which a Worker has not, YAML's writing, and our package except its version. */
 function replaceUnused({ onLoad }: PluginBuild): void {
   const contents = {
     noPassword: 'module.exports = (_, done) => done();',
+    noWriting:
+      "const refuse = () => { throw new Error('this bundle writes no YAML'); }; export { refuse as stringifyString, refuse as stringifyCollection };",
     version: `export const version = ${JSON.stringify(version)};`,
   };
   onLoad({ filter: /\/pgpass\/lib\/index\.js$/ }, () => ({ contents: contents.noPassword }));
+  onLoad({ filter: /\/yaml\/.*\/stringify(String|Collection)\.js$/ }, () => ({
+    contents: contents.noWriting,
+  }));
   onLoad({ filter: /\/src\/lib\/version\.ts$/ }, () => ({ contents: contents.version }));
 }
 
