@@ -66,9 +66,9 @@ export const grantSchema = z
   .meta({ id: 'Grant', description: "The grant of a volume to a cluster other than the volume's owner." });
 
 /** A cluster that may create volumes from a source of another cluster. */
-export const copierSchema = z.object({ cluster: text('west'), isAccepted });
+export const copier = z.object({ cluster: text('west'), isAccepted });
 
-export const copyGrantSchema = copierSchema
+export const copyGrantSchema = copier
   .extend({ sources: z.array(text('east.snap-1')).describe('The ids; for a group, those of its members.') })
   .meta({ id: 'CopyGrant', description: 'The right of another cluster to create volumes from sources.' });
 
@@ -149,7 +149,7 @@ export type VolumeSource = z.infer<typeof volumeSourceSchema>;
 export type VolumeSpec = z.infer<typeof volumeSpecSchema>;
 export type SizeSpec = z.infer<typeof sizeSpecSchema>;
 export type Grant = z.infer<typeof grantSchema>;
-export type Copier = z.infer<typeof copierSchema>;
+export type Copier = z.infer<typeof copier>;
 export type CopyGrant = z.infer<typeof copyGrantSchema>;
 export type GrantSpec = z.infer<typeof grantSpecSchema>;
 export type Volume = z.infer<typeof volumeSchema>;

@@ -12,14 +12,14 @@ import {
   time,
   volumeId,
 } from '../storage.ts';
-import { copierSchema, volumeSchema } from '../volume.ts';
+import { copier, volumeSchema } from '../volume.ts';
 import { refusedTokens } from './status.ts';
 
 const cluster = text('east');
 const count = z.int().nonnegative();
 const reservedBytes = sizeBytes.describe('The bytes that it reserves in its pool.');
 
-const copyGrants = z.array(copierSchema).optional().describe('The other clusters that may copy it.');
+const copyGrants = z.array(copier).optional().describe('The other clusters that may copy it.');
 
 /** Makes the schema of a page of entries, ordered by id. The last page has no `nextPageToken`. */
 const pageOf = <Name extends string, Entry extends z.ZodType>(name: Name, entry: Entry) => {
