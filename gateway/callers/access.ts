@@ -75,7 +75,7 @@ export function requireGrantee(
 ): NonNullable<ReturnType<typeof findEntry>> {
   const entry = findEntry(clusters, name);
   if (entry) return entry;
-  throw invalidProblem(`there is no cluster "${name}"; ask the operator for the name of the cluster`);
+  throw invalidProblem(`there is no cluster "${name}" in the configuration of the gateway`);
 }
 
 /**
