@@ -228,7 +228,7 @@ test(
     const plot = page.getByRole('img', {
       name: /^Space: reserved from 0 B to .* capacity from 1 GiB to 1 GiB/,
     });
-    await plot.waitFor();
+    await plot.locator('canvas').waitFor();
     const light = await page.evaluate(() => document.querySelector('canvas')?.toDataURL());
     assert.match(light ?? '', /^data:image/);
     await page.emulateMedia({ colorScheme: 'dark' });

@@ -12,7 +12,7 @@ import { toCount, toSize } from './values.tsx';
 
 type MinuteOfPool = Awaited<ReturnType<typeof history.page>>['entries'][number];
 
-const everyMs = 60_000;
+const everyMs = 15_000;
 /** The newest minutes are read again: other replicas may add to them. */
 const unsettledMs = 180_000;
 const dayMs = 86_400_000;
