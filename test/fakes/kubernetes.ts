@@ -1,4 +1,6 @@
+import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { listen } from '../harness/listen.ts';
 
@@ -134,4 +136,23 @@ export async function startKubernetes(t: TestContext, { token }: { readonly toke
     accept: (next: string) => (accepted = next),
     isWatched: (kinds = 2) => watches.size === kinds,
   };
+}
+
+/** Writes a kubeconfig file for the API server at `url` into the directory, and returns its path. */
+export function writeKubeconfig(directory: string, url: string, user: object): string {
+  const path = join(directory, 'kubeconfig');
+  writeFileSync(
+    path,
+    JSON.stringify({
+      'current-context': 'x',
+      ...named('context', { cluster: 'x', user: 'x' }),
+      ...named('cluster', { server: url }),
+      ...named('user', user),
+    }),
+  );
+  return path;
+}
+
+function named(kind: string, value: object): object {
+  return { [`${kind}s`]: [{ name: 'x', [kind]: value }] };
 }

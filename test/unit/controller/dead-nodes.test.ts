@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createSocketServer, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { Node } from '../../../src/api/node.ts';
 import { Problem } from '../../../src/api/problem.ts';
 import { reportNodes } from '../../../src/controller/kubernetes/nodes.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import { startKubernetes } from '../../fakes/kubernetes.ts';
+import { startKubernetes, writeKubeconfig } from '../../fakes/kubernetes.ts';
 import { listen } from '../../harness/listen.ts';
 import { directoryOf } from '../../harness/machine.ts';
 import { until } from '../../harness/node.ts';
@@ -66,23 +64,12 @@ function openGateway() {
   };
 }
 
-const named = (kind: string, value: object) => ({ [`${kind}s`]: [{ name: 'x', [kind]: value }] });
-
 /** Opens a cluster of three nodes whose kubelets renew their leases. */
 async function open(t: TestContext) {
   const directory = directoryOf(t);
   const kubernetes = await startKubernetes(t, { token: 'first' });
   const gateway = openGateway();
-  const path = join(directory, 'kubeconfig');
-  writeFileSync(
-    path,
-    JSON.stringify({
-      'current-context': 'x',
-      ...named('context', { cluster: 'x', user: 'x' }),
-      ...named('cluster', { server: kubernetes.url }),
-      ...named('user', { token: 'first' }),
-    }),
-  );
+  const path = writeKubeconfig(directory, kubernetes.url, { token: 'first' });
   for (const name of names) {
     kubernetes.putNode(name, { taints: [other], status: statusOf({ ready: 'True' }) });
     kubernetes.putCsiNode(name, { name: driverName, nodeID: name });

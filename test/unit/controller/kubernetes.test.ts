@@ -12,7 +12,7 @@ import { readConnection } from '../../../src/controller/kubernetes/connection.ts
 import { reportNodes } from '../../../src/controller/kubernetes/nodes.ts';
 import { createMetrics } from '../../../src/controller/metrics.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import { startKubernetes } from '../../fakes/kubernetes.ts';
+import { startKubernetes, writeKubeconfig } from '../../fakes/kubernetes.ts';
 import { directoryOf } from '../../harness/machine.ts';
 import { until } from '../../harness/node.ts';
 
@@ -77,23 +77,12 @@ function createCapturingLog() {
   return { ...silentLog, warnings, warn: (_: string, { detail = '' } = {}) => void warnings.push(detail) };
 }
 
-const named = (kind: string, value: object) => ({ [`${kind}s`]: [{ name: 'x', [kind]: value }] });
-
 /** Follows a cluster through a kubeconfig file. */
 async function open(t: TestContext, gateway = openGateway()) {
   const dir = directoryOf(t);
   const kubernetes = await startKubernetes(t, { token: 'first' });
   writeFileSync(join(dir, 'token'), 'first\n');
-  const path = join(dir, 'kubeconfig');
-  writeFileSync(
-    path,
-    JSON.stringify({
-      'current-context': 'x',
-      ...named('context', { cluster: 'x', user: 'x' }),
-      ...named('cluster', { server: kubernetes.url }),
-      ...named('user', { tokenFile: 'token' }),
-    }),
-  );
+  const path = writeKubeconfig(dir, kubernetes.url, { tokenFile: 'token' });
   const refused: (readonly RefusedNode[])[] = [];
   const metrics = createMetrics();
   const log = createCapturingLog();
