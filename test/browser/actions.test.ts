@@ -75,7 +75,7 @@ test(
     assert.deepEqual(await findBarriers(page), []);
     await takeAction(importing, { word: 'Import', outcome: '"a.found" of pool "fast" is now volume' });
     await gateway.client.getVolume({ volumeId: 'a.found' }, callWithin());
-    const age = 'Remove what checks have found for at least';
+    const age = 'Remove differences that checks have found for at least';
     const repairing = await openAction(page, 'Repair', { [age]: 'an hour' });
     await repairing.getByText('it was first found less than the safety age ago').waitFor();
     await repairing.getByLabel(age).selectOption('any time');

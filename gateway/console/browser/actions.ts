@@ -91,7 +91,7 @@ const actions: { readonly [Name in KindName]?: (entry: never) => readonly Offere
       fields: [
         {
           name: 'age',
-          label: 'Remove what checks have found for at least',
+          label: 'Remove differences that checks have found for at least',
           options: Object.keys(safetyAges),
           initial: 'an hour',
         },

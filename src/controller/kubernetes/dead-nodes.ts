@@ -84,7 +84,7 @@ export function watchDeadNodes(options: WatchOptions) {
     }).finally(() => server.close());
   }
 
-  /** Judges the node again by what the API server and the node itself say now. */
+  /** Judges the node again by the present answers of the API server and of the node itself. */
   async function judge(server: ApiServer, name: string): Promise<void> {
     const [node, lease] = await Promise.all([
       server.read<NodeObject>(nodePath(name)),

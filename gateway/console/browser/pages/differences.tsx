@@ -26,7 +26,7 @@ export function Differences({ findings, isOperator }: DifferencesProps) {
   );
 }
 
-/** The store has no page for what it does not know. */
+/** There is no page for a resource that the store does not know. */
 function Name({ finding: { problem, kind, id } }: { readonly finding: Finding }) {
   return problem === 'unknown' ? <>{id}</> : <Link href={hrefOf([`${kind}s`, id])}>{id}</Link>;
 }

@@ -171,7 +171,7 @@ for (const [name, metadata] of Object.entries(endpoints))
     assert.match(String(answer.body['detail']), /^the OpenID provider cannot be used: /);
   });
 
-test('the address to which the provider sends browsers is the configured one, whatever host they ask', async t => {
+test('the provider sends browsers back to the configured address, not to the host that they asked', async t => {
   const opened = await open(t);
   const { atProvider } = await begin(opened, { ...ownPage, host: 'evil.example' });
   assert.equal(new URL(atProvider).searchParams.get('redirect_uri'), client.redirect);
