@@ -9,6 +9,7 @@ import type { EnrolledClusters } from './callers/cluster.ts';
 import { createVisits } from './callers/visits.ts';
 import type { GatewayConfig } from './config.ts';
 import type { ServedConfiguration } from './configuration/configuration.ts';
+import type { Changes } from './observability/changes.ts';
 import { createOperations, type OperationsOptions } from './operations/operation.ts';
 import { createRecovery } from './recovery.ts';
 import type { ServiceOptions } from './operations/service-options.ts';
@@ -28,6 +29,8 @@ type GatewayParts = OperationsOptions &
     readonly host?: string | undefined;
     /** The required "aud" of tokens. */
     readonly audience: string;
+    /** Tells operators of changes; absent: they ask again and again. */
+    readonly events?: Pick<Changes, 'open'> | undefined;
     /** Creates the console, if there is one. Serverless gateways do not load its code. */
     readonly openConsole?: ((parts: Omit<SessionOptions, 'identity'>) => Console) | undefined;
     readonly keepDeletedMs: number;
@@ -60,6 +63,7 @@ export function createGateway({
   audience,
   retiredEveryMs,
   openConsole,
+  events,
   ...given
 }: GatewayParts) {
   const { pools, clusters, enrolment, refusedKeys: keyFaults, faults: configurationFaults } = configuration;
@@ -73,12 +77,13 @@ export function createGateway({
   const servesConsole = openConsole !== undefined;
   const facts = { ...visits, skewMs, keyFaults, configurationFaults, retired, servesConsole };
   const parts = { ...common, ...services, ...facts, recovery };
-  const authenticate = visits.watch(retired.guard(createAuthenticate(enrolment, audience)));
+  const verify = retired.guard(createAuthenticate(enrolment, audience));
   const { engine } = given;
   const app = createApp({
     ...parts,
     admin: createAdmin(parts),
-    authenticate,
+    authenticate: visits.watch(verify),
+    events: events && { ...events, verify },
     console: openConsole?.({ engine, enrolment, audience }),
   });
   return { ...parts, visits, app };

@@ -17,7 +17,6 @@ import type { Backend } from './backend.ts';
 import { backends } from './backends/index.ts';
 import type { GatewayConfig } from './config.ts';
 import { readAssets } from './console/assets.ts';
-import { createChanges } from './console/changes.ts';
 import { createProviderLogin } from './console/provider.ts';
 import { createSessions } from './console/sessions.ts';
 import { openConfiguration } from './configuration/configuration.ts';
@@ -32,6 +31,7 @@ import {
   requestLimits,
   whileOpen,
 } from './http/connections.ts';
+import { createChanges } from './observability/changes.ts';
 import { createHistoryRecorder } from './observability/history.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { observeBackend, observeEngine, observeQueues } from './observability/observe.ts';
@@ -128,7 +128,8 @@ export async function startGateway(
   await identity.prepare().catch(reportTo(log, 'attachments cannot be signed'));
   const queues = observeQueues(createQueues(configuration.boundsOf), metrics.startWait);
   const assets = config.console ? await readAssets() : undefined;
-  const changes = createChanges({ reader: engine.reader, queues }, { maxListeners: maxListening() });
+  const sources = { reader: engine.reader, queues, pools: configuration.pools };
+  const changes = createChanges(sources, { maxListeners: maxListening() });
   const { app, operations, recovery, slices, visits } = createGateway({
     engine,
     queues,
@@ -141,8 +142,9 @@ export async function startGateway(
       (parts => {
         const sessions = createSessions({ ...parts, identity });
         const provider = createProviderLogin(parts.enrolment, sessions);
-        return createConsole({ assets, sessions, provider, changes });
+        return createConsole({ assets, sessions, provider });
       }),
+    events: changes,
     checkpoint,
     host: hostname(),
   });
@@ -169,7 +171,7 @@ export async function startGateway(
   );
   const graceMs = config['shutdown-grace'];
   opened.defer(() => endWithin(graceMs, server, [...repeated.map(one => one.close()), operations.idle()]));
-  // Browsers listen until the end, and would hold the server open.
+  // Operators listen until the end, and would hold the server open.
   opened.defer(() => changes.close());
   const { refusedKeys: keyFaults } = configuration;
   pages?.use({ engine, ...configuration, keyFaults, ...recovery, ...visits, metrics, queues, slices });
@@ -181,7 +183,7 @@ export async function startGateway(
   return { ready, close: () => open.disposeAsync(), closeTimeoutMs: graceMs + closeTimeoutMs };
 }
 
-/** The maximum number of browsers that listen for changes: each holds a connection. */
+/** The maximum number of browsers and commands that listen for changes: each holds a connection. */
 function maxListening(): number {
   return Math.min(64, Math.floor(maxConnections() / 8));
 }

@@ -1,10 +1,12 @@
 import { Hono, type Context } from 'hono';
+import { changesPath } from '../../src/api/admin/changes.ts';
 import { allOperations, type OperationId, timeoutHeaderName } from '../../src/api/operations.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { withRequest, type CurrentRequest } from '../scheduling/current-request.ts';
 import { tenantOf, type Caller } from '../callers/caller.ts';
 import type { Authenticator } from '../callers/authenticate.ts';
 import type { Console } from './console.ts';
+import type { Changes } from '../observability/changes.ts';
 import { routeDocs } from './docs.ts';
 import { createHandlers, type HandlerDeps } from './handlers.ts';
 import { handle, type Handle } from './handle.ts';
@@ -15,11 +17,18 @@ import { observeRequests, type RequestObserver } from './observe.ts';
 import type { Operations } from '../operations/operation.ts';
 import { createRates } from '../scheduling/rates.ts';
 import { requestCostMs, type Slices } from '../scheduling/slices.ts';
-import { respondJson, routeProblem, type CallerHandler, type Env, type RouteHandler } from './respond.ts';
+import {
+  respondEvents,
+  respondJson,
+  routeProblem,
+  type CallerHandler,
+  type Env,
+  type RouteHandler,
+} from './respond.ts';
 
 /**
  * The parts of the app. `publicDocs` serves the API's description without a token, `keySet` the gateway's public
- * keys, and `console` the pages for operators.
+ * keys, `events` the changes for operators, and `console` their pages.
  */
 export type AppDeps = HandlerDeps & {
   readonly authenticate: Authenticator;
@@ -29,9 +38,13 @@ export type AppDeps = HandlerDeps & {
   readonly publicDocs: boolean;
   readonly keySet?: (() => Promise<object>) | undefined;
   readonly console?: Console | undefined;
+  readonly events?: ChangeEvents | undefined;
   readonly observer?: RequestObserver | undefined;
   readonly maxWaitMs?: number | undefined;
 };
+
+/** The events of changes; `verify` checks the tokens of those who listen, without a record of a visit. */
+type ChangeEvents = Pick<Changes, 'open'> & { readonly verify: Authenticator };
 
 /** Creates the Storage API v1 as a Fetch handler, for any runtime that speaks Fetch. */
 export function createApp(deps: AppDeps): Hono<Env> {
@@ -48,6 +61,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
     app.get('/.well-known/jwks.json', observe('other', serveKeys));
   }
   deps.console?.route(app, serve => observe('other', serve));
+  if (deps.events) app.get(changesPath, observe('other', forCallers(tellChanges(deps.events, deps.console))));
   routeOperations(app, deps, (id, serve) => observe(id, forCallers(serve)));
   const refuse = forCallers(c => Promise.reject(routeProblem(c)));
   app.notFound(observe('other', refuse));
@@ -78,6 +92,23 @@ function authenticated({
     const caller = bySession ?? authenticate(authorization);
     if (caller instanceof Promise) return caller.then(found => serveAs(c, found, serve));
     return serveAs(c, caller, serve);
+  };
+}
+
+/** Makes the handler that tells operators of changes, until their token or session would be refused. */
+function tellChanges({ open, verify }: ChangeEvents, pages: Console | undefined): CallerHandler {
+  return async (c, caller) => {
+    if (caller.cluster) throw routeProblem(c);
+    const authorization = c.req.header('authorization');
+    const isAllowed = async (): Promise<boolean> => {
+      try {
+        await (authorization === undefined ? pages?.findCaller(c) : verify(authorization));
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    return respondEvents(c, open(isAllowed));
   };
 }
 

@@ -5,7 +5,6 @@ import { Problem } from '../../src/api/problem.ts';
 import { parseJson } from '../../src/lib/json.ts';
 import type { Caller } from '../callers/caller.ts';
 import type { Asset, Assets } from '../console/assets.ts';
-import type { Changes } from '../console/changes.ts';
 import type { ProviderLogin } from '../console/provider.ts';
 import type { Sessions } from '../console/sessions.ts';
 import { routeProvider } from './console-provider.ts';
@@ -45,30 +44,19 @@ const pageHeaders = {
 
 const sessionRequest = z.union([z.strictObject({ code: z.string() }), z.strictObject({ token: z.string() })]);
 
-/** The parts of the console: its files, its sessions, the logins at a provider, and the events. */
+/** The parts of the console: its files, its sessions, and the logins at a provider. */
 export type ConsoleParts = {
   readonly assets: Assets;
   readonly sessions: Sessions;
   readonly provider: ProviderLogin;
-  readonly changes: Pick<Changes, 'open'>;
 };
 
-export function createConsole({ assets, sessions, provider, changes }: ConsoleParts): Console {
+export function createConsole({ assets, sessions, provider }: ConsoleParts): Console {
   const findCaller: Console['findCaller'] = c => {
     const token = readCookie(c, 'session');
     if (token === undefined) return undefined;
     requireSameOrigin(c);
     return sessions.find(token);
-  };
-  const openChanges = async (c: Context<Env>): Promise<ReadableStream<Uint8Array>> => {
-    if (!(await findCaller(c))) throw noSessionProblem();
-    const token = readCookie(c, 'session') ?? '';
-    const isAllowed = (): Promise<boolean> =>
-      sessions.find(token).then(
-        () => true,
-        () => false,
-      );
-    return changes.open(isAllowed);
   };
   return {
     findCaller,
@@ -76,10 +64,6 @@ export function createConsole({ assets, sessions, provider, changes }: ConsolePa
       // Any other path below the console's is one of its pages.
       routeSession(app, { sessions, findCaller }, observe);
       routeProvider(app, provider, observe);
-      app.get(
-        `${consolePath}/changes`,
-        observe(async c => respondEvents(c, await openChanges(c))),
-      );
       routePages(app, assets, observe);
     },
   };
@@ -144,16 +128,6 @@ function routeSession(
 
 function noSessionProblem(): Problem {
   return new Problem('UNAUTHENTICATED', 'there is no session; log in');
-}
-
-/** Answers with events, which no proxy may hold back or compress. */
-function respondEvents(c: Context<Env>, events: ReadableStream<Uint8Array>): Response {
-  const headers = {
-    'content-type': 'text/event-stream',
-    'cache-control': 'no-cache, no-transform',
-    'x-accel-buffering': 'no',
-  };
-  return respond(c, events, { headers });
 }
 
 async function readSessionRequest(c: Context<Env>) {

@@ -55,6 +55,16 @@ export function respondJson(c: Context<Env>, value: object, { status, headers }:
   });
 }
 
+/** Answers with events, which no proxy may hold back or compress. */
+export function respondEvents(c: Context<Env>, events: ReadableStream<Uint8Array>): Response {
+  const headers = {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  };
+  return respond(c, events, { headers });
+}
+
 /** NOT_FOUND for a method and path without a route for this caller. `remedy` says how to be allowed. */
 export function routeProblem(c: Context<Env>, remedy = ''): Problem {
   return new Problem('NOT_FOUND', `there is no ${c.req.method} ${c.req.path}${remedy}`);

@@ -76,7 +76,7 @@ export const commands: Commands = {
     load: async () => (await import('./commands/explain.ts')).explainCommand,
   },
   top: {
-    doc: 'shows running operations, queues, pools and clusters, refreshed every few seconds',
+    doc: 'shows running operations, queues, pools and clusters, refreshed at each change',
     examples: ['fairlead top'],
     load: async () => (await import('./commands/top.ts')).topCommand,
   },

@@ -6,6 +6,7 @@ import { Problem, problemTable } from '../api/problem.ts';
 import { createTokenSource, readTokenFile } from '../api/http/tokens.ts';
 import { durationMs, requirePrivate, text } from '../lib/parsers.ts';
 import { allowHttpSetting, type SettingsOf, type SettingsTable } from '../lib/settings.ts';
+import { listen, type Changes } from './changes.ts';
 import { contextFallback, contextSettings } from './commands/contexts.ts';
 import type { Io, Runnable } from './run.ts';
 
@@ -37,6 +38,8 @@ export type Connection = {
   readonly client: StorageClient;
   /** Makes the deadline and request id of one more call. */
   readonly call: () => Call;
+  /** Listens for the changes that the gateway tells. */
+  readonly listen: () => Changes;
   readonly io: Io;
 };
 
@@ -80,12 +83,13 @@ export async function withConnection(
     isSent = true;
     return send();
   };
-  const client = createClient({ url, token: tokenOf(values), tls, guard });
+  const source = { url, token: tokenOf(values), tls };
+  const client = createClient({ ...source, guard });
   const requestId = randomUUID().slice(-12);
   const signal = io.signal && { signal: io.signal };
   try {
     const call = (): Call => ({ deadlineMs: Date.now() + timeout, requestId, ...signal });
-    return (await work({ client, call, io })) ?? 0;
+    return (await work({ client, call, listen: () => listen(source), io })) ?? 0;
   } catch (error) {
     // A final problem, such as a wrong name, says all that there is to know; without an answer there is no log entry.
     if (isSent && error instanceof Problem && !problemTable[error.code].final && error.cause === undefined)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { changesPath } from '../../src/api/admin/changes.ts';
 import { makeIssuerKey } from '../fakes/issuer.ts';
 import { startProvider, type Provider } from '../harness/gateway/provider.ts';
 import { volumeSpec } from '../harness/gateway.ts';
@@ -120,12 +121,12 @@ test('a change of somebody else shows without a new load of the page', needsBrow
   await page.getByText('2 volumes').first().waitFor();
 });
 
-test('a list hears of changes, and asks seldom by itself', needsBrowser, async t => {
+test('a list and a page hear of changes, and ask seldom by themselves', needsBrowser, async t => {
   const opened = await open(t);
   const { page, errors } = await logIn(opened);
   const asked: string[] = [];
   page.on('request', request => asked.push(new URL(request.url()).pathname));
-  const listening = page.waitForResponse(/\/console\/changes$/);
+  const listening = page.waitForResponse(new RegExp(`${changesPath}$`));
   await page.goto(`${opened.site.url}/console/volumes`);
   await listening;
   await page.getByText('None.').waitFor();
@@ -135,7 +136,14 @@ test('a list hears of changes, and asks seldom by itself', needsBrowser, async t
   await page.waitForTimeout(10_000);
   assert.ok(count() <= 1, `${count()} requests for an empty list that does not change`);
   await fill(opened.site, 1);
-  await page.getByRole('link', { name: 'dev.pvc-0' }).waitFor();
+  await page.getByRole('link', { name: 'dev.pvc-0' }).click();
+  await page.getByText('snapshot dev.snap').waitFor();
+  await page.waitForTimeout(1_000);
+  asked.length = 0;
+  await page.waitForTimeout(10_000);
+  assert.ok(count() <= 2, `${count()} requests for a volume that does not change`);
+  await opened.site.client.deleteSnapshot({ snapshotId: 'dev.snap' }, opened.site.call());
+  await page.getByText('It has no snapshots and no clones.').waitFor();
   await page.goto(`${opened.site.url}/console`);
   assert.deepEqual(errors, []);
 });

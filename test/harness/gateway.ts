@@ -13,7 +13,9 @@ import { storeSetting } from '../../gateway/config.ts';
 import { openStore } from '../../gateway/stores/index.ts';
 import type { Step } from '../../gateway/operations/operation.ts';
 import type { DetachedSigner } from '../../gateway/pools/identity.ts';
+import { createChanges } from '../../gateway/observability/changes.ts';
 import { createPools } from '../../gateway/pools/pools.ts';
+import { createQueues } from '../../gateway/scheduling/queues.ts';
 import type { Log, LogFields } from '../../src/lib/log.ts';
 import { storeIn } from './stores/store-in.ts';
 import { temporaryDirectory, type CleanupScope } from './temporary.ts';
@@ -125,6 +127,8 @@ export type GatewayOptions<B = Backend> = {
   readonly signDetached?: DetachedSigner;
   /** Creates the console; without it there is none. */
   readonly openConsole?: Parameters<typeof createGateway>[0]['openConsole'];
+  /** True: operators can listen for changes, which come within milliseconds. */
+  readonly tellsChanges?: boolean;
 };
 
 /** The memory, which has all members. */
@@ -135,6 +139,9 @@ type Own = { readonly [Member in keyof Backend]?: Backend[Member] | undefined };
  * The default time that an operation waits for another one, in ms: short, so that ABORTED comes soon.
  */
 const impatienceMs = 20;
+
+/** The intervals of the events of changes, in milliseconds. */
+const quickChanges = { lookEveryMs: 20, heartbeatEveryMs: 20 };
 
 /** Makes a gateway that ends with the test, with the clusters a, b, and any (which accepts any node). */
 export async function openGateway<B extends Backend = FaultyBackend<MemoryBackend>>(
@@ -156,8 +163,13 @@ export async function openGateway<B extends Backend = FaultyBackend<MemoryBacken
   const { leaseMs, patienceMs = impatienceMs, checkpoint, signDetached, openConsole } = options;
   const { keepDeletedMs = 0, keepAuditLogMs, retiredEveryMs = Infinity, publicDocs = false } = options;
   const times = { leaseMs, patienceMs, keepDeletedMs, keepAuditLogMs, retiredEveryMs };
+  const queues = createQueues();
+  const changes = createChanges({ reader: engine.reader, queues, pools }, quickChanges);
+  t.after(() => changes.close());
   const { app, ...parts } = createGateway({
     ...times,
+    queues,
+    ...(options.tellsChanges && { events: changes }),
     engine,
     log,
     checkpoint,

@@ -1,4 +1,4 @@
-import { consolePath } from '../../../src/api/admin/console.ts';
+import { changesPath } from '../../../src/api/admin/changes.ts';
 
 /** A gateway that cannot tell its changes now is asked for them again after this time, in milliseconds. */
 const againMs = 30_000;
@@ -34,7 +34,7 @@ function update(): void {
 }
 
 function open(): void {
-  source = new EventSource(`${consolePath}/changes`);
+  source = new EventSource(changesPath);
   source.addEventListener('message', tell);
   source.addEventListener('error', () => {
     // The page learns why, and asks by itself meanwhile.

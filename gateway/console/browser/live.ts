@@ -22,22 +22,25 @@ export function refresh(): void {
 
 /** The usual interval between two loads, in milliseconds. */
 const usuallyMs = 2_000;
-/** The interval of lists whose changes the gateway tells, in milliseconds. */
+/** The interval of pages whose changes the gateway tells, in milliseconds. */
 const toldMs = 20_000;
-/** The lists of records in the store, and of the queues. */
-const told = /^(volumes|snapshots|attachments|operations|queues|audit-log)\?/;
+/** The lists of records in the store and of the queues, and the pages of records. */
+const told = /^(volumes|snapshots|attachments|operations|queues|audit-log)\?|^(volumes|snapshots|nodes)\//;
 
 /** Loads a value now, whenever `key` changes, and every few seconds while the page is visible. */
 export function useLive<T>(key: string, load: () => Promise<T>, everyMs = usuallyMs): Live<T> {
   const [live, setLive] = useState<Live<T>>({});
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let isOver = false;
+    let [isOver, isLoading, isStale] = [false, false, false];
     const isTold = told.test(key);
     const reload = async (): Promise<void> => {
+      isStale = isLoading;
+      if (isLoading) return;
       clearTimeout(timer);
       // An operator reads the consequences of an action in a dialog: its page stays as it is.
       if (!document.hidden && !document.querySelector('dialog[open]')) {
+        isLoading = true;
         const next = await load().then(
           value => (): Live<T> => ({ value, at: new Date() }),
           (error: unknown) => {
@@ -47,11 +50,12 @@ export function useLive<T>(key: string, load: () => Promise<T>, everyMs = usuall
             return (last: Live<T>): Live<T> => ({ ...last, problem });
           },
         );
+        isLoading = false;
         if (isOver) return;
         setLive(next);
+        // Something has changed during this load.
+        if (isStale) return void reload();
       }
-      // Another load may have ended meanwhile.
-      clearTimeout(timer);
       timer = setTimeout(() => void reload(), isTold && areTold() ? toldMs : everyMs);
     };
     const onVisible = (): void => void (document.hidden || reload());

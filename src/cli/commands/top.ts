@@ -10,7 +10,11 @@ import { renderTable } from '../output/table.ts';
 
 const settings = {
   ...clusterSettings,
-  every: { doc: 'refresh interval', parse: durationMs, default: '2s' },
+  every: {
+    doc: 'refresh interval; in a terminal only while the gateway does not tell its changes',
+    parse: durationMs,
+    default: '2s',
+  },
   times: {
     doc: 'number of refreshes; default: unlimited in a terminal, else one',
     parse: integer(1, 1_000_000),
@@ -26,13 +30,22 @@ const shownKinds = ['operations', 'queues', 'pools', 'clusters'] as const;
 /** Lines of each kind in a terminal; elsewhere all are shown. */
 const maxLines = 20;
 
-/** Shows the gateway's current work, and refreshes it in place in a terminal. */
+/**
+ * While the gateway tells its changes, the screen is refreshed at each of them, and after this number of intervals
+ * without one: a storage that fails shows when it is asked.
+ */
+const toldIntervals = 5;
+
+/** Shows the gateway's current work. In a terminal it refreshes the screen in place, at each change. */
 export const topCommand = gatewayCommand({ settings }, async (connection, values) => {
   const { io } = connection;
   // Overwriting the old screen line by line does not flicker as clearing it first does.
   const { steer = text => text } = io;
   const [home, lineEnd, clearBelow] = ['\u001B[H', '\u001B[K\n', '\u001B[J'].map(steer);
-  const { times = io.isTerminal ? Infinity : 1 } = values;
+  const { times = io.isTerminal ? Infinity : 1, every } = values;
+  // A script gets its screens at equal intervals.
+  await using changes = io.isTerminal && times > 1 ? connection.listen() : undefined;
+  const intervals = { pollMs: every, toldMs: toldIntervals * every };
   for (let time = 1; !io.signal?.aborted; time++) {
     const screen = await render(connection, values).catch((error: Error) => {
       // A person who watches wants to see the gateway come back; a script needs the failure.
@@ -41,7 +54,7 @@ export const topCommand = gatewayCommand({ settings }, async (connection, values
     });
     io.out(io.isTerminal ? `${home}${screen.replaceAll('\n', lineEnd ?? '\n')}${clearBelow}` : screen);
     if (time >= times) break;
-    await pause(values.every, io.signal).catch(() => undefined);
+    await (changes?.wait(intervals, io.signal) ?? pause(every, io.signal)).catch(() => undefined);
   }
 });
 

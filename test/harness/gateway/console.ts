@@ -1,14 +1,10 @@
 import type { Assets } from '../../../gateway/console/assets.ts';
-import { createChanges } from '../../../gateway/console/changes.ts';
 import { createProviderLogin } from '../../../gateway/console/provider.ts';
 import { createSessions, type SessionOptions } from '../../../gateway/console/sessions.ts';
 import { createConsole } from '../../../gateway/http/console.ts';
 import { createIdentity, type OwnIdentity } from '../../../gateway/pools/identity.ts';
 import { temporaryDirectory, type CleanupScope } from '../temporary.ts';
 import { signerOf } from './signers.ts';
-
-/** The intervals of events, in milliseconds. */
-const quick = { lookEveryMs: 20, heartbeatEveryMs: 20 };
 
 /** Creates consoles with two small files, and a key of their own for sessions. */
 export function prepareConsole(t: CleanupScope) {
@@ -19,7 +15,6 @@ export function prepareConsole(t: CleanupScope) {
       assets: sampleAssets,
       sessions,
       provider: createProviderLogin(parts.enrolment, sessions),
-      changes: createChanges({ reader: parts.engine.reader, queues: { show: () => [] } }, quick),
     });
   };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { changesPath } from '../../../src/api/admin/changes.ts';
 import { consolePath } from '../../../src/api/admin/console.ts';
 import { runGateway } from '../../harness/gateway/program.ts';
 
@@ -14,7 +15,7 @@ test('a browser that listens holds no end of the gateway up', { timeout: 120_000
   });
   assert.equal(login.status, 204, await login.text());
   const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const { status, body } = await fetch(`${url}${consolePath}/changes`, { headers: { ...own, cookie } });
+  const { status, body } = await fetch(`${url}${changesPath}`, { headers: { ...own, cookie } });
   assert.equal(status, 200);
   const events = body?.pipeThrough(new TextDecoderStream()).getReader();
   assert.match((await events?.read())?.value ?? '', /data: changed/);

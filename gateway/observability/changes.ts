@@ -1,20 +1,25 @@
-import { overloadedProblem } from '../../src/api/problem.ts';
+import { heartbeatEveryMs as usualHeartbeatMs } from '../../src/api/admin/changes.ts';
+import { overloadedProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { repeat } from '../../src/lib/concurrency.ts';
+import type { Pools } from '../pools/pools.ts';
 import type { Queues } from '../scheduling/queues.ts';
 import type { Engine } from '../store.ts';
 
-/** Tells browsers that something has changed, by server-sent events. */
+/** Tells operators that something has changed, by server-sent events. */
 export type Changes = ReturnType<typeof createChanges>;
 
-type Sources = Pick<Engine, 'reader'> & { readonly queues: Pick<Queues, 'show'> };
+type Sources = Pick<Engine, 'reader'> & {
+  readonly queues: Pick<Queues, 'show'>;
+  readonly pools: Pick<Pools, 'all' | 'waiting'>;
+};
 
-/** A browser that listens. `isAllowed` returns false once its session has ended. */
+/** A browser or a command that listens. `isAllowed` returns false once its session or token has ended. */
 type Listener = {
   readonly controller: ReadableStreamDefaultController<Uint8Array>;
   readonly isAllowed: () => Promise<boolean>;
 };
 
-/** A browser that has not read this number of messages has gone. */
+/** A listener that has not read this number of messages has gone. */
 const maxUnread = 8;
 
 const encoder = new TextEncoder();
@@ -25,19 +30,20 @@ const opening = encoder.encode('retry: 3000\ndata: changed\n\n');
 const heartbeat = encoder.encode(':\n\n');
 
 type Options = {
-  /** The maximum number of browsers that listen. Others ask every few seconds. */
+  /** The maximum number of listeners. Others ask every few seconds. */
   readonly maxListeners?: number;
   readonly lookEveryMs?: number;
   readonly heartbeatEveryMs?: number;
 };
 
 /**
- * Creates the changes. While a browser listens, the gateway compares the newest entry of the audit log, the running
- * operations of all replicas, and its own queues with those `lookEveryMs` ago: once for all browsers.
+ * Creates the changes. While somebody listens, the gateway compares the newest entry of the audit log, the running
+ * operations of all replicas, its own queues, and how its pools answer with those `lookEveryMs` ago: once for all
+ * listeners.
  */
 export function createChanges(
-  { reader, queues }: Sources,
-  { maxListeners = 64, lookEveryMs = 2_000, heartbeatEveryMs = 15_000 }: Options = {},
+  { reader, queues, pools }: Sources,
+  { maxListeners = 64, lookEveryMs = 1_000, heartbeatEveryMs = usualHeartbeatMs }: Options = {},
 ) {
   const listeners = new Set<Listener>();
   let last = '';
@@ -67,10 +73,14 @@ export function createChanges(
     const newest = await reader.all('select id from audit_log order by id desc limit 1');
     const claims = await reader.all('select count(*) as number, max(since_ms) as since from claims');
     const waiting = queues.show().map(queue => [queue.pool, queue.cluster, queue.waiting, queue.running]);
-    return JSON.stringify([newest, claims, waiting]);
+    const answers = pools
+      .all()
+      .map(pool => [pool.name, pool.answers?.show().answers, pool.backend.isPaused?.()]);
+    const unopened = [...pools.waiting()].map(([name, { reason }]) => [name, reason]);
+    return JSON.stringify([newest, claims, waiting, answers, unopened]);
   }
 
-  /** Shows proxies that the connection is alive, and ends those whose session has ended. */
+  /** Shows proxies that the connection is alive, and ends those whose session or token has ended. */
   async function sendHeartbeats(): Promise<void> {
     send(heartbeat);
     await Promise.all(
@@ -91,10 +101,11 @@ export function createChanges(
   }
 
   return {
-    /** Opens a stream of events. It ends with the session, and with the gateway. */
+    /** Opens a stream of events. It ends once `isAllowed` returns false, and with the gateway. */
     open(isAllowed: Listener['isAllowed']): ReadableStream<Uint8Array> {
-      if (isClosed || listeners.size >= maxListeners)
-        throw overloadedProblem('too many browsers listen to this gateway; try again later', 30);
+      if (isClosed) throw unavailableProblem('this gateway ends; try again');
+      if (listeners.size >= maxListeners)
+        throw overloadedProblem('too many browsers and commands listen to this gateway; try again later', 30);
       let listener: Listener;
       return new ReadableStream({
         start(controller) {
