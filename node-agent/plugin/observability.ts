@@ -32,7 +32,10 @@ export function startObservability(options: ObservabilityOptions) {
   const { listen, socketPath, metrics, registration, log } = options;
   const isAnswered = createProbe(socketPath, probeTimeoutMs);
   const pages = new Map([
-    ['/healthz', async () => describeHealth(await isAnswered(), registration)],
+    [
+      '/healthz',
+      async () => withVolumes(describeHealth(await isAnswered(), registration), options.agent.records),
+    ],
     [
       '/readyz',
       async () => describeReadiness(describeHealth(await isAnswered(), registration), registration),
@@ -51,6 +54,11 @@ function describeHealth(isAnswered: boolean, registration: Registration | undefi
   ];
   const isHealthy = isAnswered && status !== 'refused';
   return { status: isHealthy ? 200 : 503, text: lines.join('') };
+}
+
+/** Adds the number of volumes on the node, which tells controllers whether a node that was dead is clean again. */
+function withVolumes({ status, text }: Page, records: Pick<Agent['records'], 'here'>): Page {
+  return { status, text: `${text}volumes: ${records.here().length}\n` };
 }
 
 function describeReadiness(health: Page, registration: Registration | undefined): Page {

@@ -71,7 +71,7 @@ export const controllerSettings = {
     optional: true,
   },
   'agent-port': {
-    doc: "port of the agents' --metrics-listen on the addresses of their nodes; a node whose agent answers there is not dead; without it only the kubelet is asked",
+    doc: "port of the agents' --metrics-listen on the addresses of their nodes; a node whose agent answers there is not dead, and one that is back needs an agent without old volumes; without it only the kubelet is asked",
     parse: integer(1, 65_535),
     optional: true,
   },

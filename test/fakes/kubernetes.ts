@@ -104,9 +104,14 @@ export async function startKubernetes(t: TestContext, { token }: { readonly toke
     asked,
     putNode: (name: string, { labels = {}, status, ...spec }: FakeNode = {}) =>
       put(`${nodes}/${name}`, { metadata: { labels }, spec, ...(status && { status }) }),
-    /** Puts the status of a node, as its kubelet does. */
-    putStatus: (name: string, status: object) =>
-      put(`${nodes}/${name}`, { ...objects.get(`${nodes}/${name}`), status }),
+    /** Puts the status of a node, as its kubelet does. `unseen`: without an event for watches. */
+    putStatus(name: string, status: object, unseen?: 'unseen') {
+      const path = `${nodes}/${name}`;
+      const before = objects.get(path);
+      if (!unseen || !before) return put(path, { ...before, status });
+      const metadata = { ...before.metadata, resourceVersion: String(++version) };
+      objects.set(path, { ...before, status, metadata });
+    },
     /** Renews the lease of a node; `unseen`: without an event for watches. */
     renew(name: string, unseen?: 'unseen') {
       const path = `${leases}/${name}`;

@@ -5,8 +5,7 @@ import { forEachAtMost } from '../../lib/concurrency.ts';
 import { sameJson } from '../../lib/json.ts';
 import type { Log } from '../../lib/log.ts';
 import { updateAgents, type AgentChannel } from './agents.ts';
-import type { DeadNodeNews } from './events.ts';
-import { deadline, type Gateway } from './gateway.ts';
+import { deadline, findNode, type Gateway } from './gateway.ts';
 import {
   startupTaintOf,
   type ClusterNode,
@@ -14,7 +13,7 @@ import {
   type Registration,
   type Taint,
 } from './objects.ts';
-import { settleDead } from './settle-dead.ts';
+import { settleDead, type SettleTargets } from './settle-dead.ts';
 import { changeTaints } from './taints.ts';
 
 /** A cluster's nodes, and the driver's registration on each, by the node's name in Kubernetes. */
@@ -36,13 +35,13 @@ export type RefusedNode = {
 };
 
 /** The gateway, the agents and the log that a comparison updates. */
-type ComparisonTargets = AgentChannel & {
-  readonly client: Gateway;
-  /** Gets all nodes that are refused at present, at the end of each comparison. */
-  readonly onRefused: (refused: readonly RefusedNode[]) => void;
-  readonly onNews: (news: DeadNodeNews) => Promise<void>;
-  readonly log: Log;
-};
+type ComparisonTargets = AgentChannel &
+  SettleTargets & {
+    readonly client: Gateway;
+    /** Gets all nodes that are refused at present, at the end of each comparison. */
+    readonly onRefused: (refused: readonly RefusedNode[]) => void;
+    readonly log: Log;
+  };
 
 /** The number of nodes that are changed at a time: a new cluster may have thousands, and each costs a round trip. */
 const maxInFlight = 16;
@@ -98,9 +97,13 @@ export function createComparison(): Comparison {
     }
   }
 
-  async function put({ client, log }: ComparisonTargets, one: RegisteredNode, body: NodeSpec): Promise<void> {
+  async function put(targets: ComparisonTargets, one: RegisteredNode, body: NodeSpec): Promise<void> {
+    const { client, log } = targets;
     const { name, registration } = one;
     const { nodeId } = registration;
+    // Another controller may have detached the node as dead since the last comparison, and a report would end that.
+    const isKnown = known.get(name)?.has(nodeId) ?? false;
+    if (isKnown && (await findNode(client, nodeId))?.isDead) return settle(targets, one, body);
     try {
       await client.putNode({ nodeId, body }, deadline());
       remember(name, { id: nodeId, ...body });
@@ -115,7 +118,7 @@ export function createComparison(): Comparison {
 
   async function settle(targets: ComparisonTargets, one: RegisteredNode, body: NodeSpec): Promise<void> {
     const { node, isSettled } = await settleDead(targets, one, body);
-    remember(one.name, node);
+    if (node) remember(one.name, node);
     if (!isSettled) unsettled.add(one.name);
   }
 

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { asProblem } from '../../api/problem.ts';
 import { forEachAtMost, repeat } from '../../lib/concurrency.ts';
 import { createApiServer, type ApiServer } from './api-server.ts';
@@ -6,7 +5,8 @@ import type { Cluster } from './compare.ts';
 import { readConnection } from './connection.ts';
 import type { DeadNodeNews } from './events.ts';
 import { follow, type KubernetesObject, type Source } from './follow.ts';
-import { nodePath, readNode, type NodeObject, toVolumeUse } from './objects.ts';
+import { readHealthPage } from './health-page.ts';
+import { addressOf, nodePath, readNode, type NodeObject, toVolumeUse } from './objects.ts';
 
 type LeaseObject = KubernetesObject & { readonly spec?: { readonly renewTime?: string } };
 /** The last renewal of a node's lease, the time when this process saw it, and the time when it judged the node. */
@@ -27,10 +27,10 @@ type WatchOptions = Source & {
 };
 
 const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
-/** The time that a node has to answer a question, in ms. */
-const answerMs = 2_000;
+/** The time between two looks by default, in ms. */
+export const defaultLookMs = 2_000;
 /** The number of looks from one judgement of a node to the next. */
-const looksPerJudgement = 5;
+export const looksPerJudgement = 5;
 /** The number of nodes that are judged at a time. */
 const maxInFlight = 16;
 
@@ -40,7 +40,7 @@ const maxInFlight = 16;
  * ready, none is dead: the fault is in the control plane or in its network.
  */
 export function watchDeadNodes(options: WatchOptions) {
-  const { kubernetes, log, signal, driverName, agentPort, lookEveryMs = 2_000 } = options;
+  const { kubernetes, log, signal, driverName, agentPort, lookEveryMs = defaultLookMs } = options;
   const renewals = new Map<string, Renewal>();
   let following: Promise<void> | undefined;
 
@@ -113,9 +113,9 @@ export function watchDeadNodes(options: WatchOptions) {
   }
 
   /** Returns the program on the node that answers a request; undefined if none does. */
-  async function findAnswer({ status }: NodeObject): Promise<string | undefined> {
-    const host = status?.addresses?.find(({ type }) => type === 'InternalIP')?.address;
-    const kubeletPort = status?.daemonEndpoints?.kubeletEndpoint?.Port;
+  async function findAnswer(node: NodeObject): Promise<string | undefined> {
+    const host = addressOf(node);
+    const kubeletPort = node.status?.daemonEndpoints?.kubeletEndpoint?.Port;
     if (host === undefined) return undefined;
     const programs = [
       ['kubelet', kubeletPort],
@@ -123,7 +123,7 @@ export function watchDeadNodes(options: WatchOptions) {
     ] as const;
     const answers = await Promise.all(
       programs.map(async ([program, port]) =>
-        port !== undefined && (await isAnswered(host, port)) ? program : undefined,
+        port !== undefined && (await readHealthPage({ host, port })) !== undefined ? program : undefined,
       ),
     );
     return answers.find(program => program !== undefined);
@@ -142,21 +142,4 @@ export function watchDeadNodes(options: WatchOptions) {
       await Promise.all([looking.close(), following]);
     },
   };
-}
-
-/**
- * Returns true if a program at the port answers. An open connection is not enough, because the kernel of a machine whose
- * programs are frozen accepts it. A server with TLS refuses this plain request, which is an answer, too.
- */
-async function isAnswered(host: string, port: number): Promise<boolean> {
-  const signal = AbortSignal.timeout(answerMs);
-  const { request } = process.getBuiltinModule('node:http');
-  try {
-    const outgoing = request({ host, port, path: '/healthz', signal, agent: false }).end();
-    await once(outgoing, 'response');
-    outgoing.destroy();
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,11 +1,19 @@
 import type { Log } from '../../lib/log.ts';
 import type { ApiServer } from './api-server.ts';
 
+/** The message in the log for each reason; a warning is about a node that may need a person. */
+const kinds = {
+  NotDetached: { isWarning: true, message: 'the node may be dead' },
+  Detached: { isWarning: false, message: 'the dead node' },
+  NotInService: { isWarning: false, message: 'the node is not in service yet' },
+  BackInService: { isWarning: false, message: 'the node is in service' },
+} as const;
+
 /** News about a dead node. `detail` is for people. */
 export type DeadNodeNews = {
   /** The name of the Node. */
   readonly name: string;
-  readonly reason: 'NotDetached' | 'Detached' | 'BackInService';
+  readonly reason: keyof typeof kinds;
   readonly detail: string;
 };
 
@@ -16,11 +24,8 @@ export function createNews({ driverName, log }: EventOptions) {
   const last = new Map<string, string>();
   return async (server: ApiServer, { name, reason, detail }: DeadNodeNews): Promise<void> => {
     if (last.get(name) === `${reason} ${detail}`) return;
-    const isWarning = reason === 'NotDetached';
-    (isWarning ? log.warn : log.info)(isWarning ? 'the node may be dead' : 'the dead node', {
-      nodeId: name,
-      detail,
-    });
+    const { isWarning, message } = kinds[reason];
+    (isWarning ? log.warn : log.info)(message, { nodeId: name, detail });
     const time = new Date().toISOString().replace(/\.\d+/, '');
     const event = `${name}.${driverName}.${reason.toLowerCase()}`;
     const path = `/api/v1/namespaces/default/events/${encodeURIComponent(event)}`;

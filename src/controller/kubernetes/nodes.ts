@@ -4,7 +4,7 @@ import { asProblem } from '../../api/problem.ts';
 import { repeat } from '../../lib/concurrency.ts';
 import type { Log } from '../../lib/log.ts';
 import { createApiServer } from './api-server.ts';
-import { watchDeadNodes } from './dead-nodes.ts';
+import { defaultLookMs, looksPerJudgement, watchDeadNodes } from './dead-nodes.ts';
 import { createNews, type DeadNodeNews } from './events.ts';
 import { createComparison, type Cluster, type RefusedNode } from './compare.ts';
 import { readConnection } from './connection.ts';
@@ -63,6 +63,7 @@ export function reportNodes(given: NodeOptions) {
   /** The names of dead nodes for the next comparison. */
   let dead = new Set<string>();
   const report = createNews({ driverName, log });
+  const retryDeadMs = looksPerJudgement * (deadNodes?.lookEveryMs ?? defaultLookMs);
 
   async function compare(): Promise<void> {
     const { nodes, registrations } = cluster;
@@ -77,10 +78,11 @@ export function reportNodes(given: NodeOptions) {
     try {
       const server = createApiServer(await readConnection(kubernetes), signal);
       const onNews = (news: DeadNodeNews): Promise<void> => {
-        if (news.reason === 'NotDetached') compareAfter(retryMs);
+        if (news.reason === 'NotDetached' || news.reason === 'NotInService') compareAfter(retryDeadMs);
         return report(server, news);
       };
-      const targets = { ...options, onRefused, onNews, log, server, driverName };
+      const { agentPort } = deadNodes ?? {};
+      const targets = { ...options, agentPort, onRefused, onNews, log, server, driverName };
       await compareNodes(targets, view, names).finally(() => server.close());
     } catch (error) {
       changed = undefined;

@@ -50,6 +50,11 @@ export function nodePath(name: string): string {
   return `/api/v1/nodes/${encodeURIComponent(name)}`;
 }
 
+/** The address at which the node's programs serve; undefined if the node has none yet. */
+export function addressOf({ status }: NodeObject): string | undefined {
+  return status?.addresses?.find(({ type }) => type === 'InternalIP')?.address;
+}
+
 /** A part of `storage.k8s.io/v1 CSINode`. */
 export type CsiNodeObject = KubernetesObject & {
   readonly spec: {

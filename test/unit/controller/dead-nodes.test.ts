@@ -45,7 +45,11 @@ function openGateway() {
     faults,
     client: {
       listNodes: async () => ({ nodes: [...nodes.values()] }),
-      getNode: async ({ nodeId }: { readonly nodeId: string }) => nodes.get(nodeId) ?? { id: nodeId },
+      async getNode({ nodeId }: { readonly nodeId: string }) {
+        const node = nodes.get(nodeId);
+        if (!node) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
+        return node;
+      },
       async putNode({ nodeId, body }: { readonly nodeId: string; readonly body: object }) {
         calls.push(`report ${nodeId}`);
         const node = { id: nodeId, ...body };
@@ -59,7 +63,7 @@ function openGateway() {
         if (fault?.code !== 'FAILED_PRECONDITION') nodes.set(nodeId, { id: nodeId, isDead: true });
         if (fault) throw fault;
       },
-      deleteNode: async () => {},
+      deleteNode: async ({ nodeId }: { readonly nodeId: string }) => void nodes.delete(nodeId),
     },
   };
 }
@@ -144,6 +148,87 @@ test('a dead node gets the taint after its volumes are detached, and loses it on
   assert.deepEqual(gateway.nodes.get('a'), { id: 'a' });
   assert.deepEqual([...new Set(gateway.calls)], ['detach a', 'report a']);
   await until(() => messageOf('backinservice') !== undefined);
+});
+
+test('the taint stays until the agent of a node that is back has taken down the volumes from before', async t => {
+  const { kubernetes, gateway, alive, start, die, taintsOf, untilTainted, messageOf, untilLooked } =
+    await open(t);
+  let page: string | undefined;
+  const server = createServer((request, response) =>
+    page === undefined ? void request.socket.destroy() : void response.end(page),
+  );
+  const agentPort = Number((await listen(t, server)).split(':').at(-1));
+  start({ agentPort });
+  die('a');
+  await untilTainted();
+  alive.add('a');
+  // Kubelet names no volume that Kubernetes has detached, even while it unmounts the volume.
+  kubernetes.putStatus('a', statusOf({ ready: 'True', uses: [] }));
+  await until(() => String(messageOf('notinservice')).includes('its agent does not answer at 127.0.0.1'));
+  page = 'csi: ok\nvolumes: 2\n';
+  await until(() => String(messageOf('notinservice')).endsWith('its agent has volumes from before (2)'));
+  await untilLooked();
+  assert.deepEqual([taintsOf('a'), gateway.nodes.get('a')?.isDead], [[other, mark], true]);
+  page = 'csi: ok\nvolumes: 0\n';
+  await until(() => JSON.stringify(taintsOf('a')) === JSON.stringify([other]));
+  assert.deepEqual(gateway.nodes.get('a'), { id: 'a' });
+});
+
+test('an agent of a release that does not say its volumes leaves the taint to the kubelet', async t => {
+  const { kubernetes, alive, start, die, taintsOf, untilTainted } = await open(t);
+  let isUp = false;
+  const server = createServer((request, response) =>
+    isUp ? void response.end('csi: ok\n') : void request.socket.destroy(),
+  );
+  start({ agentPort: Number((await listen(t, server)).split(':').at(-1)) });
+  die('a');
+  await untilTainted();
+  [isUp] = [true];
+  alive.add('a');
+  kubernetes.putStatus('a', statusOf({ ready: 'True', uses: [] }));
+  await until(() => JSON.stringify(taintsOf('a')) === JSON.stringify([other]));
+});
+
+test('a machine that replaces a dead one under its name is reported, and loses the taint', async t => {
+  const { kubernetes, gateway, alive, start, die, taintsOf, untilTainted } = await open(t);
+  start();
+  die('a');
+  await untilTainted();
+  const nodeID = `a~${'k'.repeat(43)}`;
+  kubernetes.putCsiNode('a', { name: driverName, nodeID });
+  alive.add('a');
+  kubernetes.putStatus('a', statusOf({ ready: 'True', uses: [] }));
+  await until(() => JSON.stringify(taintsOf('a')) === JSON.stringify([other]));
+  await until(() => gateway.nodes.has(nodeID) && !gateway.nodes.has('a'));
+});
+
+test('a node that is back is not detached again by a controller whose watch is late', async t => {
+  const { kubernetes, gateway, alive, start, die, taintsOf, untilLooked } = await open(t);
+  kubernetes.refuseChanges(true);
+  start();
+  die('a');
+  await until(() => gateway.nodes.get('a')?.isDead === true);
+  alive.add('a');
+  await untilLooked();
+  kubernetes.putStatus('a', statusOf({ ready: 'True', uses: [] }), 'unseen');
+  const { length } = gateway.calls;
+  kubernetes.refuseChanges(false);
+  // Since the last comparison failed, the next one is of all nodes.
+  kubernetes.putNode('b', { unschedulable: true, status: statusOf({ ready: 'True' }) });
+  await until(() => gateway.nodes.get('a')?.isDead !== true);
+  assert.deepEqual([gateway.calls.slice(length), taintsOf('a')], [['report a'], [other]]);
+});
+
+test('a report of a node that another controller has detached waits until the node is back', async t => {
+  const { kubernetes, gateway, start, untilTainted } = await open(t);
+  start();
+  await until(() => kubernetes.isWatched(3));
+  const node = { id: 'a', isDead: true } as const;
+  kubernetes.putStatus('a', statusOf({ ready: 'Unknown' }));
+  gateway.nodes.set('a', node);
+  kubernetes.putCsiNode('a', { name: driverName, nodeID: 'a', allocatable: { count: 7 } });
+  await untilTainted();
+  assert.deepEqual([gateway.nodes.get('a'), [...new Set(gateway.calls)]], [node, ['detach a']]);
 });
 
 test('no node is dead while more than half of the nodes are silent', async t => {

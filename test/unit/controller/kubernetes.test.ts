@@ -10,6 +10,7 @@ import { Problem } from '../../../src/api/problem.ts';
 import type { RefusedNode } from '../../../src/controller/kubernetes/compare.ts';
 import { readConnection } from '../../../src/controller/kubernetes/connection.ts';
 import { reportNodes } from '../../../src/controller/kubernetes/nodes.ts';
+import { changeTaints } from '../../../src/controller/kubernetes/taints.ts';
 import { createMetrics } from '../../../src/controller/metrics.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { startKubernetes, writeKubeconfig } from '../../fakes/kubernetes.ts';
@@ -54,7 +55,11 @@ function openGateway(known: readonly Node[] = []) {
         nodes.set(nodeId, node);
         return node;
       },
-      getNode: async ({ nodeId }: { readonly nodeId: string }) => nodes.get(nodeId) ?? { id: nodeId },
+      async getNode({ nodeId }: { readonly nodeId: string }) {
+        const node = nodes.get(nodeId);
+        if (!node) throw new Problem('NOT_FOUND', `there is no node "${nodeId}"`);
+        return node;
+      },
       async detachDeadNode() {
         calls.push('detach');
       },
@@ -322,6 +327,30 @@ test('the start-up taint is removed only from nodes where the driver is register
   const taints = () =>
     (kubernetes.get('/api/v1/nodes/a')?.['spec'] as { taints?: unknown } | undefined)?.taints;
   await until(() => JSON.stringify(taints()) === JSON.stringify([other]));
+});
+
+test('a taint is changed although others change the Node at the same time', async () => {
+  let version = 1;
+  let taints: readonly object[] = [other];
+  const server = {
+    async read<T>() {
+      return { metadata: { name: 'a', resourceVersion: String(version) }, spec: { taints } } as T;
+    },
+    async patch(_path: string, _type: string, body: unknown) {
+      const { metadata, spec } = body as {
+        metadata: { resourceVersion: string };
+        spec: { taints: object[] };
+      };
+      // The kubelet is faster twice.
+      if (version < 3) version++;
+      if (metadata.resourceVersion !== String(version)) throw Object.assign(new Error('x'), { status: 409 });
+      ({ taints } = spec);
+    },
+    async *readLines() {},
+    close() {},
+  };
+  assert.equal(await changeTaints({ server, name: 'a', change: found => [...found, taint] }), true);
+  assert.deepEqual(taints, [other, taint]);
 });
 
 test('the draining nodes are written to the file that their agents read', async t => {

@@ -15,16 +15,16 @@ import { clientOf } from '../../../harness/csi-serving.ts';
 test('healthz reports the CSI socket and the registration, and is 503 while kubelet refuses the driver; readyz is 503 until it is registered', async t => {
   const node = prepareNode(t);
   const url = await startWithHttp(node);
-  assert.deepEqual(await get(`${url}/healthz`), { status: 200, text: health('waiting') });
+  assert.deepEqual(await get(`${url}/healthz`), { status: 200, text: `${health('waiting')}volumes: 0\n` });
   assert.deepEqual(await get(`${url}/readyz`), { status: 503, text: health('waiting') });
   let isRefused = true;
   const kubelet = node.startKubelet({ refuse: () => (isRefused ? 'no space' : undefined) });
-  await untilText(`${url}/healthz`, health('refused: no space'));
+  await untilText(`${url}/readyz`, health('refused: no space'));
   for (const page of ['healthz', 'readyz']) assert.equal((await get(`${url}/${page}`)).status, 503);
   await readMetrics(`${url}/metrics`, ['fairlead_node_registered 0']);
   isRefused = false;
   await kubelet.plugins.registered(driverName);
-  await untilText(`${url}/healthz`, health('registered'));
+  await untilText(`${url}/readyz`, health('registered'));
   assert.equal((await get(`${url}/readyz`)).status, 200);
   const text = await readMetrics(`${url}/metrics`, [
     'fairlead_node_registered 1',
@@ -36,12 +36,21 @@ test('healthz reports the CSI socket and the registration, and is 503 while kube
 test('healthz is 503 when the CSI socket is missing or replaced', async t => {
   const node = prepareNode(t);
   const url = await startWithHttp(node, { 'registration-dir': '' });
-  assert.deepEqual(await get(`${url}/healthz`), { status: 200, text: 'csi: ok\n' });
-  const lost = { status: 503, text: 'csi: the socket does not answer\n' };
+  assert.deepEqual(await get(`${url}/healthz`), { status: 200, text: 'csi: ok\nvolumes: 0\n' });
+  const lost = { status: 503, text: 'csi: the socket does not answer\nvolumes: 0\n' };
   rmSync(node.socket);
   assert.deepEqual(await get(`${url}/healthz`), lost);
   writeFileSync(node.socket, '');
   assert.deepEqual(await get(`${url}/healthz`), lost);
+});
+
+testAsRoot('healthz counts the volumes on the node', async t => {
+  const { node, agent, kubelet, drain } = await runNode(t, withHttp);
+  const url = await urlOf(agent);
+  await kubelet.runPod({ uid: 'pod-1', volumes: [node.makeVolume('one')] });
+  assert.match((await get(`${url}/healthz`)).text, /^volumes: 1$/m);
+  await drain();
+  assert.match((await get(`${url}/healthz`)).text, /^volumes: 0$/m);
 });
 
 testAsRoot('metrics count RPCs, phases and commands, and of volumes say only how they are', async t => {
@@ -148,7 +157,7 @@ async function urlOf({ ready }: ProgramProcess): Promise<string> {
   return `http://${(await ready)['metrics']}`;
 }
 
-/** Makes the answer of healthz while the socket answers. */
+/** Makes the answer of readyz while the socket answers. */
 function health(registration: string): string {
   return `csi: ok\nregistration: ${registration}\n`;
 }

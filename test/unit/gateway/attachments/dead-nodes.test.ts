@@ -102,6 +102,40 @@ test('a node from which no volume could be detached is not recorded as dead, and
   assert.equal((await gateway.nodes.get(b, 'n1')).isDead, true);
 });
 
+test('a node stays recorded as dead when another call has detached its volumes meanwhile', async t => {
+  const gateway = await openAttached(t);
+  let other: Promise<void> | undefined;
+  const late = createDeadNodeDetachment({
+    ...gateway,
+    attachments: {
+      async detachChosen() {
+        await (other ??= gateway.detachDeadNode(b, 'n1'));
+        throw new Problem('FAILED_PRECONDITION', 'in use (injected)');
+      },
+    },
+  });
+  await assert.rejects(late(b, 'n1'), { code: 'UNAVAILABLE' });
+  assert.deepEqual(await stateOf(gateway), []);
+  assert.equal((await gateway.nodes.get(b, 'n1')).isDead, true);
+});
+
+test('the volumes of a dead node are detached at the same time', async t => {
+  const gateway = await openAttached(t);
+  const both = Promise.withResolvers<void>();
+  let count = 0;
+  const detachDeadNode = createDeadNodeDetachment({
+    ...gateway,
+    attachments: {
+      async detachChosen() {
+        if (++count === 2) both.resolve();
+        await both.promise;
+      },
+    },
+  });
+  await detachDeadNode(b, 'n1');
+  assert.equal(count, 2);
+});
+
 test('only a cluster with deadNodes may detach its dead nodes', async t => {
   const gateway = await openAttached(t);
   assertProblem(await gateway.ask('PUT /v1/nodes/n9/detachment', { as: 'b' }), 404, 'NOT_FOUND');
