@@ -154,7 +154,7 @@ export async function startGateway(
     { engine, pools: configuration.pools, slices, stuckAfterMs: 0 },
     config['check-every'],
   );
-  const recordHistory = createHistoryRecorder({ engine, pools: configuration.pools, queues, slices });
+  const recordHistory = createHistoryRecorder({ engine, pools: configuration.pools, queues });
   repeated.push(
     // Unfinished work of another replica shows when its claim ends.
     repeat(() => recovery.sweep().catch(reportTo(log, 'could not look for unfinished work')), sweepEveryMs),

@@ -12,7 +12,7 @@ import { readInPieces } from '../tables/paging.ts';
 import { noteCheck, readMissed } from '../tables/clock.ts';
 import type { Services } from '../services.ts';
 import { listSoftDeleted, volumeTable, type VolumeRecord } from '../tables/volumes.ts';
-import { restorableUntil } from '../volumes/record.ts';
+import { changeVolume, restorableUntil } from '../volumes/record.ts';
 import { type ActionOptions, createActions } from './actions.ts';
 import { check, type CheckResult } from './check.ts';
 import { createListings } from './listings.ts';
@@ -92,7 +92,11 @@ export function createAdmin(options: AdminOptions): Admin {
         if (volume?.state === 'ready') return { result: undefined, isChanged: false };
         if (volume?.state !== 'deleted')
           throw new Problem('NOT_FOUND', `there is no soft-deleted volume "${id}"`);
-        await volumeTable.update(sql, { id }, { state: 'ready', restorableUntilMs: undefined });
+        await changeVolume(sql, volume, {
+          state: 'ready',
+          restorableUntilMs: undefined,
+          deletedAtMs: undefined,
+        });
         return { result: undefined, isChanged: true };
       });
     },

@@ -46,13 +46,12 @@ export async function readPools(
 
   /** Returns nothing for a waiting pool that is removed from the configuration meanwhile. */
   async function readPool(name: string): Promise<readonly PoolState[]> {
-    const { bytes: reservedBytes, volumes, snapshots } = await readPoolUsage(engine.reader, name);
+    const { bytes: reservedBytes, ...counts } = await readPoolUsage(engine.reader, name);
     const since = await findClosure(engine.reader, 'pool', name);
     const checkedMs = await readTimeChecked(engine.reader, name);
     const use = {
       reservedBytes,
-      volumes,
-      snapshots,
+      ...counts,
       ...(since !== undefined && { drainedSince: toTime(since) }),
       ...(checkedMs !== undefined && { checkedAt: toTime(checkedMs) }),
       ...(host !== undefined && { seenBy: host }),
@@ -155,7 +154,9 @@ export async function readClusters(
     ]);
     const use = usage
       .filter(({ volumes, snapshots }) => volumes + snapshots > 0)
-      .map(({ pool, bytes, volumes, snapshots }) => ({ pool, reservedBytes: bytes, volumes, snapshots }));
+      .map(({ pool, bytes: reservedBytes, volumes, snapshots, deletedBytes, deletedVolumes }) => {
+        return { pool, reservedBytes, volumes, snapshots, deletedBytes, deletedVolumes };
+      });
     const seenMs = lastSeenMs(name);
     const retiredMs = retired.get(name);
     const refused = refusedTokens().find(({ cluster: whose }) => whose === name);
@@ -175,7 +176,7 @@ export async function readClusters(
       nodes,
       attachments,
       use,
-      quotas: quotas.map(({ path, limit, used }) => ({ path, limit, used })),
+      quotas: quotas.map(({ path, limit, used, deleted }) => ({ path, limit, used, deleted })),
     };
   }
 }

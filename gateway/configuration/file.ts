@@ -222,6 +222,11 @@ export function commonPoolSchema({ plugins, faults }: FoundPlugins) {
     topology: topologySchema.optional(),
     concurrency: concurrencySchema.default({}),
     attachments: attachmentsSchema.optional(),
+    keepDeleted: parsedText(durationMs)
+      .optional()
+      .describe(
+        'time for which its deleted volumes can be restored, such as 72h; 0s: not at all; without it: that of `--keep-deleted`',
+      ),
   });
 }
 
@@ -229,7 +234,7 @@ export function commonPoolSchema({ plugins, faults }: FoundPlugins) {
 function poolSchema(found: FoundPlugins): z.ZodType<PoolEntry> {
   const common = commonPoolSchema(found);
   return z.looseObject({}).transform((entry, context) => {
-    const { backend, topology: _t, concurrency: _c, attachments: _a, ...rest } = entry;
+    const { backend, topology: _t, concurrency: _c, attachments: _a, keepDeleted: _k, ...rest } = entry;
     const plugin = pluginOf(found.plugins, backend);
     const known = common.safeParse(entry);
     const own = plugin?.settings.safeParse(rest);
@@ -237,7 +242,7 @@ function poolSchema(found: FoundPlugins): z.ZodType<PoolEntry> {
     for (const issue of [known, own].flatMap(one => one?.error?.issues ?? []).concat(ofNoBackend))
       context.issues.push({ ...issue, input: entry } as (typeof context.issues)[number]);
     if (!plugin || !known.success || !own?.success) return z.NEVER;
-    const { topology, attachments } = known.data;
+    const { topology, attachments, keepDeleted: keepDeletedMs } = known.data;
     const settings: unknown = own.data;
     return {
       backend: known.data.backend,
@@ -245,6 +250,7 @@ function poolSchema(found: FoundPlugins): z.ZodType<PoolEntry> {
       concurrency: readBounds(),
       settings,
       ...(attachments && { attachments }),
+      ...(keepDeletedMs !== undefined && { keepDeletedMs }),
     };
 
     function readBounds(): Bounds {

@@ -9,7 +9,6 @@ import type { Engine } from '../store.ts';
 import { addToHistory, listHistory as listMinutes, minuteAt, type PoolMinute } from '../tables/history.ts';
 import { fromPageToken, readPage } from '../tables/paging.ts';
 import { sumReserved } from '../tables/reservations.ts';
-import { sumSoftDeleted } from '../tables/volumes.ts';
 
 type HistorySources = {
   readonly engine: Engine;
@@ -27,7 +26,7 @@ const none = { waiting: 0, waitMs: 0, calls: 0, failedCalls: 0 } as const;
  * Creates the recorder of the last 24 hours. Call it every few seconds: it notes the queues, and in each new minute it
  * adds this replica's share to the store. If the store does not answer, the next minute has the calls of both.
  */
-export function createHistoryRecorder({ engine, pools, queues, slices }: HistorySources) {
+export function createHistoryRecorder({ engine, pools, queues }: Omit<HistorySources, 'slices'>) {
   const queueing = new Map<string, Queueing>();
   /** The calls that are recorded already, by the answers of an opened pool. */
   const recorded = new WeakMap<Answers, CallCounts>();
@@ -45,12 +44,12 @@ export function createHistoryRecorder({ engine, pools, queues, slices }: History
     }
   }
 
+  async function measure(name: string, totalBytes?: number): Promise<readonly [string, Space]> {
+    const { bytes: reservedBytes, deletedBytes } = await sumReserved(engine.reader, name, undefined);
+    return [name, { totalBytes, reservedBytes, deletedBytes }];
+  }
+
   async function measureSpaces(): Promise<ReadonlyMap<string, Space>> {
-    const deleted = await sumSoftDeleted(engine.reader, piece => slices.take('operator', piece));
-    const measure = async (name: string, totalBytes?: number): Promise<readonly [string, Space]> => {
-      const reservedBytes = await sumReserved(engine.reader, name, undefined);
-      return [name, { totalBytes, reservedBytes, deletedBytes: deleted.get(name) ?? 0 }];
-    };
     const waiting = [...pools.waiting().keys()].map(name => measure(name));
     const open = pools.all().map(async pool => measure(pool.name, (await probePool(pool)).totalBytes));
     return new Map(await Promise.all([...waiting, ...open]));

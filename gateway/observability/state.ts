@@ -8,7 +8,7 @@ import type { Queues } from '../scheduling/queues.ts';
 import type { Reader } from '../store.ts';
 import { areMissing } from '../tables/nodes.ts';
 import { listRetired } from '../tables/closures.ts';
-import { areOfOne } from '../tables/reservations.ts';
+import { areOfOne, sums } from '../tables/reservations.ts';
 import { maxOf, minOf } from '../../src/lib/numbers.ts';
 
 /** The time limit for the answer of the store, in milliseconds. */
@@ -33,8 +33,7 @@ async function readContents(reader: Reader): Promise<readonly Row[]> {
   // SQLite answers at once, so each statement waits for a new time slice.
   const read = (statement: string) => new Promise(setImmediate).then(() => reader.all(statement));
   const reserved = await read(
-    `select pool, cluster, sum(bytes) as bytes, sum(volumes) as volumes, sum(snapshots) as snapshots
-     from reservations where ${areOfOne} group by pool, cluster`,
+    `select pool, cluster, ${sums} from reservations where ${areOfOne} group by pool, cluster`,
   );
   const claims = await read(
     'select operation, count(*) as number, min(since_ms) as since from claims group by operation',
@@ -62,6 +61,12 @@ async function readContents(reader: Reader): Promise<readonly Row[]> {
     ['fairlead_gateway_volumes', 'Volumes, soft-deleted ones included.', byOwner('volumes')],
     ['fairlead_gateway_snapshots', 'Snapshots, members of groups included.', byOwner('snapshots')],
     ['fairlead_gateway_reserved_bytes', 'Bytes that volumes and snapshots reserve.', byOwner('bytes')],
+    ['fairlead_gateway_deleted_volumes', 'Soft-deleted volumes.', byOwner('deleted_volumes')],
+    [
+      'fairlead_gateway_deleted_bytes',
+      'Reserved bytes that soft-deleted volumes leave when room is needed.',
+      byOwner('deleted_bytes'),
+    ],
     [
       'fairlead_gateway_claims',
       'Resources that the gateways on this store work on, by operation.',

@@ -17,6 +17,7 @@ import {
   type Resource,
 } from '../tables/claims.ts';
 import type { Engine, Sql } from '../store.ts';
+import { whileShort } from '../pools/room.ts';
 import { createAuditLog } from './audit-log.ts';
 import { createPreparation } from './preparation.ts';
 import { createQueues, type Queues, type SlotRequest } from '../scheduling/queues.ts';
@@ -46,6 +47,8 @@ export interface Operation<Intent, Effect, Result> {
   pool?(intent: Intent): string | undefined;
   /** Records the intent, which stays only if all claims are taken. */
   intend(sql: Sql): Promise<IntendResult<Intent, Result>>;
+  /** Removes the reason for which `intend` failed, and returns true: `intend` is tried again. False: it stays. */
+  makeRoom?(failure: unknown): Promise<boolean>;
   act(intent: Intent): Promise<Effect>;
   /**
    * Records the outcome, after all claims are proved to be this operation's own. A final refusal by it is a
@@ -215,7 +218,8 @@ export function createOperations(options: OperationsOptions) {
         isLate = startTimeLimit(leaseMs);
         return engine.transaction(sql => intend(work, sql, requireSlot));
       });
-    const { outcome, slot } = await whileClaimed(begin, untilMs).catch(logged.refused);
+    const beginWithRoom = () => whileShort(() => whileClaimed(begin, untilMs), work.makeRoom);
+    const { outcome, slot } = await beginWithRoom().catch(logged.refused);
     using _ = slotOptions.held ? undefined : slot;
     if ('result' in outcome) return outcome.result;
     const { intent } = outcome;

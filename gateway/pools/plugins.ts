@@ -19,6 +19,8 @@ export type PoolEntry = {
   readonly concurrency: Bounds;
   /** The operator's bounds of its attachments. */
   readonly attachments?: AttachmentBounds;
+  /** The time for which its deleted volumes can be restored, in milliseconds; absent: the gateway's. */
+  readonly keepDeletedMs?: number;
   readonly settings: unknown;
 };
 

@@ -41,6 +41,8 @@ export function createPools(
   waiting: () => WaitingPools = () => new Map(),
 ) {
   return {
+    /** Returns the time of the pool's settings for which its deleted volumes can be restored, in ms; undefined: none. */
+    keepDeletedMs: (_name: string): number | undefined => undefined,
     /** All open pools, in the order of their opening. */
     all: list,
     /** The pools of the present configuration, including waiting ones. New volumes are created only in these. */
@@ -224,6 +226,8 @@ export function createOpenPools(options: OpenOptions) {
       () => [...opened.filter(({ name }) => configured.has(name)), ...[...waiting].map(toUnreached)],
       () => waiting,
     ),
+    keepDeletedMs: (name: string) =>
+      (configured.get(name) ?? opened.find(one => one.name === name)?.entry)?.keepDeletedMs,
     /**
      * Opens all entries that are not open yet, and waits for them, within the patience. Pools that take longer
      * wait, as do pools that cannot be opened; the next call tries these again. From then on, exactly these
@@ -284,8 +288,8 @@ function toUnreached([name, { problem }]: readonly [string, WaitingPool]): Pool 
 
 /** Compares entries without the members that take effect at once. */
 function hasSameFixedSettings(one: PoolEntry, other: PoolEntry): boolean {
-  const { concurrency, attachments } = other;
-  return sameJson({ ...one, concurrency, attachments }, other);
+  const { concurrency, attachments, keepDeletedMs } = other;
+  return sameJson({ ...one, concurrency, attachments, keepDeletedMs }, other);
 }
 
 function toFault(name: string, error: unknown): Error {

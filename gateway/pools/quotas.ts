@@ -4,37 +4,56 @@ import type { Reader, Sql } from '../store.ts';
 import { type PoolUsage, readUsage, type Usage } from '../tables/reservations.ts';
 import { needsLock, shareOf } from '../tables/shares.ts';
 import type { Cluster, Limits } from '../callers/cluster.ts';
+import { shortageProblem } from './room.ts';
+
+const kinds = ['bytes', 'volumes', 'snapshots'] as const;
+type Kind = (typeof kinds)[number];
 
 /** The usage that an operation adds in one pool. `nonce` is the volume's or snapshot's. */
-type Growth = Partial<Usage> & { readonly pool: string; readonly nonce: string };
+type Growth = Partial<Pick<Usage, Kind>> & { readonly pool: string; readonly nonce: string };
 
 /** A limit with its usage and its path in the cluster's quota, such as `pools.fast.bytes`. */
 type QuotaUse = {
-  readonly kind: keyof Usage;
-  readonly path: string;
+  readonly kind: Kind;
+  /** Absent: the limit of all clusters whose quota gives none. */
+  readonly path?: string;
+  /** The only pool that it limits. */
+  readonly pool: string | undefined;
   readonly limit: number;
+  /** The usage without soft-deleted volumes. */
   readonly used: number;
+  /** The usage by soft-deleted volumes, which leave when the limit is reached. */
+  readonly deleted: number;
 };
 
 /**
- * Throws RESOURCE_EXHAUSTED, which names the limit, when the cluster would exceed its quota. Call it in the
- * transaction that reserves the growth, so that only one of two concurrent requests gets the last space. A
- * cluster keeps its present usage. Far from all limits, other requests of the cluster are compared at the same time.
+ * Throws RESOURCE_EXHAUSTED, which names the limit, when the cluster would exceed its quota; it is a shortage if
+ * soft-deleted volumes can leave. Call it in the transaction that reserves the growth, so that only one of two
+ * concurrent requests gets the last space. A cluster keeps its present usage. Far from all limits, other requests of
+ * the cluster are compared at the same time.
  */
 export async function requireQuota(sql: Sql, cluster: Cluster, growth: Growth): Promise<void> {
   if (!cluster.quota && !growth.volumes && !growth.snapshots) return;
   const usage = await readUsageFor(sql, cluster, growth);
-  for (const { kind, path, limit, used } of usesIn(usage, cluster, growth.pool)) {
+  let shortage: Problem | undefined;
+  for (const quota of [...usesIn(usage, cluster, growth.pool), ...commonUses(usage, cluster)]) {
+    const { kind, pool, limit, used, deleted } = quota;
     const more = growth[kind] ?? 0;
-    if (more <= 0 || used + more <= limit) continue;
-    const ofQuota = `the quota "${path}" of cluster "${cluster.name}" is ${limit}`;
-    throw new Problem('RESOURCE_EXHAUSTED', `${ofQuota}: ${used} are in use, and ${more} more are requested`);
+    const lacking = used + deleted + more - limit;
+    if (more <= 0 || lacking <= 0) continue;
+    const problem = overProblem(cluster, quota, more);
+    if (lacking > deleted) throw problem;
+    const room = { bytes: 0, volumes: 0, [kind]: lacking };
+    shortage ??= shortageProblem(problem.detail, { cluster: cluster.name, pool, ...room });
   }
-  for (const kind of ['volumes', 'snapshots'] as const) {
-    const wanted = sumOf(usage, kind) + (growth[kind] ?? 0);
-    if (!growth[kind] || cluster.quota?.[kind] !== undefined || wanted <= limitOf[kind].max) continue;
-    throw limitProblem(limitOf[kind].name, `cluster "${cluster.name}"`, wanted);
-  }
+  if (shortage) throw shortage;
+}
+
+function overProblem({ name }: Cluster, { kind, path, limit, used }: QuotaUse, more: number): Problem {
+  if (path === undefined && kind !== 'bytes')
+    return limitProblem(limitOf[kind].name, `cluster "${name}"`, used + more);
+  const ofQuota = `the quota "${path}" of cluster "${name}" is ${limit}`;
+  return new Problem('RESOURCE_EXHAUSTED', `${ofQuota}: ${used} are in use, and ${more} more are requested`);
 }
 
 /**
@@ -44,8 +63,8 @@ export async function requireQuota(sql: Sql, cluster: Cluster, growth: Growth): 
  */
 async function readUsageFor(sql: Sql, cluster: Cluster, growth: Growth): Promise<readonly PoolUsage[]> {
   const isNear = (usage: readonly PoolUsage[]): boolean =>
-    usesIn(usage, cluster, growth.pool).some(({ kind, limit, used }) =>
-      needsLock(limit, used, growth[kind] ?? 0),
+    usesIn(usage, cluster, growth.pool).some(({ kind, limit, used, deleted }) =>
+      needsLock(limit, used + deleted, growth[kind] ?? 0),
     );
   if (isNear([])) await sql.lock('cluster', cluster.name);
   else if (cluster.quota) await sql.share('cluster', cluster.name, shareOf(growth.nonce));
@@ -75,7 +94,7 @@ export async function readQuotas(
   sql: Reader,
   cluster: Pick<Cluster, 'name' | 'quota'>,
   pool?: string,
-): Promise<readonly QuotaUse[]> {
+): Promise<readonly Required<QuotaUse>[]> {
   return cluster.quota ? usesIn(await readUsage(sql, cluster.name), cluster, pool) : [];
 }
 
@@ -83,29 +102,41 @@ function usesIn(
   usage: readonly PoolUsage[],
   { quota = {} }: Pick<Cluster, 'quota'>,
   pool?: string,
-): readonly QuotaUse[] {
+): readonly Required<QuotaUse>[] {
   const { pools = {}, ...all } = quota;
   const ofPools = Object.entries(pools).filter(([one]) => pool === undefined || one === pool);
   return [
-    ...usesOf(all, usage, ''),
+    ...usesOf(all, usage),
     ...ofPools.flatMap(([one, own]) =>
       usesOf(
         own,
         usage.filter(used => used.pool === one),
-        `pools.${one}.`,
+        one,
       ),
     ),
   ];
 }
 
-function usesOf(quota: Limits, usage: readonly Usage[], prefix: string): readonly QuotaUse[] {
-  return (['bytes', 'volumes', 'snapshots'] as const).flatMap(kind => {
+function usesOf(quota: Limits, usage: readonly Usage[], pool?: string): readonly Required<QuotaUse>[] {
+  return kinds.flatMap(kind => {
     const limit = quota[kind];
-    const used = sumOf(usage, kind);
-    return limit === undefined ? [] : [{ kind, path: `${prefix}${kind}`, limit, used }];
+    const path = pool === undefined ? kind : `pools.${pool}.${kind}`;
+    return limit === undefined ? [] : [{ kind, path, pool, limit, ...useOf(usage, kind) }];
   });
 }
 
-function sumOf(usage: readonly Usage[], kind: keyof Usage): number {
-  return usage.reduce((sum, one) => sum + one[kind], 0);
+/** Returns the numbers that the quota of the cluster does not limit. */
+function commonUses(usage: readonly PoolUsage[], { quota }: Cluster): readonly QuotaUse[] {
+  return (['volumes', 'snapshots'] as const)
+    .filter(kind => quota?.[kind] === undefined)
+    .map(kind => {
+      const { used, deleted } = useOf(usage, kind);
+      return { kind, pool: undefined, limit: limitOf[kind].max, used, deleted };
+    });
+}
+
+function useOf(usage: readonly Usage[], kind: Kind): Pick<QuotaUse, 'used' | 'deleted'> {
+  const sum = (name: keyof Usage): number => usage.reduce((all, one) => all + one[name], 0);
+  const deleted = kind === 'snapshots' ? 0 : sum(kind === 'bytes' ? 'deletedBytes' : 'deletedVolumes');
+  return { used: sum(kind) - deleted, deleted };
 }

@@ -4,7 +4,9 @@ import { sameJson } from '../../src/lib/json.ts';
 import type { Reader, Sql } from '../store.ts';
 import { sumReserved } from '../tables/reservations.ts';
 import { needsLock, shareOf } from '../tables/shares.ts';
+import type { Shortage } from '../tables/volumes.ts';
 import type { Pool } from './pools.ts';
+import { shortageProblem } from './room.ts';
 import { maxOf } from '../../src/lib/numbers.ts';
 
 /** The size of the storage in one of its topologies, or in all if it has none. */
@@ -42,19 +44,28 @@ export async function measureSpaces({ backend }: Pool): Promise<readonly Space[]
   });
 }
 
-export async function availableIn(
-  sql: Reader,
-  { name, backend }: Pool,
-  { segments, totalBytes }: Space,
-): Promise<number> {
-  const isWhole = (backend.topologies?.length ?? 0) <= 1;
-  return Math.max(0, totalBytes - (await sumReserved(sql, name, isWhole ? undefined : segments)));
+/** Returns the free bytes of the space, and those that soft-deleted volumes leave when room is needed. */
+async function readSpace(sql: Reader, pool: Pool, space: Space) {
+  const { bytes, deletedBytes } = await sumReserved(sql, pool.name, placeOf(pool, space));
+  return { freeBytes: space.totalBytes - bytes, deletedBytes };
+}
+
+/** Returns the topology by which the space is counted; undefined for the whole pool. */
+function placeOf({ backend }: Pool, { segments }: Space): Segments | undefined {
+  return (backend.topologies?.length ?? 0) <= 1 ? undefined : segments;
+}
+
+/** Returns the bytes for new volumes. Soft-deleted volumes leave when room is needed. */
+export async function availableIn(sql: Reader, pool: Pool, space: Space): Promise<number> {
+  const { freeBytes, deletedBytes } = await readSpace(sql, pool, space);
+  return Math.max(0, freeBytes + deletedBytes);
 }
 
 /**
  * Finds the first requested space with enough room; undefined if the backend reports none. RESOURCE_EXHAUSTED
- * when there is no room now, OUT_OF_RANGE (or `tooLarge`) when every space of the pool is too small. Far from full,
- * other transactions find room in the pool at the same time; near full, they wait for the end of this one.
+ * when there is no room now (a shortage if soft-deleted volumes take it), OUT_OF_RANGE (or `tooLarge`) when every space
+ * of the pool is too small. Far from full, other transactions find room in the pool at the same time; near full, they
+ * wait for the end of this one.
  */
 export async function requireSpace(
   sql: Sql,
@@ -77,17 +88,23 @@ export async function requireSpace(
   const isLarge = wanted.some(({ totalBytes }) => needsLock(totalBytes, 0, moreBytes));
   await (isLarge ? sql.lock('pool', pool.name) : sql.share('pool', pool.name, shareOf(nonce)));
   let maxLeft = 0;
+  let shortage: Shortage | undefined;
   for (const space of wanted) {
-    const left = await availableIn(sql, pool, space);
-    if (moreBytes <= left) {
+    const { freeBytes, deletedBytes } = await readSpace(sql, pool, space);
+    if (moreBytes <= freeBytes) {
       const { totalBytes } = space;
-      if (needsLock(totalBytes, totalBytes - left, moreBytes)) await sql.lock('pool', pool.name);
+      if (needsLock(totalBytes, totalBytes - freeBytes, moreBytes)) await sql.lock('pool', pool.name);
       return space;
     }
-    maxLeft = Math.max(maxLeft, left);
+    maxLeft = Math.max(maxLeft, freeBytes);
+    if (moreBytes <= freeBytes + deletedBytes)
+      shortage ??= {
+        pool: pool.name,
+        segments: placeOf(pool, space),
+        bytes: moreBytes - freeBytes,
+        volumes: 0,
+      };
   }
-  throw new Problem(
-    'RESOURCE_EXHAUSTED',
-    `pool "${pool.name}" has ${maxLeft} bytes left, but ${moreBytes} are needed`,
-  );
+  const detail = `pool "${pool.name}" has ${maxLeft} bytes left, but ${moreBytes} are needed`;
+  throw shortage ? shortageProblem(detail, shortage) : new Problem('RESOURCE_EXHAUSTED', detail);
 }

@@ -11,9 +11,11 @@ import { moveReservation } from '../tables/reservations.ts';
 import { findAtStorage, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { isOneOf } from '../volumes/placement.ts';
 import { emptyVolumeRecord, requireVolumeSize } from '../volumes/record.ts';
+import { createRoomMaker } from '../volumes/soft-deleted/leave.ts';
 import { requireCapabilities } from '../volumes/validate.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { requireQuota } from '../pools/quotas.ts';
+import { requireAll, unlessShort, whileShort } from '../pools/room.ts';
 import type { Slices } from '../scheduling/slices.ts';
 
 /** An existing volume of the storage that becomes the cluster's volume under this id. */
@@ -33,12 +35,9 @@ type ImportRequest = {
  * Creates the import of volumes that the storage has and the store does not know. Nothing changes in the
  * storage, and nodes never make a filesystem on the volume.
  */
-export function createImport({
-  engine,
-  pools,
-  operations,
-  slices,
-}: Pick<ServiceOptions, 'engine' | 'pools' | 'operations' | 'slices'>) {
+export function createImport(options: Pick<ServiceOptions, 'engine' | 'pools' | 'operations' | 'slices'>) {
+  const { engine, pools, operations, slices } = options;
+
   /** Checks the request by itself. */
   function prepare(request: ImportRequest): { readonly pool: Pool; readonly asNew: VolumeRecord } {
     const isKnown =
@@ -84,7 +83,8 @@ export function createImport({
   }
 
   return {
-    importVolume,
+    importVolume: (request: ImportRequest) =>
+      whileShort(() => importVolume(request), createRoomMaker(options)),
     /**
      * Returns the record as it would be, or throws why the import is not possible. Changes nothing. It does not ask the
      * storage for the size, so the size is 0 if the request has none.
@@ -94,7 +94,7 @@ export function createImport({
       const expected = { ...asNew, sizeBytes: request.sizeBytes ?? 0 };
       const known = await engine.transaction(sql => plan(sql, request, asNew));
       if (known) return known;
-      await engine.transaction(sql => admit(sql, request.cluster, expected));
+      await engine.transaction(sql => admit(sql, request.cluster, expected)).catch(unlessShort);
       await requireListed(pool, request.storageId, slices);
       return expected;
     },
@@ -112,7 +112,7 @@ async function plan(sql: Sql, { cluster, storageId }: ImportRequest, asNew: Volu
 
 /** Throws when the pool is drained, or when the cluster is retired or its quota too small for the volume. */
 async function admit(sql: Sql, cluster: Cluster, { pool, nonce, sizeBytes }: VolumeRecord): Promise<void> {
-  await Promise.all([
+  await requireAll([
     requireInService(sql, cluster.name, nonce),
     requireUndrained(sql, pool, nonce),
     requireQuota(sql, cluster, { pool, nonce, bytes: sizeBytes, volumes: 1 }),

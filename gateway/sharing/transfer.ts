@@ -11,9 +11,11 @@ import { removeCopyGrants } from '../tables/copy-grants.ts';
 import { findSomeGrants, removeGrants } from '../tables/grants.ts';
 import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { requireReadyVolume } from '../volumes/record.ts';
+import { createRoomMaker } from '../volumes/soft-deleted/leave.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { requireQuota } from '../pools/quotas.ts';
+import { requireAll, unlessShort, whileShort } from '../pools/room.ts';
 import type { Detacher } from './grants.ts';
 
 export type Transfers = ReturnType<typeof createTransfer>;
@@ -36,9 +38,11 @@ type VolumeMove = { readonly before: VolumeRecord; readonly after: VolumeRecord 
  * refused before anything is detached.
  */
 export function createTransfer(
-  { engine, operations }: Pick<ServiceOptions, 'engine' | 'operations'>,
+  options: Pick<ServiceOptions, 'engine' | 'pools' | 'operations'>,
   detach: Detacher,
 ) {
+  const { engine, operations } = options;
+
   async function move(request: TransferRequest, id: string): Promise<VolumeRecord> {
     const { volumeId } = request;
     return operations.run<VolumeMove, void, VolumeRecord>({
@@ -81,7 +85,9 @@ export function createTransfer(
       // Under both locks, an operation that creates the other id has either recorded it with its reservation,
       // or not begun.
       for (const each of [volumeId, id]) await sql.lock('volume', each);
-      return { result: await plan(sql, request, id), isChanged: false };
+      const { before } = await plan(sql, request, id);
+      await requireUsableOwner(sql, request.to, before);
+      return { result: undefined, isChanged: false };
     });
     if (request.mayDetach !== false)
       for (const attachment of await findAttachments(engine.reader, volumeId)) await detach(attachment);
@@ -95,7 +101,7 @@ export function createTransfer(
     const done = (await findVolume(reader, volumeId)) ? undefined : await findDone(reader, volumeId, id);
     if (done) return done;
     try {
-      return await detachAndMove(request, id);
+      return await whileShort(() => detachAndMove(request, id), createRoomMaker(options));
     } catch (error) {
       if ((error as Problem).code !== 'NOT_FOUND') throw error;
       // An equal call may have done it meanwhile.
@@ -109,7 +115,11 @@ export function createTransfer(
     transfer,
     /** Returns the record as it would be, or throws why the transfer is not possible. Changes nothing. */
     async foresee(request: TransferRequest): Promise<VolumeRecord> {
-      return (await engine.transaction(sql => plan(sql, request, toNewId(request)))).after;
+      return engine.transaction(async sql => {
+        const { before, after } = await plan(sql, request, toNewId(request));
+        await requireUsableOwner(sql, request.to, before).catch(unlessShort);
+        return after;
+      });
     },
   };
 }
@@ -133,7 +143,7 @@ async function findDone(sql: Reader, volumeId: string, id: string): Promise<Volu
 
 /**
  * Returns the record before and after. Throws if the transfer is not possible; because of attachments only if they may
- * not be detached.
+ * not be detached. It does not compare the quota.
  */
 async function plan(sql: Sql, { volumeId, to, mayDetach }: TransferRequest, id: string): Promise<VolumeMove> {
   const before = await requireReadyVolume(sql, volumeId);
@@ -150,7 +160,6 @@ async function plan(sql: Sql, { volumeId, to, mayDetach }: TransferRequest, id: 
   const taken = (await volumeTable.find(sql, { id })) ?? (await findAtStorage(sql, id));
   if (taken && taken.id !== volumeId)
     throw new Problem('ALREADY_EXISTS', `"${id}" is the id of another volume; give it another name`);
-  await requireUsableOwner(sql, to, before);
   const moved = { cluster: to.name, shared: false, storageId: storageId === id ? undefined : storageId };
   return { before, after: { ...before, id, ...moved } };
 }
@@ -186,7 +195,7 @@ async function requireUsableOwner(
   to: Cluster,
   { nonce, pool, reservedBytes: bytes }: VolumeRecord,
 ): Promise<void> {
-  await Promise.all([
+  await requireAll([
     requireInService(sql, to.name, nonce),
     requireQuota(sql, to, { pool, nonce, bytes, volumes: 1 }),
   ]);

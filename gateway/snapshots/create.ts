@@ -8,14 +8,16 @@ import { type CreatedSnapshot, memberIdOf, type NewSnapshot } from '../backend.t
 import type { IntendResult } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Pools } from '../pools/pools.ts';
+import { requireAll } from '../pools/room.ts';
 import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
 import { requireInService } from '../tables/closures.ts';
 import { isWritable } from '../tables/attachments.ts';
-import { groupTable } from '../tables/groups.ts';
+import { groupTable, type GroupRecord } from '../tables/groups.ts';
 import { moveReservation } from '../tables/reservations.ts';
 import { type SnapshotRecord, snapshotTable, toSnapshotRef } from '../tables/snapshots.ts';
+import { segmentsText } from '../tables/table.ts';
 import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { requireOwner } from '../callers/access.ts';
@@ -24,7 +26,8 @@ import { requireQuota } from '../pools/quotas.ts';
 import { requireRecordSize } from '../tables/record-size.ts';
 import { anywhere, meets, requirementSteps, type Requirement } from '../volumes/placement.ts';
 import { requireReadyVolume, toKnownVolume } from '../volumes/record.ts';
-import { readParameters } from '../volumes/validate.ts';
+import { createRoomMaker } from '../volumes/soft-deleted/leave.ts';
+import { readClassParameters } from '../volumes/validate.ts';
 import { recordDeleting, undoSnapshotSet } from './delete.ts';
 import {
   findSnapshotSet,
@@ -77,6 +80,7 @@ export async function createSnapshotSet(
     claims: [{ kind, id }, ...sources],
     pool: ({ subject }) => subject.pool,
     intend: sql => intendCreate(sql, planned),
+    makeRoom: createRoomMaker(options),
     act: creating => createAll(planned, creating),
     succeed: (sql, { intent, effect }) => recordAll(sql, request, { intent, effect }),
     async fail(sql, { intent, problem }) {
@@ -130,7 +134,8 @@ async function intendCreate(
   const volumes = sources.map(([volume]) => volume);
   const set = known ?? (await recordNew(sql, planned, volumes));
   const snapshots = set.members.flatMap((member): readonly NewSnapshot[] => {
-    const { parameters, volumeId } = member;
+    const { volumeId } = member;
+    const { keepDeleted: _, ...parameters } = member.parameters;
     const [volume, attachedForWriting = false] = sources.find(([{ id }]) => id === volumeId) ?? [];
     if (!volume) return [];
     return [{ ...toSnapshotRef(member), volume: toKnownVolume(volume), attachedForWriting, parameters }];
@@ -139,7 +144,7 @@ async function intendCreate(
 }
 
 function parametersIn({ kind, parameters, pools }: SnapshotPlan, pool: string): Record<string, string> {
-  return readParameters(requireSnapshots(pools.get(pool), kind).parameters, parameters);
+  return readClassParameters(requireSnapshots(pools.get(pool), kind).parameters, parameters);
 }
 
 /**
@@ -171,37 +176,54 @@ async function recordNew(
   for (const one of [...(isGroup ? [group] : []), ...members]) requireRecordSize(`${kind} "${one.id}"`, one);
   // Several members together add more than a transaction with a share may.
   if (members.length > 1) await Promise.all([sql.lock('pool', pool), sql.lock('cluster', cluster)]);
-  for (const member of members) await recordMember(sql, planned, member);
+  await requireRoom(sql, planned, { pool, nonce, members });
+  for (const member of members) {
+    await moveReservation(sql, undefined, member);
+    await snapshotTable.add(sql, member);
+  }
   return { subject: group, members };
 }
 
-/**
- * Records a member. RESOURCE_EXHAUSTED when its topology does not match the request, or when there is no
- * space for it.
- */
-async function recordMember(
+/** Throws RESOURCE_EXHAUSTED when there is no space for all members together, or one of them may not be made. */
+async function requireRoom(
   sql: Sql,
   { cluster, pools, requirement, spaces }: SnapshotPlan,
-  member: SnapshotRecord,
+  { pool, nonce, members }: Pick<GroupRecord, 'pool'> & NewMembers,
 ): Promise<void> {
-  const { id, nonce, volumeId, segments, reservedBytes: bytes } = member;
+  const where = { pool: pools.get(pool), spaces };
+  const byTopology = Map.groupBy(members, ({ segments }) => segments && segmentsText(segments));
+  const sizes = Array.from(byTopology.values(), ([first, ...same]) => {
+    const topologies = first?.segments && [first.segments];
+    return { bytes: sumOf([first, ...same]), nonce, topologies, tooLarge: 'RESOURCE_EXHAUSTED' } as const;
+  });
+  await requireAll([
+    ...members.map(member => requireMember(sql, requirement, member)),
+    ...sizes.map(size => requireSpace(sql, where, size)),
+    requireInService(sql, cluster.name, nonce),
+    requireQuota(sql, cluster, { pool, nonce, bytes: sumOf(members), snapshots: members.length }),
+  ]);
+}
+
+type NewMembers = { readonly nonce: string; readonly members: readonly SnapshotRecord[] };
+
+function sumOf(members: readonly (SnapshotRecord | undefined)[]): number {
+  return members.reduce((sum, one) => sum + (one?.reservedBytes ?? 0), 0);
+}
+
+/** Throws RESOURCE_EXHAUSTED when the topology does not match the request, or the volume has too many snapshots. */
+async function requireMember(
+  sql: Sql,
+  requirement: Requirement,
+  { id, volumeId, segments }: SnapshotRecord,
+): Promise<void> {
   if (segments && !meets(segments, requirement))
     throw new Problem(
       'RESOURCE_EXHAUSTED',
       `snapshot "${id}" can only be where volume "${volumeId}" is: in "${formatSegments(segments)}", which is not a requested topology`,
     );
-  const topologies = segments && [segments];
-  const where = { pool: pools.get(member.pool), spaces };
-  const [count] = await Promise.all([
-    snapshotTable.count(sql, { same: { volumeId }, max: limits.snapshotsPerVolume.max }),
-    requireSpace(sql, where, { bytes, nonce, topologies, tooLarge: 'RESOURCE_EXHAUSTED' }),
-    requireInService(sql, cluster.name, nonce),
-    requireQuota(sql, cluster, { pool: member.pool, nonce, bytes, snapshots: 1 }),
-  ]);
-  if (count >= limits.snapshotsPerVolume.max)
-    throw limitProblem('snapshotsPerVolume', `volume "${volumeId}"`, count + 1);
-  await moveReservation(sql, undefined, member);
-  await snapshotTable.add(sql, member);
+  const { max } = limits.snapshotsPerVolume;
+  const count = await snapshotTable.count(sql, { same: { volumeId }, max });
+  if (count >= max) throw limitProblem('snapshotsPerVolume', `volume "${volumeId}"`, count + 1);
 }
 
 /** Returns the pool of all these volumes. FAILED_PRECONDITION when they are in several pools. */

@@ -5,7 +5,7 @@ import { integer, segmentsText, table, text } from './table.ts';
 
 /**
  * A volume or snapshot (only a snapshot has `volumeId`) and the bytes that it takes of its pool. `segments`
- * is undefined without a topology, and until the resource is created.
+ * is undefined without a topology, and until the resource is created. Only a soft-deleted volume has `deletedAtMs`.
  */
 type Reservation = {
   readonly nonce: string;
@@ -14,9 +14,18 @@ type Reservation = {
   readonly cluster: string;
   readonly reservedBytes: number;
   readonly volumeId?: string;
+  readonly deletedAtMs?: number | undefined;
 };
 
-export type Usage = { readonly bytes: number; readonly volumes: number; readonly snapshots: number };
+export type Usage = {
+  readonly bytes: number;
+  readonly volumes: number;
+  readonly snapshots: number;
+  /** The part of `bytes` that soft-deleted volumes reserve. */
+  readonly deletedBytes: number;
+  /** The soft-deleted part of `volumes`. */
+  readonly deletedVolumes: number;
+};
 
 export type PoolUsage = Usage & { readonly pool: string };
 
@@ -43,6 +52,8 @@ export const reservationTable = table('reservations', {
     bytes: integer(),
     volumes: integer(),
     snapshots: integer(),
+    deletedBytes: integer(),
+    deletedVolumes: integer(),
   },
   indexes: ['reservations_by_cluster on reservations (cluster, pool)'],
 });
@@ -67,13 +78,29 @@ export async function moveReservation(
   before: Reservation | undefined,
   after: Reservation | undefined,
 ): Promise<void> {
-  if (before && after && keyOf(before).join() === keyOf(after).join())
-    return add(sql, after, { bytes: after.reservedBytes - before.reservedBytes, count: 0 });
-  if (before) await add(sql, before, { bytes: -before.reservedBytes, count: -1 });
-  if (after) await add(sql, after, { bytes: after.reservedBytes, count: 1 });
+  if (before && after && keyOf(before).join() === keyOf(after).join()) {
+    const less = numbersOf(before);
+    const more = numbersOf(after).map((number, index) => number - (less[index] ?? 0));
+    return add(sql, after, more);
+  }
+  if (before) {
+    const less = numbersOf(before).map(number => -number);
+    await add(sql, before, less);
+  }
+  if (after) await add(sql, after, numbersOf(after));
 }
 
-const sums = 'sum(bytes) as bytes, sum(volumes) as volumes, sum(snapshots) as snapshots';
+/** Returns the numbers that the resource adds, in the order of `counted`. */
+function numbersOf({ reservedBytes, volumeId, deletedAtMs }: Reservation): readonly number[] {
+  const isVolume = Number(volumeId === undefined);
+  const isDeleted = Number(deletedAtMs !== undefined);
+  return [reservedBytes, isVolume, 1 - isVolume, isDeleted * reservedBytes, isDeleted];
+}
+
+const counted = ['bytes', 'volumes', 'snapshots', 'deleted_bytes', 'deleted_volumes'];
+const numbers = counted.join(', ');
+/** Selects the sum of each number. */
+export const sums = counted.map(name => `sum(${name}) as ${name}`).join(', ');
 
 /** Returns the cluster's usage of each pool, with its snapshots and its volumes that can be restored. */
 export async function readUsage(sql: Reader, cluster: string): Promise<readonly PoolUsage[]> {
@@ -100,22 +127,18 @@ export async function readPoolUsage(sql: Reader, pool: string): Promise<Usage> {
   return toUsage(row);
 }
 
-/** Sums the bytes that all clusters reserve in the pool, in one topology, or in all if `segments` is undefined. */
-export async function sumReserved(
-  sql: Reader,
-  pool: string,
-  segments: Segments | undefined,
-): Promise<number> {
-  const summing = `select sum(bytes) as bytes from reservations where pool = ? and ${areOfAll}`;
+/** Sums what all clusters reserve in the pool, in one topology, or in all if `segments` is undefined. */
+export async function sumReserved(sql: Reader, pool: string, segments: Segments | undefined): Promise<Usage> {
+  const summing = `select ${sums} from reservations where pool = ? and ${areOfAll}`;
   const [sum] = await (segments
     ? sql.all(`${summing} and segments = ?`, pool, segmentsText(segments))
     : sql.all(summing, pool));
-  return Number(sum?.bytes ?? 0);
+  return toUsage(sum);
 }
 
 /** Adds the new row's numbers to the existing row's. */
-const adding = `on conflict (pool, segments, cluster, part) do update set bytes = reservations.bytes + excluded.bytes,
-  volumes = reservations.volumes + excluded.volumes, snapshots = reservations.snapshots + excluded.snapshots`;
+const adding = `on conflict (pool, segments, cluster, part) do update
+  set ${counted.map(name => `${name} = reservations.${name} + excluded.${name}`).join(', ')}`;
 
 /**
  * Corrects the sums, of clusters from the records, and over all clusters from those of clusters. Each statement sees
@@ -123,25 +146,27 @@ const adding = `on conflict (pool, segments, cluster, part) do update set bytes 
  * same time.
  */
 export async function recountReservations(sql: Sql): Promise<void> {
-  const columns = 'pool, segments, cluster, part, bytes, volumes, snapshots';
   const differing = `group by pool, segments, cluster
-    having sum(bytes) <> 0 or sum(volumes) <> 0 or sum(snapshots) <> 0 ${adding}`;
-  const correcting = `insert into reservations (${columns}) select pool, segments, cluster, 0, ${sums} from`;
+    having ${counted.map(name => `sum(${name}) <> 0`).join(' or ')} ${adding}`;
+  const correcting = `insert into reservations (pool, segments, cluster, part, ${numbers}) select pool, segments, cluster, 0, ${sums} from`;
+  const subtracted = counted.map(name => `-${name}`).join(', ');
+  const [ofDeleted, zero] = ['case when deleted_at_ms is null then 0 else', 'cast(0 as bigint)'];
   await sql.run(
     `${correcting} (
-       select pool, coalesce(segments, '') as segments, cluster, reserved_bytes as bytes, 1 as volumes, 0 as snapshots
+       select pool, coalesce(segments, '') as segments, cluster, reserved_bytes as bytes, 1 as volumes,
+           ${zero} as snapshots, ${ofDeleted} reserved_bytes end as deleted_bytes, ${ofDeleted} 1 end as deleted_volumes
          from volumes
-       union all select pool, coalesce(segments, ''), cluster, reserved_bytes, 0, 1 from snapshots
-       union all select pool, segments, cluster, -bytes, -volumes, -snapshots from reservations where ${areOfOne}
+       union all select pool, coalesce(segments, ''), cluster, reserved_bytes, 0, 1, 0, 0 from snapshots
+       union all select pool, segments, cluster, ${subtracted} from reservations where ${areOfOne}
      ) as differences ${differing}`,
   );
   await sql.run(
     `${correcting} (
-       select pool, segments, '${allClusters}' as cluster, bytes, volumes, snapshots from reservations where ${areOfOne}
-       union all select pool, segments, cluster, -bytes, -volumes, -snapshots from reservations where ${areOfAll}
+       select pool, segments, '${allClusters}' as cluster, ${numbers} from reservations where ${areOfOne}
+       union all select pool, segments, cluster, ${subtracted} from reservations where ${areOfAll}
      ) as differences ${differing}`,
   );
-  await sql.run('delete from reservations where bytes = 0 and volumes = 0 and snapshots = 0');
+  await sql.run(`delete from reservations where ${counted.map(name => `${name} = 0`).join(' and ')}`);
 }
 
 function toPoolUsage(row: SqlRow): PoolUsage {
@@ -153,25 +178,22 @@ function toUsage(row: SqlRow | undefined): Usage {
     bytes: Number(row?.bytes ?? 0),
     volumes: Number(row?.volumes ?? 0),
     snapshots: Number(row?.snapshots ?? 0),
+    deletedBytes: Number(row?.deleted_bytes ?? 0),
+    deletedVolumes: Number(row?.deleted_volumes ?? 0),
   };
 }
 
-async function add(
-  sql: Sql,
-  reserved: Reservation,
-  { bytes, count }: { readonly bytes: number; readonly count: -1 | 0 | 1 },
-): Promise<void> {
-  if (bytes === 0 && count === 0) return;
-  const isSnapshot = reserved.volumeId !== undefined;
-  const numbers = [bytes, isSnapshot ? 0 : count, isSnapshot ? count : 0];
+/** Adds these numbers, in the order of `counted`. */
+async function add(sql: Sql, reserved: Reservation, more: readonly number[]): Promise<void> {
+  if (more.every(number => number === 0)) return;
+  const row = `(?, ?, ?, ?, ${counted.map(() => '?').join(', ')})`;
   await sql.write(
-    `insert into reservations (pool, segments, cluster, part, bytes, volumes, snapshots)
-     values (?, ?, ?, ?, ?, ?, ?), (?, ?, ?, ?, ?, ?, ?) ${adding}`,
+    `insert into reservations (pool, segments, cluster, part, ${numbers}) values ${row}, ${row} ${adding}`,
     // All requests lock the rows of a pool in this order, so none waits for one that waits for it.
     ...keyOf({ ...reserved, cluster: allClusters }),
-    ...numbers,
+    ...more,
     ...keyOf(reserved),
-    ...numbers,
+    ...more,
   );
 }
 

@@ -2,8 +2,9 @@ import type { ExistingFilesystem } from '../../src/api/filesystems/candidates.ts
 import type { Volume, VolumeSource, VolumeSpec } from '../../src/api/volume.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { SizeBounds } from '../backend.ts';
-import type { Reader, Sql, SqlRow } from '../store.ts';
-import { readAllInPieces, type IdRange } from './paging.ts';
+import { maxTimerMs } from '../../src/lib/concurrency.ts';
+import type { Reader, Sql } from '../store.ts';
+import { type IdRange, readAllInPieces } from './paging.ts';
 import {
   boolean,
   integer,
@@ -26,6 +27,8 @@ export type RecordedSpec = Omit<VolumeSpec, 'name' | 'topology' | 'source'> & {
   readonly topologies?: readonly Segments[] | undefined;
   /** The filesystem that a copy has from its source; absent if unknown. */
   readonly filesystem?: ExistingFilesystem | undefined;
+  /** The parameter `keepDeleted` of its source snapshot's class, if the same cluster has both. */
+  readonly copiesKeepDeleted?: string | undefined;
 };
 
 /** Work that has begun on a ready volume and must be finished. */
@@ -59,6 +62,8 @@ const columns = {
   /** Its id in the storage, unique and constant through transfers; undefined: the volume's own id. */
   storageId: optional(text()),
   shared: boolean(),
+  /** The time of the soft deletion. It stays while the volume is deleted for good. */
+  deletedAtMs: optional(integer()),
 };
 
 export type VolumeRecord = RecordOf<typeof columns>;
@@ -86,6 +91,19 @@ const narrow: readonly string[] = [
   `volumes_restorable on volumes (restorable_until_ms) where state = 'deleted'`,
 ];
 
+/** Indexes for finding the soft-deleted volumes of a pool or a cluster, the oldest first. */
+const byAge: readonly string[] = ['pool', 'cluster'].map(
+  owner =>
+    `volumes_by_age_in_${owner} on volumes (${owner}, state, deleted_at_ms, id) where deleted_at_ms is not null`,
+);
+
+/** The statements that let an older store find its oldest soft-deleted volumes. The times of their deletion keep their order. */
+export const addAge: readonly string[] = [
+  'alter table volumes add column deleted_at_ms bigint',
+  `update volumes set deleted_at_ms = restorable_until_ms - ${maxTimerMs} where state = 'deleted'`,
+  ...byAge.map(index => `create index ${index}`),
+];
+
 /** The statements that give the table of an older store the columns for sharing. */
 export const addSharing: readonly string[] = [
   'alter table volumes add column storage_id text',
@@ -103,7 +121,7 @@ export const narrowVolumes: readonly string[] = [
 export const volumeTable = table('volumes', {
   key: ['id'],
   columns,
-  indexes: [...narrow, byStorage, byOrigin],
+  indexes: [...narrow, byStorage, byOrigin, ...byAge],
 });
 
 /** Finds the volume; undefined when it is not recorded or is deleted. */
@@ -136,20 +154,48 @@ export function listSoftDeleted(sql: Reader, { afterId, limit }: IdRange): Promi
   return volumeTable.select(sql, {}, "and state = 'deleted' and id > ? order by id limit ?", afterId, limit);
 }
 
-/** Sums the bytes that soft-deleted volumes reserve, by pool. Each piece of the reading is given to `take`. */
-export async function sumSoftDeleted(
-  { all }: Reader,
-  take: <T>(piece: () => Promise<T>) => Promise<T>,
-): Promise<ReadonlyMap<string, number>> {
-  const query = `select id, pool, reserved_bytes from volumes where state = 'deleted' and id > ? order by id limit ?`;
-  const sums = new Map<string, number>();
-  const rows = readAllInPieces<SqlRow>(
-    (last, limit) => take(() => all(query, String(last?.['id'] ?? ''), limit)),
-    500,
-  );
-  for await (const { pool, reserved_bytes: bytes } of rows)
-    sums.set(String(pool), (sums.get(String(pool)) ?? 0) + Number(bytes));
-  return sums;
+/** Room that soft-deleted volumes of a pool, of one of its topologies, or of a cluster are to leave. */
+export type Shortage = {
+  readonly pool?: string | undefined;
+  readonly segments?: Segments | undefined;
+  readonly cluster?: string;
+  readonly bytes: number;
+  readonly volumes: number;
+};
+
+/**
+ * Returns the volumes whose final deletion leaves the room: first those that are being deleted already, then the oldest
+ * ones. Skips the ids of `except`. Returns none if all of them together do not leave enough.
+ */
+export async function listLeaving(
+  sql: Reader,
+  { bytes, volumes, ...place }: Shortage,
+  except: ReadonlySet<string>,
+): Promise<readonly VolumeRecord[]> {
+  const page =
+    'and deleted_at_ms is not null and (deleted_at_ms, id) > (?, ?) order by deleted_at_ms, id limit ?';
+  const same = Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined));
+  const leaving: VolumeRecord[] = [];
+  let left = { bytes, volumes };
+  for (const state of ['deleting', 'deleted'] as const) {
+    const all = readAllInPieces<VolumeRecord>((last, limit) =>
+      volumeTable.select(sql, { ...same, state }, page, last?.deletedAtMs ?? -1, last?.id ?? '', limit),
+    );
+    for await (const volume of all) {
+      if (left.bytes <= 0 && left.volumes <= 0) return leaving;
+      if (except.has(volume.id)) continue;
+      leaving.push(volume);
+      left = { bytes: left.bytes - volume.reservedBytes, volumes: left.volumes - 1 };
+    }
+  }
+  return left.bytes > 0 || left.volumes > 0 ? [] : leaving;
+}
+
+/** Makes the soft-deleted volume an unfinished deletion. A volume that was restored meanwhile stays. */
+export function expireOne(sql: Sql, { id, nonce, deletedAtMs }: VolumeRecord): Promise<number> {
+  const expiring = `update volumes set state = 'deleting', restorable_until_ms = null
+    where id = ? and nonce = ? and deleted_at_ms = ? and ${unindexed('state')} = 'deleted'`;
+  return sql.run(expiring, id, nonce, deletedAtMs ?? null);
 }
 
 /** Makes at most `limit` soft-deleted volumes whose time is over unfinished deletions. Returns their number. */

@@ -9,6 +9,7 @@ import type { IntendResult } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { type Choice, choosePool, poolsOf, requireUsable } from '../pools/choice.ts';
 import type { Pool } from '../pools/pools.ts';
+import { requireAll } from '../pools/room.ts';
 import { measureSpaces, requireSpace, type Space } from '../pools/space.ts';
 import type { Reader, Sql } from '../store.ts';
 import type { Resource } from '../tables/claims.ts';
@@ -33,6 +34,7 @@ import {
   toKnownVolume,
 } from './record.ts';
 import { chooseSize, isWithin } from './size.ts';
+import { createRoomMaker } from './soft-deleted/leave.ts';
 import { findSource, requireSource, requireSourceOffered, sizeOfSource, toResource } from './sources.ts';
 
 type VolumeIntent = {
@@ -75,6 +77,7 @@ export async function createVolume(options: ServiceOptions, request: VolumeReque
     claims: spec.source?.kind === 'volume' ? [resource, toResource(spec.source)] : [resource],
     pool: ({ record }) => record.pool,
     intend: sql => intendCreate(sql, asNew, { cluster, pool, spaces }),
+    makeRoom: createRoomMaker(options),
     act: creating => create(pool.backend, creating),
     async succeed(sql, { intent: { record }, effect: { sizeBytes, context: own = {}, segments } }) {
       const context = { ...storageContext(own), ...formatOptionsOf(record.spec.parameters ?? {}) };
@@ -168,13 +171,14 @@ async function chooseSpace(
   const wanted = { requiredBytes: requiredBytes || sizeOfSource(source), limitBytes };
   const bytes = chooseSize(wanted, pool.backend.sizes, neededBytesOf(pool.backend, record.spec));
   requireReach(filesystem, record.spec.parameters, { fromBytes: sizeOfSource(source), toBytes: bytes });
-  const [space] = await Promise.all([
-    requireSpace(sql, where, { bytes, nonce, topologies }),
+  const finding = requireSpace(sql, where, { bytes, nonce, topologies });
+  await requireAll([
+    finding,
     requireInService(sql, cluster.name, nonce),
     requireQuota(sql, cluster, { pool: pool.name, nonce, bytes, volumes: 1 }),
     requireUndrained(sql, pool.name, nonce),
   ]);
-  const segments = space?.segments;
+  const segments = (await finding)?.segments;
   const chosen = topologies && segments ? [segments] : topologies;
   const { topologies: requested, ...spec } = record.spec;
   return {

@@ -9,10 +9,11 @@ import {
   nodeName,
   type ShownAttachment,
 } from '../tables/attachments.ts';
-import { readMissed } from '../tables/clock.ts';
+import { readMissed, readTime } from '../tables/clock.ts';
 import { findSomeGrants } from '../tables/grants.ts';
 import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
-import { removeVolume, toVolumeRef } from './record.ts';
+import { changeVolume, removeVolume, toVolumeRef } from './record.ts';
+import { keptTimeOf } from './soft-deleted/kept-time.ts';
 import { requireUnneeded } from './sources.ts';
 
 /** The maximum number of nodes and clusters that a message names. */
@@ -26,20 +27,16 @@ export type ForeseenDeletion = { readonly id: string; readonly detached?: string
  * attached, shared or needed.
  */
 export async function foreseeDeletion(
-  { engine: { reader }, keepDeletedMs = 0 }: Pick<ServiceOptions, 'engine' | 'keepDeletedMs'>,
+  options: Pick<ServiceOptions, 'engine' | 'pools' | 'keepDeletedMs'>,
   { id, detached }: ForeseenDeletion,
 ): Promise<'missing' | 'deleted' | 'soft-deleted'> {
+  const { reader } = options.engine;
   const known = await findVolume(reader, id);
   if (!known) return 'missing';
   const attachments = await findAttachments(reader, id);
   const others = attachments.filter(({ cluster }) => cluster !== detached);
   await requireUnused(reader, known, others.slice(0, namedHolders));
-  return isRestorable(known, keepDeletedMs) ? 'soft-deleted' : 'deleted';
-}
-
-/** A volume that is not ready contains nothing that a user could want back. */
-function isRestorable({ state }: VolumeRecord, keepDeletedMs: number): boolean {
-  return keepDeletedMs > 0 && state === 'ready';
+  return keptTimeOf(options, known, await readTime(reader)) > 0 ? 'soft-deleted' : 'deleted';
 }
 
 /** Throws FAILED_PRECONDITION, which names the holder, while the volume is attached, shared or needed. */
@@ -55,43 +52,46 @@ async function requireUnused(
   await requireUnneeded(sql, { kind: 'volume', id });
 }
 
-/** Deletes the volume, or keeps it restorable for a time. If there is no such volume, nothing happens. */
-export async function deleteVolume(
-  { pools, operations, keepDeletedMs = 0 }: ServiceOptions,
-  id: string,
-): Promise<void> {
-  const canRestore = (volume: VolumeRecord): boolean => isRestorable(volume, keepDeletedMs);
+/** A volume to delete, and the time for which it can be restored then; 0: it is deleted for good. */
+type Deletion = { readonly volume: VolumeRecord; readonly keptMs: number };
 
-  async function intend(sql: Sql): Promise<IntendResult<VolumeRecord, void>> {
-    const [known, attachments] = await Promise.all([
+/** Deletes the volume, or keeps it restorable for a time. If there is no such volume, nothing happens. */
+export async function deleteVolume(options: ServiceOptions, id: string): Promise<void> {
+  const { pools, operations } = options;
+
+  async function intend(sql: Sql): Promise<IntendResult<Deletion, void>> {
+    const [volume, attachments, nowMs] = await Promise.all([
       findVolume(sql, id),
       findSomeAttachments(sql, id, namedHolders),
+      sql.now(),
     ]);
-    if (!known) return { result: undefined };
-    await requireUnused(sql, known, attachments);
-    if (!canRestore(known)) await volumeTable.update(sql, known, { state: 'deleting' });
-    return { intent: known };
+    if (!volume) return { result: undefined };
+    await requireUnused(sql, volume, attachments);
+    const keptMs = keptTimeOf(options, volume, nowMs);
+    if (keptMs === 0) await volumeTable.update(sql, volume, { state: 'deleting' });
+    return { intent: { volume, keptMs } };
   }
 
-  await operations.run<VolumeRecord, void, void>({
+  await operations.run<Deletion, void, void>({
     operation: 'delete',
     subject: undefined,
     claims: [{ kind: 'volume', id }],
-    pool: volume => (canRestore(volume) ? undefined : volume.pool),
+    pool: ({ volume, keptMs }) => (keptMs > 0 ? undefined : volume.pool),
     intend,
-    async act(volume) {
-      if (!canRestore(volume)) await deleteFrom(pools, volume);
+    async act({ volume, keptMs }) {
+      if (keptMs === 0) await deleteFrom(pools, volume);
     },
-    async succeed(sql, { intent }) {
-      if (!canRestore(intent)) return removeVolume(sql, intent);
+    async succeed(sql, { intent: { volume, keptMs } }) {
+      if (keptMs === 0) return removeVolume(sql, volume);
       // The volume was ready until now, so it could have been shared in the meantime.
       await requireUnshared(sql, id);
-      const [nowMs, missedMs] = await Promise.all([sql.now(), readMissed(sql)]);
-      const restorableUntilMs = nowMs - missedMs + keepDeletedMs;
-      await volumeTable.update(sql, { id }, { state: 'deleted', restorableUntilMs });
+      const [deletedAtMs, missedMs] = await Promise.all([sql.now(), readMissed(sql)]);
+      const restorableUntilMs = deletedAtMs - missedMs + keptMs;
+      await changeVolume(sql, volume, { state: 'deleted', deletedAtMs, restorableUntilMs });
     },
-    async fail(sql, { intent: { state }, problem }) {
-      if (problem.code === 'FAILED_PRECONDITION') await volumeTable.update(sql, { id }, { state });
+    async fail(sql, { intent: { volume }, problem }) {
+      if (problem.code === 'FAILED_PRECONDITION')
+        await volumeTable.update(sql, { id }, { state: volume.state });
     },
   });
 }

@@ -8,12 +8,14 @@ import { requireOwner } from '../callers/access.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import { requireOffered } from '../pools/features.ts';
 import { requireQuota } from '../pools/quotas.ts';
+import { requireAll } from '../pools/room.ts';
 import { measureSpaces, requireSpace } from '../pools/space.ts';
 import { findVolume, type VolumeRecord } from '../tables/volumes.ts';
 import { filesystemOf, neededBytesOf, requireReach } from './filesystem.ts';
 import { runChange, toKnownVolume } from './record.ts';
 import { showVolume } from './show.ts';
 import { chooseSize, isWithin, requireRange } from './size.ts';
+import { createRoomMaker } from './soft-deleted/leave.ts';
 
 /**
  * Creates the expansion of volumes to a size within bounds. A volume that has such a size stays as it is. A volume never
@@ -56,7 +58,7 @@ export function createExpand(options: ServiceOptions) {
           toBytes: bytes,
         });
         const topologies = segments && [segments];
-        await Promise.all([
+        await requireAll([
           requireSpace(sql, { pool, spaces }, { bytes, heldBytes, nonce, topologies }),
           requireQuota(sql, cluster, { pool: name, nonce, bytes: bytes - heldBytes }),
         ]);
@@ -68,6 +70,7 @@ export function createExpand(options: ServiceOptions) {
         requireGrown(volume, requiredBytes, expanded);
         return expanded;
       },
+      makeRoom: createRoomMaker(options),
       changed: ({ spec: { parameters } }, { sizeBytes, nodeExpansionRequired }) => ({
         sizeBytes,
         reservedBytes: sizeBytes,

@@ -51,11 +51,23 @@ export function newVolumeRecord(
     ...ofBackend,
     ...(spec.parameters?.['pool'] !== undefined && { pool: pool.name }),
   };
-  const recorded = { ...rest, parameters, mutableParameters, ...(topologies && { topologies }) };
+  const copiesKeepDeleted = keepDeletedOf(cluster, from);
+  const recorded = {
+    ...rest,
+    parameters,
+    mutableParameters,
+    ...(topologies && { topologies }),
+    ...(copiesKeepDeleted !== undefined && { copiesKeepDeleted }),
+  };
   const known = { id, cluster: cluster.name, name, pool: pool.name, spec: recorded, source };
   const record = emptyVolumeRecord(known);
   requireVolumeSize(record);
   return record;
+}
+
+/** Returns the parameter of the source snapshot's class. Another cluster's class does not decide for this one. */
+function keepDeletedOf({ name }: Cluster, from: SnapshotRecord | VolumeRecord | undefined) {
+  return from && 'volumeId' in from && from.cluster === name ? from.parameters['keepDeleted'] : undefined;
 }
 
 /** Returns the uses of the volume. A copy is used with the filesystem of its source. */
@@ -94,6 +106,7 @@ export function emptyVolumeRecord(
     restorableUntilMs: undefined,
     storageId: undefined,
     shared: false,
+    deletedAtMs: undefined,
   };
 }
 
@@ -132,11 +145,7 @@ export async function requireSame(sql: Reader, known: VolumeRecord, request: Vol
   const differences = [
     [known.name, request.name, `already exists with the name "${known.name}"`],
     [known.pool, request.pool, `is in pool "${known.pool}", not in pool "${request.pool}"`],
-    [
-      toKnownVolume(known).parameters,
-      toKnownVolume(request).parameters,
-      'already exists with other parameters',
-    ],
+    [parametersOf(known), parametersOf(request), 'already exists with other parameters'],
     [known.spec.mutableParameters, request.spec.mutableParameters, 'was made with other mutable parameters'],
     [known.source, request.source, 'was made from another source'],
   ] as const;
@@ -163,10 +172,16 @@ export function toVolumeRef({ id, storageId = id, nonce }: VolumeRecord): Requir
   return { id: storageId, nonce };
 }
 
-/** Returns the volume as backends know it: with its requested parameters but without its pool. */
-export function toKnownVolume(record: VolumeRecord): KnownVolume {
-  const { sizeBytes, spec, segments } = record;
+/** Returns the requested parameters without the pool. */
+export function parametersOf({ spec }: VolumeRecord): Readonly<Record<string, string>> {
   const { pool: _, ...parameters } = spec.parameters ?? {};
+  return parameters;
+}
+
+/** Returns the volume as backends know it: without the parameters that are the gateway's own. */
+export function toKnownVolume(record: VolumeRecord): KnownVolume {
+  const { sizeBytes, segments } = record;
+  const { keepDeleted: _, ...parameters } = parametersOf(record);
   return { ...toVolumeRef(record), sizeBytes, parameters, ...(segments && { segments }) };
 }
 
@@ -213,6 +228,7 @@ type Change<K extends ChangeKind, Effect> = {
   readonly changed: (volume: VolumeRecord, effect: Effect) => Partial<VolumeRecord>;
   /** Returns work for a sweep, in case a late call replaces what newer ones have done. */
   readonly settle?: (volume: VolumeRecord) => Promise<Operation<never, void, void>>;
+  readonly makeRoom?: (failure: unknown) => Promise<boolean>;
 };
 type PlannedChange<K extends ChangeKind> = {
   readonly target: NonNullable<PendingWork[K]>;
@@ -227,7 +243,7 @@ export async function runChange<K extends ChangeKind, E>(
   id: string,
   change: Change<K, E>,
 ): Promise<VolumeRecord> {
-  const { kind, operation, subject, settle } = change;
+  const { kind, operation, subject, settle, makeRoom } = change;
   return operations.run<ChangeIntent<K>, E, VolumeRecord>({
     operation,
     subject,
@@ -256,5 +272,6 @@ export async function runChange<K extends ChangeKind, E>(
       await changeVolume(sql, volume, { pending, reservedBytes });
     },
     ...(settle && { settle: ({ volume }) => settle(volume) }),
+    ...(makeRoom && { makeRoom }),
   });
 }

@@ -14,6 +14,7 @@ import { candidatesOf } from '../../src/api/filesystems/candidates.ts';
 import { mountOptionFault, shareProtocols, type MountKind } from '../../src/api/filesystems/mount-options.ts';
 import { invalidProblem, Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
+import { durationMs } from '../../src/lib/parsers.ts';
 import type { Backend } from '../backend.ts';
 import type { Pool } from '../pools/pools.ts';
 
@@ -117,7 +118,7 @@ function contradictions(capabilities: readonly Capability[]): readonly string[] 
   return drivers.size > 1 ? [`a volume has one filesystem, not ${[...drivers].join(' and ')} at once`] : [];
 }
 
-/** Reads the backend's parameters and those for nodes (`fs.…`, `encryption`). INVALID_ARGUMENT names the faults. */
+/** Reads the backend's parameters, that of the gateway (`keepDeleted`), and those for nodes (`fs.…`, `encryption`). INVALID_ARGUMENT names the faults. */
 export function readVolumeParameters(
   pool: Pool,
   parameters: Readonly<Record<string, string>>,
@@ -126,7 +127,7 @@ export function readVolumeParameters(
   const options = formatOptionsOf(parameters);
   const own = Object.entries(parameters).filter(([key]) => !isForNodes(key));
   const { known, encryption } = readAll({
-    known: () => readParameters(pool.backend.parameters, Object.fromEntries(own)),
+    known: () => readClassParameters(pool.backend.parameters, Object.fromEntries(own)),
     options: () => requireFormatted(pool, options, capabilities),
     encryption: () => requireEncryptable(pool, parameters, capabilities),
   });
@@ -184,6 +185,26 @@ export function readParameters(
   root = 'parameters',
 ): Record<string, string> {
   return { ...readBy(schema, parameters, root) };
+}
+
+/** Reads the parameters of a class by the backend's schema. The gateway alone reads `keepDeleted`, a duration. */
+export function readClassParameters(
+  schema: Backend['parameters'],
+  { keepDeleted, ...own }: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const { known } = readAll({
+    known: () => readParameters(schema, own),
+    kept: () => keepDeleted !== undefined && requireDuration('keepDeleted', keepDeleted),
+  });
+  return { ...known, ...(keepDeleted !== undefined && { keepDeleted }) };
+}
+
+function requireDuration(name: string, value: string): void {
+  try {
+    durationMs(value);
+  } catch (error) {
+    throw invalidProblem(`parameter "${name}": ${(error as Error).message}`);
+  }
 }
 
 /** Reads a new volume's mutable parameters. INVALID_ARGUMENT when the pool takes none. */

@@ -11,7 +11,7 @@ import { hasAccess, notOwnerProblem, requireGranted } from '../callers/access.ts
 import type { Cluster } from '../callers/cluster.ts';
 import { createVolume } from './create.ts';
 import { deleteVolume, type ForeseenDeletion, foreseeDeletion, undoVolume } from './delete.ts';
-import { requireVisible, toKnownVolume } from './record.ts';
+import { parametersOf, requireVisible } from './record.ts';
 import { showVolume, showVolumes, toVolume } from './show.ts';
 import { readAll, readMutableParameters, requireCapabilities } from './validate.ts';
 
@@ -85,7 +85,7 @@ export function createVolumes(options: ServiceOptions) {
       }
       const { pool: requested = record.pool, ...own } = parameters ?? {};
       if (requested !== record.pool) return refuse(`volume "${id}" is in pool "${record.pool}"`);
-      if (parameters && !sameJson(own, toKnownVolume(record).parameters))
+      if (parameters && !sameJson(own, parametersOf(record)))
         return refuse(`volume "${id}" was made with other parameters`);
       if (context && !sameJson(context, record.context)) return refuse(`volume "${id}" has another context`);
       return { confirmed: true };

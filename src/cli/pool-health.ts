@@ -1,5 +1,6 @@
 import type { PoolState } from '../api/admin.ts';
 import type { Outage } from '../api/problem.ts';
+import { toSize } from './output/values.ts';
 
 const predicates: Readonly<Record<Outage, string>> = {
   silent: 'does not answer',
@@ -51,7 +52,21 @@ export function adviseFaulty({ id }: Pick<PoolState, 'id'>): string {
   return `check the storage; the clusters try each call again, so the gateway needs no repair; more: fairlead describe pool ${id}`;
 }
 
-/** Calculates the reserved part of a pool in percent; undefined for a pool of unknown size. */
-export function usedOf({ totalBytes, reservedBytes }: Pick<PoolState, 'totalBytes' | 'reservedBytes'>) {
-  return totalBytes ? Math.round((100 * reservedBytes) / totalBytes) : undefined;
+type Space = Pick<PoolState, 'totalBytes' | 'reservedBytes' | 'deletedBytes'>;
+
+/** Calculates the used part of a pool in percent; undefined for a pool of unknown size. */
+export function usedOf(pool: Space): number | undefined {
+  return pool.totalBytes ? Math.round((100 * usedBytesOf(pool)) / pool.totalBytes) : undefined;
+}
+
+/** Returns the reserved bytes without those of soft-deleted volumes, which leave when room is needed. */
+export function usedBytesOf({ reservedBytes, deletedBytes = 0 }: Omit<Space, 'totalBytes'>): number {
+  return reservedBytes - deletedBytes;
+}
+
+/** Describes the space of a pool, such as "40% of 1Ti reserved, and 20Gi more soft-deleted". */
+export function describeSpace(pool: Space): string {
+  const { totalBytes, deletedBytes = 0 } = pool;
+  const used = totalBytes ? `${usedOf(pool)}% of ${toSize(totalBytes)}` : toSize(usedBytesOf(pool));
+  return `${used} reserved${deletedBytes > 0 ? `, and ${toSize(deletedBytes)} more soft-deleted` : ''}`;
 }

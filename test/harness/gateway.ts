@@ -120,6 +120,8 @@ export type GatewayOptions<B = Backend> = {
   readonly checkpoint?: (step: Step) => void;
   readonly publicDocs?: boolean;
   readonly keepDeletedMs?: number;
+  /** The setting of single pools. */
+  readonly keepDeletedIn?: Readonly<Record<string, number>>;
   readonly keepAuditLogMs?: number;
   /** The age at which the list of retired clusters is read again; by default never, so that no test counts that read. */
   readonly retiredEveryMs?: number;
@@ -151,7 +153,8 @@ export async function openGateway<B extends Backend = FaultyBackend<MemoryBacken
   const { backend: _, own: __, volumes: ___, orphans: ____, nodes: _____, ...kept } = options;
   const backends = (await backendsOf(options)) as Readonly<Record<string, B>>;
   const all = Object.entries(backends).map(([name, backend]) => ({ name, backend }));
-  const pools = createPools(() => all);
+  const keptIn = options.keepDeletedIn ?? {};
+  const pools = { ...createPools(() => all), keepDeletedMs: (name: string) => keptIn[name] };
   const store = options.store ?? (await storeIn(temporaryDirectory(t)));
   const opened = await openStore(storeSetting(store));
   const engine = options.wrapEngine?.(opened) ?? opened;

@@ -213,7 +213,7 @@ async function assertKept({ reader }: Engine, version: number): Promise<void> {
     ],
   );
   assert.deepEqual(await readUsage(reader, 'a'), [
-    { pool: 'main', bytes: 2 ** 40 + 7, volumes: 1, snapshots: 1 },
+    { pool: 'main', bytes: 2 ** 40 + 7, volumes: 1, snapshots: 1, deletedBytes: 0, deletedVolumes: 0 },
   ]);
 }
 

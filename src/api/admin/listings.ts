@@ -19,6 +19,16 @@ const cluster = text('east');
 const count = z.int().nonnegative();
 const reservedBytes = sizeBytes.describe('The bytes that it reserves in its pool.');
 
+/** The soft-deleted part of a usage. Absent: an older gateway. */
+const ofDeleted = {
+  deletedBytes: sizeBytes
+    .optional()
+    .describe(
+      'The part of `reservedBytes` that soft-deleted volumes reserve. They leave when room is needed.',
+    ),
+  deletedVolumes: count.optional().describe('The soft-deleted part of `volumes`.'),
+};
+
 const copyGrants = z.array(copier).optional().describe('The other clusters that may copy it.');
 
 /** Makes the schema of a page of entries, ordered by id. The last page has no `nextPageToken`. */
@@ -139,6 +149,7 @@ export const poolSchema = z
     reservedBytes: sizeBytes.describe('The bytes that all clusters together reserve.'),
     volumes: count,
     snapshots: count,
+    ...ofDeleted,
     fault: z.string().optional().describe('A fault of the pool, such as a storage that does not answer.'),
     answers: z
       .boolean()
@@ -220,10 +231,25 @@ export const clusterStateSchema = z
     nodes: count.describe('The number of nodes that it has reported.'),
     attachments: count,
     use: z
-      .array(z.object({ pool: poolName, reservedBytes: sizeBytes, volumes: count, snapshots: count }))
+      .array(
+        z.object({
+          pool: poolName,
+          reservedBytes: sizeBytes,
+          volumes: count,
+          snapshots: count,
+          ...ofDeleted,
+        }),
+      )
       .describe('Its resources in each pool, including deleted volumes that can be restored.'),
     quotas: z
-      .array(z.object({ path: text('pools.fast.bytes'), limit: count, used: count }))
+      .array(
+        z.object({
+          path: text('pools.fast.bytes'),
+          limit: count,
+          used: count.describe('The usage without soft-deleted volumes.'),
+          deleted: count.optional().describe('The usage by soft-deleted volumes, which leave first.'),
+        }),
+      )
       .describe('Its quotas, and how much of each is used.'),
   })
   .meta({ id: 'ClusterState', description: 'A cluster with its resources.' });

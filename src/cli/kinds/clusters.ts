@@ -20,6 +20,9 @@ export const clusters = kind<ClusterState>({
     { head: 'pools', of: ({ pools: usable }) => (usable ? join(usable) : 'all') },
     { head: 'volumes', of: ({ volumes: count }) => count },
     sizeColumn('reserved', ({ use }: ClusterState) => use.reduce((sum, one) => sum + one.reservedBytes, 0)),
+    sizeColumn('deleted', ({ use }: ClusterState) =>
+      use.reduce((sum, one) => sum + (one.deletedBytes ?? 0), 0),
+    ),
     { head: 'nodes', of: ({ nodes: count }) => count },
     { head: 'attachments', of: ({ attachments: count }) => count },
     {

@@ -23,6 +23,7 @@ export const pools = kind<PoolState>({
     },
     sizeColumn('total', ({ totalBytes }: PoolState) => totalBytes),
     sizeColumn('reserved', ({ reservedBytes }: PoolState) => reservedBytes),
+    sizeColumn('deleted', ({ deletedBytes }: PoolState) => deletedBytes),
     { head: 'used', of: usedOf, unit: 'percent' },
     { head: 'volumes', of: ({ volumes: count }) => count },
     { head: 'fault', of: faultOf },

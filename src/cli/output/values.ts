@@ -33,10 +33,15 @@ export const exactNumbers: Numbers = {
   percent: String,
 };
 
-type Quota = { readonly path: string; readonly used: number; readonly limit: number };
+type Quota = {
+  readonly path: string;
+  readonly used: number;
+  readonly limit: number;
+  readonly deleted?: number | undefined;
+};
 
-/** Formats a quota as `bytes:1Gi/10Gi`. */
-export function toQuota({ path, used, limit }: Quota, size: Numbers['bytes'] = toSize): string {
+/** Formats a quota as `bytes:1Gi/10Gi`, with soft-deleted volumes as `bytes:1Gi+2Gi deleted/10Gi`. */
+export function toQuota({ path, used, limit, deleted = 0 }: Quota, size: Numbers['bytes'] = toSize): string {
   const show = path.endsWith('bytes') ? size : String;
-  return `${path}:${show(used)}/${show(limit)}`;
+  return `${path}:${show(used)}${deleted > 0 ? `+${show(deleted)} deleted` : ''}/${show(limit)}`;
 }

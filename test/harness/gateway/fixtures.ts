@@ -37,7 +37,8 @@ export function stopperOf(gateway: Gateway<FaultyBackend>) {
 
 /** Fails unless the sums of the reservations agree with the records. */
 export async function assertCounted(engine: Engine): Promise<void> {
-  const used = 'select * from reservations where bytes <> 0 or volumes <> 0 or snapshots <> 0';
+  const used =
+    'select * from reservations where bytes <> 0 or volumes <> 0 or snapshots <> 0 or deleted_bytes <> 0 or deleted_volumes <> 0';
   const sums = () => engine.reader.all(`${used} order by pool, segments, cluster, part`);
   const counted = await sums();
   await engine.transaction(recountReservations);

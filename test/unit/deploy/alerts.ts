@@ -104,6 +104,13 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
       ...gauge(`fairlead_gateway_reserved_bytes{${at},pool="fast",cluster="a"}`, 10, 60),
       ...gauge(`fairlead_gateway_reserved_bytes{${at},pool="fast",cluster="b"}`, 10, 35),
       [`fairlead_gateway_reserved_bytes{instance="two",pool="fast",cluster="a"}`]: '10x70',
+      [`fairlead_gateway_deleted_bytes{${at},pool="fast",cluster="a"}`]: '0x70',
+      [`fairlead_gateway_deleted_bytes{${at},pool="fast",cluster="b"}`]: '0x70',
+      [`fairlead_gateway_deleted_bytes{instance="two",pool="fast",cluster="a"}`]: '0x70',
+      // Soft-deleted volumes fill no pool.
+      [`fairlead_gateway_reserved_bytes{${at},pool="slow",cluster="a"}`]: '95x70',
+      [`fairlead_gateway_deleted_bytes{${at},pool="slow",cluster="a"}`]: '20x70',
+      [`fairlead_gateway_pool_capacity_bytes{${at},pool="slow"}`]: '100x70',
       [`fairlead_gateway_pool_capacity_bytes{${at},pool="fast"}`]: '100x70',
     },
     quietAt: '20m',

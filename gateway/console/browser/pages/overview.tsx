@@ -1,6 +1,6 @@
 import type { ClusterState, PoolState, Status } from '../../../../src/api/admin.ts';
 import { gather } from '../../../../src/cli/commands/status/gather.ts';
-import { faultOf } from '../../../../src/cli/pool-health.ts';
+import { faultOf, usedBytesOf } from '../../../../src/cli/pool-health.ts';
 import { judge, summarize } from '../../../../src/cli/commands/status/judge.ts';
 import type { StatusLine } from '../../../../src/cli/commands/status/line.ts';
 import { call, client } from '../gateway.ts';
@@ -84,9 +84,10 @@ function Summary({ lines }: { readonly lines: readonly StatusLine[] }) {
 }
 
 function PoolCard({ pool }: { readonly pool: PoolState }) {
-  const { id, state, backend = '', volumes, snapshots, totalBytes, reservedBytes, recentCalls } = pool;
+  const { id, state, backend = '', volumes, snapshots, totalBytes, deletedBytes = 0, recentCalls } = pool;
   const used = totalBytes === undefined ? '' : ` of ${toSize(totalBytes)}`;
-  const label = `${toSize(reservedBytes)}${used} reserved`;
+  const deleted = deletedBytes > 0 ? `, and ${toSize(deletedBytes)} more soft-deleted` : '';
+  const label = `${toSize(usedBytesOf(pool))}${used} reserved${deleted}`;
   const isFaulty = faultOf(pool) !== undefined;
   return (
     <li class={isFaulty ? 'card faulty' : 'card'}>
@@ -99,7 +100,7 @@ function PoolCard({ pool }: { readonly pool: PoolState }) {
           recentCalls.failed > 0 &&
           `, ${recentCalls.failed} of ${recentCalls.total} calls failed`}
       </p>
-      {totalBytes !== undefined && <Bar total={totalBytes} used={reservedBytes} label={label} />}
+      {totalBytes !== undefined && <Bar total={totalBytes} used={usedBytesOf(pool)} label={label} />}
       <p>{label}</p>
       <p>
         {toCount(volumes)} {volumes === 1 ? 'volume' : 'volumes'}, {toCount(snapshots)}{' '}

@@ -1,10 +1,17 @@
 import type { ClusterState, PoolState, RunningOperation, Status } from '../../../api/admin.ts';
 import { readNodeId } from '../../../api/ids.ts';
-import { toAge, toQuota, toSize } from '../../output/values.ts';
+import { toAge, toQuota } from '../../output/values.ts';
 import { adviseRefused, describeRefused, isAccepted, type RefusedTokens } from '../../refused-tokens.ts';
 import { judgeCheck } from './differences.ts';
 import { entryOf, type StatusLine } from './line.ts';
-import { adviseFaulty, describeLastFailure, describeOutage, faultOf, usedOf } from '../../pool-health.ts';
+import {
+  adviseFaulty,
+  describeLastFailure,
+  describeOutage,
+  describeSpace,
+  faultOf,
+  usedBytesOf,
+} from '../../pool-health.ts';
 
 /** The facts of a gateway; only `fault` if it did not answer, and no lists if its store did not answer. */
 export type StatusFacts = {
@@ -110,15 +117,13 @@ function judgePool(pool: PoolState, view: View): StatusLine {
 }
 
 function describePool(pool: PoolState, { nowMs, host }: View): StatusLine {
-  const { id, backend, address, volumes, totalBytes, reservedBytes, drainedSince, checkedAt, seenBy } = pool;
+  const { id, backend, address, volumes, totalBytes, drainedSince, checkedAt, seenBy } = pool;
   const drained =
     drainedSince === undefined ? '' : `, drained for ${toAge(nowMs - Date.parse(drainedSince))}`;
   const state = `${pool.state}${drained}`;
   const about = `pool ${id}`;
   const fault = faultOf(pool);
-  const used = totalBytes
-    ? `${usedOf(pool)}% of ${toSize(totalBytes)} reserved`
-    : `${toSize(reservedBytes)} reserved`;
+  const used = describeSpace(pool);
   const checked =
     checkedAt === undefined ? 'not checked yet' : `checked ${toAge(nowMs - Date.parse(checkedAt))} ago`;
   // A load balancer may send each request to another replica.
@@ -140,7 +145,7 @@ function describePool(pool: PoolState, { nowMs, host }: View): StatusLine {
       what: fault,
       todo: adviseFaulty(pool),
     };
-  if (totalBytes && reservedBytes >= totalBytes * nearlyFull)
+  if (totalBytes && usedBytesOf(pool) >= totalBytes * nearlyFull)
     return {
       ...line,
       what: `${used}: it is nearly full`,

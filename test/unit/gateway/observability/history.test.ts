@@ -19,7 +19,7 @@ async function ask(gateway: Gateway, query = '', as = 'reader of operators'): Pr
 }
 
 /** Creates the recorder of a replica, whose queues the test sets, over its own view of the pool. */
-function openReplica({ engine, slices, backend }: Pick<Gateway, 'engine' | 'slices' | 'backend'>) {
+function openReplica({ engine, backend }: Pick<Gateway, 'engine' | 'backend'>) {
   const answers = createAnswers();
   const watched = answers.watch(backend);
   const waits: { waiting: number; oldestWaitMs: number }[] = [];
@@ -28,7 +28,7 @@ function openReplica({ engine, slices, backend }: Pick<Gateway, 'engine' | 'slic
       waits.map(one => ({ ...one, pool: 'main', cluster: 'a', running: 0, limit: 1, waitingOperations: [] })),
   };
   const pools = createPools(() => [{ name: 'main', backend: watched, answers }]);
-  return { record: createHistoryRecorder({ engine, pools, queues, slices }), backend: watched, waits };
+  return { record: createHistoryRecorder({ engine, pools, queues }), backend: watched, waits };
 }
 
 async function openAt(t: TestContext, options: Parameters<typeof openGateway>[1] = {}) {

@@ -124,6 +124,6 @@ test('the count equals the records after creations, failures and removals', asyn
   await volumes.delete(clusters.a, 'a.two');
   await assertCounted(engine);
   assert.deepEqual(await readUsage(engine.reader, 'a'), [
-    { pool: 'main', volumes: 1, snapshots: 1, bytes: mebibyte },
+    { pool: 'main', volumes: 1, snapshots: 1, bytes: mebibyte, deletedBytes: 0, deletedVolumes: 0 },
   ]);
 });
