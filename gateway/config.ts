@@ -71,7 +71,7 @@ export const gatewaySettings = {
   },
   'metrics-listen': metricsListenSetting,
   'keep-deleted': {
-    doc: 'time for which a deleted volume keeps its data, so that it can be restored, unless its room is needed; only time in which a gateway runs counts; 0s: not at all; a pool and a class may have their own (`keepDeleted`)',
+    doc: 'time for which a deleted volume can be restored, unless its room is needed; only time in which a gateway runs counts; 0s: not at all',
     parse: durationMs,
     default: '0s',
   },

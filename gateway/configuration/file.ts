@@ -224,9 +224,7 @@ export function commonPoolSchema({ plugins, faults }: FoundPlugins) {
     attachments: attachmentsSchema.optional(),
     keepDeleted: parsedText(durationMs)
       .optional()
-      .describe(
-        'time for which its deleted volumes can be restored, such as 72h; 0s: not at all; without it: that of `--keep-deleted`',
-      ),
+      .describe('time to keep its deleted volumes, such as 72h; without it: `--keep-deleted`'),
   });
 }
 

@@ -19,7 +19,7 @@ export type PoolEntry = {
   readonly concurrency: Bounds;
   /** The operator's bounds of its attachments. */
   readonly attachments?: AttachmentBounds;
-  /** The time for which its deleted volumes can be restored, in milliseconds; absent: the gateway's. */
+  /** Its deleted volumes can be restored for this time, in milliseconds; absent: for the gateway's time. */
   readonly keepDeletedMs?: number;
   readonly settings: unknown;
 };

@@ -41,7 +41,7 @@ export function createPools(
   waiting: () => WaitingPools = () => new Map(),
 ) {
   return {
-    /** Returns the time of the pool's settings for which its deleted volumes can be restored, in ms; undefined: none. */
+    /** Returns how long deleted volumes of the pool can be restored, in milliseconds; undefined: its settings do not say. */
     keepDeletedMs: (_name: string): number | undefined => undefined,
     /** All open pools, in the order of their opening. */
     all: list,

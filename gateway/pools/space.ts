@@ -44,13 +44,13 @@ export async function measureSpaces({ backend }: Pool): Promise<readonly Space[]
   });
 }
 
-/** Returns the free bytes of the space, and those that soft-deleted volumes leave when room is needed. */
+/** Returns the free bytes of the space, and the bytes that soft-deleted volumes leave when room is needed. */
 async function readSpace(sql: Reader, pool: Pool, space: Space) {
   const { bytes, deletedBytes } = await sumReserved(sql, pool.name, placeOf(pool, space));
   return { freeBytes: space.totalBytes - bytes, deletedBytes };
 }
 
-/** Returns the topology by which the space is counted; undefined for the whole pool. */
+/** Returns the topology that selects the reservations of the space; undefined selects all of the pool. */
 function placeOf({ backend }: Pool, { segments }: Space): Segments | undefined {
   return (backend.topologies?.length ?? 0) <= 1 ? undefined : segments;
 }

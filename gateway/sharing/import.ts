@@ -11,7 +11,7 @@ import { moveReservation } from '../tables/reservations.ts';
 import { findAtStorage, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { isOneOf } from '../volumes/placement.ts';
 import { emptyVolumeRecord, requireVolumeSize } from '../volumes/record.ts';
-import { createRoomMaker } from '../volumes/soft-deleted/leave.ts';
+import { createRoomMaker } from '../volumes/deletion/leave.ts';
 import { requireCapabilities } from '../volumes/validate.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { requireQuota } from '../pools/quotas.ts';

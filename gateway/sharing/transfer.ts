@@ -11,7 +11,7 @@ import { removeCopyGrants } from '../tables/copy-grants.ts';
 import { findSomeGrants, removeGrants } from '../tables/grants.ts';
 import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { requireReadyVolume } from '../volumes/record.ts';
-import { createRoomMaker } from '../volumes/soft-deleted/leave.ts';
+import { createRoomMaker } from '../volumes/deletion/leave.ts';
 import { requireUnneeded } from '../volumes/sources.ts';
 import type { Cluster } from '../callers/cluster.ts';
 import { requireQuota } from '../pools/quotas.ts';

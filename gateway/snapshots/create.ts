@@ -26,7 +26,7 @@ import { requireQuota } from '../pools/quotas.ts';
 import { requireRecordSize } from '../tables/record-size.ts';
 import { anywhere, meets, requirementSteps, type Requirement } from '../volumes/placement.ts';
 import { requireReadyVolume, toKnownVolume } from '../volumes/record.ts';
-import { createRoomMaker } from '../volumes/soft-deleted/leave.ts';
+import { createRoomMaker } from '../volumes/deletion/leave.ts';
 import { readClassParameters } from '../volumes/validate.ts';
 import { recordDeleting, undoSnapshotSet } from './delete.ts';
 import {

@@ -2,7 +2,7 @@ import type { ExistingFilesystem } from '../../src/api/filesystems/candidates.ts
 import type { Volume, VolumeSource, VolumeSpec } from '../../src/api/volume.ts';
 import type { Segments } from '../../src/api/topology.ts';
 import type { SizeBounds } from '../backend.ts';
-import { maxTimerMs } from '../../src/lib/concurrency.ts';
+import { maxTimerMs } from '../../src/lib/numbers.ts';
 import type { Reader, Sql } from '../store.ts';
 import { type IdRange, readAllInPieces } from './paging.ts';
 import {

@@ -34,7 +34,7 @@ import {
   toKnownVolume,
 } from './record.ts';
 import { chooseSize, isWithin } from './size.ts';
-import { createRoomMaker } from './soft-deleted/leave.ts';
+import { createRoomMaker } from './deletion/leave.ts';
 import { findSource, requireSource, requireSourceOffered, sizeOfSource, toResource } from './sources.ts';
 
 type VolumeIntent = {

@@ -13,7 +13,7 @@ import { readMissed, readTime } from '../tables/clock.ts';
 import { findSomeGrants } from '../tables/grants.ts';
 import { findAtStorage, findVolume, type VolumeRecord, volumeTable } from '../tables/volumes.ts';
 import { changeVolume, removeVolume, toVolumeRef } from './record.ts';
-import { keptTimeOf } from './soft-deleted/kept-time.ts';
+import { keptTimeOf } from './deletion/kept-time.ts';
 import { requireUnneeded } from './sources.ts';
 
 /** The maximum number of nodes and clusters that a message names. */
@@ -52,7 +52,7 @@ async function requireUnused(
   await requireUnneeded(sql, { kind: 'volume', id });
 }
 
-/** A volume to delete, and the time for which it can be restored then; 0: it is deleted for good. */
+/** A volume to delete. It can be restored for `keptMs`; 0: it is deleted for good. */
 type Deletion = { readonly volume: VolumeRecord; readonly keptMs: number };
 
 /** Deletes the volume, or keeps it restorable for a time. If there is no such volume, nothing happens. */

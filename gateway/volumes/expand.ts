@@ -15,7 +15,7 @@ import { filesystemOf, neededBytesOf, requireReach } from './filesystem.ts';
 import { runChange, toKnownVolume } from './record.ts';
 import { showVolume } from './show.ts';
 import { chooseSize, isWithin, requireRange } from './size.ts';
-import { createRoomMaker } from './soft-deleted/leave.ts';
+import { createRoomMaker } from './deletion/leave.ts';
 
 /**
  * Creates the expansion of volumes to a size within bounds. A volume that has such a size stays as it is. A volume never

@@ -14,7 +14,7 @@ import { candidatesOf } from '../../src/api/filesystems/candidates.ts';
 import { mountOptionFault, shareProtocols, type MountKind } from '../../src/api/filesystems/mount-options.ts';
 import { invalidProblem, Problem } from '../../src/api/problem.ts';
 import type { Capability } from '../../src/api/storage.ts';
-import { durationMs } from '../../src/lib/parsers.ts';
+import { durationMs } from '../../src/lib/numbers.ts';
 import type { Backend } from '../backend.ts';
 import type { Pool } from '../pools/pools.ts';
 
@@ -118,7 +118,7 @@ function contradictions(capabilities: readonly Capability[]): readonly string[] 
   return drivers.size > 1 ? [`a volume has one filesystem, not ${[...drivers].join(' and ')} at once`] : [];
 }
 
-/** Reads the backend's parameters, that of the gateway (`keepDeleted`), and those for nodes (`fs.…`, `encryption`). INVALID_ARGUMENT names the faults. */
+/** Reads the parameters for the backend, for the gateway (`keepDeleted`), and for nodes (`fs.…`, `encryption`). INVALID_ARGUMENT names the faults. */
 export function readVolumeParameters(
   pool: Pool,
   parameters: Readonly<Record<string, string>>,

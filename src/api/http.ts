@@ -1,6 +1,7 @@
 import { outageOf, predicateOf, reasonOf } from '../lib/words/failures.ts';
 import { createExchange } from '#exchange';
-import { maxTimerMs, pause, unlessAborted } from '../lib/concurrency.ts';
+import { pause, unlessAborted } from '../lib/concurrency.ts';
+import { maxTimerMs } from '../lib/numbers.ts';
 import type { Observer } from '../tracing/trace.ts';
 import type { ExchangeOptions, Reply } from './http/exchange.ts';
 import { toPrintable } from './http/printable.ts';

@@ -1,7 +1,4 @@
-import { maxOf } from './numbers.ts';
-
-/** The maximum delay of a timer, in milliseconds. A timer with a longer one would fire at once. */
-export const maxTimerMs = 2 ** 31 - 1;
+import { maxOf, maxTimerMs } from './numbers.ts';
 
 /** Waits. Rejects with the signal's reason if the signal aborts first. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { isAbsolute, normalize, resolve } from 'node:path';
-import { maxTimerMs } from './concurrency.ts';
+
+export { bytes, durationMs, longDurationMs } from './numbers.ts';
 
 /** Any text that is not empty. */
 export function text(value: string): string {
@@ -27,38 +28,6 @@ export function integer(min: number, max: number): (value: string) => number {
       throw new Error(`"${value}" is not a whole number from ${min} to ${max}`);
     return number;
   };
-}
-
-const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-
-/** A duration such as 250ms, 30s, 5m or 1h, in milliseconds. */
-export function durationMs(value: string): number {
-  const ms = readAmount(value, unitMs);
-  if (ms > maxTimerMs) throw new Error(`"${value}" is longer than the maximum of 24 days`);
-  if (Number.isNaN(ms)) throw new Error(`"${value}" is not a duration such as 250ms, 30s, 5m or 1h`);
-  return ms;
-}
-
-/** A duration without a timer, which may have days such as 90d, in milliseconds. */
-export function longDurationMs(value: string): number {
-  const ms = readAmount(value, { ...unitMs, d: 86_400_000 });
-  if (Number.isSafeInteger(ms)) return ms;
-  throw new Error(`"${value}" is not a duration such as 30m, 12h or 90d`);
-}
-
-const unitBytes = { '': 1, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 };
-
-/** A number of bytes such as 4096, 512Mi or 10Gi. */
-export function bytes(value: string): number {
-  const number = readAmount(value, unitBytes);
-  if (Number.isSafeInteger(number)) return number;
-  throw new Error(`"${value}" is not a number of bytes such as 4096, 512Mi or 10Gi`);
-}
-
-/** A whole number of units; NaN for any other text. */
-function readAmount(value: string, units: Readonly<Record<string, number>>): number {
-  const [, digits, unit = ''] = /^(\d+)([A-Za-z]*)$/.exec(value) ?? [];
-  return Object.hasOwn(units, unit) ? Number(digits) * (units[unit] ?? Number.NaN) : Number.NaN;
 }
 
 export function choice<const T extends string>(

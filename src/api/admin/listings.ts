@@ -23,9 +23,7 @@ const reservedBytes = sizeBytes.describe('The bytes that it reserves in its pool
 const ofDeleted = {
   deletedBytes: sizeBytes
     .optional()
-    .describe(
-      'The part of `reservedBytes` that soft-deleted volumes reserve. They leave when room is needed.',
-    ),
+    .describe('The part of `reservedBytes` that soft-deleted volumes leave if room is needed.'),
   deletedVolumes: count.optional().describe('The soft-deleted part of `volumes`.'),
 };
 
@@ -246,8 +244,8 @@ export const clusterStateSchema = z
         z.object({
           path: text('pools.fast.bytes'),
           limit: count,
-          used: count.describe('The usage without soft-deleted volumes.'),
-          deleted: count.optional().describe('The usage by soft-deleted volumes, which leave first.'),
+          used: count,
+          deleted: count.optional().describe('The usage by soft-deleted volumes, not part of `used`.'),
         }),
       )
       .describe('Its quotas, and how much of each is used.'),

@@ -6,7 +6,7 @@ import { maxIdBytes, vendorIdPattern } from '../../api/ids.ts';
 import { nodeId } from '../../api/node.ts';
 import { vendorOperations, type NamedOperation } from '../../api/operations.ts';
 import { callerGone, Problem } from '../../api/problem.ts';
-import { maxTimerMs } from '../../lib/concurrency.ts';
+import { maxTimerMs } from '../../lib/numbers.ts';
 import { newTraceparent } from '../../tracing/trace.ts';
 import { parseShort } from '../../../gateway/http/body.ts';
 import { readQuery, readText, readWaitMs, requireEncoded, toRoute } from '../../../gateway/http/read.ts';

@@ -58,7 +58,7 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
   ],
   ['get volumes -o custom-columns=M:.capabilities.accessMode --no-headers a.one', 'SINGLE_NODE_WRITER\n'],
   ['get nodes -o csv', 'id,volumes,max,topology,missing-for,cluster,node,key\na/n1,1,3,,,a,n1,\n'],
-  ['get pools --bytes --no-headers', 'one  memory  open  yes  1099511627776  7340032  0%  3\n'],
+  ['get pools --bytes --no-headers', 'one  memory  open  yes  1099511627776  7340032  0  0%  3\n'],
   ['get vol a.one -o name', 'a.one\n'],
   ['get snap -o name', 'a.cut\n'],
   ['get att -o name', 'a.one/a/n1\n'],
@@ -74,7 +74,7 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
   ['get operations -o json', '{\n  "operations": []\n}\n'],
   [
     'get pools',
-    'id   backend  state  answers  total  reserved  used  volumes  fault\none  memory   open   yes      1Ti    7Mi       0%    3\n',
+    'id   backend  state  answers  total  reserved  deleted  used  volumes  fault\none  memory   open   yes      1Ti    7Mi       0        0%    3\n',
   ],
 ];
 test("operators see the gateway's resources", async t => {

@@ -207,7 +207,7 @@ test('a waiting pool shows its reason, and a pool without an answer or a removed
   assert.deepEqual(
     known.map(({ id, isEnrolled, pools: usable, quotas }) => [id, isEnrolled, usable, quotas]),
     [
-      ['a', true, ['open'], [{ path: 'volumes', limit: 3, used: 0 }]],
+      ['a', true, ['open'], [{ path: 'volumes', limit: 3, used: 0, deleted: 0 }]],
       ['any', false, undefined, []],
       ['b', true, undefined, []],
     ],

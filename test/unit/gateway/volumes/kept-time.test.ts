@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { temporaryMs } from '../../../../gateway/volumes/soft-deleted/kept-time.ts';
+import { temporaryMs } from '../../../../gateway/volumes/deletion/kept-time.ts';
 import type { VolumeSpec } from '../../../../src/api/volume.ts';
 import { assertProblem, clusters, openGateway, volumeSpec, type Gateway } from '../../../harness/gateway.ts';
 import { hour } from '../../../harness/gateway/fixtures.ts';

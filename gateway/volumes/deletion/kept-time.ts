@@ -1,5 +1,5 @@
 import { isForReaders } from '../../../src/api/storage.ts';
-import { durationMs } from '../../../src/lib/parsers.ts';
+import { durationMs } from '../../../src/lib/numbers.ts';
 import type { ServiceOptions } from '../../operations/service-options.ts';
 import type { VolumeRecord } from '../../tables/volumes.ts';
 
@@ -9,7 +9,7 @@ import type { VolumeRecord } from '../../tables/volumes.ts';
  */
 export const temporaryMs = 4 * 3_600_000;
 
-/** Returns the time for which the volume can be restored if it is deleted at `nowMs`; 0: it is deleted for good. */
+/** Returns how long a volume that is deleted at `nowMs` can be restored, in milliseconds; 0: it is deleted for good. */
 export function keptTimeOf(
   { pools, keepDeletedMs = 0 }: Pick<ServiceOptions, 'pools' | 'keepDeletedMs'>,
   { state, spec, source, createdAtMs, pool }: VolumeRecord,
