@@ -34,6 +34,7 @@ export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 
         throw invalidProblem(
           `snapshots "${base.id}" and "${id}" are of different volumes; name two snapshots of one volume`,
         );
+      requireReadable(target);
       const pool = pools.get(target.pool);
       const { allocated, changed } = requireOffered(pool, pool.backend.changes, 'changed blocks');
       const { sizeBytes } = target;
@@ -48,6 +49,15 @@ export function createBlocks({ engine, pools }: Pick<ServiceOptions, 'engine' | 
       return collect(extents, { sizeBytes, offset, limit });
     },
   };
+}
+
+/** UNIMPLEMENTED for an encrypted snapshot: nodes show its data at other offsets than the storage has them. */
+function requireReadable({ id, encryption }: SnapshotRecord): void {
+  if (encryption !== undefined)
+    throw new Problem(
+      'UNIMPLEMENTED',
+      `snapshot "${id}" is encrypted ("${encryption}"), so its blocks have other offsets on a node; copy all of it`,
+    );
 }
 
 /** Collects one page of blocks after the offset and within the snapshot. A list that is out of order is refused. */

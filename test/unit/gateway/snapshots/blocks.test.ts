@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Extent } from '../../../../gateway/backend.ts';
-import { clusters, assertProblem, openGateway, type Gateway } from '../../../harness/gateway.ts';
+import { clusters, assertProblem, mounted, openGateway, type Gateway } from '../../../harness/gateway.ts';
 
 const mebibyte = 2 ** 20;
 const block = 4_096;
@@ -74,6 +74,15 @@ for (const [query, status, code] of [
     const { ask } = await makeCuts(t);
     assertProblem(await ask(`GET /v1/snapshots/a.base/blocks?${query}`), status, code);
   });
+
+test('the blocks of an encrypted snapshot are not listed: a node has them at other offsets', async t => {
+  const gateway = await openGateway(t);
+  await gateway.create('a.pvc-1', { parameters: { encryption: 'luks' }, capabilities: [mounted] });
+  await gateway.snapshot('a.base', 'a.pvc-1');
+  await gateway.snapshot('a.target', 'a.pvc-1');
+  for (const query of ['', '?base=a.base'])
+    assertProblem(await gateway.ask(`GET /v1/snapshots/a.target/blocks${query}`), 501, 'UNIMPLEMENTED');
+});
 
 /** Makes a gateway with the snapshot a.base. The storage lists these extents, and can then fail. */
 async function makeListing(t: TestContext, extents: readonly Extent[], error?: Error): Promise<Gateway> {
