@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { protocols } from '../../src/api/attachment.ts';
-import { advertisable, advertisedByDefault, defaultDriverName } from '../../src/csi/identity.ts';
+import { defaultDriverName, type CapabilityName } from '../../src/csi/identity.ts';
 import { isShortName } from '../../src/api/ids.ts';
 import { logLevels } from '../../src/lib/log.ts';
 import { classValues } from './classes.ts';
@@ -44,10 +44,10 @@ const common = {
 const driver = group('the CSI driver, as Kubernetes, the controller and the agent know it', {
   name: text('name of the driver in classes and volumes', defaultDriverName),
   capabilities: z
-    .array(z.enum(advertisable.filter(word => !word.includes('topology'))))
-    .default([...advertisedByDefault])
+    .array(z.enum(['group-snapshots'] satisfies CapabilityName[]))
+    .default([])
     .describe(
-      "optional capabilities to advertise, of group-snapshots and changed-blocks, if this cluster's pools support them",
+      "optional capabilities to advertise: group-snapshots, if this cluster's pools support them; `topology` and `sidecars.snapshotMetadata` add their own",
     ),
   fsGroupPolicy: z
     .enum(['File', 'ReadWriteOnceWithFSType', 'None'])
@@ -118,11 +118,15 @@ const controller = group('the controller with the CSI sidecars', {
   ),
 });
 
-const sidecar = (name: string, tag: string, workers: number) => ({
+const sidecarContainer = (name: string, tag: string) => ({
   image: image(`registry.k8s.io/sig-storage/csi-${name}`, tag),
-  workers: count('max concurrent calls to the driver', workers),
   logLevel: count('log verbosity of the sidecar', 2),
   ...containerValues(unprivileged, '32Mi'),
+});
+
+const sidecar = (name: string, tag: string, workers: number) => ({
+  workers: count('max concurrent calls to the driver', workers),
+  ...sidecarContainer(name, tag),
 });
 
 const sidecars = group('the sidecars of the controller', {
@@ -150,6 +154,24 @@ const sidecars = group('the sidecars of the controller', {
       ),
     ...sidecar('snapshotter', 'v8.7.0', 20),
   }),
+  snapshotMetadata: group(
+    'external-snapshot-metadata, which lists the changed blocks of snapshots for backup programs',
+    {
+      enabled: flag(
+        'run it, create its Service and SnapshotMetadataService, and advertise changed-blocks; requires the CRD of SnapshotMetadataServices',
+        false,
+      ),
+      tlsSecret: text(
+        'Secret with its certificate (tls.crt, tls.key), for the DNS name of its Service',
+        'fairlead-snapshot-metadata',
+      ),
+      caCert: text(
+        'CA certificates (PEM) for the certificate in `tlsSecret`; backup programs find them in the SnapshotMetadataService',
+      ),
+      audience: text("audience of the tokens of backup programs; empty: the driver's name"),
+      ...sidecarContainer('snapshot-metadata', 'v1.1.0'),
+    },
+  ),
 });
 
 const node = group('the agent on every node', {

@@ -128,7 +128,8 @@ export function findDisagreements(
 ): readonly string[] {
   return advertisable.flatMap(word => {
     const has = needs[word].every(feature => hasFeature(storage, feature));
-    if (has === advertised.includes(word)) return [];
+    // A cluster without backup programs has no sidecar that passes changed blocks on.
+    if (has === advertised.includes(word) || (has && word === 'changed-blocks')) return [];
     return has
       ? [`the storage supports "${word}" but clusters cannot use it; add it to --plugin-capabilities`]
       : [`--plugin-capabilities has "${word}" but the storage does not support it; remove it`];

@@ -25,11 +25,11 @@ export type AdvertisedCapabilities = readonly CapabilityName[];
 export const advertisable = Object.keys(services) as CapabilityName[];
 
 /**
- * The default. It leaves out group snapshots, because few storages can snapshot several volumes in use at one
- * instant, and csi-snapshotter retries for ever when a storage cannot. It leaves out topology, because that needs
- * nodes that report their location.
+ * The default: none. Few storages can snapshot several volumes in use at one instant, and csi-snapshotter retries for
+ * ever when a storage cannot. Changed blocks need a sidecar that backup programs reach. Topology needs nodes that
+ * report their location.
  */
-export const advertisedByDefault: AdvertisedCapabilities = ['changed-blocks'];
+export const advertisedByDefault: AdvertisedCapabilities = [];
 
 /** Parses comma-separated words in any order, or `none`. */
 export function parseAdvertised(text: string): AdvertisedCapabilities {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parse } from 'yaml';
 import { buildTools, go, whyNotBuildable } from './go.ts';
+import { serviceDefinition } from '../kubernetes/scenarios/changed-blocks/definition.ts';
 import { sample } from '../harness/sample.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/machine.ts';
 
@@ -46,7 +47,10 @@ before(() => {
   if (skip !== false) return;
   buildTools(module, directory);
   for (const [name, path] of Object.entries(definitions))
-    for (const file of globSync(join(folders.get(name) ?? '', path))) writeCrd(file);
+    for (const file of globSync(join(folders.get(name) ?? '', path)))
+      writeCrd(parse(readFileSync(file, 'utf8')) as Crd);
+  // The Go proxy does not have the module of this one.
+  writeCrd(serviceDefinition);
 });
 after(() => removeTemporaryDirectory(directory));
 
@@ -81,8 +85,7 @@ function writeKubernetes(version: string): void {
       writeSchema(version, fileOf(kind), { $ref: `definitions.json#/definitions/${name}` });
 }
 
-function writeCrd(file: string): void {
-  const { spec } = parse(readFileSync(file, 'utf8')) as Crd;
+function writeCrd({ spec }: Crd): void {
   const { group, names } = spec;
   for (const { name: version, schema } of spec.versions)
     writeSchema('others', fileOf({ group, version, kind: names.kind }), closeAll(schema.openAPIV3Schema));

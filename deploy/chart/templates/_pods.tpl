@@ -75,6 +75,7 @@ securityContext: {{- toYaml . | nindent 2 }}
 {{/* The arguments that the controller and the agent share. */}}
 {{- define "fairlead.plugin" -}}
 {{- $words := .Values.driver.capabilities -}}
+{{- if include "fairlead.hasChangedBlocks" . -}}{{- $words = append $words "changed-blocks" -}}{{- end -}}
 {{- if .Values.topology.enabled -}}
 {{- $words = append $words "topology" -}}
 {{- if .Values.topology.snapshots -}}{{- $words = append $words "snapshot-topology" -}}{{- end -}}

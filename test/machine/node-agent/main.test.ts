@@ -28,7 +28,7 @@ test('the agent needs only an endpoint and a node id', () => {
     'kubelet-dir': '/var/lib/kubelet',
     protocols: ['loop', 'bind', 'nfs', 'iscsi', 'nvme-tcp', 'rbd', 'cephfs', 'device'],
     'driver-name': 'csi.fairlead.dev',
-    'plugin-capabilities': ['changed-blocks'],
+    'plugin-capabilities': [],
     'default-fs': 'ext4',
     'max-volumes': 0,
     'command-timeout': 60_000,

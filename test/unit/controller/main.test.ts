@@ -50,9 +50,8 @@ test("the plug-in's capabilities are the settings', and differences from the sto
   assert.match((await csi.identity.GetPluginInfo({})).vendor_version, /^[0-9.]+\+group-snapshots$/);
   await untilReady();
   const warnings = logLines.filter(line => line.startsWith('warn '));
-  assert.equal(warnings.length, 2);
-  assert.match(warnings[0] ?? '', /^warn the storage supports "changed-blocks"/);
-  assert.match(warnings[1] ?? '', /^warn the storage supports "topology"/);
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? '', /^warn the storage supports "topology"/);
 });
 
 test('a service outside the plug-in capabilities is missing, and the issuer is the cluster', async t => {

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import {
   advertisable,
-  advertisedByDefault,
   advertisedSetting,
   createIdentity,
   driverNameSetting,
@@ -58,17 +57,16 @@ test("each set has its own vendor version, and the default set has the release's
     fc.sample(sets, 200).map(words => [formatAdvertised(words), toVendorVersion('1.2.3', words)]),
   );
   assert.equal(new Set(versions.values()).size, versions.size);
-  assert.equal(toVendorVersion('1.2.3', advertisedByDefault), '1.2.3');
+  assert.equal(toVendorVersion('1.2.3', []), '1.2.3');
   assert.equal(toVendorVersion('1.2.3', ['topology']), '1.2.3+topology');
-  assert.equal(toVendorVersion('1.2.3', []), '1.2.3+none');
 });
 
-test('the default advertises neither group snapshots nor topology', () => {
-  assert.deepEqual(parseAdvertised(advertisedSetting.default), ['changed-blocks']);
+test('the default advertises nothing that needs more than the programs', () => {
+  assert.deepEqual(parseAdvertised(advertisedSetting.default), []);
 });
 
 const rows: readonly (readonly [advertised: AdvertisedCapabilities, services: readonly string[]])[] = [
-  [advertisedByDefault, ['SNAPSHOT_METADATA_SERVICE']],
+  [['changed-blocks'], ['SNAPSHOT_METADATA_SERVICE']],
   [['group-snapshots'], ['GROUP_CONTROLLER_SERVICE']],
   [[], []],
   [

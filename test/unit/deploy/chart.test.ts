@@ -140,6 +140,31 @@ test("pools' free capacity is reported to the scheduler with topology, and not w
   assert.deepEqual(reports, [false, true]);
 });
 
+/** Lists the capabilities that a rendering's controller and agent advertise. */
+function advertisedBy(rendering: string): readonly string[] {
+  const args = containersOf(manifestsOf(rendering)).flatMap(one => one.args ?? []);
+  const [...words] = new Set(args.flatMap(arg => /^--plugin-capabilities=(.*)/.exec(arg)?.[1] ?? []));
+  assert.equal(words.length, 1, 'the controller and the agent advertise the same');
+  return words[0]?.split(',') ?? [];
+}
+
+test('changed blocks are advertised only with the sidecar that serves them, which gets its rights', () => {
+  for (const name of sets.keys()) {
+    const rendering = snapshotOf(name);
+    if (!rendering.includes('--plugin-capabilities')) continue;
+    const kindsFound = new Set(manifestsOf(rendering).map(({ kind }) => kind));
+    const hasSidecar = containersOf(manifestsOf(rendering)).some(one => one.name === 'snapshot-metadata');
+    assert.deepEqual(
+      [advertisedBy(rendering).includes('changed-blocks'), kindsFound.has('SnapshotMetadataService')],
+      [hasSidecar, hasSidecar],
+      name,
+    );
+    assert.equal(/tokenreviews[^]*subjectaccessreviews/.test(rendering), hasSidecar, name);
+  }
+  assert.deepEqual(advertisedBy(snapshotOf('minimal')), ['none']);
+  assert.ok(advertisedBy(snapshotOf('full')).includes('changed-blocks'));
+});
+
 test('no pod has variables of Services, which would look like settings', () => {
   for (const name of sets.keys())
     for (const { spec } of manifestsOf(snapshotOf(name)))
@@ -203,6 +228,18 @@ for (const [fault, text] of [
   [
     'topology.file cannot be combined',
     'cluster: {name: east}\ngateway: {url: x}\ntopology: {segments: {a: b}, file: /a}',
+  ],
+  [
+    'snapshotMetadata.enabled needs a controller',
+    'cluster: {name: east}\ngateway: {url: x}\ncontroller: {enabled: false}\nsidecars: {snapshotMetadata: {enabled: true, caCert: x}}',
+  ],
+  [
+    'snapshotMetadata.enabled needs snapshots',
+    'cluster: {name: east}\ngateway: {url: x}\nsidecars: {snapshotter: {enabled: false}, snapshotMetadata: {enabled: true, caCert: x}}',
+  ],
+  [
+    'snapshotMetadata.caCert is needed',
+    'cluster: {name: east}\ngateway: {url: x}\nsidecars: {snapshotMetadata: {enabled: true}}',
   ],
 ] as const)
   test(`values are refused with "${fault}"`, { skip }, async () => {

@@ -58,6 +58,9 @@ resizer: 8082
 {{- if include "fairlead.hasSnapshotter" . }}
 snapshotter: 8083
 {{- end }}
+{{- if include "fairlead.hasChangedBlocks" . }}
+metadata: 8085
+{{- end }}
 {{- end }}
 
 {{/* True if the snapshotter runs. Helm cannot look into another cluster, which is assumed to have the CRDs. */}}
