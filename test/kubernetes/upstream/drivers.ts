@@ -18,7 +18,6 @@ const name = 'csi.fairlead.dev';
 const image = {
   StorageClass: { FromExistingClassName: 'xfs-at-once' },
   SnapshotClass: { FromExistingClassName: 'fairlead' },
-  GroupSnapshotClass: { FromExistingClassName: 'fairlead' },
   VolumeAttributesClass: { FromExistingClassName: 'reserved' },
   DriverInfo: {
     Name: name,
@@ -30,13 +29,11 @@ const image = {
     StressTestOptions: { NumPods: 5, NumRestarts: 3 },
     VolumeSnapshotStressTestOptions: { NumPods: 3, NumSnapshots: 3 },
     VolumeModifyStressTestOptions: { NumPods: 4 },
-    VolumeGroupSnapshotStressTestOptions: { NumPods: 3, NumSnapshots: 2 },
     Capabilities: {
       ...common,
       block: true,
       snapshotDataSource: true,
       pvcDataSource: true,
-      groupSnapshot: true,
       nodeExpansion: true,
       topology: true,
       capacity: true,
@@ -50,7 +47,9 @@ const dir = {
     Name: name,
     SupportedSizeRange: { Min: '20Mi', Max: '5Gi' },
     SupportedFsType: { '': {} },
-    Capabilities: { ...common, RWX: true, capReadOnlyMany: true },
+    SupportedMountOption: { noatime: {}, nodev: {} },
+    StressTestOptions: { NumPods: 5, NumRestarts: 3 },
+    Capabilities: { ...common, RWX: true, capReadOnlyMany: true, capacity: true },
   },
 };
 

@@ -18,13 +18,13 @@ export function createJudge(exceptions: readonly Exception[]): Judge {
   const left = new Set<string>();
   return {
     judge(spec) {
+      const matching = exceptions.filter(({ specs }) => specs.test(spec.name));
+      for (const exception of matching) unused.delete(exception);
       if (spec.state === 'skipped' && spec.reason === '') {
-        left.add(spec.name);
+        if (!matching.some(({ isLeftOut }) => isLeftOut)) left.add(spec.name);
         return undefined;
       }
       judged.add(spec.name);
-      const matching = exceptions.filter(({ specs }) => specs.test(spec.name));
-      for (const exception of matching) unused.delete(exception);
       return verdictOn(spec, matching[0]);
     },
     faults: () => [
@@ -37,6 +37,6 @@ export function createJudge(exceptions: readonly Exception[]): Judge {
 function verdictOn({ state, reason }: Spec, exception: Exception | undefined): Verdict {
   if (exception === undefined) return state === 'passed' ? {} : { fault: `${state}: ${reason}` };
   if (state === 'passed') return { fault: 'passed, so delete it from the list of exceptions' };
-  if (state === 'skipped' || exception.isFailure === true) return { skip: exception.reason };
+  if (state === 'skipped') return { skip: exception.reason };
   return { fault: `the suite should skip it, but it ${state}: ${reason}` };
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe } from 'node:test';
 import { whyNoCluster } from '../build/main.ts';
 import type { Site } from '../cluster/site.ts';
-import { installEast, openInstallationSite, type Installation } from '../installation/installation.ts';
-import { requireGone, untilNothingIsLeft } from '../scenarios/leftovers.ts';
+import { installEast, openInstallationSite } from '../installation/installation.ts';
+import { untilNothingIsLeft } from '../scenarios/leftovers.ts';
+import { useSite } from '../suite.ts';
 import { drivers, type Pool } from './drivers.ts';
-import { exceptionsFor } from './exceptions.ts';
+import { exceptionsFor, leftOutFor } from './exceptions.ts';
 import { createJudge } from './judge.ts';
 import type { Selection } from './specs.ts';
 import { serveSsh } from './ssh.ts';
@@ -18,41 +19,31 @@ const processes = 10;
 const focus = process.env['UPSTREAM_FOCUS'];
 
 describe("Kubernetes' suite for external storage", { skip: whyNoCluster() }, () => {
-  let site: Site;
-  let installation: Omit<Installation, 'west'>;
-  let sshKey: string;
-  let hasFailed = true;
-
-  before(async () => {
-    site = await openInstallationSite();
-    installation = await installEast(site);
-    sshKey = serveSsh(site, installation.east.nodes);
-    hasFailed = false;
-  });
-
-  after(async () => {
-    if (hasFailed) process.stderr.write(`logs: ${site.saveLogs()}\n`);
-    await site.end();
-    requireGone(site.directory);
-  });
+  const scenario = useSite(openInstallationSite, installWithSsh);
 
   for (const pool of Object.keys(drivers) as readonly Pool[])
-    test(`every spec passes on a pool of the backend ${pool} unless it is an exception`, async t => {
-      const judge = createJudge(exceptionsFor(pool));
-      const run = (selection: Omit<Selection, 'pool'>) =>
-        testSpecs(t, installation.east, { pool, judge, focus, ...selection });
-      const sideBySide = await run({ labels: '!Disruptive', processes });
-      // A spec that stops kubelet would disturb others.
-      const alone = await run({ labels: 'Disruptive', processes: 1, sshKey });
-      hasFailed ||= sideBySide.faults + alone.faults > 0;
-      if (focus === undefined) assert.deepEqual(judge.faults(), []);
-      else assert.notEqual(sideBySide.names.length + alone.names.length, 0, `no spec matches ${focus}`);
-    });
-
-  test('the suite has left nothing', async () => {
-    assert.equal(hasFailed, false, 'specs failed');
-    hasFailed = true;
-    await untilNothingIsLeft(installation.gateway, [installation.east]);
-    hasFailed = false;
-  });
+    scenario(
+      `on a pool of the backend ${pool} every spec passes unless it is an exception, and leaves nothing`,
+      async ({ gateway, east, sshKey }, t) => {
+        const judge = createJudge(exceptionsFor(pool));
+        const run = (selection: Pick<Selection, 'labels' | 'processes' | 'sshKey'>) =>
+          testSpecs(t, east, { pool, judge, focus, leftOut: leftOutFor(pool), ...selection });
+        const sideBySide = await run({ labels: '!Disruptive', processes });
+        // A spec that stops kubelet would disturb others.
+        const alone = await run({ labels: 'Disruptive', processes: 1, sshKey });
+        assert.equal(sideBySide.faults + alone.faults, 0, 'specs failed');
+        if (focus === undefined) assert.deepEqual(judge.faults(), []);
+        else assert.notEqual(sideBySide.names.length + alone.names.length, 0, `no spec matches ${focus}`);
+        await untilNothingIsLeft(gateway, [east]);
+      },
+    );
 });
+
+/** The suite expects the capacity of a class with immediate binding, too. */
+const values = 'sidecars.provisioner.extraArgs={--capacity-for-immediate-binding}';
+
+async function installWithSsh(site: Site) {
+  const installation = await installEast(site);
+  await installation.east.release.install(values);
+  return { ...installation, sshKey: serveSsh(site, installation.east.nodes) };
+}
