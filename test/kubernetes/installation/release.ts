@@ -55,8 +55,12 @@ export const releaseFor = (name: string): ReleasePlan => ({
     cluster: { serviceAccountToken: { enabled: name === 'west' } },
     storageClasses,
     volumeAttributesClasses: [{ name: 'reserved', parameters: { preallocate: 'true' } }],
-    // The time until a change behind the cluster's back is seen; by default a minute.
-    sidecars: { attacher: { extraArgs: ['--reconcile-sync=5s'] } },
+    sidecars: {
+      // The time until a change behind the cluster's back is seen; by default a minute.
+      attacher: { extraArgs: ['--reconcile-sync=5s'] },
+      // Kubernetes' suite expects the capacity of every class.
+      provisioner: { extraArgs: ['--capacity-for-immediate-binding'] },
+    },
   },
 });
 

@@ -13,7 +13,7 @@ import { serveSsh } from './ssh.ts';
 import { testSpecs } from './subtests.ts';
 
 /** The number of specs that run at a time. Most of them wait most of their time. */
-const processes = 10;
+const processes = 12;
 
 /** A regular expression that limits a run to the specs with matching names. */
 const focus = process.env['UPSTREAM_FOCUS'];
@@ -39,11 +39,7 @@ describe("Kubernetes' suite for external storage", { skip: whyNoCluster() }, () 
     );
 });
 
-/** The suite expects the capacity of a class with immediate binding, too. */
-const values = 'sidecars.provisioner.extraArgs={--capacity-for-immediate-binding}';
-
 async function installWithSsh(site: Site) {
   const installation = await installEast(site);
-  await installation.east.release.install(values);
   return { ...installation, sshKey: serveSsh(site, installation.east.nodes) };
 }
