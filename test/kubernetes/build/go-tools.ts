@@ -1,20 +1,19 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { run } from './run.ts';
 
 /** Lists the tools of a module by the names of their programs. */
 export function toolsOf(module: string): readonly string[] {
-  const text = readFileSync(join(import.meta.dirname, module, 'go.mod'), 'utf8');
-  return text.split('\n').flatMap(line => /^\t\S+\/cmd\/(\S+)$/.exec(line)?.[1] ?? []);
+  return Object.keys(toolVersions(module));
 }
 
 /** Maps each tool of a module to the version of its own module. */
 export function toolVersions(module: string): Readonly<Record<string, string>> {
   const text = readFileSync(join(import.meta.dirname, module, 'go.mod'), 'utf8');
-  const tools = [...text.matchAll(/^\t(\S+)\/cmd\/(\S+)$/gm)];
-  const versionOf = (path: string) =>
-    text.split('\n').flatMap(line => (line.startsWith(`\t${path} v`) ? (line.split(' ')[1] ?? '') : []))[0];
-  return Object.fromEntries(tools.map(([, path = '', tool = '']) => [tool, versionOf(path) ?? '']));
+  const required = [...text.matchAll(/^\t(\S+) (v\S+)/gm)];
+  const tools = /^tool \(\n([^]*?)^\)/m.exec(text)?.[1]?.match(/\S+/g) ?? [];
+  const versionOf = (tool: string) => required.find(([, path]) => tool.startsWith(`${path}/`))?.[2] ?? '';
+  return Object.fromEntries(tools.map(tool => [basename(tool), versionOf(tool)]));
 }
 
 /** Builds the tools of a module into a directory, each with its version built in as in a release. */
@@ -29,7 +28,7 @@ export function buildTools(module: string, into: string): void {
 
 /**
  * Makes the linker flags of a version: Kubernetes' libraries hold one, which clients read from the API server; a
- * sidecar holds one in main.
+ * sidecar holds one in main, and Velero one that names its image.
  */
 function versionFlags(version: string): string {
   const [major = '', minor = ''] = version.replace(/^v/, '').split('.');
@@ -37,6 +36,7 @@ function versionFlags(version: string): string {
   const libraries = ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'];
   return [
     `-X main.version=${version}`,
+    `-X github.com/vmware-tanzu/velero/pkg/buildinfo.Version=${version}`,
     ...libraries.flatMap(library => values.map(([name, value]) => `-X ${library}.${name}=${value}`)),
   ].join(' ');
 }

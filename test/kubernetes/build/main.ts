@@ -6,14 +6,14 @@ import { buildParts, missingPrograms } from './parts.ts';
 export const directory: string =
   process.env['KUBERNETES_BIN_DIR'] ?? join(homedir(), '.cache', 'fairlead', 'kubernetes');
 
-/** Returns the reason why no cluster with these parts can run here, by default with all, or false if one can. */
+/** Returns the reason why no cluster with these parts, by default the usual ones, can run here, or false if one can. */
 export function whyNoCluster(names?: readonly string[]): string | false {
   if (process.getuid?.() !== 0) return 'a cluster needs root';
   const missing = missingPrograms(directory, names);
   return missing.length > 0 && `not in ${directory}: ${missing.join(', ')}`;
 }
 
-/** Builds all parts, or the named ones; with --check it only prints the missing programs. */
+/** Builds the usual parts, or the named ones; with --check it only prints the missing programs. */
 async function main(args: readonly string[]): Promise<void> {
   if (!args.includes('--check')) return buildParts(directory, args);
   const reason = whyNoCluster();

@@ -16,11 +16,14 @@ import { unpackLayer, layer } from './layer.ts';
 import { debianPackages, unpackPackages } from './debian.ts';
 import { buildTools, copyCustomResources, toolsOf } from './go-tools.ts';
 import { buildUpstream, upstreamFiles } from './upstream.ts';
+import { buildVelero, veleroFiles } from './velero.ts';
 
 /** A build step: the files that it makes, the pins that determine them, and a function that fills a directory. */
 type Part = {
   readonly makes: readonly string[];
   readonly pins: readonly string[];
+  /** True if the part is built only by its name, for a test that few runs need. */
+  readonly isExtra?: boolean;
   build(into: string, directory: string): void;
 };
 
@@ -69,15 +72,23 @@ const parts: Readonly<Record<string, Part>> = {
     ],
     build: (into, directory) => buildUpstream(into, join(directory, 'busybox')),
   },
+  velero: {
+    makes: veleroFiles,
+    pins: [...['velero', 'object-store'].flatMap(pinsOf), ...['velero.ts', 'images.ts'].map(textOf)],
+    isExtra: true,
+    build: (into, directory) => buildVelero(into, join(directory, 'busybox')),
+  },
 };
 
+const usualParts = Object.keys(parts).filter(name => parts[name]?.isExtra !== true);
+
 /**
- * Builds the parts that are missing or were built from other pins; by default all parts. Throws the error of the first
- * failure.
+ * Builds the parts that are missing or were built from other pins; by default all except extra ones. Throws the error
+ * of the first failure.
  */
 export async function buildParts(directory: string, names: readonly string[]): Promise<void> {
   mkdirSync(directory, { recursive: true });
-  const chosen = (names.length > 0 ? names : Object.keys(parts)).map(name => {
+  const chosen = (names.length > 0 ? names : usualParts).map(name => {
     const part = parts[name];
     if (part === undefined) throw new Error(`no part "${name}": ${Object.keys(parts).join(', ')}`);
     return { name, part };
@@ -91,11 +102,11 @@ export async function buildParts(directory: string, names: readonly string[]): P
   }
 }
 
-/** Lists the programs of these parts, by default of all, that a directory lacks, however the present ones came there. */
-export function missingPrograms(
-  directory: string,
-  names: readonly string[] = Object.keys(parts),
-): readonly string[] {
+/**
+ * Lists the programs of these parts, by default of all except extra ones, that a directory lacks, however the present
+ * ones came there.
+ */
+export function missingPrograms(directory: string, names: readonly string[] = usualParts): readonly string[] {
   const made = names.flatMap(name => parts[name]?.makes ?? []);
   return made.filter(name => !existsSync(join(directory, name)));
 }
