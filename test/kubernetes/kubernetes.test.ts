@@ -5,6 +5,7 @@ import { whyNoCluster } from './build/main.ts';
 import { agent, controller } from './installation/containers.ts';
 import { install, openInstallationSite, type Installation } from './installation/installation.ts';
 import type { Site } from './cluster/site.ts';
+import { changedBlockScenarios } from './scenarios/changed-blocks/changed-blocks.ts';
 import { consistencyScenarios } from './scenarios/consistency.ts';
 import { copyScenarios } from './scenarios/copies.ts';
 import { deploymentScenarios } from './scenarios/deployment.ts';
@@ -76,6 +77,7 @@ describe('Fairlead on Kubernetes', { skip }, () => {
     testAll(guideScenarios);
     testAll(statefulSetScenarios);
     testAll(limitScenarios);
+    testAll(changedBlockScenarios);
     testAll(deploymentScenarios);
     testAll(copyScenarios);
     testAll(volumeScenarios);

@@ -33,7 +33,7 @@ export async function startDatabase(site: Site): Promise<Database> {
   mkdirSync(directory);
   // The server's user has to reach its directory.
   chmodSync(site.directory, 0o711);
-  await makeCertificate(directory, apiAddressOf(1));
+  await makeCertificate(directory, `IP:${apiAddressOf(1)}`);
   for (const path of [directory, join(directory, 'tls.key')]) chownSync(path, nobody, nobody);
   const access = ['--username=postgres', '--auth-local=trust', '--auth-host=scram-sha-256', '--no-sync'];
   await capture(

@@ -65,7 +65,7 @@ export async function startGateway(
   const url = `https://${apiAddressOf(1)}:7700`;
   for (const cluster of clusters)
     await capture([...fairlead, 'enroll', cluster, '--gateway', url, '--dir', directory]);
-  await makeCertificate(directory, apiAddressOf(1));
+  await makeCertificate(directory, `IP:${apiAddressOf(1)}`);
   const operator = await createKey('operator');
   writeFileSync(join(directory, 'operator.jwk.json'), JSON.stringify(operator), { mode: 0o600 });
   writeFileSync(join(directory, 'operators.jwks.json'), JSON.stringify({ keys: [publicHalf(operator)] }));
@@ -169,10 +169,10 @@ async function makeFilesystem(site: Site, directory: string): Promise<string> {
   return device;
 }
 
-/** Makes the files `tls.crt` and `tls.key`, a self-signed certificate for an address. */
-export async function makeCertificate(directory: string, address: string): Promise<void> {
+/** Makes the files `tls.crt` and `tls.key`, a self-signed certificate for an alternative name of OpenSSL. */
+export async function makeCertificate(directory: string, alternativeName: string): Promise<void> {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  const name = ['-subj', '/CN=tests', '-addext', `subjectAltName=IP:${address}`];
+  const name = ['-subj', '/CN=tests', '-addext', `subjectAltName=${alternativeName}`];
   const files = ['-keyout', join(directory, 'tls.key'), '-out', certificateOf(directory)];
   await capture(['openssl', 'req', '-x509', ...key, ...name, ...files]);
 }

@@ -11,6 +11,8 @@ import { installSnapshots, prepareRelease, releaseFor, type Release, type Releas
 export const awayCluster = 'away';
 /** A further cluster name, for a driver whose nodes take few volumes. */
 export const smallCluster = 'small';
+/** A further cluster name, for a driver whose snapshots a backup program reads. */
+export const backupCluster = 'backup';
 
 export type InstalledCluster = {
   readonly cluster: Cluster;
@@ -33,7 +35,7 @@ export type Installation = {
 /** Makes the clusters and the gateway and installs Fairlead with its chart. Everything ends with the site. */
 export async function install(site: Site): Promise<Installation> {
   const [gateway, image, east, west] = await Promise.all([
-    startGateway(site, ['east', 'west', awayCluster, smallCluster]),
+    startGateway(site, ['east', 'west', awayCluster, smallCluster, backupCluster]),
     buildImage(join(site.directory, 'image')),
     startWithNodes(site, { number: 1, nodes: ['east-1', 'east-2'], firstNode: 1 }),
     startWithNodes(site, { number: 2, nodes: ['west-1'], firstNode: 3 }),

@@ -84,11 +84,11 @@ function affinityTo(node: string): object {
 }
 
 /** Makes the manifest of a snapshot of a claim. */
-export const snapshot = (name: string, source: string): object => ({
+export const snapshot = (name: string, source: string, className = 'fairlead'): object => ({
   apiVersion: 'snapshot.storage.k8s.io/v1',
   kind: 'VolumeSnapshot',
   metadata: { name },
-  spec: { volumeSnapshotClassName: 'fairlead', source: { persistentVolumeClaimName: source } },
+  spec: { volumeSnapshotClassName: className, source: { persistentVolumeClaimName: source } },
 });
 
 /** Makes the data source of a claim: a snapshot, or another claim. */
