@@ -38,7 +38,7 @@ test(
       '/srv/files': join(dir, 'files'),
       '/var/lib/fairlead-gateway': join(dir, 'store'),
     });
-    assert.ok(steps.every(({ machine }) => ['storage', 'node'].includes(machine)));
+    assert.ok(steps.every(({ machine }) => ['storage', 'node', 'backups'].includes(machine)));
     const script = steps.filter(({ machine }) => machine === 'storage').map(toShell);
     await runInBackground(t, { script: script.join('\n'), dir });
     const rendering = readFileSync(join(dir, 'fairlead.yaml'), 'utf8');
