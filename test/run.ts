@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -41,6 +41,9 @@ npm run test:kubernetes -- --upstream runs only Kubernetes' own suite for extern
 and on one of the backend dir; add --only image for one of them. UPSTREAM_FOCUS=REGEX limits it to the specs whose names
 match.
 
+npm run test:kubernetes -- --versions runs scenarios on the oldest and the newest version of Kubernetes that the chart is
+for; it builds both first, which takes 40 minutes. The usual run does this where they are built.
+
 --only runs the tests whose name matches. With TEST_TOTALS=FILE the counts of several runs add up in a file.
 At the end the ten slowest files are listed. The last line counts the tests that passed, failed and were skipped;
 the exit status is 0 only when none failed.
@@ -54,6 +57,7 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string' },
     list: { type: 'boolean', default: false },
     upstream: { type: 'boolean', default: false },
+    versions: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
   allowPositionals: true,
@@ -76,6 +80,7 @@ try {
 
 function chooseFiles(): readonly string[] {
   if (values.upstream) return findTests(['test/kubernetes/upstream/whole.ts']);
+  if (values.versions) return findVersionTest();
   if (positionals.length > 0) return findTests(positionals.map(fromCaller));
   if (values.part.length === 0) return usualTests();
   const all = fullParts();
@@ -84,6 +89,12 @@ function chooseFiles(): readonly string[] {
     if (part) return part.files;
     throw new Error(`there is no part "${name}"; choose one that npm run test:full -- --list shows`);
   });
+}
+
+/** Builds other versions of Kubernetes, which the usual run does not build, and finds their test. */
+function findVersionTest(): readonly string[] {
+  execFileSync(process.execPath, ['test/kubernetes/build/main.ts', '--versions'], { stdio: 'inherit' });
+  return findTests(['test/kubernetes/versions.test.ts']);
 }
 
 function listParts(): void {

@@ -52,9 +52,12 @@ export function copyCustomResources(module: string, into: string): void {
     writeFileSync(join(into, 'crds', name), readFileSync(join(source, name)));
 }
 
-/** Runs Go without C, as releases are built, and without the user's own flags. A build gives way to other processes. */
+/**
+ * Runs Go without C, as releases are built, and without the user's own flags. A build gives way to other processes, and
+ * ends beside them.
+ */
 export function go(module: string, ...args: readonly string[]): string {
-  return run('nice', ['-n', '19', 'go', ...args], {
+  return run('nice', ['-n', '5', 'go', ...args], {
     cwd: join(import.meta.dirname, module),
     env: { CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off' },
   });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { homedir } from 'node:os';
-import { buildParts, missingPrograms } from './parts.ts';
+import { buildParts, missingPrograms, otherVersions, partOf } from './parts.ts';
 
 /** The directory of the test cluster's programs, outside the checkout so that each is built once. */
 export const directory: string =
@@ -13,8 +13,12 @@ export function whyNoCluster(names?: readonly string[]): string | false {
   return missing.length > 0 && `not in ${directory}: ${missing.join(', ')}`;
 }
 
-/** Builds the usual parts, or the named ones; with --check it only prints the missing programs. */
+/**
+ * Builds the usual parts, or the named ones. With --versions it builds other versions of Kubernetes, and with --check it
+ * only prints the missing programs.
+ */
 async function main(args: readonly string[]): Promise<void> {
+  if (args.includes('--versions')) return buildParts(directory, otherVersions.map(partOf));
   if (!args.includes('--check')) return buildParts(directory, args);
   const reason = whyNoCluster();
   if (reason === false) return;

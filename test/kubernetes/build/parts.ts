@@ -31,6 +31,22 @@ const textOf = (name: string) => readFileSync(join(import.meta.dirname, name), '
 
 const pinsOf = (module: string) => [textOf(`${module}/go.mod`), textOf(`${module}/go.sum`)];
 
+/** The oldest and the newest version of Kubernetes that the chart is for. */
+export const otherVersions = ['1.34', '1.37'] as const;
+
+/** Names the part, and the directory, with the programs of another version of Kubernetes than the usual one. */
+export const partOf = (version: string): string => `kubernetes-${version}`;
+
+const otherKubernetes = (version: string): Part => {
+  const [module, name] = [`kubernetes/${version}`, partOf(version)];
+  return {
+    makes: [name],
+    pins: pinsOf(module),
+    isExtra: true,
+    build: into => buildTools(module, join(into, name)),
+  };
+};
+
 /** The parts, quick ones first; a part may use the files of earlier parts. */
 const parts: Readonly<Record<string, Part>> = {
   debian: {
@@ -78,6 +94,7 @@ const parts: Readonly<Record<string, Part>> = {
     isExtra: true,
     build: (into, directory) => buildVelero(into, join(directory, 'busybox')),
   },
+  ...Object.fromEntries(otherVersions.map(version => [partOf(version), otherKubernetes(version)])),
 };
 
 const usualParts = Object.keys(parts).filter(name => parts[name]?.isExtra !== true);

@@ -11,6 +11,8 @@ export interface Cluster {
   readonly site: Site;
   readonly credentials: Credentials;
   readonly controlPlane: ControlPlane;
+  /** The directory of Kubernetes' own programs. */
+  readonly programs: string;
   /** Makes the command line of kubectl as the cluster's administrator. */
   commandLine(args: readonly string[]): readonly string[];
   /** Runs kubectl as the cluster's administrator and returns its output; rejects with its error output if it fails. */
@@ -18,13 +20,21 @@ export interface Cluster {
   apply(...manifests: readonly object[]): Promise<void>;
 }
 
-/** A cluster's number within its site, from 1, and the names of the nodes that may join it. */
-export type ClusterPlan = { readonly number: number; readonly nodes: readonly string[] };
+/**
+ * A cluster's number within its site, from 1, the names of the nodes that may join it, and the directory of Kubernetes'
+ * own programs, by default the site's.
+ */
+export type ClusterPlan = {
+  readonly number: number;
+  readonly nodes: readonly string[];
+  readonly programs?: string;
+};
 
 /** Starts a cluster without nodes; resolves once its API server answers. */
-export async function startCluster(site: Site, { number, nodes }: ClusterPlan): Promise<Cluster> {
+export async function startCluster(site: Site, plan: ClusterPlan): Promise<Cluster> {
+  const { number, nodes, programs = site.bin } = plan;
   const credentials = makeCredentials(join(site.directory, `cluster-${number}`), number, nodes);
-  const controlPlane = await startControlPlane(site, number, credentials);
+  const controlPlane = await startControlPlane(site, { number, programs }, credentials);
   const commandLine = (args: readonly string[]) =>
     site.namespace.enter([
       join(site.bin, 'kubectl'),
@@ -40,6 +50,7 @@ export async function startCluster(site: Site, { number, nodes }: ClusterPlan): 
     site,
     credentials,
     controlPlane,
+    programs,
     commandLine,
     kubectl,
     async apply(...manifests) {

@@ -12,14 +12,16 @@ export interface ControlPlane {
   startControllers(): { readonly controllerManager: Program; readonly scheduler: Program };
 }
 
-/** Starts etcd and an API server on it in the site's namespace. */
+/** Starts etcd and an API server on it in the site's namespace; Kubernetes' programs are in a directory of their own. */
 export async function startControlPlane(
   site: Site,
-  cluster: number,
+  { number: cluster, programs }: { readonly number: number; readonly programs: string },
   credentials: Credentials,
 ): Promise<ControlPlane> {
-  const start = (name: string, args: readonly string[]) =>
-    site.namespace.start(`cluster-${cluster}-${name}`, [join(site.bin, name), ...args]);
+  const start = (name: string, args: readonly string[]) => {
+    const directory = name === 'etcd' ? site.bin : programs;
+    return site.namespace.start(`cluster-${cluster}-${name}`, [join(directory, name), ...args]);
+  };
   const address = apiAddressOf(cluster);
   await site.run(['ip', 'address', 'add', `${address}/32`, 'dev', 'lo']);
   const data = join(site.directory, `cluster-${cluster}-etcd`);

@@ -78,6 +78,8 @@ const kubeletSettings = ({ cluster, number, cgroup }: NodePlan) => ({
   nodeStatusUpdateFrequency: '1s',
   // The longest pause before a container that ended repeatedly starts again; by default five minutes.
   crashLoopBackOff: { maxContainerRestartPeriod: '2s' },
+  // Kubernetes 1.34 takes that setting only with this one.
+  featureGates: { KubeletCrashLoopBackOffMax: true },
   // A little below the number of a node's pod addresses.
   maxPods: 250,
   makeIPTablesUtilChains: false,

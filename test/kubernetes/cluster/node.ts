@@ -32,7 +32,7 @@ export async function startNode(cluster: Cluster, name: string, number: number):
   const containerd = await startContainerd(namespace, site.bin, files.containerd);
   await containerd.importImages(join(site.bin, 'images.tar'));
   const args = kubeletArgs(cluster, name, { number, config: files.kubelet });
-  const startKubelet = () => namespace.start('kubelet', [join(site.bin, 'kubelet'), ...args]);
+  const startKubelet = () => namespace.start('kubelet', [join(cluster.programs, 'kubelet'), ...args]);
   let kubelet = startKubelet();
   await waitFor(`${name} to be ready`, async () => (await isReady(cluster, name)) || undefined, kubelet);
   return {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { directory } from '../build/main.ts';
-import { startCluster, type Cluster } from '../cluster/cluster.ts';
+import { startCluster, type Cluster, type ClusterPlan } from '../cluster/cluster.ts';
 import { startNode, type Node } from '../cluster/node.ts';
 import { openSite, type Site } from '../cluster/site.ts';
 import { startGateway, type Gateway } from './gateway.ts';
@@ -47,12 +47,15 @@ export async function install(site: Site): Promise<Installation> {
   return { site, image, gateway, east: served[0], west: served[1] };
 }
 
-/** Makes the gateway and the cluster east alone. */
-export async function installEast(site: Site): Promise<Omit<Installation, 'west'>> {
+/** An installation without the cluster west. */
+export type EastInstallation = Omit<Installation, 'west'>;
+
+/** Makes the gateway and the cluster east alone, which has Kubernetes' own programs from a directory of their own. */
+export async function installEast(site: Site, programs = site.bin): Promise<EastInstallation> {
   const [gateway, image, east] = await Promise.all([
     startGateway(site, ['east']),
     buildImage(join(site.directory, 'image')),
-    startWithNodes(site, { number: 1, nodes: ['east-1', 'east-2'], firstNode: 1 }),
+    startWithNodes(site, { number: 1, nodes: ['east-1', 'east-2'], firstNode: 1, programs }),
   ]);
   return { site, image, gateway, east: await serve({ gateway, image }, 'east', east) };
 }
@@ -87,7 +90,7 @@ export function openInstallationSite(): Promise<Site> {
   return openSite(directory);
 }
 
-type Plan = { readonly number: number; readonly nodes: readonly string[]; readonly firstNode: number };
+type Plan = ClusterPlan & { readonly firstNode: number };
 type StartedCluster = { readonly cluster: Cluster; readonly nodes: readonly Node[] };
 
 /** Starts a cluster with its nodes, without Fairlead. */

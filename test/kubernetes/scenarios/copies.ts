@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
+import type { EastInstallation } from '../installation/installation.ts';
 import { claim, fromClaim, fromSnapshot, pod, snapshot } from './manifests.ts';
 import { inWorkspace, type Scenarios, type Workspace } from './workspace.ts';
 
 /** Scenarios of snapshots, clones, expansion and modification. */
-export const copyScenarios: Scenarios = {
+export const copyScenarios: Scenarios<EastInstallation> = {
   'a snapshot of a volume in use becomes a larger volume with the data from before the snapshot': ({
     east,
   }) =>

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
+import type { EastInstallation } from '../installation/installation.ts';
 import { claim, claimSpec, pod } from './manifests.ts';
 import { inWorkspace, type Scenarios } from './workspace.ts';
 
 const write = 'echo bytes > /data/file; sync';
 
 /** Scenarios of the kinds of a volume and its access modes. */
-export const volumeScenarios: Scenarios = {
+export const volumeScenarios: Scenarios<EastInstallation> = {
   "an ext4 volume exists before its pod, and a later pod reads an earlier pod's data": ({ east }) =>
     inWorkspace(east.cluster, 'ext4', async at => {
       await at.apply(claim('data'));
@@ -80,7 +81,7 @@ export const volumeScenarios: Scenarios = {
 
   'two pods of one node share a ReadWriteOnce volume': ({ east }) =>
     inWorkspace(east.cluster, 'one-node', async at => {
-      const data = { claim: 'data', node: 'east-1' };
+      const data = { claim: 'data', node: east.nodes[0]?.name ?? '' };
       await at.apply(claim('data'), pod('first', { ...data, script: write }), pod('second', data));
       await at.untilReady('first', 'second');
       assert.equal(await at.exec('second', 'cat', '/data/file'), 'bytes');
@@ -88,18 +89,18 @@ export const volumeScenarios: Scenarios = {
       assert.equal(await at.exec('second', 'cat', '/data/file'), 'bytes');
     }),
 
-  'pods on both nodes write one ReadWriteMany directory, and a pod that may only read does so': ({ east }) =>
+  'pods on all nodes write one ReadWriteMany directory, and a pod that may only read does so': ({ east }) =>
     inWorkspace(east.cluster, 'many', async at => {
+      const nodes = east.nodes.map(({ name }) => name);
       await at.apply(
         claim('shared', { class: 'files', mode: 'ReadWriteMany' }),
-        ...['east-1', 'east-2'].map(node =>
-          pod(node, { claim: 'shared', node, script: `echo ${node} > /data/${node}` }),
-        ),
+        ...nodes.map(node => pod(node, { claim: 'shared', node, script: `echo ${node} > /data/${node}` })),
       );
-      await at.untilReady('east-1', 'east-2');
+      await at.untilReady(...nodes);
       await at.apply(pod('reader', { claim: 'shared', isReadOnly: true }));
       await at.untilReady('reader');
-      assert.equal(await at.exec('reader', 'cat', '/data/east-1', '/data/east-2'), 'east-1\neast-2');
+      const files = nodes.map(node => `/data/${node}`);
+      assert.equal(await at.exec('reader', 'cat', ...files), nodes.join('\n'));
       await assert.rejects(at.exec('reader', 'touch', '/data/mine'), /Read-only file system/);
     }),
 };

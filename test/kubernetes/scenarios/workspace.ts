@@ -27,7 +27,9 @@ export interface Workspace {
 export type Figures = Readonly<Record<string, number>>;
 
 /** Actions of a user by the sentence that describes them; returned figures are printed. */
-export type Scenarios = Readonly<Record<string, (installation: Installation) => Promise<Figures | void>>>;
+export type Scenarios<T = Installation> = Readonly<
+  Record<string, (installation: T) => Promise<Figures | void>>
+>;
 
 /**
  * Runs work in a namespace of its own, and deletes the namespace afterwards; a failure is reported with the namespace's

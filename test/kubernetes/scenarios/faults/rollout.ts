@@ -1,13 +1,13 @@
 import { poll } from '../../../../src/lib/concurrency.ts';
 import { parseJson } from '../../../../src/lib/json.ts';
 import { agent, containersOf, processesOf, type Container } from '../../installation/containers.ts';
-import type { InstalledCluster } from '../../installation/installation.ts';
+import type { EastInstallation, InstalledCluster } from '../../installation/installation.ts';
 import { releaseNamespace } from '../../installation/release.ts';
 import { inWorkspace, type Figures, type Scenarios } from '../workspace.ts';
 import { startWriters } from './writers.ts';
 
 /** Scenarios of pods with volumes on all nodes during an upgrade. */
-export const rolloutScenarios: Scenarios = {
+export const rolloutScenarios: Scenarios<EastInstallation> = {
   'pods on all nodes write on while the release gets another image': ({ east }) =>
     inWorkspace(east.cluster, 'rollout', async at => {
       const writers = await startWriters(
