@@ -40,6 +40,34 @@ test('an operator grants a volume, and revokes the grant by force after the plan
   await assert.rejects(b.getVolume({ volumeId: 'a.one' }, callWithin()), { code: 'NOT_FOUND' });
 });
 
+test(
+  'an operator grants the copies of a volume and of a snapshot, and revokes them',
+  needsBrowser,
+  async t => {
+    const { gateway, page, show } = await openConsole(t);
+    const b = gateway.clientOf('b');
+    await gateway.create('a.one');
+    await gateway
+      .clientOf('a')
+      .createSnapshot({ snapshotId: 'a.cut', body: { name: 'cut', volumeId: 'a.one' } }, callWithin());
+    const isVisible = () => b.getSnapshot({ snapshotId: 'a.cut' }, callWithin()).then(({ id }) => id);
+    await assert.rejects(isVisible(), { code: 'NOT_FOUND' });
+    for (const [path, kind, fields] of [
+      ['volumes/a.one', 'volume "a.one"', { Cluster: 'b', Access: 'copies only' }],
+      ['snapshots/a.cut', 'snapshot "a.cut"', { Cluster: 'b' }],
+    ] as const) {
+      await show(path);
+      const granting = await openAction(page, 'Grant', fields);
+      await granting.getByText(`cluster "b" could copy ${kind}`).waitFor();
+      await takeAction(granting, { word: 'Grant', outcome: `cluster "b" can copy ${kind}` });
+      if (path === 'snapshots/a.cut') assert.equal(await isVisible(), 'a.cut');
+      const revoking = await openAction(page, 'Revoke', { Cluster: 'b' });
+      await takeAction(revoking, { word: 'Revoke', outcome: `cluster "b" cannot copy ${kind}` });
+    }
+    await assert.rejects(isVisible(), { code: 'NOT_FOUND' });
+  },
+);
+
 test('an operator transfers a volume after its typed name, and gets its manifests', needsBrowser, async t => {
   const { gateway, page, show } = await openConsole(t);
   await gateway.create('a.one');

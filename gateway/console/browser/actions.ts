@@ -7,7 +7,7 @@ import { deleteGroup, deleteSnapshot } from '../../../src/cli/actions/snapshots.
 import { deleteVolume, detach, restore } from '../../../src/cli/actions/volumes.ts';
 import type { Entry } from '../../../src/cli/kind.ts';
 import type { KindName } from '../../../src/cli/kinds/index.ts';
-import { granting, importing, revoking, transferring } from './actions/sharing.ts';
+import { copying, granting, importing, revoking, transferring } from './actions/sharing.ts';
 import { call, client } from './gateway.ts';
 import type { OfferedAction } from './parts/act.tsx';
 
@@ -23,7 +23,7 @@ const safetyAges: Readonly<Record<string, number>> = {
 /** The actions that an operator can take on an entry of each kind. */
 const actions: { readonly [Name in KindName]?: (entry: never) => readonly OfferedAction[] } = {
   volumes: (volume: AdminVolume) => {
-    const { id, state, attachments, grants = [] } = volume;
+    const { id, state, attachments, grants = [], copyGrants = [] } = volume;
     if (state === 'deleted')
       return [
         {
@@ -44,24 +44,27 @@ const actions: { readonly [Name in KindName]?: (entry: never) => readonly Offere
     return [
       ...(attachments.length > 0 ? [detaching] : []),
       granting(volume),
-      ...(grants.length > 0 ? [revoking(volume)] : []),
+      ...(grants.length + copyGrants.length > 0 ? [revoking(volume)] : []),
       transferring(volume),
       deleting,
     ];
   },
-  snapshots: ({ id, groupId }: AdminSnapshot) => [
-    groupId === undefined
-      ? {
-          title: `Delete snapshot ${id}`,
-          run: ({ isDry }) => deleteSnapshot(client, call(), { snapshotId: id, isDry }),
-          typed: id,
-        }
-      : {
-          title: `Delete group ${groupId}`,
-          run: ({ isDry }) => deleteGroup(client, call(), { groupId, isDry }),
-          typed: groupId,
-        },
-  ],
+  snapshots: (snapshot: AdminSnapshot) => {
+    const { id, groupId } = snapshot;
+    const deleting: OfferedAction =
+      groupId === undefined
+        ? {
+            title: `Delete snapshot ${id}`,
+            run: ({ isDry }) => deleteSnapshot(client, call(), { snapshotId: id, isDry }),
+            typed: id,
+          }
+        : {
+            title: `Delete group ${groupId}`,
+            run: ({ isDry }) => deleteGroup(client, call(), { groupId, isDry }),
+            typed: groupId,
+          };
+    return [...copying(snapshot), deleting];
+  },
   nodes: ({ cluster, nodeId, volumes }: AdminNode) =>
     volumes === 0
       ? []

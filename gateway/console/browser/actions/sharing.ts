@@ -1,7 +1,8 @@
-import type { AdminVolume } from '../../../../src/api/admin.ts';
+import type { AdminSnapshot, AdminVolume } from '../../../../src/api/admin.ts';
 import { accessModes, accessTypes, type AccessMode, type AccessType } from '../../../../src/api/storage.ts';
 import type { Grant } from '../../../../src/api/volume.ts';
 import type { ActionResult } from '../../../../src/cli/actions/action.ts';
+import { type Copied, grantCopies, revokeCopies } from '../../../../src/cli/actions/copies.ts';
 import {
   grant,
   importVolume,
@@ -15,29 +16,74 @@ import { listAll } from '../../../../src/cli/listing.ts';
 import { call, client } from '../gateway.ts';
 import type { OfferedAction } from '../parts/act.tsx';
 
+/** The choice of a grant by which the other cluster only creates volumes from the volume. */
+const copiesOnly = 'copies only';
+
 /** Makes the grant of a volume to another cluster. */
 export function granting({ id, cluster }: AdminVolume): OfferedAction {
   return {
     title: `Grant volume ${id} to another cluster`,
     fields: [
       { name: 'grantee', label: 'Cluster', options: () => listOtherClusters(cluster) },
-      { name: 'access', label: 'Access', options: ['read-only', 'read-write'], initial: 'read-only' },
+      {
+        name: 'access',
+        label: 'Access',
+        options: ['read-only', 'read-write', copiesOnly],
+        initial: 'read-only',
+      },
     ],
     run: ({ isDry, values: { grantee = '', access } }) =>
-      grant(client, call(), { volumeId: id, grantee, access: access as Grant['access'], isDry }),
+      access === copiesOnly
+        ? grantCopies(client, call(), { kind: 'volume', id, grantee, isDry })
+        : grant(client, call(), { volumeId: id, grantee, access: access as Grant['access'], isDry }),
   };
 }
 
-/** Makes the end of a grant of this volume. */
-export function revoking({ id, grants = [] }: AdminVolume): OfferedAction {
-  const grantees = grants.map(({ cluster }) => cluster);
+/** Makes the end of a cluster's grants of this volume. */
+export function revoking({ id, grants = [], copyGrants = [] }: AdminVolume): OfferedAction {
+  const sharing = grants.map(({ cluster }) => cluster);
+  const copiers = copyGrants.map(({ cluster }) => cluster);
+  const grantees = [...new Set([...sharing, ...copiers])];
   return {
     title: `Revoke a grant of volume ${id}`,
     fields: [{ name: 'grantee', label: 'Cluster', options: grantees, initial: grantees[0] }],
-    run: ({ isDry, force, values: { grantee = '' } }) =>
-      revoke(client, call(), { volumeId: id, grantee, force, isDry }),
+    async run({ isDry, force, values: { grantee = '' } }) {
+      const isSharing = sharing.includes(grantee);
+      const shared = isSharing && (await revoke(client, call(), { volumeId: id, grantee, force, isDry }));
+      const copied =
+        copiers.includes(grantee) &&
+        (await revokeCopies(client, call(), { kind: 'volume', id, grantee, isDry }));
+      const [first, second] = [shared, copied].filter(one => one !== false);
+      if (!first) throw new Error('choose a cluster');
+      return {
+        ...first,
+        table: [first, second]
+          .map(one => one?.table ?? '')
+          .join('\n')
+          .trim(),
+      };
+    },
     force: 'First detach it from the nodes of that cluster: their pods get I/O errors',
   };
+}
+
+/** Makes the grant of the copies of a snapshot, or of all snapshots of its group, and the end of such a grant. */
+export function copying({ id, groupId, cluster, copyGrants = [] }: AdminSnapshot): readonly OfferedAction[] {
+  const source = groupId === undefined ? { kind: 'snapshot', id } : { kind: 'group', id: groupId };
+  const copied = source as Pick<Copied, 'kind' | 'id'>;
+  const named = `copies of ${source.kind} ${source.id}`;
+  const grantees = copyGrants.map(({ cluster: one }) => one);
+  const granted: OfferedAction = {
+    title: `Grant ${named} to another cluster`,
+    fields: [{ name: 'grantee', label: 'Cluster', options: () => listOtherClusters(cluster) }],
+    run: ({ isDry, values: { grantee = '' } }) => grantCopies(client, call(), { ...copied, grantee, isDry }),
+  };
+  const revoked: OfferedAction = {
+    title: `Revoke a grant of ${named}`,
+    fields: [{ name: 'grantee', label: 'Cluster', options: grantees, initial: grantees[0] }],
+    run: ({ isDry, values: { grantee = '' } }) => revokeCopies(client, call(), { ...copied, grantee, isDry }),
+  };
+  return grantees.length > 0 ? [granted, revoked] : [granted];
 }
 
 /** Makes the transfer of a volume to another cluster. */
