@@ -20,7 +20,10 @@ export const loop: ExportPlugin<typeof settings> = {
 export function openLoop(): Export {
   return {
     protocol: 'loop',
-    accessModes: accessModes.filter(mode => mode.startsWith('SINGLE_NODE')),
+    // A claim for readers may be on one node. Backup programs read snapshots by such claims.
+    accessModes: accessModes.filter(
+      mode => mode.startsWith('SINGLE_NODE') || mode === 'MULTI_NODE_READER_ONLY',
+    ),
     publish: async ({ path }, { mayReplay }) => ({ protocol: 'loop', path, ...(mayReplay && { mayReplay }) }),
     withdraw: requireUnused,
     // Nothing to restore. Reading the list makes the backend check that every volume's attachment is by loop device.

@@ -47,7 +47,8 @@ function findReason(filesystem: PoolFilesystem): string | false {
   }
 }
 
-function mountPool(directory: string, filesystem: PoolFilesystem, sizeBytes: number): string {
+/** Makes a filesystem of this size in a file and mounts it. Returns where. */
+export function mountPool(directory: string, filesystem: PoolFilesystem, sizeBytes: number): string {
   const [file, mounted] = [join(directory, 'disk'), join(directory, 'mounted')];
   writeFileSync(file, '');
   truncateSync(file, sizeBytes);
