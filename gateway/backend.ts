@@ -360,6 +360,10 @@ export interface BackendPlugin<Settings extends z.ZodType = z.ZodType> {
    * not disturbed.
    */
   check?(settings: z.output<Settings>, pool: PoolContext): Promise<readonly string[]>;
+  /** True: such a pool needs nothing of this machine, and `check` asks its storage. */
+  readonly checksStorageOnly?: true;
+  /** Lists the features that such a pool, although it works, does without on this machine, one line each. */
+  missingFeatures?(settings: z.output<Settings>): Promise<readonly string[]>;
   /** Lists the paths of the files that an entry, even one with faults, names. Absent: a check does not look at them. */
   filesOf?(entry: Readonly<Record<string, unknown>>): readonly string[];
   /** Reads the owner mark of a pool that is not open; undefined without one. Absent: a check does not see it. */

@@ -46,9 +46,9 @@ export async function checkGateway(
 ): Promise<number> {
   const findings = await withNotice(inspectGateway(config), waiting, notices);
   for (const { part, faults: found, note, warning } of findings) {
-    const ok = warning === undefined ? 'ok' : `ok, but ${warning}`;
-    const sound = note === undefined ? [ok] : [];
-    const unchecked = note === undefined ? [] : [`not checked: ${note}`];
+    const but = warning === undefined ? '' : `, but ${warning}`;
+    const sound = note === undefined ? [`ok${but}`] : [];
+    const unchecked = note === undefined ? [] : [`not checked: ${note}${but}`];
     for (const line of [...(found.length > 0 ? found : sound), ...unchecked]) out(`${part}: ${line}\n`);
   }
   return findings.some(({ faults: found }) => found.length > 0) ? 1 : 0;

@@ -46,6 +46,7 @@ export async function readPools(
 
   /** Returns nothing for a waiting pool that is removed from the configuration meanwhile. */
   async function readPool(name: string): Promise<readonly PoolState[]> {
+    const checking = pools.findLacks(name);
     const { bytes: reservedBytes, ...counts } = await readPoolUsage(engine.reader, name);
     const since = await findClosure(engine.reader, 'pool', name);
     const checkedMs = await readTimeChecked(engine.reader, name);
@@ -57,11 +58,22 @@ export async function readPools(
       ...(host !== undefined && { seenBy: host }),
     };
     const waiting = pools.waiting().get(name);
-    if (waiting) return [{ id: name, state: 'waiting', features: [], ...showWaiting(waiting), ...use }];
+    if (waiting)
+      return [
+        {
+          id: name,
+          state: 'waiting',
+          features: [],
+          ...showWaiting(waiting),
+          ...showLacks(await checking),
+          ...use,
+        },
+      ];
     const pool = pools.all().find(one => one.name === name);
     if (!pool) return [];
     const isOffered = pools.offered().some(one => one.name === name);
     const { backend } = pool;
+    const [probe, lacks] = await Promise.all([probePool(pool), checking]);
     const state: PoolState = {
       id: name,
       backend: backend.name,
@@ -70,11 +82,16 @@ export async function readPools(
       features: featuresOf(backend),
       ...(backend.topologies && { topologies: [...backend.topologies] }),
       ...(!canCutOff(pool) && { cannotCutOff: true }),
-      ...showAnswers(pool, await probePool(pool)),
+      ...showAnswers(pool, probe),
+      ...showLacks(lacks),
       ...use,
     };
     return [state];
   }
+}
+
+function showLacks(lines: readonly string[] | undefined) {
+  return lines && { machineLacks: [...lines] };
 }
 
 /** Returns the pools that a cluster may use; undefined for all. A cluster that is not configured may use none. */

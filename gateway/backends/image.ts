@@ -10,6 +10,7 @@ import type { AttachedVolume, AttachmentBounds, Backend, BackendPlugin } from '.
 import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
 import type { Export, ExportedAttachment, ExportPlugin, ExportSettings } from '../export.ts';
 import { createChanges } from './image/changes.ts';
+import { sharesAtomically } from './image/copies.ts';
 import { allocatedBytes, type ImagePool, openPool } from './image/pool.ts';
 import { createSnapshots } from './image/snapshots.ts';
 import { createImages, createPreallocation, requireImage } from './image/volumes.ts';
@@ -52,6 +53,12 @@ export function image(
       const exportFaults = await findExportFaults(await exports.open(chosen, context), dir);
       return [...(await directoryFaults(dir, what)), ...exportFaults.map(fault => `export: ${fault}`)];
     },
+    missingFeatures: async ({ dir }) =>
+      (await sharesAtomically(dir))
+        ? []
+        : [
+            `the filesystem of "${dir}" shares no blocks (reflink), so a snapshot or clone copies all of them, and a volume in use cannot be copied; xfs and btrfs share blocks`,
+          ],
     readOwner: ({ dir }) => createOwnerMark(dir).read(),
     expectedBounds: ({ dir, export: chosen = loopOnly }) =>
       boundsOf(dir, { ...chosen, protocol: exports.protocolOf(chosen) }),

@@ -9,5 +9,6 @@ export const rest: BackendPlugin<typeof restSettings> = {
   filesOf,
   // A lazy import: the client takes 10 MB, which a gateway without a rest pool saves.
   check: async (values, pool) => (await import('./rest/open.ts')).checkRest(values, pool),
+  checksStorageOnly: true,
   open: async (values, pool) => (await import('./rest/open.ts')).openRest(values, pool),
 };

@@ -8,6 +8,7 @@ import { currentRequest, requireCaller } from '../scheduling/current-request.ts'
 import type { Reader } from '../store.ts';
 import { listPoolsInUse } from '../tables/reservations.ts';
 import { type Answers, createAnswers } from './state/answers.ts';
+import { createMachineCheck, type MachineCheck } from './state/machine.ts';
 import { withinBounds } from './attachment-bounds.ts';
 import {
   cannotOpen,
@@ -39,6 +40,7 @@ export function createPools(
   list: () => readonly Pool[],
   offered: () => readonly Pool[] = list,
   waiting: () => WaitingPools = () => new Map(),
+  machineChecks: ReadonlyMap<string, MachineCheck> = new Map(),
 ) {
   return {
     /** Returns how long deleted volumes of the pool can be restored, in milliseconds; undefined: its settings do not say. */
@@ -49,6 +51,10 @@ export function createPools(
     offered,
     /** The pools that have not been opened since this gateway started. They are tried again. */
     waiting,
+    /** Lists what this machine lacks for the pool, one line each; undefined if that is not checked. */
+    async findLacks(name: string): Promise<readonly string[] | undefined> {
+      return machineChecks.get(name)?.();
+    },
     /** Finds the pool. UNAVAILABLE if it is not configured, or not open yet. */
     get(name: string): Pool {
       const pool = list().find(one => one.name === name);
@@ -110,6 +116,7 @@ export function createOpenPools(options: OpenOptions) {
   const openings = new Map<string, Opening>();
   const waiting = new Map<string, WaitingPool>();
   const faults = new Map<string, Error>();
+  const machineChecks = new Map<string, MachineCheck>();
   /** Pools that opened, or will open, after others stopped waiting for them. */
   const late = new Set<string>();
   let count = 0;
@@ -170,6 +177,8 @@ export function createOpenPools(options: OpenOptions) {
     openings.set(name, { entry, number, done });
     const before = waiting.get(name) ?? { ...opensFirst(name), sinceMs: Date.now() };
     waiting.set(name, { ...before, ...placeOf(entry, plugins) });
+    const plugin = plugins[entry.backend];
+    if (plugin) machineChecks.set(name, createMachineCheck(plugin, entry.settings, { ...context, name }));
   }
 
   function add(pool: (typeof opened)[number]): void {
@@ -225,6 +234,7 @@ export function createOpenPools(options: OpenOptions) {
       () => opened,
       () => [...opened.filter(({ name }) => configured.has(name)), ...[...waiting].map(toUnreached)],
       () => waiting,
+      machineChecks,
     ),
     keepDeletedMs: (name: string) =>
       (configured.get(name) ?? opened.find(one => one.name === name)?.entry)?.keepDeletedMs,

@@ -12,8 +12,8 @@ import { pluginOf, type PoolEntry, type Plugins } from './plugins.ts';
 import { withoutPoolName } from './state/waiting.ts';
 
 /**
- * A part of the gateway with its faults. `note` says that the part, or some of it, was not checked. `warning` says what will
- * become a fault.
+ * A part of the gateway with its faults. `note` says that the part, or some of it, was not checked. `warning` says what is no
+ * fault, or none yet.
  */
 export type Finding = {
   readonly part: string;
@@ -49,18 +49,18 @@ export async function checkPool(
   if (!plugin?.check) return { part, faults: [], note: 'a check would have to open the pool' };
   const { identity, lacks } = identify(options);
   const context = { log: silentLog, directory: options.directory, name, identity };
-  const missing: string[] = [];
-  const failed = await faultsOf(async () =>
-    missing.push(...((await plugin.check?.(settings, context)) ?? [])),
-  );
+  const found: string[] = [];
+  const failed = await faultsOf(async () => found.push(...((await plugin.check?.(settings, context)) ?? [])));
   const note = lacks();
-  const ownFaults = [...missing, ...failed].map(fault => withoutPoolName(name, fault));
+  const ownFaults = [...found, ...failed].map(fault => withoutPoolName(name, fault));
   const files = await unreadableFiles(plugin, written, options);
   // The storage's client reports the same file in the same words.
   const faults = [...new Set([...files, ...ownFaults])].filter(fault => fault !== note);
   if (note !== undefined) return { part, faults, note: faults.length > 0 ? note : `${note}; all else is ok` };
   if (faults.length > 0) return { part, faults };
-  return { part, ...(await checkOwner(plugin, { name, settings, ...options })) };
+  const missing = (await plugin.missingFeatures?.(settings)) ?? [];
+  const warning = missing.length > 0 ? missing.join('; ') : undefined;
+  return { part, warning, ...(await checkOwner(plugin, { name, settings, ...options })) };
 }
 
 /** Checks the files that an entry with faults names. */

@@ -41,7 +41,8 @@ type View = { readonly colorScheme: 'light' | 'dark'; readonly width: number; re
 const viewOfGuide: View = { colorScheme: 'light', width: 1_100, height: 720 };
 const allViews: readonly View[] = (['light', 'dark'] as const).flatMap(colorScheme => [
   { colorScheme, width: 360, height: 720 },
-  { colorScheme, width: 1_440, height: 900 },
+  { colorScheme, width: 1_100, height: 720 },
+  { colorScheme, width: 1_920, height: 1_080 },
   { colorScheme, width: 3_840, height: 2_160 },
 ]);
 

@@ -134,7 +134,7 @@ function tornProblem({ name }: Source): Problem {
 }
 
 /** True on a filesystem that shares blocks at one instant, even while the file is written. */
-async function sharesAtomically(directory: string): Promise<boolean> {
+export async function sharesAtomically(directory: string): Promise<boolean> {
   return (await statfs(directory)).type in atomicFilesystems;
 }
 

@@ -127,6 +127,12 @@ export const poolSchema = z
       .optional()
       .describe('An operator drains the pool: it takes no new volumes since then.'),
     waitingFor: z.string().optional().describe('The reason why the pool is `waiting`.'),
+    machineLacks: z
+      .array(text('the kernel lacks one of the modules nvmet, nvmet_tcp; install them'))
+      .optional()
+      .describe(
+        'What the machine of the answering gateway lacks for the pool, one line each, as `fairlead gateway --check` reports it: tools, kernel modules, files, and features such as shared blocks. Absent: its backend needs nothing of the machine.',
+      ),
     seenBy: text('fairlead-gateway-0')
       .optional()
       .describe(

@@ -38,6 +38,7 @@ export const pools = kind<PoolState>({
       head: 'oldest-call',
       of: ({ oldestCall }: PoolState) => oldestCall && `${oldestCall.method} since ${oldestCall.since}`,
     }),
+    wide({ head: 'machine-lacks', of: ({ machineLacks = [] }: PoolState) => machineLacks.join('; ') }),
     wide({ head: 'checked', of: ({ checkedAt }: PoolState) => checkedAt ?? 'not checked yet' }),
     wide({ head: 'seen-by', of: ({ seenBy }: PoolState) => seenBy }),
     wide({ head: 'snapshots', of: ({ snapshots: count }: PoolState) => count }),

@@ -91,7 +91,9 @@ test("a check sees another store's mark in a pool, without changing anything", a
     const before = contentOf(dir);
     const { status, lines } = await check(...flags);
     assert.deepEqual(contentOf(dir), before);
-    return { status, pools: lines.filter(line => line.startsWith('pool ')) };
+    // The filesystem of the tests may share no blocks.
+    const sure = lines.map(line => line.replace(/, but the filesystem of .*$/, ''));
+    return { status, pools: sure.filter(line => line.startsWith('pool ')) };
   };
   const first = await poolsOf();
   assert.ok(first.status === 0 && first.pools.every(line => unmarked.test(line)), first.pools.join('\n'));

@@ -22,6 +22,7 @@ import { Facts, Table } from '../parts/table.tsx';
 import { Copies } from './copies.tsx';
 import { Differences } from './differences.tsx';
 import { Failures } from './failures.tsx';
+import { Machine } from './machine.tsx';
 import { Timeline } from './timeline.tsx';
 
 type Related = Readonly<Partial<Record<KindName, readonly Entry[]>>>;
@@ -95,7 +96,12 @@ function Parts({ name, described: { entry, findings, related }, operator }: Part
   const log = (related['audit-log'] ?? []) as readonly AuditEntry[];
   return (
     <>
-      {name === 'pools' && <Failures pool={entry as PoolState} />}
+      {name === 'pools' && (
+        <>
+          <Failures pool={entry as PoolState} />
+          <Machine pool={entry as PoolState} />
+        </>
+      )}
       <Differences findings={findings} isOperator={operator.role === 'operator'} />
       {name === 'volumes' && (
         <>
