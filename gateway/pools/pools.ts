@@ -40,7 +40,6 @@ export function createPools(
   list: () => readonly Pool[],
   offered: () => readonly Pool[] = list,
   waiting: () => WaitingPools = () => new Map(),
-  machineChecks: ReadonlyMap<string, MachineCheck> = new Map(),
 ) {
   return {
     /** Returns how long deleted volumes of the pool can be restored, in milliseconds; undefined: its settings do not say. */
@@ -52,9 +51,7 @@ export function createPools(
     /** The pools that have not been opened since this gateway started. They are tried again. */
     waiting,
     /** Lists what this machine lacks for the pool, one line each; undefined if that is not checked. */
-    async findLacks(name: string): Promise<readonly string[] | undefined> {
-      return machineChecks.get(name)?.();
-    },
+    findLacks: async (_pool: string): Promise<readonly string[] | undefined> => undefined,
     /** Finds the pool. UNAVAILABLE if it is not configured, or not open yet. */
     get(name: string): Pool {
       const pool = list().find(one => one.name === name);
@@ -234,10 +231,10 @@ export function createOpenPools(options: OpenOptions) {
       () => opened,
       () => [...opened.filter(({ name }) => configured.has(name)), ...[...waiting].map(toUnreached)],
       () => waiting,
-      machineChecks,
     ),
     keepDeletedMs: (name: string) =>
       (configured.get(name) ?? opened.find(one => one.name === name)?.entry)?.keepDeletedMs,
+    findLacks: async (name: string) => machineChecks.get(name)?.(),
     /**
      * Opens all entries that are not open yet, and waits for them, within the patience. Pools that take longer
      * wait, as do pools that cannot be opened; the next call tries these again. From then on, exactly these

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { unavailableProblem } from '../../src/api/problem.ts';
 import { mounted } from '../harness/gateway.ts';
 import { callWithin } from '../harness/gateway/program.ts';
+import { temporaryDirectory } from '../harness/temporary.ts';
 import { whyNoBrowser } from './browser.ts';
 import { findBarriers, openConsole } from './operator.ts';
 
@@ -54,4 +56,39 @@ test('the page of a pool lists its last failures, the newest first', needsBrowse
   assert.match(words[0] ?? '', /create ended with UNAVAILABLE\s+.*no disk \(request /);
   assert.match(words.at(-1) ?? '', /no route/);
   assert.deepEqual(await findBarriers(page), []);
+});
+
+test('the page of a pool shows what its machine lacks', needsBrowser, async t => {
+  const directory = temporaryDirectory(t);
+  const pools = { files: { backend: 'dir', dir: directory } };
+  const { page, show } = await openConsole(t, { pools });
+  await show('pools/files');
+  const machine = page.getByRole('region', { name: 'What its machine lacks' });
+  await machine.getByText('Nothing that a check of').waitFor();
+  rmSync(directory, { recursive: true });
+  await machine.getByText(`cannot use the directory "${directory}": there is no such directory`).waitFor();
+});
+
+test('a click on a column sorts the list, and the address keeps the order', needsBrowser, async t => {
+  const { gateway, page, show } = await openConsole(t);
+  const sizes = { small: 2 ** 20, large: 2 ** 30, middle: 2 ** 25 };
+  for (const [name, requiredBytes] of Object.entries(sizes))
+    await gateway.create(`a.${name}`, { requiredBytes });
+  await show('volumes');
+  const names = async (): Promise<readonly string[]> =>
+    page.locator('tbody tr td:first-child').allInnerTexts();
+  assert.deepEqual(await names(), ['a.large', 'a.middle', 'a.small']);
+  const size = page.getByRole('button', { name: 'size', exact: true });
+  await size.click();
+  await page.locator('th[aria-sort=ascending]').waitFor();
+  assert.deepEqual(await names(), ['a.small', 'a.middle', 'a.large']);
+  await size.click();
+  await page.locator('th[aria-sort=descending]').waitFor();
+  await page.reload();
+  await page.locator('th[aria-sort=descending]').waitFor();
+  assert.deepEqual(await names(), ['a.large', 'a.middle', 'a.small']);
+  assert.deepEqual(await findBarriers(page), []);
+  await size.press('Enter');
+  await page.locator('th[aria-sort]').waitFor({ state: 'detached' });
+  assert.equal(new URL(page.url()).search, '');
 });

@@ -103,7 +103,7 @@ async function addHistory({ gateway }: Console): Promise<void> {
   await using _ = { [Symbol.asyncDispose]: () => engine.close() };
   const now = Math.floor(Date.now() / 60_000);
   await engine.transaction(async sql => {
-    for (let age = 1; age < keptMinutes; age++) {
+    for (let age = 0; age < keptMinutes; age++) {
       const part = 1 - age / keptMinutes;
       const calls = Math.round(40 + 30 * Math.sin(age / 90));
       const failedCalls = age > 300 && age < 360 ? Math.round(calls / 4) : 0;

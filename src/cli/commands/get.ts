@@ -6,7 +6,7 @@ import type { Entry, Kind } from '../kind.ts';
 import { kinds } from '../kinds/index.ts';
 import { clusterOf, clusterSettings } from '../cluster-settings.ts';
 import { findClusterFault, listPages, type Listing } from '../listing.ts';
-import { readableNumbers } from '../output/values.ts';
+import { readOrder } from '../output/order.ts';
 import type { Commands } from '../run.ts';
 import { isTable, listFormat, openPrinter, viewOf } from './get/output.ts';
 import { toSelection } from './get/select.ts';
@@ -186,21 +186,12 @@ function toSort({ columns, isLog }: Kind, { 'sort-by': by, limit }: Values): Sor
     throw new Error(
       '--limit: the gateway lists by id, so --sort-by would sort only the first ids; leave out --limit, and cut the output, as with | head -n 11',
     );
-  const [, dash, head = ''] = /^(-?)(.*)$/.exec(by.toLowerCase()) ?? [];
-  const column = columns.find(one => one.head === head);
+  const order = readOrder(columns, by.toLowerCase());
+  const head = by.toLowerCase().replace(/^-/, '');
   const heads = columns.map(one => one.head);
-  if (!column)
+  if (!order)
     throw new Error(
       `--sort-by: there is no column "${head}"${suggest(head, heads)}; the columns are ${heads.join(', ')}`,
     );
-  const byText = new Intl.Collator('en', { numeric: true });
-  const view = { nowMs: Date.now(), numbers: readableNumbers };
-  const order = (one: Entry, other: Entry): number => {
-    const [a, b] = [column.of(one, view), column.of(other, view)];
-    if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
-    const difference =
-      typeof a === 'number' && typeof b === 'number' ? a - b : byText.compare(String(a), String(b));
-    return dash ? -difference : difference;
-  };
   return entries => entries.toSorted(order);
 }

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Entry } from '../../../../src/cli/kind.ts';
 import { kinds, type KindName } from '../../../../src/cli/kinds/index.ts';
 import { narrowOf } from '../../../../src/cli/output/rows.ts';
+import { readOrder } from '../../../../src/cli/output/order.ts';
 import { call, client } from '../gateway.ts';
 import { useLive } from '../live.ts';
 import { Notice } from '../parts/notice.tsx';
@@ -12,7 +13,7 @@ const pageLimit = 100;
 
 type Listed = { readonly entries: readonly Entry[]; readonly nextPageToken?: string | undefined };
 
-type Filters = Readonly<Record<'cluster' | 'find', string>>;
+type Filters = Readonly<Record<'cluster' | 'find' | 'sort', string>>;
 
 /** The lists that can be narrowed to the entries of a cluster. */
 const ofClusters: ReadonlySet<KindName> = new Set([
@@ -32,15 +33,24 @@ const searchable: ReadonlySet<KindName> = new Set(['volumes', 'snapshots']);
 export function List({ name, route: { query } }: { readonly name: KindName; readonly route: Route }) {
   const { columns, doc } = kinds[name];
   const [areAll, setAreAll] = useState(false);
-  const filters: Filters = { cluster: query.get('cluster') ?? '', find: query.get('find') ?? '' };
+  const read = (filter: string): string => query.get(filter) ?? '';
+  const filters: Filters = { cluster: read('cluster'), find: read('find'), sort: read('sort') };
   const pageToken = query.get('page') ?? '';
-  const live = useLive<Listed>(`${name}?${query}`, () => load(name, filters, pageToken));
+  // The order is that of the shown entries: another one needs no new load.
+  const asked = new URLSearchParams({ ...filters, sort: '', page: pageToken });
+  const live = useLive<Listed>(`${name}?${asked}`, () => load(name, filters, pageToken));
   const change = (changes: Partial<Filters>): void =>
     goTo(hrefOf([name], { ...filters, ...changes }), { isSame: pageToken === '' });
+  const sort = (by: string): void =>
+    goTo(hrefOf([name], { ...filters, sort: by, page: pageToken }), { isSame: true });
   const { value } = live;
+  // The other clauses are about arguments of the command line.
+  const [summary] = doc.split('; ', 1);
+  const order = readOrder(columns, filters.sort);
+  const isPart = pageToken !== '' || value?.nextPageToken !== undefined;
   return (
     <>
-      <p class="doc">{doc}</p>
+      <p class="doc">{summary}</p>
       <form class="filters" role="search" onSubmit={event => event.preventDefault()}>
         {ofClusters.has(name) && (
           <Filter label="Cluster" value={filters.cluster} onChange={cluster => change({ cluster })} />
@@ -56,7 +66,15 @@ export function List({ name, route: { query } }: { readonly name: KindName; read
         </label>
       </form>
       <Notice live={live} />
-      {value && <Table name={name} columns={areAll ? columns : narrowOf(columns)} entries={value.entries} />}
+      {value && (
+        <Table
+          name={name}
+          columns={areAll ? columns : narrowOf(columns)}
+          entries={order ? value.entries.toSorted(order) : value.entries}
+          sorting={{ by: filters.sort, onChange: sort }}
+        />
+      )}
+      {order && isPart && <p class="doc">Only the entries of this page are sorted.</p>}
       {!value && !live.problem && <p class="empty">Loading…</p>}
       <p class="pages">
         <button type="button" disabled={pageToken === ''} onClick={() => history.back()}>

@@ -53,8 +53,8 @@ export function Shell({ operator, current, title, onLogout, children }: ShellPro
           </ul>
         </nav>
         <p class="operator">
-          {operator.subject}
-          {operator.role === 'reader' && ' (may only read)'}{' '}
+          <span title={operator.subject}>{operator.subject}</span>
+          {operator.role === 'reader' && ' (may only read) '}
           <button type="button" onClick={onLogout}>
             Log out
           </button>

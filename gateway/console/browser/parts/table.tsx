@@ -4,13 +4,18 @@ import { kinds, type KindName } from '../../../../src/cli/kinds/index.ts';
 import { exactNumbers, readableNumbers } from '../../../../src/cli/output/values.ts';
 import { hrefOf } from '../route.ts';
 import { Link } from './link.tsx';
-import { Ago, Size, toCount } from './values.tsx';
+import { Ago, Size, toCount, toMoment } from './values.tsx';
 
 type TableProps = {
   readonly name: KindName;
   readonly columns: readonly Column[];
   readonly entries: readonly Entry[];
+  /** The order of the entries; absent: they cannot be sorted. */
+  readonly sorting?: Sorting;
 };
+
+/** The column that decides the order, with a minus in front for the opposite order; empty for the order of the list. */
+export type Sorting = { readonly by: string; readonly onChange: (by: string) => void };
 
 /** The kinds whose entries have a page of their own. */
 const described = [
@@ -29,18 +34,16 @@ const references: Readonly<Record<string, KindName>> = {
 };
 
 /** A table of entries of one kind, with the columns of the command line. */
-export function Table({ name, columns, entries }: TableProps) {
+export function Table({ name, columns, entries, sorting }: TableProps) {
   if (entries.length === 0) return <p class="empty">None.</p>;
-  const classes = new Map(columns.map(column => [column, isNumeric(column, entries) ? 'number' : undefined]));
+  const classes = new Map(columns.map(column => [column, lookOf(column, entries)]));
   return (
     <div class="scroll" tabIndex={0} role="group" aria-label={`table of ${name}`}>
       <table>
         <thead>
           <tr>
             {columns.map(column => (
-              <th key={column.head} scope="col" class={classes.get(column)}>
-                {column.head}
-              </th>
+              <Head key={column.head} head={column.head} look={classes.get(column)} sorting={sorting} />
             ))}
           </tr>
         </thead>
@@ -60,11 +63,41 @@ export function Table({ name, columns, entries }: TableProps) {
   );
 }
 
-/** Returns true for a column of numbers, which may lack some of them. */
-function isNumeric(column: Column, entries: readonly Entry[]): boolean {
+type HeadProps = {
+  readonly head: string;
+  readonly look: string | undefined;
+  readonly sorting: Sorting | undefined;
+};
+
+/** The head of a column. A click sorts by it, a second one the other way round, and a third one no more. */
+function Head({ head, look, sorting }: HeadProps) {
+  if (!sorting)
+    return (
+      <th scope="col" class={look}>
+        {head}
+      </th>
+    );
+  const { by, onChange } = sorting;
+  const order = by === head ? 'ascending' : by === `-${head}` ? 'descending' : undefined;
+  const next = order === undefined ? head : order === 'ascending' ? `-${head}` : '';
+  return (
+    <th scope="col" class={look} aria-sort={order}>
+      <button type="button" onClick={() => onChange(next)}>
+        {head}
+      </button>
+    </th>
+  );
+}
+
+/** The maximum characters of a value that is never wrapped. */
+const maxShort = 40;
+
+/** Returns the class of a column: numbers, which may lack some of them, short words, or sentences. */
+function lookOf(column: Column, entries: readonly Entry[]): 'number' | 'short' | undefined {
   const view = { nowMs: Date.now(), numbers: readableNumbers };
   const values = entries.map(entry => column.of(entry, view)).filter(value => value !== undefined);
-  return values.length > 0 && values.every(value => typeof value === 'number');
+  if (values.length > 0 && values.every(value => typeof value === 'number')) return 'number';
+  return values.every(value => String(value).length <= maxShort) ? 'short' : undefined;
 }
 
 type CellProps = { readonly name: KindName; readonly column: Column; readonly entry: Entry };
@@ -76,6 +109,8 @@ function Cell({ name, column, entry }: CellProps): ComponentChildren {
   if (column.head === 'id' && hasPage(name)) return <Link href={hrefOf([name, entry.id])}>{value}</Link>;
   const other = references[column.head];
   if (other) return <Link href={hrefOf([other, value])}>{value}</Link>;
+  // The minutes of a day cannot be told apart by their distance from now.
+  if (column.head === 'at' && name === 'history') return toMoment(value);
   if (/^\d{4}-\d\d-\d\dT/.test(value)) return <Ago time={value} />;
   return value;
 }
@@ -90,9 +125,13 @@ function toNumber({ unit }: Column, value: number): ComponentChildren {
   return <span title={exactNumbers[unit](value)}>{readableNumbers[unit](value)}</span>;
 }
 
+/** The columns that the page of an entry shows in another place. */
+const elsewhere: ReadonlySet<string> = new Set(['id', 'machine-lacks']);
+
 /** The facts of one entry: a line for each column that has a value. */
 export function Facts({ name, entry }: { readonly name: KindName; readonly entry: Entry }) {
   const shown = kinds[name].columns.filter(column => {
+    if (elsewhere.has(column.head)) return false;
     const value = column.of(entry, { nowMs: Date.now(), numbers: readableNumbers });
     return value !== undefined && value !== '';
   });
