@@ -35,7 +35,7 @@ type Skew = {
 async function prepare(site: Site): Promise<Skew> {
   const previous = await unpackPrevious(site);
   const [gateway, image, started] = await Promise.all([
-    startGateway(site, ['east'], previous.command),
+    startGateway(site, ['east'], { command: previous.command }),
     buildImage(join(site.directory, 'image')),
     startWithNodes(site, { number: 1, nodes: ['east-1'], firstNode: 1 }),
   ]);

@@ -36,11 +36,13 @@ type NodeOptions = {
 };
 
 /**
- * The time to collect changes, the pause after a failure, and the maximum time between two comparisons, in ms. A
+ * The time to collect changes, the maximum pause after a failure, and the maximum time between two comparisons, in ms. A
  * comparison is one of all nodes if the last such comparison began at least `everyMs / 2` ago, so at most 1.5 times
  * `everyMs` lies between two of these.
  */
 const [collectMs, retryMs, everyMs] = [100, 10_000, 300_000] as const;
+/** The pause after the first failure in a row. It doubles with each: a gateway that was restarted is back soon. */
+const firstRetryMs = 1_000;
 
 /** With more topology keys all labels are kept: a kubelet can register any keys, and each new one lists all nodes. */
 const maxTopologyKeys = 16;
@@ -60,6 +62,8 @@ export function reportNodes(given: NodeOptions) {
   let allComparedMs = 0;
   let collecting: { readonly timer: ReturnType<typeof setTimeout>; readonly atMs: number } | undefined;
   let refusals = new Set<string>();
+  /** The number of comparisons that have failed in a row. */
+  let failures = 0;
   /** The names of dead nodes for the next comparison. */
   let dead = new Set<string>();
   const report = createNews({ driverName, log });
@@ -84,11 +88,12 @@ export function reportNodes(given: NodeOptions) {
       const { agentPort } = deadNodes ?? {};
       const targets = { ...options, agentPort, onRefused, onNews, log, server, driverName };
       await compareNodes(targets, view, names).finally(() => server.close());
+      failures = 0;
     } catch (error) {
       changed = undefined;
       if (signal.aborted) return;
       log.warn('cannot report nodes to the gateway', { detail: asProblem(error).detail });
-      compareAfter(retryMs);
+      compareAfter(Math.min(firstRetryMs * 2 ** failures++, retryMs));
     }
   }
 

@@ -28,11 +28,13 @@ export type ClusterPlan = {
   readonly number: number;
   readonly nodes: readonly string[];
   readonly programs?: string;
+  /** The time until a silent node counts as not ready; by default short. */
+  readonly nodeGraceSeconds?: number;
 };
 
 /** Starts a cluster without nodes; resolves once its API server answers. */
 export async function startCluster(site: Site, plan: ClusterPlan): Promise<Cluster> {
-  const { number, nodes, programs = site.bin } = plan;
+  const { number, nodes, programs = site.bin, nodeGraceSeconds = 20 } = plan;
   const credentials = makeCredentials(join(site.directory, `cluster-${number}`), number, nodes);
   const controlPlane = await startControlPlane(site, { number, programs }, credentials);
   const commandLine = (args: readonly string[]) =>
@@ -44,7 +46,7 @@ export async function startCluster(site: Site, plan: ClusterPlan): Promise<Clust
     ]);
   const kubectl = (...args: readonly string[]) => capture(commandLine(args));
   await waitFor('the API server', () => kubectl('get', '--raw', '/readyz'), controlPlane.apiServer);
-  controlPlane.startControllers();
+  controlPlane.startControllers(nodeGraceSeconds);
   return {
     number,
     site,

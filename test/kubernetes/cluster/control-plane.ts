@@ -8,8 +8,11 @@ import type { Site } from './site.ts';
 export interface ControlPlane {
   readonly etcd: Program;
   readonly apiServer: Program;
-  /** Starts the programs that need an answering API server. */
-  startControllers(): { readonly controllerManager: Program; readonly scheduler: Program };
+  /** Starts the programs that need an answering API server. A node counts as not ready after this silence. */
+  startControllers(nodeGraceSeconds: number): {
+    readonly controllerManager: Program;
+    readonly scheduler: Program;
+  };
 }
 
 /** Starts etcd and an API server on it in the site's namespace; Kubernetes' programs are in a directory of their own. */
@@ -28,8 +31,11 @@ export async function startControlPlane(
   return {
     etcd: start('etcd', etcdArgs(cluster, data)),
     apiServer: start('kube-apiserver', apiServerArgs(cluster, credentials)),
-    startControllers: () => ({
-      controllerManager: start('kube-controller-manager', controllerManagerArgs(cluster, credentials)),
+    startControllers: nodeGraceSeconds => ({
+      controllerManager: start('kube-controller-manager', [
+        ...controllerManagerArgs(cluster, credentials),
+        `--node-monitor-grace-period=${nodeGraceSeconds}s`,
+      ]),
       scheduler: start(
         'kube-scheduler',
         controllerArgs(cluster, credentials.kubeconfigOf('system:kube-scheduler')),
@@ -81,8 +87,6 @@ const controllerManagerArgs = (cluster: number, credentials: Credentials) => [
   `--service-account-private-key-file=${credentials.serviceAccountKey}`,
   `--root-ca-file=${join(credentials.directory, 'apiserver.crt')}`,
   '--use-service-account-credentials=true',
-  // The time until a silent node counts as not ready; by default 50 seconds.
-  '--node-monitor-grace-period=20s',
   // The time until a deleted VolumeAttachment is missed; by default up to a minute.
   '--attach-detach-reconcile-sync-period=10s',
 ];

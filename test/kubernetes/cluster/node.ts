@@ -18,6 +18,8 @@ export interface Node {
   kubelet(): Program;
   /** Starts kubelet again after its end. */
   startKubelet(): void;
+  /** Unplugs the node's only network cable, or plugs it in again. */
+  setPlugged(isPlugged: boolean): Promise<void>;
   /** Runs a command in the node's namespaces and returns its output. */
   run(argv: readonly string[]): Promise<string>;
 }
@@ -41,6 +43,11 @@ export async function startNode(cluster: Cluster, name: string, number: number):
     containerd,
     kubelet: () => kubelet,
     startKubelet: () => void (kubelet = startKubelet()),
+    async setPlugged(isPlugged) {
+      await ip(site.namespace, 'link', 'set', nearOf(number), isPlugged ? 'up' : 'down');
+      // The route goes with the link.
+      if (isPlugged) await routePods(site, number);
+    },
     run: argv => capture(namespace.enter(argv)),
   };
 }
@@ -63,7 +70,7 @@ async function isReady(cluster: Cluster, name: string): Promise<boolean> {
 
 /** Connects a node to the site, and so to the API servers and the other nodes, with a pair of interfaces. */
 async function connect(site: Site, node: Namespace, number: number): Promise<void> {
-  const near = `node${number}`;
+  const near = nearOf(number);
   // Both namespaces are given by the process ids outside.
   const pair = [
     'ip',
@@ -84,7 +91,13 @@ async function connect(site: Site, node: Namespace, number: number): Promise<voi
   await ip(node, 'address', 'add', `${nodeAddressOf(number)}/30`, 'dev', 'uplink');
   await ip(node, 'link', 'set', 'uplink', 'up');
   await ip(node, 'route', 'add', 'default', 'via', gatewayOf(number));
-  await ip(site.namespace, 'route', 'add', `${podSubnetOf(number)}.0/24`, 'via', nodeAddressOf(number));
+  await routePods(site, number);
 }
+
+/** The site's end of the cable to a node. */
+const nearOf = (number: number) => `node${number}`;
+
+const routePods = (site: Site, number: number) =>
+  ip(site.namespace, 'route', 'add', `${podSubnetOf(number)}.0/24`, 'via', nodeAddressOf(number));
 
 const ip = (namespace: Namespace, ...args: readonly string[]) => capture(namespace.enter(['ip', ...args]));

@@ -42,6 +42,8 @@ export interface Gateway {
   stored(pool: string): readonly string[];
   /** Runs `fairlead admin check` and returns its output. */
   check(): Promise<string>;
+  /** Runs a command of an operator, such as `admin grant`, and returns its output. */
+  operate(...argv: readonly string[]): Promise<string>;
   /** Detaches a volume from all nodes without telling its cluster. */
   detach(volumeId: string): Promise<void>;
 }
@@ -51,11 +53,21 @@ const readiness = `fetch('http://127.0.0.1:7701/readyz').then(({ ok }) => proces
 /** The pools by the setting that determines their kind: one of images and one of directories. */
 const backends = { fast: 'image', files: 'dir' };
 
-/** Enrolls clusters as a user does and starts a gateway for them, by default this version's. */
+/** A gateway that differs from the usual one. */
+export type GatewayPlan = {
+  /** The beginning of its command line; by default this version's. */
+  readonly command?: readonly string[];
+  /** The backend of the pool `fast`: a file whose export `backend` is the plug-in. */
+  readonly fast?: string;
+  /** Further settings of every cluster. */
+  readonly entry?: object;
+};
+
+/** Enrolls clusters as a user does and starts a gateway for them. */
 export async function startGateway(
   site: Site,
   clusters: readonly string[],
-  command = fairlead,
+  { command = fairlead, fast, entry }: GatewayPlan = {},
 ): Promise<Gateway> {
   const directory = join(site.directory, 'gateway');
   const pools = join(directory, 'pools');
@@ -66,16 +78,21 @@ export async function startGateway(
   for (const cluster of clusters)
     await capture([...fairlead, 'enroll', cluster, '--gateway', url, '--dir', directory]);
   await makeCertificate(directory, `IP:${apiAddressOf(1)}`);
-  const operator = await createKey('operator');
-  writeFileSync(join(directory, 'operator.jwk.json'), JSON.stringify(operator), { mode: 0o600 });
-  writeFileSync(join(directory, 'operators.jwks.json'), JSON.stringify({ keys: [publicHalf(operator)] }));
-  writeFileSync(join(directory, 'gateway.yaml'), JSON.stringify(configurationOf(pools, clusters)));
+  const key = await createKey('operator');
+  writeFileSync(join(directory, 'operator.jwk.json'), JSON.stringify(key), { mode: 0o600 });
+  writeFileSync(join(directory, 'operators.jwks.json'), JSON.stringify({ keys: [publicHalf(key)] }));
+  const kinds = fast === undefined ? backends : { ...backends, fast: writePackage(directory, fast) };
+  writeFileSync(
+    join(directory, 'gateway.yaml'),
+    JSON.stringify(configurationOf({ pools, kinds, clusters, entry })),
+  );
   const store = join(directory, 'store.sqlite');
   const launch = (first: readonly string[]) =>
     site.namespace.start('gateway', [...first, ...gatewayArgs(directory)]);
-  const admin = ['--gateway', url, '--key-file', join(directory, 'operator.jwk.json')];
+  const operator = ['--gateway', url, '--key-file', join(directory, 'operator.jwk.json')];
   const call = (...argv: readonly string[]) =>
     site.run(['env', `NODE_EXTRA_CA_CERTS=${certificateOf(directory)}`, ...argv]);
+  const operate = (...argv: readonly string[]) => call(...fairlead, ...argv, ...operator);
   let process = launch(command);
   const isReady = () => site.run([fairlead[0] ?? '', '--eval', readiness]);
   const served = async () => void (await waitFor('the gateway', isReady));
@@ -97,7 +114,8 @@ export async function startGateway(
     },
     count: (table, where, value) => countRows(store, `${table} where ${where ?? '1 = 1'}`, value),
     stored: pool => readdirSync(join(pools, pool)).filter(name => !name.startsWith('.')),
-    check: () => call(...fairlead, 'admin', 'check', ...admin),
+    check: () => operate('admin', 'check'),
+    operate,
     async detach(volumeId) {
       const keyFile = writeKey(directory, volumeId.split('.')[0] ?? '');
       await call(fairlead[0] ?? '', join(import.meta.dirname, 'detach.ts'), url, keyFile, volumeId);
@@ -122,11 +140,28 @@ export function keySetOf(path: string): Gateway['keySet'] {
 
 const certificateOf = (directory: string) => join(directory, 'tls.crt');
 
-const configurationOf = (pools: string, clusters: readonly string[]) => ({
+/** Writes a package beside the configuration that stands for a file of this checkout, and returns the package's name. */
+function writePackage(directory: string, file: string): string {
+  const name = 'storage';
+  const home = join(directory, 'node_modules', name);
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, 'package.json'), JSON.stringify({ type: 'module', exports: './index.js' }));
+  writeFileSync(join(home, 'index.js'), `export { backend } from ${JSON.stringify(file)};`);
+  return name;
+}
+
+type Configuration = {
+  readonly pools: string;
+  readonly kinds: Readonly<Record<string, string>>;
+  readonly clusters: readonly string[];
+  readonly entry: object | undefined;
+};
+
+const configurationOf = ({ pools, kinds, clusters, entry }: Configuration) => ({
   pools: Object.fromEntries(
-    Object.entries(backends).map(([name, backend]) => [name, { backend, dir: join(pools, name) }]),
+    Object.entries(kinds).map(([name, backend]) => [name, { backend, dir: join(pools, name) }]),
   ),
-  clusters: Object.fromEntries(clusters.map(name => [name, entryOf(name)])),
+  clusters: Object.fromEntries(clusters.map(name => [name, { ...entryOf(name), ...entry }])),
   operators: { keys: 'operators.jwks.json' },
 });
 

@@ -221,8 +221,11 @@ test('a node that is back is not detached again by a controller whose watch is l
 
 test('a report of a node that another controller has detached waits until the node is back', async t => {
   const { kubernetes, gateway, start, untilTainted } = await open(t);
+  const { listNodes } = gateway.client;
+  const listed = Promise.withResolvers<void>();
+  gateway.client.listNodes = () => listNodes().finally(() => listed.resolve());
   start();
-  await until(() => kubernetes.isWatched(3));
+  await listed.promise;
   const node = { id: 'a', isDead: true } as const;
   kubernetes.putStatus('a', statusOf({ ready: 'Unknown' }));
   gateway.nodes.set('a', node);

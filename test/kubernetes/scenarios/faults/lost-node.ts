@@ -93,7 +93,7 @@ async function comeBack(at: Workspace, node: Node): Promise<void> {
 }
 
 /** Waits until a node has no mount, kubelet directory or agent record of the volume. */
-async function untilNothingIsOn(node: Node, { volume }: App): Promise<void> {
+export async function untilNothingIsOn(node: Node, { volume }: Pick<App, 'volume'>): Promise<void> {
   const looks = [
     `grep -F ${volume} /proc/self/mountinfo`,
     `ls -d /var/lib/kubelet/pods/*/volumes/*/${volume}`,
