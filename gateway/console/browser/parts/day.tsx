@@ -23,13 +23,16 @@ export function Day() {
   const load = async () => (known.current = await loadDay(known.current));
   const live = useLive('history', load, everyMs);
   const { value } = live;
-  const pools = useMemo(() => Map.groupBy(value ?? [], ({ pool }) => pool), [value]);
-  if (pools.size === 0 && !live.problem) return null;
+  const pools = useMemo(() => {
+    const byPool = Map.groupBy(value ?? [], ({ pool }) => pool);
+    return [...byPool].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  }, [value]);
+  if (pools.length === 0 && !live.problem) return null;
   return (
     <section aria-labelledby="day">
       <h2 id="day">Last 24 hours</h2>
       <Notice live={live} />
-      {[...pools].map(([pool, minutes]) => (
+      {pools.map(([pool, minutes]) => (
         <PoolDay key={pool} pool={pool} minutes={minutes} />
       ))}
       <p>

@@ -7,9 +7,8 @@ export function Notice({ live: { problem, at } }: { readonly live: Live<unknown>
   const isGone = problem.code === 'UNAVAILABLE' || problem.code === 'DEADLINE_EXCEEDED';
   return (
     <p class="notice" role="status">
-      <strong>{isGone ? 'The gateway does not answer.' : 'The gateway refused this.'}</strong>{' '}
-      {problem.detail}
-      {at && ` The page shows its state of ${toMoment(at.toISOString())}, and tries again.`}
+      <strong>{isGone ? 'The gateway does not answer' : 'The gateway refused this'}</strong>: {problem.detail}
+      .{at && ` The page shows its state of ${toMoment(at.toISOString())}, and tries again.`}
     </p>
   );
 }
