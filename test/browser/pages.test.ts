@@ -51,7 +51,7 @@ test('the page of a pool lists its last failures, the newest first', needsBrowse
   await page.getByText('No call of this gateway has failed since its start.').waitFor();
   for (failure of ['no route', 'no disk']) await assert.rejects(gateway.create(`a.${failure.slice(3)}`));
   const failures = page.getByRole('region', { name: 'Failures' });
-  await failures.getByText('no disk').waitFor();
+  await failures.getByText('no disk').first().waitFor();
   const words = await failures.getByRole('listitem').allInnerTexts();
   assert.match(words[0] ?? '', /create ended with UNAVAILABLE\s+.*no disk \(request /);
   assert.match(words.at(-1) ?? '', /no route/);
