@@ -19,6 +19,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
         'Storage vendors': 'guides/vendor',
         'Hosting for many clusters': 'guides/hosting',
         'Serverless gateways': 'guides/serverless',
+        'Backups with Velero': 'guides/backup',
         Console: 'guides/console',
         'Container image': 'guides/image',
         'Coming from another driver': 'guides/coming-from',

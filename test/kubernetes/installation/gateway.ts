@@ -23,6 +23,8 @@ export interface Gateway {
   readonly device: string;
   /** The path of its certificate, which clients have to trust. */
   readonly certificate: string;
+  /** The path of the private key of its operator. */
+  readonly operatorKey: string;
   readonly url: string;
   /** Adds the issuer keys of a cluster whose name alone was known before. */
   takeIssuer(cluster: string, keySet: string): void;
@@ -79,7 +81,8 @@ export async function startGateway(
     await capture([...fairlead, 'enroll', cluster, '--gateway', url, '--dir', directory]);
   await makeCertificate(directory, `IP:${apiAddressOf(1)}`);
   const key = await createKey('operator');
-  writeFileSync(join(directory, 'operator.jwk.json'), JSON.stringify(key), { mode: 0o600 });
+  const operatorKey = join(directory, 'operator.jwk.json');
+  writeFileSync(operatorKey, JSON.stringify(key), { mode: 0o600 });
   writeFileSync(join(directory, 'operators.jwks.json'), JSON.stringify({ keys: [publicHalf(key)] }));
   const kinds = fast === undefined ? backends : { ...backends, fast: writePackage(directory, fast) };
   writeFileSync(
@@ -89,7 +92,7 @@ export async function startGateway(
   const store = join(directory, 'store.sqlite');
   const launch = (first: readonly string[]) =>
     site.namespace.start('gateway', [...first, ...gatewayArgs(directory)]);
-  const operator = ['--gateway', url, '--key-file', join(directory, 'operator.jwk.json')];
+  const operator = ['--gateway', url, '--key-file', operatorKey];
   const call = (...argv: readonly string[]) =>
     site.run(['env', `NODE_EXTRA_CA_CERTS=${certificateOf(directory)}`, ...argv]);
   const operate = (...argv: readonly string[]) => call(...fairlead, ...argv, ...operator);
@@ -101,6 +104,7 @@ export async function startGateway(
     pools,
     device,
     certificate: certificateOf(directory),
+    operatorKey,
     url,
     keySet: keySetOf(`${store}.keys.json`),
     takeIssuer: (cluster, keySet) => writeFileSync(join(directory, issuerKeysOf(cluster)), keySet),

@@ -54,8 +54,11 @@ export function writeTools({ site, credentials }: Cluster, directory: string, be
     kubectl: `${before}exec ${site.bin}/kubectl ${kubeconfig} "$@"`,
     helm: `HOME=${site.directory} exec ${site.bin}/helm ${kubeconfig} "$@"`,
   };
-  for (const [name, line] of Object.entries(tools)) {
-    writeFileSync(join(directory, name), `#!/bin/sh\n${line}\n`);
-    chmodSync(join(directory, name), 0o755);
-  }
+  for (const [name, line] of Object.entries(tools)) writeTool(directory, name, line);
+}
+
+/** Writes a command of the reader as a line of shell. */
+export function writeTool(directory: string, name: string, line: string): void {
+  writeFileSync(join(directory, name), `#!/bin/sh\n${line}\n`);
+  chmodSync(join(directory, name), 0o755);
 }

@@ -51,7 +51,8 @@ export async function inWorkspace<T>(
   return result;
 }
 
-function openWorkspace(cluster: Cluster, name: string): Workspace {
+/** Opens a namespace that exists. */
+export function openWorkspace(cluster: Cluster, name: string): Workspace {
   const kubectl = (...args: readonly string[]) => cluster.kubectl('--namespace', name, ...args);
   const read = (object: string, path: string) => kubectl('get', object, '--output', `jsonpath=${path}`);
   return {
