@@ -74,5 +74,7 @@ export async function requireShop(at: Workspace, state: ShopState, absent: strin
 
 /** Counts the numbers in the log of a volume; rejects if one is missing or doubled. */
 async function countOf({ exec }: Workspace, name: string): Promise<number> {
-  return Number(await exec(name, 'awk', '$1 != NR { exit 1 } END { print NR }', '/data/log'));
+  return Number(
+    await exec(name, 'awk', '$1 != sprintf("%07d", NR) { exit 1 } END { print NR }', '/data/log'),
+  );
 }

@@ -1,4 +1,4 @@
-// Velero, and its plug-in for object stores with the API of S3, with the libraries of their releases.
+// Velero, and its plug-in for object stores with the API of S3. cli-runtime and client-go are newer than in their releases.
 module fairlead.dev/fairlead/test/kubernetes/build/velero
 
 go 1.26.0
