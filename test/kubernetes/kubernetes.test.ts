@@ -14,6 +14,7 @@ import { lostNodeScenarios } from './scenarios/faults/lost-node.ts';
 import { rolloutScenarios } from './scenarios/faults/rollout.ts';
 import { statefulSetScenarios } from './scenarios/faults/stateful-set.ts';
 import { measureTimes } from './scenarios/figures.ts';
+import { grantScenarios } from './scenarios/sharing/grants.ts';
 import { guideScenarios } from './scenarios/guide.ts';
 import { requireGone, untilNothingIsLeft } from './scenarios/leftovers.ts';
 import { limitScenarios } from './scenarios/limits.ts';
@@ -80,6 +81,7 @@ describe('Fairlead on Kubernetes', { skip }, () => {
     testAll(changedBlockScenarios);
     testAll(deploymentScenarios);
     testAll(copyScenarios);
+    testAll(grantScenarios);
     testAll(volumeScenarios);
     testAll(placementScenarios);
     testAll(consistencyScenarios);

@@ -176,6 +176,7 @@ const knownByAccount = new Set(['east', 'west']);
 
 const entryOf = (cluster: string) => ({
   keys: `${cluster}.jwks.json`,
+  ...(cluster === 'west' && { quota: { bytes: '6Gi' } }),
   ...(knownByAccount.has(cluster) && {
     serviceAccount: {
       issuer: 'https://kubernetes.default.svc',
