@@ -85,10 +85,10 @@ test('incident: a storage over REST fails while nothing calls it, and answers ag
 });
 
 test('incident: all calls of a storage time out, and a volume waits for it', async t => {
+  const before = Date.now();
   const { pools, answer } = await startVendor(t);
   const { gateway, ask, hear, until } = await startIncident(t, { pools });
   answer(() => {});
-  const before = Date.now();
   for (const name of ['one', 'two', 'three'])
     await assert.rejects(gateway.create(`a.${name}`), { code: 'UNAVAILABLE' });
   await until(/pauses its requests/);
