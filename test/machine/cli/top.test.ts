@@ -80,9 +80,9 @@ test(
       [shows(1), () => proxy.cut()],
       [() => proxy.opened() === 2, () => gateway.create('a.two')],
       [shows(2), restart],
-      [shows(3), () => undefined],
+      // A read that waited for the gateway may show the volume before the stream is open again.
+      [screen => proxy.opened() >= 3 && shows(3)(screen), () => undefined],
     ]);
-    assert.ok(proxy.opened() >= 3, `the stream was opened ${proxy.opened()} times`);
   },
 );
 
