@@ -24,7 +24,7 @@ import {
   removeVolumes,
   type ThinPoolName,
 } from '../../targets/thin-pool.ts';
-import type { CleanupScope } from '../../targets/undo.ts';
+import { undoLast, type CleanupScope } from '../../targets/undo.ts';
 
 const MiB = 2 ** 20;
 const plugin = backends.lvm;
@@ -52,7 +52,7 @@ async function open(t: TestContext, pool: ThinPoolName = poolOf()) {
   const start = async () =>
     (await plugin.open(settings, { name: 'pool', log: silentLog })) as OfferedBackend['backend'];
   const backend = await start();
-  t.after(async () => {
+  undoLast(t, async () => {
     await backend.close();
     removeVolumes(pool);
   });
