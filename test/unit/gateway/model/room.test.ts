@@ -73,7 +73,7 @@ function createModel() {
 
 type Model = ReturnType<typeof createModel>;
 
-/** Plans the request: its call, and what the model expects. Undefined if no volume is there for it. */
+/** Plans the request: its call, and the outcome that the model expects. Undefined if no volume is there for it. */
 function plan({ kind, size, choice }: Request, { live, kept, makeRoom }: Model, number: number) {
   const among = kind === 'restore' ? kept : live;
   const index = choice % (among.length || 1);

@@ -43,11 +43,11 @@ const cases: readonly (readonly [string, Partial<VolumeSpec>, Setting, number])[
   ['as the gateway says', {}, {}, 1],
   ['as the pool says', {}, { pool: 2 * hour }, 2],
   ['not at all in a pool that keeps none', {}, { pool: 0 }, 0],
-  ['as the class says, whatever the pool says', { parameters: { keepDeleted: '3h' } }, { pool: 0 }, 3],
+  ['as the class says, even against the pool', { parameters: { keepDeleted: '3h' } }, { pool: 0 }, 3],
   ['not at all, if its class says so', { parameters: { keepDeleted: '0s' } }, {}, 0],
   ['not at all, if it was made from a snapshot a short time ago', { source: from }, {}, 0],
   [
-    'not at all, if it was made from a snapshot a short time ago, whatever its class says',
+    'not at all, if it was made from a snapshot a short time ago, even against its class',
     { source: from, parameters: { keepDeleted: '3h' } },
     { ageMs: temporaryMs - 60_000 },
     0,
