@@ -128,7 +128,8 @@ test('a check finds what would keep a gateway from its store and its keys', asyn
     store.exec(sql);
   };
   change(
-    "insert into reservations (pool, cluster, segments, part, volumes, snapshots, bytes) values ('gone', 'a', '', 0, 2, 0, 1)",
+    `insert into reservations (pool, cluster, segments, part, volumes, snapshots, bytes, deleted_bytes, deleted_volumes)
+     values ('gone', 'a', '', 0, 2, 0, 1, 0, 0)`,
   );
   assert.equal(
     await lineOf('store'),
