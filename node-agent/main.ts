@@ -9,6 +9,7 @@ import type { Log } from '../src/lib/log.ts';
 import type { NodeConfig } from './config.ts';
 import type { Agent } from './volumes/agent.ts';
 import { filesystemsByName } from './filesystems/index.ts';
+import { startTrimming } from './format/trim.ts';
 import type { Host } from './host.ts';
 import { createMachine } from './host/linux.ts';
 import { createCache } from './state/cache.ts';
@@ -25,6 +26,7 @@ import { createWatch } from './host/stuck-commands.ts';
 import { requireCarrier } from './volumes/carriers/index.ts';
 import { requireBelow } from './volumes/target-path.ts';
 import { openTrust, refusalReason, type Trust } from './volumes/trust.ts';
+import { createVolumeLock, type VolumeLock } from './volumes/volume-lock.ts';
 
 /** Delay before the survey's report, in milliseconds, so that it does not slow down kubelet's first calls. */
 const reportAfterMs = 1_000;
@@ -49,10 +51,12 @@ export async function startNodeAgent(
   const isUsed = records.all().length > 0 || records.damagedCount > 0;
   const key = await openNodeKey(`${config['state-dir']}/node-key.json`, host, !isUsed);
   const nodeId = toNodeId({ name: config['node-id'], ...(key && { key: key.publicKey }) });
-  const shared: AgentParts = { log, agent, metrics, survey, key, nodeId };
+  const lock = createVolumeLock(agent);
+  const shared: AgentParts = { log, agent, lock, metrics, survey, key, nodeId };
   await using started = new AsyncDisposableStack();
   const server = await serveNode(config, shared);
   started.defer(() => server.close());
+  started.use(startTrimming(agent, lock));
   const ready = await startExtras(config, shared, started);
   const reporting = setTimeout(() => void report({ host, survey, log }), reportAfterMs).unref();
   started.defer(() => clearTimeout(reporting));
@@ -79,6 +83,7 @@ async function isDrained(config: NodeConfig, { agent, nodeId }: AgentParts): Pro
 type AgentParts = {
   readonly log: Log;
   readonly agent: Agent;
+  readonly lock: VolumeLock;
   readonly metrics: Metrics | undefined;
   readonly survey: Survey;
   readonly key: NodeKey | undefined;
@@ -128,19 +133,15 @@ async function openAgent(config: NodeConfig, { host, log, metrics, trust }: Open
 }
 
 function serveNode(config: NodeConfig, shared: AgentParts): Promise<GrpcServer> {
-  const { log, agent, metrics, key, nodeId } = shared;
+  const { log, agent, lock, metrics, key, nodeId } = shared;
   const { Identity, Node } = loadNodeCsi();
   const identity = createIdentity({
     driverName: config['driver-name'],
     advertised: config['plugin-capabilities'],
     isReady: () => true,
   });
-  const node = createNode(agent, {
-    nodeId,
-    key,
-    maxVolumes: config['max-volumes'],
-    topology: findTopology(config, shared),
-  });
+  const topology = findTopology(config, shared);
+  const node = createNode(agent, { nodeId, key, maxVolumes: config['max-volumes'], topology }, lock);
   const services = [
     { definition: Identity, handlers: identity },
     { definition: Node, handlers: node },

@@ -35,8 +35,11 @@ const capabilities = [
 ] as const;
 
 /** The Node service (CSI spec, "Node Service RPC"), in the order of the spec. */
-export function createNode(agent: Agent, identity: NodeIdentity): Handlers<NodeHandlers> {
-  const lock = createVolumeLock(agent);
+export function createNode(
+  agent: Agent,
+  identity: NodeIdentity,
+  lock = createVolumeLock(agent),
+): Handlers<NodeHandlers> {
   const readings = createReadings(agent);
   const { recent, forgetMounts } = withRecentMounts(agent);
   const withVolumeLock: typeof lock = (...work) => lock(...work).finally(forgetMounts);

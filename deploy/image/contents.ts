@@ -3,7 +3,7 @@ import { startFlags, startVariables } from '../../src/lib/start.ts';
 /** The programs that the image takes from each Debian package. The libraries that they need are added automatically. */
 export const programs: Readonly<Record<string, readonly string[]>> = {
   mount: ['mount', 'umount', 'losetup'],
-  'util-linux': words('blkid blockdev fallocate findmnt flock fsfreeze lsblk setpriv unshare'),
+  'util-linux': words('blkid blockdev fallocate findmnt flock fsfreeze fstrim lsblk setpriv unshare'),
   e2fsprogs: ['mkfs.ext4', 'dumpe2fs', 'e2fsck', 'filefrag', 'resize2fs'],
   xfsprogs: ['mkfs.xfs', 'xfs_growfs', 'xfs_io', 'xfs_logprint', 'xfs_repair'],
   'btrfs-progs': ['mkfs.btrfs', 'btrfs'],

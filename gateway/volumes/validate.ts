@@ -168,7 +168,7 @@ function requireFormatted(
     capabilities.length === 0 || capabilities.some(({ accessType }) => accessType === 'mount');
   if (areShares || !isFormatted)
     throw invalidProblem(
-      `parameter "${given.join('", "')}" is for a new filesystem, and ${isFormatted ? `volumes of pool "${name}" have none` : 'a block volume has none'}`,
+      `parameter "${given.join('", "')}" is for filesystems, and ${isFormatted ? `volumes of pool "${name}" have none` : 'a block volume has none'}`,
     );
   const drivers = capabilities.flatMap(({ fsType = '' }) => driverOf(fsType) ?? []);
   if (drivers.length === 0) requireFormatOptions(options);

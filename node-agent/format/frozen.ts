@@ -48,7 +48,7 @@ export function describeFrozen({ volumeId }: VolumeRecord): string {
   return `the filesystem of volume "${volumeId}" is frozen: writes to it wait until it is thawed ("fsfreeze --unfreeze")`;
 }
 
-function isReadonly({ options, superOptions }: Mount): boolean {
+export function isReadonly({ options, superOptions }: Mount): boolean {
   return [...options, ...superOptions].some(option => option === 'ro' || option === 'emergency_ro');
 }
 

@@ -52,7 +52,7 @@ export function requireNoFormatOptions(
 ): void {
   const [option] = Object.keys(formatOptions);
   if (option !== undefined)
-    throw invalidProblem(`parameter "${option}" is for a new filesystem, and a ${kind} gets none; remove it`);
+    throw invalidProblem(`parameter "${option}" is for filesystems, and a ${kind} has none; remove it`);
 }
 
 /** INVALID_ARGUMENT if a volume_context and the attachment disagree on the encryption. */

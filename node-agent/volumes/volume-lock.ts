@@ -25,6 +25,8 @@ type VolumeCall = {
 /** A call that holds the lock or waits for it; `sinceMs`: the start of that. */
 type Holder = { readonly operation: string; sinceMs: number };
 
+export type VolumeLock = ReturnType<typeof createVolumeLock>;
+
 /**
  * Locks an RPC's volume and path, then runs its work with an agent that counts the work's commands as the volume's. A shared
  * call runs beside other shared calls of its volume. A call that waits longer than `patienceMs` is ABORTED. A volume with a

@@ -9,13 +9,23 @@ type FilesystemRules = {
   readonly conflict?: (options: FormatOptions) => string | undefined;
 };
 
-/** Format options by name, such as `fs.blockSize`. They apply only to new filesystems, through mkfs. */
+/**
+ * Options of filesystems by name, such as `fs.blockSize`. They apply only to new filesystems, through mkfs; `fs.trim` applies
+ * while the filesystem is mounted.
+ */
 export type FormatOptions = Readonly<Record<string, string>>;
+
+/** How often nodes give the blocks of deleted files back to the storage. */
+const trimmings = ['off', 'daily', 'weekly'] as const;
+
+/** The options that every filesystem has. */
+const common = { 'fs.trim': oneOf(...trimmings) };
 
 /** All filesystems that nodes make, with the format options that parameters may have for them. */
 export const filesystemRules = {
   ext4: {
     options: {
+      ...common,
       'fs.blockSize': oneOf('1024', '2048', '4096'),
       'fs.inodeSize': oneOf('256', '512', '1024'),
       'fs.bytesPerInode': within(1_024, 67_108_864),
@@ -26,6 +36,7 @@ export const filesystemRules = {
   },
   xfs: {
     options: {
+      ...common,
       'fs.blockSize': oneOf('1024', '2048', '4096'),
       'fs.inodeSize': oneOf('512', '1024', '2048'),
       'fs.label': label(12),
@@ -35,6 +46,7 @@ export const filesystemRules = {
   },
   btrfs: {
     options: {
+      ...common,
       'fs.nodeSize': oneOf('4096', '8192', '16384', '32768', '65536'),
       'fs.checksum': oneOf('crc32c', 'xxhash', 'sha256', 'blake2'),
       'fs.label': label(64),
@@ -64,6 +76,11 @@ export function driverOf(name: string): FilesystemName | undefined {
 /** Extracts the format options from a volume's parameters or context. */
 export function formatOptionsOf(map: Readonly<Record<string, string>>): FormatOptions {
   return Object.fromEntries(Object.entries(map).filter(([key]) => key.startsWith('fs.')));
+}
+
+/** Returns how often a volume with these options is trimmed. */
+export function trimOf(options: FormatOptions): (typeof trimmings)[number] {
+  return trimmings.find(one => one === options['fs.trim']) ?? 'off';
 }
 
 /** The values of the parameter `encryption`: the known ways to encrypt a volume on nodes. */

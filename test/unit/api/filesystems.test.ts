@@ -18,6 +18,8 @@ const rows: readonly Row[] = [
   ['btrfs', { 'fs.nodeSize': '65536', 'fs.checksum': 'xxhash' }],
   [undefined, { 'fs.nodeSize': '4096' }],
   [undefined, {}],
+  ['xfs', { 'fs.trim': 'weekly' }],
+  [undefined, { 'fs.trim': 'hourly' }, /"fs\.trim" for ext4 is not one of off, daily, weekly/],
   ['ext4', { 'fs.blockSize': '512' }, /"fs\.blockSize" for ext4 is not one of 1024, 2048, 4096$/],
   ['ext4', { 'fs.blockSize': '4096 -F' }, /"fs\.blockSize"/],
   ['ext4', { 'fs.bytesPerInode': '1023' }, /"fs\.bytesPerInode" for ext4 is not a whole number from 1024/],
@@ -25,7 +27,11 @@ const rows: readonly Row[] = [
   ['ext4', { 'fs.label': '-Fx' }, /"fs\.label"/],
   ['ext4', { 'fs.label': '' }, /"fs\.label"/],
   ['ext4', { 'fs.label': 'x'.repeat(17) }, /"fs\.label" for ext4 is not a label of at most 16/],
-  ['ext4', { 'fs.nodeSize': '4096' }, /"fs\.nodeSize" is not known for ext4; there are fs\.blockSize/],
+  [
+    'ext4',
+    { 'fs.nodeSize': '4096' },
+    /"fs\.nodeSize" is not known for ext4; there are fs\.trim, fs\.blockSize/,
+  ],
   ['xfs', { 'fs.label': 'x'.repeat(13) }, /"fs\.label" for xfs/],
   [
     'xfs',
