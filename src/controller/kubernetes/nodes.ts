@@ -62,12 +62,12 @@ export function reportNodes(given: NodeOptions) {
   let allComparedMs = 0;
   let collecting: { readonly timer: ReturnType<typeof setTimeout>; readonly atMs: number } | undefined;
   let refusals = new Set<string>();
-  /** The number of comparisons that have failed in a row. */
-  let failures = 0;
+  /** The number of comparisons in a row that failed, and that left a dead node to a later one. */
+  let [failures, delays] = [0, 0];
   /** The names of dead nodes for the next comparison. */
   let dead = new Set<string>();
   const report = createNews({ driverName, log });
-  const retryDeadMs = looksPerJudgement * (deadNodes?.lookEveryMs ?? defaultLookMs);
+  const maxRetryDeadMs = looksPerJudgement * (deadNodes?.lookEveryMs ?? defaultLookMs);
 
   async function compare(): Promise<void> {
     const { nodes, registrations } = cluster;
@@ -79,21 +79,24 @@ export function reportNodes(given: NodeOptions) {
     const names = isDue ? undefined : changed;
     if (!names) allComparedMs = performance.now();
     changed = new Set();
+    let isSettled = true;
     try {
       const server = createApiServer(await readConnection(kubernetes), signal);
       const onNews = (news: DeadNodeNews): Promise<void> => {
-        if (news.reason === 'NotDetached' || news.reason === 'NotInService') compareAfter(retryDeadMs);
+        if (news.reason === 'NotDetached' || news.reason === 'NotInService') isSettled = false;
         return report(server, news);
       };
       const { agentPort } = deadNodes ?? {};
       const targets = { ...options, agentPort, onRefused, onNews, log, server, driverName };
       await compareNodes(targets, view, names).finally(() => server.close());
       failures = 0;
+      if (isSettled) delays = 0;
+      else compareAfter(retryPauseMs(delays++, maxRetryDeadMs));
     } catch (error) {
       changed = undefined;
       if (signal.aborted) return;
       log.warn('cannot report nodes to the gateway', { detail: asProblem(error).detail });
-      compareAfter(Math.min(firstRetryMs * 2 ** failures++, retryMs));
+      compareAfter(retryPauseMs(failures++, retryMs));
     }
   }
 
@@ -208,4 +211,9 @@ export function reportNodes(given: NodeOptions) {
       await Promise.all([...watches, comparing.close(), watchingDead?.close()]);
     },
   };
+}
+
+/** Returns the pause after a failure that followed `count` others. */
+function retryPauseMs(count: number, maxMs: number): number {
+  return Math.min(firstRetryMs * 2 ** count, maxMs);
 }
