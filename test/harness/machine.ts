@@ -32,11 +32,19 @@ export async function freePort(): Promise<number> {
 
 /** Removes a test's directory, after its mounts and loop devices that a failed test left. */
 export function removeTemporaryDirectory(dir: string): void {
-  // A loop device in use detaches with its last user; detaching one that holds a bound device node frees the node.
-  detachLoopDevices(dir);
-  for (const path of allMountsBelow(dir).toReversed()) execFileSync('umount', ['--lazy', '--', path]);
+  removeMounts(allMountsBelow(dir));
   detachLoopDevices(dir);
   rmSync(dir, { recursive: true, force: true });
+}
+
+/**
+ * Removes mounts, also those in use. Do this before their devices are detached: if a free device were still bound, the
+ * agent of the test that gets it next would take it for in use.
+ */
+export function removeMounts(paths: readonly string[]): void {
+  // A loop device over a bound device node, such as a kubelet's, no longer shows the path once that is unmounted.
+  detachAll(() => listLoopDevices().filter(({ file = '' }) => paths.includes(file)));
+  for (const path of paths.toReversed()) execFileSync('umount', ['--lazy', '--', path]);
 }
 
 /** Makes a directory that is removed when its test ends, with everything that is mounted in it. */
@@ -51,11 +59,15 @@ export function directoryOf(t: CleanupScope): string {
  * marked so is left alone: its name may belong to another test's file at any moment.
  */
 export function detachLoopDevices(dir: string): void {
-  for (const device of loopDevicesOf(dir)) {
-    if (isGoing(device)) continue;
-    const { status, stderr } = spawnSync('losetup', ['--detach', device], { encoding: 'utf8' });
+  detachAll(() => findLoopDevices(dir));
+}
+
+function detachAll(find: () => readonly LoopDevice[]): void {
+  for (const { name } of find()) {
+    if (isGoing(name)) continue;
+    const { status, stderr } = spawnSync('losetup', ['--detach', name], { encoding: 'utf8' });
     // A device that was only marked for detaching may disappear meanwhile.
-    if (status !== 0 && loopDevicesOf(dir).includes(device)) throw new Error(stderr);
+    if (status !== 0 && find().some(one => one.name === name)) throw new Error(stderr);
   }
 }
 
@@ -141,16 +153,29 @@ function allMountsBelow(dir: string): readonly string[] {
 
 /** Lists the loop devices whose file is below a directory by its path, or in its `images` by its inode. */
 export function loopDevicesOf(dir: string): readonly string[] {
+  return findLoopDevices(dir).map(({ name }) => name);
+}
+
+/** A loop device, and its file by its path and by its filesystem and inode. */
+type LoopDevice = { readonly name: string; readonly file: string | undefined; readonly identity: string };
+
+function findLoopDevices(dir: string): readonly LoopDevice[] {
   const images = join(dir, 'images');
   const names = existsSync(images) ? readdirSync(images) : [];
   const files = new Set(names.map(name => identityOf(join(images, name))));
+  return listLoopDevices().filter(
+    ({ file, identity }) => files.has(identity) || file?.startsWith(`${dir}/`),
+  );
+}
+
+function listLoopDevices(): readonly LoopDevice[] {
   const columns = ['NAME', 'BACK-MAJ:MIN', 'BACK-INO', 'BACK-FILE'];
   const args = ['--list', '--raw', '--noheadings', '--output', columns.join()];
   const lines = execFileSync('losetup', args, { encoding: 'utf8' }).split('\n');
-  return lines
-    .map(line => line.replaceAll('\\x20', ' ').split(/ +/))
-    .filter(([, number, inode, file]) => files.has(`${number} ${inode}`) || file?.startsWith(`${dir}/`))
-    .map(([name = '']) => name);
+  return lines.map(line => {
+    const [name = '', number, inode, file] = line.replaceAll('\\x20', ' ').split(/ +/);
+    return { name, file, identity: `${number} ${inode}` };
+  });
 }
 
 function identityOf(path: string): string {

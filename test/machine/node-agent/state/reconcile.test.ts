@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { poll } from '../../../../src/lib/concurrency.ts';
 import {
@@ -9,7 +8,7 @@ import {
   prepareNode,
   type TestNode,
 } from '../../../harness/node/program.ts';
-import { detachLoopDevices, loopDevicesOf, mountsBelow, noRoot } from '../../../harness/machine.ts';
+import { detachLoopDevices, loopDevicesOf, mountsBelow, noRoot, removeMounts } from '../../../harness/machine.ts';
 
 for (const home of homes)
   test(
@@ -47,15 +46,14 @@ for (const home of homes)
 
 /**
  * Acts as a reboot: mounts and devices go, directories stay. A device that another process has open, such as udev or
- * another test's losetup, detaches with that. Mounts go first: if a freed device were still bound, the agent of the
- * test that gets it next would take it for in use.
+ * another test's losetup, detaches with that.
  */
 async function takeAway({ dir }: TestNode): Promise<void> {
+  removeMounts(mountsBelow(dir));
   const isAway = await poll(
     () => {
-      for (const path of mountsBelow(dir).toReversed()) spawnSync('umount', ['--', path]);
       detachLoopDevices(dir);
-      return mountsBelow(dir).length + loopDevicesOf(dir).length === 0 || undefined;
+      return loopDevicesOf(dir).length === 0 || undefined;
     },
     { everyMs: 20, timeoutMs: 60_000 },
   );
