@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { whyNoMachine } from '../packages.ts';
 import { openFleet, type Servant } from './fleet.ts';
 import {
+  backUp,
   cutOff,
   cycle,
   freeBlocks,
@@ -40,6 +41,9 @@ test('a box exports its images to two nodes', skip === undefined ? {} : { skip }
     await t.test(
       `${pool}: the other node reads the data of the first, and a snapshot taken meanwhile is restored`,
       () => moveBetweenNodes(stage, pool),
+    );
+    await t.test(`${pool}: a backup program reads a snapshot while the volume's pod writes`, () =>
+      backUp(stage, pool),
     );
     await t.test(`${pool}: deleted and trimmed blocks are freed`, () => freeBlocks(stage, pool));
     await t.test(`${pool}: two nodes that share a raw volume read each other's data`, () =>

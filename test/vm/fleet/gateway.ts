@@ -31,7 +31,7 @@ export async function openGateway(root: string, pools: Pools) {
     deleteSnapshot: (name: string) => client.deleteSnapshot({ snapshotId: `c.${name}` }, call()),
     /** Attaches a volume and returns the attachment as its node receives it. */
     async attach(name: string, nodeId: string, use: Use) {
-      const body = { capability: capabilityFor(use), readonly: use === 'share to read' };
+      const body = { capability: capabilityFor(use), readonly: use.endsWith('to read') };
       return (await client.attachVolume({ ...keyOf(name, nodeId), body }, call())).attachment;
     },
     detach: (name: string, nodeId: string) => client.detachVolume(keyOf(name, nodeId), call()),
@@ -39,10 +39,11 @@ export async function openGateway(root: string, pools: Pools) {
 }
 
 /** The use of a volume: many nodes at once mount a share, or use a shared block volume raw. */
-type Use = Capability['accessType'] | 'shared block' | 'share' | 'share to read';
+type Use = Capability['accessType'] | 'mount to read' | 'shared block' | 'share' | 'share to read';
 
 function capabilityFor(use: Use): Capability {
   if (use === 'shared block') return { accessType: 'block', accessMode: 'MULTI_NODE_MULTI_WRITER' };
+  if (use === 'mount to read') return { accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' };
   if (use === 'mount' || use === 'block') return { accessType: use, accessMode: 'SINGLE_NODE_WRITER' };
   return { accessType: 'mount', accessMode: 'MULTI_NODE_MULTI_WRITER' };
 }

@@ -20,6 +20,7 @@ import { filesWith, iscsiRecords, readEach, servePatiently } from '../guest/agen
 const share: VolumeCapability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' } };
 const capabilities: Readonly<Record<string, VolumeCapability>> = {
   mount: writer,
+  'mount to read': { mount: {}, access_mode: { mode: 'MULTI_NODE_READER_ONLY' } },
   block: { block: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } },
   'shared block': { block: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' } },
   share,

@@ -54,6 +54,38 @@ export async function moveBetweenNodes({ box, nodes: [one, two], ids }: Stage, p
   await requireNothingLeft({ box, nodes: [one, two] });
 }
 
+/**
+ * Reads a snapshot of a volume in use as a backup program does: on another node, through a volume for readers, which is
+ * deleted afterwards, as the snapshot is.
+ */
+export async function backUp({ box, nodes: [one, two], ids }: Stage, pool: string): Promise<void> {
+  const name = `backed-up-${pool}`;
+  const [snapshot, copy] = [`${name}-snapshot`, `${name}-copy`];
+  await box.ask('create', name, pool, { requiredBytes: 64 * MiB });
+  await one.ask('bringUp', name, await box.ask('attach', name, ids[0], 'mount'));
+  await one.ask('writeFile', name);
+  await until(async () => (await writtenOf(one, name)) > 10);
+  const durable = await writtenOf(one, name);
+  await box.ask('snapshot', snapshot, name);
+  const capabilities = [{ accessType: 'mount', accessMode: 'MULTI_NODE_READER_ONLY' }];
+  const source = { kind: 'snapshot', snapshotId: `c.${snapshot}` };
+  await box.ask('create', copy, pool, { requiredBytes: 64 * MiB, capabilities, source });
+  await two.ask('bringUp', copy, await box.ask('attach', copy, ids[1], 'mount to read'), 'mount to read');
+  assert.ok((await two.ask<number>('linesOf', copy)) >= durable);
+  const path = await two.ask<string>('pathOf', copy);
+  await assert.rejects(two.ask('run', 'sh', ['-ec', ': > "$0/new"', path]), /Read-only file system/);
+  await two.ask('takeDown', copy);
+  await box.ask('detach', copy, ids[1]);
+  await box.ask('delete', copy);
+  await box.ask('deleteSnapshot', snapshot);
+  const before = await writtenOf(one, name);
+  await until(async () => (await writtenOf(one, name)) > before + 10);
+  await one.ask('stopWriting', name);
+  await one.ask('takeDown', name);
+  await box.ask('detach', name, ids[0]);
+  await requireNothingLeft({ box, nodes: [one, two] });
+}
+
 /** Fails unless the volume's file frees the blocks that a pod deletes and trims. */
 export async function freeBlocks({ box, nodes: [node], ids: [id] }: Stage, pool: string): Promise<void> {
   const name = `trimmed-${pool}`;
