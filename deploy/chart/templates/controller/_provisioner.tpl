@@ -1,6 +1,8 @@
 {{- define "fairlead.provisionerArgs" -}}
 - --worker-threads={{ .Values.sidecars.provisioner.workers }}
 - --extra-create-metadata
+{{- /* A claim that failed and was deleted leaves a finalizer at its snapshot until this sweep, which reads a cache. */}}
+- --snapshot-orphan-sweep-interval=1m
 {{- if .Values.topology.enabled }}
 - --strict-topology={{ .Values.topology.strict }}
 {{- end }}

@@ -37,7 +37,7 @@ export const grantScenarios: Scenarios = {
         } finally {
           // A claim that waits keeps its source. The policy Retain keeps the snapshot itself.
           await to.kubectl('delete', 'pvc', 'large', 'late', '--ignore-not-found', '--timeout=180s');
-          // A snapshot whose content is gone first keeps its finalizer.
+          // The provisioner frees the snapshot of deleted claims within a minute.
           await to.remove(`volumesnapshot/${name}`);
           await to.remove(`volumesnapshotcontent/${name}`);
         }
