@@ -163,9 +163,7 @@ function findLoopDevices(dir: string): readonly LoopDevice[] {
   const images = join(dir, 'images');
   const names = existsSync(images) ? readdirSync(images) : [];
   const files = new Set(names.map(name => identityOf(join(images, name))));
-  return listLoopDevices().filter(
-    ({ file, identity }) => files.has(identity) || file?.startsWith(`${dir}/`),
-  );
+  return listLoopDevices().filter(({ file, identity }) => files.has(identity) || file?.startsWith(`${dir}/`));
 }
 
 function listLoopDevices(): readonly LoopDevice[] {

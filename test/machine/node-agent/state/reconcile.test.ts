@@ -8,7 +8,13 @@ import {
   prepareNode,
   type TestNode,
 } from '../../../harness/node/program.ts';
-import { detachLoopDevices, loopDevicesOf, mountsBelow, noRoot, removeMounts } from '../../../harness/machine.ts';
+import {
+  detachLoopDevices,
+  loopDevicesOf,
+  mountsBelow,
+  noRoot,
+  removeMounts,
+} from '../../../harness/machine.ts';
 
 for (const home of homes)
   test(
