@@ -28,6 +28,7 @@ import { findCopiers } from '../sharing/copies.ts';
 import { restorableUntil } from '../volumes/record.ts';
 import { createRelations, toVolume } from '../volumes/show.ts';
 import { type IdFilters, type IdTable, pieceById, searchById } from '../tables/by-id.ts';
+import { listFiltered } from '../tables/filtered-volumes.ts';
 import { readClusters, readPools, readQueues, type ListRequest, type ListingOptions } from './state.ts';
 
 /** Creates the lists over all clusters. The `id` of an entry is unique in its list and gives the order. */
@@ -80,14 +81,22 @@ export function createListings(options: ListingOptions) {
     return copies.toSorted((one, other) => (one.id < other.id ? -1 : 1)).slice(0, from[1]);
   }
 
+  async function readVolumes(
+    request: Request<Rows['listAllVolumes']>,
+    from: PieceStart,
+  ): Promise<readonly VolumeRecord[]> {
+    const { copyOf, cluster, id, search, pool, state } = request;
+    if (copyOf !== undefined) return readCopies(copyOf, request, from);
+    if (id === undefined && search === undefined && (pool ?? state) !== undefined)
+      return take(() => listFiltered(reader, { cluster, pool, state }, from));
+    return readById(volumeTable, { same: given({ cluster }), request, from });
+  }
+
   async function* showVolumes(
     request: Request<Rows['listAllVolumes']>,
     from: PieceStart,
   ): AsyncGenerator<AdminVolume, void> {
-    const volumes =
-      request.copyOf === undefined
-        ? await readById(volumeTable, { same: given({ cluster: request.cluster }), request, from })
-        : await readCopies(request.copyOf, request, from);
+    const volumes = await readVolumes(request, from);
     const isDeleted = volumes.some(({ state }) => state === 'deleted');
     const missedMs = isDeleted ? await readMissed(reader) : 0;
     const copiers = await take(() => findCopiers(options, 'volume', volumes));

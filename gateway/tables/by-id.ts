@@ -1,11 +1,14 @@
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
 import type { VolumeSource } from '../../src/api/volume.ts';
 import type { Reader, SqlValue } from '../store.ts';
+import { unindexed } from './table.ts';
 import { sourceText } from './volumes.ts';
 import type { PieceStart } from './paging.ts';
 
+type Asked = Pick<Request<Rows['listAllVolumes']>, 'cluster' | 'id' | 'search' | 'pool' | 'state'>;
+
 /** The filters of a list by id. A piece ends with the id `until`, and has only volumes with this source. */
-export type IdFilters = Partial<Pick<Request<Rows['listAllVolumes']>, 'cluster' | 'id' | 'search'>> & {
+export type IdFilters = Partial<Asked> & {
   readonly until?: string | undefined;
   readonly source?: VolumeSource | undefined;
 };
@@ -26,7 +29,7 @@ const rowsPerSearch = 2_000;
  * cluster start with its name and a dot; the slash is the next character after the dot.
  */
 export function pieceById(
-  { cluster, id, search, until, source }: IdFilters,
+  { cluster, id, search, pool, state, until, source }: IdFilters,
   [afterId, limit]: PieceStart,
 ): IdTail {
   const { first, end } = rangeOf(cluster);
@@ -37,6 +40,9 @@ export function pieceById(
     ['id = ?', id],
     // Both databases know this, and no character of the text is a pattern.
     ["replace(id, ?, '') <> id", search],
+    // An index of one of these columns would not have the order of the ids.
+    [`${unindexed('pool')} = ?`, pool],
+    [`${unindexed('state')} = ?`, state],
     ["state <> 'deleted' and source = ?", source && sourceText(source)],
   ].filter((one): one is [string, string] => one[1] !== undefined);
   const tail = conditions.map(([condition]) => `and ${condition}`).join(' ');

@@ -14,7 +14,7 @@ import { historyTable } from './history.ts';
 import { addGone, nodeTable } from './nodes.ts';
 import { addCounts, addParts, recountReservations, reservationTable } from './reservations.ts';
 import { addEncryption, addFilesystem, narrowSnapshots, snapshotTable } from './snapshots.ts';
-import { addAge, addSharing, indexOrigins, narrowVolumes, volumeTable } from './volumes.ts';
+import { addAge, addSharing, indexForLists, indexOrigins, narrowVolumes, volumeTable } from './volumes.ts';
 
 /** The version of the tables. A release that changes them raises it and adds the step to `changes`. */
 export const schemaVersion = 8;
@@ -71,6 +71,7 @@ const changes: Readonly<Record<number, readonly string[]>> = {
     ...copyGrantTable.ddl,
     indexOrigins,
     ...addAge,
+    ...indexForLists,
   ],
 };
 

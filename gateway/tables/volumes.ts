@@ -91,6 +91,12 @@ const narrow: readonly string[] = [
   `volumes_restorable on volumes (restorable_until_ms) where state = 'deleted'`,
 ];
 
+/** Indexes for listing the volumes of a pool or in a state by id. */
+const forLists: readonly string[] = [
+  'volumes_by_pool on volumes (pool, state, id)',
+  `volumes_ready on volumes (id) where state = 'ready'`,
+];
+
 /** Indexes for finding the soft-deleted volumes of a pool or a cluster, the oldest first. */
 const byAge: readonly string[] = ['pool', 'cluster'].map(
   owner =>
@@ -103,6 +109,9 @@ export const addAge: readonly string[] = [
   `update volumes set deleted_at_ms = restorable_until_ms - ${maxTimerMs} where state = 'deleted'`,
   ...byAge.map(index => `create index ${index}`),
 ];
+
+/** The statements that let an older store list its volumes by pool and by state. */
+export const indexForLists: readonly string[] = forLists.map(index => `create index ${index}`);
 
 /** The statements that give the table of an older store the columns for sharing. */
 export const addSharing: readonly string[] = [
@@ -121,7 +130,7 @@ export const narrowVolumes: readonly string[] = [
 export const volumeTable = table('volumes', {
   key: ['id'],
   columns,
-  indexes: [...narrow, byStorage, byOrigin, ...byAge],
+  indexes: [...narrow, byStorage, byOrigin, ...byAge, ...forLists],
 });
 
 /** Finds the volume; undefined when it is not recorded or is deleted. */

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { AdminVolume } from '../api/admin.ts';
 import type { StorageClient } from '../api/client.ts';
 import type { Call } from '../api/http.ts';
 import { clusterOf, readNodeId } from '../api/ids.ts';
@@ -25,7 +26,7 @@ export type Query = Readonly<
       string
     >
   >
-> & { readonly limit?: number };
+> & { readonly state?: AdminVolume['state']; readonly limit?: number };
 
 type Value = string | number | undefined;
 
@@ -56,6 +57,8 @@ export type Kind<E extends Entry = Entry> = {
   readonly columns: readonly Column<E>[];
   /** True for a log: entries never change, the newest comes first, and a list without a limit would be too long. */
   readonly isLog?: boolean;
+  /** Makes the query for the entries with this value in a column; absent or undefined if the gateway has none. */
+  filter?(head: string, value: string): Query | undefined;
   /** Makes the query for a name that a user typed, in `cluster` when one is chosen. A query with an `id` finds at most one entry. */
   ask(name: string, cluster?: string): Query;
   page(client: StorageClient, query: Query & { readonly pageToken: string }, call: Call): Promise<Page<E>>;

@@ -35,8 +35,8 @@ test('the page of a volume shows its copies as a tree, and where it was attached
   const stays = await page.getByRole('region', { name: 'Attachments over time' }).getByRole('listitem').all();
   const words = await Promise.all(stays.map(stay => stay.innerText()));
   assert.equal(words.length, 2);
-  assert.match(words[0] ?? '', /^n2: .* – now$/);
-  assert.match(words[1] ?? '', /^n1: .* – (?!now$)/);
+  assert.match(words[0] ?? '', /^n2: .* – still attached$/);
+  assert.match(words[1] ?? '', /^n1: .* – (?!still)/);
   assert.deepEqual(await findBarriers(page), []);
   await tree.getByRole('link', { name: 'a.restored' }).click();
   await page.getByText('It was made from snapshot a.cut.').waitFor();
@@ -92,3 +92,34 @@ test('a click on a column sorts the list, and the address keeps the order', need
   await page.locator('th[aria-sort]').waitFor({ state: 'detached' });
   assert.equal(new URL(page.url()).search, '');
 });
+
+test(
+  'the volumes of a pool in a state are listed by clicks, and the address keeps the filters',
+  needsBrowser,
+  async t => {
+    const pools = { fast: { backend: 'memory' }, slow: { backend: 'memory' } };
+    const { gateway, page, show } = await openConsole(t, { pools, flags: { 'keep-deleted': '1h' } });
+    for (const name of ['fast-one', 'fast-two', 'slow-one'])
+      await gateway.create(`a.${name}`, { parameters: { pool: name.slice(0, 4) } });
+    await gateway.client.deleteVolume({ volumeId: 'a.fast-two' }, callWithin());
+    await show('pools');
+    await page.getByRole('row', { name: /^fast/ }).getByRole('link', { name: '2' }).click();
+    const rows = page.locator('tbody tr');
+    const names = (): Promise<readonly string[]> => rows.locator('td:first-child').allInnerTexts();
+    await page.getByRole('link', { name: 'a.fast-two' }).waitFor();
+    assert.deepEqual(await names(), ['a.fast-one', 'a.fast-two']);
+    await page.getByLabel('State').selectOption('deleted');
+    await page.getByRole('link', { name: 'a.fast-one' }).waitFor({ state: 'detached' });
+    assert.deepEqual(await names(), ['a.fast-two']);
+    assert.equal(new URL(page.url()).search, '?pool=fast&state=deleted');
+    await page.reload();
+    await page.getByRole('link', { name: 'a.fast-two' }).waitFor();
+    assert.deepEqual(await names(), ['a.fast-two']);
+    assert.deepEqual(await findBarriers(page), []);
+    await page.getByLabel('Id contains').fill('one');
+    await page.getByText('None.').waitFor();
+    await page.getByLabel('State').selectOption('any');
+    await page.getByRole('link', { name: 'a.fast-one' }).waitFor();
+    assert.deepEqual(await names(), ['a.fast-one']);
+  },
+);

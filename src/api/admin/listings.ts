@@ -6,6 +6,7 @@ import {
   capabilitySchema,
   pageSchemaOf,
   poolName,
+  queryText,
   segmentsSchema,
   sizeBytes,
   text,
@@ -36,15 +37,24 @@ const pageOf = <Name extends string, Entry extends z.ZodType>(name: Name, entry:
   return pageSchemaOf(name, entry, { id, description });
 };
 
+const volumeState = z.enum(['creating', 'ready', 'deleting', 'deleted']).meta({ examples: ['ready'] });
+
+/** The states of volumes for operators, in the order of a volume's life. */
+export const volumeStates = volumeState.options;
+
+/** The filters of the list of volumes that other lists do not have. */
+export const allVolumesQuery = {
+  copyOf: queryText('Only the copies of this volume and of its snapshots.', 'east.pvc-1'),
+  pool: queryText('Only the volumes of this pool.', 'fast'),
+  state: volumeState.optional().describe('Only the volumes in this state.'),
+};
+
 /** A volume of any cluster, as operators see it. */
 export const adminVolumeSchema = volumeSchema
   .extend({
     cluster,
     pool: poolName,
-    state: z
-      .enum(['creating', 'ready', 'deleting', 'deleted'])
-      .meta({ examples: ['ready'] })
-      .describe('`deleted`: the volume can be restored.'),
+    state: volumeState.describe('`deleted`: the volume can be restored.'),
     reservedBytes,
     attachments: z.array(z.object({ cluster, nodeId, state: attachmentState, readonly: z.boolean() })),
     capabilities: z.array(capabilitySchema).describe('The capabilities in the request that created it.'),

@@ -48,12 +48,7 @@ export const operatorOperations = {
   listAllVolumes: {
     route: 'GET /v1/admin/volumes',
     doc: 'Returns one page of the volumes of all clusters with their attachments, in any state, by id.',
-    ...pageOf(
-      searchable.extend({
-        copyOf: queryText('Only the copies of this volume and of its snapshots.', 'east.pvc-1'),
-      }),
-      admin.allVolumesPageSchema,
-    ),
+    ...pageOf(searchable.extend(admin.allVolumesQuery), admin.allVolumesPageSchema),
   },
   getAdminVolumeHealth: {
     route: 'GET /v1/admin/volumes/{volumeId}/health',

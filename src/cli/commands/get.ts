@@ -139,12 +139,14 @@ type Finder = {
 /** Makes the function that finds the entries. A faulty selector is an error before any call. */
 function finderOf(connection: Connection, kind: Kind, values: Values): Finder {
   const { names = [], limit, since, until } = values;
-  const { cluster = clusterOf(values), matches } = toSelection(kind, values.selector);
+  const { query: selected, matches } = toSelection(kind, values.selector);
+  const { cluster = clusterOf(values) } = selected;
   const bounds: Listing = {
     ...(limit !== undefined && { limit }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
     ...(matches && { matches }),
+    ...selected,
   };
   const queries =
     names.length > 0

@@ -1,4 +1,4 @@
-import { adminVolumeSchema, type AdminVolume } from '../../api/admin.ts';
+import { adminVolumeSchema, volumeStates, type AdminVolume } from '../../api/admin.ts';
 import type { VolumeSource } from '../../api/volume.ts';
 import {
   ageColumn,
@@ -19,6 +19,11 @@ export const volumes = kind<AdminVolume>({
   aliases: ['volume', 'vol'],
   doc: 'volumes in any state, soft-deleted ones included',
   ask: ofCluster('.'),
+  filter(head, value) {
+    if (head === 'pool') return { pool: value };
+    const state = volumeStates.find(one => one === value);
+    return head === 'state' && state ? { state } : undefined;
+  },
   page: async (client, query, call) => toPage(await client.listAllVolumes(query, call), 'volumes'),
   columns: [
     { head: 'id', of: ({ id }) => id },

@@ -249,6 +249,13 @@ export const visits: Readonly<Record<OperationId, readonly Visit[]>> = {
     },
     { request: () => ['GET /v1/admin/volumes?id=b.own', operator] },
     { request: () => ['GET /v1/admin/volumes?copyOf=b.own', operator] },
+    ...[
+      'pool=main',
+      'state=ready',
+      'state=creating',
+      'state=deleted',
+      'pool=main&state=deleted&cluster=b',
+    ].map((query): Visit => ({ request: () => [`GET /v1/admin/volumes?${query}`, operator] })),
   ],
   getAdminVolumeHealth: [{ request: () => ['GET /v1/admin/volumes/b.own/health', operator] }],
   listAllSnapshots: [

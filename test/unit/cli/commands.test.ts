@@ -310,8 +310,12 @@ const bad: readonly (readonly [line: string, stderr: RegExp])[] = [
     /--selector: "fast" is not a condition; write COLUMN=VALUE or COLUMN!=VALUE, such as pool=fast\n$/,
   ],
   [
+    'get volumes --key-file /none -l pool=a,pool=b',
+    /--selector: nothing has two values of pool at once: a, b\n$/,
+  ],
+  [
     'get volumes --key-file /none -l cluster=a,cluster=b',
-    /--selector: nothing is in two clusters at once: a, b\n$/,
+    /--selector: nothing has two values of cluster at once: a, b\n$/,
   ],
   [
     'get volumes --key-file /none --sort-by siz',

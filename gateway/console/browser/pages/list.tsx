@@ -1,10 +1,13 @@
-import { useEffect, useState } from 'preact/hooks';
-import type { Entry } from '../../../../src/cli/kind.ts';
+import { useState } from 'preact/hooks';
+import { volumeStates } from '../../../../src/api/admin.ts';
+import type { Entry, Kind } from '../../../../src/cli/kind.ts';
 import { kinds, type KindName } from '../../../../src/cli/kinds/index.ts';
+import { listAll } from '../../../../src/cli/listing.ts';
 import { narrowOf } from '../../../../src/cli/output/rows.ts';
 import { readOrder } from '../../../../src/cli/output/order.ts';
 import { call, client } from '../gateway.ts';
 import { useLive } from '../live.ts';
+import { ChoiceFilter, TextFilter } from '../parts/filters.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Table } from '../parts/table.tsx';
 import { goTo, hrefOf, type Route } from '../route.ts';
@@ -13,7 +16,7 @@ const pageLimit = 100;
 
 type Listed = { readonly entries: readonly Entry[]; readonly nextPageToken?: string | undefined };
 
-type Filters = Readonly<Record<'cluster' | 'find' | 'sort', string>>;
+type Filters = Readonly<Record<'cluster' | 'pool' | 'state' | 'find' | 'sort', string>>;
 
 /** The lists that can be narrowed to the entries of a cluster. */
 const ofClusters: ReadonlySet<KindName> = new Set([
@@ -29,12 +32,28 @@ const ofClusters: ReadonlySet<KindName> = new Set([
 /** The lists that find a part of an id. The others find only a whole one. */
 const searchable: ReadonlySet<KindName> = new Set(['volumes', 'snapshots']);
 
+/** The filters with few values. */
+const choices = [
+  { head: 'pool', label: 'Pool', load: findPools },
+  { head: 'state', label: 'State', load: async () => volumeStates },
+] as const;
+
+async function findPools(): Promise<readonly string[]> {
+  return (await listAll({ client, call }, kinds.pools, {})).map(({ id }) => id);
+}
+
 /** A list of one kind, page by page. Filters and page are in the address, so that a link shows the same list. */
 export function List({ name, route: { query } }: { readonly name: KindName; readonly route: Route }) {
-  const { columns, doc } = kinds[name];
+  const { columns, doc, filter: hasChoices }: Kind = kinds[name];
   const [areAll, setAreAll] = useState(false);
   const read = (filter: string): string => query.get(filter) ?? '';
-  const filters: Filters = { cluster: read('cluster'), find: read('find'), sort: read('sort') };
+  const filters: Filters = {
+    cluster: read('cluster'),
+    pool: read('pool'),
+    state: volumeStates.find(state => state === read('state')) ?? '',
+    find: read('find'),
+    sort: read('sort'),
+  };
   const pageToken = query.get('page') ?? '';
   // The order is that of the shown entries: another one needs no new load.
   const asked = new URLSearchParams({ ...filters, sort: '', page: pageToken });
@@ -53,9 +72,18 @@ export function List({ name, route: { query } }: { readonly name: KindName; read
       <p class="doc">{summary}</p>
       <form class="filters" role="search" onSubmit={event => event.preventDefault()}>
         {ofClusters.has(name) && (
-          <Filter label="Cluster" value={filters.cluster} onChange={cluster => change({ cluster })} />
+          <TextFilter label="Cluster" value={filters.cluster} onChange={cluster => change({ cluster })} />
         )}
-        <Filter label={labelOf(name)} value={filters.find} onChange={find => change({ find })} />
+        {hasChoices &&
+          choices.map(({ head, ...choice }) => (
+            <ChoiceFilter
+              key={head}
+              {...choice}
+              value={filters[head]}
+              onChange={chosen => change({ [head]: chosen })}
+            />
+          ))}
+        <TextFilter label={labelOf(name)} value={filters.find} onChange={find => change({ find })} />
         <label>
           <input
             type="checkbox"
@@ -92,40 +120,18 @@ export function List({ name, route: { query } }: { readonly name: KindName; read
   );
 }
 
-type FilterProps = {
-  readonly label: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-};
-
-/** How long a filter waits for the next letter, in milliseconds. */
-const typingMs = 100;
-
-function Filter({ label, value, onChange }: FilterProps) {
-  const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
-  useEffect(() => {
-    if (typed.trim() === value) return undefined;
-    const timer = setTimeout(() => onChange(typed.trim()), typingMs);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  return (
-    <label>
-      {label} <input type="search" value={typed} onInput={event => setTyped(event.currentTarget.value)} />
-    </label>
-  );
-}
-
 function labelOf(name: KindName): string {
   if (name === 'audit-log') return 'Resource';
   if (name === 'history') return 'Pool';
   return searchable.has(name) ? 'Id contains' : 'Id';
 }
 
-function load(name: KindName, { cluster, find }: Filters, pageToken: string): Promise<Listed> {
-  const kind = kinds[name];
+function load(name: KindName, filters: Filters, pageToken: string): Promise<Listed> {
+  const kind: Kind = kinds[name];
+  const { cluster, pool, state, find } = filters;
   const ofCluster = cluster === '' ? {} : { cluster };
   const asked = searchable.has(name) ? { search: find } : kind.ask(find, ofCluster.cluster);
   const found = find === '' ? {} : asked;
-  return kind.page(client, { ...ofCluster, ...found, limit: pageLimit, pageToken }, call());
+  const chosen = { ...kind.filter?.('pool', pool), ...kind.filter?.('state', state) };
+  return kind.page(client, { ...ofCluster, ...chosen, ...found, limit: pageLimit, pageToken }, call());
 }

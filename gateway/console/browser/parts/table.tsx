@@ -33,6 +33,9 @@ const references: Readonly<Record<string, KindName>> = {
   volume: 'volumes',
 };
 
+/** The kinds that count volumes, with the filter that lists them. */
+const narrowing: Readonly<Partial<Record<KindName, string>>> = { pools: 'pool', clusters: 'cluster' };
+
 /** A table of entries of one kind, with the columns of the command line. */
 export function Table({ name, columns, entries, sorting }: TableProps) {
   if (entries.length === 0) return <p class="empty">None.</p>;
@@ -105,6 +108,9 @@ type CellProps = { readonly name: KindName; readonly column: Column; readonly en
 function Cell({ name, column, entry }: CellProps): ComponentChildren {
   const value = column.of(entry, { nowMs: Date.now(), numbers: readableNumbers });
   if (value === undefined || value === '') return null;
+  const filter = column.head === 'volumes' ? narrowing[name] : undefined;
+  if (filter && value !== 0)
+    return <Link href={hrefOf(['volumes'], { [filter]: entry.id })}>{toCount(Number(value))}</Link>;
   if (typeof value === 'number') return toNumber(column, value);
   if (column.head === 'id' && hasPage(name)) return <Link href={hrefOf([name, entry.id])}>{value}</Link>;
   const other = references[column.head];

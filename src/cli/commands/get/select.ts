@@ -1,25 +1,32 @@
 import { suggest } from '../../../lib/words/suggest.ts';
-import type { Column, Entry, Kind, View } from '../../kind.ts';
+import type { Column, Entry, Kind, Query, View } from '../../kind.ts';
 import { toCell } from '../../output/rows.ts';
 import { readableNumbers } from '../../output/values.ts';
 
-/** The parts of `--selector`: the gateway selects the cluster, and `matches` checks the rest. */
+/** The parts of `--selector`: the query for the gateway, and `matches`, which checks the rest. */
 type Selection = {
-  readonly cluster?: string;
+  readonly query: Query;
   readonly matches?: (entry: Entry) => boolean;
 };
 
 /** Reads conditions such as `pool=fast` and `state!=ready`, which all have to hold. */
 export function toSelection(kind: Kind, conditions: readonly string[] = []): Selection {
   const parts = conditions.map(condition => toPart(kind, condition));
-  const clusters = parts.flatMap(({ cluster }) => cluster ?? []);
-  if (new Set(clusters).size > 1)
-    throw new Error(`--selector: nothing is in two clusters at once: ${clusters.join(', ')}`);
+  const query = mergeQueries(parts.map(part => part.query));
   const checks = parts.flatMap(({ matches }) => matches ?? []);
   return {
-    ...(clusters[0] !== undefined && { cluster: clusters[0] }),
+    query,
     ...(checks.length > 0 && { matches: entry => checks.every(check => check(entry)) }),
   };
+}
+
+function mergeQueries(queries: readonly Query[]): Query {
+  const pairs = queries.flatMap(query => Object.entries(query));
+  const merged = Object.fromEntries(pairs);
+  const other = pairs.find(([name, value]) => merged[name] !== value);
+  if (!other) return merged;
+  const [name, value] = other;
+  throw new Error(`--selector: nothing has two values of ${name} at once: ${value}, ${merged[name]}`);
 }
 
 function toPart(kind: Kind, condition: string): Selection {
@@ -29,9 +36,10 @@ function toPart(kind: Kind, condition: string): Selection {
       `--selector: "${condition}" is not a condition; write COLUMN=VALUE or COLUMN!=VALUE, such as pool=fast`,
     );
   const isEqual = operator === '=';
-  if (name === 'cluster' && isEqual) return { cluster: wanted };
+  if (name === 'cluster' && isEqual) return { query: { cluster: wanted } };
   const column = findColumn(kind, name);
-  return { matches: entry => hasValue(column, entry, wanted) === isEqual };
+  const query = isEqual && wanted !== '' ? kind.filter?.(name, wanted) : undefined;
+  return query ? { query } : { query: {}, matches: entry => hasValue(column, entry, wanted) === isEqual };
 }
 
 /** Finds a column by its name. The word for one entry means its id, as in `pool=fast` for pools. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPools } from '../../../../gateway/pools/pools.ts';
 import { createAdmin } from '../../../../gateway/admin/admin.ts';
+import { volumeStates } from '../../../../src/api/admin.ts';
 import { unavailableProblem } from '../../../../src/api/problem.ts';
 import {
   assertProblem,
@@ -92,6 +93,63 @@ test('operators list the copies of a volume and of its snapshots', async t => {
   for (const query of ['copyOf=a.pvc-1', 'copyOf=a.pvc-1&limit=1'])
     assert.deepEqual(idsOf(await listAll(gateway, 'volumes', query)), ['a.clone', 'a.restored']);
   assert.deepEqual(idsOf(await listAll(gateway, 'volumes', 'copyOf=b.pvc-1')), []);
+});
+
+/** Fills two pools with volumes of two clusters, in every state. */
+async function fillStates({ ask, engine }: Gateway): Promise<void> {
+  const names = ['fast', 'slow'].flatMap(pool => volumeStates.map(state => [pool, state] as const));
+  for (const as of ['a', 'b'])
+    for (const [pool, state] of names) {
+      const name = `${pool}-${state}`;
+      const body = volumeSpec(name, { parameters: { pool } });
+      const { status } = await ask(`PUT /v1/volumes/${as}.${name}`, { as, body });
+      assert.equal(status, 201);
+      if (state === 'deleted') await ask(`DELETE /v1/volumes/${as}.${name}`, { as });
+    }
+  await engine.transaction(async sql => {
+    for (const state of ['creating', 'deleting'])
+      await sql.run(
+        'update volumes set state = ? where name in (?, ?)',
+        state,
+        `fast-${state}`,
+        `slow-${state}`,
+      );
+  });
+}
+
+const narrowings: readonly Readonly<Record<string, string>>[] = [
+  {},
+  { cluster: 'b' },
+  { search: 'w-de' },
+  { id: 'a.slow-deleted' },
+];
+
+test('operators list the volumes of a pool, in a state, or both, with every other filter', async t => {
+  const gateway = await openGateway(t, { pools: ['fast', 'slow'], keepDeletedMs: 60_000 });
+  await fillStates(gateway);
+  const all = await listAll(gateway, 'volumes');
+  assert.equal(all.length, 16);
+  const chosen = ['', 'fast', 'slow', 'none'].flatMap(pool =>
+    [undefined, ...volumeStates].map(state => [pool, state] as const),
+  );
+  for (const [pool, state] of chosen)
+    for (const more of narrowings) {
+      const query = new URLSearchParams({ pool, ...(state && { state }), ...more }).toString();
+      const { cluster, search = '', id: only } = more;
+      const expected = all.filter(
+        one =>
+          one['pool'] === (pool || one['pool']) &&
+          one['state'] === (state ?? one['state']) &&
+          one['cluster'] === (cluster ?? one['cluster']) &&
+          one.id === (only ?? one.id) &&
+          one.id.includes(search),
+      );
+      assert.deepEqual(await listAll(gateway, 'volumes', query), expected, query);
+      assert.deepEqual(await listAll(gateway, 'volumes', `${query}&limit=1`), expected, query);
+    }
+  const unknown = await gateway.ask('GET /v1/admin/volumes?state=lost', { as: 'operator' });
+  assertProblem(unknown, 400, 'INVALID_ARGUMENT');
+  assert.match(String(unknown.body['detail']), /state.*creating.*ready.*deleting.*deleted/);
 });
 
 test('a volume in any state is listed with its running operation and the time of its start', async t => {
