@@ -22,12 +22,15 @@ export function refresh(): void {
 
 /** The usual interval between two loads, in milliseconds. */
 const usuallyMs = 2_000;
-/** The interval of pages whose changes the gateway tells, in milliseconds. */
+/** The interval of pages whose changes the gateway tells completely, in milliseconds. */
 const toldMs = 20_000;
-/** The lists of records in the store and of the queues, and the pages of records. */
+/**
+ * The lists of records in the store and of the queues, and the pages of records. Other pages show more, such as whether
+ * storages answer and tokens are refused, so they ask at the usual interval, too.
+ */
 const told = /^(volumes|snapshots|attachments|operations|queues|audit-log)\?|^(volumes|snapshots|nodes)\//;
 
-/** Loads a value now, whenever `key` changes, and every few seconds while the page is visible. */
+/** Loads a value now, whenever `key` or something at the gateway changes, and every few seconds while the page is visible. */
 export function useLive<T>(key: string, load: () => Promise<T>, everyMs = usuallyMs): Live<T> {
   const [live, setLive] = useState<Live<T>>({});
   useEffect(() => {
@@ -63,10 +66,10 @@ export function useLive<T>(key: string, load: () => Promise<T>, everyMs = usuall
     void reload();
     document.addEventListener('visibilitychange', onVisible);
     refreshed.addEventListener('refresh', onVisible);
-    const unlisten = isTold ? listen(onVisible) : undefined;
+    const unlisten = listen(onVisible);
     return () => {
       isOver = true;
-      unlisten?.();
+      unlisten();
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', onVisible);
       refreshed.removeEventListener('refresh', onVisible);

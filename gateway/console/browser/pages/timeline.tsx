@@ -36,7 +36,7 @@ export function Timeline({ attachments, log }: TimelineProps) {
               <span>
                 {nameOf(nodeId)}: {from === undefined ? 'since before the oldest entry' : <Ago time={from} />}
                 {' – '}
-                {until === undefined ? 'now' : <Ago time={until} />}
+                {until === undefined ? 'still attached' : <Ago time={until} />}
               </span>
               <div class="track" title={titleOf(from, until)}>
                 <span
