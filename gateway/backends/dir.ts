@@ -25,6 +25,7 @@ import {
   readFault,
   syncDirectory,
   vacateTimeoutMs,
+  type Access,
 } from '../local/files.ts';
 import { mark, requireMadeFor, requireNotForeign, unmark } from '../local/marks.ts';
 import { hasDirectory, openRoot, type Root } from './dir/root.ts';
@@ -49,8 +50,30 @@ const settings = z.strictObject({
     .describe('maximum bytes of all volumes together; default: the size of the filesystem'),
 });
 
-/** Access for the gateway's user and group. The mounting side decides about other users. */
-const mode = 0o770;
+const accountId = z
+  .string()
+  .regex(/^(0|[1-9]\d{0,9})$/, 'use a number')
+  // The greatest 32-bit number means no account (chown(2)).
+  .refine(id => Number(id) < 2 ** 32 - 1, 'use a number below 4294967295');
+
+/** The owner, group and mode of a new volume's directory. */
+const parameters = z.strictObject({
+  uid: accountId.exactOptional(),
+  gid: accountId.exactOptional(),
+  mode: z
+    .string()
+    .regex(/^[0-3]?[0-7]{3}$/, 'use an octal mode, such as 0770 or 2775')
+    .exactOptional(),
+});
+
+/** Reads the access of a new directory: by default for the gateway's user and group. The mounting side decides about others. */
+function accessOf({ uid, gid, mode = '0770' }: z.output<typeof parameters>): Access {
+  return {
+    mode: Number.parseInt(mode, 8),
+    ...(uid !== undefined && { uid: Number(uid) }),
+    ...(gid !== undefined && { gid: Number(gid) }),
+  };
+}
 
 type Settings = z.output<typeof settings>;
 
@@ -95,7 +118,7 @@ async function openDirectories(
     attachmentBounds: boundsOf(root, nfs),
     listedAs: `a directory CLUSTER.NAME in "${root}"`,
     sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
-    parameters: z.strictObject({}),
+    parameters,
     ...createVolumes(volumesRoot, protocol),
     async attach(volume, { capability }) {
       const { id } = volume;
@@ -138,7 +161,7 @@ function createVolumes(
   protocol: string,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
   return {
-    async create({ id, nonce, requiredBytes, capabilities }) {
+    async create({ id, nonce, requiredBytes, capabilities, parameters: given }) {
       for (const capability of capabilities) requireFilesystem(capability, protocol);
       const [path, noun] = [pathOf(id), `the directory of volume "${id}"`];
       const isThere = hasDirectory(path);
@@ -147,11 +170,16 @@ function createVolumes(
       const holdsData = isThere && (await readdir(path)).length > 0;
       if (holdsData) requireMadeFor(path, nonce, noun);
       try {
-        if (!isThere) await mkdir(path, { mode }).catch(ignore('EEXIST'));
+        if (!isThere) await mkdir(path, { mode: 0o700 }).catch(ignore('EEXIST'));
         if (!holdsData) mark(path, nonce, { what: noun });
-        // Sets the mode explicitly, because the process's umask may have narrowed it.
-        await Promise.all([syncDirectory(path, mode), sync()]);
+        // A directory with data has its access already, and a pod may have changed it since.
+        await Promise.all([syncDirectory(path, holdsData ? undefined : accessOf(given)), sync()]);
       } catch (error) {
+        if (codeOf(error) === 'EPERM')
+          throw preconditionProblem(
+            `${noun} cannot get another owner: run the gateway as root, or leave "uid" and "gid" out`,
+            error,
+          );
         // ENOENT means that the root is missing, and a later try may succeed.
         throw codeOf(error) === 'ENOENT' ? error : fileProblem(error, noun);
       }

@@ -1,5 +1,5 @@
 import { reasonOf } from '../../src/lib/words/failures.ts';
-import { closeSync, constants, fchmodSync, fsync, openSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, fchownSync, fsync, openSync } from 'node:fs';
 import { access, readFile, rename, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -69,12 +69,23 @@ export const listing = { bufferSize: 1_000 } as const;
 /** Makes a file's content, or a directory's entries, durable. */
 export const syncFile = promisify(fsync);
 
-/** Makes the entries of a directory durable, and sets its mode if given. Fails for a symbolic link. */
-export async function syncDirectory(path: string, mode?: number): Promise<void> {
+/** The id that leaves an owner or a group as it is (chown(2)). */
+const unchanged = -1;
+
+/** The mode of a directory, and its owner and group where they differ from the gateway's own. */
+export type Access = { readonly mode: number; readonly uid?: number; readonly gid?: number };
+
+/** Makes the entries of a directory durable, and sets its access if given. Fails for a symbolic link. */
+export async function syncDirectory(path: string, wanted?: Access): Promise<void> {
   const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
   const fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
-    if (mode !== undefined) fchmodSync(fd, mode);
+    if (wanted) {
+      const { mode, uid = unchanged, gid = unchanged } = wanted;
+      fchownSync(fd, uid, gid);
+      // A change of the owner may clear bits of the mode.
+      fchmodSync(fd, mode);
+    }
     await syncFile(fd);
   } finally {
     closeSync(fd);
