@@ -83,8 +83,9 @@ async function open(t: TestContext) {
   const renewing = setInterval(() => alive.forEach(name => kubernetes.renew(name)), afterMs / 10);
   t.after(() => clearInterval(renewing));
   let looks = 0;
-  const start = ({ after = afterMs, agentPort }: { after?: number; agentPort?: number } = {}) => {
-    const deadNodes = { afterMs: () => (looks++, after || undefined), agentPort, lookEveryMs: 20 };
+  type Settings = { after?: number; agentPort?: number; lookEveryMs?: number };
+  const start = ({ after = afterMs, agentPort, lookEveryMs = 20 }: Settings = {}) => {
+    const deadNodes = { afterMs: () => (looks++, after || undefined), agentPort, lookEveryMs };
     const reporting = reportNodes({
       client: gateway.client,
       driverName,
@@ -356,6 +357,19 @@ test('another controller continues with a node that the gateway has detached, ev
     await untilLooked();
     assert.equal(gateway.calls.filter(call => call === 'report a').length, 1);
   }
+});
+
+test('a controller soon tries again to detach a node that another one began to detach', async t => {
+  const { kubernetes, gateway, start, die, untilTainted } = await open(t);
+  die('a');
+  gateway.nodes.set('a', { id: 'a', isDead: true });
+  gateway.faults.push(new Problem('UNAVAILABLE', 'volume "east.one" is busy'));
+  // The second controller does not judge the node itself, and its maximum pause is longer than this test waits.
+  start({ after: 3_600_000, lookEveryMs: 60_000 });
+  await untilTainted();
+  // A watch that begins anew would be a reason to try again, too.
+  const watches = kubernetes.asked.filter(one => one.endsWith(' watch'));
+  assert.equal(new Set(watches).size, watches.length);
 });
 
 test('a node that another controller has put back into service is not detached again', async t => {
