@@ -7,6 +7,7 @@ import { capture } from '../cluster/capture.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { waitFor } from '../cluster/wait.ts';
 import { awayCluster, type Installation } from '../installation/installation.ts';
+import { defineServices, removeServices } from './changed-blocks/definition.ts';
 import { claim, pod } from './manifests.ts';
 import { inWorkspace, type Scenarios } from './workspace.ts';
 
@@ -31,6 +32,7 @@ export const deploymentScenarios: Scenarios = {
     }),
 
   'the API server takes each set of values of the chart as it stands': async ({ west: { cluster } }) => {
+    await defineServices(cluster);
     // Its namespace already has a release, with classes of other names; it lacks the Prometheus operator and the Gateway API.
     for (const name of valueSets().keys()) {
       const manifests = snapshotOf(name)
@@ -42,6 +44,7 @@ export const deploymentScenarios: Scenarios = {
       const how = ['--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict'];
       await capture(cluster.commandLine(['apply', ...how, '--filename', '-']), known);
     }
+    await removeServices(cluster);
   },
 
   'a controller does its work by the tokens of its service account, and no key is in its cluster': ({

@@ -10,7 +10,7 @@ import { prepareRelease, type Release } from '../../installation/release.ts';
 import { claim, fromSnapshot, pod, snapshot } from '../manifests.ts';
 import { inWorkspace, type Scenarios, type Workspace } from '../workspace.ts';
 import type { BackupResult } from './backup.ts';
-import { serviceDefinition } from './definition.ts';
+import { defineServices, removeServices } from './definition.ts';
 import { backupContainer, importPrograms } from './image.ts';
 
 const guide = resolve(import.meta.dirname, '../../../../docs/guides/kubernetes.md');
@@ -18,7 +18,6 @@ const driver = 'blocks.fairlead.dev';
 const namespace = 'blocks';
 const service = 'fairlead-snapshot-metadata';
 const host = `${service}.${namespace}.svc`;
-const definitionObject = `crd/${serviceDefinition.metadata.name}`;
 /** The cluster-wide objects of the guide's account. */
 const accountObjects = ['clusterrole/backup-of-blocks', 'clusterrolebinding/backup-of-blocks'];
 /** The values of this release's agents, which run beside others on the same nodes. */
@@ -48,7 +47,8 @@ export const changedBlockScenarios: Scenarios = {
           () => gateway.count(table, 'cluster = ?', backupCluster) === 0 || undefined,
         );
       await release.uninstall();
-      await cluster.kubectl('delete', definitionObject, ...accountObjects);
+      await removeServices(cluster);
+      await cluster.kubectl('delete', ...accountObjects);
       await cluster.kubectl('delete', 'namespace', namespace, '--timeout=180s');
     },
 };
@@ -61,8 +61,7 @@ async function installDriver({ site, gateway, east }: Installation): Promise<Rel
   await importPrograms(directory, nodes);
   await makeCertificate(directory, `DNS:${host}`);
   const [certificate, key] = ['crt', 'key'].map(end => join(directory, `tls.${end}`));
-  await cluster.apply(serviceDefinition);
-  await cluster.kubectl('wait', '--for=condition=Established', definitionObject);
+  await defineServices(cluster);
   const values = {
     driver: { name: driver },
     sidecars: { snapshotMetadata: { enabled: true, caCert: readFileSync(certificate ?? '', 'utf8') } },

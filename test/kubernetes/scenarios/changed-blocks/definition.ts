@@ -1,3 +1,5 @@
+import type { Cluster } from '../../cluster/cluster.ts';
+
 /** The definition of SnapshotMetadataServices, as far as the sidecar and backup programs rely on it. */
 export const serviceDefinition = {
   apiVersion: 'apiextensions.k8s.io/v1',
@@ -17,6 +19,19 @@ export const serviceDefinition = {
     versions: [{ name: 'v1beta1', served: true, storage: true, schema: { openAPIV3Schema: schemaOf() } }],
   },
 };
+
+const object = `crd/${serviceDefinition.metadata.name}`;
+
+/** Adds the definition of SnapshotMetadataServices to a cluster. */
+export async function defineServices(cluster: Cluster): Promise<void> {
+  await cluster.apply(serviceDefinition);
+  await cluster.kubectl('wait', '--for=condition=Established', object);
+}
+
+/** Removes the definition and all SnapshotMetadataServices. */
+export async function removeServices(cluster: Cluster): Promise<void> {
+  await cluster.kubectl('delete', object);
+}
 
 function schemaOf() {
   const text = { type: 'string' };
