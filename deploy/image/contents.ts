@@ -5,7 +5,7 @@ export const programs: Readonly<Record<string, readonly string[]>> = {
   mount: ['mount', 'umount', 'losetup'],
   'util-linux': words('blkid blockdev fallocate findmnt flock fsfreeze fstrim lsblk setpriv unshare'),
   e2fsprogs: ['mkfs.ext4', 'dumpe2fs', 'e2fsck', 'filefrag', 'resize2fs'],
-  xfsprogs: ['mkfs.xfs', 'xfs_growfs', 'xfs_io', 'xfs_logprint', 'xfs_repair'],
+  xfsprogs: ['mkfs.xfs', 'xfs_growfs', 'xfs_io', 'xfs_logprint', 'xfs_quota', 'xfs_repair'],
   'btrfs-progs': ['mkfs.btrfs', 'btrfs'],
   'nfs-common': ['mount.nfs'],
   'open-iscsi': ['iscsiadm'],

@@ -28,6 +28,7 @@ import {
   type Access,
 } from '../local/files.ts';
 import { mark, requireMadeFor, requireNotForeign, unmark } from '../local/marks.ts';
+import { findQuota, type Quota } from './dir/quota.ts';
 import { hasDirectory, openRoot, type Root } from './dir/root.ts';
 
 const poolDirectory = 'the directory';
@@ -85,6 +86,12 @@ export const dir: BackendPlugin<typeof settings> = {
   settings,
   addressOf: ({ dir: directory }) => directory,
   check: ({ dir: directory }) => directoryFaults(directory, poolDirectory),
+  missingFeatures: async ({ dir: directory }) =>
+    (await findQuota(directory))
+      ? []
+      : [
+          `the filesystem of "${directory}" has no project quotas, so a volume can grow beyond its size; use an XFS that is mounted with "prjquota"`,
+        ],
   readOwner: ({ dir: directory }) => createOwnerMark(directory).read(),
   expectedBounds: ({ dir: directory, nfs }) => boundsOf(directory, nfs),
   open: openDirectories,
@@ -119,7 +126,7 @@ async function openDirectories(
     listedAs: `a directory CLUSTER.NAME in "${root}"`,
     sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
     parameters,
-    ...createVolumes(volumesRoot, protocol),
+    ...createVolumes(volumesRoot, protocol, await findQuota(root)),
     async attach(volume, { capability }) {
       const { id } = volume;
       requireFilesystem(capability, protocol);
@@ -154,11 +161,12 @@ function requireFilesystem({ fsType }: Capability, protocol: string): void {
 }
 
 /**
- * Manages one directory for each volume. Sizes are neither stored nor enforced: a volume's size is the requested one.
+ * Manages one directory for each volume. Sizes are not stored: a volume's size is the requested one. Only a quota enforces it.
  */
 function createVolumes(
   { root, find, pathOf, requireInRoot, sync, discard, emptyTrash }: Root,
   protocol: string,
+  quota: Quota,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
   return {
     async create({ id, nonce, requiredBytes, capabilities, parameters: given }) {
@@ -172,6 +180,7 @@ function createVolumes(
       try {
         if (!isThere) await mkdir(path, { mode: 0o700 }).catch(ignore('EEXIST'));
         if (!holdsData) mark(path, nonce, { what: noun });
+        await quota?.limit(path, requiredBytes, { isNew: !holdsData });
         // A directory with data has its access already, and a pod may have changed it since.
         await Promise.all([syncDirectory(path, holdsData ? undefined : accessOf(given)), sync()]);
       } catch (error) {
@@ -187,17 +196,23 @@ function createVolumes(
     },
 
     async expand(volume, { requiredBytes }) {
-      const { id, sizeBytes } = volume;
-      if (find(volume) === undefined)
-        throw new Problem('NOT_FOUND', `the directory of volume "${id}" is missing`);
-      return { sizeBytes: Math.max(sizeBytes, requiredBytes), nodeExpansionRequired: false };
+      const { id } = volume;
+      const path = find(volume);
+      if (path === undefined) throw new Problem('NOT_FOUND', `the directory of volume "${id}" is missing`);
+      const sizeBytes = Math.max(volume.sizeBytes, requiredBytes);
+      await quota?.limit(path, sizeBytes, { isNew: false });
+      return { sizeBytes, nodeExpansionRequired: false };
     },
 
     async delete(volume) {
       const { id } = volume;
-      if (find(volume) !== undefined) await discard(volume);
+      const path = find(volume);
+      // A crash before the release leaves a limit of a project that nothing is in.
+      const release = path === undefined ? undefined : await quota?.releaseOf(path);
+      if (path !== undefined) await discard(volume);
       unmark(join(root, id), volume.nonce);
       await emptyTrash(one => one === id);
+      await release?.();
     },
 
     volumeHealth: async volume => healthOf(root, pathOf(volume.id), volume),

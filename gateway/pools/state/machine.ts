@@ -23,8 +23,8 @@ export function createMachineCheck(
   const quiet = { ...context, log: silentLog };
 
   async function find(): Promise<readonly string[]> {
-    const faults = await plugin.check?.(settings, quiet);
-    return [...(faults ?? []), ...((await plugin.missingFeatures?.(settings)) ?? [])];
+    const faults = (await plugin.check?.(settings, quiet)) ?? [];
+    return faults.length > 0 ? faults : ((await plugin.missingFeatures?.(settings)) ?? []);
   }
 
   if (!plugin.check || plugin.checksStorageOnly) return async () => undefined;

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type CsiClient } from '../../../src/csi/client.ts';
@@ -13,6 +22,7 @@ import { startNfsServer } from '../targets/nfs-server.ts';
 import { clientOf } from '../../harness/csi-serving.ts';
 
 const volume_capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
+const sizeBytes = 16 * 2 ** 20;
 const server = await startNfsServer({ after }, 2);
 
 test('two nodes use a volume of the dir backend over a real NFS server, from create to delete', async t => {
@@ -25,7 +35,7 @@ test('two nodes use a volume of the dir backend over a real NFS server, from cre
   const { controller } = clientOf(t, shared.controller);
   const { volume } = await controller.CreateVolume({
     name: 'shared',
-    capacity_range: { required_bytes: 2 ** 20 },
+    capacity_range: { required_bytes: sizeBytes },
     volume_capabilities: [volume_capability],
   });
   const volume_id = volume?.volume_id ?? '';
@@ -52,7 +62,8 @@ test('two nodes use a volume of the dir backend over a real NFS server, from cre
   writeFileSync(join(first.fields.target_path, 'data'), data, { flush: true });
   for (const path of [second.fields.target_path, directory]) requireData(path, data);
   const usage = await volumesOver(first.client).usage(first.fields);
-  assert.ok(Number(usage[0]?.total) > 0);
+  assert.equal(Number(usage[0]?.total), sizeBytes);
+  await requireLimited(controller, { volume_id, path: second.fields.target_path });
   await assert.rejects(controller.DeleteVolume({ volume_id }), { code: 'FAILED_PRECONDITION' });
 
   for (const { client, fields, detach } of uses) {
@@ -63,8 +74,40 @@ test('two nodes use a volume of the dir backend over a real NFS server, from cre
   requireData(directory, data);
   await controller.DeleteVolume({ volume_id });
   assert.equal(existsSync(directory), false);
+  assert.deepEqual(limitedProjects(), []);
   assert.deepEqual(readdirSync(join(root, '.trash')), []);
 });
+
+/** Fills a volume from a node: it takes no more than its size, until it is expanded, and other volumes still take data. */
+async function requireLimited(
+  controller: CsiClient['controller'],
+  { volume_id, path }: { readonly volume_id: string; readonly path: string },
+): Promise<void> {
+  const fill = (bytes: number): void =>
+    writeFileSync(join(path, 'more'), randomBytes(bytes), { flush: true });
+  assert.throws(() => fill(sizeBytes), { code: 'ENOSPC' });
+  const size = { required_bytes: sizeBytes };
+  const other = await controller.CreateVolume({
+    name: 'other',
+    capacity_range: size,
+    volume_capabilities: [volume_capability],
+  });
+  const otherId = other.volume?.volume_id ?? '';
+  writeFileSync(join(server.root, 'volumes', otherId, 'data'), randomBytes(sizeBytes / 2), { flush: true });
+  await controller.ControllerExpandVolume({ volume_id, capacity_range: { required_bytes: 2 * sizeBytes } });
+  fill(sizeBytes);
+  assert.throws(() => fill(2 * sizeBytes), { code: 'ENOSPC' });
+  rmSync(join(path, 'more'));
+  await controller.DeleteVolume({ volume_id: otherId });
+}
+
+/** The projects of the server's filesystem that have a limit. */
+function limitedProjects(): readonly string[] {
+  const report = execFileSync('xfs_quota', ['-x', '-c', 'report -p -n -N', server.root], {
+    encoding: 'utf8',
+  });
+  return report.split('\n').filter(line => /^#[1-9]/.test(line));
+}
 
 type Use = {
   readonly client: CsiClient;

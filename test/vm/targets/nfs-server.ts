@@ -10,7 +10,7 @@ export type CleanupHook = { readonly after: (end: () => Promise<void>) => void }
 
 /** The kernel's file with Y once no client of an earlier server is awaited. */
 const graceFile = '/proc/fs/nfsd/v4_end_grace';
-const diskBytes = 256 * 2 ** 20;
+const diskBytes = 512 * 2 ** 20;
 
 /**
  * Starts server `number` of this machine, at 10.9.<number>.2. It ends with the test, after the programs that were
@@ -88,12 +88,13 @@ function makeState(state: string): void {
   for (const file of ['etab', 'rmtab', 'xtab']) writeFileSync(join(state, file), '');
 }
 
+/** Makes the disk of the server, an XFS that limits directories (project quotas). */
 function makeDisk(root: string): void {
   mkdirSync(root);
   writeFileSync(`${root}.img`, '');
   truncateSync(`${root}.img`, diskBytes);
-  run('mkfs.ext4', '-q', `${root}.img`);
-  run('mount', '-o', 'loop', '--', `${root}.img`, root);
+  run('mkfs.xfs', '-q', `${root}.img`);
+  run('mount', '-o', 'loop,prjquota', '--', `${root}.img`, root);
 }
 
 /** CleanupHook a daemon and waits for its end; a daemon that is not ended does not keep this process running. */
