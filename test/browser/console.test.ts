@@ -47,6 +47,9 @@ test('a link of fairlead console logs in once, and its code leaves the address',
   const { page: other } = await openPage(browser);
   await other.goto(link);
   await other.getByRole('alert').filter({ hasText: 'the code was used before' }).waitFor();
+  // The browser loads nothing for another link of the same page.
+  await other.goto(await site.link());
+  await other.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
 });
 
 test(

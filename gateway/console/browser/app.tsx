@@ -26,7 +26,13 @@ export function App() {
   useEffect(() => {
     refresh();
     sessionEnd.addEventListener('end', refresh);
-    return () => sessionEnd.removeEventListener('end', refresh);
+    // A login link that is pasted into this tab loads no new page.
+    const onHash = (): void => void (loginHash.test(location.hash) && refresh());
+    addEventListener('hashchange', onHash);
+    return () => {
+      sessionEnd.removeEventListener('end', refresh);
+      removeEventListener('hashchange', onHash);
+    };
   }, []);
   if (!session.isKnown) return null;
   const { operator, fault } = session;
@@ -51,9 +57,12 @@ const loginFaults: Readonly<Record<LoginFault, string>> = {
   unavailable: 'The provider or the store does not answer. The log of the gateway has the reason.',
 };
 
+/** The end of an address that logs in, or that says why a login failed. */
+const loginHash = /^#(code|login)=(.+)$/;
+
 /** Uses the code of the address, if there is one, and finds the operator. The code leaves the address at once. */
 async function openSession(): Promise<Operator | undefined> {
-  const [, name, value = ''] = /^#(code|login)=(.+)$/.exec(location.hash) ?? [];
+  const [, name, value = ''] = loginHash.exec(location.hash) ?? [];
   if (name !== undefined) history.replaceState(undefined, '', location.pathname + location.search);
   if (name === 'code') await logIn({ code: value });
   if (name === 'login' && value in loginFaults)

@@ -13,9 +13,10 @@ export function Failures({ pool }: { readonly pool: PoolState }) {
           The gateway sends nothing for a moment, because the storage failed several times in a row.
         </p>
       )}
-      {recentFailures.length === 0 ? (
+      {recentFailures.length === 0 && state !== 'waiting' && (
         <p class="empty">No call of this gateway has failed since its start.</p>
-      ) : (
+      )}
+      {recentFailures.length > 0 && (
         <ul class="advice">
           {recentFailures.map(({ at, method, code, detail, requestId }) => (
             <li key={`${at}${requestId}`}>

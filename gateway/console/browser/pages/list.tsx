@@ -9,6 +9,7 @@ import { call, client } from '../gateway.ts';
 import { useLive } from '../live.ts';
 import { ChoiceFilter, TextFilter } from '../parts/filters.tsx';
 import { Notice } from '../parts/notice.tsx';
+import { Pager } from '../parts/pager.tsx';
 import { Table } from '../parts/table.tsx';
 import { goTo, hrefOf, type Route } from '../route.ts';
 
@@ -44,7 +45,7 @@ async function findPools(): Promise<readonly string[]> {
 
 /** A list of one kind, page by page. Filters and page are in the address, so that a link shows the same list. */
 export function List({ name, route: { query } }: { readonly name: KindName; readonly route: Route }) {
-  const { columns, doc, filter: hasChoices }: Kind = kinds[name];
+  const { columns, doc } = kinds[name];
   const [areAll, setAreAll] = useState(false);
   const read = (filter: string): string => query.get(filter) ?? '';
   const filters: Filters = {
@@ -66,24 +67,13 @@ export function List({ name, route: { query } }: { readonly name: KindName; read
   // The other clauses are about arguments of the command line.
   const [summary] = doc.split('; ', 1);
   const order = readOrder(columns, filters.sort);
-  const isPart = pageToken !== '' || value?.nextPageToken !== undefined;
+  const next = value?.nextPageToken;
+  const isPart = pageToken !== '' || next !== undefined;
   return (
     <>
       <p class="doc">{summary}</p>
       <form class="filters" role="search" onSubmit={event => event.preventDefault()}>
-        {ofClusters.has(name) && (
-          <TextFilter label="Cluster" value={filters.cluster} onChange={cluster => change({ cluster })} />
-        )}
-        {hasChoices &&
-          choices.map(({ head, ...choice }) => (
-            <ChoiceFilter
-              key={head}
-              {...choice}
-              value={filters[head]}
-              onChange={chosen => change({ [head]: chosen })}
-            />
-          ))}
-        <TextFilter label={labelOf(name)} value={filters.find} onChange={find => change({ find })} />
+        <Narrowing name={name} filters={filters} onChange={change} />
         <label>
           <input
             type="checkbox"
@@ -104,18 +94,39 @@ export function List({ name, route: { query } }: { readonly name: KindName; read
       )}
       {order && isPart && <p class="doc">Only the entries of this page are sorted.</p>}
       {!value && !live.problem && <p class="empty">Loading…</p>}
-      <p class="pages">
-        <button type="button" disabled={pageToken === ''} onClick={() => history.back()}>
-          Previous page
-        </button>
-        <button
-          type="button"
-          disabled={value?.nextPageToken === undefined}
-          onClick={() => goTo(hrefOf([name], { ...filters, page: value?.nextPageToken ?? '' }))}
-        >
-          Next page
-        </button>
-      </p>
+      {isPart && (
+        <Pager
+          hasPrevious={pageToken !== ''}
+          onNext={next === undefined ? undefined : () => goTo(hrefOf([name], { ...filters, page: next }))}
+        />
+      )}
+    </>
+  );
+}
+
+type NarrowingProps = {
+  readonly name: KindName;
+  readonly filters: Filters;
+  readonly onChange: (changes: Partial<Filters>) => void;
+};
+
+/** The filters that a list has. */
+function Narrowing({ name, filters, onChange }: NarrowingProps) {
+  return (
+    <>
+      {ofClusters.has(name) && (
+        <TextFilter label="Cluster" value={filters.cluster} onChange={cluster => onChange({ cluster })} />
+      )}
+      {(kinds[name] as Kind).filter &&
+        choices.map(({ head, ...choice }) => (
+          <ChoiceFilter
+            key={head}
+            {...choice}
+            value={filters[head]}
+            onChange={chosen => onChange({ [head]: chosen })}
+          />
+        ))}
+      <TextFilter label={labelOf(name)} value={filters.find} onChange={find => onChange({ find })} />
     </>
   );
 }

@@ -19,6 +19,7 @@ import { useLive } from '../live.ts';
 import { ActButton } from '../parts/act.tsx';
 import { Notice } from '../parts/notice.tsx';
 import { Facts, Table } from '../parts/table.tsx';
+import { withLocalTimes } from '../parts/values.tsx';
 import { Copies } from './copies.tsx';
 import { Differences } from './differences.tsx';
 import { Failures } from './failures.tsx';
@@ -49,6 +50,7 @@ export function One({ name, id, operator }: OneProps) {
   const { value } = live;
   if (!value) return live.problem ? <Notice live={live} /> : <p class="empty">Loading…</p>;
   const { entry, health, advice } = value;
+  const actions = entry && operator.role === 'operator' ? actionsOf(name, entry) : [];
   return (
     <>
       <Notice live={live} />
@@ -63,16 +65,16 @@ export function One({ name, id, operator }: OneProps) {
           <ul class="advice">
             {advice.map(({ isWaiting, what, todo }) => (
               <li key={what} class={isWaiting ? 'waiting' : undefined}>
-                {what}
+                {withLocalTimes(what)}
                 {todo !== undefined && <span class="todo">{todo}</span>}
               </li>
             ))}
           </ul>
         </section>
       )}
-      {entry && operator.role === 'operator' && (
+      {actions.length > 0 && (
         <p class="buttons">
-          {actionsOf(name, entry).map(action => (
+          {actions.map(action => (
             <ActButton key={action.title} action={action} />
           ))}
         </p>

@@ -10,7 +10,7 @@ import { Bar } from '../parts/bar.tsx';
 import { Day } from '../parts/day.tsx';
 import { Link } from '../parts/link.tsx';
 import { Notice } from '../parts/notice.tsx';
-import { toCount, toSize } from '../parts/values.tsx';
+import { toCount, toSize, withLocalTimes } from '../parts/values.tsx';
 
 /** The health of everything in words, the problems first, and the space of pools and quotas. */
 export function Overview() {
@@ -45,12 +45,14 @@ export function Overview() {
       <section aria-labelledby="state">
         <h2 id="state">Everything</h2>
         <dl class="facts">
-          {lines.map(({ about, state }, index) => (
-            <div key={`${about}${index}`}>
-              <dt>{about}</dt>
-              <dd>{state}</dd>
-            </div>
-          ))}
+          {[...new Map(lines.map(({ about, state }) => [`${about}: ${state}`, { about, state }]))].map(
+            ([key, { about, state }]) => (
+              <div key={key}>
+                <dt>{about}</dt>
+                <dd>{withLocalTimes(state)}</dd>
+              </div>
+            ),
+          )}
         </dl>
       </section>
     </>
@@ -71,10 +73,10 @@ function Summary({ lines }: { readonly lines: readonly StatusLine[] }) {
     <section class="problems" aria-labelledby="problems">
       <h2 id="problems">{sentence}</h2>
       <ul>
-        {problems.map(({ about, what, todo, entry }) => (
+        {problems.map(({ about, what = '', todo, entry }) => (
           <li key={`${about}${what}`}>
             <strong>{entry ? <Link href={hrefOf([entry.kind, entry.id])}>{about}</Link> : about}</strong>:{' '}
-            {what}
+            {withLocalTimes(what)}
             <span class="todo">{todo}</span>
           </li>
         ))}

@@ -57,32 +57,40 @@ function PoolDay({ pool, minutes }: PoolDayProps) {
   const times = useMemo(() => minutes.map(({ at }) => Date.parse(at)), [minutes]);
   const all = <T,>(of: (minute: MinuteOfPool) => T): readonly T[] => minutes.map(of);
   const hasWaited = minutes.some(({ waiting, waitMs }) => waiting + waitMs > 0);
+  const hasSpace = minutes.some(
+    ({ totalBytes, reservedBytes }) => totalBytes !== undefined || reservedBytes > 0,
+  );
+  const hasCalls = minutes.some(({ calls }) => calls > 0);
   return (
     <section class="card" aria-label={`last 24 hours of pool ${pool}`}>
       <h3>
         <Link href={hrefOf(['pools', pool])}>{pool}</Link>
       </h3>
       <div class="plots">
-        <Plot
-          title="Space"
-          times={times}
-          show={toSize}
-          isOfBytes
-          series={[
-            { name: 'reserved', look: 'whole', values: all(({ reservedBytes }) => reservedBytes) },
-            { name: 'soft-deleted', look: 'part', values: all(({ deletedBytes }) => deletedBytes) },
-            { name: 'capacity', look: 'limit', values: all(({ totalBytes }) => totalBytes) },
-          ]}
-        />
-        <Plot
-          title="Calls per minute"
-          times={times}
-          show={toCount}
-          series={[
-            { name: 'all', look: 'whole', values: all(({ calls }) => calls) },
-            { name: 'failed', look: 'fault', values: all(({ failedCalls }) => failedCalls) },
-          ]}
-        />
+        {hasSpace && (
+          <Plot
+            title="Space"
+            times={times}
+            show={toSize}
+            isOfBytes
+            series={[
+              { name: 'reserved', look: 'whole', values: all(({ reservedBytes }) => reservedBytes) },
+              { name: 'soft-deleted', look: 'part', values: all(({ deletedBytes }) => deletedBytes) },
+              { name: 'capacity', look: 'limit', values: all(({ totalBytes }) => totalBytes) },
+            ]}
+          />
+        )}
+        {hasCalls && (
+          <Plot
+            title="Calls per minute"
+            times={times}
+            show={toCount}
+            series={[
+              { name: 'all', look: 'whole', values: all(({ calls }) => calls) },
+              { name: 'failed', look: 'fault', values: all(({ failedCalls }) => failedCalls) },
+            ]}
+          />
+        )}
         {hasWaited && (
           <>
             <Plot
@@ -100,6 +108,8 @@ function PoolDay({ pool, minutes }: PoolDayProps) {
           </>
         )}
       </div>
+      {!hasSpace && <p>Its size is unknown, and nothing is reserved.</p>}
+      {!hasCalls && <p>Its storage was not called.</p>}
       {!hasWaited && <p>No operation had to wait.</p>}
     </section>
   );

@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact';
+import type { AdminAttachment, AuditEntry, RunningOperation } from '../../../../src/api/admin.ts';
 import type { Column, Entry } from '../../../../src/cli/kind.ts';
 import { kinds, type KindName } from '../../../../src/cli/kinds/index.ts';
 import { exactNumbers, readableNumbers } from '../../../../src/cli/output/values.ts';
 import { hrefOf } from '../route.ts';
 import { Link } from './link.tsx';
-import { Ago, Size, toCount, toMoment } from './values.tsx';
+import { Ago, Size, toCount, toMoment, withLocalTimes } from './values.tsx';
 
 type TableProps = {
   readonly name: KindName;
@@ -93,14 +94,14 @@ function Head({ head, look, sorting }: HeadProps) {
 }
 
 /** The maximum characters of a value that is never wrapped. */
-const maxShort = 40;
+const maxShort = 48;
 
-/** Returns the class of a column: numbers, which may lack some of them, short words, or sentences. */
-function lookOf(column: Column, entries: readonly Entry[]): 'number' | 'short' | undefined {
+/** Returns the class of a column: numbers, which may lack some of them, short words, or sentences and long names. */
+function lookOf(column: Column, entries: readonly Entry[]): 'number' | 'short' | 'long' {
   const view = { nowMs: Date.now(), numbers: readableNumbers };
   const values = entries.map(entry => column.of(entry, view)).filter(value => value !== undefined);
   if (values.length > 0 && values.every(value => typeof value === 'number')) return 'number';
-  return values.every(value => String(value).length <= maxShort) ? 'short' : undefined;
+  return values.every(value => String(value).length <= maxShort) ? 'short' : 'long';
 }
 
 type CellProps = { readonly name: KindName; readonly column: Column; readonly entry: Entry };
@@ -112,13 +113,39 @@ function Cell({ name, column, entry }: CellProps): ComponentChildren {
   if (filter && value !== 0)
     return <Link href={hrefOf(['volumes'], { [filter]: entry.id })}>{toCount(Number(value))}</Link>;
   if (typeof value === 'number') return toNumber(column, value);
-  if (column.head === 'id' && hasPage(name)) return <Link href={hrefOf([name, entry.id])}>{value}</Link>;
-  const other = references[column.head];
-  if (other) return <Link href={hrefOf([other, value])}>{value}</Link>;
+  const place = placeOf(name, column, { entry, value });
+  if (place) return <Link href={hrefOf(place)}>{value}</Link>;
   // The minutes of a day cannot be told apart by their distance from now.
   if (column.head === 'at' && name === 'history') return toMoment(value);
   if (/^\d{4}-\d\d-\d\dT/.test(value)) return <Ago time={value} />;
-  return value;
+  return withLocalTimes(value);
+}
+
+type Place = readonly [name: KindName, id: string];
+
+/** Finds the page that a cell leads to. */
+function placeOf(
+  name: KindName,
+  { head }: Column,
+  { entry, value }: { entry: Entry; value: string },
+): Place | undefined {
+  const other = references[head];
+  if (other) return [other, value];
+  if (head === 'id' && hasPage(name)) return [name, entry.id];
+  const { cluster, nodeId } = entry as AdminAttachment;
+  if (name === 'attachments' && head === 'node') return ['nodes', `${cluster}/${nodeId}`];
+  if (name === 'operations' && head === 'id') return toPlace(entry as RunningOperation);
+  if (name === 'audit-log' && head === 'resource')
+    return toPlace({ ...(entry as AuditEntry), resourceId: value });
+  return undefined;
+}
+
+function toPlace({
+  kind,
+  resourceId,
+}: Pick<RunningOperation, 'resourceId'> & { kind: string }): Place | undefined {
+  const name = described.find(one => kinds[one].one === kind);
+  return name && [name, resourceId];
 }
 
 export function hasPage(name: KindName): boolean {
@@ -132,7 +159,7 @@ function toNumber({ unit }: Column, value: number): ComponentChildren {
 }
 
 /** The columns that the page of an entry shows in another place. */
-const elsewhere: ReadonlySet<string> = new Set(['id', 'machine-lacks']);
+const elsewhere: ReadonlySet<string> = new Set(['id', 'machine-lacks', 'last-failure']);
 
 /** The facts of one entry: a line for each column that has a value. */
 export function Facts({ name, entry }: { readonly name: KindName; readonly entry: Entry }) {

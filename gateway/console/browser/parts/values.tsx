@@ -42,6 +42,11 @@ export function toClock(timeMs: number): string {
   return clock.format(timeMs);
 }
 
+/** Writes the times in a sentence as the user's locale does. */
+export function withLocalTimes(sentence: string): string {
+  return sentence.replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, toMoment);
+}
+
 export function toMoment(time: string | number): string {
   return moment.format(new Date(time));
 }
