@@ -52,6 +52,18 @@ export function copyCustomResources(module: string, into: string): void {
     writeFileSync(join(into, 'crds', name), readFileSync(join(source, name)));
 }
 
+/** Joins kwok's descriptions of nodes and of pods that run at once to the file `kwok-stages.yaml`. */
+export function copyStages(module: string, into: string): void {
+  const root = go(module, 'list', '-m', '-f', '{{.Dir}}', 'sigs.k8s.io/kwok');
+  const stages = [
+    'node/fast/node-initialize.yaml',
+    'node/heartbeat-with-lease/node-heartbeat-with-lease.yaml',
+    'pod/fast/pod-ready.yaml',
+    'pod/fast/pod-delete.yaml',
+  ].map(stage => readFileSync(join(root, 'kustomize/stage', stage), 'utf8'));
+  writeFileSync(join(into, 'kwok-stages.yaml'), stages.join('---\n'));
+}
+
 /**
  * Runs Go without C, as releases are built, and without the user's own flags. A build gives way to other processes, and
  * ends beside them.

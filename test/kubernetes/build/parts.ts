@@ -14,7 +14,7 @@ import { announceSteps } from '../../../deploy/steps.ts';
 import { makeSidecarImages, makeTestImages } from './images.ts';
 import { unpackLayer, layer } from './layer.ts';
 import { debianPackages, unpackPackages } from './debian.ts';
-import { buildTools, copyCustomResources, toolsOf } from './go-tools.ts';
+import { buildTools, copyCustomResources, copyStages, toolsOf } from './go-tools.ts';
 import { buildUpstream, upstreamFiles } from './upstream.ts';
 import { buildVelero, veleroFiles } from './velero.ts';
 
@@ -93,6 +93,15 @@ const parts: Readonly<Record<string, Part>> = {
     pins: [...['velero', 'object-store'].flatMap(pinsOf), ...['velero.ts', 'images.ts'].map(textOf)],
     isExtra: true,
     build: (into, directory) => buildVelero(into, join(directory, 'busybox')),
+  },
+  kwok: {
+    makes: ['kwok', 'kwok-stages.yaml'],
+    pins: pinsOf('kubernetes/kwok'),
+    isExtra: true,
+    build(into) {
+      buildTools('kubernetes/kwok', into);
+      copyStages('kubernetes/kwok', into);
+    },
   },
   ...Object.fromEntries(otherVersions.map(version => [partOf(version), otherKubernetes(version)])),
 };
