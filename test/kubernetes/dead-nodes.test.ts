@@ -21,12 +21,15 @@ import { claim, pod } from './scenarios/manifests.ts';
 import { inWorkspace, type Workspace } from './scenarios/workspace.ts';
 import { useSite } from './suite.ts';
 
+/** Reports the time from the loss of a node to an event. */
+type Note = (event: string, atMs?: number) => void;
+
 /** The loss of a node, and what happens after it. */
 type Story = {
   readonly name: string;
   readonly loss: Loss;
   readonly node: Node;
-  readonly meanwhile?: () => Promise<void>;
+  readonly meanwhile?: (note: Note) => Promise<void>;
 };
 
 describe('dead nodes on Kubernetes', { skip: whyNoCluster() }, () => {
@@ -60,7 +63,7 @@ describe('dead nodes on Kubernetes', { skip: whyNoCluster() }, () => {
     'a pod runs elsewhere although the gateway and both controllers are killed while its node is detached',
     async (site, t) => {
       const { idle: node } = await findNodes(site);
-      const meanwhile = () => killInTheMiddle(site);
+      const meanwhile = (note: Note) => killInTheMiddle(site, note);
       await loseAndReturn(site, t, { name: 'kills', loss: programs, node, meanwhile });
     },
   );
@@ -80,11 +83,14 @@ async function loseAndReturn(
     const app = await startApp(at, node, { name: 'app', class: 'ext4' });
     const before = await readRecords(at, app);
     const lostAtMs = Date.now();
+    const note: Note = (event, atMs = Date.now()) =>
+      t.diagnostic(`from the loss of the node to ${event}: ${atMs - lostAtMs} ms`);
     try {
       await loss.lose(site, node);
-      await meanwhile?.();
-      const startedAtMs = await untilMoved(at, app, node);
-      t.diagnostic(`from the loss of the node to the start elsewhere: ${startedAtMs - lostAtMs} ms`);
+      await meanwhile?.(note);
+      await waitFor('the taint', async () => (await isTainted(at, node)) || undefined);
+      note('its taint');
+      note('the start elsewhere', await untilMoved(at, app, node));
       await requireSuccession(at, app, before);
     } finally {
       await loss.end(site, node);
@@ -130,13 +136,15 @@ async function isTainted(at: Workspace, { name }: Node): Promise<boolean> {
 }
 
 /** Kills the gateway once it has recorded that a node is dead, then both controllers, and starts the gateway again. */
-async function killInTheMiddle({ east, gateway }: DeadNodeSite): Promise<void> {
+async function killInTheMiddle({ east, gateway }: DeadNodeSite, note: Note): Promise<void> {
   const controllers = await containersOf(east, controller);
   assert.equal(controllers.length, 2);
   await waitFor('the record of a dead node', () => countDead(gateway) > 0 || undefined);
+  note('its record');
   await gateway.process().end('SIGKILL');
   for (const { node } of controllers) await kill(east, controller, node);
   await gateway.start();
+  note('the new gateway');
 }
 
 function countDead(gateway: DeadNodeSite['gateway']): number {
