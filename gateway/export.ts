@@ -5,7 +5,7 @@ import type { Log } from '../src/lib/log.ts';
 import type { NodeAccess, VolumeRef } from './backend.ts';
 
 /**
- * The contract for serving a pool's volumes to other machines. Each attachment has its own target, so that
+ * The contract for serving a pool's volumes, which are files or block devices, to other machines. Each attachment has its own target, so that
  * withdrawing it closes this node's path and no other's, even if the node does not cooperate. Each method ends in the same
  * state however often it runs, and is never run twice at a time for one volume. An export keeps no records.
  * Errors are a `Problem`.
@@ -30,7 +30,7 @@ export interface Export {
   withdraw(volume: ExportedRef, nodeId: string, cluster?: string): Promise<void>;
   /** Lists the existing targets of the volume for messages, such as `nvme subsystem "nqn…"`. */
   users?(volume: ExportedRef): Promise<readonly string[]>;
-  /** Shows nodes the present size of the file. */
+  /** Shows nodes the present size of the file or device. */
   resize?(volume: ExportedVolume): Promise<void>;
   /**
    * Publishes all recorded attachments again, exactly as nodes know them, and removes every other target of
@@ -50,7 +50,7 @@ export function takesWrites({ readonly, mayReplay }: NodeAccess): boolean {
 
 export type ExportedRef = VolumeRef & { readonly path: string };
 
-/** The file of an existing volume, and its present size. */
+/** The file or device of an existing volume, and its present size. */
 export type ExportedVolume = ExportedRef & { readonly sizeBytes: number };
 
 /** An attachment in effect or in progress. `reach` is the answer that the node got; absent if it got none. */
@@ -60,8 +60,13 @@ export type ExportedAttachment = {
   readonly reach?: Reach | undefined;
 };
 
+/** What the paths of a pool's volumes are. */
+export type VolumeKind = 'file' | 'device';
+
 export type ExportContext = {
+  /** The directory of the volumes' paths. */
   readonly root: string;
+  readonly kind: VolumeKind;
   readonly log: Log;
   /**
    * Returns the secret of this pool, which is the same at each start. It distinguishes the pool's targets

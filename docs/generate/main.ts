@@ -141,7 +141,7 @@ function gatewayFile(): string {
       ([name, { settings }]) =>
         [
           `pools.NAME.export, protocol: ${name}`,
-          'the way from other machines to the images of a pool',
+          'the way from other machines to the volumes of a pool',
           settings,
         ] as const,
     ),

@@ -1,14 +1,13 @@
 import { readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { isDroppedProtocol } from '../../src/api/attachment.ts';
-import { asProblem } from '../../src/api/problem.ts';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/linux/directory-lock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
-import type { AttachedVolume, AttachmentBounds, Backend, BackendPlugin } from '../backend.ts';
+import type { AttachmentBounds, Backend, BackendPlugin } from '../backend.ts';
+import { exportBounds, exportedAttachments } from '../local/exported-attachments.ts';
 import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
-import type { Export, ExportedAttachment, ExportPlugin, ExportSettings } from '../export.ts';
+import type { Export, ExportPlugin, ExportSettings } from '../export.ts';
 import { createChanges } from './image/changes.ts';
 import { sharesAtomically } from './image/copies.ts';
 import { allocatedBytes, type ImagePool, openPool } from './image/pool.ts';
@@ -35,6 +34,7 @@ const settingsWith = (exports: z.ZodType<ExportSettings>) =>
   });
 
 const what = 'the image directory';
+const kind = 'file';
 const loopOnly: ExportSettings = { protocol: 'loop' };
 
 /**
@@ -49,7 +49,7 @@ export function image(
     addressOf: ({ dir }) => dir,
     async check({ dir, export: chosen = loopOnly }) {
       // A check derives nothing from the key, so any key will do.
-      const context = { root: dir, log: silentLog, poolKey: async () => new Uint8Array(32) };
+      const context = { root: dir, kind, log: silentLog, poolKey: async () => new Uint8Array(32) } as const;
       const exportFaults = await findExportFaults(await exports.open(chosen, context), dir);
       return [...(await directoryFaults(dir, what)), ...exportFaults.map(fault => `export: ${fault}`)];
     },
@@ -66,7 +66,7 @@ export function image(
       const root = await requireWritableDirectory(dir, what);
       const release = await lockDirectory(root, what, { waitMs: vacateTimeoutMs, log });
       try {
-        const exported = await exports.open(chosen, { root, log, poolKey: () => readPoolKey(root) });
+        const exported = await exports.open(chosen, { root, kind, log, poolKey: () => readPoolKey(root) });
         const faults = await findExportFaults(exported, root);
         if (faults.length > 0) throw new Error(`export: ${faults.join('; ')}`);
         const backend = await openImages(root, capacity, { exported, log });
@@ -80,15 +80,8 @@ export function image(
   };
 }
 
-function boundsOf(
-  root: string,
-  { protocol, addresses }: Pick<Export, 'protocol' | 'addresses'>,
-): AttachmentBounds {
-  return {
-    protocols: [protocol],
-    ...(addresses && { addresses }),
-    ...(protocol === 'loop' && { roots: [root] }),
-  };
+function boundsOf(root: string, exported: Pick<Export, 'protocol' | 'addresses'>): AttachmentBounds {
+  return { ...exportBounds(exported), ...(exported.protocol === 'loop' && { roots: [root] }) };
 }
 
 /**
@@ -131,40 +124,18 @@ export async function openImages(
     ...(modification && { modification }),
     owner: createOwnerMark(root),
     capacity: async () => ({ totalBytes }),
-    restore: async attached => exported.restore?.(imagesOf(pool, attached, log)),
+    async restore(attached) {
+      const { protocol } = exported;
+      await exported.restore?.(
+        exportedAttachments(attached, { protocol, log, find: volume => requireImage(pool, volume) }),
+      );
+    },
     async close() {
       await exported.close?.();
       await pool.snapshots.close();
       await pool.images.close();
     },
   } satisfies Backend;
-}
-
-/** Yields the attached images. Logs and skips an image that is missing, so that the others can be exported. */
-async function* imagesOf(
-  pool: ImagePool,
-  attached: AsyncIterable<AttachedVolume>,
-  log: Log,
-): AsyncGenerator<ExportedAttachment> {
-  for await (const { volume, access, reach } of attached) {
-    const { protocol } = pool.exported;
-    if (reach && isDroppedProtocol(reach.protocol)) {
-      const { nodeId } = access;
-      const detail = `${reach.protocol} is no longer offered: detach it and attach it again`;
-      log.error('cannot export an attached volume', { volumeId: volume.id, nodeId, detail });
-      continue;
-    }
-    if (reach && reach.protocol !== protocol)
-      throw new Error(
-        `export: volume "${volume.id}" is attached to node "${access.nodeId}" over ${reach.protocol}; detach it before you change the export to ${protocol}`,
-      );
-    try {
-      yield { volume: await requireImage(pool, volume), access, reach };
-    } catch (error) {
-      const { code, detail } = asProblem(error);
-      log.error('cannot export an attached volume', { volumeId: volume.id, code, detail });
-    }
-  }
 }
 
 /** Measures the space for images and snapshots in bytes: the free space, and the space that they use already. */

@@ -174,8 +174,9 @@ function unitOf(name: string): string {
 }
 
 /**
- * Makes a file a store of the kernel. A store that is enabled keeps everything but its size. Unused blocks are
- * discarded.
+ * Makes a file or a device a store of the kernel. A store that is enabled keeps everything but its size, and a device's
+ * size is always the present one. A device is no store of the kind `iblock`, which would lock it for one target. Unused
+ * blocks are discarded, unless the device cannot.
  */
 function createStore(
   tree: ConfigTree,
@@ -189,7 +190,8 @@ function createStore(
   } else tree.write(`${home}/control`, `fd_dev_size=${sizeBytes}`);
   if (!tree.read(`${home}/wwn/vpd_unit_serial`)?.endsWith(serial))
     tree.write(`${home}/wwn/vpd_unit_serial`, serial);
-  setAttribute(tree, `${home}/attrib/emulate_tpu`, '1');
+  if (tree.read(`${home}/attrib/max_unmap_block_desc_count`) !== '0')
+    setAttribute(tree, `${home}/attrib/emulate_tpu`, '1');
 }
 
 /**

@@ -3,7 +3,13 @@ import { readNodeId } from '../../src/api/ids.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { createKeyedQueue, poll } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
-import { takesWrites, type Export, type ExportedAttachment, type ExportPlugin } from '../export.ts';
+import {
+  takesWrites,
+  type Export,
+  type ExportedAttachment,
+  type ExportPlugin,
+  type VolumeKind,
+} from '../export.ts';
 import { openHypervisor, type Hypervisor } from './libvirt/virsh.ts';
 import { freeTarget, type Domain, type PluggedDisk } from './libvirt/xml.ts';
 import { createNames, type Names } from '../local/targets/names.ts';
@@ -30,14 +36,14 @@ const settings = z.strictObject({
 });
 type Settings = Pick<z.output<typeof settings>, 'domain' | 'fence'>;
 
-/** Exports volumes as disks of the virtual machines that are the nodes, on the hypervisor with the files. */
+/** Exports volumes as disks of the virtual machines that are the nodes, on the hypervisor with the files or devices. */
 export const libvirt: ExportPlugin<typeof settings> = {
   settings,
   protocolOf: () => 'device',
-  async open({ uri = 'qemu:///system', ...chosen }, { log, poolKey }) {
+  async open({ uri = 'qemu:///system', ...chosen }, { log, kind, poolKey }) {
     const hypervisor = openHypervisor(uri);
     return {
-      ...exportLibvirt(chosen, { hypervisor, names: createNames(await poolKey()), log }),
+      ...exportLibvirt(chosen, { hypervisor, names: createNames(await poolKey()), log, kind }),
       async check() {
         const fault = await hypervisor.fault();
         return fault === undefined ? [] : [fault];
@@ -54,11 +60,12 @@ type LibvirtParts = {
   readonly hypervisor: Hypervisor;
   readonly names: Names;
   readonly log: Log;
+  readonly kind: VolumeKind;
   readonly patienceMs?: number;
 };
 
 export function exportLibvirt({ domain: template = '{node}', fence }: Settings, parts: LibvirtParts): Export {
-  const { hypervisor, names, log, patienceMs = 10_000 } = parts;
+  const { hypervisor, names, log, kind, patienceMs = 10_000 } = parts;
   const runInQueue = createKeyedQueue();
   const serialOf = (volume: ExportedAttachment['volume']): string =>
     names.identityOf(volume).slice(0, serialLength);
@@ -93,6 +100,7 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
       alias: aliasOf(name),
       target,
       path: volume.path,
+      kind,
       serial: serialOf(volume),
       readonly: !takesWrites(access),
       shared: access.capability.accessMode.startsWith('MULTI_NODE_'),

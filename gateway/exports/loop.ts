@@ -14,7 +14,10 @@ const settings = z.strictObject({
 export const loop: ExportPlugin<typeof settings> = {
   settings,
   protocolOf: () => 'loop',
-  open: async () => openLoop(),
+  async open(_settings, { kind }) {
+    const fault = 'loop exports only files; choose nvme-tcp, iscsi or libvirt for block devices';
+    return { ...openLoop(), check: async () => (kind === 'file' ? [] : [fault]) };
+  },
 };
 
 export function openLoop(): Export {

@@ -145,7 +145,7 @@ function hostOf(name: string): string {
 
 type Space = { readonly path: string; readonly uuid: string };
 
-/** Enables a namespace for a file. A namespace that is enabled for this file already stays as it is. */
+/** Enables a namespace for a file or device. A namespace that is enabled for this path already stays as it is. */
 function enableSpace(tree: ConfigTree, home: string, { path, uuid }: Space): void {
   const isOn = tree.read(`${home}/enable`) === '1';
   if (isOn && tree.read(`${home}/device_path`) === path) return;

@@ -18,5 +18,5 @@ finish() {
 unpack vm qemu-system-x86 busybox-static kmod linux-image-amd64 \
   iproute2 nfs-kernel-server nfs-common \
   open-iscsi nvme-cli multipath-tools secilc \
-  cryptsetup-bin dmsetup \
+  cryptsetup-bin dmsetup lvm2 thin-provisioning-tools \
   libvirt-daemon libvirt-daemon-driver-qemu libvirt-clients

@@ -1,3 +1,5 @@
+import type { VolumeKind } from '../../export.ts';
+
 /** A virtual machine. A transient machine has no next start, and its description has the disks that it has now. */
 export type Domain = {
   readonly uuid: string;
@@ -18,6 +20,7 @@ export type PluggedDisk = { readonly target: string; readonly alias?: string };
 
 export type Disk = Required<PluggedDisk> & {
   readonly path: string;
+  readonly kind: VolumeKind;
   readonly serial: string;
   readonly readonly: boolean;
   /** True if other machines may have it too. */
@@ -46,14 +49,15 @@ export function parseDomain({ live, next, saved, isPersistent }: Descriptions): 
   };
 }
 
-/** Formats a disk's description: a raw file behind virtio that discards unused blocks. */
-export function diskXml({ path, target, serial, alias, readonly, shared }: Disk): string {
+/** Formats a disk's description: a raw file or device behind virtio that discards unused blocks. */
+export function diskXml({ path, kind, target, serial, alias, readonly, shared }: Disk): string {
+  const [type, source] = kind === 'file' ? ['file', 'file'] : ['block', 'dev'];
   // Machines that write to one disk see each other's bytes only without a cache.
   const cache = shared && !readonly ? " cache='none'" : '';
   return [
-    "<disk type='file' device='disk'>",
+    `<disk type='${type}' device='disk'>`,
     `<driver name='qemu' type='raw' discard='unmap'${cache}/>`,
-    `<source file='${escape(path)}'/>`,
+    `<source ${source}='${escape(path)}'/>`,
     `<target dev='${target}' bus='virtio'/>`,
     ...(readonly ? ['<readonly/>'] : []),
     // Without this QEMU locks the file against every other writer, even for a reader.

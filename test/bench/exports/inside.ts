@@ -3,14 +3,8 @@ import { openSync, writeSync } from 'node:fs';
 import { openConfigTree } from '../../../gateway/local/kernel/configfs.ts';
 import { findPort } from '../../vm/fleet/port.ts';
 import { loadTarget } from '../../vm/targets/configfs.ts';
-import {
-  accessOf,
-  kernelExports,
-  makePoolDirectory,
-  openExportedPool,
-  type KernelExport,
-} from '../../vm/targets/exported.ts';
-import { changing, openMany, recorded } from '../../vm/targets/many.ts';
+import { accessOf, kernelExports, openExportedPool, type KernelExport } from '../../vm/targets/exported.ts';
+import { changing, openMany, pathMaker, recorded } from '../../vm/targets/many.ts';
 import { startDaemons } from '../../vm/targets/scsi-target.ts';
 import type { CleanupScope } from '../../vm/targets/undo.ts';
 import { timeAlternately, type Figure } from '../figure.ts';
@@ -91,7 +85,7 @@ function recordChanges(protocol: KernelExport, count: number) {
   const { exported, attached } = openMany(machine, protocol, {
     count,
     tree,
-    root: makePoolDirectory(machine, 320),
+    makePath: pathMaker(machine, 'file'),
   });
   return {
     publishAll: async () => exported.restore?.(recorded(attached)),

@@ -1,5 +1,4 @@
 import { constants, openSync, readSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Attachment } from '../../../src/api/attachment.ts';
 import { MiB, startGuestNode } from '../../vm/guest/agent.ts';
 import { accessOf, openExportedPool, type KernelExport } from '../../vm/targets/exported.ts';
@@ -27,7 +26,7 @@ export async function measureIo(t: CleanupScope, protocol: KernelExport): Promis
   const pool = await openExportedPool(t, protocol);
   const volume = await pool.makeVolume(`c.${protocol}`, sizeMiB);
   const exported = await pool.attach(volume, accessOf('n1', 'block'));
-  const path = join(pool.root, `${volume.id}.img`);
+  const path = pool.pathOf(volume.id);
   const node = await startGuestNode(t);
   const bringUp = async (name: string, { attachment, secrets = {} }: VolumeAccess): Promise<number> => {
     const fields = { ...node.volumeAt({ name, attachment, capability: raw }), secrets };

@@ -66,9 +66,10 @@ if (!plan.isBeside) {
 }
 syncBuiltinESMExports();
 
-const { settings, root, poolKey, attached } = plan;
+const { settings, root, kind, poolKey, attached } = plan;
 const exported = await anyExport.open(settings, {
   root,
+  kind,
   log: silentLog,
   poolKey: async () => Buffer.from(poolKey),
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { ExportedAttachment } from '../../../gateway/export.ts';
+import type { ExportedAttachment, VolumeKind } from '../../../gateway/export.ts';
 import type { anyExport } from '../../../gateway/exports/index.ts';
 import { seed } from '../../harness/sample.ts';
 import { clear, type Live } from './ended.ts';
@@ -13,6 +13,7 @@ export const moments = ['before', 'meanwhile'] as const;
 export type Plan = {
   readonly settings: Parameters<typeof anyExport.open>[0];
   readonly root: string;
+  readonly kind: VolumeKind;
   readonly poolKey: string;
   readonly attached: readonly ExportedAttachment[];
   /** True counts only changes that threads make concurrently. */

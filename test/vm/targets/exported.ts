@@ -2,14 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { KnownVolume, NodeAccess } from '../../../gateway/backend.ts';
+import type { BackendPlugin, KnownVolume, NodeAccess } from '../../../gateway/backend.ts';
 import { backends } from '../../../gateway/backends/index.ts';
 import type { Attachment, Reach } from '../../../src/api/attachment.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { makeVolume, type OfferedBackend } from '../../suites/backend-fixtures.ts';
 import { config, loadTarget } from './configfs.ts';
+import { makeThinPool, type ThinPoolName } from './thin-pool.ts';
 import { undoLast, type CleanupScope } from './undo.ts';
 import { hashOf } from '../../harness/values.ts';
+import type { VolumeKind } from '../../../gateway/export.ts';
 
 /** The settings of each kernel export, for use on this machine only. */
 export const kernelExports = {
@@ -40,21 +42,37 @@ export function makePoolDirectory(t: CleanupScope, sizeMiB = 1_024): string {
   return root;
 }
 
-/** Opens a pool on this machine; it ends with the test. */
-export async function openExportedPool(t: CleanupScope, protocol: KernelExport, root = makePoolDirectory(t)) {
-  loadTarget();
-  return openPoolWith(t, kernelExports[protocol], root);
+/** The place of a pool's volumes: a directory for images, or a thin pool. */
+export type PoolPlace = string | ThinPoolName;
+
+export function makePlace(t: CleanupScope, kind: VolumeKind): PoolPlace {
+  return kind === 'file' ? makePoolDirectory(t) : makeThinPool(t);
 }
 
-/** Opens a pool in a directory with the settings of an export; it ends with the test. */
-export async function openPoolWith(t: CleanupScope, exported: object, root: string) {
-  const settings = backends.image.settings.parse({ dir: root, capacity: '100Gi', export: exported });
+/** Opens a pool on this machine; it ends with the test. */
+export async function openExportedPool(
+  t: CleanupScope,
+  protocol: KernelExport,
+  place: PoolPlace = makePoolDirectory(t),
+) {
+  loadTarget();
+  return openPoolWith(t, kernelExports[protocol], place);
+}
+
+/** Opens a pool with the settings of an export; it ends with the test. */
+export async function openPoolWith(t: CleanupScope, exported: object, place: PoolPlace) {
+  const isDirectory = typeof place === 'string';
+  const plugin = (isDirectory ? backends.image : backends.lvm) as BackendPlugin;
+  const own = isDirectory ? { dir: place } : place;
+  const settings = plugin.settings.parse({ ...own, capacity: '100Gi', export: exported });
+  const pathOf = (id: string): string =>
+    isDirectory ? join(place, `${id}.img`) : `/dev/${place.group}/fairlead.volume.${id}`;
   const open = async (): Promise<OfferedBackend['backend']> =>
-    (await backends.image.open(settings, { name: 'pool', log: silentLog })) as OfferedBackend['backend'];
+    (await plugin.open(settings, { name: 'pool', log: silentLog })) as OfferedBackend['backend'];
   let backend = await open();
   undoLast(t, () => backend.close?.());
   return {
-    root,
+    pathOf,
     get backend() {
       return backend;
     },
@@ -69,8 +87,12 @@ export async function openPoolWith(t: CleanupScope, exported: object, root: stri
     async attach(volume: KnownVolume, access: NodeAccess) {
       return toAttachment(await backend.attach(volume, access), volume, access);
     },
-    /** Returns the hash of the volume's file. */
-    hashOf: (id: string): string => hashOf(join(root, `${id}.img`)),
+    /** Returns the hash of the volume's file or device. */
+    hashOf(id: string): string {
+      // A target may write to the device past its page cache.
+      if (!isDirectory) execFileSync('blockdev', ['--flushbufs', pathOf(id)]);
+      return hashOf(pathOf(id));
+    },
   };
 }
 

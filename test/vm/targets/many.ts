@@ -1,6 +1,6 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ExportedAttachment } from '../../../gateway/export.ts';
+import type { ExportedAttachment, VolumeKind } from '../../../gateway/export.ts';
 import { exportIscsi } from '../../../gateway/exports/iscsi.ts';
 import { openConfigTree, type ConfigTree } from '../../../gateway/local/kernel/configfs.ts';
 import { createNames } from '../../../gateway/local/targets/names.ts';
@@ -8,9 +8,15 @@ import { exportNvme } from '../../../gateway/exports/nvme-tcp.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import type { Live } from '../../suites/exports/ended.ts';
 import { accessOf, kernelExports, makePoolDirectory, type KernelExport } from './exported.ts';
+import { makeThinPool, makeThinVolume } from './thin-pool.ts';
 import { undoLast, type CleanupScope } from './undo.ts';
 
-type ExportOptions = { readonly count?: number; readonly tree?: ConfigTree; readonly root?: string };
+type ExportOptions = {
+  readonly count?: number;
+  readonly tree?: ConfigTree;
+  /** The function that makes a volume's file or device, and returns its path. */
+  readonly makePath?: (name: string) => string;
+};
 
 /**
  * Opens an export over the caller's tree, another for the next gateway over the kernel's own tree, and volumes of 1
@@ -19,16 +25,13 @@ type ExportOptions = { readonly count?: number; readonly tree?: ConfigTree; read
 export function openMany(
   t: CleanupScope,
   protocol: KernelExport,
-  { count = 1, tree = openConfigTree(), root = makePoolDirectory(t, 320) }: ExportOptions = {},
+  { count = 1, tree = openConfigTree(), makePath = pathMaker(t, 'file') }: ExportOptions = {},
 ) {
-  const sizeBytes = 2 ** 20;
   const attached = Array.from({ length: count }, (_, index): ExportedAttachment => {
-    const path = join(root, `c.${index}.img`);
-    writeFileSync(path, '');
-    truncateSync(path, sizeBytes);
-    return { volume: { id: `c.${index}`, nonce: 'own', path, sizeBytes }, access: accessOf(`n${index}`) };
+    const volume = { id: `c.${index}`, nonce: 'own', path: makePath(`c.${index}`), sizeBytes };
+    return { volume, access: accessOf(`n${index}`) };
   });
-  const parts = { names: createNames(Buffer.from(root)), log: silentLog, load: async () => {} };
+  const parts = { names: createNames(Buffer.from(poolKey)), log: silentLog, load: async () => {} };
   const openOver = (one: ConfigTree) =>
     (protocol === 'iscsi'
       ? exportIscsi(kernelExports.iscsi, { ...parts, tree: one })
@@ -36,6 +39,25 @@ export function openMany(
   const next = () => openOver(openConfigTree());
   undoLast(t, () => next().restore(recorded([])));
   return { exported: openOver(tree), next, attached };
+}
+
+/** The secret of the pool. */
+export const poolKey = 'many';
+const sizeBytes = 2 ** 20;
+
+/** Makes a place for volumes, and the function that makes their files or devices there. */
+export function pathMaker(t: CleanupScope, kind: VolumeKind): (name: string) => string {
+  if (kind === 'device') {
+    const pool = makeThinPool(t);
+    return name => makeThinVolume(pool, name);
+  }
+  const root = makePoolDirectory(t, 320);
+  return name => {
+    const path = join(root, `${name}.img`);
+    writeFileSync(path, '');
+    truncateSync(path, sizeBytes);
+    return path;
+  };
 }
 
 /** Yields attachments as a gateway reads them from its records. */

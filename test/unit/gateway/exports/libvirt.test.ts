@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { NodeAccess } from '../../../../gateway/backend.ts';
-import type { Export, ExportedAttachment } from '../../../../gateway/export.ts';
+import type { Export, ExportedAttachment, VolumeKind } from '../../../../gateway/export.ts';
 import { exportLibvirt, libvirt } from '../../../../gateway/exports/libvirt.ts';
 import { openHypervisor, type Virsh } from '../../../../gateway/exports/libvirt/virsh.ts';
 import { freeTarget } from '../../../../gateway/exports/libvirt/xml.ts';
@@ -30,13 +30,20 @@ type Setup = {
   readonly virsh?: Virsh;
   readonly poolKey?: string;
   readonly settings?: Parameters<typeof exportLibvirt>[0];
+  readonly kind?: VolumeKind;
 };
 
-function open({ fake = createVirsh(), virsh = fake.virsh, poolKey = 'one', settings = {} }: Setup = {}) {
+function open({
+  fake = createVirsh(),
+  virsh = fake.virsh,
+  poolKey = 'one',
+  settings = {},
+  kind = 'file',
+}: Setup = {}) {
   const { log, lines } = createMemoryLog();
   const hypervisor = openHypervisor('qemu:///system', virsh);
   const names = createNames(Buffer.from(poolKey));
-  const exported = exportLibvirt(settings, { hypervisor, names, log, patienceMs: 0 });
+  const exported = exportLibvirt(settings, { hypervisor, names, log, kind, patienceMs: 0 });
   return { fake, lines, exported: exported as Required<Omit<Export, 'check' | 'close'>> };
 }
 
@@ -63,6 +70,15 @@ describe('the export libvirt', () => {
     assert.equal((await exported.users(volume)).length, 1);
     for (let count = 0; count < 2; count++) await exported.withdraw(volume, 'n1', 'a');
     for (const { live, next } of [domain, stranger]) assert.deepEqual([live, next], [[], []]);
+  });
+
+  test('a block device is a disk of that kind', async () => {
+    const { fake, exported } = open({ kind: 'device' });
+    const domain = fake.add('n1');
+    await exported.publish({ ...volume, path: '/dev/vg0/a' }, accessOf('n1'));
+    assert.match(descriptionOf(domain.live), /^<disk type='block' .*<source dev='\/dev\/vg0\/a'\/>/);
+    await exported.withdraw(volume, 'n1', 'a');
+    assert.deepEqual(domain.live, []);
   });
 
   test("a machine is found by the name of its node, without the node's key, or by the settings", async () => {
@@ -350,7 +366,12 @@ test('disks are counted as the kernel counts them', () => {
 });
 
 test('a machine without a reachable hypervisor is reported as such', async () => {
-  const context = { root: '/srv', log: createMemoryLog().log, poolKey: async () => new Uint8Array(32) };
+  const context = {
+    root: '/srv',
+    kind: 'file' as const,
+    log: createMemoryLog().log,
+    poolKey: async () => new Uint8Array(32),
+  };
   const settings = libvirt.settings.parse({
     protocol: 'libvirt',
     uri: 'qemu+unix:///system?socket=/nowhere',

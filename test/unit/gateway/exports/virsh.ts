@@ -102,7 +102,7 @@ type Scopes = readonly ('live' | 'next')[];
 
 function plug(domain: FakeDomain, scopes: Scopes, description: string): string | undefined {
   const [, target = ''] = /<target dev='(\w+)'/.exec(description) ?? [];
-  const [, source = ''] = /<source file='([^']*)'/.exec(description) ?? [];
+  const [, source = ''] = /<source (?:file|dev)='([^']*)'/.exec(description) ?? [];
   const isTaken = scopes.some(scope => domain[scope].some(other => other.includes(`'${target}'`)));
   if (isTaken || source.includes('missing') || (scopes.includes('next') && !domain.isPersistent))
     return undefined;

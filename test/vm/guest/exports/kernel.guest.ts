@@ -6,15 +6,16 @@ import { after, before, describe, test, type TestContext } from 'node:test';
 import { newSnapshot, takeSnapshot } from '../../../suites/backend-fixtures.ts';
 import { playKills } from '../../../suites/exports/killed.ts';
 import { config, loadTarget } from '../../targets/configfs.ts';
+import type { VolumeKind } from '../../../../gateway/export.ts';
 import {
   accessOf,
   kernelExports,
-  makePoolDirectory,
+  makePlace,
   openExportedPool,
   targetsLeft,
   type KernelExport,
 } from '../../targets/exported.ts';
-import { openMany, recorded } from '../../targets/many.ts';
+import { openMany, pathMaker, poolKey, recorded } from '../../targets/many.ts';
 import { startRawWriter } from '../../targets/raw-writer.ts';
 import { startDaemons, type Daemons } from '../../targets/scsi-target.ts';
 import { readEach, startGuestNode } from '../agent.ts';
@@ -76,8 +77,8 @@ function dropCommon(): void {
   if (existsSync(`${config}/target/iscsi`)) rmdirSync(`${config}/target/iscsi`);
 }
 
-async function open(t: TestContext, protocol: KernelExport) {
-  const pool = await openExportedPool(t, protocol);
+async function open(t: TestContext, protocol: KernelExport, kind: VolumeKind) {
+  const pool = await openExportedPool(t, protocol, makePlace(t, kind));
   const node = await startGuestNode(t);
   return {
     pool,
@@ -92,10 +93,20 @@ async function open(t: TestContext, protocol: KernelExport) {
   };
 }
 
-for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
-  describe(`exported over ${protocol}`, () => {
+/** The kinds of volumes, with the count of attachments of a large pool, and the share of changes at which gateways die. */
+const kinds = [
+  { kind: 'file', many: 200, share: 1 },
+  // Devices take long to make, and share all code of targets with files.
+  { kind: 'device', many: 30, share: 4 },
+] as const;
+const rows = (Object.keys(kernelExports) as readonly KernelExport[]).flatMap(protocol =>
+  kinds.map(({ kind, many, share }) => ({ protocol, kind, many, share })),
+);
+
+for (const { protocol, kind, many, share } of rows)
+  describe(`a ${kind} exported over ${protocol}`, () => {
     test('a volume is written, expanded while in use, and leaves nothing on the node or the box', async t => {
-      const { pool, node, attach } = await open(t, protocol);
+      const { pool, node, attach } = await open(t, protocol, kind);
       const volume = await pool.makeVolume('c.one', 64);
       const fields = await attach(volume);
       const grown: Promise<unknown>[] = [];
@@ -110,7 +121,7 @@ for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
     });
 
     test('a snapshot of a volume during writes restores the durable data, and a volume in use is not deleted', async t => {
-      const { pool, node, attach } = await open(t, protocol);
+      const { pool, node, attach } = await open(t, protocol, kind);
       const volume = await pool.makeVolume('c.two', 64);
       const fields = await attach(volume);
       await node.bringUp(fields);
@@ -132,7 +143,7 @@ for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
     });
 
     test('a reader of the restored snapshot of a volume in use sees the durable data, once it may replay the journal', async t => {
-      const { pool, node, attach } = await open(t, protocol);
+      const { pool, node, attach } = await open(t, protocol, kind);
       const volume = await pool.makeVolume('c.two', 64);
       const fields = await attach(volume);
       await node.bringUp(fields);
@@ -173,7 +184,7 @@ for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
     });
 
     test('a node that writes without pause is cut off: it sees an error, and none of its writes lands after the answer', async t => {
-      const { pool, node, attach } = await open(t, protocol);
+      const { pool, node, attach } = await open(t, protocol, kind);
       const volume = await pool.makeVolume('c.three', 32);
       const fields = await attach(volume, 'block');
       await node.bringUp(fields);
@@ -190,28 +201,29 @@ for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
       assert.deepEqual(connectionsLeft(), []);
     });
 
-    test('restore publishes two hundred attachments again and removes unrecorded ones', async t => {
-      const { exported, attached } = openMany(t, protocol, { count: 200 });
+    test('restore publishes many attachments again and removes unrecorded ones', async t => {
+      const { exported, attached } = openMany(t, protocol, { count: many, makePath: pathMaker(t, kind) });
       await exported.restore?.(recorded(attached));
       const made = targetsLeft();
-      assert.equal(made.length, 400);
+      assert.equal(made.length, 2 * many);
       await exported.restore?.(recorded(attached));
       assert.deepEqual(targetsLeft(), made);
       await exported.restore?.(recorded([]));
       assert.deepEqual(targetsLeft(), []);
     });
 
-    for (const [what, { count, ...chosen }] of Object.entries(killed))
+    for (const [what, { count, every, ...chosen }] of Object.entries(killed))
       test(`a gateway that is killed ${what} leaves nothing that the next one does not find`, async t => {
         loadTarget('nvmet', 'nvmet_tcp', 'target_core_mod', 'target_core_file', 'iscsi_target_mod');
-        const root = makePoolDirectory(t, 320);
-        const { next, attached } = openMany(t, protocol, { root, count });
+        const { next, attached } = openMany(t, protocol, { count, makePath: pathMaker(t, kind) });
         const loops = loopDevices();
         const { kills, underWay } = await playKills({
           settings: kernelExports[protocol],
-          root,
-          poolKey: root,
+          root: '/',
+          kind,
+          poolKey,
           attached,
+          every: every * share,
           ...chosen,
           next() {
             untilOver('mkdir', 'modprobe');
@@ -220,7 +232,7 @@ for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
           left: () => [...targetsLeft(), ...loopDevices().filter(name => !loops.includes(name))],
           reset: dropCommon,
         });
-        assert.ok(kills > 8, `${kills} kills`);
-        t.diagnostic(`${protocol}: ${kills} kills, ${underWay} in the middle of a change`);
+        assert.ok(kills > 8 / share, `${kills} kills`);
+        t.diagnostic(`${protocol}, ${kind}: ${kills} kills, ${underWay} in the middle of a change`);
       });
   });
