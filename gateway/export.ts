@@ -5,10 +5,10 @@ import type { Log } from '../src/lib/log.ts';
 import type { NodeAccess, VolumeRef } from './backend.ts';
 
 /**
- * The contract for serving a pool's volumes, which are files or block devices, to other machines. Each attachment has its own target, so that
- * withdrawing it closes this node's path and no other's, even if the node does not cooperate. Each method ends in the same
- * state however often it runs, and is never run twice at a time for one volume. An export keeps no records.
- * Errors are a `Problem`.
+ * The contract for serving a pool's volumes, which are files or block devices, to other machines. Each attachment has its
+ * own target, so that withdrawing it closes this node's path and no other's, even if the node does not cooperate. Each
+ * method ends in the same state however often it runs, and is never run twice at a time for one volume. An export keeps no
+ * records. Errors are a `Problem`.
  */
 export interface Export {
   /** The protocol of the path from nodes to its volumes. */

@@ -68,6 +68,11 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 100,
     proves: ['docs/guides/storage-server.md', 'deploy/systemd/', 'deploy/release/', ...exported],
   },
+  lvm: {
+    files: ['test/vm/lvm/lvm.test.ts'],
+    seconds: 200,
+    proves: ['gateway/backends/lvm', 'gateway/local/'],
+  },
   disks: {
     files: ['test/vm/disks.test.ts', 'test/vm/harness.test.ts'],
     seconds: 90,

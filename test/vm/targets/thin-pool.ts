@@ -28,11 +28,19 @@ export function makeThinPool(
     execFileSync('losetup', ['--detach', device]);
     execFileSync('rm', ['-r', '--', directory]);
   });
+  return addThinPool({ group, thinPool: 'pool0' }, { sizeMiB, metadataMiB });
+}
+
+/** Makes a thin pool in a group that has room for it. */
+export function addThinPool(
+  { group, thinPool }: ThinPoolName,
+  { sizeMiB, metadataMiB }: Required<ThinPoolOptions>,
+): ThinPoolName {
   const sizes = ['--size', `${sizeMiB}m`, '--poolmetadatasize', `${metadataMiB}m`];
-  const name = ['--name', 'pool0', '--chunksize', '64k', '--zero', 'y'];
+  const name = ['--name', thinPool, '--chunksize', '64k', '--zero', 'y'];
   lvm('lvcreate', '--yes', '--type', 'thin-pool', ...sizes, ...name, group);
-  lvm('lvchange', '--errorwhenfull', 'y', `${group}/pool0`);
-  return { group, thinPool: 'pool0' };
+  lvm('lvchange', '--errorwhenfull', 'y', `${group}/${thinPool}`);
+  return { group, thinPool };
 }
 
 /** Makes an active thin volume of a mebibyte, and returns its path. */

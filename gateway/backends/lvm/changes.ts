@@ -1,0 +1,132 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { unavailableProblem } from '../../../src/api/problem.ts';
+import { createKeyedQueue } from '../../../src/lib/concurrency.ts';
+import { environmentWith, exec } from '../../../src/lib/exec.ts';
+import type { Changes, Extent, KnownSnapshot } from '../../backend.ts';
+import { commandProblem } from '../../local/files.ts';
+import { deviceOf } from './names.ts';
+import type { LvmPool, PoolReport } from './pool.ts';
+import { requireVolume } from './volumes.ts';
+
+const timeoutMs = 60_000;
+/** The limit for reading the metadata of a very large volume, in milliseconds. */
+const readTimeoutMs = 10 * 60_000;
+const sectorBytes = 512;
+/** The number of lists in memory. A list is read page by page, and a snapshot never changes. */
+const maxCachedLists = 4;
+
+/** Reads the blocks of a pool's snapshots from a copy of the pool's metadata, without any data. */
+export function createChanges(pool: LvmPool): Changes {
+  const cache = new Map<string, Promise<readonly Extent[]>>();
+  const runInQueue = createKeyedQueue();
+
+  async function read(target: KnownSnapshot, base?: KnownSnapshot): Promise<readonly Extent[]> {
+    const report = await pool.report();
+    const [now, before] = [idOf(report, target), base && idOf(report, base)];
+    const devices =
+      before === undefined
+        ? ['thin_dump', '--dev-id', now]
+        : ['thin_delta', '--thin1', before, '--thin2', now];
+    return runInQueue('metadata', () =>
+      withMetadata(pool, metadata => readExtents([...devices, ...metadata])),
+    );
+  }
+
+  function list(target: KnownSnapshot, base?: KnownSnapshot): Promise<readonly Extent[]> {
+    const key = JSON.stringify([target.id, target.nonce, base?.id, base?.nonce]);
+    const known = cache.get(key) ?? read(target, base);
+    cache.delete(key);
+    cache.set(key, known);
+    for (const oldest of [...cache.keys()].slice(0, -maxCachedLists)) cache.delete(oldest);
+    known.catch(() => cache.delete(key));
+    return known;
+  }
+
+  return {
+    async *allocated(snapshot, fromOffset) {
+      yield* within(await list(snapshot), fromOffset, snapshot.sizeBytes);
+    },
+    async *changed({ base, target }, fromOffset) {
+      yield* within(await list(target, base), fromOffset, target.sizeBytes);
+    },
+  };
+}
+
+/** Yields the extents that end after the offset, cut at the size. */
+function* within(extents: readonly Extent[], fromOffset: number, sizeBytes: number): Generator<Extent> {
+  for (const { offset, length } of extents)
+    if (offset + length > fromOffset && offset < sizeBytes)
+      yield { offset, length: Math.min(length, sizeBytes - offset) };
+}
+
+/** The number of a snapshot in its thin pool. */
+function idOf(report: PoolReport, snapshot: KnownSnapshot): string {
+  return requireVolume(report, snapshot, 'snapshot').thinId;
+}
+
+/**
+ * Runs work on a copy of the pool's metadata, which the kernel keeps meanwhile. A pool has at most one copy, so a copy
+ * from a killed gateway is replaced.
+ */
+async function withMetadata<T>(
+  { group, thinPool }: LvmPool,
+  work: (args: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const send = (message: string) =>
+    exec('dmsetup', ['message', `${deviceOf(group, thinPool)}-tpool`, '0', message], { timeoutMs });
+  const first = await send('reserve_metadata_snap');
+  if (first.status !== 0) await send('release_metadata_snap');
+  const reserved = first.status === 0 ? first : await send('reserve_metadata_snap');
+  if (reserved.status !== 0) throw commandProblem('dmsetup', 'copy the metadata of the thin pool', reserved);
+  try {
+    return await work(['--metadata-snap', '--', `/dev/mapper/${deviceOf(group, thinPool)}_tmeta`]);
+  } finally {
+    await send('release_metadata_snap');
+  }
+}
+
+/** Elements of the output that describe blocks of a snapshot, or blocks that differ. */
+const block = /<(single_mapping|range_mapping|different|left_only|right_only) (.*)\/>/;
+
+/** Reads the extents in a program's output. UNAVAILABLE unless the output is whole. */
+async function readExtents([program = '', ...args]: readonly string[]): Promise<readonly Extent[]> {
+  const child = spawn(program, args, {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: environmentWith(process.env),
+    timeout: readTimeoutMs,
+    killSignal: 'SIGKILL',
+  });
+  const closed = once(child, 'close').catch(() => [undefined]);
+  const extents: Extent[] = [];
+  let blockBytes = 0;
+  for await (const line of createInterface({ input: child.stdout, crlfDelay: Infinity })) {
+    const size = numberIn(line, 'data_block_size');
+    if (size !== undefined) blockBytes = size * sectorBytes;
+    const [, kind, fields = ''] = block.exec(line) ?? [];
+    if (kind !== undefined) join(extents, parseBlocks(fields, blockBytes));
+  }
+  const [status] = (await closed) as readonly unknown[];
+  if (status === 0 && blockBytes > 0) return extents;
+  throw unavailableProblem(`"${program}" cannot read the metadata of the thin pool: it ended with ${status}`);
+}
+
+function parseBlocks(fields: string, blockBytes: number): Extent {
+  const begin =
+    numberIn(fields, 'origin_block') ?? numberIn(fields, 'origin_begin') ?? numberIn(fields, 'begin');
+  return { offset: (begin ?? 0) * blockBytes, length: (numberIn(fields, 'length') ?? 1) * blockBytes };
+}
+
+function numberIn(text: string, name: string): number | undefined {
+  const [, digits] = new RegExp(`\\b${name}="(\\d+)"`).exec(text) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** Adds an extent, joined to the last one if it follows it. */
+function join(extents: Extent[], next: Extent): void {
+  const last = extents.at(-1);
+  if (last && last.offset + last.length === next.offset)
+    extents[extents.length - 1] = { offset: last.offset, length: last.length + next.length };
+  else extents.push(next);
+}

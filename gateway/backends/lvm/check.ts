@@ -1,0 +1,51 @@
+import { exec, failureText } from '../../../src/lib/exec.ts';
+import { parseRows, runReport, type PoolName } from './commands.ts';
+
+/** The programs that a pool needs, each with a call without effect, and their packages. */
+const programs = [
+  { name: 'lvm', args: ['version'], package: 'lvm2' },
+  // LVM checks a thin pool with it at each activation.
+  { name: 'thin_check', args: ['-V'], package: 'thin-provisioning-tools' },
+  { name: 'flock', args: ['--version'], package: 'util-linux' },
+] as const;
+const timeoutMs = 60_000;
+
+/** Reports the obstacles between this machine and a thin pool, one line each. Changes nothing. */
+export async function findPoolFaults(pool: PoolName): Promise<readonly string[]> {
+  if (process.getuid?.() !== 0) return ['the gateway does not run as root; only root can use LVM'];
+  const lacks = (await Promise.all(programs.map(programFaults))).flat();
+  if (lacks.length > 0) return lacks;
+  const { group, thinPool } = pool;
+  const result = await runReport(pool);
+  if (result.status !== 0) return [`volume group "${group}" cannot be read: ${failureText(result.stderr)}`];
+  const row = parseRows(group, result).find(one => one.lv_name === thinPool);
+  if (row?.segtype !== 'thin-pool')
+    return [
+      `volume group "${group}" has no thin pool "${thinPool}"; create it with: lvcreate --type thin-pool --size SIZE --name ${thinPool} ${group}`,
+    ];
+  const name = `${group}/${thinPool}`;
+  return [
+    // Another volume's old data would be readable.
+    ...(row.zero === ''
+      ? [`thin pool "${name}" does not zero new blocks; run: lvchange --zero y ${name}`]
+      : []),
+    ...(row.lv_when_full === 'error'
+      ? []
+      : [`thin pool "${name}" holds up I/O when it is full; run: lvchange --errorwhenfull y ${name}`]),
+    ...(/^(none)?$/.test(row.vg_lock_type)
+      ? []
+      : [
+          `volume group "${group}" is shared with other machines; a pool needs a group of this machine alone`,
+        ]),
+  ];
+}
+
+async function programFaults({
+  name,
+  args,
+  package: from,
+}: (typeof programs)[number]): Promise<readonly string[]> {
+  const { status, fault } = await exec(name, args, { timeoutMs });
+  if (fault === 'ENOENT') return [`"${name}" is not installed; install the package ${from}`];
+  return status === 0 ? [] : [`"${name}" is installed but does not run`];
+}

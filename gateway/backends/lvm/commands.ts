@@ -1,0 +1,82 @@
+import { exec, type ExecResult } from '../../../src/lib/exec.ts';
+import { commandProblem } from '../../local/files.ts';
+
+/** A thin pool by its volume group and its name. */
+export type PoolName = { readonly group: string; readonly thinPool: string };
+
+/** The columns of a report. Sizes are in bytes, times in seconds; a property that is absent or unknown is empty. */
+const columns = [
+  'lv_name',
+  'thin_id',
+  'lv_tags',
+  'pool_lv',
+  'segtype',
+  'lv_size',
+  'lv_time',
+  'lv_active',
+  'lv_device_open',
+  'lv_suspended',
+  'data_percent',
+  'metadata_percent',
+  'lv_metadata_size',
+  'lv_when_full',
+  'lv_health_status',
+  'zero',
+  'vg_extent_size',
+  'vg_mda_free',
+  'vg_mda_size',
+  'vg_lock_type',
+] as const;
+
+export type ReportRow = Readonly<Record<(typeof columns)[number], string>>;
+
+const timeoutMs = 120_000;
+/** The maximum output for a group with very many volumes, in characters. */
+const maxOutput = 2 ** 27;
+
+/**
+ * Overrides of the machine's lvm.conf: the form of reports, and no archive, because busy groups would
+ * have very many archived states. LVM still keeps a backup of the newest state.
+ */
+const config = [
+  '--config',
+  'backup { archive=0 } report { time_format="%s" binary_values_as_numeric=0 }',
+] as const;
+
+/** The commands of an open pool. */
+export type Commands = {
+  /** Reports the thin pool and all of its volumes, as JSON. The group's other volumes are not in it. */
+  report(): Promise<ExecResult>;
+  /** Runs a command that changes the group. */
+  change(args: readonly string[]): Promise<ExecResult>;
+};
+
+export function createCommands(pool: PoolName, lockPath: string): Commands {
+  return { report: () => runReport(pool), change: args => runChange(lockPath, args) };
+}
+
+/** Parses a report. UNAVAILABLE when the command has failed. */
+export function parseRows(group: string, result: ExecResult): readonly ReportRow[] {
+  if (result.status !== 0) throw commandProblem('lvm', `read volume group "${group}"`, result);
+  const { report } = JSON.parse(result.stdout) as {
+    readonly report: readonly { readonly lv: readonly ReportRow[] }[];
+  };
+  return report.flatMap(({ lv }) => lv);
+}
+
+export function runReport({ group, thinPool }: PoolName): Promise<ExecResult> {
+  const format = ['--reportformat', 'json', '--units', 'b', '--nosuffix'];
+  const select = ['--select', `pool_lv="${thinPool}" || lv_name="${thinPool}"`];
+  const args = ['lvs', ...config, ...format, '--options', columns.join(), ...select, '--', group];
+  return exec('lvm', args, { timeoutMs, maxOutput });
+}
+
+/**
+ * Runs a command that changes the group. `flock` holds a shared lock of the file while the command runs, also when this
+ * process was killed, so that the next gateway waits for the end of the command. A killed command could leave a volume
+ * suspended.
+ */
+function runChange(lockPath: string, [command = '', ...args]: readonly string[]): Promise<ExecResult> {
+  const lock = ['--shared', '--close', lockPath];
+  return exec('flock', [...lock, 'lvm', command, ...config, ...args], { timeoutMs });
+}

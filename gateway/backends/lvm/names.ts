@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { requireId } from '../../local/files.ts';
+
+export type Noun = 'volume' | 'snapshot';
+
+/** The maximum length of a device's name in the kernel (DM_NAME_LEN). */
+const maxDeviceName = 127;
+const digits = 32;
+
+/** Tags of the pool's volumes. A volume without such a tag is somebody else's. */
+const [nonceTag, reservedTag] = ['fairlead.nonce=', 'fairlead.reserved='];
+
+export const keyTag = 'fairlead.key';
+export const ownerTag = 'fairlead.owner=';
+
+/** The thin volume with the pool's secret; its tags have the owner of the pool. A group may have several pools. */
+export function keyNameOf(thinPool: string): string {
+  return `fairlead.key.${thinPool}`;
+}
+
+/** True for a group whose name leaves room for the names of its volumes. */
+export function isFitGroup(group: string): boolean {
+  return deviceOf(group, `fairlead.snapshot.${'0'.repeat(digits)}`).length <= maxDeviceName;
+}
+
+/**
+ * The name of a volume in its group: the id, or its hash if LVM does not accept the id as a part of a name.
+ * INVALID_ARGUMENT for an invalid id.
+ */
+export function nameOf(group: string, noun: Noun, id: string): string {
+  const name = `fairlead.${noun}.${requireId(id, noun)}`;
+  // LVM reserves names with parts such as _tdata for itself.
+  const isFit = !id.includes('_') && deviceOf(group, name).length <= maxDeviceName;
+  if (isFit) return name;
+  return `fairlead.${noun}.${createHash('sha256').update(id).digest('hex').slice(0, digits)}`;
+}
+
+/** The name of a volume's device in the kernel. */
+export function deviceOf(group: string, name: string): string {
+  return `${group.replaceAll('-', '--')}-${name.replaceAll('-', '--')}`;
+}
+
+export type Tags = readonly string[];
+
+/** The options that give a new volume its tags. */
+export function tagOptions(noun: Noun, ref: NewTags): readonly string[] {
+  const { id, nonce, reservedBytes } = ref;
+  return [
+    idTagOf(noun, id),
+    ...(nonce === '' ? [] : [nonceTag + nonce]),
+    ...(reservedBytes === undefined ? [] : [`${reservedTag}${reservedBytes}`]),
+  ].flatMap(tag => ['--addtag', tag]);
+}
+
+type NewTags = { readonly id: string; readonly nonce: string; readonly reservedBytes?: number };
+
+function idTagOf(noun: Noun, id: string): string {
+  return `fairlead.${noun}=${id}`;
+}
+
+/** The id in a volume's tags; undefined for another kind of volume. */
+export function idIn(tags: Tags, noun: Noun): string | undefined {
+  return valueOf(tags, idTagOf(noun, ''));
+}
+
+export function nonceIn(tags: Tags): string | undefined {
+  return valueOf(tags, nonceTag);
+}
+
+/** The bytes of the pool that were reserved for a snapshot when it was taken. */
+export function reservedIn(tags: Tags): number | undefined {
+  const text = valueOf(tags, reservedTag);
+  return text === undefined ? undefined : Number(text);
+}
+
+export function valueOf(tags: Tags, prefix: string): string | undefined {
+  return tags.find(tag => tag.startsWith(prefix))?.slice(prefix.length);
+}

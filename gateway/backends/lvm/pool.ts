@@ -1,0 +1,196 @@
+import { Problem } from '../../../src/api/problem.ts';
+import { failureText } from '../../../src/lib/exec.ts';
+import type { VolumeRef } from '../../backend.ts';
+import { commandProblem, shareRuns } from '../../local/files.ts';
+import { parseRows, type Commands, type PoolName, type ReportRow } from './commands.ts';
+import { idIn, nameOf, nonceIn, type Noun, type Tags } from './names.ts';
+
+/** A thin volume as it is now. */
+export type ThinVolume = {
+  readonly name: string;
+  readonly tags: Tags;
+  /** Its number in the thin pool. */
+  readonly thinId: string;
+  readonly sizeBytes: number;
+  readonly extentBytes: number;
+  /** The bytes of the pool that it has, shared with others or not; its size while it is inactive. */
+  readonly usedBytes: number;
+  readonly createdAtMs: number;
+  readonly isActive: boolean;
+  readonly isOpen: boolean;
+  readonly isSuspended: boolean;
+};
+
+/** The thin pool as it is now. */
+export type ThinPool = {
+  readonly sizeBytes: number;
+  readonly extentBytes: number;
+  /** Fault of the pool as LVM names it, such as `metadata_read_only`; empty without one. */
+  readonly fault: string;
+  /** The used share of each part of the pool, in percent. LVM creates nothing new at `fullPercent`. */
+  readonly parts: readonly UsedPart[];
+};
+
+export type UsedPart = {
+  readonly name: 'Data' | 'Metadata' | 'Records';
+  readonly usedPercent: number;
+  readonly fullPercent: number;
+};
+
+/** The state of a pool at one moment. */
+export type PoolReport = {
+  readonly thin: ThinPool;
+  readonly volumes: readonly ThinVolume[];
+  /** Finds a volume or snapshot; undefined when it is missing, has another nonce, or is not of this gateway. */
+  find(noun: Noun, ref: VolumeRef): ThinVolume | undefined;
+  /**
+   * Finds a volume or snapshot that a request may have created earlier. ALREADY_EXISTS when the name is in use for
+   * anything else.
+   */
+  findMade(noun: Noun, ref: Required<VolumeRef>): ThinVolume | undefined;
+};
+
+/** A thin pool that no other process has open. */
+export type LvmPool = ReturnType<typeof openPool>;
+
+export function openPool(poolName: PoolName, commands: Commands) {
+  const { group } = poolName;
+  /** Reports the pool's state after the call. Concurrent calls share a report. */
+  const report = shareRuns(async () => readReport(poolName, parseRows(group, await commands.report())));
+
+  /**
+   * Resumes volumes that a killed command of LVM left suspended, where writes of nodes wait. LVM must take no snapshot of
+   * such a volume: it would record one that the kernel does not have, and then refuse every further change of the pool.
+   */
+  async function resume(volumes: readonly ThinVolume[]): Promise<void> {
+    const suspended = volumes.filter(one => one.isSuspended && isTagged(one));
+    if (suspended.length === 0) return;
+    const names = suspended.map(({ name }) => `${group}/${name}`);
+    const result = await commands.change(['lvchange', '--refresh', '--', ...names]);
+    if (result.status !== 0) throw commandProblem('lvm lvchange', `resume "${names.join('", "')}"`, result);
+  }
+
+  /**
+   * Runs a command that changes the pool. RESOURCE_EXHAUSTED when the pool is full. `work` is the purpose for messages.
+   */
+  async function change(args: readonly string[], work: string): Promise<void> {
+    const result = await commands.change(args);
+    if (result.status === 0) return;
+    const { thin, volumes } = await report();
+    await resume(volumes);
+    const full = thin.parts.find(({ usedPercent, fullPercent }) => usedPercent >= fullPercent);
+    if (full)
+      throw new Problem(
+        'RESOURCE_EXHAUSTED',
+        `cannot ${work}: the ${partNouns[full.name]} of the thin pool is ${full.usedPercent} % full: ${failureText(result.stderr)}`,
+      );
+    throw commandProblem(`lvm ${args[0]}`, work, result);
+  }
+
+  return {
+    ...poolName,
+    report,
+    change,
+    resume,
+    /** The volume's path as an operand of commands, such as `vg0/fairlead.volume.a.x`. */
+    operandOf: (name: string): string => `${group}/${name}`,
+    pathOf: (name: string): string => `/dev/${group}/${name}`,
+    nameOf: (noun: Noun, id: string): string => nameOf(group, noun, id),
+    /** Removes the volume or snapshot, unless it is missing or another one. */
+    async remove(noun: Noun, ref: VolumeRef): Promise<void> {
+      const found = (await report()).find(noun, ref);
+      if (found)
+        await change(['lvremove', '--yes', '--', `${group}/${found.name}`], `remove ${noun} "${ref.id}"`);
+    },
+    /** Lists the ids of all volumes or snapshots. */
+    async *list(noun: Noun): AsyncGenerator<string> {
+      for (const { name, tags } of (await report()).volumes) {
+        const id = idIn(tags, noun);
+        if (id !== undefined && name === nameOf(group, noun, id)) yield id;
+      }
+    },
+  };
+}
+
+export const partNouns = {
+  Data: 'data',
+  Metadata: 'metadata',
+  Records: 'metadata of the volume group',
+} as const;
+
+/** True for a volume with the id and, if both have one, the nonce. */
+function isOwn({ tags }: ThinVolume, noun: Noun, { id, nonce = '' }: VolumeRef): boolean {
+  const found = nonceIn(tags);
+  return idIn(tags, noun) === id && (nonce === '' || found === undefined || found === nonce);
+}
+
+/** True for a volume or snapshot of a gateway. */
+function isTagged({ tags }: ThinVolume): boolean {
+  return idIn(tags, 'volume') !== undefined || idIn(tags, 'snapshot') !== undefined;
+}
+
+/** Reads a report. UNAVAILABLE without the thin pool, because its volumes may still exist. */
+function readReport({ group, thinPool }: PoolName, rows: readonly ReportRow[]): PoolReport {
+  const own = rows.find(row => row.lv_name === thinPool);
+  if (own?.segtype !== 'thin-pool')
+    throw new Problem('UNAVAILABLE', `volume group "${group}" has no thin pool "${thinPool}"`);
+  const volumes = rows.filter(row => row.pool_lv === thinPool).map(parseVolume);
+  const byName = new Map(volumes.map(one => [one.name, one]));
+  return {
+    thin: parsePool(own),
+    volumes,
+    find(noun, ref) {
+      const found = byName.get(nameOf(group, noun, ref.id));
+      return found && isOwn(found, noun, ref) ? found : undefined;
+    },
+    findMade(noun, ref) {
+      const name = nameOf(group, noun, ref.id);
+      const found = byName.get(name);
+      if (!found) return undefined;
+      const isMade =
+        idIn(found.tags, noun) === ref.id && (ref.nonce === '' || nonceIn(found.tags) === ref.nonce);
+      if (isMade) return found;
+      throw new Problem('ALREADY_EXISTS', `"${group}/${name}" already exists for another record`);
+    },
+  };
+}
+
+function parseVolume(row: ReportRow): ThinVolume {
+  const sizeBytes = Number(row.lv_size);
+  const { data_percent: used } = row;
+  return {
+    name: row.lv_name,
+    tags: row.lv_tags.split(','),
+    thinId: row.thin_id,
+    sizeBytes,
+    extentBytes: Number(row.vg_extent_size),
+    usedBytes: used === '' ? sizeBytes : Math.ceil((sizeBytes * Number(used)) / 100),
+    createdAtMs: Number(row.lv_time) * 1_000,
+    isActive: row.lv_active === 'active',
+    isOpen: row.lv_device_open === 'open',
+    isSuspended: row.lv_suspended === 'suspended',
+  };
+}
+
+/** LVM makes no volume without so much free metadata, or this share of it. */
+const [freeMetadataBytes, freeMetadataPercent] = [4 * 2 ** 20, 25];
+
+function parsePool(row: ReportRow): ThinPool {
+  const metadataBytes = Number(row.lv_metadata_size);
+  // The area has the old and the new state side by side.
+  const [free, total] = [Number(row.vg_mda_free), Number(row.vg_mda_size) / 2];
+  return {
+    sizeBytes: Number(row.lv_size),
+    extentBytes: Number(row.vg_extent_size),
+    fault: row.lv_health_status,
+    parts: [
+      { name: 'Data', usedPercent: Number(row.data_percent), fullPercent: 100 },
+      {
+        name: 'Metadata',
+        usedPercent: Number(row.metadata_percent),
+        fullPercent: 100 - Math.min(freeMetadataPercent, (freeMetadataBytes / metadataBytes) * 100),
+      },
+      { name: 'Records', usedPercent: Math.round(((total - free) / total) * 100), fullPercent: 98 },
+    ],
+  };
+}
