@@ -95,6 +95,8 @@ type PartsProps = {
 /** The pictures of a volume, the failures of a pool, and a table for each other related kind. */
 function Parts({ name, described: { entry, findings, related }, operator }: PartsProps) {
   const { volumes, snapshots, ...tables } = related;
+  // Only the changes of a cluster are about several resources.
+  const hasResources = name === 'clusters';
   const log = (related['audit-log'] ?? []) as readonly AuditEntry[];
   return (
     <>
@@ -120,7 +122,7 @@ function Parts({ name, described: { entry, findings, related }, operator }: Part
           <h2 id={other}>{other === 'audit-log' ? 'audit log' : other}</h2>
           <Table
             name={other}
-            columns={narrowOf(kinds[other].columns)}
+            columns={narrowOf(kinds[other].columns).filter(({ head }) => hasResources || head !== 'resource')}
             entries={entries.slice(0, other === 'audit-log' ? maxLogEntries : Infinity)}
           />
         </section>

@@ -54,7 +54,7 @@ export function Shell({ operator, current, title, onLogout, children }: ShellPro
         </nav>
         <p class="operator">
           <span title={operator.subject}>{operator.subject}</span>
-          {operator.role === 'reader' && ' (may only read) '}
+          {operator.role === 'reader' && ' (reader) '}
           <button type="button" onClick={onLogout}>
             Log out
           </button>
