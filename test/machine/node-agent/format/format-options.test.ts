@@ -67,7 +67,7 @@ const refused = [
       formatOptions: { 'fs.label': 'x' },
       capability: block,
     },
-    says: /a block volume gets none/,
+    says: /a block volume has none/,
   },
 ] as const;
 
