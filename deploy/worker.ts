@@ -34,11 +34,11 @@ function replaceUnused({ onLoad }: PluginBuild): void {
   const contents = {
     noPassword: 'module.exports = (_, done) => done();',
     noWriting:
-      "const refuse = () => { throw new Error('this bundle writes no YAML'); }; export { refuse as stringifyString, refuse as stringifyCollection, refuse as stringifyPair, refuse as stringifyDocument };",
+      "const refuse = () => { throw new Error('this bundle writes no YAML'); }; export { refuse as createStringifyContext, refuse as stringify, refuse as stringifyString, refuse as stringifyCollection, refuse as stringifyPair, refuse as stringifyDocument };",
     version: `export const version = ${JSON.stringify(version)};`,
   };
   onLoad({ filter: /\/pgpass\/lib\/index\.js$/ }, () => ({ contents: contents.noPassword }));
-  onLoad({ filter: /\/yaml\/.*\/stringify(String|Collection|Pair|Document)\.js$/ }, () => ({
+  onLoad({ filter: /\/yaml\/.*\/stringify(String|Collection|Pair|Document)?\.js$/ }, () => ({
     contents: contents.noWriting,
   }));
   onLoad({ filter: /\/src\/lib\/version\.ts$/ }, () => ({ contents: contents.version }));

@@ -6,6 +6,7 @@ import type {
   RunningOperation,
 } from '../../src/api/admin.ts';
 import type { Operations as Rows, Request } from '../../src/api/operations.ts';
+import { invalidProblem } from '../../src/api/problem.ts';
 import type { VolumeSource } from '../../src/api/volume.ts';
 import { toSnapshot } from '../snapshots/record.ts';
 import type { Reader } from '../store.ts';
@@ -29,6 +30,7 @@ import { restorableUntil } from '../volumes/record.ts';
 import { createRelations, toVolume } from '../volumes/show.ts';
 import { type IdFilters, type IdTable, pieceById, searchById } from '../tables/by-id.ts';
 import { listFiltered } from '../tables/filtered-volumes.ts';
+import { listOrdered } from '../tables/ordered-volumes.ts';
 import { readClusters, readPools, readQueues, type ListRequest, type ListingOptions } from './state.ts';
 
 /** Creates the lists over all clusters. The `id` of an entry is unique in its list and gives the order. */
@@ -85,7 +87,12 @@ export function createListings(options: ListingOptions) {
     request: Request<Rows['listAllVolumes']>,
     from: PieceStart,
   ): Promise<readonly VolumeRecord[]> {
-    const { copyOf, cluster, id, search, pool, state } = request;
+    const { copyOf, cluster, id, search, pool, state, orderBy } = request;
+    if (orderBy !== undefined) {
+      if ([copyOf, cluster, id, search, pool, state].some(filter => filter !== undefined))
+        throw invalidProblem('orderBy: a list with a filter is by id; leave out the filter or the order');
+      return take(() => listOrdered(reader, orderBy, from));
+    }
     if (copyOf !== undefined) return readCopies(copyOf, request, from);
     if (id === undefined && search === undefined && (pool ?? state) !== undefined)
       return take(() => listFiltered(reader, { cluster, pool, state }, from));

@@ -91,8 +91,10 @@ const narrow: readonly string[] = [
   `volumes_restorable on volumes (restorable_until_ms) where state = 'deleted'`,
 ];
 
-/** Indexes for listing the volumes of a pool or in a state by id. */
+/** Indexes for listing the volumes of a pool or in a state by id, and all volumes by size or age. */
 const forLists: readonly string[] = [
+  'volumes_by_size on volumes (size_bytes, id)',
+  'volumes_by_creation on volumes (created_at_ms, id)',
   'volumes_by_pool on volumes (pool, state, id)',
   `volumes_ready on volumes (id) where state = 'ready'`,
 ];
@@ -110,7 +112,7 @@ export const addAge: readonly string[] = [
   ...byAge.map(index => `create index ${index}`),
 ];
 
-/** The statements that let an older store list its volumes by pool and by state. */
+/** The statements that let an older store list its volumes by pool, state, size and age. */
 export const indexForLists: readonly string[] = forLists.map(index => `create index ${index}`);
 
 /** The statements that give the table of an older store the columns for sharing. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { AdminVolume } from '../api/admin.ts';
+import type { AdminVolume, VolumeOrder } from '../api/admin.ts';
 import type { StorageClient } from '../api/client.ts';
 import type { Call } from '../api/http.ts';
 import { clusterOf, readNodeId } from '../api/ids.ts';
@@ -9,7 +9,7 @@ import type { Numbers, Unit } from './output/values.ts';
 
 export type Entry = { readonly id: string };
 
-/** The filters of a list; without any, everything is listed. */
+/** The filters and the order of a list; without any, everything is listed by id. */
 export type Query = Readonly<
   Partial<
     Record<
@@ -26,7 +26,11 @@ export type Query = Readonly<
       string
     >
   >
-> & { readonly state?: AdminVolume['state']; readonly limit?: number };
+> & {
+  readonly state?: AdminVolume['state'];
+  readonly orderBy?: VolumeOrder;
+  readonly limit?: number;
+};
 
 type Value = string | number | undefined;
 
@@ -59,6 +63,8 @@ export type Kind<E extends Entry = Entry> = {
   readonly isLog?: boolean;
   /** Makes the query for the entries with this value in a column; absent or undefined if the gateway has none. */
   filter?(head: string, value: string): Query | undefined;
+  /** The columns, with a dash for the opposite, by which the gateway lists all entries. */
+  readonly orders?: readonly VolumeOrder[];
   /** Makes the query for a name that a user typed, in `cluster` when one is chosen. A query with an `id` finds at most one entry. */
   ask(name: string, cluster?: string): Query;
   page(client: StorageClient, query: Query & { readonly pageToken: string }, call: Call): Promise<Page<E>>;

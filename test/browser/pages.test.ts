@@ -76,18 +76,22 @@ test('a click on a column sorts the list, and the address keeps the order', need
   for (const [name, requiredBytes] of Object.entries(sizes))
     await gateway.create(`a.${name}`, { requiredBytes });
   await show('volumes');
-  const names = async (): Promise<readonly string[]> =>
-    page.locator('tbody tr td:first-child').allInnerTexts();
-  assert.deepEqual(await names(), ['a.large', 'a.middle', 'a.small']);
+  // The gateway sorts all pages, so the rows follow the click on the head.
+  const until = (...names: readonly string[]) =>
+    page
+      .getByText(new RegExp(names.map(name => `a\\.${name}`).join('.*'), 's'))
+      .first()
+      .waitFor();
+  await until('large', 'middle', 'small');
   const size = page.getByRole('button', { name: 'size', exact: true });
   await size.click();
   await page.locator('th[aria-sort=ascending]').waitFor();
-  assert.deepEqual(await names(), ['a.small', 'a.middle', 'a.large']);
+  await until('small', 'middle', 'large');
   await size.click();
   await page.locator('th[aria-sort=descending]').waitFor();
   await page.reload();
   await page.locator('th[aria-sort=descending]').waitFor();
-  assert.deepEqual(await names(), ['a.large', 'a.middle', 'a.small']);
+  await until('large', 'middle', 'small');
   assert.deepEqual(await findBarriers(page), []);
   await size.press('Enter');
   await page.locator('th[aria-sort]').waitFor({ state: 'detached' });

@@ -42,11 +42,21 @@ const volumeState = z.enum(['creating', 'ready', 'deleting', 'deleted']).meta({ 
 /** The states of volumes for operators, in the order of a volume's life. */
 export const volumeStates = volumeState.options;
 
-/** The filters of the list of volumes that other lists do not have. */
+/** The orders of the list of volumes, as the command line names them: by a column, with a dash for the opposite. */
+const volumeOrder = z.enum(['age', '-age', 'size', '-size']).meta({ examples: ['-size'] });
+
+export const volumeOrders = volumeOrder.options;
+
+export type VolumeOrder = z.output<typeof volumeOrder>;
+
+/** The filters and the order of the list of volumes that other lists do not have. */
 export const allVolumesQuery = {
   copyOf: queryText('Only the copies of this volume and of its snapshots.', 'east.pvc-1'),
   pool: queryText('Only the volumes of this pool.', 'fast'),
   state: volumeState.optional().describe('Only the volumes in this state.'),
+  orderBy: volumeOrder
+    .optional()
+    .describe('All volumes, the youngest (`age`), oldest, smallest or largest first; not with a filter.'),
 };
 
 /** A volume of any cluster, as operators see it. */

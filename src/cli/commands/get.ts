@@ -24,7 +24,7 @@ const settings = {
   output: listFormat,
   bytes: { doc: 'show sizes in bytes, without a unit', ...onOrOff },
   'sort-by': {
-    doc: 'sort by this column, such as size; with a dash in front, as -size, in descending order; not with --limit, except for a log',
+    doc: 'sort by this column, such as size; with a dash in front, as -size, in descending order; with --limit only for a log, and for all volumes by size or age',
     parse: text,
     optional: true,
   },
@@ -88,8 +88,8 @@ async function get(connection: Connection, named: NamedKind, values: Values): Pr
   const { io } = connection;
   const { plural, kind } = named;
   // Entries that are named are few, and their columns line up.
-  const sort = toSort(kind, values) ?? (values.names ? unsorted : undefined);
-  const { find, isOne, cluster } = finderOf(connection, kind, values);
+  const { find, isOne, isOrdered, cluster } = finderOf(connection, kind, values);
+  const sort = isOrdered ? undefined : (toSort(kind, values) ?? (values.names ? unsorted : undefined));
   // An unknown column is an error even if there are no entries.
   viewOf(kind, values);
   const output = { plural, kind, values };
@@ -133,6 +133,8 @@ type Finder = {
   readonly find: (missing?: string[]) => Pages;
   /** True for a query by one id: its result is printed as one object in place of a list. */
   readonly isOne: boolean;
+  /** True if the gateway lists the entries in the order of `--sort-by`. */
+  readonly isOrdered: boolean;
   readonly cluster: string | undefined;
 };
 
@@ -141,7 +143,10 @@ function finderOf(connection: Connection, kind: Kind, values: Values): Finder {
   const { names = [], limit, since, until } = values;
   const { query: selected, matches } = toSelection(kind, values.selector);
   const { cluster = clusterOf(values) } = selected;
+  const isWhole = names.length === 0 && cluster === undefined && Object.keys(selected).length === 0;
+  const orderBy = isWhole ? gatewayOrder(kind, values) : undefined;
   const bounds: Listing = {
+    ...(orderBy !== undefined && { orderBy }),
     ...(limit !== undefined && { limit }),
     ...(since !== undefined && { since }),
     ...(until !== undefined && { until }),
@@ -162,7 +167,17 @@ function finderOf(connection: Connection, kind: Kind, values: Values): Finder {
       if (isMissing) missing.push(...names.slice(index, index + 1));
     }
   }
-  return { find, isOne: names.length === 1 && queries[0]?.id !== undefined, cluster };
+  return {
+    find,
+    isOne: names.length === 1 && queries[0]?.id !== undefined,
+    isOrdered: orderBy !== undefined,
+    cluster,
+  };
+}
+
+/** Returns the order for a limited list of all entries, if the gateway has it. */
+function gatewayOrder({ orders }: Kind, { limit, 'sort-by': by }: Values) {
+  return limit === undefined ? undefined : orders?.find(order => order === by?.toLowerCase());
 }
 
 type Sort = (entries: readonly Entry[]) => readonly Entry[];

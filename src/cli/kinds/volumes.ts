@@ -1,4 +1,4 @@
-import { adminVolumeSchema, volumeStates, type AdminVolume } from '../../api/admin.ts';
+import { adminVolumeSchema, volumeOrders, volumeStates, type AdminVolume } from '../../api/admin.ts';
 import type { VolumeSource } from '../../api/volume.ts';
 import {
   ageColumn,
@@ -19,6 +19,7 @@ export const volumes = kind<AdminVolume>({
   aliases: ['volume', 'vol'],
   doc: 'volumes in any state, soft-deleted ones included',
   ask: ofCluster('.'),
+  orders: volumeOrders,
   filter(head, value) {
     if (head === 'pool') return { pool: value };
     const state = volumeStates.find(one => one === value);

@@ -8,6 +8,8 @@ create index volumes_by_storage on volumes (storage_id) where storage_id is not 
 create index volumes_by_origin on volumes (source, id) where source is not null and state <> 'deleted';
 create index volumes_by_age_in_pool on volumes (pool, state, deleted_at_ms, id) where deleted_at_ms is not null;
 create index volumes_by_age_in_cluster on volumes (cluster, state, deleted_at_ms, id) where deleted_at_ms is not null;
+create index volumes_by_size on volumes (size_bytes, id);
+create index volumes_by_creation on volumes (created_at_ms, id);
 create index volumes_by_pool on volumes (pool, state, id);
 create index volumes_ready on volumes (id) where state = 'ready';
 create table snapshot_groups ( id text not null, cluster text not null, name text not null, pool text not null, state text not null, parameters text not null, created_at_ms bigint not null, primary key (id) );

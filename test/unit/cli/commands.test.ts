@@ -35,6 +35,7 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
   ['get volume -o name --cluster a two a.one', 'a.two\na.one\n'],
   ['get volumes --sort-by -size -o name', 'b.one\na.two\na.one\n'],
   ['get volumes --sort-by size --no-headers -o name', 'a.one\na.two\nb.one\n'],
+  ['get volumes --sort-by -size --limit 2 -o name', 'b.one\na.two\n'],
   ['get volume -o name --cluster a b.one', 'b.one\n'],
   ['get snapshots -o name', 'a.cut\n'],
   ['get volumes -l cluster=b -o name', 'b.one\n'],

@@ -88,13 +88,15 @@ function toLine({ id, pool, cluster }: Queue): string {
   return `${id},1,2,16,2,${pool},${cluster}\n`;
 }
 
-test('a list cannot be sorted and limited, because the gateway lists by id', async t => {
+test('a list that the gateway has only by id cannot be sorted and limited', async t => {
   const signers = { operators: await createSigner('operators') };
   const directory = temporaryDirectory(t);
   const fairlead = operatorCli({ url: 'http://127.0.0.1:1', directory, signers });
-  const { status, stdout, stderr } = await fairlead('get volumes --sort-by -size --limit 10');
-  assert.deepEqual([status, stdout], [1, '']);
-  assert.match(stderr, /^fairlead get volumes: --limit: the gateway lists by id, .* leave out --limit/);
+  for (const flags of ['--sort-by pool', '--sort-by size -l pool=fast', '--sort-by size --cluster a']) {
+    const { status, stdout, stderr } = await fairlead(`get volumes ${flags} --limit 10`);
+    assert.deepEqual([status, stdout], [1, ''], flags);
+    assert.match(stderr, /^fairlead get volumes: --limit: the gateway lists by id, .* leave out --limit/);
+  }
   // A log's limit chooses the newest entries, which can be sorted: only the gateway is missing here.
   assert.match((await fairlead('get audit --sort-by operation')).stderr, /refuses connections/);
 });

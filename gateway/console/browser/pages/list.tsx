@@ -56,17 +56,22 @@ export function List({ name, route: { query } }: { readonly name: KindName; read
     sort: read('sort'),
   };
   const pageToken = query.get('page') ?? '';
-  // The order is that of the shown entries: another one needs no new load.
-  const asked = new URLSearchParams({ ...filters, sort: '', page: pageToken });
+  const orderBy = orderOf(name, filters);
+  // Without an order of the gateway the shown entries are sorted, which needs no new load.
+  const asked = new URLSearchParams({ ...filters, sort: orderBy, page: pageToken });
   const live = useLive<Listed>(`${name}?${asked}`, () => load(name, filters, pageToken));
   const change = (changes: Partial<Filters>): void =>
     goTo(hrefOf([name], { ...filters, ...changes }), { isSame: pageToken === '' });
-  const sort = (by: string): void =>
-    goTo(hrefOf([name], { ...filters, sort: by, page: pageToken }), { isSame: true });
+  const sort = (by: string): void => {
+    const sorted = { ...filters, sort: by };
+    // A page of one order is none of another.
+    const isSamePage = [filters, sorted].every(one => orderOf(name, one) === '');
+    goTo(hrefOf([name], isSamePage ? { ...sorted, page: pageToken } : sorted), { isSame: true });
+  };
   const { value } = live;
   // The other clauses are about arguments of the command line.
   const [summary] = doc.split('; ', 1);
-  const order = readOrder(columns, filters.sort);
+  const order = orderBy === '' ? readOrder(columns, filters.sort) : undefined;
   const next = value?.nextPageToken;
   const isPart = pageToken !== '' || next !== undefined;
   return (
@@ -137,6 +142,12 @@ function labelOf(name: KindName): string {
   return searchable.has(name) ? 'Id contains' : 'Id';
 }
 
+/** Returns the order in which the gateway lists all entries; it has none, '', for a part of them. */
+function orderOf(name: KindName, { sort, ...others }: Filters) {
+  const isWhole = Object.values(others).every(filter => filter === '');
+  return (isWhole && (kinds[name] as Kind).orders?.find(order => order === sort)) || '';
+}
+
 function load(name: KindName, filters: Filters, pageToken: string): Promise<Listed> {
   const kind: Kind = kinds[name];
   const { cluster, pool, state, find } = filters;
@@ -144,5 +155,11 @@ function load(name: KindName, filters: Filters, pageToken: string): Promise<List
   const asked = searchable.has(name) ? { search: find } : kind.ask(find, ofCluster.cluster);
   const found = find === '' ? {} : asked;
   const chosen = { ...kind.filter?.('pool', pool), ...kind.filter?.('state', state) };
-  return kind.page(client, { ...ofCluster, ...chosen, ...found, limit: pageLimit, pageToken }, call());
+  const orderBy = orderOf(name, filters);
+  const ordered = orderBy === '' ? {} : { orderBy };
+  return kind.page(
+    client,
+    { ...ofCluster, ...chosen, ...ordered, ...found, limit: pageLimit, pageToken },
+    call(),
+  );
 }

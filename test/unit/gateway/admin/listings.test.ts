@@ -152,6 +152,37 @@ test('operators list the volumes of a pool, in a state, or both, with every othe
   assert.match(String(unknown.body['detail']), /state.*creating.*ready.*deleting.*deleted/);
 });
 
+test('operators list all volumes by size or age, and read again if the place of the page is lost', async t => {
+  const gateway = await openGateway(t);
+  const { ask } = gateway;
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+  for (const [name, mebibytes] of Object.entries({ c: 2, a: 3, d: 1, b: 2 })) {
+    t.mock.timers.setTime(Date.now() + 1_000);
+    const size = { requiredBytes: mebibytes * 2 ** 20 };
+    const { status } = await ask(`PUT /v1/volumes/a.${name}`, { body: volumeSpec(name, size) });
+    assert.equal(status, 201);
+  }
+  const orders = {
+    size: ['a.d', 'a.b', 'a.c', 'a.a'],
+    '-size': ['a.a', 'a.c', 'a.b', 'a.d'],
+    age: ['a.b', 'a.d', 'a.a', 'a.c'],
+    '-age': ['a.c', 'a.a', 'a.d', 'a.b'],
+  };
+  for (const [order, ids] of Object.entries(orders))
+    for (const limit of [1, 3, 100])
+      assert.deepEqual(
+        idsOf(await listAll(gateway, 'volumes', `orderBy=${order}&limit=${limit}`)),
+        ids,
+        order,
+      );
+  for (const query of ['orderBy=size&cluster=a', 'orderBy=size&state=ready', 'orderBy=name'])
+    assertProblem(await ask(`GET /v1/admin/volumes?${query}`, { as: 'operator' }), 400, 'INVALID_ARGUMENT');
+  const { body } = await ask('GET /v1/admin/volumes?orderBy=size&limit=1', { as: 'operator' });
+  await ask('DELETE /v1/volumes/a.d');
+  const next = `GET /v1/admin/volumes?orderBy=size&pageToken=${encodeURIComponent(String(body['nextPageToken']))}`;
+  assertProblem(await ask(next, { as: 'operator' }), 409, 'ABORTED');
+});
+
 test('a volume in any state is listed with its running operation and the time of its start', async t => {
   const gateway = await openGateway(t, { keepDeletedMs: 60_000 });
   const { ask, backend } = gateway;
