@@ -115,6 +115,8 @@ test(
     assert.deepEqual(await names(), ['a.fast-one', 'a.fast-two']);
     await page.getByLabel('State').selectOption('deleted');
     await page.getByRole('link', { name: 'a.fast-one' }).waitFor({ state: 'detached' });
+    // Nothing is shown until the new list is there.
+    await page.getByRole('link', { name: 'a.fast-two' }).waitFor();
     assert.deepEqual(await names(), ['a.fast-two']);
     assert.equal(new URL(page.url()).search, '?pool=fast&state=deleted');
     await page.reload();
