@@ -70,7 +70,7 @@ operators: 3
     '3: pools.one.concurrency.mni: is not known (did you mean "min"?)',
     '3: pools.one.dir: is missing; give text',
     '3: pools.one.dri: is not known (did you mean "dir"?)',
-    '4: pools.two.backend: "imag" is neither a built-in backend (ceph, dir, image, memory, rest) nor a package with a backend (did you mean "image"?)',
+    '4: pools.two.backend: "imag" is neither a built-in backend (ceph, dir, image, lvm, memory, rest) nor a package with a backend (did you mean "image"?)',
     '5: pools.far.tls.caa: is not known (did you mean "ca"?)',
     '8: clusters.east.quota.byte: is not known (did you mean "bytes"?)',
     '8: clusters.east.key: is not known (did you mean "keys"?)',
@@ -90,7 +90,7 @@ pools:
   assert.deepEqual(
     faults.map(fault => fault.replace(/^.*gateway\.yaml:/, '')),
     [
-      '3: pools.one.backend: must be one of "ceph", "dir", "image", "memory", "rest"',
+      '3: pools.one.backend: must be one of "ceph", "dir", "image", "lvm", "memory", "rest"',
       '3: pools.one.backnd: is not known (did you mean "backend"?)',
       '3: pools.one.capcity: is not known (did you mean "capacity"?)',
       '3: pools.one.dir: "srv" is not an absolute path',
@@ -131,7 +131,7 @@ clusters:
   assert.deepEqual(
     faults.map(fault => fault.replace(/^.*gateway\.yaml:/, '')),
     [
-      '3: pools.one.backend: must be one of "ceph", "dir", "image", "memory", "rest"',
+      '3: pools.one.backend: must be one of "ceph", "dir", "image", "lvm", "memory", "rest"',
       '3: pools.one.toString: is not known',
       '4: pools.two.export.protocol: "floppy" is none of loop, nvme-tcp, iscsi, libvirt',
       '4: pools.two.export.constructor: is not known',
@@ -184,7 +184,7 @@ extra: 1
     /^4: pools\.fast\.dir: "srv" is not an absolute path$/,
     /^5: pools\.fast\.capacity: "lots" is not a number of bytes/,
     /^6: pools\.fast\.colour: is not known$/,
-    /^7: pools\.old\.backend: "floppy" is neither a built-in backend \(ceph, dir, image, memory.*: no such package is installed at/,
+    /^7: pools\.old\.backend: "floppy" is neither a built-in backend \(ceph, dir, image, lvm, memory.*: no such package is installed at/,
     /^8: pools\.Bad_Name: must have lower-case letters/,
     /^10: clusters\.east\.deadNodes\.after: "5s" is not between 20s and 1h$/,
     /^10: clusters\.east\.pools\.1: there is no pool "slow"$/,
