@@ -22,9 +22,9 @@ const documented: Readonly<Record<string, RegExp>> = {
     /^(DELETE \/v1\/(volumes|snapshots|groups|admin\/(volumes|snapshots|groups|nodes))\/|PUT \/v1\/admin\/((volumes|snapshots|groups)\/\{\w+\}\/deletion|nodes\/\{cluster\}\/\{nodeId\}\/detachment)$)/,
   // The API's document cannot describe each pool's parameters, or each volume's modes and sizes (416); a volume may come
   // from an earlier random request. Nor can the document list the existing clusters, or forbid sharing a volume with its
-  // owner.
+  // owner, or an order beside a filter.
   ST202:
-    /^(POST \/v1\/capacity|(PUT|DELETE) \/v1\/(volumes|snapshots|groups)\/\{\w+\}\/(copy-)?grants\/.*|PUT \/v1\/volumes\/\{volumeId\}(\/size|\/parameters|\/attachments\/\{nodeId\})?|PUT \/v1\/admin\/(imports|volumes|snapshots|groups)\/.*|PUT \/v1\/admin\/clusters\/\{cluster\}\/retirement|DELETE \/v1\/admin\/(volumes|snapshots|groups)\/.*|Stateful tests)$/,
+    /^(POST \/v1\/capacity|GET \/v1\/admin\/volumes|(PUT|DELETE) \/v1\/(volumes|snapshots|groups)\/\{\w+\}\/(copy-)?grants\/.*|PUT \/v1\/volumes\/\{volumeId\}(\/size|\/parameters|\/attachments\/\{nodeId\})?|PUT \/v1\/admin\/(imports|volumes|snapshots|groups)\/.*|PUT \/v1\/admin\/clusters\/\{cluster\}\/retirement|DELETE \/v1\/admin\/(volumes|snapshots|groups)\/.*|Stateful tests)$/,
 };
 
 /** The accepted findings of vendors, which also have their own parameters of snapshots. */
