@@ -1,7 +1,8 @@
 import { constants, openSync, readSync, writeSync } from 'node:fs';
+import type { VolumeKind } from '../../../gateway/export.ts';
 import type { Attachment } from '../../../src/api/attachment.ts';
 import { MiB, startGuestNode } from '../../vm/guest/agent.ts';
-import { accessOf, openExportedPool, type KernelExport } from '../../vm/targets/exported.ts';
+import { accessOf, makePlace, openExportedPool, type KernelExport } from '../../vm/targets/exported.ts';
 import type { CleanupScope } from '../../vm/targets/undo.ts';
 import { timeAlternately, type Figure } from '../figure.ts';
 import { makeTargetByHand } from './by-hand.ts';
@@ -19,12 +20,16 @@ const transfers = [
 type Transfer = (typeof transfers)[number];
 
 /**
- * Measures a node's I/O to a volume through its export, and alternately to the same file through a target that was
- * configured by hand.
+ * Measures a node's I/O to a volume through its export, and alternately to the same file or device through a target
+ * that was configured by hand.
  */
-export async function measureIo(t: CleanupScope, protocol: KernelExport): Promise<readonly Figure[]> {
-  const pool = await openExportedPool(t, protocol);
-  const volume = await pool.makeVolume(`c.${protocol}`, sizeMiB);
+export async function measureIo(
+  t: CleanupScope,
+  protocol: KernelExport,
+  kind: VolumeKind,
+): Promise<readonly Figure[]> {
+  const pool = await openExportedPool(t, protocol, makePlace(t, kind));
+  const volume = await pool.makeVolume(`c.${protocol}-${kind}`, sizeMiB);
   const exported = await pool.attach(volume, accessOf('n1', 'block'));
   const path = pool.pathOf(volume.id);
   const node = await startGuestNode(t);
@@ -47,10 +52,10 @@ export async function measureIo(t: CleanupScope, protocol: KernelExport): Promis
     const [name, bytes, count] = transfer;
     const rateOf = (ms: number): number => ((count * bytes) / MiB / ms) * 1_000;
     figures.push({
-      name: `${name} through ${protocol}`,
+      name: `${name} of a ${kind} through ${protocol}`,
       value: rateOf(times.ours),
       unit: 'MB/s',
-      floor: ['the same file by a target set up by hand', rateOf(times.byHand)],
+      floor: [`the same ${kind} by a target set up by hand`, rateOf(times.byHand)],
       target: '≥ 0.98×',
     });
   }
