@@ -1,26 +1,13 @@
 import { preconditionProblem } from '../../../src/api/problem.ts';
 import type { Changes, Extent, KnownSnapshot } from '../../backend.ts';
+import { keepLists } from '../../local/extent-lists.ts';
 import { deletedOf, snapshotNotesFor, type RbdPool } from './pool.ts';
-
-/** The number of lists in memory. A list is read page by page, and a snapshot never changes. */
-const maxCachedLists = 4;
 
 type Diff = readonly { readonly offset: number | string; readonly length: number | string }[];
 
 /** Reads the changed blocks of a pool's snapshots with `rbd diff`. */
 export function createChanges(pool: RbdPool): Changes {
-  const cache = new Map<string, Promise<readonly Extent[]>>();
-
-  function list(snapshot: KnownSnapshot, base?: KnownSnapshot): Promise<readonly Extent[]> {
-    const key = JSON.stringify([snapshot.id, snapshot.nonce, base?.id, base?.nonce]);
-    const known = cache.get(key) ?? read(pool, snapshot, base);
-    cache.delete(key);
-    cache.set(key, known);
-    for (const oldest of [...cache.keys()].slice(0, -maxCachedLists)) cache.delete(oldest);
-    known.catch(() => cache.delete(key));
-    return known;
-  }
-
+  const list = keepLists((target, base) => read(pool, target, base));
   return {
     async *allocated(snapshot, fromOffset) {
       yield* after(await list(snapshot), fromOffset);

@@ -5,6 +5,7 @@ import { unavailableProblem } from '../../../src/api/problem.ts';
 import { createKeyedQueue } from '../../../src/lib/concurrency.ts';
 import { environmentWith, exec } from '../../../src/lib/exec.ts';
 import type { Changes, Extent, KnownSnapshot } from '../../backend.ts';
+import { keepLists } from '../../local/extent-lists.ts';
 import { commandProblem } from '../../local/files.ts';
 import { deviceOf } from './names.ts';
 import type { LvmPool, PoolReport } from './pool.ts';
@@ -14,12 +15,9 @@ const timeoutMs = 60_000;
 /** The limit for reading the metadata of a very large volume, in milliseconds. */
 const readTimeoutMs = 10 * 60_000;
 const sectorBytes = 512;
-/** The number of lists in memory. A list is read page by page, and a snapshot never changes. */
-const maxCachedLists = 4;
 
 /** Reads the blocks of a pool's snapshots from a copy of the pool's metadata, without any data. */
 export function createChanges(pool: LvmPool): Changes {
-  const cache = new Map<string, Promise<readonly Extent[]>>();
   const runInQueue = createKeyedQueue();
 
   async function read(target: KnownSnapshot, base?: KnownSnapshot): Promise<readonly Extent[]> {
@@ -34,16 +32,7 @@ export function createChanges(pool: LvmPool): Changes {
     );
   }
 
-  function list(target: KnownSnapshot, base?: KnownSnapshot): Promise<readonly Extent[]> {
-    const key = JSON.stringify([target.id, target.nonce, base?.id, base?.nonce]);
-    const known = cache.get(key) ?? read(target, base);
-    cache.delete(key);
-    cache.set(key, known);
-    for (const oldest of [...cache.keys()].slice(0, -maxCachedLists)) cache.delete(oldest);
-    known.catch(() => cache.delete(key));
-    return known;
-  }
-
+  const list = keepLists(read);
   return {
     async *allocated(snapshot, fromOffset) {
       yield* within(await list(snapshot), fromOffset, snapshot.sizeBytes);
