@@ -184,7 +184,9 @@ function createVolumes(
         // A directory with data has its access already, and a pod may have changed it since.
         await Promise.all([syncDirectory(path, holdsData ? undefined : accessOf(given)), sync()]);
       } catch (error) {
-        if (codeOf(error) === 'EPERM')
+        // Other calls fail so as well, such as the mark on a filesystem without links.
+        const isGivenAway = given['uid'] !== undefined || given['gid'] !== undefined;
+        if (isGivenAway && codeOf(error) === 'EPERM')
           throw preconditionProblem(
             `${noun} cannot get another owner: run the gateway as root, or leave "uid" and "gid" out`,
             error,
