@@ -142,7 +142,7 @@ function labelOf(name: KindName): string {
   return searchable.has(name) ? 'Id contains' : 'Id';
 }
 
-/** Returns the order in which the gateway lists all entries; it has none, '', for a part of them. */
+/** Returns the order that the gateway has for all entries; for a part of them it has none, ''. */
 function orderOf(name: KindName, { sort, ...others }: Filters) {
   const isWhole = Object.values(others).every(filter => filter === '');
   return (isWhole && (kinds[name] as Kind).orders?.find(order => order === sort)) || '';
