@@ -29,17 +29,22 @@ export async function bundleWorker(path: string): Promise<number> {
   return Object.values(metafile.outputs)[0]?.bytes ?? 0;
 }
 
-/** Leaves out pg's search for a password in a file, which a Worker has not, YAML's writing, and our package except its version. */
+/** Leaves out pg's search for a password in a file, which a Worker has not, YAML's writing and its types of version 1.1, and our package except its version. */
 function replaceUnused({ onLoad }: PluginBuild): void {
   const contents = {
     noPassword: 'module.exports = (_, done) => done();',
     noWriting:
       "const refuse = () => { throw new Error('this bundle writes no YAML'); }; export { refuse as createStringifyContext, refuse as stringify, refuse as stringifyString, refuse as stringifyCollection, refuse as stringifyPair, refuse as stringifyDocument };",
+    noOldTypes:
+      'const none = undefined; export { none as schema, none as binary, none as omap, none as pairs, none as set, none as timestamp, none as intTime, none as floatTime };',
     version: `export const version = ${JSON.stringify(version)};`,
   };
   onLoad({ filter: /\/pgpass\/lib\/index\.js$/ }, () => ({ contents: contents.noPassword }));
   onLoad({ filter: /\/yaml\/.*\/stringify(String|Collection|Pair|Document)?\.js$/ }, () => ({
     contents: contents.noWriting,
+  }));
+  onLoad({ filter: /\/yaml\/.*\/yaml-1\.1\/(schema|binary|omap|pairs|set|timestamp)\.js$/ }, () => ({
+    contents: contents.noOldTypes,
   }));
   onLoad({ filter: /\/src\/lib\/version\.ts$/ }, () => ({ contents: contents.version }));
 }

@@ -106,7 +106,7 @@ async function readConfigFile(
   const { text, fault } = await readText(path, files);
   if (text === undefined) return void faults.push(fault);
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
+  const document = parseDocument(text, { lineCounter: lines, schema: 'core' });
   const lineAt = (offset: number): string => `${path}:${lines.linePos(offset).line}`;
   const locate = (at: readonly PropertyKey[]): string => {
     const offset = offsetOf(document, at);

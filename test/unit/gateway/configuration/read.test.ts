@@ -50,6 +50,15 @@ test('a file lists pools, clusters and operators', async t => {
   assert.deepEqual([...files.keys()].sort(), names.map(name => join(directory, name)).sort());
 });
 
+test('a file that names YAML 1.1 is read as any other', async t => {
+  const text = '%YAML 1.1\n---\npools: { on: { backend: image, dir: /srv, capacity: 010 } }\n';
+  const { configuration } = await read(t, { 'gateway.yaml': text });
+  const pool = { topology: undefined, concurrency: defaultBounds };
+  assert.deepEqual(configuration?.file.pools, {
+    on: { backend: 'image', ...pool, settings: { dir: '/srv', capacity: 10 } },
+  });
+});
+
 test('every fault of the file is reported at once, in plain words and with advice', async t => {
   const text = `
 pools:
