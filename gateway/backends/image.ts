@@ -3,9 +3,14 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/linux/directory-lock.ts';
-import { type Log, silentLog } from '../../src/lib/log.ts';
+import type { Log } from '../../src/lib/log.ts';
 import type { AttachmentBounds, Backend, BackendPlugin } from '../backend.ts';
-import { exportBounds, exportedAttachments } from '../local/exported-attachments.ts';
+import {
+  exportBounds,
+  exportedAttachments,
+  faultsOf,
+  findExportFaults,
+} from '../local/exported-attachments.ts';
 import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
 import type { Export, ExportPlugin, ExportSettings } from '../export.ts';
 import { createChanges } from './image/changes.ts';
@@ -48,10 +53,8 @@ export function image(
     settings: settingsWith(exports.settings),
     addressOf: ({ dir }) => dir,
     async check({ dir, export: chosen = loopOnly }) {
-      // A check derives nothing from the key, so any key will do.
-      const context = { root: dir, kind, log: silentLog, poolKey: async () => new Uint8Array(32) } as const;
-      const exportFaults = await findExportFaults(await exports.open(chosen, context), dir);
-      return [...(await directoryFaults(dir, what)), ...exportFaults.map(fault => `export: ${fault}`)];
+      const exportFaults = await findExportFaults(exports, chosen, { root: dir, kind });
+      return [...(await directoryFaults(dir, what)), ...(await findOldServers(dir)), ...exportFaults];
     },
     missingFeatures: async ({ dir }) =>
       (await sharesAtomically(dir))
@@ -67,8 +70,8 @@ export function image(
       const release = await lockDirectory(root, what, { waitMs: vacateTimeoutMs, log });
       try {
         const exported = await exports.open(chosen, { root, kind, log, poolKey: () => readPoolKey(root) });
-        const faults = await findExportFaults(exported, root);
-        if (faults.length > 0) throw new Error(`export: ${faults.join('; ')}`);
+        const faults = [...(await findOldServers(root)), ...(await faultsOf(exported))];
+        if (faults.length > 0) throw new Error(faults.join('; '));
         const backend = await openImages(root, capacity, { exported, log });
         let closing: Promise<void> | undefined;
         return { ...backend, close: () => (closing ??= backend.close().finally(release)) };
@@ -85,16 +88,15 @@ function boundsOf(root: string, exported: Pick<Export, 'protocol' | 'addresses'>
 }
 
 /**
- * Lists the reasons not to export the images, one line each. An nbd-server of an earlier release may still write to an
- * image whose volume counts as detached.
+ * Reports nbd-servers of an earlier release. One may still write to an image whose volume counts as detached.
  */
-async function findExportFaults(exported: Export, root: string): Promise<readonly string[]> {
+async function findOldServers(root: string): Promise<readonly string[]> {
   const directory = join(root, '.nbd');
   const servers = (await readdir(directory).catch(ignore('ENOENT'))) ?? [];
-  const faults = (await exported.check?.()) ?? [];
-  if (servers.length === 0) return faults;
-  const left = `nbd is no longer offered, and "${directory}" names servers of it: end them, then remove the directory`;
-  return [left, ...faults];
+  if (servers.length === 0) return [];
+  return [
+    `export: nbd is no longer offered, and "${directory}" names servers of it: end them, then remove the directory`,
+  ];
 }
 
 type ExportContext = { readonly exported: Export; readonly log: Log };

@@ -1,14 +1,10 @@
-import { constants, openSync } from 'node:fs';
-import { join } from 'node:path';
 import * as z from 'zod';
 import { asProblem } from '../../src/api/problem.ts';
-import { createDirectories } from '../../src/lib/directories.ts';
-import { lockDirectory, lockFile } from '../../src/lib/linux/directory-lock.ts';
-import { type Log, silentLog } from '../../src/lib/log.ts';
+import type { Log } from '../../src/lib/log.ts';
 import type { Backend, BackendPlugin, KnownVolume } from '../backend.ts';
 import type { Export, ExportPlugin, ExportSettings } from '../export.ts';
-import { exportBounds, exportedAttachments } from '../local/exported-attachments.ts';
-import { vacateTimeoutMs } from '../local/files.ts';
+import { lockPool } from '../local/command-lock.ts';
+import { exportBounds, exportedAttachments, findExportFaults } from '../local/exported-attachments.ts';
 import { byteCount } from '../local/settings-schemas.ts';
 import { createChanges } from './lvm/changes.ts';
 import { findPoolFaults } from './lvm/check.ts';
@@ -40,26 +36,16 @@ const settingsWith = (exports: z.ZodType<ExportSettings>) =>
 
 type Settings = z.output<ReturnType<typeof settingsWith>>;
 
-const what = 'the thin pool';
 const kind = 'device';
-/** LVM's own locks are here as well. */
-const locks = '/run/lock/fairlead-lvm';
 
 /** Stores volumes as thin volumes of LVM on this machine, and attaches them through one of the exports. */
 export function lvm(
   exports: ExportPlugin<z.ZodType<ExportSettings>>,
 ): BackendPlugin<ReturnType<typeof settingsWith>> {
-  /** Lists the missing prerequisites of this machine. A check derives nothing from the key, so any key will do. */
+  /** Lists the missing prerequisites of this machine. */
   async function findFaults({ group, thinPool, export: chosen }: Settings): Promise<readonly string[]> {
-    const context = {
-      root: rootOf({ group }),
-      kind,
-      log: silentLog,
-      poolKey: async () => new Uint8Array(32),
-    } as const;
-    const exported = await exports.open(chosen, context);
-    const exportFaults = (await exported.check?.()) ?? [];
-    return [...(await findPoolFaults({ group, thinPool })), ...exportFaults.map(fault => `export: ${fault}`)];
+    const exportFaults = await findExportFaults(exports, chosen, { root: rootOf({ group }), kind });
+    return [...(await findPoolFaults({ group, thinPool })), ...exportFaults];
   }
 
   return {
@@ -71,8 +57,10 @@ export function lvm(
     async open(settings, { log }) {
       const faults = await findFaults(settings);
       if (faults.length > 0) throw new Error(faults.join('; '));
-      const { group, export: chosen } = settings;
-      const { lockPath, release } = await lockPool(settings, log);
+      const { group, thinPool, export: chosen } = settings;
+      const what = 'the thin pool';
+      const lock = `fairlead-lvm/${group}/${thinPool}`;
+      const { lockPath, release } = await lockPool(lock, { what, commands: 'LVM', log });
       try {
         const pool = openPool(settings, createCommands(settings, lockPath));
         const poolKey = () => readKey(pool);
@@ -88,30 +76,6 @@ export function lvm(
 
 function rootOf({ group }: Pick<PoolName, 'group'>): string {
   return `/dev/${group}`;
-}
-
-/**
- * Locks a pool against other gateways of this machine. Returns once no command of an earlier gateway runs, and the path
- * of the lock that commands hold.
- */
-async function lockPool({ group, thinPool }: PoolName, log: Log) {
-  const directory = join(locks, group, thinPool);
-  await createDirectories(directory);
-  const wait = { waitMs: vacateTimeoutMs, log };
-  const release = await lockDirectory(directory, what, wait);
-  const lockPath = join(directory, 'commands');
-  const { O_CREAT, O_NOFOLLOW, O_RDONLY } = constants;
-  const free = await lockFile(
-    openSync(lockPath, O_RDONLY | O_CREAT | O_NOFOLLOW, 0o600),
-    `${what} "${lockPath}"`,
-    wait,
-  );
-  if (free) {
-    free();
-    return { lockPath, release };
-  }
-  release();
-  throw new Error(`commands of LVM that an earlier gateway started still run; "lsof ${lockPath}" lists them`);
 }
 
 type OpenParts = { readonly exported: Export; readonly log: Log; readonly release: () => void };

@@ -1,8 +1,16 @@
+import type { z } from 'zod';
 import { isDroppedProtocol, type Protocol } from '../../src/api/attachment.ts';
 import { asProblem } from '../../src/api/problem.ts';
-import type { Log } from '../../src/lib/log.ts';
+import { type Log, silentLog } from '../../src/lib/log.ts';
 import type { AttachedVolume, AttachmentBounds, KnownVolume } from '../backend.ts';
-import type { Export, ExportedAttachment, ExportedVolume } from '../export.ts';
+import type {
+  Export,
+  ExportContext,
+  ExportedAttachment,
+  ExportedVolume,
+  ExportPlugin,
+  ExportSettings,
+} from '../export.ts';
 
 /** The protocol of the export, the log, and the function that finds an attached volume; it rejects for a missing one. */
 type Volumes = {
@@ -42,4 +50,21 @@ export function exportBounds({
   addresses,
 }: Pick<Export, 'protocol' | 'addresses'>): AttachmentBounds {
   return { protocols: [protocol], ...(addresses && { addresses }) };
+}
+
+/** A check derives nothing from the key, so any key will do. */
+const anyKey = async (): Promise<Uint8Array> => new Uint8Array(32);
+
+/** Lists what this machine lacks for the chosen export, one line each. */
+export async function findExportFaults(
+  exports: ExportPlugin<z.ZodType<ExportSettings>>,
+  chosen: ExportSettings,
+  volumes: Pick<ExportContext, 'root' | 'kind'>,
+): Promise<readonly string[]> {
+  return faultsOf(await exports.open(chosen, { ...volumes, log: silentLog, poolKey: anyKey }));
+}
+
+export async function faultsOf(exported: Export): Promise<readonly string[]> {
+  const faults = (await exported.check?.()) ?? [];
+  return faults.map(fault => `export: ${fault}`);
 }

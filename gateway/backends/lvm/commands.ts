@@ -1,4 +1,5 @@
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
+import { execLocked } from '../../local/command-lock.ts';
 import { commandProblem } from '../../local/files.ts';
 
 /** A thin pool by its volume group and its name. */
@@ -71,12 +72,7 @@ export function runReport({ group, thinPool }: PoolName): Promise<ExecResult> {
   return exec('lvm', args, { timeoutMs, maxOutput });
 }
 
-/**
- * Runs a command that changes the group. `flock` holds a shared lock of the file while the command runs, also when this
- * process was killed, so that the next gateway waits for the end of the command. A killed command could leave a volume
- * suspended.
- */
+/** Runs a command that changes the group. A killed command could leave a volume suspended. */
 function runChange(lockPath: string, [command = '', ...args]: readonly string[]): Promise<ExecResult> {
-  const lock = ['--shared', '--close', lockPath];
-  return exec('flock', [...lock, 'lvm', command, ...config, ...args], { timeoutMs });
+  return execLocked(lockPath, ['lvm', command, ...config, ...args], timeoutMs);
 }

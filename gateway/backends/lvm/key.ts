@@ -1,13 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
 import type { OwnerMark } from '../../backend.ts';
+import { keyDeviceBytes, readDeviceKey } from '../../local/pool-key.ts';
 import { parseRows, runReport, type PoolName } from './commands.ts';
 import { keyNameOf, keyTag, ownerTag, valueOf } from './names.ts';
 import type { LvmPool, ThinVolume } from './pool.ts';
-
-const keyBytes = 32;
-const sectorBytes = 4_096;
 
 /**
  * Reads the pool's secret from the first bytes of a thin volume of its own, which is active only meanwhile. Creates it
@@ -23,22 +18,10 @@ export async function readKey(pool: LvmPool): Promise<Uint8Array> {
     );
   await activate('y');
   try {
-    return await readOrWrite(pool.pathOf(name));
+    return await readDeviceKey(pool.pathOf(name));
   } finally {
     await activate('n');
   }
-}
-
-/** Reads the key. A volume of zeros has none yet. */
-async function readOrWrite(path: string): Promise<Uint8Array> {
-  await using file = await open(path, constants.O_RDWR | constants.O_SYNC);
-  const sector = Buffer.alloc(sectorBytes);
-  await file.read(sector, 0, sectorBytes, 0);
-  if (sector.every(byte => byte === 0)) {
-    randomBytes(keyBytes).copy(sector);
-    await file.write(sector, 0, sectorBytes, 0);
-  }
-  return sector.subarray(0, keyBytes);
 }
 
 /** Creates the volume of the key unless it exists. Throws when somebody else has its name. */
@@ -51,7 +34,7 @@ async function requireKeyVolume(pool: LvmPool): Promise<ThinVolume> {
   if (found) throw new Error(`"${operand}" has no tag ${keyTag} and is not of a gateway; rename it`);
   const options = ['--yes', '--type', 'thin', '--thinpool', pool.thinPool, '--wipesignatures', 'n'];
   const own = ['--name', keyName, '--addtag', keyTag, '--setactivationskip', 'y'];
-  const size = ['--virtualsize', `${Math.max(thin.extentBytes, sectorBytes)}b`];
+  const size = ['--virtualsize', `${Math.max(thin.extentBytes, keyDeviceBytes)}b`];
   await pool.change(['lvcreate', ...options, ...own, ...size, '--', pool.group], `create "${operand}"`);
   return requireKeyVolume(pool);
 }

@@ -2,6 +2,7 @@ import { Problem } from '../../../src/api/problem.ts';
 import { failureText } from '../../../src/lib/exec.ts';
 import type { VolumeRef } from '../../backend.ts';
 import { commandProblem, shareRuns } from '../../local/files.ts';
+import type { UsedPart } from '../../local/pool-faults.ts';
 import { parseRows, type Commands, type PoolName, type ReportRow } from './commands.ts';
 import { idIn, nameOf, nonceIn, type Noun, type Tags } from './names.ts';
 
@@ -27,14 +28,7 @@ export type ThinPool = {
   readonly extentBytes: number;
   /** Fault of the pool as LVM names it, such as `metadata_read_only`; empty without one. */
   readonly fault: string;
-  /** The used share of each part of the pool, in percent. LVM creates nothing new at `fullPercent`. */
   readonly parts: readonly UsedPart[];
-};
-
-export type UsedPart = {
-  readonly name: 'Data' | 'Metadata' | 'Records';
-  readonly usedPercent: number;
-  readonly fullPercent: number;
 };
 
 /** The state of a pool at one moment. */
@@ -82,7 +76,7 @@ export function openPool(poolName: PoolName, commands: Commands) {
     if (full)
       throw new Problem(
         'RESOURCE_EXHAUSTED',
-        `cannot ${work}: the ${partNouns[full.name]} of the thin pool is ${full.usedPercent} % full: ${failureText(result.stderr)}`,
+        `cannot ${work}: ${full.noun} is ${full.usedPercent} % full: ${failureText(result.stderr)}`,
       );
     throw commandProblem(`lvm ${args[0]}`, work, result);
   }
@@ -111,12 +105,6 @@ export function openPool(poolName: PoolName, commands: Commands) {
     },
   };
 }
-
-export const partNouns = {
-  Data: 'data',
-  Metadata: 'metadata',
-  Records: 'metadata of the volume group',
-} as const;
 
 /** True for a volume with the id and, if both have one, the nonce. */
 function isOwn({ tags }: ThinVolume, noun: Noun, { id, nonce = '' }: VolumeRef): boolean {
@@ -184,13 +172,24 @@ function parsePool(row: ReportRow): ThinPool {
     extentBytes: Number(row.vg_extent_size),
     fault: row.lv_health_status,
     parts: [
-      { name: 'Data', usedPercent: Number(row.data_percent), fullPercent: 100 },
+      {
+        name: 'Data',
+        noun: "the thin pool's data",
+        usedPercent: Number(row.data_percent),
+        fullPercent: 100,
+      },
       {
         name: 'Metadata',
+        noun: "the thin pool's metadata",
         usedPercent: Number(row.metadata_percent),
         fullPercent: 100 - Math.min(freeMetadataPercent, (freeMetadataBytes / metadataBytes) * 100),
       },
-      { name: 'Records', usedPercent: Math.round(((total - free) / total) * 100), fullPercent: 98 },
+      {
+        name: 'Records',
+        noun: "the volume group's metadata",
+        usedPercent: Math.round(((total - free) / total) * 100),
+        fullPercent: 98,
+      },
     ],
   };
 }

@@ -2,13 +2,12 @@ import { preconditionProblem, Problem, unavailableProblem } from '../../../src/a
 import { poll } from '../../../src/lib/concurrency.ts';
 import type { Backend, HealthEntry, KnownVolume, NewVolume, VolumeRef, VolumeSource } from '../../backend.ts';
 import type { Export, ExportedVolume } from '../../export.ts';
+import { fullnessFaults, volumeFaults } from '../../local/pool-faults.ts';
 import { tagOptions, type Noun } from './names.ts';
-import { partNouns, type LvmPool, type PoolReport, type ThinPool, type ThinVolume } from './pool.ts';
+import type { LvmPool, PoolReport, ThinPool, ThinVolume } from './pool.ts';
 
 /** Other programs, such as udev, open a device for a moment after it was closed. */
 const openPatience = { everyMs: 100, timeoutMs: 3_000 };
-/** Volumes have a fault once a part of the pool has reached this percentage of its limit. */
-const alarmPercent = 80;
 
 export function createVolumes(
   pool: LvmPool,
@@ -143,29 +142,17 @@ async function requireUnused(pool: LvmPool, exported: Export, volume: VolumeRef)
 
 /** Reports the faults of a volume and of its pool. */
 async function healthOf(pool: LvmPool, volume: KnownVolume): Promise<readonly HealthEntry[]> {
-  const { id, sizeBytes } = volume;
   const report = await pool.report();
-  const found = report.find('volume', volume);
-  const faults = poolFaults(report.thin);
-  const status = 'DATA_LOSS';
-  if (!found) {
-    const message = `the thin volume of volume "${id}" is missing`;
-    return [{ status, reason: 'VolumeMissing', message }];
-  }
-  if (found.sizeBytes >= sizeBytes) return faults;
-  const message = `the thin volume of volume "${id}" has ${found.sizeBytes} bytes, less than the volume's ${sizeBytes}`;
-  return [{ status, reason: 'VolumeTruncated', message }, ...faults];
+  const foundBytes = report.find('volume', volume)?.sizeBytes;
+  return [
+    ...volumeFaults({ ...volume, foundBytes, noun: 'thin volume' }),
+    ...(foundBytes === undefined ? [] : poolFaults(report.thin)),
+  ];
 }
 
 /** Reports the faults of the pool, among them that it will be full soon. */
 function poolFaults({ fault, parts }: ThinPool): readonly HealthEntry[] {
-  const status = 'DEGRADED';
-  const full = parts.flatMap(({ name, usedPercent, fullPercent }): HealthEntry[] => {
-    if (usedPercent < (fullPercent * alarmPercent) / 100) return [];
-    const reason = `Pool${name}${usedPercent >= fullPercent ? 'Full' : 'NearlyFull'}`;
-    const message = `${usedPercent} % of the thin pool's ${partNouns[name]} is used; extend it`;
-    return [{ status, reason, message }];
-  });
-  if (fault === '') return full;
-  return [{ status, reason: 'PoolFailed', message: `LVM reports the thin pool as ${fault}` }, ...full];
+  const message = `LVM reports the thin pool as ${fault}`;
+  const failed = { status: 'DEGRADED', reason: 'PoolFailed', message } as const;
+  return [...(fault === '' ? [] : [failed]), ...fullnessFaults(parts)];
 }
