@@ -3,12 +3,12 @@ import { asProblem } from '../../src/api/problem.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Backend, BackendPlugin, KnownVolume } from '../backend.ts';
 import type { Export, ExportPlugin, ExportSettings } from '../export.ts';
-import { lockPool } from '../local/command-lock.ts';
-import { exportBounds, exportedAttachments, findExportFaults } from '../local/exported-attachments.ts';
+import { devicePlugin } from '../local/device-plugin.ts';
+import { exportBounds, exportedAttachments } from '../local/exported-attachments.ts';
 import { byteCount } from '../local/settings-schemas.ts';
 import { createChanges } from './lvm/changes.ts';
 import { findPoolFaults } from './lvm/check.ts';
-import { createCommands, type PoolName } from './lvm/commands.ts';
+import { createCommands } from './lvm/commands.ts';
 import { createOwnerMark, readKey, readOwner } from './lvm/key.ts';
 import { isFitGroup } from './lvm/names.ts';
 import { openPool, type LvmPool } from './lvm/pool.ts';
@@ -36,46 +36,27 @@ const settingsWith = (exports: z.ZodType<ExportSettings>) =>
 
 type Settings = z.output<ReturnType<typeof settingsWith>>;
 
-const kind = 'device';
-
 /** Stores volumes as thin volumes of LVM on this machine, and attaches them through one of the exports. */
 export function lvm(
   exports: ExportPlugin<z.ZodType<ExportSettings>>,
 ): BackendPlugin<ReturnType<typeof settingsWith>> {
-  /** Lists the missing prerequisites of this machine. */
-  async function findFaults({ group, thinPool, export: chosen }: Settings): Promise<readonly string[]> {
-    const exportFaults = await findExportFaults(exports, chosen, { root: rootOf({ group }), kind });
-    return [...(await findPoolFaults({ group, thinPool })), ...exportFaults];
-  }
-
   return {
     settings: settingsWith(exports.settings),
     addressOf: ({ group, thinPool }) => `${group}/${thinPool}`,
-    check: findFaults,
     readOwner,
-    expectedBounds: ({ export: chosen }) => exportBounds({ ...chosen, protocol: exports.protocolOf(chosen) }),
-    async open(settings, { log }) {
-      const faults = await findFaults(settings);
-      if (faults.length > 0) throw new Error(faults.join('; '));
-      const { group, thinPool, export: chosen } = settings;
-      const what = 'the thin pool';
-      const lock = `fairlead-lvm/${group}/${thinPool}`;
-      const { lockPath, release } = await lockPool(lock, { what, commands: 'LVM', log });
-      try {
+    ...devicePlugin<Settings>(exports, {
+      what: 'the thin pool',
+      commands: 'LVM',
+      lockOf: ({ group, thinPool }) => `fairlead-lvm/${group}/${thinPool}`,
+      rootOf: ({ group }) => `/dev/${group}`,
+      findFaults: findPoolFaults,
+      async open(settings, { lockPath, openExport, ...parts }) {
         const pool = openPool(settings, createCommands(settings, lockPath));
-        const poolKey = () => readKey(pool);
-        const exported = await exports.open(chosen, { root: rootOf({ group }), kind, log, poolKey });
-        return await openVolumes(pool, settings.capacity, { exported, log, release });
-      } catch (error) {
-        release();
-        throw error;
-      }
-    },
+        const exported = await openExport(() => readKey(pool));
+        return openVolumes(pool, settings.capacity, { exported, ...parts });
+      },
+    }),
   };
-}
-
-function rootOf({ group }: Pick<PoolName, 'group'>): string {
-  return `/dev/${group}`;
 }
 
 type OpenParts = { readonly exported: Export; readonly log: Log; readonly release: () => void };

@@ -1,4 +1,5 @@
-import { exec, failureText } from '../../../src/lib/exec.ts';
+import { failureText } from '../../../src/lib/exec.ts';
+import { findMissingPrograms } from '../../local/programs.ts';
 import { parseRows, runReport, type PoolName } from './commands.ts';
 
 /** The programs that a pool needs, each with a call without effect, and their packages. */
@@ -8,12 +9,11 @@ const programs = [
   { name: 'thin_check', args: ['-V'], package: 'thin-provisioning-tools' },
   { name: 'flock', args: ['--version'], package: 'util-linux' },
 ] as const;
-const timeoutMs = 60_000;
 
 /** Reports the obstacles between this machine and a thin pool, one line each. Changes nothing. */
 export async function findPoolFaults(pool: PoolName): Promise<readonly string[]> {
   if (process.getuid?.() !== 0) return ['the gateway does not run as root; only root can use LVM'];
-  const lacks = (await Promise.all(programs.map(programFaults))).flat();
+  const lacks = await findMissingPrograms(programs);
   if (lacks.length > 0) return lacks;
   const { group, thinPool } = pool;
   const result = await runReport(pool);
@@ -38,14 +38,4 @@ export async function findPoolFaults(pool: PoolName): Promise<readonly string[]>
           `volume group "${group}" is shared with other machines; a pool needs a group of this machine alone`,
         ]),
   ];
-}
-
-async function programFaults({
-  name,
-  args,
-  package: from,
-}: (typeof programs)[number]): Promise<readonly string[]> {
-  const { status, fault } = await exec(name, args, { timeoutMs });
-  if (fault === 'ENOENT') return [`"${name}" is not installed; install the package ${from}`];
-  return status === 0 ? [] : [`"${name}" is installed but does not run`];
 }
