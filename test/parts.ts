@@ -78,6 +78,11 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 90,
     proves: [...onNodes, 'node-agent/format/', 'node-agent/filesystems/', 'node-agent/connectors/device.ts'],
   },
+  'nvme-keys': {
+    files: ['test/vm/newer-kernel/keys.test.ts'],
+    seconds: 240,
+    proves: ['node-agent/connectors/nvme-tcp', 'gateway/exports/nvme-tcp.ts', 'test/newer-kernel/'],
+  },
   console: {
     files: [
       'test/browser/console.test.ts',

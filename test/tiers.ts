@@ -22,12 +22,13 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Scripts by imported file that a test needs in addition to its tier: Helm renders the chart, and promtool tests its
- * alerts.
+ * Scripts by imported file that a test needs in addition to its tier: Helm renders the chart, promtool tests its
+ * alerts, and a newer kernel has more than Debian 12's.
  */
 const fetchedFor: Readonly<Record<string, string>> = {
   'deploy/render.ts': 'deploy/fetch-helm.sh',
   'test/unit/deploy/alerts.ts': 'deploy/fetch-promtool.sh',
+  'test/newer-kernel/kernel.ts': 'test/newer-kernel/packages.sh',
 };
 
 /**

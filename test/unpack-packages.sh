@@ -15,7 +15,7 @@ unpack() {
   command -v apt-get >/dev/null 2>&1 || skip 'its packages are downloaded with apt-get, which is not installed; run them on Debian'
   mkdir -p "$cache"
   find "$cache" -maxdepth 1 '(' -name "$tier-*" -o -name 'draft-*' ')' -mmin +60 -exec rm -rf -- {} +
-  draft=$(mktemp -d "$cache/draft-XXXXXX")
+  draft=$(mktemp -d "$PWD/$cache/draft-XXXXXX")
   trap 'rm -rf -- "$draft"' EXIT
   echo "unpacking the packages of the tests in test/$tier" >&2
   mkdir "$draft/debs"
@@ -34,7 +34,7 @@ skip() {
 
 download() {
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --download-only --reinstall --no-install-recommends \
-    -o Debug::NoLocking=true -o Dir::Cache::archives="$PWD/$draft/debs" -- "$@" >"$draft/log" 2>&1 ||
+    -o Debug::NoLocking=true -o Dir::Cache::archives="$draft/debs" -- "$@" >"$draft/log" 2>&1 ||
     { cat "$draft/log" >&2 && return 1; }
 }
 
@@ -48,4 +48,13 @@ extract() {
       --exclude './lib/modules/*/kernel/drivers/media' --exclude './lib/modules/*/kernel/drivers/net/wireless' \
       --exclude './lib/modules/*/kernel/drivers/net/ethernet' --exclude './usr/share/doc'
   done
+}
+
+# Makes the index of modules in a directory, without which modprobe finds none; for `finish`.
+index_modules() {
+  kmod=$1/usr/bin/kmod
+  [ -x "$kmod" ] || kmod=$(command -v kmod)
+  depmod=$(dirname "$1")/depmod
+  ln -s "$kmod" "$depmod"
+  for kernel in "$1"/usr/lib/modules/*; do "$depmod" -b "$1" "$(basename "$kernel")"; done
 }

@@ -21,8 +21,12 @@ const guest = fileURLToPath(new URL('guest.ts', import.meta.url));
  * the machine, so /dev has only the kernel's own nodes. /run and TMPDIR are in memory; modules load by themselves or
  * with modprobe. A warm `node` takes half a second. The run's seed makes the same choices as outside.
  */
-export function testInMachine(name: string, files: readonly string[], options: MachineOptions = {}): void {
-  const skip = whyNoMachine();
+export function testInMachine(
+  name: string,
+  files: readonly string[],
+  { why, ...options }: MachineOptions & { readonly why?: string | undefined } = {},
+): void {
+  const skip = why ?? whyNoMachine(options.kernel);
   test(name, skip === undefined ? {} : { skip }, t => runInMachine(t, files, options));
 }
 

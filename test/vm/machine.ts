@@ -13,11 +13,11 @@ import {
 } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { makeInitramfs } from './initramfs.ts';
-import { findKernel, packages, pathOf } from './packages.ts';
+import { findKernel, packages, pathOf, type Kernel } from './packages.ts';
 
 /** A virtual machine that runs one command and ends. */
 export interface Machine {
@@ -53,6 +53,8 @@ export type MachinePlan = {
   readonly cables?: readonly Cable[];
   /** The path of a file that is a disk of the machine. */
   readonly disk?: string;
+  /** The machine's kernel, instead of the usual one. */
+  readonly kernel?: Kernel | undefined;
 };
 
 /**
@@ -67,8 +69,7 @@ export type Cable = { readonly own: string; readonly other: string };
  * command, with this process, or when neither its console nor the port "outcomes" has shown a sign of life for the
  * allowed time, which does not depend on how busy this machine is.
  */
-export function startMachine({ command, silentMs, ...plan }: MachinePlan): Machine {
-  const kernel = findKernel();
+export function startMachine({ command, silentMs, kernel = findKernel(), ...plan }: MachinePlan): Machine {
   if (!kernel) throw new Error('no kernel');
   // packages.sh may remove directories that were not used for an hour, when its list has changed.
   utimesSync(packages, new Date(), new Date());
@@ -79,7 +80,7 @@ export function startMachine({ command, silentMs, ...plan }: MachinePlan): Machi
   writeFileSync(initrd, makeInitramfs(kernel));
   const { network = [] } = plan;
   const monitor = join(directory, 'monitor');
-  const args = qemuArgs({ image: kernel.image, initrd, log, monitor, command, ...plan });
+  const args = qemuArgs({ kernel, initrd, log, monitor, command, ...plan });
   const [program = '', ...prefix] = [...network, 'setpriv', '--pdeathsig', 'KILL', '--'];
   const child = spawn(program, [...prefix, pathOf('usr/bin/qemu-system-x86_64'), ...args], {
     // Standard input stays open, because a port with a closed end accepts nothing.
@@ -135,7 +136,7 @@ async function order(monitor: string, execute: 'stop' | 'cont'): Promise<void> {
 }
 
 type Boot = Omit<MachinePlan, 'silentMs'> & {
-  readonly image: string;
+  readonly kernel: Kernel;
   readonly initrd: string;
   readonly log: string;
   readonly monitor: string;
@@ -154,7 +155,7 @@ export const kernelParameters: readonly string[] = [
   'init_on_alloc=0',
 ];
 
-function qemuArgs({ image, initrd, log, monitor, command, ...plan }: Boot): readonly string[] {
+function qemuArgs({ kernel, initrd, log, monitor, command, ...plan }: Boot): readonly string[] {
   const { parameters = [], network = [], cables = [], disk } = plan;
   const words = ['/bin/sh', start, project, ...command].map(word => `"${word}"`);
   return [
@@ -164,13 +165,14 @@ function qemuArgs({ image, initrd, log, monitor, command, ...plan }: Boot): read
       ? ['-netdev', 'user,id=net', '-device', 'virtio-net-pci,netdev=net,romfile=']
       : ['-nic', 'none'],
     ['-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', 'Nehalem,+rdrand', '-smp', '1', '-m', '2G'],
-    ['-kernel', image, '-initrd', initrd],
+    ['-kernel', kernel.image, '-initrd', initrd],
     ['-append', [...kernelParameters, ...parameters, '--', ...words].join(' ')],
     ['-chardev', `file,id=console,path=${log}`, '-serial', 'chardev:console'],
     ['-chardev', 'stdio,id=outcomes,signal=off', '-device', 'virtio-serial-pci'],
     ['-device', 'virtserialport,chardev=outcomes,name=outcomes'],
     share('host', '/'),
     share('packages', packages),
+    share('modules', dirname(kernel.modules)),
     share('compiled', compiled, 'off'),
     ['-qmp', `unix:${monitor},server=on,wait=off`],
     cables.flatMap(plug),

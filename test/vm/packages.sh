@@ -4,14 +4,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 . test/unpack-packages.sh
 
-# Makes the index of modules, without which modprobe finds none.
-finish() {
-  kmod=$PWD/$1/usr/bin/kmod
-  [ -x "$kmod" ] || kmod=$(command -v kmod)
-  depmod=$(dirname "$1")/depmod
-  ln -s "$kmod" "$depmod"
-  for kernel in "$1"/usr/lib/modules/*; do "$depmod" -b "$1" "$(basename "$kernel")"; done
-}
+finish() { index_modules "$1"; }
 
 [ "$(uname -m)" = x86_64 ] || { echo 'the tests in test/vm are skipped: they are for x86-64 only' >&2 && exit 0; }
 # The mirror decides the kernel's version.

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { preconditionProblem } from '../../../src/api/problem.ts';
+import { asProblem, preconditionProblem, Problem } from '../../../src/api/problem.ts';
 import { runToEnd, runWell } from '../../host/commands.ts';
 import type { Host } from '../../host.ts';
 import { requireKnownSecrets, secretProblem, type SecretKeys, type Secrets } from '../../connector.ts';
@@ -37,7 +37,8 @@ function isKey(text: string): boolean {
 
 /**
  * Connects like `nvme connect`, but through the kernel's own file, since nvme-cli takes keys only as arguments. Returns once
- * connected. FAILED_PRECONDITION if the kernel does not support authentication, since it would connect without the keys.
+ * connected. FAILED_PRECONDITION if the kernel does not support authentication, since it would connect without the keys. A
+ * kernel that refuses the other side's key may say so only after a minute, as if there were no answer.
  */
 export async function connectWithKeys(options: Keys, timeoutMs: number, host: Host): Promise<void> {
   await requireAuthentication(host);
@@ -45,7 +46,14 @@ export async function connectWithKeys(options: Keys, timeoutMs: number, host: Ho
   const all = isNamed ? options : [...options, ...(await readNames(host))];
   const input = all.map(([name, value]) => `${name}=${value}`).join(',');
   const args = ['of=/dev/nvme-fabrics', 'bs=4096', 'iflag=fullblock', 'conv=notrunc,nocreat', 'status=none'];
-  await runWell(host, { command: 'dd', args, timeoutMs, input });
+  await runWell(host, { command: 'dd', args, timeoutMs, input }).catch((error: unknown) => {
+    const { code, detail } = asProblem(error);
+    throw new Problem(
+      code,
+      `cannot connect with the keys of this attachment; if they are rejected or not answered, detach the volume and attach it again: ${detail}`,
+      { cause: error },
+    );
+  });
 }
 
 async function requireAuthentication(host: Host): Promise<void> {

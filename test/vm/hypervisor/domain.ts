@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -42,7 +42,7 @@ export function defineDomain(directory: string, name: string): void {
 <features><acpi/></features><cpu mode='custom' match='exact' check='none'><model>Nehalem</model><feature policy='require' name='rdrand'/></cpu>
 <on_reboot>destroy</on_reboot><on_crash>destroy</on_crash><devices><emulator>/usr/bin/qemu-system-x86_64</emulator>
 <controller type='pci' index='0' model='pcie-root'/>${Array.from({ length: ports }, (_, index) => `<controller type='pci' index='${index + 1}' model='pcie-root-port'/>`).join('')}
-${share('host', '/')}${share('packages', packages)}<serial type='file'><source path='${directory}/${name}.console'/></serial>
+${share('host', '/')}${share('packages', packages)}${share('modules', dirname(kernel.modules))}<serial type='file'><source path='${directory}/${name}.console'/></serial>
 <channel type='unix'><source mode='bind' path='${directory}/${name}.socket'/><target type='virtio' name='outcomes'/></channel>
 <memballoon model='none'/></devices></domain>`;
   const file = join(directory, `${name}.xml`);

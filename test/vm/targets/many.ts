@@ -61,7 +61,7 @@ export function pathMaker(t: CleanupScope, kind: VolumeKind): (name: string) => 
 }
 
 /** Yields attachments as a gateway reads them from its records. */
-export async function* recorded(attached: readonly ExportedAttachment[]): AsyncGenerator<ExportedAttachment> {
+export async function* recorded<Recorded>(attached: readonly Recorded[]): AsyncGenerator<Recorded> {
   yield* attached;
 }
 

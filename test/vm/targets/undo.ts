@@ -5,7 +5,7 @@ export type CleanupScope = Pick<TestContext, 'after'>;
 
 const works = new WeakMap<CleanupScope, (() => unknown)[]>();
 
-/** Runs work at the end of a test, the last added first. */
+/** Runs work at the end of a test, the last added first. Work that fails does not keep the rest from running. */
 export function undoLast(t: CleanupScope, work: () => unknown): void {
   const known = works.get(t);
   if (known) known.push(work);
@@ -13,7 +13,14 @@ export function undoLast(t: CleanupScope, work: () => unknown): void {
     const all = [work];
     works.set(t, all);
     t.after(async () => {
-      for (const each of all.toReversed()) await each();
+      const faults: unknown[] = [];
+      for (const each of all.toReversed())
+        try {
+          await each();
+        } catch (error) {
+          faults.push(error);
+        }
+      if (faults.length > 0) throw faults[0];
     });
   }
 }
