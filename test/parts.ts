@@ -70,7 +70,7 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   lvm: {
     files: ['test/vm/lvm/lvm.test.ts'],
-    seconds: 200,
+    seconds: 700,
     proves: ['gateway/backends/lvm', 'gateway/local/'],
   },
   disks: {

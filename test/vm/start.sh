@@ -1,6 +1,8 @@
 #!/bin/sh
 # Mounts the system's filesystems, runs a command in a directory, and turns the machine off: start.sh DIRECTORY COMMAND …
 export NODE_COMPILE_CACHE=/run/compiled
+# No udev runs in the machine, so LVM makes its device nodes itself.
+export DM_DISABLE_UDEV=1
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TMPDIR=/scratch
 mount -t proc -o nosuid,nodev,noexec proc /proc
 mount -t sysfs -o nosuid,nodev,noexec sysfs /sys
