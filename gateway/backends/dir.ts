@@ -1,35 +1,18 @@
-import { lstat, mkdir, opendir, readdir, statfs } from 'node:fs/promises';
-import { join, posix } from 'node:path';
+import { statfs } from 'node:fs/promises';
+import { posix } from 'node:path';
 import * as z from 'zod';
-import { invalidProblem, preconditionProblem, Problem } from '../../src/api/problem.ts';
-import { accessModes, type Capability } from '../../src/api/storage.ts';
+import { preconditionProblem } from '../../src/api/problem.ts';
+import { accessModes } from '../../src/api/storage.ts';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/linux/directory-lock.ts';
-import type {
-  AttachmentBounds,
-  Backend,
-  BackendPlugin,
-  HealthEntry,
-  PoolContext,
-  VolumeRef,
-} from '../backend.ts';
+import type { AttachmentBounds, Backend, BackendPlugin, PoolContext } from '../backend.ts';
+import { createOwnerMark, vacateTimeoutMs } from '../local/files.ts';
 import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
-import {
-  codeOf,
-  createOwnerMark,
-  fileProblem,
-  filesystemFaults,
-  ignore,
-  isId,
-  listing,
-  readFault,
-  syncDirectory,
-  vacateTimeoutMs,
-  type Access,
-} from '../local/files.ts';
-import { mark, requireMadeFor, requireNotForeign, unmark } from '../local/marks.ts';
-import { findQuota, type Quota } from './dir/quota.ts';
-import { hasDirectory, openRoot, type Root } from './dir/root.ts';
+import { findQuota } from './dir/quota.ts';
+import { openRoot, type Root } from './dir/root.ts';
+import { createSnapshots } from './dir/snapshots.ts';
+import { findSubvolumes, openSubvolumes } from './dir/subvolumes.ts';
+import { createVolumes, parameters, requireFilesystem } from './dir/volumes.ts';
 
 const poolDirectory = 'the directory';
 
@@ -51,31 +34,6 @@ const settings = z.strictObject({
     .describe('maximum bytes of all volumes together; default: the size of the filesystem'),
 });
 
-const accountId = z
-  .string()
-  .regex(/^(0|[1-9]\d{0,9})$/, 'use a number')
-  // The greatest 32-bit number means no account (chown(2)).
-  .refine(id => Number(id) < 2 ** 32 - 1, 'use a number below 4294967295');
-
-/** The owner, group and mode of a new volume's directory. */
-const parameters = z.strictObject({
-  uid: accountId.exactOptional(),
-  gid: accountId.exactOptional(),
-  mode: z
-    .string()
-    .regex(/^[0-3]?[0-7]{3}$/, 'use an octal mode, such as 0770 or 2775')
-    .exactOptional(),
-});
-
-/** Reads the access of a new directory: by default for the gateway's user and group. The mounting side decides about others. */
-function accessOf({ uid, gid, mode = '0770' }: z.output<typeof parameters>): Access {
-  return {
-    mode: Number.parseInt(mode, 8),
-    ...(uid !== undefined && { uid: Number(uid) }),
-    ...(gid !== undefined && { gid: Number(gid) }),
-  };
-}
-
 type Settings = z.output<typeof settings>;
 
 /**
@@ -86,16 +44,29 @@ export const dir: BackendPlugin<typeof settings> = {
   settings,
   addressOf: ({ dir: directory }) => directory,
   check: ({ dir: directory }) => directoryFaults(directory, poolDirectory),
-  missingFeatures: async ({ dir: directory }) =>
-    (await findQuota(directory))
-      ? []
-      : [
-          `the filesystem of "${directory}" has no project quotas, so a volume can grow beyond its size; use an XFS that is mounted with "prjquota"`,
-        ],
+  missingFeatures: findMissingFeatures,
   readOwner: ({ dir: directory }) => createOwnerMark(directory).read(),
   expectedBounds: ({ dir: directory, nfs }) => boundsOf(directory, nfs),
   open: openDirectories,
 };
+
+/** Lists the features that a pool lacks, one line each. */
+async function findMissingFeatures({ dir: directory }: Settings): Promise<readonly string[]> {
+  const hasQuota = (await findQuota(directory)) !== undefined;
+  const hasCopies = (await findSubvolumes(directory)) !== undefined;
+  return [
+    ...(hasQuota
+      ? []
+      : [
+          `the filesystem of "${directory}" has no project quotas, so a volume can grow beyond its size; use an XFS that is mounted with "prjquota"`,
+        ]),
+    ...(hasCopies
+      ? []
+      : [
+          `the filesystem of "${directory}" copies no directory at one instant, so volumes have no snapshots and no clones; use a btrfs, with btrfs-progs and a gateway that runs as root`,
+        ]),
+  ];
+}
 
 function boundsOf(root: string, nfs: Settings['nfs']): AttachmentBounds {
   return nfs
@@ -115,6 +86,8 @@ async function openDirectories(
     ? undefined
     : await lockDirectory(root, poolDirectory, { waitMs: vacateTimeoutMs, log });
   const volumesRoot = openRoot(root);
+  const subvolumes = await openSubvolumes(root);
+  const copies = subvolumes && createSnapshots(volumesRoot, subvolumes);
   // Continues interrupted removals. A failure here is ignored: the repeated delete reports it.
   void volumesRoot.emptyTrash(() => true).catch(() => {});
   return {
@@ -126,7 +99,8 @@ async function openDirectories(
     listedAs: `a directory CLUSTER.NAME in "${root}"`,
     sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
     parameters,
-    ...createVolumes(volumesRoot, protocol, await findQuota(root)),
+    ...createVolumes(volumesRoot, { protocol, copies, subvolumes, quota: await findQuota(root) }),
+    ...(copies && { sources: ['snapshot', 'volume'], snapshots: copies.snapshots }),
     async attach(volume, { capability }) {
       const { id } = volume;
       requireFilesystem(capability, protocol);
@@ -151,98 +125,4 @@ async function usableBytes({ root, requireInRoot }: Root): Promise<number> {
   requireInRoot();
   const { blocks, bfree, bavail, bsize } = await statfs(root);
   return (blocks - bfree + bavail) * bsize;
-}
-
-function requireFilesystem({ fsType }: Capability, protocol: string): void {
-  if (fsType === undefined || fsType === protocol) return;
-  throw invalidProblem(
-    `filesystem "${fsType}" cannot be used: a volume of backend "dir" is a directory of an existing filesystem; leave the filesystem out`,
-  );
-}
-
-/**
- * Manages one directory for each volume. Sizes are not stored: a volume's size is the requested one. Only a quota enforces it.
- */
-function createVolumes(
-  { root, find, pathOf, requireInRoot, sync, discard, emptyTrash }: Root,
-  protocol: string,
-  quota: Quota,
-): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
-  return {
-    async create({ id, nonce, requiredBytes, capabilities, parameters: given }) {
-      for (const capability of capabilities) requireFilesystem(capability, protocol);
-      const [path, noun] = [pathOf(id), `the directory of volume "${id}"`];
-      const isThere = hasDirectory(path);
-      // An empty directory without a mark is left from an unfinished create. A directory with data never becomes a
-      // new volume.
-      const holdsData = isThere && (await readdir(path)).length > 0;
-      if (holdsData) requireMadeFor(path, nonce, noun);
-      try {
-        if (!isThere) await mkdir(path, { mode: 0o700 }).catch(ignore('EEXIST'));
-        if (!holdsData) mark(path, nonce, { what: noun });
-        await quota?.limit(path, requiredBytes, { isNew: !holdsData });
-        // A directory with data has its access already, and a pod may have changed it since.
-        await Promise.all([syncDirectory(path, holdsData ? undefined : accessOf(given)), sync()]);
-      } catch (error) {
-        // Other calls fail so as well, such as the mark on a filesystem without links.
-        const isGivenAway = given['uid'] !== undefined || given['gid'] !== undefined;
-        if (isGivenAway && codeOf(error) === 'EPERM')
-          throw preconditionProblem(
-            `${noun} cannot get another owner: run the gateway as root, or leave "uid" and "gid" out`,
-            error,
-          );
-        // ENOENT means that the root is missing, and a later try may succeed.
-        throw codeOf(error) === 'ENOENT' ? error : fileProblem(error, noun);
-      }
-      return { sizeBytes: requiredBytes };
-    },
-
-    async expand(volume, { requiredBytes }) {
-      const { id } = volume;
-      const path = find(volume);
-      if (path === undefined) throw new Problem('NOT_FOUND', `the directory of volume "${id}" is missing`);
-      const sizeBytes = Math.max(volume.sizeBytes, requiredBytes);
-      await quota?.limit(path, sizeBytes, { isNew: false });
-      return { sizeBytes, nodeExpansionRequired: false };
-    },
-
-    async delete(volume) {
-      const { id } = volume;
-      const path = find(volume);
-      // A crash before the release leaves a limit of a project that nothing is in.
-      const release = path === undefined ? undefined : await quota?.releaseOf(path);
-      if (path !== undefined) await discard(volume);
-      unmark(join(root, id), volume.nonce);
-      await emptyTrash(one => one === id);
-      await release?.();
-    },
-
-    volumeHealth: async volume => healthOf(root, pathOf(volume.id), volume),
-
-    async *list() {
-      requireInRoot();
-      for await (const entry of await opendir(root, listing))
-        if (entry.isDirectory() && isId(entry.name)) yield entry.name;
-    },
-  };
-}
-
-/** Reports the faults of a volume's directory and of the filesystem, which any volume can fill for the others. */
-async function healthOf(
-  root: string,
-  path: string,
-  { id, nonce }: VolumeRef,
-): Promise<readonly HealthEntry[]> {
-  try {
-    requireNotForeign(path, nonce, poolDirectory);
-    if (!(await lstat(path)).isDirectory()) {
-      const message = `"${path}" of volume "${id}" is not a directory`;
-      return [{ status: 'DATA_LOSS', reason: 'DirectoryReplaced', message }];
-    }
-    await using directory = await opendir(path);
-    await directory.read();
-    return await filesystemFaults(root, 1);
-  } catch (error) {
-    return [readFault(error, 'directory', id)];
-  }
 }

@@ -43,6 +43,11 @@ export function requireMadeFor(path: string, nonce: string, what: string): void 
   throw existsProblem(what);
 }
 
+/** The time of the mark at the path, in milliseconds since the epoch. */
+export function markedAtMs(path: string): number {
+  return Math.round(lstatSync(markOf(path)).mtimeMs);
+}
+
 function existsProblem(what: string): Problem {
   return new Problem('ALREADY_EXISTS', `${what} already exists for another record`);
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { lstatSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rmdir } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rename, rmdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { preconditionProblem } from '../../../src/api/problem.ts';
 import { exec } from '../../../src/lib/exec.ts';
-import { isAtOrBelow, originOf, parseMountinfo } from '../../../src/lib/linux/mountinfo.ts';
+import { isAtOrBelow, mountsBelow, originOf, parseMountinfo } from '../../../src/lib/linux/mountinfo.ts';
 import type { VolumeRef } from '../../backend.ts';
 import {
   commandProblem,
@@ -17,6 +17,10 @@ import {
 } from '../../local/files.ts';
 import { isForeign } from '../../local/marks.ts';
 
+/** The type of btrfs in statfs. */
+export const btrfsType = 0x9123683e;
+/** The inode number of the root of each subvolume of btrfs. */
+const subvolumeInode = 256;
 /** The trash directory; no volume's id is equal to this name. */
 const trashName = '.trash';
 /** The time limit for one removal, in ms; the next call continues it. */
@@ -84,6 +88,11 @@ export function hasDirectory(path: string): boolean {
   throw preconditionProblem(`"${path}" is not a directory`);
 }
 
+/** True for a directory that is a subvolume, on a btrfs. */
+export async function isSubvolume(path: string): Promise<boolean> {
+  return (await lstat(path)).ino === subvolumeInode && (await statfs(path)).type === btrfsType;
+}
+
 const readMountinfo = shareRuns(() => readFile('/proc/self/mountinfo', 'utf8'));
 
 /**
@@ -111,7 +120,21 @@ async function removeTree(path: string): Promise<void> {
     () => false,
   );
   if (isEmpty) return;
+  if ((await isSubvolume(path)) && mountsBelow(parseMountinfo(await readMountinfo()), path).length === 0)
+    return removeSubvolume(path);
   const args = ['-r', '-f', '--one-file-system', '--', path];
   const result = await exec('rm', args, { timeoutMs: removeTimeoutMs });
   if (result.status !== 0) throw commandProblem('rm', `remove "${path}"`, result);
+}
+
+/** Removes a subvolume and those in it, which pods can make. */
+async function removeSubvolume(path: string): Promise<void> {
+  const options = { timeoutMs: removeTimeoutMs };
+  const remove = () => exec('btrfs', ['subvolume', 'delete', '--', path], options);
+  if ((await remove()).status === 0) return;
+  const inside = ['-xdev', '-mindepth', '1', '-type', 'd', '-inum', String(subvolumeInode), '-print0'];
+  const { stdout } = await exec('find', [path, ...inside], options);
+  for (const inner of stdout.split('\0').filter(Boolean)) await removeSubvolume(inner);
+  const result = await remove();
+  if (result.status !== 0) throw commandProblem('btrfs', `remove "${path}"`, result);
 }
