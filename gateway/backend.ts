@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Protocol, Reach } from '../src/api/attachment.ts';
 import { clusterOf } from '../src/api/ids.ts';
+import type { IoLimits } from '../src/api/attachments/io-limits.ts';
 import type { AccessMode, AccessType, Capability, Capacity, CapacitySpec } from '../src/api/storage.ts';
 import type { Segments } from '../src/api/topology.ts';
 import type { Health } from '../src/api/volume.ts';
@@ -302,6 +303,8 @@ export type NodeAccess = {
    * backend does not.
    */
   readonly mayReplay?: true | undefined;
+  /** The maximum of the node's reads and writes. A storage that enforces it answers with `limitsIo`. */
+  readonly limits?: IoLimits;
   /** The node's topology as its cluster reports it. */
   readonly topology?: Segments;
 };

@@ -16,10 +16,18 @@ export type Services = Readonly<ReturnType<typeof createServices>>;
 
 export function createServices(options: ServiceOptions) {
   const attachments = createAttachments(options);
+  const modify = createModify(options);
   return {
     volumes: createVolumes(options),
     capacities: createCapacities(options),
-    changes: { expand: createExpand(options), modify: createModify(options) },
+    changes: {
+      expand: createExpand(options),
+      async modify(...[cluster, id, given]: Parameters<typeof modify>) {
+        const volume = await modify(cluster, id, given);
+        await attachments.renewLimits(id);
+        return volume;
+      },
+    },
     health: createVolumesHealth(options),
     snapshots: createSnapshots(options),
     groups: createGroups(options),

@@ -78,6 +78,11 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 90,
     proves: [...onNodes, 'node-agent/format/', 'node-agent/filesystems/', 'node-agent/connectors/device.ts'],
   },
+  limits: {
+    files: ['test/vm/limits/limits.test.ts'],
+    seconds: 240,
+    proves: ['node-agent/pods/', 'node-agent/volumes/publish.ts'],
+  },
   'nvme-keys': {
     files: ['test/vm/newer-kernel/keys.test.ts'],
     seconds: 240,

@@ -169,7 +169,7 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
   }
 
   const attachSealed = async ({ volume, attachment, topology, mayReplay }: AttachIntent): Promise<Reach> => {
-    const access = toAccess(attachment, { topology, mayReplay });
+    const access = toAccess(attachment, { volume, topology, mayReplay });
     const reach = await attachIn(volume, access);
     const encryption = encryptionOf(volume.spec.parameters);
     return seal(reach, { ...attachment, encryption }).catch(async (error: unknown) => {
@@ -245,6 +245,15 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
       const found = await attachmentTable.find(engine.reader, key);
       if (found && volume) return signed(toResource(found, volume), signDetached);
       throw new Problem('NOT_FOUND', `volume "${volumeId}" is not attached to node "${nodeId}"`);
+    },
+
+    /** Tells storages that enforce the limits of I/O on attached volumes the volume's present ones. */
+    async renewLimits(volumeId: string): Promise<void> {
+      for (const { cluster, nodeId } of await findAttachments(engine.reader, volumeId)) {
+        const attachment = await attachmentTable.find(engine.reader, { cluster, volumeId, nodeId });
+        const volume = attachment?.reach?.limitsIo && (await findVolume(engine.reader, volumeId));
+        if (volume) await operations.run(settle(volume, attachment));
+      }
     },
 
     /**

@@ -1,6 +1,7 @@
 import { isDroppedProtocol, type Attachment } from '../../src/api/attachment.ts';
 import { encryptionOf } from '../../src/api/filesystems.ts';
 import { clusterOf } from '../../src/api/ids.ts';
+import { ioLimitsOf } from '../../src/api/attachments/io-limits.ts';
 import { limitProblem, limits } from '../../src/api/limits.ts';
 import type { AttachmentResource } from '../../src/api/node.ts';
 import type { NodeAccess } from '../backend.ts';
@@ -85,17 +86,32 @@ export function replayRight(
 
 export function toAccess(
   { nodeId, cluster, attachmentId, capability, readonly }: AttachmentRecord,
-  { topology, mayReplay }: { readonly [K in 'topology' | 'mayReplay']: NodeAccess[K] | undefined },
+  {
+    volume,
+    topology,
+    mayReplay,
+  }: { readonly volume: VolumeRecord } & {
+    readonly [K in 'topology' | 'mayReplay']: NodeAccess[K] | undefined;
+  },
 ): NodeAccess {
+  const ioLimits = ioLimitsOf(volume.mutableParameters);
   const own = { nodeId, cluster, attachmentId, capability, readonly, mayReplay };
-  return topology === undefined ? own : { ...own, topology };
+  return {
+    ...own,
+    ...(Object.keys(ioLimits).length > 0 && { limits: ioLimits }),
+    ...(topology && { topology }),
+  };
 }
 
 /** Makes the access of a recorded attachment, with the topology that its cluster reports of the node now. */
-export async function readAccess(reader: Reader, record: AttachmentRecord): Promise<NodeAccess> {
+export async function readAccess(
+  reader: Reader,
+  record: AttachmentRecord,
+  volume: VolumeRecord,
+): Promise<NodeAccess> {
   const { cluster, nodeId, reach } = record;
   const topology = (await nodeTable.find(reader, { cluster, nodeId }))?.spec.topology;
-  return toAccess(record, { topology, mayReplay: reach?.mayReplay });
+  return toAccess(record, { volume, topology, mayReplay: reach?.mayReplay });
 }
 
 /**
@@ -117,6 +133,7 @@ export function toResource(record: AttachmentRecord, volume: VolumeRecord): Atta
   // An encrypted volume is formatted even as a raw device, and its header shows that it was.
   const mayFormat = isEmpty && (record.capability.accessType === 'mount' || encryption !== undefined);
   const common = { attachmentId, sizeBytes, readonly, mayFormat, ...(encryption && { encryption }) };
-  const attachment: Attachment = { ...reach, ...common };
+  const { limitsIo: _, ...known } = reach;
+  const attachment: Attachment = { ...known, ...common };
   return { ...resource, attachment };
 }

@@ -27,6 +27,6 @@ async function* listAttached(reader: Reader, pool: string): AsyncGenerator<Attac
     const { volumeId, reach, state } = record;
     const volume = state === 'detaching' ? undefined : await findVolume(reader, volumeId);
     if (volume?.pool !== pool) continue;
-    yield { volume: toKnownVolume(volume), access: await readAccess(reader, record), reach };
+    yield { volume: toKnownVolume(volume), access: await readAccess(reader, record, volume), reach };
   }
 }

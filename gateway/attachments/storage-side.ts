@@ -47,7 +47,7 @@ export function createStorageSide(pools: ServiceOptions['pools']) {
         if (found && (!isOurs || found.state !== 'attached')) return { result: undefined };
         if (isOurs && found) await attachmentTable.update(sql, found, { state: 'attaching' });
         if (isOurs && !found) await addAttachment(sql, { ...late, state: 'detaching' });
-        const access = found && (await readAccess(sql, found));
+        const access = found && (await readAccess(sql, found, volume));
         return { intent: { volume, found, access, isOurs } };
       },
       async act({ volume, access }) {

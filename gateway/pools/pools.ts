@@ -9,6 +9,7 @@ import type { Reader } from '../store.ts';
 import { listPoolsInUse } from '../tables/reservations.ts';
 import { type Answers, createAnswers } from './state/answers.ts';
 import { createMachineCheck, type MachineCheck } from './state/machine.ts';
+import { withIoLimits } from './io-limits.ts';
 import { withinBounds } from './attachment-bounds.ts';
 import {
   cannotOpen,
@@ -150,7 +151,7 @@ export function createOpenPools(options: OpenOptions) {
       await restore?.({ name, backend: found });
       const answers = createAnswers();
       const wrapped = answers.watch(
-        wrap({ name, backend: withinBounds({ name, backend: found }, allBounds) }),
+        wrap({ name, backend: withinBounds({ name, backend: withIoLimits(found) }, allBounds) }),
       );
       const placed = topology ? withTopology(wrapped, topology) : wrapped;
       return { name, backend: placed, answers, ownBounds, entry, address: placeOf(entry, plugins).address };

@@ -5,6 +5,7 @@ import { invalidProblem, preconditionProblem, Problem, unavailableProblem } from
 import type { Capability } from '../../src/api/storage.ts';
 import { mountsAt, topMount, type Mount } from '../../src/lib/linux/mountinfo.ts';
 import { closeView, type ReadonlyView } from '../connectors/index.ts';
+import { limitPod } from '../pods/io-limits.ts';
 import { mountAndSee, unmountAll } from '../host/mount.ts';
 import { inPhase } from '../host/phases.ts';
 import { isStaged, type Target, type VolumeRecord } from '../state/records.ts';
@@ -54,6 +55,8 @@ export async function publish(agent: Agent, request: PublishRequest): Promise<vo
   const needed = volume.carrier.isMounted ? 'directory' : 'file';
   requireUsable(state, needed);
   await recordTarget(agent, record, { path: targetPath, readonly });
+  const { attachment, device } = record;
+  if (device) await limitPod(host, { targetPath, number: device.number, limits: attachment });
   if (isThere) return;
   await inDirectory(host, targetPath, at =>
     needed === 'file' ? host.createFile(at) : host.createDirectory(at),

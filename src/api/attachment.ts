@@ -1,4 +1,5 @@
 import { canonicalAddress } from './attachments/addresses.ts';
+import type { IoLimits } from './attachments/io-limits.ts';
 import { Problem } from './problem.ts';
 import { mapByteLength, maxMapBytes } from './ids.ts';
 
@@ -54,6 +55,10 @@ export const commonAttachmentFields = {
    * not unmounted cleanly: no other node has the volume, and the storage takes writes. Absent: the node writes nothing.
    */
   mayReplay: 'flag?',
+  /** The maximum of the reads of a pod each second, and likewise of its writes; absent: none. The node enforces it. */
+  iops: 'limit?',
+  /** The maximum of bytes that a pod reads each second, and likewise writes; absent: none. The node enforces it. */
+  bytesPerSecond: 'limit?',
   /** The encryption of the volume by the node; absent: none. */
   encryption: 'encryption?',
   /** The secrets of the attachment, readable for this node only: a JWE in compact form. */
@@ -82,6 +87,7 @@ export const fieldKinds = {
   },
   lun: { min: 0, max: 16_383, fault: 'no number from 0 to 16383' },
   bytes: { min: 0, max: Number.MAX_SAFE_INTEGER, fault: 'not a number of bytes' },
+  'limit?': { min: 1, max: Number.MAX_SAFE_INTEGER, fault: 'not a number from 1' },
   flag: { fault: 'neither true nor false' },
   'flag?': { fault: 'neither true nor false' },
 } as const;
@@ -90,6 +96,7 @@ export type FieldKind = keyof typeof fieldKinds;
 type FieldType = Record<'text' | 'text?' | 'identity?' | 'path', string> & {
   'encryption?': 'luks';
   'flag?': boolean;
+  'limit?': number;
 } & Record<'lun' | 'bytes', number> & { addresses: readonly string[]; flag: boolean };
 type Fields = Readonly<Record<string, FieldKind>>;
 type OptionalKeys<T extends Fields> = { [K in keyof T]: T[K] extends `${string}?` ? K : never }[keyof T];
@@ -121,7 +128,10 @@ export type Reach = { [P in Protocol]: ReachOf<P> }[Protocol] & {
   readonly mayReplay?: true;
   /** The seal of another gateway for the node. */
   readonly sealed?: string;
-} & UnsealedSecrets;
+  /** The storage enforces `NodeAccess.limits`. Without it the node enforces the reach's own limits. */
+  readonly limitsIo?: true;
+} & IoLimits &
+  UnsealedSecrets;
 
 /** The secrets for the node, by the names that its connector uses. The gateway seals them and never keeps or shows them. */
 export type UnsealedSecrets = { readonly secrets?: Readonly<Record<string, string>> };

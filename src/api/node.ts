@@ -122,7 +122,10 @@ function toSchema(kind: FieldKind): z.ZodType {
   if (kind === 'flag') return z.boolean();
   if (kind === 'flag?') return z.boolean().optional();
   const rule = fieldKinds[kind];
-  if (!('pattern' in rule)) return z.int().min(rule.min).max(rule.max);
+  if (!('pattern' in rule)) {
+    const number = z.int().min(rule.min).max(rule.max);
+    return kind.endsWith('?') ? number.optional() : number;
+  }
   const ofPattern = z.string().regex(rule.pattern);
   if (kind === 'path') return ofPattern.meta({ examples: ['/srv/fast/east.pvc-1.img'] });
   if (kind === 'encryption?') return ofPattern.optional().meta({ examples: ['luks'] });

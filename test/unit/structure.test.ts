@@ -102,7 +102,7 @@ const nouns = new Set(
    lib linux tracing words api csi controller kubernetes dev cli commands admin output kinds kit chapters fixtures model reports sdk server
    http callers scheduling volumes snapshots attachments sharing operations configuration pools tables entries observability local kernel targets
    backends exports stores connectors filesystems carriers schemas shares console browser pages parts actions
-   format host state plugin retirement deletion staging`.split(/\s+/),
+   format host pods state plugin retirement deletion staging`.split(/\s+/),
 );
 
 /** Folders of files of one kind, such as plug-ins, commands or tables; each may hold any number of them. */

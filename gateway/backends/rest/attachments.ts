@@ -1,4 +1,5 @@
 import { commonAttachmentFields, type Reach } from '../../../src/api/attachment.ts';
+import { ioLimitNames } from '../../../src/api/attachments/io-limits.ts';
 import { clusterOf } from '../../../src/api/ids.ts';
 import type { AttachmentResource } from '../../../src/api/node.ts';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
@@ -60,14 +61,17 @@ function mayConcernNode(error: unknown): boolean {
   return error instanceof Problem && ['NOT_FOUND', 'FAILED_PRECONDITION'].includes(error.code);
 }
 
+/** The fields that the gateway sets itself. */
+const ofGateway = new Set(Object.keys(commonAttachmentFields)).difference(new Set<string>(ioLimitNames));
+
 /**
- * Takes from the storage's attachment the protocol's own fields and three facts that only the storage knows:
- * `mayFormat`, `mayReplay` and sealed secrets. The gateway sets all other common fields itself.
+ * Takes from the storage's attachment the protocol's own fields and the facts that only the storage knows:
+ * `mayFormat`, `mayReplay`, limits of I/O and sealed secrets. The gateway sets all other common fields itself.
  */
 function toReach({ attachment }: AttachmentResource, volume: KnownVolume, { mayReplay }: NodeAccess): Reach {
   if (!attachment)
     throw unavailableProblem(`the storage attached volume "${volume.id}" but returned no attachment`);
-  const own = Object.entries(attachment).filter(([key]) => !Object.hasOwn(commonAttachmentFields, key));
+  const own = Object.entries(attachment).filter(([key]) => !ofGateway.has(key));
   // The answer's schema has checked the protocol and its own fields.
   return {
     ...Object.fromEntries(own),

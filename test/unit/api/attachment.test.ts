@@ -29,6 +29,7 @@ const values = {
   bytes: fc.maxSafeNat(),
   flag: fc.boolean(),
   'flag?': fc.boolean(),
+  'limit?': fc.maxSafeNat().filter(limit => limit > 0),
   'text?': text,
   'encryption?': fc.constant('luks'),
   lun: fc.integer({ min: 0, max: 16_383 }),

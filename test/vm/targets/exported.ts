@@ -97,7 +97,8 @@ export async function openPoolWith(t: CleanupScope, exported: object, place: Poo
 }
 
 /** Makes an attachment as the gateway does, but without sealing. */
-function toAttachment({ secrets, ...reach }: Reach, { sizeBytes }: KnownVolume, access: NodeAccess) {
+function toAttachment({ secrets, ...found }: Reach, { sizeBytes }: KnownVolume, access: NodeAccess) {
+  const { limitsIo: _, ...reach } = found;
   const { attachmentId, readonly } = access;
   const attachment: Attachment = {
     ...reach,
