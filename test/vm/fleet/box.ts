@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { targetsLeft } from '../targets/exported.ts';
+import { addThinPool, hashOfDevice, lvm } from '../targets/thin-pool.ts';
 import { loadTarget } from '../targets/configfs.ts';
 import { address, cableTo } from './cables.ts';
+import type { BoxRole } from './fleet.ts';
+import { untilAvailable } from '../../harness/csi-serving.ts';
 import { openGateway } from './gateway.ts';
 import { hashOf } from '../../harness/values.ts';
 
@@ -13,31 +16,81 @@ const exported = {
 };
 
 /** Opens a storage server for the cluster "c": a gateway over a disk of this machine, with a pool for each export. */
-export async function openBox() {
-  execFileSync('modprobe', ['-a', 'virtio_blk', 'virtio_net', 'xfs']);
+export async function openBox(role: BoxRole) {
+  execFileSync('modprobe', ['-a', 'virtio_blk', 'virtio_net', 'xfs', 'dm_mod', 'dm_thin_pool']);
   execFileSync('ip', ['address', 'add', `${address}/32`, 'dev', 'lo']);
   for (const [index, name] of interfaces().entries()) cableTo(name, index + 1, 'box');
   loadTarget();
   mkdirSync(root, { recursive: true });
-  if (!hasFilesystem()) execFileSync('mkfs.xfs', ['-q', '/dev/vda']);
-  execFileSync('mount', ['--', '/dev/vda', root]);
-  const pools = Object.entries(exported).map(([name, one]) => {
-    mkdirSync(`${root}/${name}`, { recursive: true });
-    return [name, { backend: 'image', dir: `${root}/${name}`, capacity: '100Gi', export: one }] as const;
-  });
+  const places = role === 'box' ? openImages() : openThinPools();
+  const pools = Object.entries(exported).map(
+    ([name, one]) => [name, { ...places.poolOf(name), capacity: '100Gi', export: one }] as const,
+  );
+  const gateway = await openGateway(root, Object.fromEntries(pools));
+  // A gateway serves while a slow pool is not open yet.
+  for (const [pool] of pools) {
+    await untilAvailable(() => gateway.create('ready', pool, { requiredBytes: 2 ** 20 }));
+    await untilAvailable(() => gateway.delete('ready'));
+  }
   return {
-    ...(await openGateway(root, Object.fromEntries(pools))),
+    ...gateway,
     /** Returns the hash of the volume's data. */
-    hash: async (name: string, pool: string) => hashOf(pathOf(name, pool)),
-    /** Returns the bytes that the volume takes of its filesystem. */
-    allocated: async (name: string, pool: string) => statSync(pathOf(name, pool)).blocks * 512,
+    hash: async (name: string, pool: string) => places.hash(name, pool),
+    /** Returns the bytes that the volume takes of the disk. */
+    allocated: async (name: string, pool: string) => places.allocated(name, pool),
     /** Lists the kernel objects of attachments. */
     left: async () => targetsLeft(),
   };
 }
 
-function pathOf(name: string, pool: string): string {
+/** Opens the directories of the pools on the box's disk. */
+function openImages() {
+  mountDisk('/dev/vda');
+  return {
+    poolOf(name: string) {
+      mkdirSync(`${root}/${name}`, { recursive: true });
+      return { backend: 'image', dir: `${root}/${name}` };
+    },
+    hash: (name: string, pool: string) => hashOf(imageOf(name, pool)),
+    allocated: (name: string, pool: string) => statSync(imageOf(name, pool)).blocks * 512,
+  };
+}
+
+function imageOf(name: string, pool: string): string {
   return `${root}/${pool}/c.${name}.img`;
+}
+
+const group = 'vg0';
+const operandOf = (name: string): string => `${group}/fairlead.volume.c.${name}`;
+
+/** Opens a group of LVM on the box's disk, with a volume for the gateway's files, and a thin pool for each export. */
+function openThinPools() {
+  if (!lvm('vgs', '--noheadings', '--options', 'vg_name').includes(group)) {
+    lvm('vgcreate', group, '/dev/vda');
+    lvm('lvcreate', '--yes', '--size', '400m', '--name', 'files', group);
+    for (const thinPool of Object.keys(exported))
+      addThinPool({ group, thinPool }, { sizeMiB: 600, metadataMiB: 16 });
+  }
+  // As the system does at its start.
+  lvm('vgchange', '--activate', 'y', group);
+  mountDisk(`/dev/${group}/files`);
+  return {
+    poolOf: (name: string) => ({ backend: 'lvm', group, thinPool: name }),
+    hash: (name: string) => hashOfDevice(`/dev/${operandOf(name)}`),
+    allocated(name: string): number {
+      const columns = ['--noheadings', '--nosuffix', '--units', 'b', '--options', 'lv_size,data_percent'];
+      const [size, percent] = lvm('lvs', ...columns, operandOf(name))
+        .trim()
+        .split(/\s+/)
+        .map(Number);
+      return ((size ?? 0) * (percent ?? 0)) / 100;
+    },
+  };
+}
+
+function mountDisk(disk: string): void {
+  if (!hasFilesystem(disk)) execFileSync('mkfs.xfs', ['-q', disk]);
+  execFileSync('mount', ['--', disk, root]);
 }
 
 function interfaces(): readonly string[] {
@@ -46,8 +99,6 @@ function interfaces(): readonly string[] {
     .toSorted();
 }
 
-function hasFilesystem(): boolean {
-  return (
-    existsSync('/dev/vda') && execFileSync('head', ['-c', '4', '/dev/vda'], { encoding: 'latin1' }) === 'XFSB'
-  );
+function hasFilesystem(disk: string): boolean {
+  return execFileSync('head', ['-c', '4', disk], { encoding: 'latin1' }) === 'XFSB';
 }

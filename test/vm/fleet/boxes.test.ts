@@ -3,7 +3,7 @@ import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { whyNoMachine } from '../packages.ts';
-import { openFleet, type Servant } from './fleet.ts';
+import { openFleet, type BoxRole, type Servant } from './fleet.ts';
 import {
   backUp,
   cutOff,
@@ -22,15 +22,7 @@ const pools = ['nvme-tcp', 'iscsi'] as const;
 const skip = whyNoMachine();
 
 test('a box exports its images to two nodes', skip === undefined ? {} : { skip }, async t => {
-  const fleet = openFleet(t, 2);
-  const disk = join(fleet.directory, 'disk');
-  writeFileSync(disk, '');
-  truncateSync(disk, 2_048 * MiB);
-  const [box, one, two] = await Promise.all([fleet.startBox(disk), fleet.startPeer(1), fleet.startPeer(2)]);
-  const keys = await box.ask('keys');
-  const ids = await Promise.all([one, two].map(node => node.ask<string>('start', keys)));
-  for (const id of ids) await box.ask('putNode', id);
-  const stage: Stage = { box, nodes: [one, two], ids: [ids[0] ?? '', ids[1] ?? ''] };
+  const { stage, restart } = await openStage(t, 'box');
   await t.test('nvme-tcp: after the answer to a detach no write of the cut-off node lands', () =>
     cutOff(stage, { pool: 'nvme-tcp' }),
   );
@@ -56,9 +48,43 @@ test('a box exports its images to two nodes', skip === undefined ? {} : { skip }
   });
   await t.test(
     'a box serves its nodes again after a power cut: durable data is there, and no pod sees an error',
-    () => losePower(t, stage, { restart: () => fleet.startBox(disk) }),
+    () => losePower(t, stage, { restart }),
   );
 });
+
+test('a box exports its thin volumes to two nodes', skip === undefined ? {} : { skip }, async t => {
+  const { stage, restart } = await openStage(t, 'thin-box');
+  for (const pool of pools) {
+    await t.test(`${pool}: no write lands of a node that was paused meanwhile and then continues`, () =>
+      cutOff(stage, { pool, isPaused: true }),
+    );
+    await t.test(`${pool}: deleted and trimmed blocks are freed`, () => freeBlocks(stage, pool));
+    await t.test(`${pool}: two nodes that share a raw volume read each other's data`, () =>
+      shareRaw(stage, pool),
+    );
+  }
+  await t.test(
+    'the box serves its nodes again after a power cut: durable data is there, and no pod sees an error',
+    () => losePower(t, stage, { restart }),
+  );
+});
+
+/** Starts a box with a disk, and two nodes. `restart` starts the box again. */
+async function openStage(
+  t: TestContext,
+  role: BoxRole,
+): Promise<{ readonly stage: Stage; readonly restart: () => Promise<Servant> }> {
+  const fleet = openFleet(t, 2);
+  const disk = join(fleet.directory, 'disk');
+  writeFileSync(disk, '');
+  truncateSync(disk, 2_048 * MiB);
+  const restart = (): Promise<Servant> => fleet.startBox(disk, role);
+  const [box, one, two] = await Promise.all([restart(), fleet.startPeer(1), fleet.startPeer(2)]);
+  const keys = await box.ask('keys');
+  const ids = await Promise.all([one, two].map(node => node.ask<string>('start', keys)));
+  for (const id of ids) await box.ask('putNode', id);
+  return { stage: { box, nodes: [one, two], ids: [ids[0] ?? '', ids[1] ?? ''] }, restart };
+}
 
 async function losePower(
   t: TestContext,

@@ -23,6 +23,9 @@ export type Servant = {
   end(): Promise<void>;
 };
 
+/** A box with images, or with thin pools of LVM. */
+export type BoxRole = 'box' | 'thin-box';
+
 /** A machine that executes the orders of its role (`box.ts`, `peer.ts`). */
 export type MachineServant = Servant & Pick<Machine, 'pause' | 'resume'>;
 
@@ -66,8 +69,8 @@ export function openFleet(t: TestContext, peers: number) {
   return {
     directory,
     /** Starts the machine in the middle, with a disk. */
-    startBox: (disk: string): Promise<MachineServant> =>
-      start('box', {
+    startBox: (disk: string, role: BoxRole = 'box'): Promise<MachineServant> =>
+      start(role, {
         disk,
         cables: all.map(peer => ({ own: end('box', peer), other: end('peer', peer) })),
       }),

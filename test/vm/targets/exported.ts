@@ -8,7 +8,7 @@ import type { Attachment, Reach } from '../../../src/api/attachment.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { makeVolume, type OfferedBackend } from '../../suites/backend-fixtures.ts';
 import { config, loadTarget } from './configfs.ts';
-import { makeThinPool, type ThinPoolName } from './thin-pool.ts';
+import { hashOfDevice, makeThinPool, type ThinPoolName } from './thin-pool.ts';
 import { undoLast, type CleanupScope } from './undo.ts';
 import { hashOf } from '../../harness/values.ts';
 import type { VolumeKind } from '../../../gateway/export.ts';
@@ -88,11 +88,7 @@ export async function openPoolWith(t: CleanupScope, exported: object, place: Poo
       return toAttachment(await backend.attach(volume, access), volume, access);
     },
     /** Returns the hash of the volume's file or device. */
-    hashOf(id: string): string {
-      // A target may write to the device past its page cache.
-      if (!isDirectory) execFileSync('blockdev', ['--flushbufs', pathOf(id)]);
-      return hashOf(pathOf(id));
-    },
+    hashOf: (id: string): string => (isDirectory ? hashOf : hashOfDevice)(pathOf(id)),
   };
 }
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { hashOf } from '../../harness/values.ts';
 import { undoLast, type CleanupScope } from './undo.ts';
 
 /** A thin pool of LVM, as in the settings of a backend. */
@@ -53,6 +54,19 @@ export function makeThinVolume({ group, thinPool }: ThinPoolName, name: string):
 /** Runs a command of LVM, and returns its output. */
 export function lvm(...args: readonly string[]): string {
   return execFileSync('lvm', args, { encoding: 'utf8' });
+}
+
+/** Returns the hash of a device's data. A target may write to the device past its page cache. */
+export function hashOfDevice(path: string): string {
+  execFileSync('sync');
+  execFileSync('blockdev', ['--flushbufs', path]);
+  return hashOf(path);
+}
+
+/** Returns the path of the gate of a thin volume, from the path of its device. */
+export function gateOf(path: string): string {
+  const [group = '', name = ''] = path.split('/').slice(2);
+  return `/dev/mapper/${group.replaceAll('-', '--')}-${name.replaceAll('-', '--')}-gate`;
 }
 
 /** Lists the names of the thin volumes of a pool. */
