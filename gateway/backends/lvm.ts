@@ -13,7 +13,7 @@ import { createOwnerMark, readKey, readOwner } from './lvm/key.ts';
 import { isFitGroup } from './lvm/names.ts';
 import { openPool, type LvmPool } from './lvm/pool.ts';
 import { createSnapshots } from './lvm/snapshots.ts';
-import { activate, createVolumes, requireUsable } from './lvm/volumes.ts';
+import { activate, createVolumes, openGate, requireUsable } from './lvm/volumes.ts';
 
 const lvmName = z
   .string()
@@ -49,6 +49,8 @@ export function lvm(
       commands: 'LVM',
       lockOf: ({ group, thinPool }) => `fairlead-lvm/${group}/${thinPool}`,
       rootOf: ({ group }) => `/dev/${group}`,
+      // LVM would wait for a suspended gate if this machine is a node as well.
+      prepare: (settings, lockPath) => openPool(settings, createCommands(settings, lockPath)).gates.resume(),
       findFaults: findPoolFaults,
       async open(settings, { lockPath, openExport, ...parts }) {
         const pool = openPool(settings, createCommands(settings, lockPath));
@@ -92,8 +94,12 @@ async function openVolumes(
         return pool.report();
       });
       const { protocol } = exported;
-      const find = async (volume: KnownVolume) => requireUsable(pool, report, volume);
+      const find = async (volume: KnownVolume) =>
+        openGate(pool, exported, requireUsable(pool, report, volume));
       await exported.restore?.(exportedAttachments(each(all), { protocol, log, find }));
+      const attachedNames = new Set(known.map(({ id }) => pool.nameOf('volume', id)));
+      for (const { name } of report.volumes)
+        if (!attachedNames.has(name)) await pool.gates.close(pool.gateOf(name)).catch(() => {});
     },
     async close() {
       await exported.close?.();

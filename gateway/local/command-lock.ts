@@ -41,5 +41,10 @@ export function execLocked(
   command: readonly string[],
   timeoutMs: number,
 ): Promise<ExecResult> {
-  return exec('flock', ['--shared', '--close', lockPath, ...command], { timeoutMs });
+  return exec('flock', lockedArgs(lockPath, command), { timeoutMs });
+}
+
+/** The arguments of `flock` for such a command. */
+export function lockedArgs(lockPath: string, command: readonly string[]): readonly string[] {
+  return ['--shared', '--close', lockPath, ...command];
 }

@@ -25,6 +25,8 @@ type DeviceBackend<Settings extends DeviceSettings> = {
   lockOf(settings: Settings): string;
   /** The directory of the devices. */
   rootOf(settings: Settings): string;
+  /** Repairs the rest of a killed gateway, before anything else is done with the pool. */
+  prepare?(settings: Settings, lockPath: string): Promise<void>;
   findFaults(settings: Settings): Promise<readonly string[]>;
   open(settings: Settings, parts: OpenParts): Promise<Backend>;
 };
@@ -44,14 +46,15 @@ export function devicePlugin<Settings extends DeviceSettings>(
     expectedBounds: ({ export: chosen }: Settings) =>
       exportBounds({ ...chosen, protocol: exports.protocolOf(chosen) }),
     async open(settings: Settings, { log }: Parameters<BackendPlugin['open']>[1]): Promise<Backend> {
-      const faults = await findFaults(settings);
-      if (faults.length > 0) throw new Error(faults.join('; '));
       const { what, commands } = own;
       const { lockPath, release } = await lockPool(own.lockOf(settings), { what, commands, log });
       const root = own.rootOf(settings);
       const openExport: OpenParts['openExport'] = poolKey =>
         exports.open(settings.export, { root, kind, log, poolKey });
       try {
+        await own.prepare?.(settings, lockPath);
+        const faults = await findFaults(settings);
+        if (faults.length > 0) throw new Error(faults.join('; '));
         return await own.open(settings, { lockPath, log, release, openExport });
       } catch (error) {
         release();

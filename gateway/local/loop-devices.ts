@@ -1,13 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { exec } from '../../src/lib/exec.ts';
-import { codeOf, ignore, shareRuns } from './files.ts';
+import { ignore, shareRuns } from './files.ts';
+import { deviceNumber, readSysfs } from './kernel/sysfs.ts';
 
 /** Lists this machine's loop devices that can write to the file. */
 export async function writableLoopDevicesOf(path: string): Promise<readonly string[]> {
   const devices = await loopDevicesOf(path);
-  return devices.filter(device => readText(`${sysfs}/${device}/ro`) !== '1');
+  return devices.filter(device => readSysfs(`${sysfs}/${device}/ro`) !== '1');
 }
 
 /** Lists this machine's loop devices that have the file open, by name, including a file that was deleted meanwhile. */
@@ -21,7 +21,7 @@ export async function loopDevicesOf(path: string): Promise<readonly string[]> {
   const isUser = ({ name, identity, fileName }: LoopDevice): boolean => {
     const isOwn = identity !== undefined && identity === own;
     if (!isOwn && identity !== undefined && fileName !== ownName) return false;
-    const shown = readText(`${sysfs}/${name}/loop/backing_file`);
+    const shown = readSysfs(`${sysfs}/${name}/loop/backing_file`);
     if (shown === undefined) return false;
     return isOwn || ((identity === undefined || shown.endsWith(deletedSuffix)) && isSamePath(shown));
   };
@@ -46,9 +46,9 @@ let last: { readonly event: string; readonly devices: readonly LoopDevice[] } | 
  * announces a device once it has a file, so the last listing holds until there is another event.
  */
 async function listLoops(): Promise<readonly LoopDevice[]> {
-  const event = readText('/sys/kernel/uevent_seqnum');
+  const event = readSysfs('/sys/kernel/uevent_seqnum');
   if (event !== undefined && event === last?.event) return last.devices;
-  const partitions = readText('/proc/partitions') ?? '';
+  const partitions = readSysfs('/proc/partitions') ?? '';
   const names = Array.from(partitions.matchAll(/ (loop\d+)$/gm), ([, name = '']) => name);
   const devices = await readFiles(names);
   last = event === undefined ? undefined : { event, devices };
@@ -67,10 +67,7 @@ function withoutSuffix(shown: string): string {
 async function readIdentity(path: string): Promise<string | undefined> {
   const found = await stat(path, { bigint: true }).catch(ignore('ENOENT'));
   if (!found) return undefined;
-  const { dev, ino } = found;
-  const major = ((dev >> 8n) & 0xfffn) | ((dev >> 32n) & ~0xfffn);
-  const minor = (dev & 0xffn) | ((dev >> 12n) & ~0xffn);
-  return `${major}:${minor} ${ino}`;
+  return `${deviceNumber(found.dev)} ${found.ino}`;
 }
 
 /** The file of each loop device, by the device's sequence number, which is never reused. A device keeps its file. */
@@ -95,7 +92,7 @@ async function readFiles(names: readonly string[]): Promise<readonly LoopDevice[
   return names.flatMap((name, index) => {
     const file = known[index];
     if (file) return { name, ...file };
-    const shown = readText(`${sysfs}/${name}/loop/backing_file`);
+    const shown = readSysfs(`${sysfs}/${name}/loop/backing_file`);
     if (shown === undefined) return [];
     const fileName = basename(withoutSuffix(shown));
     const [, number, inode] = new RegExp(`^/dev/${name} +(\\d+:\\d+) +(\\d+) *$`, 'm').exec(stdout) ?? [];
@@ -109,15 +106,5 @@ async function readFiles(names: readonly string[]): Promise<readonly LoopDevice[
 }
 
 function sequenceOf(name: string): string | undefined {
-  return readText(`${sysfs}/${name}/diskseq`);
-}
-
-/** Reads a file of sysfs; undefined when the device is disconnected or not set up. */
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8').trimEnd();
-  } catch (error) {
-    if (['ENOENT', 'ENXIO', 'ENODEV'].includes(codeOf(error))) return undefined;
-    throw error;
-  }
+  return readSysfs(`${sysfs}/${name}/diskseq`);
 }

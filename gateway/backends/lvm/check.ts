@@ -7,7 +7,9 @@ const programs = [
   { name: 'lvm', args: ['version'], package: 'lvm2' },
   // LVM checks a thin pool with it at each activation.
   { name: 'thin_check', args: ['-V'], package: 'thin-provisioning-tools' },
+  { name: 'dmsetup', args: ['--version'], package: 'dmsetup' },
   { name: 'flock', args: ['--version'], package: 'util-linux' },
+  { name: 'timeout', args: ['--version'], package: 'coreutils' },
 ] as const;
 
 /** Reports the obstacles between this machine and a thin pool, one line each. Changes nothing. */

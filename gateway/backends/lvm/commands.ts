@@ -39,21 +39,29 @@ const maxOutput = 2 ** 27;
  * Overrides of the machine's lvm.conf: the form of reports, and no archive, because busy groups would
  * have very many archived states. LVM still keeps a backup of the newest state.
  */
-const config = [
-  '--config',
-  'backup { archive=0 } report { time_format="%s" binary_values_as_numeric=0 }',
-] as const;
+const config = 'backup { archive=0 } report { time_format="%s" binary_values_as_numeric=0 }';
 
 /** The commands of an open pool. */
 export type Commands = {
   /** Reports the thin pool and all of its volumes, as JSON. The group's other volumes are not in it. */
   report(): Promise<ExecResult>;
-  /** Runs a command that changes the group. */
-  change(args: readonly string[]): Promise<ExecResult>;
+  /** Runs a command that changes the group. With `disks` LVM reads no other disk. */
+  change(args: readonly string[], disks?: readonly string[]): Promise<ExecResult>;
+  /** Lists the paths of the group's disks, one line each. */
+  disks(): Promise<ExecResult>;
+  /** The file that commands lock. */
+  readonly lockPath: string;
 };
 
 export function createCommands(pool: PoolName, lockPath: string): Commands {
-  return { report: () => runReport(pool), change: args => runChange(lockPath, args) };
+  return {
+    report: () => runReport(pool),
+    // A killed command could leave a volume suspended.
+    change: ([command = '', ...args], disks) =>
+      execLocked(lockPath, ['lvm', command, '--config', configFor(disks), ...args], timeoutMs),
+    disks: () => runDisks(pool),
+    lockPath,
+  };
 }
 
 /** Parses a report. UNAVAILABLE when the command has failed. */
@@ -68,11 +76,18 @@ export function parseRows(group: string, result: ExecResult): readonly ReportRow
 export function runReport({ group, thinPool }: PoolName): Promise<ExecResult> {
   const format = ['--reportformat', 'json', '--units', 'b', '--nosuffix'];
   const select = ['--select', `pool_lv="${thinPool}" || lv_name="${thinPool}"`];
-  const args = ['lvs', ...config, ...format, '--options', columns.join(), ...select, '--', group];
+  const args = ['lvs', '--config', config, ...format, '--options', columns.join(), ...select, '--', group];
   return exec('lvm', args, { timeoutMs, maxOutput });
 }
 
-/** Runs a command that changes the group. A killed command could leave a volume suspended. */
-function runChange(lockPath: string, [command = '', ...args]: readonly string[]): Promise<ExecResult> {
-  return execLocked(lockPath, ['lvm', command, ...config, ...args], timeoutMs);
+function runDisks({ group }: PoolName): Promise<ExecResult> {
+  const select = ['--noheadings', '--options', 'pv_name', '--select', `vg_name="${group}"`];
+  return exec('lvm', ['pvs', '--config', config, ...select], { timeoutMs, maxOutput });
+}
+
+/** Adds a filter of disks to the overrides. Only letters, digits and a few others are literal in a filter. */
+function configFor(disks: readonly string[] = []): string {
+  if (disks.length === 0) return config;
+  const accepted = disks.map(path => `"a|^${path.replaceAll(/[^\w/:-]/g, '.')}$|"`);
+  return `${config} devices { filter=[ ${accepted.join()}, "r|.*|" ] }`;
 }

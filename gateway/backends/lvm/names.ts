@@ -3,13 +3,17 @@ import { requireId } from '../../local/files.ts';
 
 export type Noun = 'volume' | 'snapshot';
 
-/** The maximum length of a device's name in the kernel (DM_NAME_LEN). */
-const maxDeviceName = 127;
+/** The end of the name of a gate's device. LVM names the layers of its volumes in the same way. */
+const gateSuffix = '-gate';
+/** The maximum length of a device's name in the kernel (DM_NAME_LEN), less this suffix. */
+const maxDeviceName = 127 - gateSuffix.length;
 const digits = 32;
 
 /** Tags of the pool's volumes. A volume without such a tag is somebody else's. */
 const [nonceTag, reservedTag] = ['fairlead.nonce=', 'fairlead.reserved='];
 
+/** A snapshot of a group whose other members may be of another instant. */
+export const partTag = 'fairlead.part';
 export const keyTag = 'fairlead.key';
 export const ownerTag = 'fairlead.owner=';
 
@@ -40,19 +44,30 @@ export function deviceOf(group: string, name: string): string {
   return `${group.replaceAll('-', '--')}-${name.replaceAll('-', '--')}`;
 }
 
+/** The name of the gate's device in the kernel. */
+export function gateOf(group: string, name: string): string {
+  return deviceOf(group, name) + gateSuffix;
+}
+
 export type Tags = readonly string[];
 
 /** The options that give a new volume its tags. */
 export function tagOptions(noun: Noun, ref: NewTags): readonly string[] {
-  const { id, nonce, reservedBytes } = ref;
+  const { id, nonce, reservedBytes, isPart = false } = ref;
   return [
     idTagOf(noun, id),
     ...(nonce === '' ? [] : [nonceTag + nonce]),
     ...(reservedBytes === undefined ? [] : [`${reservedTag}${reservedBytes}`]),
+    ...(isPart ? [partTag] : []),
   ].flatMap(tag => ['--addtag', tag]);
 }
 
-type NewTags = { readonly id: string; readonly nonce: string; readonly reservedBytes?: number };
+type NewTags = {
+  readonly id: string;
+  readonly nonce: string;
+  readonly reservedBytes?: number;
+  readonly isPart?: boolean;
+};
 
 function idTagOf(noun: Noun, id: string): string {
   return `fairlead.${noun}=${id}`;

@@ -2,9 +2,10 @@ import { Problem } from '../../../src/api/problem.ts';
 import { failureText } from '../../../src/lib/exec.ts';
 import type { VolumeRef } from '../../backend.ts';
 import { commandProblem, shareRuns } from '../../local/files.ts';
+import { createGates } from '../../local/gates.ts';
 import type { UsedPart } from '../../local/pool-faults.ts';
 import { parseRows, type Commands, type PoolName, type ReportRow } from './commands.ts';
-import { idIn, nameOf, nonceIn, type Noun, type Tags } from './names.ts';
+import { gateOf, idIn, nameOf, nonceIn, type Noun, type Tags } from './names.ts';
 
 /** A thin volume as it is now. */
 export type ThinVolume = {
@@ -67,8 +68,8 @@ export function openPool(poolName: PoolName, commands: Commands) {
   /**
    * Runs a command that changes the pool. RESOURCE_EXHAUSTED when the pool is full. `work` is the purpose for messages.
    */
-  async function change(args: readonly string[], work: string): Promise<void> {
-    const result = await commands.change(args);
+  async function change(args: readonly string[], work: string, disks?: readonly string[]): Promise<void> {
+    const result = await commands.change(args, disks);
     if (result.status === 0) return;
     const { thin, volumes } = await report();
     await resume(volumes);
@@ -86,10 +87,21 @@ export function openPool(poolName: PoolName, commands: Commands) {
     report,
     change,
     resume,
+    gates: createGates(`${group}/${poolName.thinPool}`, commands.lockPath),
+    gateOf: (name: string): string => gateOf(group, name),
     /** The volume's path as an operand of commands, such as `vg0/fairlead.volume.a.x`. */
     operandOf: (name: string): string => `${group}/${name}`,
     pathOf: (name: string): string => `/dev/${group}/${name}`,
     nameOf: (noun: Noun, id: string): string => nameOf(group, noun, id),
+    /** Lists the paths of the group's disks. */
+    async disks(): Promise<readonly string[]> {
+      const result = await commands.disks();
+      if (result.status !== 0) throw commandProblem('lvm pvs', `list the disks of "${group}"`, result);
+      return result.stdout
+        .split('\n')
+        .map(line => line.trim())
+        .filter(Boolean);
+    },
     /** Removes the volume or snapshot, unless it is missing or another one. */
     async remove(noun: Noun, ref: VolumeRef): Promise<void> {
       const found = (await report()).find(noun, ref);

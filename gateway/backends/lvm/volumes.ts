@@ -14,6 +14,7 @@ export function createVolumes(
   exported: Export,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'attach' | 'detach' | 'volumeHealth' | 'list'>> {
   const pathOf = (id: string): string => pool.pathOf(pool.nameOf('volume', id));
+  const gateOf = (id: string): string => pool.gateOf(pool.nameOf('volume', id));
   return {
     /** Creates a volume in one step, or completes a copy that is still as small as its source. */
     async create(volume) {
@@ -27,7 +28,9 @@ export function createVolumes(
 
     async expand(volume, { requiredBytes }) {
       const sizeBytes = await extend(pool, requireVolume(await pool.report(), volume), requiredBytes);
-      await exported.resize?.({ ...volume, path: pathOf(volume.id), sizeBytes });
+      const grown = { ...volume, path: pathOf(volume.id), sizeBytes };
+      if (pool.gates.isOpen(gateOf(volume.id))) await pool.gates.open(gateOf(volume.id), grown);
+      await exported.resize?.(grown);
       return { sizeBytes, nodeExpansionRequired: true };
     },
 
@@ -38,10 +41,15 @@ export function createVolumes(
 
     async attach(volume, access) {
       const report = await activate(pool, [volume]);
-      return exported.publish(requireUsable(pool, report, volume), access);
+      return exported.publish(await openGate(pool, exported, requireUsable(pool, report, volume)), access);
     },
-    detach: async (volume, nodeId, cluster) =>
-      exported.withdraw({ ...volume, path: pathOf(volume.id) }, nodeId, cluster),
+    async detach(volume, nodeId, cluster) {
+      const withdrawn = { ...volume, path: pathOf(volume.id) };
+      await exported.withdraw(withdrawn, nodeId, cluster);
+      const users = (await exported.users?.(withdrawn)) ?? [];
+      // The node is cut off already. A gate that a program of this machine has open stays until a delete or a start.
+      if (users.length === 0) await pool.gates.close(gateOf(volume.id)).catch(() => {});
+    },
     volumeHealth: volume => healthOf(pool, volume),
     list: () => pool.list('volume'),
   };
@@ -82,6 +90,19 @@ export async function activate(pool: LvmPool, volumes: readonly VolumeRef[]): Pr
   if (inactive.length > 0) await pool.change([...on, ...inactive], `activate "${inactive.join('", "')}"`);
   await pool.resume(found);
   return pool.report();
+}
+
+/**
+ * Opens the gate of a volume that is exported, and returns the volume with the gate's path. A virtual machine has the
+ * device itself: it may start before the gateway, when there are no gates.
+ */
+export async function openGate(
+  pool: LvmPool,
+  { protocol }: Pick<Export, 'protocol'>,
+  volume: ExportedVolume,
+): Promise<ExportedVolume> {
+  if (protocol === 'device') return volume;
+  return { ...volume, path: await pool.gates.open(pool.gateOf(pool.nameOf('volume', volume.id)), volume) };
 }
 
 async function createNew(pool: LvmPool, report: PoolReport, volume: NewVolume): Promise<ThinVolume> {
@@ -134,6 +155,7 @@ async function requireUnused(pool: LvmPool, exported: Export, volume: VolumeRef)
   const users = (await exported.users?.({ ...volume, path: pool.pathOf(name) })) ?? [];
   if (users.length > 0)
     throw preconditionProblem(`volume "${volume.id}" is still in use by ${users.join(', ')}`);
+  await pool.gates.close(pool.gateOf(name)).catch(() => {});
   const checkClosed = async (): Promise<true | undefined> =>
     (await pool.report()).find('volume', volume)?.isOpen ? undefined : true;
   if (await poll(checkClosed, openPatience)) return;

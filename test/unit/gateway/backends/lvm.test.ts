@@ -56,6 +56,8 @@ function open(rows: readonly object[], change: ExecResult = succeeded) {
       lines.push(args.join(' '));
       return change;
     },
+    disks: async () => ({ ...succeeded, stdout: '  /dev/sdb\n' }),
+    lockPath: '/nowhere',
   });
   return { pool, volumes: createVolumes(pool, openLoop()), lines };
 }
