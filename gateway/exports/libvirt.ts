@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
 import { readNodeId } from '../../src/api/ids.ts';
+import type { IoLimits } from '../../src/api/attachments/io-limits.ts';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { createKeyedQueue, poll } from '../../src/lib/concurrency.ts';
 import type { Log } from '../../src/lib/log.ts';
@@ -92,6 +94,7 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
     const domain = isLeaving ? await findDomain(domainName) : found;
     const { isRunning, isPersistent, live, next } = domain;
     const [now, later] = [live, next].map(disks => disks.find(isNamed(name)));
+    await tune(domain, { now, later }, access.limits);
     // A machine that is off gets the disk from its description at its next start.
     if (isPersistent ? later && (now || !isRunning) : now) return;
     if (!isRunning) throw unavailableProblem(`the virtual machine "${domainName}" is not running; start it`);
@@ -103,6 +106,7 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
       kind,
       serial: serialOf(volume),
       readonly: !takesWrites(access),
+      limits: access.limits,
       shared: access.capability.accessMode.startsWith('MULTI_NODE_'),
     };
     const errors = await hypervisor.plug(domain, disk, { live: !now, next: isPersistent && !later });
@@ -110,6 +114,20 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
       throw unavailableProblem(
         `the disk cannot be plugged into the virtual machine "${domainName}": ${errors}`,
       );
+  }
+
+  /** Gives a plugged disk the limits, if it has other ones. */
+  async function tune(
+    domain: Domain,
+    { now, later }: Readonly<Record<'now' | 'later', PluggedDisk | undefined>>,
+    limits: IoLimits = {},
+  ): Promise<void> {
+    const isOther = (one?: PluggedDisk): boolean =>
+      one !== undefined && !isDeepStrictEqual(one.limits, limits);
+    const where = { live: isOther(now), next: domain.isPersistent && isOther(later) };
+    const target = (now ?? later)?.target;
+    if (target !== undefined && (where.live || where.next))
+      await hypervisor.limit(domain, { target, limits }, where);
   }
 
   /**
@@ -178,7 +196,7 @@ export function exportLibvirt({ domain: template = '{node}', fence }: Settings, 
         for (const { target } of domain.live.filter(isNamed(name)))
           await hypervisor.resize(domain, target, sizeBytes);
     },
-    reach: (_, { volume }) => ({ protocol: 'device', serial: serialOf(volume) }),
+    reach: (_, { volume }) => ({ protocol: 'device', serial: serialOf(volume), limitsIo: true }),
   };
   return exportTargets(driver, { names, log });
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { exec, failureText, type ExecResult } from '../../../src/lib/exec.ts';
-import { diskXml, parseDomain, type Disk, type Domain } from './xml.ts';
+import { diskXml, parseDomain, tunesOf, type Disk, type Domain } from './xml.ts';
 
 /**
  * A hypervisor that libvirt drives. The result of a change is read from `domains`; the commands' own output is only
@@ -24,6 +24,8 @@ export interface Hypervisor {
   snapshotsWith(domain: Domain, alias: string): Promise<readonly string[]>;
   /** Makes the domain see a disk's new size; UNAVAILABLE on failure. */
   resize(domain: Domain, target: string, sizeBytes: number): Promise<void>;
+  /** Replaces a disk's limits of I/O in the running machine, its description, or both; UNAVAILABLE on failure. */
+  limit(domain: Domain, disk: Pick<Disk, 'target' | 'limits'>, where: PlugTarget): Promise<void>;
   /** Reads whether the domain runs, is paused or has crashed, and why. */
   state(domain: Domain): Promise<string>;
   /** Ends the domain as a loss of power does. Returns the error as text. */
@@ -129,6 +131,14 @@ export function openHypervisor(uri: string, virsh: Virsh = runVirsh): Hypervisor
       for (const one of names)
         if (require(await run('snapshot-dumpxml', '--', uuid, one)).includes(`'${alias}'`)) found.push(one);
       return found;
+    },
+    async limit({ uuid, name }, { target, limits }, where) {
+      const flags = tunesOf(limits).map(([tune, value]) => `--${tune.replaceAll('_', '-')}=${value}`);
+      const errors = await change('blkdeviotune', ...flagsOf(where), ...flags, '--', uuid, target);
+      if (errors !== '')
+        throw unavailableProblem(
+          `the limits of disk "${target}" of the virtual machine "${name}" cannot be set: ${errors}`,
+        );
     },
     state: async ({ uuid }) => (await run('domstate', '--reason', '--', uuid)).stdout.trim(),
     powerOff: ({ uuid }) => change('destroy', '--', uuid),

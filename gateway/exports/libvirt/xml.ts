@@ -1,3 +1,4 @@
+import { ioLimitNames, type IoLimits } from '../../../src/api/attachments/io-limits.ts';
 import type { VolumeKind } from '../../export.ts';
 
 /** A virtual machine. A transient machine has no next start, and its description has the disks that it has now. */
@@ -15,10 +16,11 @@ export type Domain = {
   readonly saved: readonly PluggedDisk[] | 'unreadable';
 };
 
-/** A disk by its name in the machine, such as `vdb`, and the alias that it was plugged in with. */
-export type PluggedDisk = { readonly target: string; readonly alias?: string };
+/** A disk by its name in the machine, such as `vdb`, the alias that it was plugged in with, and its limits of I/O. */
+export type PluggedDisk = { readonly target: string; readonly alias?: string; readonly limits: IoLimits };
 
-export type Disk = Required<PluggedDisk> & {
+export type Disk = Required<Omit<PluggedDisk, 'limits'>> & {
+  readonly limits: IoLimits | undefined;
   readonly path: string;
   readonly kind: VolumeKind;
   readonly serial: string;
@@ -50,7 +52,7 @@ export function parseDomain({ live, next, saved, isPersistent }: Descriptions): 
 }
 
 /** Formats a disk's description: a raw file or device behind virtio that discards unused blocks. */
-export function diskXml({ path, kind, target, serial, alias, readonly, shared }: Disk): string {
+export function diskXml({ path, kind, target, serial, alias, readonly, shared, limits }: Disk): string {
   const [type, source] = kind === 'file' ? ['file', 'file'] : ['block', 'dev'];
   // Machines that write to one disk see each other's bytes only without a cache.
   const cache = shared && !readonly ? " cache='none'" : '';
@@ -63,12 +65,38 @@ export function diskXml({ path, kind, target, serial, alias, readonly, shared }:
     // Without this QEMU locks the file against every other writer, even for a reader.
     ...(shared ? ['<shareable/>'] : []),
     `<serial>${serial}</serial>`,
+    ...tuneXml(limits),
     `<alias name='${alias}'/>`,
     '</disk>',
   ].join('');
 }
 
-export function freeTarget(disks: readonly PluggedDisk[]): string {
+/** libvirt's names of the limits, without the direction. */
+const tunes = { iops: 'iops_sec', bytesPerSecond: 'bytes_sec' } as const;
+const directions = ['read', 'write'] as const;
+
+/** Lists libvirt's names of all limits with their values; 0 is no limit. */
+export function tunesOf(limits: IoLimits = {}): readonly (readonly [name: string, value: number])[] {
+  return ioLimitNames.flatMap(name =>
+    directions.map(direction => [`${direction}_${tunes[name]}`, limits[name] ?? 0] as const),
+  );
+}
+
+function tuneXml(limits: IoLimits | undefined): readonly string[] {
+  const set = tunesOf(limits).filter(([, value]) => value > 0);
+  if (set.length === 0) return [];
+  return ['<iotune>', ...set.map(([name, value]) => `<${name}>${value}</${name}>`), '</iotune>'];
+}
+
+function limitsIn(element: string): IoLimits {
+  const entries = ioLimitNames.flatMap(name => {
+    const [, value] = new RegExp(`<write_${tunes[name]}>(\\d+)<`).exec(element) ?? [];
+    return value === undefined ? [] : [[name, Number(value)] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+export function freeTarget(disks: readonly Pick<PluggedDisk, 'target'>[]): string {
   const taken = new Set(disks.map(({ target }) => target));
   for (let index = 0; ; index++) {
     const target = `vd${lettersOf(index)}`;
@@ -87,7 +115,8 @@ function parseDisks(description: string): readonly PluggedDisk[] {
   return elements.map((element): PluggedDisk => {
     const [, target = ''] = /<target dev='([^']*)'/.exec(element) ?? [];
     const [, alias] = /<alias name='([^']*)'/.exec(element) ?? [];
-    return alias === undefined ? { target } : { target, alias };
+    const limits = limitsIn(element);
+    return alias === undefined ? { target, limits } : { target, alias, limits };
   });
 }
 

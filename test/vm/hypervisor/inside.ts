@@ -102,6 +102,37 @@ describe('exported to the virtual machines of libvirt', () => {
     assert.deepEqual(disksLeft(), []);
   });
 
+  test("a machine's disk has the volume's limits of I/O, and the next ones at once", async t => {
+    const { pool, attach } = await open(t);
+    const { servant, id, access } = nodeOf('n1');
+    const volume = await pool.makeVolume('c.limited', 16);
+    const limited = {
+      ...access(),
+      capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' },
+    } as const;
+    const tunes = (...flags: readonly string[]): readonly string[] =>
+      (virsh('dumpxml', ...flags, '--', 'n1').match(/<(read|write)_(iops|bytes)_sec>\d+/g) ?? []).toSorted();
+    const limits = { bytesPerSecond: 2 ** 20 };
+    await servant.ask('bringUp', 'limited', await attach(volume, { ...limited, limits }), 'block');
+    const own = ['<read_bytes_sec>1048576', '<write_bytes_sec>1048576'];
+    assert.deepEqual([tunes(), tunes('--inactive')], [own, own]);
+    const path = await servant.ask<string>('pathOf', 'limited');
+    const write = 'dd if=/dev/zero of="$0" bs=64k count=96 oflag=direct status=none';
+    const startMs = performance.now();
+    await servant.ask('run', 'sh', ['-ec', write, path]);
+    const ratio = 6_000 / (performance.now() - startMs);
+    t.diagnostic(`the machine wrote at ${ratio.toFixed(2)} of the limit`);
+    assert.ok(ratio < 1.3, `${ratio} of the limit`);
+    await attach(volume, { ...limited, limits: { iops: 500 } });
+    const next = ['<read_iops_sec>500', '<write_iops_sec>500'];
+    assert.deepEqual([tunes(), tunes('--inactive')], [next, next]);
+    await attach(volume, limited);
+    assert.deepEqual([tunes(), tunes('--inactive')], [[], []]);
+    await servant.ask('takeDown', 'limited');
+    await pool.backend.detach(volume, id, 'c');
+    assert.deepEqual(disksLeft(), []);
+  });
+
   test('a machine that was saved with a disk, or has a snapshot with it, keeps the disk until that is deleted', async t => {
     const { pool, attach } = await open(t);
     const name = 'empty';
