@@ -110,8 +110,6 @@ describe('exported to the virtual machines of libvirt', () => {
       ...access(),
       capability: { accessType: 'block', accessMode: 'SINGLE_NODE_WRITER' },
     } as const;
-    const tunes = (...flags: readonly string[]): readonly string[] =>
-      (virsh('dumpxml', ...flags, '--', 'n1').match(/<(read|write)_(iops|bytes)_sec>\d+/g) ?? []).toSorted();
     const limits = { bytesPerSecond: 2 ** 20 };
     await servant.ask('bringUp', 'limited', await attach(volume, { ...limited, limits }), 'block');
     const own = ['<read_bytes_sec>1048576', '<write_bytes_sec>1048576'];
@@ -258,3 +256,10 @@ describe('exported to the virtual machines of libvirt', () => {
     assert.deepEqual([disksLeft(), await again.ask('connectionsLeft')], [[], []]);
   });
 });
+
+/** Lists the limits of I/O in the description of the first machine. */
+function tunes(...flags: readonly string[]): readonly string[] {
+  return (
+    virsh('dumpxml', ...flags, '--', 'n1').match(/<(read|write)_(iops|bytes)_sec>\d+/g) ?? []
+  ).toSorted();
+}
