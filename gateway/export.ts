@@ -5,7 +5,7 @@ import type { Log } from '../src/lib/log.ts';
 import type { NodeAccess, VolumeRef } from './backend.ts';
 
 /**
- * The contract for serving a pool's volumes, which are files or block devices, to other machines. Each attachment has its
+ * The contract for serving a pool's volumes, which are files, block devices or directories, to other machines. Each attachment has its
  * own target, so that withdrawing it closes this node's path and no other's, even if the node does not cooperate. Each
  * method ends in the same state however often it runs, and is never run twice at a time for one volume. An export keeps no
  * records. Errors are a `Problem`.
@@ -50,7 +50,7 @@ export function takesWrites({ readonly, mayReplay }: NodeAccess): boolean {
 
 export type ExportedRef = VolumeRef & { readonly path: string };
 
-/** The file or device of an existing volume, and its present size. */
+/** The file, device or directory of an existing volume, and its present size. */
 export type ExportedVolume = ExportedRef & { readonly sizeBytes: number };
 
 /** An attachment in effect or in progress. `reach` is the answer that the node got; absent if it got none. */
@@ -61,7 +61,7 @@ export type ExportedAttachment = {
 };
 
 /** What the paths of a pool's volumes are. */
-export type VolumeKind = 'file' | 'device';
+export type VolumeKind = 'file' | 'device' | 'directory';
 
 export type ExportContext = {
   /** The directory of the volumes' paths. */

@@ -38,6 +38,11 @@ export const parts: Readonly<Record<string, Part>> = {
     proves: [...onNodes, ...plugins],
   },
   'ceph-shares': { files: ['test/storage/ceph-shares.test.ts'], seconds: 140, proves: ceph },
+  'fleet-shares': {
+    files: ['test/vm/fleet/shares/shares.test.ts'],
+    seconds: 300,
+    proves: ['gateway/exports/nfs', 'gateway/backends/dir', 'node-agent/connectors/nfs.ts'],
+  },
   'fleet-exports': { files: ['test/vm/fleet/exports.test.ts'], seconds: 220, proves: exported },
   postgres: {
     files: [

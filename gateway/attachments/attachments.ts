@@ -3,7 +3,6 @@ import { encryptionOf } from '../../src/api/filesystems.ts';
 import type { AttachmentResource, AttachmentSpec } from '../../src/api/node.ts';
 import { Problem, problemTable } from '../../src/api/problem.ts';
 import { isForReaders } from '../../src/api/storage.ts';
-import type { Segments } from '../../src/api/topology.ts';
 import type { IntendResult, Operation } from '../operations/operation.ts';
 import type { ServiceOptions } from '../operations/service-options.ts';
 import type { Sql } from '../store.ts';
@@ -32,6 +31,7 @@ import { requireAdmission, requireNode, requireOneKey } from './admission.ts';
 import { clearGone, lockNode, requireGone, requireNodeId } from './nodes.ts';
 import {
   type AttachRequest,
+  type ReportedNode,
   groupByNode,
   replayRight,
   toAccess,
@@ -52,10 +52,9 @@ type AttachmentKey = {
   readonly nodeId: string;
 };
 
-type AttachIntent = {
+type AttachIntent = ReportedNode & {
   readonly volume: VolumeRecord;
   readonly attachment: AttachmentRecord;
-  readonly topology: Segments | undefined;
   /** See `NodeAccess`. */
   readonly mayReplay?: true;
   /** An earlier call recorded this attachment. Only without one does a final failure remove the record. */
@@ -113,9 +112,7 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
     if (!isInProgress) await noteAttachmentTime(sql, time);
     await (before ? attachmentTable.replace(sql, attachment) : addAttachment(sql, attachment));
     const replaying = replayRight(request, { grant, others });
-    return {
-      intent: { volume, attachment, topology: node?.topology, isRetry: before !== undefined, ...replaying },
-    };
+    return { intent: { volume, attachment, node, isRetry: before !== undefined, ...replaying } };
   }
 
   async function detachFrom(
@@ -168,8 +165,8 @@ export function createAttachments({ engine, pools, operations, signDetached }: S
     return (await attachmentTable.find(engine.reader, key)) === undefined;
   }
 
-  const attachSealed = async ({ volume, attachment, topology, mayReplay }: AttachIntent): Promise<Reach> => {
-    const access = toAccess(attachment, { volume, topology, mayReplay });
+  const attachSealed = async ({ volume, attachment, node, mayReplay }: AttachIntent): Promise<Reach> => {
+    const access = toAccess(attachment, { volume, node, mayReplay });
     const reach = await attachIn(volume, access);
     const encryption = encryptionOf(volume.spec.parameters);
     return seal(reach, { ...attachment, encryption }).catch(async (error: unknown) => {

@@ -3,7 +3,7 @@ import { encryptionOf } from '../../src/api/filesystems.ts';
 import { clusterOf } from '../../src/api/ids.ts';
 import { ioLimitsOf } from '../../src/api/attachments/io-limits.ts';
 import { limitProblem, limits } from '../../src/api/limits.ts';
-import type { AttachmentResource } from '../../src/api/node.ts';
+import type { AttachmentResource, NodeSpec } from '../../src/api/node.ts';
 import type { NodeAccess } from '../backend.ts';
 import { preconditionProblem, Problem } from '../../src/api/problem.ts';
 import { sameJson } from '../../src/lib/json.ts';
@@ -86,13 +86,7 @@ export function replayRight(
 
 export function toAccess(
   { nodeId, cluster, attachmentId, capability, readonly }: AttachmentRecord,
-  {
-    volume,
-    topology,
-    mayReplay,
-  }: { readonly volume: VolumeRecord } & {
-    readonly [K in 'topology' | 'mayReplay']: NodeAccess[K] | undefined;
-  },
+  { volume, node: { topology, addresses } = {}, mayReplay }: AccessParts,
 ): NodeAccess {
   const ioLimits = ioLimitsOf(volume.mutableParameters);
   const own = { nodeId, cluster, attachmentId, capability, readonly, mayReplay };
@@ -100,18 +94,24 @@ export function toAccess(
     ...own,
     ...(Object.keys(ioLimits).length > 0 && { limits: ioLimits }),
     ...(topology && { topology }),
+    ...(addresses && { addresses }),
   };
 }
 
-/** Makes the access of a recorded attachment, with the topology that its cluster reports of the node now. */
+/** The cluster's present report of the node; undefined without one. */
+export type ReportedNode = { readonly node: NodeSpec | undefined };
+
+type AccessParts = ReportedNode & Pick<NodeAccess, 'mayReplay'> & { readonly volume: VolumeRecord };
+
+/** Makes the access of a recorded attachment, with its cluster's present report of the node. */
 export async function readAccess(
   reader: Reader,
   record: AttachmentRecord,
   volume: VolumeRecord,
 ): Promise<NodeAccess> {
   const { cluster, nodeId, reach } = record;
-  const topology = (await nodeTable.find(reader, { cluster, nodeId }))?.spec.topology;
-  return toAccess(record, { volume, topology, mayReplay: reach?.mayReplay });
+  const node = (await nodeTable.find(reader, { cluster, nodeId }))?.spec;
+  return toAccess(record, { volume, node, mayReplay: reach?.mayReplay });
 }
 
 /**

@@ -5,8 +5,12 @@ import { preconditionProblem } from '../../src/api/problem.ts';
 import { accessModes } from '../../src/api/storage.ts';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/linux/directory-lock.ts';
-import type { AttachmentBounds, Backend, BackendPlugin, PoolContext } from '../backend.ts';
+import { type Log, silentLog } from '../../src/lib/log.ts';
+import type { AttachmentBounds, Backend, BackendPlugin, KnownVolume } from '../backend.ts';
+import type { Export, ExportedVolume, ExportPlugin, ExportSettings } from '../export.ts';
+import { exportBounds, exportedAttachments } from '../local/exported-attachments.ts';
 import { createOwnerMark, vacateTimeoutMs } from '../local/files.ts';
+import { readPoolKey } from '../local/pool-key.ts';
 import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
 import { findQuota } from './dir/quota.ts';
 import { openRoot, type Root } from './dir/root.ts';
@@ -15,43 +19,91 @@ import { findSubvolumes, openSubvolumes } from './dir/subvolumes.ts';
 import { createVolumes, parameters, requireFilesystem } from './dir/volumes.ts';
 
 const poolDirectory = 'the directory';
+const kind = 'directory';
 
-const settings = z.strictObject({
-  dir: absoluteDirectory.describe(
-    'directory of the volumes; without nfs it must have the same path on the node',
-  ),
-  nfs: z
+const settingsWith = (exports: z.ZodType<ExportSettings>) =>
+  z
     .strictObject({
-      server: z
-        .union([z.ipv6(), z.hostname().regex(/[^.]$/)], 'use a host name or an IP address')
-        .describe('host name or address of the NFS server of the directory'),
-      path: absoluteDirectory.describe('path of the directory on the NFS server'),
+      dir: absoluteDirectory.describe(
+        'directory of the volumes; without nfs and export it must have the same path on the node',
+      ),
+      nfs: z
+        .strictObject({
+          server: z
+            .union([z.ipv6(), z.hostname().regex(/[^.]$/)], 'use a host name or an IP address')
+            .describe('host name or address of the NFS server of the directory'),
+          path: absoluteDirectory.describe('path of the directory on the NFS server'),
+        })
+        .optional()
+        .describe('an NFS server of the directory that others run; it cannot cut off a node'),
+      export: exports
+        .optional()
+        .describe(
+          'the export of volumes to nodes by nfs; without it and nfs they bind-mount local directories',
+        ),
+      capacity: byteCount
+        .optional()
+        .describe('maximum bytes of all volumes together; default: the size of the filesystem'),
     })
-    .optional()
-    .describe('the NFS server for nodes; without it they bind-mount local directories'),
-  capacity: byteCount
-    .optional()
-    .describe('maximum bytes of all volumes together; default: the size of the filesystem'),
-});
+    .refine(({ nfs, export: chosen }) => !nfs || !chosen, 'has nfs and export; choose one');
 
-type Settings = z.output<typeof settings>;
+type Settings = z.output<ReturnType<typeof settingsWith>>;
 
 /**
  * Stores volumes as directories. Many nodes can write to one at once, through a bind mount on this machine or over
  * NFS.
  */
-export const dir: BackendPlugin<typeof settings> = {
-  settings,
-  addressOf: ({ dir: directory }) => directory,
-  check: ({ dir: directory }) => directoryFaults(directory, poolDirectory),
-  missingFeatures: findMissingFeatures,
-  readOwner: ({ dir: directory }) => createOwnerMark(directory).read(),
-  expectedBounds: ({ dir: directory, nfs }) => boundsOf(directory, nfs),
-  open: openDirectories,
-};
+export function dir(
+  exports: ExportPlugin<z.ZodType<ExportSettings>>,
+): BackendPlugin<ReturnType<typeof settingsWith>> {
+  /** Lists the reasons not to export the directory, one line each. */
+  async function findExportFaults(chosen: ExportSettings | undefined, exported: Export | undefined) {
+    if (!chosen) return [];
+    const isFit = exports.protocolOf(chosen) === 'nfs';
+    const faults = isFit
+      ? ((await exported?.check?.()) ?? [])
+      : [`${chosen.protocol} exports no directories; choose nfs`];
+    return faults.map(fault => `export: ${fault}`);
+  }
+
+  return {
+    settings: settingsWith(exports.settings),
+    addressOf: ({ dir: directory }) => directory,
+    async check({ dir: root, export: chosen }) {
+      // A check derives nothing from the key, so any key will do.
+      const context = { root, kind, log: silentLog, poolKey: async () => new Uint8Array(32) } as const;
+      const exported = chosen && (await exports.open(chosen, context));
+      const exportFaults = await findExportFaults(chosen, exported);
+      return [...(await directoryFaults(root, poolDirectory)), ...exportFaults];
+    },
+    missingFeatures: findMissingFeatures,
+    readOwner: ({ dir: directory }) => createOwnerMark(directory).read(),
+    expectedBounds: ({ dir: directory, ...settings }) => boundsOf(directory, settings),
+    async open(settings, { log }) {
+      const { dir: directory, nfs, export: chosen } = settings;
+      const root = await requireWritableDirectory(directory, poolDirectory);
+      // Several gateways may share a directory on a server, so there is no lock, and nothing but the volumes is stored
+      // there.
+      const release = nfs
+        ? undefined
+        : await lockDirectory(root, poolDirectory, { waitMs: vacateTimeoutMs, log });
+      try {
+        const context = { root, kind, log, poolKey: () => readPoolKey(root) } as const;
+        const exported = chosen && (await exports.open(chosen, context));
+        const faults = await findExportFaults(chosen, exported);
+        if (faults.length > 0) throw new Error(faults.join('; '));
+        const backend = await openDirectories(root, settings, { log, exported });
+        return { ...backend, close: async () => release?.() };
+      } catch (error) {
+        release?.();
+        throw error;
+      }
+    },
+  };
+}
 
 /** Lists the features that a pool lacks, one line each. */
-async function findMissingFeatures({ dir: directory }: Settings): Promise<readonly string[]> {
+async function findMissingFeatures({ dir: directory, nfs }: Settings): Promise<readonly string[]> {
   const hasQuota = (await findQuota(directory)) !== undefined;
   const hasCopies = (await findSubvolumes(directory)) !== undefined;
   return [
@@ -65,26 +117,27 @@ async function findMissingFeatures({ dir: directory }: Settings): Promise<readon
       : [
           `the filesystem of "${directory}" copies no directory at one instant, so volumes have no snapshots and no clones; use a btrfs, with btrfs-progs and a gateway that runs as root`,
         ]),
+    ...(nfs
+      ? [
+          `the NFS server "${nfs.server}" is not driven by this gateway, so a detach cuts no node off; use "export" on the machine of the directory`,
+        ]
+      : []),
   ];
 }
 
-function boundsOf(root: string, nfs: Settings['nfs']): AttachmentBounds {
-  return nfs
-    ? { protocols: ['nfs'], addresses: [nfs.server], roots: [nfs.path] }
+function boundsOf(root: string, { nfs, export: chosen }: Pick<Settings, 'nfs' | 'export'>): AttachmentBounds {
+  if (nfs) return { protocols: ['nfs'], addresses: [nfs.server], roots: [nfs.path] };
+  return chosen
+    ? { ...exportBounds({ ...chosen, protocol: 'nfs' }), roots: [root] }
     : { protocols: ['bind'], roots: [root] };
 }
 
-async function openDirectories(
-  { dir: directory, nfs, capacity }: Settings,
-  { log }: Pick<PoolContext, 'log'>,
-): Promise<Backend> {
-  const protocol = nfs ? 'nfs' : 'bind';
-  const root = await requireWritableDirectory(directory, poolDirectory);
-  // Several gateways may share a directory on a server, so there is no lock, and nothing but the volumes is stored
-  // there.
-  const release = nfs
-    ? undefined
-    : await lockDirectory(root, poolDirectory, { waitMs: vacateTimeoutMs, log });
+type OpenParts = { readonly log: Log; readonly exported: Export | undefined };
+
+async function openDirectories(root: string, settings: Settings, parts: OpenParts): Promise<Backend> {
+  const { nfs, capacity } = settings;
+  const { exported } = parts;
+  const protocol = nfs || exported ? 'nfs' : 'bind';
   const volumesRoot = openRoot(root);
   const subvolumes = await openSubvolumes(root);
   const copies = subvolumes && createSnapshots(volumesRoot, subvolumes);
@@ -95,29 +148,55 @@ async function openDirectories(
     accessModes,
     accessTypes: ['mount'],
     areShares: true,
-    attachmentBounds: boundsOf(root, nfs),
+    attachmentBounds: boundsOf(root, settings),
     listedAs: `a directory CLUSTER.NAME in "${root}"`,
     sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
     parameters,
-    ...createVolumes(volumesRoot, { protocol, copies, subvolumes, quota: await findQuota(root) }),
+    ...createVolumes(volumesRoot, { protocol, exported, copies, subvolumes, quota: await findQuota(root) }),
     ...(copies && { sources: ['snapshot', 'volume'], snapshots: copies.snapshots }),
-    async attach(volume, { capability }) {
-      const { id } = volume;
-      requireFilesystem(capability, protocol);
-      const path = volumesRoot.find(volume);
-      if (path === undefined) throw preconditionProblem(`the directory of volume "${id}" is missing`);
+    async attach(volume, access) {
+      requireFilesystem(access.capability, protocol);
+      const found = requireDirectory(volumesRoot, volume);
+      if (exported) return exported.publish(found, access);
       return nfs
-        ? { protocol: 'nfs', server: nfs.server, path: posix.join(nfs.path, id) }
-        : { protocol: 'bind', path };
+        ? { protocol: 'nfs', server: nfs.server, path: posix.join(nfs.path, volume.id) }
+        : { protocol: 'bind', path: found.path };
     },
-    // Nothing to do: this backend cannot cut a node off from the server, so it trusts the caller that the node has
-    // unmounted the volume.
-    detach: async () => {},
-    cannotCutOff: true,
+    ...(exported ? exportedMembers(volumesRoot, exported, parts.log) : notExported),
     capacity: async () => ({ totalBytes: capacity ?? (await usableBytes(volumesRoot)) }),
     owner: createOwnerMark(root),
-    close: async () => release?.(),
   };
+}
+
+/** This backend cannot cut a node off from the server, so it trusts the caller that the node has unmounted the volume. */
+const notExported: Pick<Backend, 'detach' | 'cannotCutOff'> = { detach: async () => {}, cannotCutOff: true };
+
+function exportedMembers(
+  root: Root,
+  exported: Export,
+  log: Log,
+): Pick<Backend, 'detach' | 'restore' | 'admitsByAddress'> {
+  return {
+    admitsByAddress: true,
+    detach: async (volume, nodeId, cluster) =>
+      exported.withdraw({ ...volume, path: root.pathOf(volume.id) }, nodeId, cluster),
+    async restore(attached) {
+      await exported.restore?.(
+        exportedAttachments(attached, {
+          protocol: 'nfs',
+          log,
+          find: async volume => requireDirectory(root, volume),
+        }),
+      );
+    },
+  };
+}
+
+/** Finds the directory of a volume. FAILED_PRECONDITION when it is missing. */
+function requireDirectory(root: Root, volume: KnownVolume): ExportedVolume {
+  const path = root.find(volume);
+  if (path === undefined) throw preconditionProblem(`the directory of volume "${volume.id}" is missing`);
+  return { ...volume, path };
 }
 
 /** The bytes that the root's filesystem has for its users, used and free. */

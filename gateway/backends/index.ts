@@ -7,4 +7,11 @@ import { memory } from './memory.ts';
 import { rest } from './rest.ts';
 
 /** All backends, by the name in a pool's setting `backend`. */
-export const backends = { ceph, dir, image: image(anyExport), lvm: lvm(anyExport), memory, rest } as const;
+export const backends = {
+  ceph,
+  dir: dir(anyExport),
+  image: image(anyExport),
+  lvm: lvm(anyExport),
+  memory,
+  rest,
+} as const;

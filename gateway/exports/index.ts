@@ -5,11 +5,12 @@ import { iscsi } from './iscsi.ts';
 import { libvirt } from './libvirt.ts';
 import { faultsOfEachKind } from '../local/settings-schemas.ts';
 import { loop } from './loop.ts';
+import { nfs } from './nfs.ts';
 import { nvmeTcp } from './nvme-tcp.ts';
 
-export const exports = { loop, 'nvme-tcp': nvmeTcp, iscsi, libvirt } as const;
+export const exports = { loop, 'nvme-tcp': nvmeTcp, iscsi, libvirt, nfs } as const;
 
-const kinds = [loop.settings, nvmeTcp.settings, iscsi.settings, libvirt.settings] as const;
+const kinds = [loop.settings, nvmeTcp.settings, iscsi.settings, libvirt.settings, nfs.settings] as const;
 
 const settings = z
   .discriminatedUnion('protocol', kinds, {

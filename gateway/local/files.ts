@@ -115,7 +115,7 @@ export function shareRuns<T>(work: () => Promise<T>): () => Promise<T> {
  * Replaces a file's content durably, for its owner alone. After any crash the file has the old content or the new. A
  * crash may leave a part of a `.new` file beside it.
  */
-async function replaceFile(path: string, text: string): Promise<void> {
+export async function replaceFile(path: string, text: string): Promise<void> {
   const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
   const flag = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW;
   await writeFile(`${path}.new`, text, { mode: 0o600, flush: true, flag });

@@ -32,6 +32,11 @@ export const nodeSpecSchema = z
       .optional()
       .describe('Maximum volumes attached at a time; absent: no limit is known.'),
     topology: segmentsSchema.optional().describe('The location; empty values are ignored.'),
+    addresses: z
+      .array(z.union([z.ipv4(), z.ipv6()]).meta({ examples: ['192.0.2.7'] }))
+      .max(8)
+      .optional()
+      .describe('The addresses from which it connects to storages; for pools with `node-addresses`.'),
   })
   .meta({ id: 'NodeSpec', description: "A cluster's report about one of its nodes." });
 

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { invalidProblem, preconditionProblem, Problem } from '../../../src/api/problem.ts';
 import type { Capability } from '../../../src/api/storage.ts';
 import type { Backend, HealthEntry, NewVolume, VolumeRef } from '../../backend.ts';
+import type { Export } from '../../export.ts';
 import {
   codeOf,
   fileProblem,
@@ -60,6 +61,7 @@ type EmptyVolume = Pick<NewVolume, 'nonce' | 'requiredBytes'> & {
 
 type VolumeParts = {
   readonly protocol: string;
+  readonly exported: Export | undefined;
   readonly quota: Quota;
   readonly subvolumes: Subvolumes;
   /** Absent where directories cannot be copied at one instant. */
@@ -71,7 +73,7 @@ type VolumeParts = {
  */
 export function createVolumes(
   { root, find, pathOf, requireInRoot, sync, discard, emptyTrash }: Root,
-  { protocol, quota, subvolumes, copies }: VolumeParts,
+  { protocol, exported, quota, subvolumes, copies }: VolumeParts,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
   async function createEmpty(
     path: string,
@@ -124,6 +126,9 @@ export function createVolumes(
     async delete(volume) {
       const { id } = volume;
       const path = find(volume);
+      const users = (await exported?.users?.({ ...volume, path: pathOf(id) })) ?? [];
+      if (users.length > 0)
+        throw preconditionProblem(`volume "${id}" is still in use by ${users.join(', ')}`);
       // A crash before the release leaves a limit of a project that nothing is in.
       const release = path === undefined ? undefined : await quota?.releaseOf(path);
       if (path !== undefined) await discard(volume);

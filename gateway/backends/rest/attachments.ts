@@ -20,13 +20,17 @@ export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'd
         capability,
         readonly,
         topology,
+        addresses,
       } = access;
       const volumeId = await storage.requireId(volume);
       const nodeId = names.nodeIdOf(cluster, ownNodeId);
       const attach = () => vendor.ask('attachVolume', { volumeId, nodeId, body: { capability, readonly } });
       const found = await attach().catch(async (error: unknown) => {
         if (!has('nodes') || !mayConcernNode(error)) throw error;
-        await vendor.ask('putNode', { nodeId, body: topology ? { topology } : {} });
+        // A storage of an earlier release refuses a report with addresses.
+        const needed = has('node-addresses') && addresses;
+        const body = { ...(topology && { topology }), ...(needed && { addresses: [...needed] }) };
+        await vendor.ask('putNode', { nodeId, body });
         return attach();
       });
       await requireWhole(found, volume, volumeId);

@@ -21,6 +21,7 @@ export const nodes = kind<AdminNode>({
         missingSince === undefined ? undefined : nowMs - Date.parse(missingSince),
       unit: 'ms',
     },
+    wide({ head: 'addresses', of: ({ addresses }: AdminNode) => addresses?.join(', ') }),
     wide({ head: 'cluster', of: ({ cluster }: AdminNode) => cluster }),
     wide({ head: 'node', of: ({ nodeId }: AdminNode) => nameOf(nodeId) }),
     wide({ head: 'key', of: ({ nodeId }: AdminNode) => readNodeId(nodeId).key }),

@@ -21,6 +21,8 @@ import {
 /** The cluster whose nodes are reported, and the gateway that gets them. */
 type NodeOptions = {
   readonly client: Gateway;
+  /** The gateway has pools that admit nodes by their addresses. Absent: it has none. */
+  readonly needsAddresses?: () => boolean;
   readonly driverName: string;
   /** The value of `--kubernetes`. */
   readonly kubernetes: string;
@@ -52,7 +54,8 @@ const maxTopologyKeys = 16;
  * and updates the agents. Every replica of the controller may do so: a comparison leaves equal records alone.
  */
 export function reportNodes(given: NodeOptions) {
-  const { driverName, kubernetes, observeRefused, deadNodes, log, ...options } = given;
+  const { driverName, kubernetes, observeRefused, deadNodes, log, ...rest } = given;
+  const options = { needsAddresses: () => false, ...rest };
   const ending = new AbortController();
   const { signal } = ending;
   const cluster: { nodes?: Cluster['nodes']; registrations?: Map<string, Registration | undefined> } = {};

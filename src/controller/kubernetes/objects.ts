@@ -4,6 +4,7 @@ import type { KubernetesObject } from './follow.ts';
 export type ClusterNode = {
   /** The labels that may be a part of the node's topology. */
   readonly labels: Readonly<Record<string, string>>;
+  readonly addresses: readonly string[];
   /** The node is cordoned, or an autoscaler is emptying it. */
   readonly isDrained: boolean;
   /** The node has the taint that keeps pods away until the driver is registered. */
@@ -51,8 +52,13 @@ export function nodePath(name: string): string {
 }
 
 /** The address at which the node's programs serve; undefined if the node has none yet. */
-export function addressOf({ status }: NodeObject): string | undefined {
-  return status?.addresses?.find(({ type }) => type === 'InternalIP')?.address;
+export function addressOf(node: NodeObject): string | undefined {
+  return addressesOf(node)[0];
+}
+
+function addressesOf({ status }: NodeObject): readonly string[] {
+  const internal = status?.addresses?.filter(({ type }) => type === 'InternalIP') ?? [];
+  return internal.map(({ address }) => address);
 }
 
 /** A part of `storage.k8s.io/v1 CSINode`. */
@@ -114,6 +120,7 @@ export function readNode(
     labels: topologyKeys
       ? Object.fromEntries(Object.entries(labels).filter(([key]) => topologyKeys.has(key)))
       : labels,
+    addresses: addressesOf(node),
     isDrained: spec.unschedulable === true || taints.some(({ key }) => drainTaints.has(key)),
     hasStartupTaint: taints.some(({ key }) => key === startupTaintOf(driverName)),
     isReady: status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True',

@@ -58,7 +58,7 @@ const lists: readonly (readonly [line: string, stdout: string])[] = [
     'ID     BYTES    NODES\na.one  1048576  n1\na.two  2097152\n',
   ],
   ['get volumes -o custom-columns=M:.capabilities.accessMode --no-headers a.one', 'SINGLE_NODE_WRITER\n'],
-  ['get nodes -o csv', 'id,volumes,max,topology,missing-for,cluster,node,key\na/n1,1,3,,,a,n1,\n'],
+  ['get nodes -o csv', 'id,volumes,max,topology,missing-for,addresses,cluster,node,key\na/n1,1,3,,,,a,n1,\n'],
   ['get pools --bytes --no-headers', 'one  memory  open  yes  1099511627776  7340032  0  0%  3\n'],
   ['get vol a.one -o name', 'a.one\n'],
   ['get snap -o name', 'a.cut\n'],

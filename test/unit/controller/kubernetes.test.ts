@@ -83,7 +83,7 @@ function createCapturingLog() {
 }
 
 /** Follows a cluster through a kubeconfig file. */
-async function open(t: TestContext, gateway = openGateway()) {
+async function open(t: TestContext, gateway = openGateway(), needsAddresses = () => false) {
   const dir = directoryOf(t);
   const kubernetes = await startKubernetes(t, { token: 'first' });
   writeFileSync(join(dir, 'token'), 'first\n');
@@ -94,6 +94,7 @@ async function open(t: TestContext, gateway = openGateway()) {
   const start = () => {
     const reporting = reportNodes({
       client: gateway.client,
+      needsAddresses,
       driverName,
       kubernetes: path,
       drainedNodes,
@@ -138,6 +139,29 @@ test('nodes with the driver are reported with their topology and limit, and no o
   kubernetes.putNode('a', { labels: { [zone]: 'z2' } });
   await until(() => gateway.ids().includes('c'));
   await until(() => gateway.nodes.get('a')?.topology?.[zone] === 'z2');
+});
+
+test('a node is reported with its internal addresses only to a gateway that needs them', async t => {
+  const status = {
+    addresses: [
+      { type: 'Hostname', address: 'a' },
+      { type: 'InternalIP', address: '192.0.2.7' },
+      { type: 'ExternalIP', address: '198.51.100.7' },
+      { type: 'InternalIP', address: '2001:db8::7' },
+    ],
+  };
+  const rows = [
+    [true, { id: 'a', addresses: ['192.0.2.7', '2001:db8::7'] }],
+    [false, { id: 'a' }],
+  ] as const;
+  for (const [isNeeded, expected] of rows) {
+    const { kubernetes, gateway, start } = await open(t, openGateway(), () => isNeeded);
+    kubernetes.putNode('a', { status });
+    kubernetes.putCsiNode('a', driverOn('a'));
+    start();
+    await until(() => gateway.ids().length === 1);
+    assert.deepEqual(gateway.nodes.get('a'), expected);
+  }
 });
 
 test('many new nodes are reported at the same time, but not all of them', async t => {

@@ -17,11 +17,9 @@ const exported = {
 
 /** Opens a storage server for the cluster "c": a gateway over a disk of this machine, with a pool for each export. */
 export async function openBox(role: BoxRole) {
-  execFileSync('modprobe', ['-a', 'virtio_blk', 'virtio_net', 'xfs', 'dm_mod', 'dm_thin_pool']);
-  execFileSync('ip', ['address', 'add', `${address}/32`, 'dev', 'lo']);
-  for (const [index, name] of interfaces().entries()) cableTo(name, index + 1, 'box');
+  execFileSync('modprobe', ['-a', 'dm_mod', 'dm_thin_pool']);
+  connectBox();
   loadTarget();
-  mkdirSync(root, { recursive: true });
   const places = role === 'box' ? openImages() : openThinPools();
   const pools = Object.entries(exported).map(
     ([name, one]) => [name, { ...places.poolOf(name), capacity: '100Gi', export: one }] as const,
@@ -41,6 +39,13 @@ export async function openBox(role: BoxRole) {
     /** Lists the kernel objects of attachments. */
     left: async () => targetsLeft(),
   };
+}
+
+/** Connects this machine to its peers, and loads the modules of its disk. */
+export function connectBox(): void {
+  execFileSync('modprobe', ['-a', 'virtio_blk', 'virtio_net', 'xfs']);
+  execFileSync('ip', ['address', 'add', `${address}/32`, 'dev', 'lo']);
+  for (const [index, name] of interfaces().entries()) cableTo(name, index + 1, 'box');
 }
 
 /** Opens the directories of the pools on the box's disk. */
@@ -88,9 +93,11 @@ function openThinPools() {
   };
 }
 
-function mountDisk(disk: string): void {
+/** Mounts a disk as an XFS, which is made before the first time. */
+export function mountDisk(disk: string, path = root, options = 'defaults'): void {
   if (!hasFilesystem(disk)) execFileSync('mkfs.xfs', ['-q', disk]);
-  execFileSync('mount', ['--', disk, root]);
+  mkdirSync(path, { recursive: true });
+  execFileSync('mount', ['-o', options, '--', disk, path]);
 }
 
 function interfaces(): readonly string[] {

@@ -69,7 +69,7 @@ export function openFleet(t: TestContext, peers: number) {
   return {
     directory,
     /** Starts the machine in the middle, with a disk. */
-    startBox: (disk: string, role: BoxRole = 'box'): Promise<MachineServant> =>
+    startBox: (disk: string, role: BoxRole | 'share-box' = 'box'): Promise<MachineServant> =>
       start(role, {
         disk,
         cables: all.map(peer => ({ own: end('box', peer), other: end('peer', peer) })),

@@ -1,3 +1,4 @@
+import type { NodeSpec } from '../../../src/api/node.ts';
 import type { Capability } from '../../../src/api/storage.ts';
 import type { VolumeSpec } from '../../../src/api/volume.ts';
 import { createLog } from '../../../src/lib/log.ts';
@@ -20,7 +21,7 @@ export async function openGateway(root: string, pools: Pools) {
     startedMs: async () => startedMs,
     /** Returns the public keys that verify the gateway's signatures. */
     keys: async () => (await fetch(`${url}/.well-known/jwks.json`)).text(),
-    putNode: (nodeId: string) => client.putNode({ nodeId, body: {} }, call()),
+    putNode: (nodeId: string, body: NodeSpec = {}) => client.putNode({ nodeId, body }, call()),
     create: (name: string, pool: string, spec: object) =>
       client.createVolume({ volumeId: `c.${name}`, body: specOf(name, pool, spec) }, call()),
     delete: (name: string) => client.deleteVolume({ volumeId: `c.${name}` }, call()),

@@ -103,7 +103,7 @@ export function openNode(nodeId: string) {
 /** Prepares this machine to use the box's exports. */
 async function joinBox(number: number): Promise<void> {
   // Without udev nothing else loads the module of SCSI disks.
-  execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'sd_mod']);
+  execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'sd_mod', 'nfs']);
   cableTo('eth0', number, 'peer');
   mkdirSync('/etc/nvme', { recursive: true });
   const uuid = `00000000-0000-4000-8000-00000000000${number}`;
@@ -132,9 +132,9 @@ function createWriters(directory: string) {
     /** Returns how the writer ended; status 7 is an error of the volume. */
     rawEnd: async (name: string) => raw.get(name),
     /** Appends numbered lines to a file, each durable before the next. */
-    async writeFile(name: string) {
+    async writeFile(name: string, file = 'lines') {
       const state = { written: 0, fault: '', isOver: false };
-      files.set(name, { state, ended: appendLines(`${directory}/pods/${name}/lines`, state) });
+      files.set(name, { state, ended: appendLines(`${directory}/pods/${name}/${file}`, state) });
     },
     /** Returns the number of durable lines, and the error if there was one. */
     written: async (name: string) => files.get(name)?.state,
@@ -170,7 +170,7 @@ function connectionsLeft(): readonly string[] {
   const sessions = readEach('/sys/class/iscsi_connection', 'persistent_address');
   const shares = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')
-    .filter(line => line.includes(' - ceph '));
+    .filter(line => / - (ceph|nfs4) /.test(line));
   const disks = readdirSync('/sys/block').filter(name => /^(sd|nvme|vd|rbd)/.test(name));
   const loops = readdirSync('/sys/block').filter(name => existsSync(`/sys/block/${name}/loop`));
   const records = iscsiRecords();

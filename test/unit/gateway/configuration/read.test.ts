@@ -104,7 +104,7 @@ pools:
       '3: pools.one.capcity: is not known (did you mean "capacity"?)',
       '3: pools.one.dir: "srv" is not an absolute path',
       '3: pools.one.url: must be text, but is a number',
-      '4: pools.two.export.protocol: "floppy" is none of loop, nvme-tcp, iscsi, libvirt',
+      '4: pools.two.export.protocol: "floppy" is none of loop, nvme-tcp, iscsi, libvirt, nfs',
       '4: pools.two.export.addresses: is no list of 1 to 16 different addresses with ports, such as 192.0.2.10:4420',
       '4: pools.two.export.adresses: is not known (did you mean "addresses"?)',
     ],
@@ -142,7 +142,7 @@ clusters:
     [
       '3: pools.one.backend: must be one of "ceph", "dir", "image", "lvm", "memory", "rest"',
       '3: pools.one.toString: is not known',
-      '4: pools.two.export.protocol: "floppy" is none of loop, nvme-tcp, iscsi, libvirt',
+      '4: pools.two.export.protocol: "floppy" is none of loop, nvme-tcp, iscsi, libvirt, nfs',
       '4: pools.two.export.constructor: is not known',
       '6: clusters.east.constructor: is not known',
       '6: clusters.east: needs "keys" or "serviceAccount"',
@@ -229,12 +229,12 @@ const bad: readonly (readonly [name: string, files: Files, says: RegExp])[] = [
   [
     'an export that is none',
     change('capacity: 10Gi', 'export: { protocol: floppy }'),
-    /:3: pools\.fast\.export\.protocol: "floppy" is none of loop, nvme-tcp, iscsi, libvirt$/,
+    /:3: pools\.fast\.export\.protocol: "floppy" is none of loop, nvme-tcp, iscsi, libvirt, nfs$/,
   ],
   [
     'an export of earlier releases',
     change('capacity: 10Gi', 'export: { protocol: nbd }'),
-    /:3: pools\.fast\.export\.protocol: "nbd" is no longer offered: choose one of loop, nvme-tcp, iscsi, libvirt$/,
+    /:3: pools\.fast\.export\.protocol: "nbd" is no longer offered: choose one of loop, nvme-tcp, iscsi, libvirt, nfs$/,
   ],
   ['no pool', config('pools: {}'), /:1: pools: at least one pool is required$/],
   ['a prototype', change('files:', '__proto__:'), /"__proto__" is not known$/],

@@ -1,0 +1,79 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { prepareBox } from '../box.ts';
+import { address } from '../cables.ts';
+import { openGateway } from '../gateway.ts';
+
+const root = '/box';
+const pool = {
+  backend: 'dir',
+  dir: `${root}/shares`,
+  export: { protocol: 'nfs', addresses: [address], noRootSquash: true },
+};
+
+/** Opens a storage server for the cluster "c" that exports directories of a disk of this machine. */
+export async function openShareBox() {
+  prepareBox(root);
+  startServer();
+  mkdirSync(pool.dir, { recursive: true });
+  return {
+    ...(await openGateway(root, { shares: pool })),
+    /** Returns the content of a file of the volume. */
+    read: async (name: string, file: string) => readFileSync(`${pool.dir}/c.${name}/${file}`, 'utf8'),
+    /** Lists the exports of attachments. */
+    left: async () => [
+      ...readdirSync('/etc/exports.d'),
+      ...execFileSync('exportfs', ['-s'], { encoding: 'utf8' }).split('\n').filter(Boolean),
+    ],
+  };
+}
+
+/** Starts the kernel's NFS server as Debian does. Its state and the exports outlive the machine, as on a real disk. */
+function startServer(): void {
+  execFileSync('modprobe', ['nfsd']);
+  for (const path of ['/etc/exports.d', '/var/lib/nfs']) {
+    const kept = `${root}/kept${path}`;
+    for (const one of [kept, path]) mkdirSync(one, { recursive: true });
+    execFileSync('mount', ['--bind', '--', kept, path]);
+  }
+  for (const name of ['rpc_pipefs', 'nfsdcld', 'v4recovery'])
+    mkdirSync(`/var/lib/nfs/${name}`, { recursive: true });
+  for (const file of ['etab', 'rmtab', 'xtab'])
+    if (!existsSync(`/var/lib/nfs/${file}`)) writeFileSync(`/var/lib/nfs/${file}`, '');
+  writeFileSync('/etc/exports', '');
+  execFileSync('mount', ['-t', 'nfsd', 'nfsd', '/proc/fs/nfsd']);
+  execFileSync('mount', ['-t', 'rpc_pipefs', 'pipe', '/var/lib/nfs/rpc_pipefs']);
+  makeServerRoot();
+  execFileSync('exportfs', ['-r']);
+  for (const [command, ...args] of [
+    ['chroot', root, 'rpc.mountd', '-F', '-N', '2', '-N', '3', '--no-udp'],
+    ['nfsdcld', '-F', '-p', '/var/lib/nfs/rpc_pipefs', '-s', '/var/lib/nfs/nfsdcld'],
+  ] as const)
+    spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  execFileSync('rpc.nfsd', ['-N', '3', '--lease-time', '10', '--grace-time', '10', '8']);
+}
+
+/**
+ * Lets the server's programs take the disk for the root: the server shows nodes the directories above an export from the
+ * root on, and cannot export this machine's own root, an overlay.
+ */
+function makeServerRoot(): void {
+  for (const path of [
+    root,
+    '/bin',
+    '/dev',
+    '/etc',
+    '/lib',
+    '/lib64',
+    '/proc',
+    '/sbin',
+    '/sys',
+    '/usr',
+    '/var',
+  ]) {
+    mkdirSync(`${root}${path}`, { recursive: true });
+    execFileSync('mount', [path === root ? '--bind' : '--rbind', '--', path, `${root}${path}`]);
+  }
+  const inRoot = `#!/bin/sh\nexec chroot ${root} /usr/sbin/exportfs "$@"\n`;
+  writeFileSync('/usr/local/sbin/exportfs', inRoot, { mode: 0o755 });
+}
