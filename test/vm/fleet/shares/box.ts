@@ -29,7 +29,7 @@ export async function openShareBox() {
 }
 
 /** Starts the kernel's NFS server as Debian does. Its state and the exports outlive the machine, as on a real disk. */
-function startServer(): void {
+export function startServer(): void {
   execFileSync('modprobe', ['nfsd']);
   for (const path of ['/etc/exports.d', '/var/lib/nfs']) {
     const kept = `${root}/kept${path}`;
