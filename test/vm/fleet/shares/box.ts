@@ -49,7 +49,7 @@ export function startServer(): void {
     ['chroot', root, 'rpc.mountd', '-F', '-N', '2', '-N', '3', '--no-udp'],
     ['nfsdcld', '-F', '-p', '/var/lib/nfs/rpc_pipefs', '-s', '/var/lib/nfs/nfsdcld'],
   ] as const)
-    spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+    spawn(command, args, { stdio: 'ignore' }).unref();
   execFileSync('rpc.nfsd', ['-N', '3', '--lease-time', '10', '--grace-time', '10', '8']);
 }
 
