@@ -105,6 +105,8 @@ async function joinBox(number: number): Promise<void> {
   // Without udev nothing else loads the module of SCSI disks.
   execFileSync('modprobe', ['-a', 'virtio_net', 'nvme_tcp', 'sd_mod', 'nfs']);
   cableTo('eth0', number, 'peer');
+  // An NFS server takes two clients with one host name for one that was restarted.
+  execFileSync('hostname', [`n${number}`]);
   mkdirSync('/etc/nvme', { recursive: true });
   const uuid = `00000000-0000-4000-8000-00000000000${number}`;
   writeFileSync('/etc/nvme/hostnqn', `nqn.2014-08.org.nvmexpress:uuid:${uuid}\n`);

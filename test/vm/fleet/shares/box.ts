@@ -1,6 +1,7 @@
+import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { prepareBox } from '../box.ts';
+import { connectBox, mountDisk } from '../box.ts';
 import { address } from '../cables.ts';
 import { openGateway } from '../gateway.ts';
 
@@ -13,7 +14,8 @@ const pool = {
 
 /** Opens a storage server for the cluster "c" that exports directories of a disk of this machine. */
 export async function openShareBox() {
-  prepareBox(root);
+  connectBox();
+  mountDisk('/dev/vda', root, 'prjquota');
   startServer();
   mkdirSync(pool.dir, { recursive: true });
   return {
@@ -45,12 +47,18 @@ export function startServer(): void {
   execFileSync('mount', ['-t', 'rpc_pipefs', 'pipe', '/var/lib/nfs/rpc_pipefs']);
   makeServerRoot();
   execFileSync('exportfs', ['-r']);
-  for (const [command, ...args] of [
-    ['chroot', root, 'rpc.mountd', '-F', '-N', '2', '-N', '3', '--no-udp'],
-    ['nfsdcld', '-F', '-p', '/var/lib/nfs/rpc_pipefs', '-s', '/var/lib/nfs/nfsdcld'],
-  ] as const)
-    spawn(command, args, { stdio: 'ignore' }).unref();
+  startDaemon('chroot', root, 'rpc.mountd', '-F', '-N', '2', '-N', '3', '--no-udp');
+  const pid = startDaemon('nfsdcld', '-F', '-p', '/var/lib/nfs/rpc_pipefs', '-s', '/var/lib/nfs/nfsdcld');
+  // Without it the server would forget at its end which nodes may have their open files and locks back.
+  execFileSync('sh', ['-c', 'until ls -l "/proc/$0/fd" | grep -q inotify; do sleep 0.1; done', String(pid)]);
   execFileSync('rpc.nfsd', ['-N', '3', '--lease-time', '10', '--grace-time', '10', '8']);
+}
+
+/** Starts a program that outlives this process, and returns its process id. */
+function startDaemon(command: string, ...args: readonly string[]): number {
+  const child = spawn(command, args, { stdio: 'ignore' });
+  child.unref();
+  return child.pid ?? assert.fail(`cannot start ${command}`);
 }
 
 /**

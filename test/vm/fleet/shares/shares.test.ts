@@ -15,7 +15,7 @@ test('a box exports directories to two nodes', skip === undefined ? {} : { skip 
   const disk = join(fleet.directory, 'disk');
   writeFileSync(disk, '');
   truncateSync(disk, 1_024 * MiB);
-  const startBox = () => fleet.startBox(disk, 'share box');
+  const startBox = () => fleet.startBox(disk, 'share-box');
   const [box, one, two] = await Promise.all([startBox(), fleet.startPeer(1), fleet.startPeer(2)]);
   const keys = await box.ask('keys');
   const ids = await Promise.all([one, two].map(node => node.ask<string>('start', keys)));
