@@ -23,7 +23,8 @@ test('500 attaches and then 500 detaches finish on a storage that accepts 20 a s
   const insist = async (route: string, body?: object): Promise<void> => {
     for (let seconds = 1; !over.signal.aborted; seconds = Math.min(2 * seconds, 32)) {
       const { status, headers, body: answer } = await ask(route, { as: 'any', body });
-      const isInProgress = status === 202;
+      // On a busy machine an earlier request may last longer than its caller waits.
+      const isInProgress = status === 202 || answer['code'] === 'ABORTED';
       if (status < 300 && !isInProgress) return;
       if (!isInProgress) {
         assert.equal(answer['code'], 'UNAVAILABLE');
