@@ -8,21 +8,32 @@ import { directoryOf } from '../../harness/machine.ts';
 import { startTrio } from '../../harness/trio.ts';
 import { loadTarget } from '../targets/configfs.ts';
 import { kernelExports, makePoolDirectory, targetsLeft } from '../targets/exported.ts';
+import { makeThinPool } from '../targets/thin-pool.ts';
 
 /** The kernel passes it to the first program, because it is no kernel parameter. */
 const tool = process.env['CSI_SANITY'] ?? '';
 
-test('csi-sanity finds no failure with images that are exported over nvme-tcp', async t => {
-  const base = directoryOf(t);
-  const root = makePoolDirectory(t);
-  loadTarget();
-  // The programs end before the disk of their pool is removed.
-  await t.test('no failure', inner => runSanity(inner, base, root));
-  assert.deepEqual(targetsLeft(), []);
-});
+const places = {
+  image: (t: TestContext) => ({ dir: makePoolDirectory(t) }),
+  lvm: (t: TestContext) => makeThinPool(t, { sizeMiB: 1_024 }),
+} as const;
 
-async function runSanity(t: TestContext, base: string, root: string): Promise<void> {
-  const pool = { backend: 'image', dir: root, capacity: '1Ti', export: kernelExports['nvme-tcp'] };
+for (const [backend, makePlace] of Object.entries(places))
+  test(`csi-sanity finds no failure with volumes of ${backend} that are exported over nvme-tcp`, async t => {
+    const base = directoryOf(t);
+    const place = makePlace(t);
+    loadTarget();
+    const pool = { backend, ...place, capacity: '1Ti', export: kernelExports['nvme-tcp'] };
+    // The programs end before the disk of their pool is removed.
+    await t.test('no failure', inner => runSanity(inner, base, pool));
+    assert.deepEqual(targetsLeft(), []);
+  });
+
+async function runSanity(
+  t: TestContext,
+  base: string,
+  pool: Readonly<Record<string, unknown>>,
+): Promise<void> {
   const { controller, nodes } = await startTrio(t, { dir: base, pool, nodeNames: ['sanity-node'] });
   const [node] = nodes;
   assert.ok(node);
