@@ -43,7 +43,7 @@ test("the capabilities are the backend's", async t => {
   const offered = {
     accessModes: backend.accessModes,
     accessTypes: backend.accessTypes,
-    features: features.filter(feature => feature !== 'topology'),
+    features: features.filter(feature => !['topology', 'node-addresses'].includes(feature)),
     zeroed: true,
     limits: { minimumVolumeBytes: 1, stepBytes: 1 },
   };
