@@ -8,7 +8,7 @@ const inside = fileURLToPath(new URL('inside.ts', import.meta.url));
 /** Measures the overhead of exports over the kernel's targets. */
 export const exportsBench: Bench = {
   name: 'exports',
-  doc: 'in a virtual machine: attaching over nvme-tcp and iscsi beside the same writes to configfs, and I/O beside targets set up by hand',
+  doc: 'in a virtual machine: attaching files and thin volumes over nvme-tcp and iscsi beside the same writes to configfs, snapshots of a thin volume in use, and I/O beside targets set up by hand',
   async run() {
     const reason = whyNoMachine();
     if (reason === undefined) return measureInMachine();

@@ -1,14 +1,22 @@
 import { execFileSync } from 'node:child_process';
 import { openSync, writeSync } from 'node:fs';
+import type { VolumeKind } from '../../../gateway/export.ts';
 import { openConfigTree } from '../../../gateway/local/kernel/configfs.ts';
 import { findPort } from '../../vm/fleet/port.ts';
 import { loadTarget } from '../../vm/targets/configfs.ts';
-import { accessOf, kernelExports, openExportedPool, type KernelExport } from '../../vm/targets/exported.ts';
+import {
+  accessOf,
+  kernelExports,
+  makePlace,
+  openExportedPool,
+  type KernelExport,
+} from '../../vm/targets/exported.ts';
 import { changing, openMany, pathMaker, recorded } from '../../vm/targets/many.ts';
 import { startDaemons } from '../../vm/targets/scsi-target.ts';
 import type { CleanupScope } from '../../vm/targets/undo.ts';
 import { timeAlternately, type Figure } from '../figure.ts';
-import { measureIo } from './io.ts';
+import { measureGate, measureIo } from './io.ts';
+import { measureSnapshots } from './snapshots.ts';
 
 // Runs in the virtual machine and writes each figure as a line of JSON.
 
@@ -24,17 +32,21 @@ loadTarget('nvmet', 'nvmet_tcp', 'target_core_file', 'iscsi_target_mod');
 execFileSync('modprobe', ['sd_mod']);
 await startDaemons();
 for (const protocol of Object.keys(kernelExports) as readonly KernelExport[]) {
-  for (const figure of await measureAttach(protocol)) say(figure);
+  for (const figure of await measureAttach(protocol, 'file')) say(figure);
   say(await measureStart(protocol));
 }
+for (const figure of await measureAttach('nvme-tcp', 'device')) say(figure);
+say(await measureSnapshots(machine));
 for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
-  for (const figure of await measureIo(machine, protocol)) say(figure);
+  for (const figure of await measureIo(machine, protocol, 'file')) say(figure);
+for (const figure of await measureIo(machine, 'nvme-tcp', 'device')) say(figure);
+for (const figure of await measureGate(machine)) say(figure);
 say('end');
 process.exit();
 
 /** Measures alternately a backend's attach and detach of one volume, and the bare configfs changes of its export. */
-async function measureAttach(protocol: KernelExport): Promise<readonly Figure[]> {
-  const pool = await openExportedPool(machine, protocol);
+async function measureAttach(protocol: KernelExport, kind: VolumeKind): Promise<readonly Figure[]> {
+  const pool = await openExportedPool(machine, protocol, makePlace(machine, kind));
   const volume = await pool.makeVolume('c.one', 1);
   // Shared objects, such as a port, exist from here on.
   await pool.attach(volume, accessOf('n1'));
@@ -49,7 +61,7 @@ async function measureAttach(protocol: KernelExport): Promise<readonly Figure[]>
     detachRaw: () => makeAll(detaching),
   });
   const figureOf = (name: 'attach' | 'detach', floor: number): Figure => ({
-    name: `${name} over ${protocol}`,
+    name: `${name} a ${kind} over ${protocol}`,
     value: times[name],
     unit: 'ms',
     floor: ['the same changes in configfs', floor],

@@ -1,7 +1,9 @@
 import { constants, openSync, readSync, writeSync } from 'node:fs';
+import type { VolumeKind } from '../../../gateway/export.ts';
 import type { Attachment } from '../../../src/api/attachment.ts';
 import { MiB, startGuestNode } from '../../vm/guest/agent.ts';
-import { accessOf, openExportedPool, type KernelExport } from '../../vm/targets/exported.ts';
+import { gateOf } from '../../vm/targets/thin-pool.ts';
+import { accessOf, makePlace, openExportedPool, type KernelExport } from '../../vm/targets/exported.ts';
 import type { CleanupScope } from '../../vm/targets/undo.ts';
 import { timeAlternately, type Figure } from '../figure.ts';
 import { makeTargetByHand } from './by-hand.ts';
@@ -19,38 +21,69 @@ const transfers = [
 type Transfer = (typeof transfers)[number];
 
 /**
- * Measures a node's I/O to a volume through its export, and alternately to the same file through a target that was
- * configured by hand.
+ * Measures a node's I/O to a volume through its export, and alternately to the same file or device through a target
+ * that was configured by hand.
  */
-export async function measureIo(t: CleanupScope, protocol: KernelExport): Promise<readonly Figure[]> {
-  const pool = await openExportedPool(t, protocol);
-  const volume = await pool.makeVolume(`c.${protocol}`, sizeMiB);
+export async function measureIo(
+  t: CleanupScope,
+  protocol: KernelExport,
+  kind: VolumeKind,
+): Promise<readonly Figure[]> {
+  const pool = await openExportedPool(t, protocol, makePlace(t, kind));
+  const volume = await pool.makeVolume(`c.${protocol}-${kind}`, sizeMiB);
   const exported = await pool.attach(volume, accessOf('n1', 'block'));
   const path = pool.pathOf(volume.id);
   const node = await startGuestNode(t);
   const bringUp = async (name: string, { attachment, secrets = {} }: VolumeAccess): Promise<number> => {
     const fields = { ...node.volumeAt({ name, attachment, capability: raw }), secrets };
     await node.bringUp(fields);
-    return openSync(fields.target_path, constants.O_RDWR | constants.O_DIRECT);
+    return openPastCache(fields.target_path);
   };
   const ours = await bringUp('exported', exported);
   const byHand = await bringUp('by-hand', {
     attachment: makeTargetByHand(protocol, path, volume.sizeBytes),
   });
   fill(ours);
+  return compare(
+    { name: `of a ${kind} through ${protocol}`, disk: ours },
+    { name: `the same ${kind} by a target set up by hand`, disk: byHand },
+  );
+}
+
+/** Measures I/O to a thin volume through its gate, and alternately to its device itself, without any target. */
+export async function measureGate(t: CleanupScope): Promise<readonly Figure[]> {
+  const pool = await openExportedPool(t, 'nvme-tcp', makePlace(t, 'device'));
+  const volume = await pool.makeVolume('c.gated', sizeMiB);
+  await pool.attach(volume, accessOf('n1', 'block'));
+  const path = pool.pathOf(volume.id);
+  const [gated, bare] = [openPastCache(gateOf(path)), openPastCache(path)];
+  fill(gated);
+  return compare(
+    { name: 'of a thin volume on its machine', disk: gated },
+    { name: 'past its gate', disk: bare },
+  );
+}
+
+function openPastCache(path: string): number {
+  return openSync(path, constants.O_RDWR | constants.O_DIRECT);
+}
+
+type Disk = { readonly name: string; readonly disk: number };
+
+async function compare(ours: Disk, floor: Disk): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const transfer of transfers) {
     const times = await timeAlternately(rounds, {
-      ours: async () => run(transfer, ours),
-      byHand: async () => run(transfer, byHand),
+      ours: async () => run(transfer, ours.disk),
+      floor: async () => run(transfer, floor.disk),
     });
     const [name, bytes, count] = transfer;
     const rateOf = (ms: number): number => ((count * bytes) / MiB / ms) * 1_000;
     figures.push({
-      name: `${name} through ${protocol}`,
+      name: `${name} ${ours.name}`,
       value: rateOf(times.ours),
       unit: 'MB/s',
-      floor: ['the same file by a target set up by hand', rateOf(times.byHand)],
+      floor: [floor.name, rateOf(times.floor)],
       target: '≥ 0.98×',
     });
   }
