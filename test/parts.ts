@@ -78,6 +78,11 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 700,
     proves: ['gateway/backends/lvm', 'gateway/local/'],
   },
+  zfs: {
+    files: ['test/vm/zfs/zfs.test.ts'],
+    seconds: 300,
+    proves: ['gateway/backends/zfs', 'gateway/local/', 'test/zfs/'],
+  },
   disks: {
     files: ['test/vm/disks.test.ts', 'test/vm/harness.test.ts'],
     seconds: 90,

@@ -23,12 +23,13 @@ const tiers: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Scripts by imported file that a test needs in addition to its tier: Helm renders the chart, promtool tests its
- * alerts, and a newer kernel has more than Debian 12's.
+ * alerts, a newer kernel has more than Debian 12's, and the modules of ZFS are built.
  */
 const fetchedFor: Readonly<Record<string, string>> = {
   'deploy/render.ts': 'deploy/fetch-helm.sh',
   'test/unit/deploy/alerts.ts': 'deploy/fetch-promtool.sh',
   'test/newer-kernel/kernel.ts': 'test/newer-kernel/packages.sh',
+  'test/zfs/zfs.ts': 'test/zfs/packages.sh',
 };
 
 /**

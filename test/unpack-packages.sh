@@ -9,8 +9,8 @@ cache=.cache
 unpack() {
   tier=$1
   shift
-  # Each list of packages has its own directory; test/packages.ts computes the same name.
-  target=$cache/$tier-$(sha256sum "test/$tier/packages.sh" | cut -c1-12)
+  # shellcheck disable=SC2086 # The names are words.
+  target=$(target_of "$tier" ${based_on-})
   [ ! -d "$target" ] || exit 0
   command -v apt-get >/dev/null 2>&1 || skip 'its packages are downloaded with apt-get, which is not installed; run them on Debian'
   mkdir -p "$cache"
@@ -19,12 +19,24 @@ unpack() {
   trap 'rm -rf -- "$draft"' EXIT
   echo "unpacking the packages of the tests in test/$tier" >&2
   mkdir "$draft/debs"
-  download "$@" || { apt-get update -qq >&2 && download "$@"; } || skip 'apt-get cannot download its packages; its messages above say why'
+  ! command -v prepare >/dev/null || prepare
+  download "$@" || { apt_get update -qq >&2 && download "$@"; } || skip 'apt-get cannot download its packages; its messages above say why'
   extract
   ! command -v finish >/dev/null || finish "$draft/root"
   touch "$draft/root"
   # A concurrent run may have been faster.
   mv -T "$draft/root" "$target" 2>/dev/null || [ -d "$target" ]
+}
+
+# target_of TIER … : the directory for the packages of the first tier, which are laid over those of the others.
+# Each list of packages has its own directory; test/packages.ts computes the same name.
+target_of() {
+  echo "$cache/$1-$(for name in "$@"; do cat "test/$name/packages.sh"; done | sha256sum | cut -c1-12)"
+}
+
+apt_get() {
+  # shellcheck disable=SC2086 # The options are words.
+  DEBIAN_FRONTEND=noninteractive apt-get ${apt_options-} "$@"
 }
 
 skip() {
@@ -33,7 +45,7 @@ skip() {
 }
 
 download() {
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --download-only --reinstall --no-install-recommends \
+  apt_get install -y -qq --download-only --reinstall --no-install-recommends \
     -o Debug::NoLocking=true -o Dir::Cache::archives="$draft/debs" -- "$@" >"$draft/log" 2>&1 ||
     { cat "$draft/log" >&2 && return 1; }
 }

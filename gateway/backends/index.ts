@@ -5,6 +5,7 @@ import { image } from './image.ts';
 import { lvm } from './lvm.ts';
 import { memory } from './memory.ts';
 import { rest } from './rest.ts';
+import { zfs } from './zfs.ts';
 
 /** All backends, by the name in a pool's setting `backend`. */
 export const backends = {
@@ -14,4 +15,5 @@ export const backends = {
   lvm: lvm(anyExport),
   memory,
   rest,
+  zfs: zfs(anyExport),
 } as const;

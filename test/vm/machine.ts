@@ -55,6 +55,8 @@ export type MachinePlan = {
   readonly disk?: string;
   /** The machine's kernel, instead of the usual one. */
   readonly kernel?: Kernel | undefined;
+  /** The directory of its programs, and of the usual kernel; they are laid over this machine's root. */
+  readonly root?: string | undefined;
 };
 
 /**
@@ -69,10 +71,11 @@ export type Cable = { readonly own: string; readonly other: string };
  * command, with this process, or when neither its console nor the port "outcomes" has shown a sign of life for the
  * allowed time, which does not depend on how busy this machine is.
  */
-export function startMachine({ command, silentMs, kernel = findKernel(), ...plan }: MachinePlan): Machine {
+export function startMachine({ command, silentMs, root = packages, ...plan }: MachinePlan): Machine {
+  const { kernel = findKernel(root) } = plan;
   if (!kernel) throw new Error('no kernel');
   // packages.sh may remove directories that were not used for an hour, when its list has changed.
-  utimesSync(packages, new Date(), new Date());
+  for (const used of new Set([packages, root])) utimesSync(used, new Date(), new Date());
   mkdirSync(compiled, { recursive: true });
   const directory = mkdtempSync(join(tmpdir(), 'fairlead-vm-'));
   const log = join(directory, 'console');
@@ -80,7 +83,7 @@ export function startMachine({ command, silentMs, kernel = findKernel(), ...plan
   writeFileSync(initrd, makeInitramfs(kernel));
   const { network = [] } = plan;
   const monitor = join(directory, 'monitor');
-  const args = qemuArgs({ kernel, initrd, log, monitor, command, ...plan });
+  const args = qemuArgs({ ...plan, kernel, initrd, log, monitor, command, root });
   const [program = '', ...prefix] = [...network, 'setpriv', '--pdeathsig', 'KILL', '--'];
   const child = spawn(program, [...prefix, pathOf('usr/bin/qemu-system-x86_64'), ...args], {
     // Standard input stays open, because a port with a closed end accepts nothing.
@@ -137,6 +140,7 @@ async function order(monitor: string, execute: 'stop' | 'cont'): Promise<void> {
 
 type Boot = Omit<MachinePlan, 'silentMs'> & {
   readonly kernel: Kernel;
+  readonly root: string;
   readonly initrd: string;
   readonly log: string;
   readonly monitor: string;
@@ -155,7 +159,7 @@ export const kernelParameters: readonly string[] = [
   'init_on_alloc=0',
 ];
 
-function qemuArgs({ kernel, initrd, log, monitor, command, ...plan }: Boot): readonly string[] {
+function qemuArgs({ kernel, initrd, log, monitor, command, root, ...plan }: Boot): readonly string[] {
   const { parameters = [], network = [], cables = [], disk } = plan;
   const words = ['/bin/sh', start, project, ...command].map(word => `"${word}"`);
   return [
@@ -171,7 +175,7 @@ function qemuArgs({ kernel, initrd, log, monitor, command, ...plan }: Boot): rea
     ['-chardev', 'stdio,id=outcomes,signal=off', '-device', 'virtio-serial-pci'],
     ['-device', 'virtserialport,chardev=outcomes,name=outcomes'],
     share('host', '/'),
-    share('packages', packages),
+    share('packages', root),
     share('modules', dirname(kernel.modules)),
     share('compiled', compiled, 'off'),
     ['-qmp', `unix:${monitor},server=on,wait=off`],

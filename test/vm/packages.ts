@@ -19,8 +19,8 @@ export function whyNoMachine(kernel = findKernel()): string | undefined {
 export type Kernel = { readonly image: string; readonly modules: string };
 
 /** Finds the unpacked kernel, or one that is installed on this machine. */
-export function findKernel(): Kernel | undefined {
-  return [packages, '/'].flatMap(kernelsIn)[0];
+export function findKernel(unpacked = packages): Kernel | undefined {
+  return [unpacked, '/'].flatMap(kernelsIn)[0];
 }
 
 /** Lists the complete kernels below a root directory. */

@@ -8,7 +8,8 @@ import type { Attachment, Reach } from '../../../src/api/attachment.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { makeVolume, type OfferedBackend } from '../../suites/backend-fixtures.ts';
 import { config, loadTarget } from './configfs.ts';
-import { hashOfDevice, makeThinPool, type ThinPoolName } from './thin-pool.ts';
+import { loadZfs, makeDataset, makeZvol, type DatasetName } from './dataset.ts';
+import { hashOfDevice, makeThinPool, makeThinVolume, type ThinPoolName } from './thin-pool.ts';
 import { undoLast, type CleanupScope } from './undo.ts';
 import { hashOf } from '../../harness/values.ts';
 import type { VolumeKind } from '../../../gateway/export.ts';
@@ -42,11 +43,34 @@ export function makePoolDirectory(t: CleanupScope, sizeMiB = 1_024): string {
   return root;
 }
 
-/** The place of a pool's volumes: a directory for images, or a thin pool. */
-export type PoolPlace = string | ThinPoolName;
+/** The place of a pool's volumes: a directory for images, a thin pool, or a dataset of ZFS. */
+export type PoolPlace = string | ThinPoolName | DatasetName;
 
+/** Makes a place for volumes. The variable DEVICES=zfs makes all devices zvols; otherwise they are thin volumes. */
 export function makePlace(t: CleanupScope, kind: VolumeKind): PoolPlace {
-  return kind === 'file' ? makePoolDirectory(t) : makeThinPool(t);
+  return kind === 'file' ? makePoolDirectory(t) : makeDevices(t);
+}
+
+function makeDevices(t: CleanupScope): ThinPoolName | DatasetName {
+  if (process.env['DEVICES'] !== 'zfs') return makeThinPool(t);
+  loadZfs();
+  return makeDataset(t);
+}
+
+/** Makes a place for devices, and the function that makes a device of a mebibyte there. */
+export function deviceMaker(t: CleanupScope): (name: string) => string {
+  const place = makeDevices(t);
+  return name => ('dataset' in place ? makeZvol(place, name) : makeThinVolume(place, name));
+}
+
+/** The backend of a place, the settings that name the place, and the paths of its volumes. */
+function backendAt(place: PoolPlace) {
+  const { image, lvm, zfs } = backends;
+  if (typeof place === 'string')
+    return { plugin: image, own: { dir: place }, pathOf: (id: string) => join(place, `${id}.img`) };
+  const root = 'dataset' in place ? `zvol/${place.dataset}` : place.group;
+  const plugin = 'dataset' in place ? zfs : lvm;
+  return { plugin, own: place, pathOf: (id: string) => `/dev/${root}/fairlead.volume.${id}` };
 }
 
 /** Opens a pool on this machine; it ends with the test. */
@@ -62,11 +86,9 @@ export async function openExportedPool(
 /** Opens a pool with the settings of an export; it ends with the test. */
 export async function openPoolWith(t: CleanupScope, exported: object, place: PoolPlace) {
   const isDirectory = typeof place === 'string';
-  const plugin = (isDirectory ? backends.image : backends.lvm) as BackendPlugin;
-  const own = isDirectory ? { dir: place } : place;
+  const { own, pathOf, ...chosen } = backendAt(place);
+  const plugin = chosen.plugin as BackendPlugin;
   const settings = plugin.settings.parse({ ...own, capacity: '100Gi', export: exported });
-  const pathOf = (id: string): string =>
-    isDirectory ? join(place, `${id}.img`) : `/dev/${place.group}/fairlead.volume.${id}`;
   const open = async (): Promise<OfferedBackend['backend']> =>
     (await plugin.open(settings, { name: 'pool', log: silentLog })) as OfferedBackend['backend'];
   let backend = await open();

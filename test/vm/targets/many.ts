@@ -7,8 +7,7 @@ import { createNames } from '../../../gateway/local/targets/names.ts';
 import { exportNvme } from '../../../gateway/exports/nvme-tcp.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import type { Live } from '../../suites/exports/ended.ts';
-import { accessOf, kernelExports, makePoolDirectory, type KernelExport } from './exported.ts';
-import { makeThinPool, makeThinVolume } from './thin-pool.ts';
+import { accessOf, deviceMaker, kernelExports, makePoolDirectory, type KernelExport } from './exported.ts';
 import { undoLast, type CleanupScope } from './undo.ts';
 
 type ExportOptions = {
@@ -47,10 +46,7 @@ const sizeBytes = 2 ** 20;
 
 /** Makes a place for volumes, and the function that makes their files or devices there. */
 export function pathMaker(t: CleanupScope, kind: VolumeKind): (name: string) => string {
-  if (kind === 'device') {
-    const pool = makeThinPool(t);
-    return name => makeThinVolume(pool, name);
-  }
+  if (kind === 'device') return deviceMaker(t);
   const root = makePoolDirectory(t, 320);
   return name => {
     const path = join(root, `${name}.img`);

@@ -79,7 +79,7 @@ operators: 3
     '3: pools.one.concurrency.mni: is not known (did you mean "min"?)',
     '3: pools.one.dir: is missing; give text',
     '3: pools.one.dri: is not known (did you mean "dir"?)',
-    '4: pools.two.backend: "imag" is neither a built-in backend (ceph, dir, image, lvm, memory, rest) nor a package with a backend (did you mean "image"?)',
+    '4: pools.two.backend: "imag" is neither a built-in backend (ceph, dir, image, lvm, memory, rest, zfs) nor a package with a backend (did you mean "image"?)',
     '5: pools.far.tls.caa: is not known (did you mean "ca"?)',
     '8: clusters.east.quota.byte: is not known (did you mean "bytes"?)',
     '8: clusters.east.key: is not known (did you mean "keys"?)',
@@ -99,7 +99,7 @@ pools:
   assert.deepEqual(
     faults.map(fault => fault.replace(/^.*gateway\.yaml:/, '')),
     [
-      '3: pools.one.backend: must be one of "ceph", "dir", "image", "lvm", "memory", "rest"',
+      '3: pools.one.backend: must be one of "ceph", "dir", "image", "lvm", "memory", "rest", "zfs"',
       '3: pools.one.backnd: is not known (did you mean "backend"?)',
       '3: pools.one.capcity: is not known (did you mean "capacity"?)',
       '3: pools.one.dir: "srv" is not an absolute path',
@@ -140,7 +140,7 @@ clusters:
   assert.deepEqual(
     faults.map(fault => fault.replace(/^.*gateway\.yaml:/, '')),
     [
-      '3: pools.one.backend: must be one of "ceph", "dir", "image", "lvm", "memory", "rest"',
+      '3: pools.one.backend: must be one of "ceph", "dir", "image", "lvm", "memory", "rest", "zfs"',
       '3: pools.one.toString: is not known',
       '4: pools.two.export.protocol: "floppy" is none of loop, nvme-tcp, iscsi, libvirt, nfs',
       '4: pools.two.export.constructor: is not known',

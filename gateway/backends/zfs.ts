@@ -1,0 +1,111 @@
+import * as z from 'zod';
+import type { Log } from '../../src/lib/log.ts';
+import type { Backend, BackendPlugin } from '../backend.ts';
+import type { Export, ExportPlugin, ExportSettings } from '../export.ts';
+import { devicePlugin } from '../local/device-plugin.ts';
+import { exportBounds, exportedAttachments } from '../local/exported-attachments.ts';
+import { byteCount } from '../local/settings-schemas.ts';
+import { findPoolFaults } from './zfs/check.ts';
+import { createCommands } from './zfs/commands.ts';
+import { createDeletion } from './zfs/deletion.ts';
+import { createOwnerMark, readKey, readOwner } from './zfs/key.ts';
+import { maxDataset } from './zfs/names.ts';
+import { deviceOf, openPool, type ZfsPool } from './zfs/pool.ts';
+import { createSnapshots } from './zfs/snapshots.ts';
+import { createVolumes, parameters, requireUsable, stepBytes } from './zfs/volumes.ts';
+
+const settingsWith = (exports: z.ZodType<ExportSettings>) =>
+  z.strictObject({
+    dataset: z
+      .string()
+      .regex(
+        /^[A-Za-z][A-Za-z0-9_.:-]*(\/[A-Za-z0-9_.:-]+)+$/,
+        'name a dataset below a pool, such as tank/fairlead',
+      )
+      .max(maxDataset, `is too long: use at most ${maxDataset} characters`)
+      .describe('the dataset below which volumes are; what others have there is not touched'),
+    capacity: byteCount
+      .optional()
+      .describe(
+        'bytes that volumes and snapshots may reserve; default: the space that the dataset uses and has available, so a larger value reserves more than there is',
+      ),
+    export: exports.describe('the export of volumes to nodes; loop exports no block devices'),
+  });
+
+type Settings = z.output<ReturnType<typeof settingsWith>>;
+
+/** Stores volumes as zvols of ZFS on this machine, and attaches them through one of the exports. */
+export function zfs(
+  exports: ExportPlugin<z.ZodType<ExportSettings>>,
+): BackendPlugin<ReturnType<typeof settingsWith>> {
+  return {
+    settings: settingsWith(exports.settings),
+    addressOf: ({ dataset }) => dataset,
+    readOwner,
+    ...devicePlugin<Settings>(exports, {
+      what: 'the dataset',
+      commands: 'ZFS',
+      lockOf: ({ dataset }) => `fairlead-zfs/${dataset}`,
+      rootOf: ({ dataset }) => deviceOf(dataset),
+      findFaults: ({ dataset }) => findPoolFaults(dataset),
+      async open({ dataset, capacity }, { lockPath, openExport, ...parts }) {
+        const pool = openPool(dataset, createCommands(dataset, lockPath));
+        const exported = await openExport(() => readKey(pool));
+        return openVolumes(pool, capacity, { exported, ...parts });
+      },
+    }),
+  };
+}
+
+type OpenParts = { readonly exported: Export; readonly log: Log; readonly release: () => void };
+
+async function openVolumes(
+  pool: ZfsPool,
+  capacity: number | undefined,
+  { exported, log, release }: OpenParts,
+): Promise<Backend> {
+  const deletion = createDeletion(pool, log);
+  await deletion.start();
+  const measure = await createMeasure(pool);
+  return {
+    name: 'zfs',
+    attachmentBounds: exportBounds(exported),
+    ...createVolumes(pool, exported, deletion),
+    accessModes: exported.accessModes,
+    accessTypes: ['mount', 'block'],
+    parameters,
+    sizes: { minimumBytes: stepBytes, stepBytes, defaultBytes: 2 ** 30 },
+    sources: ['snapshot', 'volume'],
+    snapshots: createSnapshots(pool, deletion),
+    listedAs: `a zvol "${pool.dataset}/fairlead.volume.CLUSTER.NAME" with its record in the property fairlead:volume, listed as CLUSTER.NAME`,
+    owner: createOwnerMark(pool),
+    capacity: async () => ({ totalBytes: capacity ?? (await measure()) }),
+    async restore(attached) {
+      const report = await pool.report();
+      const { protocol } = exported;
+      const find = (volume: Parameters<typeof requireUsable>[2]) => requireUsable(pool, report, volume);
+      await exported.restore?.(exportedAttachments(attached, { protocol, log, find }));
+    },
+    async close() {
+      await exported.close?.();
+      release();
+    },
+  };
+}
+
+/**
+ * Makes a function that measures the space of a dataset. The records of ZFS itself use a little of it, so only a change of
+ * one percent counts.
+ */
+async function createMeasure(pool: ZfsPool): Promise<() => Promise<number>> {
+  const measure = async (): Promise<number> => {
+    const { usedBytes, availableBytes } = await pool.report();
+    return usedBytes + availableBytes;
+  };
+  let last = await measure();
+  return async () => {
+    const now = await measure();
+    if (Math.abs(now - last) > last / 100) last = now;
+    return last;
+  };
+}

@@ -1,0 +1,86 @@
+import { exec, type ExecResult } from '../../../src/lib/exec.ts';
+import { execLocked } from '../../local/command-lock.ts';
+import { commandProblem } from '../../local/files.ts';
+import { ownerProperty, recordProperties } from './names.ts';
+
+/** The columns of a report. Sizes are in bytes, times in seconds; a property that is absent is `-`. */
+const columns = [
+  'name',
+  'type',
+  'used',
+  'available',
+  'referenced',
+  'volsize',
+  'volblocksize',
+  'creation',
+  'createtxg',
+  'guid',
+  'clones',
+  'defer_destroy',
+  'sync',
+  'keystatus',
+  recordProperties.volume,
+  recordProperties.snapshot,
+  ownerProperty,
+] as const;
+
+export type ReportRow = Readonly<Record<(typeof columns)[number], string>>;
+
+const timeoutMs = 120_000;
+/** The maximum output for a dataset with very many snapshots, in characters. */
+const maxOutput = 2 ** 27;
+
+/** The state of the storage pool below a dataset. */
+export type PoolStatus = { readonly health: string; readonly usedPercent: number };
+
+/** The commands of an open pool. */
+export type Commands = {
+  /** Reports the dataset itself, then its volumes and their snapshots. */
+  report(): Promise<ExecResult>;
+  status(): Promise<PoolStatus>;
+  /** Runs a command that changes the dataset. */
+  change(args: readonly string[]): Promise<ExecResult>;
+  /** Returns the name of the volume that a device has; undefined if it has none. */
+  volumeAt(devicePath: string): Promise<string | undefined>;
+};
+
+/** Udev's program that names the volume of a device. */
+const zvolId = '/usr/lib/udev/zvol_id';
+
+export function createCommands(dataset: string, lockPath: string): Commands {
+  return {
+    report: () => runReport(dataset),
+    status: () => readStatus(dataset),
+    change: args => execLocked(lockPath, ['zfs', ...args], timeoutMs),
+    async volumeAt(devicePath) {
+      const { status, stdout } = await exec(zvolId, [devicePath], { timeoutMs });
+      return status === 0 ? stdout.trim() : undefined;
+    },
+  };
+}
+
+export function runReport(dataset: string): Promise<ExecResult> {
+  const which = ['-r', '-d', '2', '-t', 'filesystem,volume,snapshot'];
+  return exec('zfs', ['list', '-Hp', ...which, '-o', columns.join(), '--', dataset], {
+    timeoutMs,
+    maxOutput,
+  });
+}
+
+/** Parses a report. UNAVAILABLE when the command has failed. */
+export function parseRows(dataset: string, result: ExecResult): readonly ReportRow[] {
+  if (result.status !== 0) throw commandProblem('zfs list', `read dataset "${dataset}"`, result);
+  return result.stdout
+    .split('\n')
+    .filter(Boolean)
+    .map(line => line.split('\t'))
+    .map(cells => Object.fromEntries(columns.map((name, index) => [name, cells[index] ?? '-'])) as ReportRow);
+}
+
+async function readStatus(dataset: string): Promise<PoolStatus> {
+  const [pool = ''] = dataset.split('/');
+  const result = await exec('zpool', ['list', '-Hp', '-o', 'health,capacity', '--', pool], { timeoutMs });
+  if (result.status !== 0) throw commandProblem('zpool list', `read pool "${pool}"`, result);
+  const [health = '', capacity = ''] = result.stdout.trim().split('\t');
+  return { health, usedPercent: Number(capacity) };
+}
