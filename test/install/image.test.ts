@@ -69,7 +69,7 @@ void suite('an image', { skip }, () => {
     for (const one of ['mkfs.xfs', 'iscsiadm', 'mount.nfs', 'install']) assert.ok(commands.has(one), one);
     const folders = ['usr/local/bin', 'usr/bin', 'usr/sbin'];
     // Gateways of a hypervisor, of LVM, of ZFS, of an NFS server and of a Ceph cluster do not run in a container.
-    for (const one of ['virsh', 'lvm', 'zfs', 'zpool', 'exportfs']) commands.delete(one);
+    for (const one of ['virsh', 'lvm', 'zfs', 'zpool', 'udevadm', 'exportfs']) commands.delete(one);
     const absent = [...commands].filter(
       command => !folders.some(folder => isThere(join(rootOf(), folder, command))),
     );

@@ -40,6 +40,8 @@ export type Commands = {
   status(): Promise<PoolStatus>;
   /** Runs a command that changes the dataset. */
   change(args: readonly string[]): Promise<ExecResult>;
+  /** Waits until udev has handled the events so far, but not for long on a busy machine. */
+  settle(): Promise<unknown>;
   /** Returns the name of the volume that a device has; undefined if it has none. */
   volumeAt(devicePath: string): Promise<string | undefined>;
 };
@@ -52,6 +54,7 @@ export function createCommands(dataset: string, lockPath: string): Commands {
     report: () => runReport(dataset),
     status: () => readStatus(dataset),
     change: args => execLocked(lockPath, ['zfs', ...args], timeoutMs),
+    settle: () => exec('udevadm', ['settle', '--timeout=10'], { timeoutMs }),
     async volumeAt(devicePath) {
       const { status, stdout } = await exec(zvolId, [devicePath], { timeoutMs });
       return status === 0 ? stdout.trim() : undefined;

@@ -87,11 +87,13 @@ export function openPool(dataset: string, commands: Commands) {
       throw commandProblem(`zfs ${args[0]}`, work, result);
     },
     /**
-     * Waits until a volume's device is there, and returns its path. An old link may still name the device of a volume
-     * that was deleted, which another volume has got since: the device itself is asked.
+     * Waits until a volume's device is there, and returns its path. Udev may remove the link of a deleted volume late, so
+     * its events come first. An old link may still name a device that another volume has got since: the device itself is
+     * asked.
      */
     async requireDevice(path: string): Promise<string> {
       const device = deviceOf(path);
+      await commands.settle();
       const look = async (): Promise<true | undefined> => {
         const target = await realpath(device).catch(ignore('ENOENT'));
         return target !== undefined && (await commands.volumeAt(target)) === path ? true : undefined;

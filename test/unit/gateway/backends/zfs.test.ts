@@ -34,6 +34,7 @@ function open(state: Pool) {
     report: async () => ({ ...succeeded, stdout: reportOf(state) }),
     status: async () => ({ health, usedPercent }),
     change: async () => failed,
+    settle: async () => undefined,
     volumeAt: async () => undefined,
   });
   return createVolumes(pool, openLoop(), createDeletion(pool, silentLog));
