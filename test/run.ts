@@ -25,7 +25,7 @@ share: ten of fifty runs of the vendors' kit (KIT_SEEDS=50 runs all), and a thir
 The full tier is divided into parts, which run two at a time; the output of a part appears when it ends. --list shows the
 parts. --part runs one part; repeat it for more. --minutes runs as many parts as will probably end in that time: first those
 that prove files of the last day's commits, then other parts, beginning with another one each day. The parts that were left
-out are printed.
+out are printed. It builds no kernel module: tests of ZFS are skipped unless another run has built it.
 
   unit         only this process: no root, no tool except openssl; for the chart Helm and promtool, which are fetched
   machine      devices, mounts and processes of this machine: needs root, and Debian's tools, which are installed
@@ -106,6 +106,7 @@ function listParts(): void {
 async function runFullTier(): Promise<void> {
   const { minutes = 'Infinity' } = values;
   if (!(Number(minutes) > 0)) throw new Error(`--minutes: "${minutes}" is no number of minutes above 0`);
+  if (values.minutes !== undefined) process.env['TEST_MINUTES'] = minutes;
   const all = fullParts();
   const notes: string[] = [];
   const totals = { passed: 0, failed: 0, skipped: 0 };

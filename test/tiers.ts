@@ -32,6 +32,9 @@ const fetchedFor: Readonly<Record<string, string>> = {
   'test/zfs/zfs.ts': 'test/zfs/packages.sh',
 };
 
+/** Each of these scripts builds for many minutes. A run with `--minutes` leaves them out, and skips the tests that need them. */
+const slowScripts: ReadonlySet<string> = new Set(['test/zfs/packages.sh']);
+
 /**
  * The tiers that `npm test` runs. Those with the longest files come first, so that no long file runs alone at the end.
  */
@@ -88,12 +91,15 @@ export function prepare(files: readonly string[]): void {
 }
 
 /** Lists the scripts that fetch the programs that these tests need, each once. */
-export function scriptsFor(files: readonly string[]): readonly string[] {
+export function scriptsFor(
+  files: readonly string[],
+  isLimited = process.env['TEST_MINUTES'] !== undefined,
+): readonly string[] {
   const scripts = files.flatMap(file => [
     ...(tiers[tierOf(file)] ?? []),
     ...importsOf(file).flatMap(({ target }) => fetchedFor[target] ?? []),
   ]);
-  return [...new Set(scripts)];
+  return [...new Set(scripts)].filter(script => !isLimited || !slowScripts.has(script));
 }
 
 function tierOf(file: string): string {

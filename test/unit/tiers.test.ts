@@ -24,6 +24,16 @@ test('a machine test that renders the chart fetches Helm, too', () => {
   ]);
 });
 
+test('a run with a time limit builds no kernel module', () => {
+  const files = ['test/vm/zfs/zfs.test.ts'];
+  const all = scriptsFor(files, false);
+  assert.ok(all.includes('test/zfs/packages.sh'));
+  assert.deepEqual(
+    scriptsFor(files, true),
+    all.filter(script => script !== 'test/zfs/packages.sh'),
+  );
+});
+
 test('each file of the full tier is in exactly one of its parts', () => {
   const files = Object.values(fullParts()).flatMap(part => part.files);
   assert.deepEqual(files.toSorted(), fullTests().toSorted());

@@ -7,4 +7,4 @@ export const zfsRoot: string = packagesOf('zfs', 'vm');
 /** The reason why there is no ZFS; undefined if there is. */
 export const whyNoZfs: string | undefined = existsSync(zfsRoot)
   ? undefined
-  : 'needs ZFS: test/zfs/packages.sh says why it is not there';
+  : 'needs ZFS: run test/zfs/packages.sh, which builds it in ten minutes or says why it cannot';
