@@ -99,7 +99,7 @@ test('volumes and snapshots of other people are neither listed nor touched', asy
   );
 });
 
-test('a source is deleted before its clones, and what nobody needs goes with the last of them', async t => {
+test('a source is deleted before its clones, and the last of them takes with it what nobody needs', async t => {
   const { backend, pathOf } = await open(t);
   const content = contentOf(pathOf);
   const pool = poolOf();
@@ -128,7 +128,7 @@ test('a source is deleted before its clones, and what nobody needs goes with the
   );
 });
 
-test('properties of a class are those of its volumes, and a copy keeps the block size of its source', async t => {
+test('volumes have the properties of their class, and a copy keeps the block size of its source', async t => {
   const { backend } = await open(t);
   const parameters = { compression: 'zstd', volblocksize: '32K' };
   const volume = await makeVolume(backend, { parameters });
