@@ -99,7 +99,7 @@ test('volumes and snapshots of other people are neither listed nor touched', asy
   );
 });
 
-test('a source is deleted before its clones, and the last of them takes with it what nobody needs', async t => {
+test('a source is deleted before its clones, and the last clone takes the rest with it', async t => {
   const { backend, pathOf } = await open(t);
   const content = contentOf(pathOf);
   const pool = poolOf();
@@ -218,7 +218,7 @@ function check(more: object) {
   return plugin.check?.(settings, { name: 'pool', log: silentLog });
 }
 
-test('a check names what a pool lacks', async t => {
+test('a check names each fault of a pool', async t => {
   const { dataset } = poolOf();
   assert.deepEqual(await check({}), []);
   assert.match(String(await check({ dataset: `${dataset}/none` })), /cannot be read: .*create it with/);
