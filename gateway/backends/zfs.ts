@@ -23,7 +23,7 @@ const settingsWith = (exports: z.ZodType<ExportSettings>) =>
         'name a dataset below a pool, such as tank/fairlead',
       )
       .max(maxDataset, `is too long: use at most ${maxDataset} characters`)
-      .describe('the dataset below which volumes are; what others have there is not touched'),
+      .describe('the dataset that contains the volumes; other datasets and volumes in it are not touched'),
     capacity: byteCount
       .optional()
       .describe(

@@ -103,7 +103,7 @@ function exportNfs({ addresses, noRootSquash = false }: Settings, { names, log, 
       const { clients } = routeOf(addresses, access);
       const fsid = names.hostIdOf(name);
       const squash = noRootSquash ? 'no_root_squash' : 'root_squash';
-      // A handle that a node forges must not lead to a file of another volume: subtree_check.
+      // With subtree_check the server looks whether a file is below the exported directory.
       const options = `${takesWrites(access) ? 'rw' : 'ro'},sync,subtree_check,${squash},fsid=${fsid}`;
       const wanted = { path, clients, fsid, options };
       if (!reach) await requireUnshared(name, wanted);

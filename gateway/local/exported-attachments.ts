@@ -55,7 +55,7 @@ export function exportBounds({
 /** A check derives nothing from the key, so any key will do. */
 const anyKey = async (): Promise<Uint8Array> => new Uint8Array(32);
 
-/** Lists what this machine lacks for the chosen export, one line each. */
+/** Lists the missing prerequisites of this machine for the chosen export, one line each. */
 export async function findExportFaults(
   exports: ExportPlugin<z.ZodType<ExportSettings>>,
   chosen: ExportSettings,

@@ -34,7 +34,7 @@ exit "$status"`;
 
 /** Creates the gates of a pool. `lockPath`: the file that commands lock. */
 export function createGates(pool: string, lockPath: string) {
-  // LVM and udev leave devices with such a UUID alone, so they never act on what a node writes to its volume.
+  // LVM and udev leave devices with such a UUID alone, so they never act on data that a node writes to its volume.
   const uuidPrefix = `LVM-${digest(pool)}`;
   async function run(command: string, name: string, ...options: readonly string[]): Promise<void> {
     const result = await execLocked(lockPath, ['dmsetup', command, ...options, '--', name], timeoutMs);

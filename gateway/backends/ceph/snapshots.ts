@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { preconditionProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
+import { createAsGroup } from '../../local/copies.ts';
 import { reap } from './blocks.ts';
 import { forgetClients, rememberClients } from './clients.ts';
 import { exists, missing } from './commands.ts';
@@ -54,11 +55,7 @@ export function createSnapshots(pool: RbdPool): Snapshots {
   return {
     parameters: z.strictObject({}),
     createGroup,
-    async create(snapshot) {
-      const [created] = await createGroup([snapshot]);
-      if (!created) throw new Error('createGroup returned no snapshot');
-      return created;
-    },
+    create: createAsGroup(createGroup),
     delete: dropAll,
     async *list() {
       for (const namespace of await pool.namespaces()) yield* await pool.snapshotNotesOf(namespace).ids();

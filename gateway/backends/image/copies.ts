@@ -5,6 +5,7 @@ import { preconditionProblem, Problem } from '../../../src/api/problem.ts';
 import { withinTime } from '../../../src/lib/concurrency.ts';
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import type { KnownSnapshot, NewSnapshot } from '../../backend.ts';
+import { requireWithinLimit } from '../../local/copies.ts';
 import { writableLoopDevicesOf } from '../../local/loop-devices.ts';
 import { codeOf, commandProblem, fileProblem, ignore } from '../../local/files.ts';
 import { mark, requireMadeFor, requireNotForeign, unmark } from '../../local/marks.ts';
@@ -83,7 +84,7 @@ async function isWritten({ attachedForWriting, source }: Source): Promise<boolea
 
 /** Copies a file durably. The copy's mtime is the time of the copy, so that a restart can read it. */
 async function fill(draft: Draft, copiedAt: Date): Promise<void> {
-  const { name, source, path, isWritten: isLive, sizeBytes = 0, limitBytes } = draft;
+  const { name, source, path, isWritten: isLive, sizeBytes = 0, limitBytes = 0 } = draft;
   try {
     if (!(await copyByReference(source, path))) {
       if (isLive) throw tornProblem(draft);
@@ -92,8 +93,7 @@ async function fill(draft: Draft, copiedAt: Date): Promise<void> {
     await using file = await open(path, 'r+');
     const { size } = await file.stat();
     // Truncating would lose data: the source may have grown before its new size was recorded.
-    if (limitBytes && size > limitBytes)
-      throw new Problem('OUT_OF_RANGE', `${name} has ${size} bytes, more than the limit of ${limitBytes}`);
+    requireWithinLimit(name, size, limitBytes);
     if (sizeBytes > size) await file.truncate(sizeBytes);
     await file.utimes(copiedAt, copiedAt);
     await file.sync();

@@ -2,6 +2,7 @@ import { preconditionProblem, Problem, unavailableProblem } from '../../../src/a
 import { poll } from '../../../src/lib/concurrency.ts';
 import type { Backend, HealthEntry, KnownVolume, NewVolume, VolumeRef, VolumeSource } from '../../backend.ts';
 import type { Export, ExportedVolume } from '../../export.ts';
+import { requireWithinLimit } from '../../local/copies.ts';
 import { fullnessFaults, volumeFaults } from '../../local/pool-faults.ts';
 import { tagOptions, type Noun } from './names.ts';
 import type { LvmPool, PoolReport, ThinPool, ThinVolume } from './pool.ts';
@@ -128,11 +129,7 @@ function requireSource(report: PoolReport, { limitBytes }: NewVolume, source: Vo
     source.kind === 'volume'
       ? requireVolume(report, source.volume)
       : requireVolume(report, source.snapshot, 'snapshot');
-  if (limitBytes > 0 && found.sizeBytes > limitBytes)
-    throw new Problem(
-      'OUT_OF_RANGE',
-      `the source has ${found.sizeBytes} bytes, more than the limit of ${limitBytes}`,
-    );
+  requireWithinLimit('the source', found.sizeBytes, limitBytes);
   return found;
 }
 

@@ -59,7 +59,7 @@ export function createDeletion(pool: ZfsPool, log: Log) {
   }
 
   return {
-    /** Removes what an earlier gateway left. Nothing else may be in progress. */
+    /** Removes the rest that an earlier gateway left. Nothing else may be in progress. */
     async start(): Promise<void> {
       await removeCopies(await pool.report());
       await sweep();

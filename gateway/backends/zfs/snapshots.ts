@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
+import { createAsGroup } from '../../local/copies.ts';
 import type { Deletion } from './deletion.ts';
 import { nameOf, recordOptions } from './names.ts';
 import { requireZvol, type PoolReport, type ZfsPool, type Zvol } from './pool.ts';
@@ -22,11 +23,7 @@ export function createSnapshots(pool: ZfsPool, deletion: Deletion): Required<Sna
   return {
     parameters: z.strictObject({}),
     createGroup,
-    async create(snapshot) {
-      const [created] = await createGroup([snapshot]);
-      if (!created) throw new Error('createGroup returned no snapshot');
-      return created;
-    },
+    create: createAsGroup(createGroup),
     measure: async volume => requireZvol(await pool.report(), volume).referencedBytes,
     delete: snapshot => deletion.snapshot(snapshot),
     list: () => pool.list('snapshot'),

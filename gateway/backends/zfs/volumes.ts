@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { invalidProblem, preconditionProblem, Problem } from '../../../src/api/problem.ts';
 import type { Backend, HealthEntry, KnownVolume, NewVolume, VolumeRef, VolumeSource } from '../../backend.ts';
 import type { Export, ExportedVolume } from '../../export.ts';
+import { requireWithinLimit } from '../../local/copies.ts';
 import { fullnessFaults, volumeFaults } from '../../local/pool-faults.ts';
 import type { Deletion } from './deletion.ts';
 import { copyNameOf, nameOf, recordOptions } from './names.ts';
@@ -115,11 +116,7 @@ function requireSource(report: PoolReport, volume: NewVolume, source: VolumeSour
     source.kind === 'volume'
       ? requireZvol(report, source.volume)
       : requireZvol(report, source.snapshot, 'snapshot');
-  if (limitBytes > 0 && found.sizeBytes > limitBytes)
-    throw new Problem(
-      'OUT_OF_RANGE',
-      `the source has ${found.sizeBytes} bytes, more than the limit of ${limitBytes}`,
-    );
+  requireWithinLimit('the source', found.sizeBytes, limitBytes);
   const { volblocksize } = volume.parameters;
   const [volumePath] = found.path.split('@');
   const blockBytes = report.all.find(({ path }) => path === volumePath)?.blockBytes ?? 0;

@@ -10,7 +10,7 @@ const raw = `${kubelet}/plugins/kubernetes.io/csi/volumeDevices/publish/pvc-1/${
 const cgroup = `/sys/fs/cgroup/kubepods/burstable/pod${pod}`;
 const limits = { iops: 100 };
 
-/** Makes a machine with the pod's cgroup, and records what is written to it. */
+/** Makes a machine with the pod's cgroup, and records the lines that are written to it. */
 function open() {
   const host = createSysfsHost();
   const written: string[] = [];

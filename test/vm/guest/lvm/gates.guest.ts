@@ -151,7 +151,7 @@ function guards(): readonly number[] {
     .map(line => Number.parseInt(line, 10));
 }
 
-test('a gate grows with its volume, LVM ignores what is written to it, and it ends with the attachment', async t => {
+test('a gate grows with its volume, LVM ignores data that is written to it, and it ends with the attachment', async t => {
   const { place, pool } = await openVolumes(t, []);
   const volume = await pool.makeVolume('c.volume', 8);
   await pool.attach(volume, accessOf('n2', 'block'));
