@@ -20,6 +20,7 @@ const onNodes = ['node-agent/volumes/', 'node-agent/host/', 'node-agent/state/']
 const plugins = ['node-agent/format/', 'node-agent/filesystems/', 'node-agent/connectors/'];
 const stores = ['gateway/stores/', 'gateway/store.ts', 'gateway/tables/', 'gateway/operations/'];
 const ceph = ['gateway/backends/ceph', 'test/storage/'];
+const zfs = ['gateway/backends/zfs', 'gateway/local/', 'test/zfs/'];
 const vendor = ['gateway/backends/rest', 'src/sdk/', 'src/kit/', 'src/api/', 'examples/'];
 
 /**
@@ -78,11 +79,8 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 700,
     proves: ['gateway/backends/lvm', 'gateway/local/'],
   },
-  zfs: {
-    files: ['test/vm/zfs/zfs.test.ts'],
-    seconds: 300,
-    proves: ['gateway/backends/zfs', 'gateway/local/', 'test/zfs/'],
-  },
+  zfs: { files: ['test/vm/zfs/zfs.test.ts'], seconds: 300, proves: zfs },
+  'zfs-crashes': { files: ['test/vm/zfs/crashes.test.ts'], seconds: 600, proves: zfs },
   disks: {
     files: ['test/vm/disks.test.ts', 'test/vm/harness.test.ts'],
     seconds: 90,
