@@ -34,9 +34,10 @@ export interface Export {
   resize?(volume: ExportedVolume): Promise<void>;
   /**
    * Publishes all recorded attachments again, exactly as nodes know them, and removes every other target of
-   * this pool. A fault of one volume is logged, and does not keep nodes from other volumes.
+   * this pool. A fault of one volume is logged, and does not keep nodes from other volumes. Its target stays if there is
+   * one, and the volume is tried again until it is published or withdrawn.
    */
-  restore?(attached: AsyncIterable<ExportedAttachment>): Promise<void>;
+  restore?(attached: AsyncIterable<RecordedAttachment>): Promise<void>;
   /** Lists the machine's missing prerequisites, one line each. It changes nothing. */
   check?(): Promise<readonly string[]>;
   /** Targets stay, so that nodes continue without the gateway. */
@@ -58,6 +59,12 @@ export type ExportedAttachment = {
   readonly volume: ExportedVolume;
   readonly access: NodeAccess;
   readonly reach?: Reach | undefined;
+};
+
+/** An attachment as it is recorded. `find` looks for its volume, and rejects while the volume cannot be used. */
+export type RecordedAttachment = Omit<ExportedAttachment, 'volume'> & {
+  readonly volume: VolumeRef;
+  readonly find: () => Promise<ExportedVolume>;
 };
 
 /** What the paths of a pool's volumes are. */

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { posix } from 'node:path';
 import * as z from 'zod';
-import { preconditionProblem } from '../../src/api/problem.ts';
+import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { accessModes } from '../../src/api/storage.ts';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/linux/directory-lock.ts';
@@ -91,9 +91,15 @@ export function dir(
         const context = { root, kind, log, poolKey: () => readPoolKey(root) } as const;
         const exported = chosen && (await exports.open(chosen, context));
         const faults = await findExportFaults(chosen, exported);
-        if (faults.length > 0) throw new Error(faults.join('; '));
+        if (faults.length > 0) throw unavailableProblem(faults.join('; '));
         const backend = await openDirectories(root, settings, { log, exported });
-        return { ...backend, close: async () => release?.() };
+        return {
+          ...backend,
+          async close() {
+            await exported?.close?.();
+            release?.();
+          },
+        };
       } catch (error) {
         release?.();
         throw error;

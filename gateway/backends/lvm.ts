@@ -11,7 +11,7 @@ import { findPoolFaults } from './lvm/check.ts';
 import { createCommands } from './lvm/commands.ts';
 import { createOwnerMark, readKey, readOwner } from './lvm/key.ts';
 import { isFitGroup } from './lvm/names.ts';
-import { openPool, type LvmPool } from './lvm/pool.ts';
+import { openPool, type LvmPool, type PoolReport } from './lvm/pool.ts';
 import { createSnapshots } from './lvm/snapshots.ts';
 import { activate, createVolumes, openGate, requireUsable } from './lvm/volumes.ts';
 
@@ -88,17 +88,19 @@ async function openVolumes(
     async restore(attached) {
       const all = await Array.fromAsync(attached);
       const known = all.map(({ volume }) => volume);
-      const report = await activate(pool, known).catch((error: unknown) => {
+      let first: PoolReport | undefined = await activate(pool, known).catch((error: unknown) => {
         // One faulty volume must not keep the others from their nodes.
         log.error('cannot activate every volume', { detail: asProblem(error).detail });
         return pool.report();
       });
       const { protocol } = exported;
       const find = async (volume: KnownVolume) =>
-        openGate(pool, exported, requireUsable(pool, report, volume));
+        openGate(pool, exported, requireUsable(pool, first ?? (await activate(pool, [volume])), volume));
       await exported.restore?.(exportedAttachments(each(all), { protocol, log, find }));
+      const { volumes: present } = first;
+      first = undefined;
       const attachedNames = new Set(known.map(({ id }) => pool.nameOf('volume', id)));
-      for (const { name } of report.volumes)
+      for (const { name } of present)
         if (!attachedNames.has(name)) await pool.gates.close(pool.gateOf(name)).catch(() => {});
     },
     async close() {

@@ -10,7 +10,7 @@ import { createCommands } from './zfs/commands.ts';
 import { createDeletion } from './zfs/deletion.ts';
 import { createOwnerMark, readKey, readOwner } from './zfs/key.ts';
 import { maxDataset } from './zfs/names.ts';
-import { deviceOf, openPool, type ZfsPool } from './zfs/pool.ts';
+import { deviceOf, openPool, type PoolReport, type ZfsPool } from './zfs/pool.ts';
 import { createSnapshots } from './zfs/snapshots.ts';
 import { createVolumes, parameters, requireUsable, stepBytes } from './zfs/volumes.ts';
 
@@ -81,10 +81,12 @@ async function openVolumes(
     owner: createOwnerMark(pool),
     capacity: async () => ({ totalBytes: capacity ?? (await measure()) }),
     async restore(attached) {
-      const report = await pool.report();
+      let first: PoolReport | undefined = await pool.report();
       const { protocol } = exported;
-      const find = (volume: Parameters<typeof requireUsable>[2]) => requireUsable(pool, report, volume);
+      const find = async (volume: Parameters<typeof requireUsable>[2]) =>
+        requireUsable(pool, first ?? (await pool.report()), volume);
       await exported.restore?.(exportedAttachments(attached, { protocol, log, find }));
+      first = undefined;
     },
     async close() {
       await exported.close?.();

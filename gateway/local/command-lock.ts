@@ -14,7 +14,8 @@ type LockedPool = { readonly what: string; readonly commands: string; readonly l
  * earlier gateway runs, and the path of the lock that commands hold.
  */
 export async function lockPool(name: string, { what, commands, log }: LockedPool) {
-  const directory = join('/run/lock', name);
+  // Not in /run/lock, where every user may make files.
+  const directory = join('/run/fairlead', name);
   await createDirectories(directory);
   const wait = { waitMs: vacateTimeoutMs, log };
   const release = await lockDirectory(directory, what, wait);

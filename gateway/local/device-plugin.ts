@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { unavailableProblem } from '../../src/api/problem.ts';
 import type { Log } from '../../src/lib/log.ts';
 import type { Backend, BackendPlugin } from '../backend.ts';
 import type { Export, ExportPlugin, ExportSettings } from '../export.ts';
@@ -21,7 +22,7 @@ type DeviceBackend<Settings extends DeviceSettings> = {
   /** The pool as a noun, such as `the thin pool`, and the name of its commands, such as `LVM`. */
   readonly what: string;
   readonly commands: string;
-  /** The name of the pool's lock in `/run/lock`. */
+  /** The name of the pool's lock in `/run/fairlead`. */
   lockOf(settings: Settings): string;
   /** The directory of the devices. */
   rootOf(settings: Settings): string;
@@ -54,7 +55,8 @@ export function devicePlugin<Settings extends DeviceSettings>(
       try {
         await own.prepare?.(settings, lockPath);
         const faults = await findFaults(settings);
-        if (faults.length > 0) throw new Error(faults.join('; '));
+        // The box may still be starting: a disk, a key or a service may come later.
+        if (faults.length > 0) throw unavailableProblem(faults.join('; '));
         return await own.open(settings, { lockPath, log, release, openExport });
       } catch (error) {
         release();

@@ -1,15 +1,14 @@
 import type { z } from 'zod';
 import { isDroppedProtocol, type Protocol } from '../../src/api/attachment.ts';
-import { asProblem } from '../../src/api/problem.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
 import type { AttachedVolume, AttachmentBounds, KnownVolume } from '../backend.ts';
 import type {
   Export,
   ExportContext,
-  ExportedAttachment,
   ExportedVolume,
   ExportPlugin,
   ExportSettings,
+  RecordedAttachment,
 } from '../export.ts';
 
 /** The protocol of the export, the log, and the function that finds an attached volume; it rejects for a missing one. */
@@ -19,11 +18,11 @@ type Volumes = {
   readonly find: (volume: KnownVolume) => Promise<ExportedVolume>;
 };
 
-/** Yields the attached volumes. Logs and skips a volume that is missing, so that the others can be exported. */
+/** Yields the attached volumes. Logs and skips those over a protocol of earlier releases. */
 export async function* exportedAttachments(
   attached: AsyncIterable<AttachedVolume>,
   { protocol, log, find }: Volumes,
-): AsyncGenerator<ExportedAttachment> {
+): AsyncGenerator<RecordedAttachment> {
   for await (const { volume, access, reach } of attached) {
     if (reach && isDroppedProtocol(reach.protocol)) {
       const { nodeId } = access;
@@ -35,12 +34,7 @@ export async function* exportedAttachments(
       throw new Error(
         `export: volume "${volume.id}" is attached to node "${access.nodeId}" over ${reach.protocol}; detach it before you change the export to ${protocol}`,
       );
-    try {
-      yield { volume: await find(volume), access, reach };
-    } catch (error) {
-      const { code, detail } = asProblem(error);
-      log.error('cannot export an attached volume', { volumeId: volume.id, code, detail });
-    }
+    yield { volume, access, reach, find: () => find(volume) };
   }
 }
 

@@ -1,11 +1,11 @@
 import { asProblem, unavailableProblem } from '../../../src/api/problem.ts';
 import type { Reach } from '../../../src/api/attachment.ts';
 import { accessModes } from '../../../src/api/storage.ts';
-import { forEachAtMost } from '../../../src/lib/concurrency.ts';
 import type { Log } from '../../../src/lib/log.ts';
 import type { NodeAccess } from '../../backend.ts';
-import type { Export, ExportedAttachment, ExportedVolume } from '../../export.ts';
+import type { Export, ExportedAttachment, ExportedVolume, RecordedAttachment } from '../../export.ts';
 import type { Names } from './names.ts';
+import { createWaiting } from './waiting.ts';
 
 /** A kind of targets. Names are without the protocol's prefix. */
 export interface TargetDriver extends Pick<Export, 'protocol'> {
@@ -22,9 +22,6 @@ export interface TargetDriver extends Pick<Export, 'protocol'> {
   reach(name: string, target: ExportedAttachment): Reach;
 }
 
-/** The targets that a restore creates at a time, since a target may need programs or waiting. */
-const maxConcurrent = 8;
-
 /**
  * Exports a pool's volumes by targets of one kind. `prepare` runs before the first target is created, removed or
  * counted.
@@ -32,7 +29,7 @@ const maxConcurrent = 8;
 export function exportTargets(
   { protocol, noun, ...driver }: TargetDriver,
   { names, log }: { readonly names: Names; readonly log: Log },
-): Required<Omit<Export, 'addresses' | 'check' | 'close'>> {
+): Required<Omit<Export, 'addresses' | 'check'>> {
   let preparing: Promise<void> | undefined;
   const prepare = (): Promise<void> =>
     (preparing ??= driver.prepare().catch((error: unknown) => {
@@ -59,31 +56,29 @@ export function exportTargets(
 
   async function publish(volume: ExportedVolume, access: NodeAccess): Promise<Reach> {
     const name = names.nameOf(volume, access);
+    await waiting.giveUp(other => names.isOfNode(other, volume, access));
     await removeWhere(other => other !== name && names.isOfNode(other, volume, access));
     await driver.create(name, { volume, access });
     const { mayReplay } = access;
     return { ...driver.reach(name, { volume, access }), ...(mayReplay && { mayReplay }) };
   }
 
-  async function createOrLog(target: ExportedAttachment): Promise<void> {
-    const { volume, access } = target;
-    try {
-      await driver.create(names.nameOf(volume, access), target);
-    } catch (error) {
-      const { code, detail } = asProblem(error);
-      log.error('cannot export an attached volume', { volumeId: volume.id, code, detail });
-    }
-  }
+  const waiting = createWaiting(async (name, { find, ...rest }, isWanted) => {
+    const volume = await find();
+    if (isWanted()) await driver.create(name, { ...rest, volume });
+  }, log);
 
   return {
     protocol,
     // Many nodes may use a volume only if none writes, or all write to the raw device.
     accessModes: accessModes.filter(mode => mode !== 'MULTI_NODE_SINGLE_WRITER'),
     publish,
-    withdraw: (volume, nodeId, cluster) =>
-      removeWhere(name =>
-        names.isOfNode(name, volume, { nodeId, ...(cluster !== undefined && { cluster }) }),
-      ),
+    async withdraw(volume, nodeId, cluster) {
+      const isOfNode = (name: string): boolean =>
+        names.isOfNode(name, volume, { nodeId, ...(cluster !== undefined && { cluster }) });
+      await waiting.giveUp(isOfNode);
+      await removeWhere(isOfNode);
+    },
     async users(volume) {
       const found = await listWhere(name => names.isOfVolume(name, volume));
       return found.map(name => `${noun} "${name}"`);
@@ -93,16 +88,16 @@ export function exportTargets(
         await driver.resize(name, volume);
     },
     async restore(attached) {
-      const targets = await Array.fromAsync(attached);
-      const known = new Set(targets.map(({ volume, access }) => names.nameOf(volume, access)));
+      const known = new Map<string, RecordedAttachment>();
+      for await (const one of attached) known.set(names.nameOf(one.volume, one.access), one);
       const orphans = await listWhere(name => !known.has(name));
       if (orphans.length > 0) log.warn('removing targets without a record', { count: orphans.length });
       await removeWhere(name => !known.has(name)).catch((error: unknown) => {
         const { code, detail } = asProblem(error);
         log.error('cannot remove a target without a record', { code, detail });
       });
-      await forEachAtMost(maxConcurrent, targets, createOrLog);
-      if (targets.length > 0) log.info('exported the attached volumes', { count: targets.length });
+      await waiting.start(known);
     },
+    close: waiting.close,
   };
 }

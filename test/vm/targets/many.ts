@@ -1,3 +1,4 @@
+import { recorded } from '../../suites/exports/recorded.ts';
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ExportedAttachment, VolumeKind } from '../../../gateway/export.ts';
@@ -54,11 +55,6 @@ export function pathMaker(t: CleanupScope, kind: VolumeKind): (name: string) => 
     truncateSync(path, sizeBytes);
     return path;
   };
-}
-
-/** Yields attachments as a gateway reads them from its records. */
-export async function* recorded<Recorded>(attached: readonly Recorded[]): AsyncGenerator<Recorded> {
-  yield* attached;
 }
 
 /** Wraps a tree so that `make` makes each of its changes. */

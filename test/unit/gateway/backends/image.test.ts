@@ -19,7 +19,7 @@ import { copyImage, fromVolume } from '../../../../gateway/backends/image/copies
 import type { MappedExtent } from '../../../../gateway/backends/image/extents.ts';
 import { openPool } from '../../../../gateway/backends/image/pool.ts';
 import { unsharedRanges } from '../../../../gateway/backends/image/changes.ts';
-import type { ExportedAttachment } from '../../../../gateway/export.ts';
+import type { RecordedAttachment } from '../../../../gateway/export.ts';
 import { openLoop } from '../../../../gateway/exports/loop.ts';
 import { silentLog } from '../../../../src/lib/log.ts';
 import { temporaryDirectory } from '../../../harness/gateway.ts';
@@ -175,8 +175,8 @@ test('a link to the directory is resolved, as the kernel shows the files of loop
 });
 
 test('an export learns at the start how nodes reach their volumes', async t => {
-  const told: ExportedAttachment[] = [];
-  const restore = async (recorded: AsyncIterable<ExportedAttachment>): Promise<void> =>
+  const told: RecordedAttachment[] = [];
+  const restore = async (recorded: AsyncIterable<RecordedAttachment>): Promise<void> =>
     void told.push(...(await Array.fromAsync(recorded)));
   const exporting = { exported: { ...openLoop(), restore }, log: silentLog };
   const backend = await openImages(temporaryDirectory(t), 2 ** 30, exporting);

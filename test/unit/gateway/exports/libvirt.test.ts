@@ -1,7 +1,8 @@
+import { recorded } from '../../../suites/exports/recorded.ts';
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { NodeAccess } from '../../../../gateway/backend.ts';
-import type { Export, ExportedAttachment, VolumeKind } from '../../../../gateway/export.ts';
+import type { Export, VolumeKind } from '../../../../gateway/export.ts';
 import { exportLibvirt, libvirt } from '../../../../gateway/exports/libvirt.ts';
 import { openHypervisor, type Virsh } from '../../../../gateway/exports/libvirt/virsh.ts';
 import { freeTarget } from '../../../../gateway/exports/libvirt/xml.ts';
@@ -45,10 +46,6 @@ function open({
   const names = createNames(Buffer.from(poolKey));
   const exported = exportLibvirt(settings, { hypervisor, names, log, kind, patienceMs: 0 });
   return { fake, lines, exported: exported as Required<Omit<Export, 'check' | 'close'>> };
-}
-
-async function* recorded(...attached: readonly ExportedAttachment[]): AsyncGenerator<ExportedAttachment> {
-  yield* attached;
 }
 
 const descriptionOf = (disks: readonly string[]): string => disks[0] ?? assert.fail('it has no disk');
@@ -264,7 +261,7 @@ describe('the export libvirt', () => {
     await neighbour.publish(volume, accessOf('n1'));
     domain.live = domain.live.filter(disk => !wanted.has(disk));
     const lost = { volume, access: accessOf('n9') };
-    await exported.restore(recorded(lost, { volume, access }));
+    await exported.restore(recorded([lost, { volume, access }]));
     assert.equal((await exported.users(volume)).length, 1);
     assert.equal((await exported.users(other)).length, 0);
     assert.equal((await neighbour.users(volume)).length, 1);
@@ -272,7 +269,7 @@ describe('the export libvirt', () => {
     assert.ok(lines.some(line => line.includes('cannot export an attached volume') && line.includes('n9')));
     // A machine that is off has its disks once it starts.
     [domain.isRunning, domain.live] = [false, []];
-    await exported.restore(recorded({ volume, access }));
+    await exported.restore(recorded([{ volume, access }]));
     assert.equal(domain.next.filter(disk => wanted.has(disk)).length, 1);
   });
 
@@ -282,7 +279,7 @@ describe('the export libvirt', () => {
     const domain = fake.add('n2');
     await exported.publish(other, accessOf('n1'));
     await exported.publish(other, accessOf('n2'));
-    await exported.restore(recorded({ volume, access: accessOf('n2') }));
+    await exported.restore(recorded([{ volume, access: accessOf('n2') }]));
     assert.deepEqual([domain.live.length, domain.next.length], [1, 1]);
     assert.equal((await exported.users(volume)).length, 1);
     assert.ok(lines.some(line => line.includes('cannot remove a target') && line.includes('n1')));
@@ -296,10 +293,10 @@ describe('the export libvirt', () => {
       access: accessOf(`n${index % 20}`),
     }));
     for (let node = 0; node < 20; node++) fake.add(`n${node}`);
-    await exported.restore(recorded(...attached));
+    await exported.restore(recorded(attached));
     assert.ok(fake.domains.every(({ live, next }) => live.length === 10 && next.length === 10));
     commands = 0;
-    await exported.restore(recorded(...attached));
+    await exported.restore(recorded(attached));
     assert.ok(commands < 60, `${commands} commands`);
   });
 

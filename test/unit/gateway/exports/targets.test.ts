@@ -1,7 +1,9 @@
+import { poll } from '../../../../src/lib/concurrency.ts';
+import { recorded } from '../../../suites/exports/recorded.ts';
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { NodeAccess } from '../../../../gateway/backend.ts';
-import type { Export, ExportedAttachment } from '../../../../gateway/export.ts';
+import type { Export } from '../../../../gateway/export.ts';
 import { exportIscsi } from '../../../../gateway/exports/iscsi.ts';
 import type { ConfigTree } from '../../../../gateway/local/kernel/configfs.ts';
 import { portals } from '../../../../gateway/local/kernel/machine.ts';
@@ -41,13 +43,9 @@ const kinds = [
     const { log, lines } = createMemoryLog();
     const names = createNames(Buffer.from(poolKey));
     const exported = open(settings, { tree, names, log, load: async () => {} });
-    return { kernel, lines, exported: exported as Required<Omit<Export, 'check' | 'close'>> };
+    return { kernel, lines, exported: exported as Required<Omit<Export, 'check'>> };
   },
 }));
-
-async function* recorded(...attached: readonly ExportedAttachment[]): AsyncGenerator<ExportedAttachment> {
-  yield* attached;
-}
 
 for (const { name, hasKeys, open } of kinds)
   describe(`the export ${name}`, () => {
@@ -74,7 +72,7 @@ for (const { name, hasKeys, open } of kinds)
       const access = accessOf('n1', { readonly: true, mayReplay: true });
       const reach = await exported.publish(volume, access);
       assert.equal(reach.mayReplay, true);
-      await exported.restore(recorded({ volume, access, reach }));
+      await exported.restore(recorded([{ volume, access, reach }]));
       assert.equal(isProtected(), name === 'iscsi' ? '0' : '');
     });
 
@@ -127,13 +125,13 @@ for (const { name, hasKeys, open } of kinds)
       const wanted = kernel.made();
       await neighbour.publish(volume, access);
       await exported.publish(other, accessOf('n1'));
-      await exported.restore(recorded({ volume, access }));
+      await exported.restore(recorded([{ volume, access }]));
       assert.equal((await neighbour.users(volume)).length, 1);
       await neighbour.withdraw(volume, 'n1', 'a');
       assert.deepEqual(kernel.made(), wanted);
       // After a reboot the tree is empty.
       const rebooted = createConfigTree({ hasKeys });
-      await open({ kernel: rebooted }).exported.restore(recorded({ volume, access }));
+      await open({ kernel: rebooted }).exported.restore(recorded([{ volume, access }]));
       assert.deepEqual(rebooted.made(), wanted);
     });
 
@@ -210,6 +208,40 @@ for (const { name, hasKeys, open } of kinds)
       );
     });
 
+    test('a volume that cannot be found for a moment at the start keeps its target, and is exported later', async () => {
+      const { kernel, exported, lines } = open();
+      const access = accessOf('n1');
+      await exported.publish(volume, access);
+      const before = kernel.made();
+      let failures = 2;
+      const find = async () => {
+        if (failures-- > 0) throw new Error('udev has made no link yet');
+        return other;
+      };
+      const late = { volume: other, access, find };
+      async function* attached() {
+        yield { volume, access, find: async () => assert.fail('the volume is missing') };
+        yield late;
+      }
+      await exported.restore(attached());
+      assert.deepEqual(kernel.made(), before);
+      assert.equal(lines.filter(line => line.includes('cannot export an attached volume')).length, 2);
+      await exported.close();
+      // A volume that is detached meanwhile is not exported later.
+      await exported.withdraw(volume, 'n1', 'a');
+      assert.equal((await exported.users(volume)).length, 0);
+      failures = 1;
+      const { exported: next } = open({ kernel });
+      await next.restore(
+        (async function* () {
+          yield late;
+        })(),
+      );
+      const made = await poll(async () => (await next.users(other)).length || undefined, { everyMs: 5, timeoutMs: 5_000 });
+      assert.equal(made, 1);
+      await next.close();
+    });
+
     test('a volume that cannot be published at the start does not block others', async () => {
       const kernel = createConfigTree({ hasKeys });
       const tree: ConfigTree = {
@@ -221,7 +253,7 @@ for (const { name, hasKeys, open } of kinds)
       };
       const { exported, lines } = open({ kernel, tree });
       const attached = [volume, other].map(one => ({ volume: one, access: accessOf('n1') }));
-      await exported.restore(recorded(...attached));
+      await exported.restore(recorded(attached));
       assert.ok(
         lines.some(line => line.includes('cannot export an attached volume') && line.includes('a.one')),
       );
@@ -231,7 +263,7 @@ for (const { name, hasKeys, open } of kinds)
 
 test('an nvme-tcp pool reports at its start that nodes cannot authenticate, unless its settings ask for that', async () => {
   const { exported, lines } = kinds[0]?.open() ?? assert.fail();
-  await exported.restore(recorded());
+  await exported.restore(recorded([]));
   assert.ok(lines.some(line => line.includes('CONFIG_NVME_TARGET_AUTH')));
   const names = createNames(Buffer.from('one'));
   const strict = (authentication: 'dhchap' | 'none', hasKeys: boolean) => {
@@ -240,7 +272,7 @@ test('an nvme-tcp pool reports at its start that nodes cannot authenticate, unle
     const parts = { tree, names, log, load: async () => {} };
     return { said, opened: exportNvme({ ...settings, authentication }, parts) };
   };
-  await assert.rejects(async () => strict('dhchap', false).opened.restore?.(recorded()), {
+  await assert.rejects(async () => strict('dhchap', false).opened.restore?.(recorded([])), {
     message: /does not support authentication of nodes/,
   });
   const { said, opened } = strict('none', true);
@@ -255,7 +287,7 @@ test('after the kernel learnt to demand keys a node continues unchanged, and new
   assert.equal(reach.secrets, undefined);
   const kernel = createConfigTree({ hasKeys: true });
   const { exported } = nvme.open({ kernel });
-  await exported.restore(recorded({ volume, access, reach }));
+  await exported.restore(recorded([{ volume, access, reach }]));
   assert.deepEqual(kernel.secrets(), []);
   assert.equal((await exported.users(volume)).length, 1);
   // As after the correction of a late change.
@@ -264,7 +296,7 @@ test('after the kernel learnt to demand keys a node continues unchanged, and new
   const { secrets: keys, ...told } = await exported.publish(other, access);
   assert.deepEqual(kernel.secrets(), Object.values(keys ?? {}));
   const rebooted = createConfigTree({ hasKeys: true });
-  const attached = { volume: other, access, reach: { ...told, sealed: 'the keys' } };
+  const attached = [{ volume: other, access, reach: { ...told, sealed: 'the keys' } }];
   await nvme.open({ kernel: rebooted }).exported.restore(recorded(attached));
   assert.deepEqual(rebooted.secrets(), Object.values(keys ?? {}));
 });

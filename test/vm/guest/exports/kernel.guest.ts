@@ -15,7 +15,8 @@ import {
   targetsLeft,
   type KernelExport,
 } from '../../targets/exported.ts';
-import { openMany, pathMaker, poolKey, recorded } from '../../targets/many.ts';
+import { recorded } from '../../../suites/exports/recorded.ts';
+import { openMany, pathMaker, poolKey } from '../../targets/many.ts';
 import { startRawWriter } from '../../targets/raw-writer.ts';
 import { startDaemons, type Daemons } from '../../targets/scsi-target.ts';
 import { readEach, startGuestNode } from '../agent.ts';

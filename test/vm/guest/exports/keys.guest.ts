@@ -12,7 +12,7 @@ import {
   openPoolWith,
   targetsLeft,
 } from '../../targets/exported.ts';
-import { recorded } from '../../targets/many.ts';
+import { recorded } from '../../../suites/exports/recorded.ts';
 import { undoLast } from '../../targets/undo.ts';
 import { filesWith, startGuestNode, untilSeen } from '../agent.ts';
 
