@@ -1,3 +1,4 @@
+import { unavailableProblem } from '../../src/api/problem.ts';
 import { readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -71,7 +72,7 @@ export function image(
       try {
         const exported = await exports.open(chosen, { root, kind, log, poolKey: () => readPoolKey(root) });
         const faults = [...(await findOldServers(root)), ...(await faultsOf(exported))];
-        if (faults.length > 0) throw new Error(faults.join('; '));
+        if (faults.length > 0) throw unavailableProblem(faults.join('; '));
         const backend = await openImages(root, capacity, { exported, log });
         let closing: Promise<void> | undefined;
         return { ...backend, close: () => (closing ??= backend.close().finally(release)) };

@@ -47,7 +47,7 @@ export function lvm(
     ...devicePlugin<Settings>(exports, {
       what: 'the thin pool',
       commands: 'LVM',
-      lockOf: ({ group, thinPool }) => `fairlead-lvm/${group}/${thinPool}`,
+      lockOf: ({ group, thinPool }) => `lvm/${group}/${thinPool}`,
       rootOf: ({ group }) => `/dev/${group}`,
       // LVM would wait for a suspended gate if this machine is a node as well.
       prepare: (settings, lockPath) => openPool(settings, createCommands(settings, lockPath)).gates.resume(),

@@ -45,7 +45,7 @@ export function zfs(
     ...devicePlugin<Settings>(exports, {
       what: 'the dataset',
       commands: 'ZFS',
-      lockOf: ({ dataset }) => `fairlead-zfs/${dataset}`,
+      lockOf: ({ dataset }) => `zfs/${dataset}`,
       rootOf: ({ dataset }) => deviceOf(dataset),
       findFaults: ({ dataset }) => findPoolFaults(dataset),
       async open({ dataset, capacity }, { lockPath, openExport, ...parts }) {

@@ -4,13 +4,14 @@ import { preconditionProblem } from '../../src/api/problem.ts';
 import { accessModes } from '../../src/api/storage.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import { exec } from '../../src/lib/exec.ts';
+import type { VolumeRef } from '../backend.ts';
 import { takesWrites, type Export, type ExportedAttachment, type ExportPlugin } from '../export.ts';
 import { commandProblem } from '../local/files.ts';
 import { createNames, type Names } from '../local/targets/names.ts';
 import { exportTargets, type TargetDriver } from '../local/targets/targets.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { openRecords, type ExportRecord, type Records } from './nfs/records.ts';
-import { endRequests, expireClients, findServerFaults } from './nfs/server.ts';
+import { endCopies, endRequests, expireClients, findServerFaults, parseListing } from './nfs/server.ts';
 
 const settings = z.strictObject({
   protocol: z
@@ -54,7 +55,7 @@ export const nfs: ExportPlugin<typeof settings> = {
         return [
           ...(kind === 'directory' ? [] : [kindFault]),
           ...(/^[\w./+-]+$/.test(root) ? [] : [rootFault]),
-          ...(await findServerFaults()),
+          ...(await findServerFaults(root)),
         ];
       },
     };
@@ -65,10 +66,10 @@ type NfsParts = { readonly names: Names; readonly log: Log; readonly records: Re
 
 function exportNfs({ addresses, noRootSquash = false }: Settings, { names, log, records }: NfsParts): Export {
   /** FAILED_PRECONDITION while the volume is exported to one of these addresses for another node. */
-  async function requireUnshared(name: string, wanted: ExportRecord): Promise<void> {
-    for (const { name: other, record } of await records.all()) {
-      const isOther = other !== name && record.path === wanted.path;
-      const shared = isOther && record.clients.find(one => wanted.clients.includes(one));
+  async function requireUnshared(name: string, volume: VolumeRef, wanted: ExportRecord): Promise<void> {
+    const others = (await records.names()).filter(other => other !== name && names.isOfVolume(other, volume));
+    for (const { record } of await records.all(others)) {
+      const shared = record.clients.find(one => wanted.clients.includes(one));
       if (shared)
         throw preconditionProblem(
           `the volume is attached to another node with the address ${shared} already`,
@@ -80,18 +81,34 @@ function exportNfs({ addresses, noRootSquash = false }: Settings, { names, log, 
     const found = await records.find(name);
     if (!found) return;
     await records.close(name);
-    const { path, clients, fsid } = found.record;
+    await shut(found.record);
+    await records.remove(name);
+  }
+
+  /** Returns once the server admits no request of these clients to the path, and works on none. */
+  async function shut({
+    path,
+    clients,
+    fsid,
+  }: Pick<ExportRecord, 'path' | 'clients' | 'fsid'>): Promise<void> {
     for (const client of clients) await exec('exportfs', ['-u', operandOf(client, path)], { timeoutMs });
     const listing = await run(['-s']);
     if (listing.includes(fsid)) throw new Error(`"exportfs" still lists "${path}" for ${clients.join(', ')}`);
-    await endRequests(() => run(['-f']));
+    await endRequests({ path, clients }, () => run(['-f']));
     const all = await records.all();
     // Its locks on other shares would be lost as well.
     const isElsewhere = all.some(
       ({ isClosed, record }) => !isClosed && record.clients.some(client => clients.includes(client)),
     );
     if (!isElsewhere) await expireClients(clients, path);
-    await records.remove(name);
+    await endCopies();
+  }
+
+  /** Shuts the exports of a path that have no file of this gateway, such as one that another program has removed. */
+  async function shutStrays(path: string): Promise<void> {
+    const known = new Set((await records.all()).map(({ record }) => record.fsid));
+    for (const { client, fsid = '' } of parseListing(await run(['-s'])).filter(one => one.path === path))
+      if (!known.has(fsid)) await shut({ path, clients: [client], fsid: `fsid=${fsid},` });
   }
 
   const driver: TargetDriver = {
@@ -99,14 +116,15 @@ function exportNfs({ addresses, noRootSquash = false }: Settings, { names, log, 
     noun: 'nfs export',
     prepare: async () => {},
     list: records.names,
-    async create(name, { volume: { path }, access, reach }) {
+    async create(name, { volume, access, reach }) {
+      const { path } = volume;
       const { clients } = routeOf(addresses, access);
       const fsid = names.hostIdOf(name);
       const squash = noRootSquash ? 'no_root_squash' : 'root_squash';
       // With subtree_check the server looks whether a file is below the exported directory.
       const options = `${takesWrites(access) ? 'rw' : 'ro'},sync,subtree_check,${squash},fsid=${fsid}`;
       const wanted = { path, clients, fsid, options };
-      if (!reach) await requireUnshared(name, wanted);
+      if (!reach) await requireUnshared(name, volume, wanted);
       const before = await records.find(name);
       if (before && (before.isClosed || !sameJson(before.record, wanted))) await remove(name);
       await records.write(name, wanted);
@@ -120,7 +138,15 @@ function exportNfs({ addresses, noRootSquash = false }: Settings, { names, log, 
       path,
     }),
   };
-  return { ...exportTargets(driver, { names, log }), accessModes };
+  const targets = exportTargets(driver, { names, log });
+  return {
+    ...targets,
+    accessModes,
+    async withdraw(volume, nodeId, cluster) {
+      await targets.withdraw(volume, nodeId, cluster);
+      await shutStrays(volume.path);
+    },
+  };
 }
 
 /** Chooses the address of this machine for a node, and the node's addresses of the same kind. FAILED_PRECONDITION without any. */

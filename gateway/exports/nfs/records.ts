@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unavailableProblem } from '../../../src/api/problem.ts';
 import { ignore, replaceFile } from '../../local/files.ts';
 
 /** An export of a directory to the addresses of one node. `fsid` identifies the files of this export to the node. */
@@ -14,7 +15,7 @@ export type ExportRecord = {
 type NamedRecord = { readonly name: string; readonly isClosed: boolean; readonly record: ExportRecord };
 
 /** The NFS server reads the files that end in `.exports` here at its start (exports(5)). */
-const exportsDirectory = '/etc/exports.d';
+export const exportsDirectory = '/etc/exports.d';
 const fileName = /^fairlead\.(.+)\.(exports|closed)$/;
 
 export type Records = ReturnType<typeof openRecords>;
@@ -36,7 +37,8 @@ export function openRecords(directory = exportsDirectory) {
   async function find(name: string): Promise<NamedRecord | undefined> {
     for (const state of ['exports', 'closed'] as const) {
       const text = await readFile(pathOf(name, state), 'utf8').catch(ignore('ENOENT'));
-      if (text !== undefined) return { name, isClosed: state === 'closed', record: parse(text) };
+      if (text !== undefined)
+        return { name, isClosed: state === 'closed', record: parse(text, pathOf(name, state)) };
     }
     return undefined;
   }
@@ -44,8 +46,9 @@ export function openRecords(directory = exportsDirectory) {
   return {
     names,
     find,
-    all: async (): Promise<readonly NamedRecord[]> =>
-      (await Promise.all((await names()).map(find))).filter(found => found !== undefined),
+    /** Reads all records, or those with these names. */
+    all: async (chosen?: readonly string[]): Promise<readonly NamedRecord[]> =>
+      (await Promise.all((chosen ?? (await names())).map(find))).filter(found => found !== undefined),
     async write(name: string, record: ExportRecord): Promise<void> {
       await mkdir(directory, { recursive: true });
       await replaceFile(pathOf(name, 'exports'), format(record));
@@ -64,6 +67,13 @@ function format(record: ExportRecord): string {
   return `# Fairlead writes and removes this file.\n# ${JSON.stringify(record)}\n${path} ${allowed}\n`;
 }
 
-function parse(text: string): ExportRecord {
-  return JSON.parse(text.split('\n')[1]?.slice('# '.length) ?? '') as ExportRecord;
+function parse(text: string, path: string): ExportRecord {
+  try {
+    return JSON.parse(text.split('\n')[1]?.slice('# '.length) ?? '') as ExportRecord;
+  } catch (error) {
+    throw unavailableProblem(
+      `"${path}" is not as the gateway wrote it; detach the volume of its last line from all nodes, then remove the file and run "exportfs -ra"`,
+      error,
+    );
+  }
 }

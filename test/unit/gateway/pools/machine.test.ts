@@ -102,3 +102,19 @@ test('a pool that waits shows every tool and file that its machine lacks', { tim
   assert.deepEqual(lacks, (await linesOf(gateway))['far']);
   assert.ok(lacks.length >= 2, lacks.join('\n'));
 });
+
+test('a pool whose machine lacks something at a start waits for it, and the others are served', async t => {
+  const directory = temporaryDirectory(t);
+  mkdirSync(join(directory, 'images'));
+  mkdirSync(join(directory, 'exported'));
+  const missing = { protocol: 'nvme-tcp', addresses: ['192.0.2.200:4420'] };
+  const gateway = await runGateway(t, {
+    pools: {
+      fast: { backend: 'image', dir: join(directory, 'images') },
+      late: { backend: 'image', dir: join(directory, 'exported'), export: missing },
+    },
+  });
+  const states = Object.fromEntries((await listPools(gateway)).map(({ id, state }) => [id, state]));
+  assert.equal(states['fast'], 'open');
+  assert.equal(states['late'], 'waiting');
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { exports } from '../../../../gateway/exports/index.ts';
 import { pause } from '../../../../src/lib/concurrency.ts';
@@ -105,4 +105,37 @@ test('a withdrawn export is dead for its open files and locks, also when the vol
   run('flock', '--nonblock', `${one.path}/lines`, 'true');
   assert.deepEqual(readdirSync('/etc/exports.d'), []);
   assert.equal(run('exportfs', '-s'), '');
+});
+
+test('an export whose file another program has removed is withdrawn as well', async () => {
+  const exported = await open();
+  const volume = { id: 'c.lost', nonce: 'own', path: `${root}/c.lost`, sizeBytes: 2 ** 20 };
+  mkdirSync(volume.path);
+  await exported.publish(volume, access('first'));
+  const writer = await writeOn('c.lost');
+  await writer.goesOn();
+  for (const file of readdirSync('/etc/exports.d')) rmSync(`/etc/exports.d/${file}`);
+  await exported.withdraw(volume, 'n1', 'a');
+  await writer.ended;
+  assert.equal(run('exportfs', '-s'), '');
+});
+
+test('the check names an export that contains the directory', async () => {
+  const exported = await open();
+  run('exportfs', '-i', '-o', 'rw,no_subtree_check', '192.0.2.7:/box');
+  assert.match(String(await exported.check?.()), /"\/box" is exported to 192\.0\.2\.7/);
+  run('exportfs', '-u', '192.0.2.7:/box');
+  assert.deepEqual(await exported.check?.(), []);
+});
+
+test('the service has the rights to see what the server does', async () => {
+  const unit = readFileSync(
+    new URL('../../../../deploy/systemd/fairlead-gateway.service', import.meta.url),
+    'utf8',
+  );
+  const [, rights = ''] = /^CapabilityBoundingSet=(.*)$/m.exec(unit) ?? [];
+  const kept = rights.split(' ').map(right => `+${right.slice('CAP_'.length).toLowerCase()}`);
+  const script = `for id in $(pgrep -x nfsd); do cat /proc/$id/stack; done`;
+  const limited = ['--bounding-set', ['-all', ...kept].join(), '--inh-caps', '-all'];
+  assert.match(run('setpriv', ...limited, 'sh', '-ec', script), /svc_recv/);
 });
