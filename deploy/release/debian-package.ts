@@ -62,6 +62,7 @@ export function buildDebianPackage(npmPackage: string, out: string, architecture
     'deploy/systemd/fairlead-gateway.service',
     join(root, 'usr/lib/systemd/system/fairlead-gateway.service'),
   );
+  copy('deploy/udev/57-fairlead.rules', join(root, 'usr/lib/udev/rules.d/57-fairlead.rules'));
   // Debian's policy is that manual pages are compressed.
   for (const name of readdirSync(join(npmPackage, 'man')))
     write(

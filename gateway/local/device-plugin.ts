@@ -4,6 +4,7 @@ import type { Log } from '../../src/lib/log.ts';
 import type { Backend, BackendPlugin } from '../backend.ts';
 import type { Export, ExportPlugin, ExportSettings } from '../export.ts';
 import { lockPool } from './command-lock.ts';
+import { findMissingRules } from './udev-rules.ts';
 import { exportBounds, findExportFaults } from './exported-attachments.ts';
 
 type DeviceSettings = { readonly export: ExportSettings };
@@ -44,6 +45,7 @@ export function devicePlugin<Settings extends DeviceSettings>(
   ];
   return {
     check: findFaults,
+    missingFeatures: async (): Promise<readonly string[]> => findMissingRules(),
     expectedBounds: ({ export: chosen }: Settings) =>
       exportBounds({ ...chosen, protocol: exports.protocolOf(chosen) }),
     async open(settings: Settings, { log }: Parameters<BackendPlugin['open']>[1]): Promise<Backend> {

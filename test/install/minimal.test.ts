@@ -109,6 +109,7 @@ test(
     PATH=/usr/bin:/bin fairlead gateway --check --config /srv/gateway.yaml --store /srv/store.sqlite
     fairlead demo
     test -e /usr/lib/systemd/system/fairlead-gateway.service
+    test -e /usr/lib/udev/rules.d/57-fairlead.rules
     apt-get remove --yes fairlead
     ! find /usr -name '*fairlead*' | grep .`);
     assert.match(output, /^pool a: not checked: whose volumes it holds, .*; all else is ok$/m);

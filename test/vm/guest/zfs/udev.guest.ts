@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
+import { test } from 'node:test';
+import { findMissingRules } from '../../../../gateway/local/udev-rules.ts';
+import { loadZfs, makeDataset, zfs } from '../../targets/dataset.ts';
+
+const rules = '/etc/udev/rules.d/57-fairlead.rules';
+const link = '/dev/disk/by-label/of-a-pod';
+const run = (...[command = '', ...args]: readonly string[]): string =>
+  execFileSync(command, args, { encoding: 'utf8' });
+
+/** Makes udev look at the disks again. */
+function look(): void {
+  run('udevadm', 'control', '--reload');
+  run('udevadm', 'trigger', '--action=change', '--subsystem-match=block');
+  run('udevadm', 'settle');
+}
+
+test('udev does not act on what a node has written to its volume', t => {
+  // With the rules of all packages.
+  run('/usr/lib/systemd/systemd-udevd', '--daemon');
+  loadZfs();
+  const { dataset } = makeDataset(t);
+  const name = `${dataset}/fairlead.volume.a.labelled`;
+  zfs('create', '-s', '-V', '64M', '-o', 'volmode=dev', name);
+  run('udevadm', 'settle');
+  run('mkfs.ext4', '-q', '-L', 'of-a-pod', `/dev/zvol/${name}`);
+  look();
+  assert.ok(existsSync(link), 'without the rule udev makes the link');
+  assert.match(String(findMissingRules()), /copy deploy\/udev\/57-fairlead\.rules/);
+  copyFileSync(new URL('../../../../deploy/udev/57-fairlead.rules', import.meta.url), rules);
+  t.after(() => rmSync(rules));
+  look();
+  assert.ok(!existsSync(link));
+  assert.ok(existsSync(`/dev/zvol/${name}`));
+  assert.deepEqual(findMissingRules(), []);
+});
