@@ -4,8 +4,13 @@ import { preconditionProblem } from '../../src/api/problem.ts';
 import { accessModes } from '../../src/api/storage.ts';
 import { sameJson } from '../../src/lib/json.ts';
 import { exec } from '../../src/lib/exec.ts';
-import type { VolumeRef } from '../backend.ts';
-import { takesWrites, type Export, type ExportedAttachment, type ExportPlugin } from '../export.ts';
+import {
+  takesWrites,
+  type Export,
+  type ExportedAttachment,
+  type ExportedVolume,
+  type ExportPlugin,
+} from '../export.ts';
 import { commandProblem } from '../local/files.ts';
 import { createNames, type Names } from '../local/targets/names.ts';
 import { exportTargets, type TargetDriver } from '../local/targets/targets.ts';
@@ -66,7 +71,7 @@ type NfsParts = { readonly names: Names; readonly log: Log; readonly records: Re
 
 function exportNfs({ addresses, noRootSquash = false }: Settings, { names, log, records }: NfsParts): Export {
   /** FAILED_PRECONDITION while the volume is exported to one of these addresses for another node. */
-  async function requireUnshared(name: string, volume: VolumeRef, wanted: ExportRecord): Promise<void> {
+  async function requireUnshared(name: string, volume: ExportedVolume, wanted: ExportRecord): Promise<void> {
     const others = (await records.names()).filter(other => other !== name && names.isOfVolume(other, volume));
     for (const { record } of await records.all(others)) {
       const shared = record.clients.find(one => wanted.clients.includes(one));
