@@ -237,7 +237,10 @@ for (const { name, hasKeys, open } of kinds)
           yield late;
         })(),
       );
-      const made = await poll(async () => (await next.users(other)).length || undefined, { everyMs: 5, timeoutMs: 5_000 });
+      const made = await poll(async () => (await next.users(other)).length || undefined, {
+        everyMs: 5,
+        timeoutMs: 5_000,
+      });
       assert.equal(made, 1);
       await next.close();
     });
