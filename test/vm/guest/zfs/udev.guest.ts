@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
+import { poll } from '../../../../src/lib/concurrency.ts';
 import { findMissingRules } from '../../../../gateway/local/udev-rules.ts';
 import { loadZfs, makeDataset, zfs } from '../../targets/dataset.ts';
 
@@ -17,14 +18,16 @@ function look(): void {
   run('udevadm', 'settle');
 }
 
-test('udev does not act on what a node has written to its volume', t => {
+test('udev does not act on what a node has written to its volume', async t => {
   // With the rules of all packages.
   run('/usr/lib/systemd/systemd-udevd', '--daemon');
   loadZfs();
   const { dataset } = makeDataset(t);
   const name = `${dataset}/fairlead.volume.a.labelled`;
   zfs('create', '-s', '-V', '64M', '-o', 'volmode=dev', name);
-  run('udevadm', 'settle');
+  // ZFS makes the device a little later.
+  const isThere = () => existsSync(`/dev/zvol/${name}`) || undefined;
+  assert.ok(await poll(isThere, { everyMs: 100, timeoutMs: 30_000 }));
   run('mkfs.ext4', '-q', '-L', 'of-a-pod', `/dev/zvol/${name}`);
   look();
   assert.ok(existsSync(link), 'without the rule udev makes the link');
