@@ -60,8 +60,8 @@ type Call = (request: object, timeoutMs: number) => Promise<unknown>;
 
 /** The functions that observe a volume's life. */
 export type Life = {
-  /** Expands the volume on the storage, if it can be expanded while in use. */
-  readonly grow?: (sizeBytes: number) => void;
+  /** Expands the volume on the storage, if it can be expanded while in use. The node expands it afterwards. */
+  readonly grow?: (sizeBytes: number) => unknown;
   /** Examines the machine while the volume is up. */
   readonly look?: () => void;
   /** Lists the volume's resources on the machine; none once it is taken down. */
@@ -100,7 +100,7 @@ export function volumesOver(client: CsiClient) {
       look?.();
       volumes.write(volume);
       if (grow) {
-        grow(128 * MiB);
+        await grow(128 * MiB);
         await volumes.expand(volume, 128 * MiB);
       }
       await volumes.takeDown(volume);

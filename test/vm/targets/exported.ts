@@ -46,15 +46,20 @@ export function makePoolDirectory(t: CleanupScope, sizeMiB = 1_024): string {
 /** The place of a pool's volumes: a directory for images, a thin pool, or a dataset of ZFS. */
 export type PoolPlace = string | ThinPoolName | DatasetName;
 
-/** Makes a place for volumes. The variable DEVICES=zfs makes all devices zvols; otherwise they are thin volumes. */
+/** True in a machine whose devices are zvols; in others they are thin volumes. */
+export const hasZfs: boolean = process.env['DEVICES'] === 'zfs';
+
+/** Makes a place for volumes. */
 export function makePlace(t: CleanupScope, kind: VolumeKind): PoolPlace {
   return kind === 'file' ? makePoolDirectory(t) : makeDevices(t);
 }
 
-function makeDevices(t: CleanupScope): ThinPoolName | DatasetName {
-  if (process.env['DEVICES'] !== 'zfs') return makeThinPool(t);
+/** Makes a place for volumes that are devices. */
+export function makeDevices(t: CleanupScope, sizeMiB?: number): ThinPoolName | DatasetName {
+  const size = sizeMiB === undefined ? {} : { sizeMiB };
+  if (!hasZfs) return makeThinPool(t, size);
   loadZfs();
-  return makeDataset(t);
+  return makeDataset(t, size);
 }
 
 /** Makes a place for devices, and the function that makes a device of a mebibyte there. */
