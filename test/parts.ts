@@ -82,6 +82,11 @@ export const parts: Readonly<Record<string, Part>> = {
   zfs: { files: ['test/vm/zfs/zfs.test.ts'], seconds: 300, proves: zfs },
   'zfs-crashes': { files: ['test/vm/zfs/crashes.test.ts'], seconds: 600, proves: zfs },
   'zfs-exports': { files: ['test/vm/zfs/exports.test.ts'], seconds: 300, proves: [...zfs, ...exported] },
+  'zfs-shares': {
+    files: ['test/vm/zfs/shares.test.ts'],
+    seconds: 500,
+    proves: ['gateway/backends/dir', 'test/zfs/'],
+  },
   disks: {
     files: ['test/vm/disks.test.ts', 'test/vm/harness.test.ts'],
     seconds: 90,

@@ -6,16 +6,18 @@ import { accessModes } from '../../src/api/storage.ts';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/linux/directory-lock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
+import { createSteadyReader } from '../../src/lib/numbers.ts';
 import type { AttachmentBounds, Backend, BackendPlugin, KnownVolume } from '../backend.ts';
 import type { Export, ExportedVolume, ExportPlugin, ExportSettings } from '../export.ts';
 import { exportBounds, exportedAttachments } from '../local/exported-attachments.ts';
 import { createOwnerMark, vacateTimeoutMs } from '../local/files.ts';
 import { readPoolKey } from '../local/pool-key.ts';
 import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
+import { findDatasets } from './dir/datasets.ts';
 import { findQuota } from './dir/quota.ts';
 import { openRoot, type Root } from './dir/root.ts';
 import { createSnapshots } from './dir/snapshots.ts';
-import { findSubvolumes, openSubvolumes } from './dir/subvolumes.ts';
+import { findSubvolumes } from './dir/subvolumes.ts';
 import { createVolumes, parameters, requireFilesystem } from './dir/volumes.ts';
 
 const poolDirectory = 'the directory';
@@ -108,20 +110,24 @@ export function dir(
   };
 }
 
+const zfsAdvice =
+  'the mountpoint of a filesystem of ZFS, with zfsutils-linux and a gateway that runs as root outside of a container';
+
 /** Lists the features that a pool lacks, one line each. */
 async function findMissingFeatures({ dir: directory, nfs }: Settings): Promise<readonly string[]> {
-  const hasQuota = (await findQuota(directory)) !== undefined;
-  const hasCopies = (await findSubvolumes(directory)) !== undefined;
+  const datasets = await findDatasets(directory);
+  const quota = datasets ?? (await findQuota(directory));
+  const filesystems = datasets ?? (await findSubvolumes(directory));
   return [
-    ...(hasQuota
+    ...(quota
       ? []
       : [
-          `the filesystem of "${directory}" has no project quotas, so a volume can grow beyond its size; use an XFS that is mounted with "prjquota"`,
+          `the filesystem of "${directory}" has no project quotas, so a volume can grow beyond its size; use an XFS that is mounted with "prjquota", or ${zfsAdvice}`,
         ]),
-    ...(hasCopies
+    ...(filesystems
       ? []
       : [
-          `the filesystem of "${directory}" copies no directory at one instant, so volumes have no snapshots and no clones; use a btrfs, with btrfs-progs and a gateway that runs as root`,
+          `the filesystem of "${directory}" copies no directory at one instant, so volumes have no snapshots and no clones; use a btrfs, with btrfs-progs and a gateway that runs as root, or ${zfsAdvice}`,
         ]),
     ...(nfs
       ? [
@@ -144,9 +150,13 @@ async function openDirectories(root: string, settings: Settings, parts: OpenPart
   const { nfs, capacity } = settings;
   const { exported } = parts;
   const protocol = nfs || exported ? 'nfs' : 'bind';
-  const volumesRoot = openRoot(root);
-  const subvolumes = await openSubvolumes(root);
-  const copies = subvolumes && createSnapshots(volumesRoot, subvolumes);
+  const datasets = await findDatasets(root);
+  const volumesRoot = openRoot(root, datasets);
+  const filesystems = datasets ?? (await findSubvolumes(root));
+  await filesystems?.removeRest();
+  const copies = filesystems && createSnapshots(volumesRoot, filesystems);
+  const quota = datasets ?? (await findQuota(root));
+  const measure = datasets && (await createSteadyReader(datasets.measure));
   // Continues interrupted removals. A failure here is ignored: the repeated delete reports it.
   void volumesRoot.emptyTrash(() => true).catch(() => {});
   return {
@@ -158,18 +168,18 @@ async function openDirectories(root: string, settings: Settings, parts: OpenPart
     listedAs: `a directory CLUSTER.NAME in "${root}"`,
     sizes: { minimumBytes: 2 ** 20, stepBytes: 2 ** 20, defaultBytes: 2 ** 30 },
     parameters,
-    ...createVolumes(volumesRoot, { protocol, exported, copies, subvolumes, quota: await findQuota(root) }),
+    ...createVolumes(volumesRoot, { protocol, exported, copies, filesystems, quota }),
     ...(copies && { sources: ['snapshot', 'volume'], snapshots: copies.snapshots }),
     async attach(volume, access) {
       requireFilesystem(access.capability, protocol);
-      const found = requireDirectory(volumesRoot, volume);
+      const found = await requireDirectory(volumesRoot, volume);
       if (exported) return exported.publish(found, access);
       return nfs
         ? { protocol: 'nfs', server: nfs.server, path: posix.join(nfs.path, volume.id) }
         : { protocol: 'bind', path: found.path };
     },
     ...(exported ? exportedMembers(volumesRoot, exported, parts.log) : notExported),
-    capacity: async () => ({ totalBytes: capacity ?? (await usableBytes(volumesRoot)) }),
+    capacity: async () => ({ totalBytes: capacity ?? (await (measure?.() ?? usableBytes(volumesRoot))) }),
     owner: createOwnerMark(root),
   };
 }
@@ -191,15 +201,16 @@ function exportedMembers(
         exportedAttachments(attached, {
           protocol: 'nfs',
           log,
-          find: async volume => requireDirectory(root, volume),
+          find: volume => requireDirectory(root, volume),
         }),
       );
     },
   };
 }
 
-/** Finds the directory of a volume. FAILED_PRECONDITION when it is missing. */
-function requireDirectory(root: Root, volume: KnownVolume): ExportedVolume {
+/** Finds the directory of a volume. FAILED_PRECONDITION when it is missing, UNAVAILABLE when it is not mounted. */
+async function requireDirectory(root: Root, volume: KnownVolume): Promise<ExportedVolume> {
+  await root.requireMounted(volume.id);
   const path = root.find(volume);
   if (path === undefined) throw preconditionProblem(`the directory of volume "${volume.id}" is missing`);
   return { ...volume, path };

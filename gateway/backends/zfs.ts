@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Log } from '../../src/lib/log.ts';
+import { createSteadyReader } from '../../src/lib/numbers.ts';
 import type { Backend, BackendPlugin } from '../backend.ts';
 import type { Export, ExportPlugin, ExportSettings } from '../export.ts';
 import { devicePlugin } from '../local/device-plugin.ts';
@@ -66,7 +67,11 @@ async function openVolumes(
 ): Promise<Backend> {
   const deletion = createDeletion(pool, log);
   await deletion.start();
-  const measure = await createMeasure(pool);
+  // The records of ZFS itself use a little of the space.
+  const measure = await createSteadyReader(async () => {
+    const { usedBytes, availableBytes } = await pool.report();
+    return usedBytes + availableBytes;
+  });
   return {
     name: 'zfs',
     attachmentBounds: exportBounds(exported),
@@ -92,22 +97,5 @@ async function openVolumes(
       await exported.close?.();
       release();
     },
-  };
-}
-
-/**
- * Makes a function that measures the space of a dataset. The records of ZFS itself use a little of it, so only a change of
- * one percent counts.
- */
-async function createMeasure(pool: ZfsPool): Promise<() => Promise<number>> {
-  const measure = async (): Promise<number> => {
-    const { usedBytes, availableBytes } = await pool.report();
-    return usedBytes + availableBytes;
-  };
-  let last = await measure();
-  return async () => {
-    const now = await measure();
-    if (Math.abs(now - last) > last / 100) last = now;
-    return last;
   };
 }

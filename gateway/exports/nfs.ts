@@ -16,7 +16,14 @@ import { createNames, type Names } from '../local/targets/names.ts';
 import { exportTargets, type TargetDriver } from '../local/targets/targets.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { openRecords, type ExportRecord, type Records } from './nfs/records.ts';
-import { endCopies, endRequests, expireClients, findServerFaults, parseListing } from './nfs/server.ts';
+import {
+  endCopies,
+  endRequests,
+  expireClients,
+  findServerFaults,
+  isFilesystem,
+  parseListing,
+} from './nfs/server.ts';
 
 const settings = z.strictObject({
   protocol: z
@@ -66,6 +73,14 @@ export const nfs: ExportPlugin<typeof settings> = {
     };
   },
 };
+
+/** The server looks whether a file is below the exported directory. */
+const directoryScope = 'subtree_check';
+/**
+ * A filesystem confines the node by itself, and ZFS does not know the directory of a file that the server has forgotten.
+ * While the filesystem is not mounted, the server does not export the directory below it.
+ */
+const filesystemScope = 'no_subtree_check,mountpoint';
 
 type NfsParts = { readonly names: Names; readonly log: Log; readonly records: Records };
 
@@ -126,8 +141,8 @@ function exportNfs({ addresses, noRootSquash = false }: Settings, { names, log, 
       const { clients } = routeOf(addresses, access);
       const fsid = names.hostIdOf(name);
       const squash = noRootSquash ? 'no_root_squash' : 'root_squash';
-      // With subtree_check the server looks whether a file is below the exported directory.
-      const options = `${takesWrites(access) ? 'rw' : 'ro'},sync,subtree_check,${squash},fsid=${fsid}`;
+      const scope = isFilesystem(path) ? filesystemScope : directoryScope;
+      const options = `${takesWrites(access) ? 'rw' : 'ro'},sync,${scope},${squash},fsid=${fsid}`;
       const wanted = { path, clients, fsid, options };
       if (!reach) await requireUnshared(name, volume, wanted);
       const before = await records.find(name);

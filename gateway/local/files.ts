@@ -26,6 +26,9 @@ export function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'unknown error';
 }
 
+/** EDQUOT: Node.js has no name for it. */
+const edquot = 'Unknown system error -122';
+
 /** Makes a handler for `catch` that returns undefined for errors with this code. */
 export function ignore(code: 'ENOENT' | 'EEXIST'): (error: unknown) => undefined {
   return error => {
@@ -39,7 +42,7 @@ export function fileProblem(error: unknown, name: string): Problem {
   if (error instanceof Problem) return error;
   const code = codeOf(error);
   if (code === 'ENOENT') return new Problem('NOT_FOUND', `${name} is missing`, error);
-  if (code === 'ENOSPC' || code === 'EDQUOT')
+  if (code === 'ENOSPC' || code === edquot)
     return new Problem('RESOURCE_EXHAUSTED', 'the filesystem of the volumes is full', error);
   if (code === 'EFBIG')
     return new Problem('OUT_OF_RANGE', `${name} would exceed the maximum file size of the filesystem`, error);
@@ -154,6 +157,9 @@ export function readFault(error: unknown, noun: 'image' | 'directory', id: strin
   return { status: 'INACCESSIBLE', reason: `${name}Unreadable`, message };
 }
 
+/** The free bytes of a filesystem that is as good as full: ZFS, for example, never gives its last blocks away. */
+export const fullBytes: number = 2 ** 20;
+
 /** Reports the faults of the filesystem below `root` for a volume that may still need `neededBytes`. */
 export async function filesystemFaults(root: string, neededBytes: number): Promise<readonly HealthEntry[]> {
   const status = 'DEGRADED';
@@ -167,7 +173,7 @@ export async function filesystemFaults(root: string, neededBytes: number): Promi
   }
   if (freeBytes < neededBytes) {
     const message = `the filesystem of the volumes has ${freeBytes} bytes free, and the volume may need more`;
-    entries.push({ status, reason: freeBytes > 0 ? 'PoolTooSmall' : 'PoolFull', message });
+    entries.push({ status, reason: freeBytes < fullBytes ? 'PoolFull' : 'PoolTooSmall', message });
   }
   return entries;
 }

@@ -65,6 +65,12 @@ export function isForeign(path: string, nonce = ''): boolean {
   return owner !== undefined && owner !== nonce;
 }
 
+/** True for a file that was marked for any record. */
+export function isMarked(path: string): boolean {
+  const [nonce = ''] = readMark(path)?.split(' ') ?? [];
+  return nonce !== '' && readMark(path) === textOf(nonce, path);
+}
+
 function markOf(path: string): string {
   return join(dirname(path), `.${basename(path)}.made`);
 }

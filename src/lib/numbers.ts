@@ -46,3 +46,13 @@ function readAmount(value: string, units: Readonly<Record<string, number>>): num
   const [, digits, unit = ''] = /^(\d+)([A-Za-z]*)$/.exec(value) ?? [];
   return Object.hasOwn(units, unit) ? Number(digits) * (units[unit] ?? Number.NaN) : Number.NaN;
 }
+
+/** Makes a reader of a measure that always moves a little. Only a change of one percent counts. */
+export async function createSteadyReader(read: () => Promise<number>): Promise<() => Promise<number>> {
+  let last = await read();
+  return async () => {
+    const now = await read();
+    if (Math.abs(now - last) > last / 100) last = now;
+    return last;
+  };
+}

@@ -3,8 +3,7 @@ import { readFile, realpath } from 'node:fs/promises';
 import { exec } from '../../../src/lib/exec.ts';
 import { nearestMount, parseMountinfo } from '../../../src/lib/linux/mountinfo.ts';
 import { commandProblem } from '../../local/files.ts';
-
-export type Quota = Awaited<ReturnType<typeof findQuota>>;
+import type { Quota } from './filesystems.ts';
 
 const timeoutMs = 30_000;
 
@@ -16,7 +15,7 @@ const idBound = 2 ** 32;
  * directory, and all that is made in it, belongs to a project of its own (xfs_quota(8)): a write beyond the limit fails with
  * ENOSPC, and statfs in the directory shows the limit as its size.
  */
-export async function findQuota(directory: string) {
+export async function findQuota(directory: string): Promise<Quota | undefined> {
   const mounts = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
   const mount = nearestMount(mounts, await realpath(directory));
   const isLimiting = mount?.type === 'xfs' && mount.superOptions.includes('prjquota');
@@ -24,16 +23,14 @@ export async function findQuota(directory: string) {
   const ask = (command: string) => run('xfs_quota', ['-x', '-c', command, mount.path]);
   const limitProject = (id: number, bytes: number) => ask(`limit -p bhard=${bytes / 1024}k ${id}`);
   return {
-    /** Limits a directory; an unlimited one only if it is new, and so empty. Safe to run again. */
-    async limit(path: string, bytes: number, { isNew }: { readonly isNew: boolean }): Promise<void> {
+    async limit(path, bytes, { isNew }) {
       const known = await projectOf(path);
       if (known === 0 && !isNew) return;
       const id = known === 0 ? chooseId(await ask('report -p -n -N')) : known;
       await run('xfs_io', ['-r', '-c', `chproj ${id}`, '-c', 'chattr +P', '--', path]);
       await limitProject(id, bytes);
     },
-    /** Returns the function that frees the project of a directory, for the time when the directory is gone. */
-    async releaseOf(path: string): Promise<() => Promise<unknown>> {
+    async releaseOf(path) {
       const id = await projectOf(path);
       return async () => id !== 0 && limitProject(id, 0);
     },

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { lstatSync } from 'node:fs';
-import { lstat, mkdir, readdir, readFile, rename, rmdir, statfs } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, rmdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { preconditionProblem } from '../../../src/api/problem.ts';
 import { exec } from '../../../src/lib/exec.ts';
@@ -16,6 +15,8 @@ import {
   syncDirectory,
 } from '../../local/files.ts';
 import { isForeign } from '../../local/marks.ts';
+import type { Datasets } from './datasets.ts';
+import { hasDirectory, readMountinfo } from './filesystems.ts';
 
 /** The type of btrfs in statfs. */
 export const btrfsType = 0x9123683e;
@@ -28,8 +29,11 @@ const removeTimeoutMs = 120_000;
 
 export type Root = ReturnType<typeof openRoot>;
 
-/** Opens the directory of the volumes. Every use is UNAVAILABLE once the path leads elsewhere. */
-export function openRoot(root: string) {
+/**
+ * Opens the directory of the volumes, which may be filesystems of ZFS. Every use is UNAVAILABLE once the path leads
+ * elsewhere.
+ */
+export function openRoot(root: string, datasets?: Datasets) {
   const trash = join(root, trashName);
   const requireInRoot = guardDirectory(root);
   const sync = shareRuns(() => syncDirectory(root));
@@ -48,6 +52,11 @@ export function openRoot(root: string) {
     pathOf,
     sync,
     /**
+     * UNAVAILABLE for a volume whose filesystem is not mounted: the directory below it would take data in place of the
+     * volume.
+     */
+    requireMounted: async (id: string): Promise<void> => datasets?.requireMounted(pathOf(id)),
+    /**
      * Finds the directory of a volume. Undefined if it is missing or belongs to another volume; FAILED_PRECONDITION
      * if the path is not a directory.
      */
@@ -56,12 +65,15 @@ export function openRoot(root: string) {
       return hasDirectory(path) && !isForeign(path, nonce) ? path : undefined;
     },
     /**
-     * Moves a volume's directory to the trash in one durable step, so that half a volume is never visible.
-     * FAILED_PRECONDITION while it is mounted.
+     * Removes a volume's filesystem, or moves its directory to the trash, in one durable step, so that half a volume is
+     * never visible. Another volume with this id stays. FAILED_PRECONDITION while it is mounted elsewhere.
      */
     async discard({ id, nonce }: VolumeRef): Promise<void> {
       const path = pathOf(id);
-      await requireUnmounted(path, id);
+      if (isForeign(path, nonce)) return;
+      await requireUnmounted(path, { id, datasets });
+      await datasets?.remove(path);
+      if (!hasDirectory(path)) return;
       const discarded = join(trash, `${id}.${randomBytes(8).toString('hex')}`);
       if (!hasDirectory(trash)) await mkdir(trash, { mode: 0o700 }).catch(ignore('EEXIST'));
       await rename(path, discarded);
@@ -81,25 +93,22 @@ export function openRoot(root: string) {
   };
 }
 
-/** False if the path is missing; FAILED_PRECONDITION if it is not a directory, such as a symbolic link. */
-export function hasDirectory(path: string): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (!found || found.isDirectory()) return found !== undefined;
-  throw preconditionProblem(`"${path}" is not a directory`);
-}
-
 /** True for a directory that is a subvolume, on a btrfs. */
 export async function isSubvolume(path: string): Promise<boolean> {
-  return (await lstat(path)).ino === subvolumeInode && (await statfs(path)).type === btrfsType;
+  return (
+    hasDirectory(path) &&
+    (await lstat(path)).ino === subvolumeInode &&
+    (await statfs(path)).type === btrfsType
+  );
 }
 
-const readMountinfo = shareRuns(() => readFile('/proc/self/mountinfo', 'utf8'));
+type MountCheck = { readonly id: string; readonly datasets: Datasets | undefined };
 
 /**
  * FAILED_PRECONDITION while this machine has mounted the directory or a part of it. Mounts of other machines are
  * invisible here.
  */
-async function requireUnmounted(path: string, id: string): Promise<void> {
+async function requireUnmounted(path: string, { id, datasets }: MountCheck): Promise<void> {
   const text = await readMountinfo();
   // A mount of the directory, or in it, shows a path with the id, which has no characters to escape.
   if (!text.includes(`/${id}`)) return;
@@ -107,7 +116,8 @@ async function requireUnmounted(path: string, id: string): Promise<void> {
   const origin = originOf(mounts, path);
   const mount = mounts.find(
     one =>
-      isAtOrBelow(one.path, path) || (one.device === origin?.device && isAtOrBelow(one.root, origin.root)),
+      datasets?.isOwnMount(one, path, mounts) !== true &&
+      (isAtOrBelow(one.path, path) || (one.device === origin?.device && isAtOrBelow(one.root, origin.root))),
   );
   if (mount) throw preconditionProblem(`volume "${id}" is still mounted at "${mount.path}"`);
 }

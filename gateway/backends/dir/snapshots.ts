@@ -3,11 +3,11 @@ import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { preconditionProblem, Problem } from '../../../src/api/problem.ts';
-import type { KnownVolume, Snapshots, SnapshotRef, VolumeSource } from '../../backend.ts';
+import type { KnownVolume, Snapshots, VolumeSource } from '../../backend.ts';
 import { isId, listing, requireId, syncDirectory } from '../../local/files.ts';
 import { isForeign, markedAtMs, unmark } from '../../local/marks.ts';
-import { hasDirectory, isSubvolume, type Root } from './root.ts';
-import type { Subvolumes } from './subvolumes.ts';
+import { hasDirectory, type Filesystems } from './filesystems.ts';
+import type { Root } from './root.ts';
 
 /** The directory of the snapshots; no volume's id is equal to this name. */
 const snapshotsName = '.snapshots';
@@ -15,10 +15,10 @@ const snapshotsName = '.snapshots';
 export type SnapshotStore = ReturnType<typeof createSnapshots>;
 
 /**
- * Manages the snapshots of a pool: read-only subvolumes in a directory of their own. There are no groups, because
+ * Manages the snapshots of a pool: read-only filesystems in a directory of their own. There are no groups, because
  * btrfs takes one snapshot at a time.
  */
-export function createSnapshots(root: Root, subvolumes: NonNullable<Subvolumes>) {
+export function createSnapshots(root: Root, filesystems: Filesystems) {
   const home = join(root.root, snapshotsName);
   if (!hasDirectory(home)) mkdirSync(home, { mode: 0o700 });
   const pathOf = (id: string): string => {
@@ -26,43 +26,39 @@ export function createSnapshots(root: Root, subvolumes: NonNullable<Subvolumes>)
     return join(home, requireId(id, 'snapshot'));
   };
 
-  /** Finds the directory of a source. FAILED_PRECONDITION for a volume that is no subvolume, NOT_FOUND if it is missing. */
+  /** Finds the directory of a source. FAILED_PRECONDITION for a plain directory, NOT_FOUND if it is missing. */
   async function requireSource(source: VolumeSource): Promise<string> {
-    const path = source.kind === 'snapshot' ? findSnapshot(source.snapshot) : root.find(source.volume);
-    const { id } = source.kind === 'snapshot' ? source.snapshot : source.volume;
-    if (path === undefined)
+    const { id, nonce } = source.kind === 'snapshot' ? source.snapshot : source.volume;
+    const path = source.kind === 'snapshot' ? pathOf(id) : root.pathOf(id);
+    const isOwn = !isForeign(path, nonce);
+    if (isOwn && (await filesystems.has(path))) return path;
+    if (!isOwn || !hasDirectory(path))
       throw new Problem('NOT_FOUND', `the directory of ${source.kind} "${id}" is missing`);
-    if (await isSubvolume(path)) return path;
     throw preconditionProblem(
-      `volume "${id}" was made before its pool had snapshots: its directory is no subvolume; copy its files to a new volume`,
+      `volume "${id}" was made before its pool had snapshots: it is a plain directory; copy its files to a new volume`,
     );
-  }
-
-  function findSnapshot({ id, nonce }: SnapshotRef): string | undefined {
-    const path = pathOf(id);
-    return hasDirectory(path) && !isForeign(path, nonce) ? path : undefined;
   }
 
   return {
     /** Makes the directory of a new volume from a source. */
     async restore(target: string, nonce: string, source: VolumeSource): Promise<void> {
       const what = `a copy of ${source.kind} "${(source.kind === 'snapshot' ? source.snapshot : source.volume).id}"`;
-      const from = hasDirectory(target) ? target : await requireSource(source);
-      await subvolumes.copy({ source: from, target, nonce, readonly: false, what });
+      const from = (await filesystems.has(target)) ? target : await requireSource(source);
+      await filesystems.copy({ source: from, target, nonce, readonly: false, what });
     },
     snapshots: {
       parameters: z.strictObject({}),
       async create({ id, nonce, volume }) {
         const [target, what] = [pathOf(id), `snapshot "${id}"`];
-        const source = hasDirectory(target) ? target : await requireSource(sourceOf(volume));
-        await subvolumes.copy({ source, target, nonce, readonly: true, what });
+        const source = (await filesystems.has(target)) ? target : await requireSource(sourceOf(volume));
+        await filesystems.copy({ source, target, nonce, readonly: true, what });
         await syncDirectory(home);
         return { sizeBytes: volume.sizeBytes, createdAtMs: markedAtMs(target), ready: true };
       },
-      async delete(snapshot) {
-        const path = findSnapshot(snapshot);
-        if (path !== undefined) await subvolumes.remove(path);
-        unmark(pathOf(snapshot.id), snapshot.nonce);
+      async delete({ id, nonce }) {
+        const path = pathOf(id);
+        if (!isForeign(path, nonce)) await filesystems.remove(path);
+        unmark(path, nonce);
         await syncDirectory(home);
       },
       async *list() {

@@ -1,5 +1,4 @@
 import { lstat, mkdir, opendir, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import * as z from 'zod';
 import { invalidProblem, preconditionProblem, Problem } from '../../../src/api/problem.ts';
 import type { Capability } from '../../../src/api/storage.ts';
@@ -9,6 +8,7 @@ import {
   codeOf,
   fileProblem,
   filesystemFaults,
+  fullBytes,
   ignore,
   isId,
   listing,
@@ -17,10 +17,9 @@ import {
   type Access,
 } from '../../local/files.ts';
 import { mark, requireMadeFor, requireNotForeign, unmark } from '../../local/marks.ts';
-import type { Quota } from './quota.ts';
-import { hasDirectory, type Root } from './root.ts';
+import { hasDirectory, type Filesystems, type Quota } from './filesystems.ts';
+import type { Root } from './root.ts';
 import type { SnapshotStore } from './snapshots.ts';
-import type { Subvolumes } from './subvolumes.ts';
 
 const accountId = z
   .string()
@@ -62,8 +61,8 @@ type EmptyVolume = Pick<NewVolume, 'nonce' | 'requiredBytes'> & {
 type VolumeParts = {
   readonly protocol: string;
   readonly exported: Export | undefined;
-  readonly quota: Quota;
-  readonly subvolumes: Subvolumes;
+  readonly quota: Quota | undefined;
+  readonly filesystems: Filesystems | undefined;
   /** Absent where directories cannot be copied at one instant. */
   readonly copies: SnapshotStore | undefined;
 };
@@ -72,20 +71,21 @@ type VolumeParts = {
  * Manages one directory for each volume. Sizes are not stored: a volume's size is the requested one. Only a quota enforces it.
  */
 export function createVolumes(
-  { root, find, pathOf, requireInRoot, sync, discard, emptyTrash }: Root,
-  { protocol, exported, quota, subvolumes, copies }: VolumeParts,
+  root: Root,
+  { protocol, exported, quota, filesystems, copies }: VolumeParts,
 ): Required<Pick<Backend, 'create' | 'expand' | 'delete' | 'volumeHealth' | 'list'>> {
+  const { find, pathOf, sync, discard } = root;
   async function createEmpty(
     path: string,
     { nonce, noun, requiredBytes, given }: EmptyVolume,
   ): Promise<void> {
+    await filesystems?.create(path);
     const isThere = hasDirectory(path);
     // An empty directory without a mark is left from an unfinished create. A directory with data never becomes a
     // new volume.
     const holdsData = isThere && (await readdir(path)).length > 0;
     if (holdsData) requireMadeFor(path, nonce, noun);
-    if (!isThere && subvolumes) await subvolumes.create(path);
-    else if (!isThere) await mkdir(path, { mode: 0o700 }).catch(ignore('EEXIST'));
+    if (!isThere) await mkdir(path, { mode: 0o700 }).catch(ignore('EEXIST'));
     if (!holdsData) mark(path, nonce, { what: noun });
     await quota?.limit(path, requiredBytes, { isNew: !holdsData });
     // A directory with data has its access already, and a pod may have changed it since.
@@ -97,8 +97,10 @@ export function createVolumes(
       for (const capability of capabilities) requireFilesystem(capability, protocol);
       const [path, noun] = [pathOf(id), `the directory of volume "${id}"`];
       try {
-        if (source && copies) await copies.restore(path, nonce, source);
-        else await createEmpty(path, { nonce, noun, requiredBytes, given });
+        if (source && copies) {
+          await copies.restore(path, nonce, source);
+          await quota?.limit(path, requiredBytes, { isNew: true });
+        } else await createEmpty(path, { nonce, noun, requiredBytes, given });
         await sync();
       } catch (error) {
         // Other calls fail so as well, such as the mark on a filesystem without links.
@@ -130,38 +132,36 @@ export function createVolumes(
       if (users.length > 0)
         throw preconditionProblem(`volume "${id}" is still in use by ${users.join(', ')}`);
       // A crash before the release leaves a limit of a project that nothing is in.
-      const release = path === undefined ? undefined : await quota?.releaseOf(path);
-      if (path !== undefined) await discard(volume);
-      unmark(join(root, id), volume.nonce);
-      await emptyTrash(one => one === id);
+      const release = path === undefined ? undefined : await quota?.releaseOf?.(path);
+      await discard(volume);
+      unmark(pathOf(id), volume.nonce);
+      await root.emptyTrash(one => one === id);
       await release?.();
     },
 
-    volumeHealth: async volume => healthOf(root, pathOf(volume.id), volume),
+    volumeHealth: volume => healthOf(root, volume),
 
     async *list() {
-      requireInRoot();
-      for await (const entry of await opendir(root, listing))
+      root.requireInRoot();
+      for await (const entry of await opendir(root.root, listing))
         if (entry.isDirectory() && isId(entry.name)) yield entry.name;
     },
   };
 }
 
 /** Reports the faults of a volume's directory and of the filesystem, which any volume can fill for the others. */
-async function healthOf(
-  root: string,
-  path: string,
-  { id, nonce }: VolumeRef,
-): Promise<readonly HealthEntry[]> {
+async function healthOf(root: Root, { id, nonce }: VolumeRef): Promise<readonly HealthEntry[]> {
+  const path = root.pathOf(id);
   try {
     requireNotForeign(path, nonce, `the directory of volume "${id}"`);
+    await root.requireMounted(id);
     if (!(await lstat(path)).isDirectory()) {
       const message = `"${path}" of volume "${id}" is not a directory`;
       return [{ status: 'DATA_LOSS', reason: 'DirectoryReplaced', message }];
     }
     await using directory = await opendir(path);
     await directory.read();
-    return await filesystemFaults(root, 1);
+    return await filesystemFaults(root.root, fullBytes);
   } catch (error) {
     return [readFault(error, 'directory', id)];
   }

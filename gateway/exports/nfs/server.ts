@@ -3,7 +3,13 @@ import { canonicalHost } from '../../../src/api/attachments/addresses.ts';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { pause, poll } from '../../../src/lib/concurrency.ts';
 import { exec } from '../../../src/lib/exec.ts';
-import { isAtOrBelow, nearestMount, parseMountinfo } from '../../../src/lib/linux/mountinfo.ts';
+import {
+  isAtOrBelow,
+  nearestMount,
+  parseMountinfo,
+  topMount,
+  type Mount,
+} from '../../../src/lib/linux/mountinfo.ts';
 import { codeOf } from '../../local/files.ts';
 import { exportsDirectory } from './records.ts';
 import { openConfigTree } from '../../local/kernel/configfs.ts';
@@ -121,7 +127,7 @@ async function endThreads(): Promise<void> {
 
 /** Frees the locks and the open files that clients with these addresses have in the filesystem of the path. */
 export async function expireClients(addresses: readonly string[], path: string): Promise<void> {
-  const mount = nearestMount(parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')), path);
+  const mount = nearestMount(readMounts(), path);
   const [major = 0, minor = 0] = mount?.device.split(':').map(Number) ?? [];
   const device = [major, minor].map(number => number.toString(16).padStart(2, '0')).join(':');
   for (const id of tree.list(`${nfsd}/clients`)) {
@@ -134,6 +140,15 @@ export async function expireClients(addresses: readonly string[], path: string):
       if (!['ENOENT', 'ENXIO'].includes(codeOf(error))) throw error;
     });
   }
+}
+
+/** True for a directory at which a whole filesystem is mounted. */
+export function isFilesystem(path: string): boolean {
+  return topMount(readMounts(), path)?.root === '/';
+}
+
+function readMounts(): readonly Mount[] {
+  return parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8'));
 }
 
 function countThreads(): number {

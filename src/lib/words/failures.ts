@@ -37,7 +37,8 @@ const predicates: Readonly<Record<Party, Readonly<Record<string, string>>>> = {
     ELOOP: 'is a link where a file is needed, or a circle of links',
     ENAMETOOLONG: 'has too long a name',
     ENOSPC: 'is on a full disk',
-    EDQUOT: 'is over the quota of its disk',
+    // Node.js has no name for EDQUOT.
+    'Unknown system error -122': 'is over the quota of its disk',
     EIO: 'cannot be read or written: its disk reports errors',
     EMFILE: 'cannot be opened: this process has too many open files',
     ENFILE: 'cannot be opened: this machine has too many open files',
