@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { startMachine } from '../../vm/machine.ts';
 import { whyNoMachine } from '../../vm/packages.ts';
+import { whyNoZfs, zfsRoot } from '../../zfs/zfs.ts';
 import type { Bench, Figure } from '../figure.ts';
 
 const inside = fileURLToPath(new URL('inside.ts', import.meta.url));
@@ -8,9 +9,10 @@ const inside = fileURLToPath(new URL('inside.ts', import.meta.url));
 /** Measures the overhead of exports over the kernel's targets. */
 export const exportsBench: Bench = {
   name: 'exports',
-  doc: 'in a virtual machine: attaching over nvme-tcp and iscsi beside the same writes to configfs, and I/O beside targets set up by hand',
+  doc: 'in a virtual machine: attaching images over nvme-tcp and iscsi beside the same writes to configfs, thin volumes and zvols beside images, I/O beside targets set up by hand, and snapshots of volumes in use beside the command alone',
   async run() {
     const reason = whyNoMachine();
+    if (whyNoZfs !== undefined) process.stdout.write(`zvols are left out: it ${whyNoZfs}\n`);
     if (reason === undefined) return measureInMachine();
     process.stdout.write(`left out: it ${reason}\n`);
     return [];
@@ -24,7 +26,9 @@ async function measureInMachine(): Promise<readonly Figure[]> {
     silentMs: 10 * 60_000,
     // Writing the kernel's messages about each target to the console would take longer than making the target.
     parameters: ['quiet'],
-    command: [process.execPath, inside],
+    ...(whyNoZfs === undefined
+      ? { root: zfsRoot, command: [process.execPath, inside, 'zfs'] }
+      : { command: [process.execPath, inside] }),
   });
   try {
     for await (const line of machine.lines) {

@@ -8,13 +8,15 @@ import { recorded } from '../../suites/exports/recorded.ts';
 import { changing, openMany, pathMaker } from '../../vm/targets/many.ts';
 import { startDaemons } from '../../vm/targets/scsi-target.ts';
 import type { CleanupScope } from '../../vm/targets/undo.ts';
-import { timeAlternately, type Figure } from '../figure.ts';
-import { measureIo } from './io.ts';
+import { inScope, timeAlternately, type Figure } from '../figure.ts';
+import { measureDeviceAttach, measureSnapshots, thinVolume, zvol } from './devices.ts';
+import { measureDeviceIo, measureIo } from './io.ts';
 
-// Runs in the virtual machine and writes each figure as a line of JSON.
+// Runs in the virtual machine and writes each figure as a line of JSON: inside.ts [zfs].
 
 const port = openSync(findPort('outcomes'), 'w');
 const say = (line: Figure | 'end'): number => writeSync(port, `${JSON.stringify(line)}\n`);
+const sayAll = (figures: readonly Figure[]): void => figures.forEach(say);
 /** A scope without clean-up: the machine ends with everything in it. */
 const machine: CleanupScope = { after: () => {} };
 const many = 200;
@@ -24,23 +26,28 @@ loadTarget('nvmet', 'nvmet_tcp', 'target_core_file', 'iscsi_target_mod');
 // Without udev nothing else loads the module.
 execFileSync('modprobe', ['sd_mod']);
 await startDaemons();
-for (const protocol of Object.keys(kernelExports) as readonly KernelExport[]) {
-  for (const figure of await measureAttach(protocol)) say(figure);
-  say(await measureStart(protocol));
+// All disks are in memory: works that leave nothing attached give it back.
+for (const kind of process.argv.includes('zfs') ? [thinVolume, zvol] : [thinVolume]) {
+  sayAll(await inScope(t => measureDeviceAttach(t, kind)));
+  sayAll(await measureSnapshots(machine, kind));
 }
-for (const protocol of Object.keys(kernelExports) as readonly KernelExport[])
-  for (const figure of await measureIo(machine, protocol)) say(figure);
+sayAll(await measureDeviceIo(machine));
+for (const protocol of Object.keys(kernelExports) as readonly KernelExport[]) {
+  sayAll(await inScope(t => measureAttach(t, protocol)));
+  say(await inScope(t => measureStart(t, protocol)));
+  sayAll(await measureIo(machine, protocol));
+}
 say('end');
 process.exit();
 
 /** Measures alternately a backend's attach and detach of one volume, and the bare configfs changes of its export. */
-async function measureAttach(protocol: KernelExport): Promise<readonly Figure[]> {
-  const pool = await openExportedPool(machine, protocol);
+async function measureAttach(t: CleanupScope, protocol: KernelExport): Promise<readonly Figure[]> {
+  const pool = await openExportedPool(t, protocol);
   const volume = await pool.makeVolume('c.one', 1);
   // Shared objects, such as a port, exist from here on.
   await pool.attach(volume, accessOf('n1'));
   await pool.backend.detach(volume, 'n1', 'c');
-  const raw = recordChanges(protocol, 1);
+  const raw = recordChanges(t, protocol, 1);
   const attaching = await raw.changesOf(() => raw.publishAll());
   const detaching = await raw.changesOf(() => raw.withdrawAll());
   const times = await timeAlternately(rounds, {
@@ -59,8 +66,8 @@ async function measureAttach(protocol: KernelExport): Promise<readonly Figure[]>
   return [figureOf('attach', times.attachRaw), figureOf('detach', times.detachRaw)];
 }
 
-async function measureStart(protocol: KernelExport): Promise<Figure> {
-  const raw = recordChanges(protocol, many);
+async function measureStart(t: CleanupScope, protocol: KernelExport): Promise<Figure> {
+  const raw = recordChanges(t, protocol, many);
   const changes = await raw.changesOf(() => raw.publishAll());
   await raw.withdrawAll();
   const times = await timeAlternately(startRounds, {
@@ -77,16 +84,16 @@ async function measureStart(protocol: KernelExport): Promise<Figure> {
 type Change = () => unknown;
 
 /** Wraps an export so that its changes to configfs can be recorded. */
-function recordChanges(protocol: KernelExport, count: number) {
+function recordChanges(t: CleanupScope, protocol: KernelExport, count: number) {
   let kept: Change[] | undefined;
   const tree = changing(openConfigTree(), change => {
     kept?.push(change);
     return change();
   });
-  const { exported, attached } = openMany(machine, protocol, {
+  const { exported, attached } = openMany(t, protocol, {
     count,
     tree,
-    makePath: pathMaker(machine, 'file'),
+    makePath: pathMaker(t, 'file'),
   });
   return {
     publishAll: async () => exported.restore?.(recorded(attached)),

@@ -1,7 +1,14 @@
 import { constants, openSync, readSync, writeSync } from 'node:fs';
 import type { Attachment } from '../../../src/api/attachment.ts';
 import { MiB, startGuestNode } from '../../vm/guest/agent.ts';
-import { accessOf, openExportedPool, type KernelExport } from '../../vm/targets/exported.ts';
+import {
+  accessOf,
+  makePoolDirectory,
+  openExportedPool,
+  type KernelExport,
+  type PoolPlace,
+} from '../../vm/targets/exported.ts';
+import { makeThinPool } from '../../vm/targets/thin-pool.ts';
 import type { CleanupScope } from '../../vm/targets/undo.ts';
 import { timeAlternately, type Figure } from '../figure.ts';
 import { makeTargetByHand } from './by-hand.ts';
@@ -19,11 +26,36 @@ const transfers = [
 type Transfer = (typeof transfers)[number];
 
 /**
- * Measures a node's I/O to a volume through its export, and alternately to the same file through a target that was
+ * Measures a node's I/O to an image through its export, and alternately to the same file through a target that was
  * configured by hand.
  */
 export async function measureIo(t: CleanupScope, protocol: KernelExport): Promise<readonly Figure[]> {
-  const pool = await openExportedPool(t, protocol);
+  const { ours, byHand } = await bringUpBoth(t, protocol);
+  const floor = { name: 'the same file by a target set up by hand', disk: byHand };
+  return compare({ name: protocol, disk: ours }, { floors: [floor], share: 0.98 });
+}
+
+/**
+ * Measures the same of a thin volume over nvme-tcp, and alternately of an image.
+ */
+export async function measureDeviceIo(t: CleanupScope): Promise<readonly Figure[]> {
+  const protocol = 'nvme-tcp';
+  const { ours, byHand } = await bringUpBoth(t, protocol, makeThinPool(t));
+  const image = await bringUpBoth(t, protocol);
+  const floors = [
+    { name: 'the same device by a target set up by hand', disk: byHand },
+    { name: 'an image', disk: image.ours },
+  ];
+  return compare({ name: `${protocol} of a thin volume`, disk: ours }, { floors, share: 0.95 });
+}
+
+/** Connects a volume to a node through its export, and through a target by hand. Returns both disks, filled. */
+async function bringUpBoth(
+  t: CleanupScope,
+  protocol: KernelExport,
+  place: PoolPlace = makePoolDirectory(t, 320),
+) {
+  const pool = await openExportedPool(t, protocol, place);
   const volume = await pool.makeVolume(`c.${protocol}`, sizeMiB);
   const exported = await pool.attach(volume, accessOf('n1', 'block'));
   const path = pool.pathOf(volume.id);
@@ -38,21 +70,30 @@ export async function measureIo(t: CleanupScope, protocol: KernelExport): Promis
     attachment: makeTargetByHand(protocol, path, volume.sizeBytes),
   });
   fill(ours);
+  return { ours, byHand };
+}
+
+type Disk = { readonly name: string; readonly disk: number };
+
+/** Compares the rates of disks. `share`: the share of a floor's rate that is wanted. */
+async function compare(
+  ours: Disk,
+  { floors, share }: { readonly floors: readonly Disk[]; readonly share: number },
+): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const transfer of transfers) {
-    const times = await timeAlternately(rounds, {
-      ours: async () => run(transfer, ours),
-      byHand: async () => run(transfer, byHand),
-    });
+    const works = [ours, ...floors].map(({ name, disk }) => [name, async () => run(transfer, disk)] as const);
+    const times = await timeAlternately(rounds, Object.fromEntries(works));
     const [name, bytes, count] = transfer;
-    const rateOf = (ms: number): number => ((count * bytes) / MiB / ms) * 1_000;
-    figures.push({
-      name: `${name} through ${protocol}`,
-      value: rateOf(times.ours),
-      unit: 'MB/s',
-      floor: ['the same file by a target set up by hand', rateOf(times.byHand)],
-      target: '≥ 0.98×',
-    });
+    const rateOf = (disk: Disk): number => ((count * bytes) / MiB / (times[disk.name] ?? 0)) * 1_000;
+    for (const floor of floors)
+      figures.push({
+        name: `${name} through ${ours.name}`,
+        value: rateOf(ours),
+        unit: 'MB/s',
+        floor: [floor.name, rateOf(floor)],
+        target: `≥ ${share}×`,
+      });
   }
   return figures;
 }
