@@ -99,9 +99,9 @@ async function openVolumes(
       await exported.restore?.(exportedAttachments(each(all), { protocol, log, find }));
       const { volumes: present } = first;
       first = undefined;
-      const attachedNames = new Set(known.map(({ id }) => pool.nameOf('volume', id)));
-      for (const { name } of present)
-        if (!attachedNames.has(name)) await pool.gates.close(pool.gateOf(name)).catch(() => {});
+      // A virtual machine writes past the gates of an earlier export.
+      if (protocol === 'device')
+        for (const { name } of present) await pool.gates.close(pool.gateOf(name)).catch(() => {});
     },
     async close() {
       await exported.close?.();

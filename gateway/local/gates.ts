@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
 import { environmentWith } from '../../src/lib/exec.ts';
 import { execLocked, lockedArgs } from './command-lock.ts';
 import { commandProblem } from './files.ts';
-import { deviceNumber, readSysfs } from './kernel/sysfs.ts';
+import { homeOf, readSysfs } from './kernel/sysfs.ts';
 
 /**
  * Linear devices of the kernel, each over the device of one volume. Nodes reach the volume only through its gate, so
@@ -58,7 +58,12 @@ export function createGates(pool: string, lockPath: string) {
     /** Opens a gate, or gives it the present size of the device. Returns its path. */
     async open(name: string, { path, sizeBytes }: GatedDevice): Promise<string> {
       const table = ['--table', `0 ${sizeBytes / sectorBytes} linear ${path} 0`];
-      const state = stateOf(name);
+      let state = stateOf(name);
+      if (state && state.below !== homeOf(path)) {
+        // Somebody gave the name of this gate's volume to another one.
+        await run('remove', name, '--retry');
+        state = undefined;
+      }
       if (!state) await run('create', name, '--uuid', `${uuidPrefix}${digest(name)}-gate`, ...table);
       else if (state.sizeBytes !== sizeBytes) {
         await run('reload', name, ...table);
@@ -110,13 +115,14 @@ export function createGates(pool: string, lockPath: string) {
   };
 }
 
-/** The kernel's state of a gate; undefined when there is none. */
+/** The kernel's state of a gate, and the directory of the device below it; undefined when there is no gate. */
 function stateOf(name: string) {
-  const found = statSync(pathOf(name), { bigint: true, throwIfNoEntry: false });
-  if (!found) return undefined;
-  const home = `/sys/dev/block/${deviceNumber(found.rdev)}`;
+  const home = homeOf(pathOf(name));
+  if (home === undefined) return undefined;
   const isSuspended = readSysfs(`${home}/dm/suspended`) === '1';
-  return { isSuspended, sizeBytes: Number(readSysfs(`${home}/size`)) * sectorBytes };
+  const [slave] = readdirSync(`${home}/slaves`);
+  const below = `/sys/dev/block/${readSysfs(`${home}/slaves/${slave}/dev`)}`;
+  return { isSuspended, below, sizeBytes: Number(readSysfs(`${home}/size`)) * sectorBytes };
 }
 
 function pathOf(name: string): string {

@@ -9,8 +9,8 @@ const gateSuffix = '-gate';
 const maxDeviceName = 127 - gateSuffix.length;
 const digits = 32;
 
-/** Tags of the pool's volumes. A volume without such a tag is somebody else's. */
-const [nonceTag, reservedTag] = ['fairlead.nonce=', 'fairlead.reserved='];
+/** A tag of the pool's volumes. A volume without the tag of its kind is somebody else's. */
+const nonceTag = 'fairlead.nonce=';
 
 /** A snapshot of a group whose other members may be of another instant. */
 export const partTag = 'fairlead.part';
@@ -53,11 +53,10 @@ export type Tags = readonly string[];
 
 /** The options that give a new volume its tags. */
 export function tagOptions(noun: Noun, ref: NewTags): readonly string[] {
-  const { id, nonce, reservedBytes, isPart = false } = ref;
+  const { id, nonce, isPart = false } = ref;
   return [
     idTagOf(noun, id),
     ...(nonce === '' ? [] : [nonceTag + nonce]),
-    ...(reservedBytes === undefined ? [] : [`${reservedTag}${reservedBytes}`]),
     ...(isPart ? [partTag] : []),
   ].flatMap(tag => ['--addtag', tag]);
 }
@@ -65,7 +64,6 @@ export function tagOptions(noun: Noun, ref: NewTags): readonly string[] {
 type NewTags = {
   readonly id: string;
   readonly nonce: string;
-  readonly reservedBytes?: number;
   readonly isPart?: boolean;
 };
 
@@ -80,12 +78,6 @@ export function idIn(tags: Tags, noun: Noun): string | undefined {
 
 export function nonceIn(tags: Tags): string | undefined {
   return valueOf(tags, nonceTag);
-}
-
-/** The bytes of the pool that were reserved for a snapshot when it was taken. */
-export function reservedIn(tags: Tags): number | undefined {
-  const text = valueOf(tags, reservedTag);
-  return text === undefined ? undefined : Number(text);
 }
 
 export function valueOf(tags: Tags, prefix: string): string | undefined {

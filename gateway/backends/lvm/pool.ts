@@ -3,6 +3,7 @@ import { failureText } from '../../../src/lib/exec.ts';
 import type { VolumeRef } from '../../backend.ts';
 import { commandProblem, shareRuns } from '../../local/files.ts';
 import { createGates } from '../../local/gates.ts';
+import { createKnownDisks } from '../../local/kernel/known-disks.ts';
 import type { UsedPart } from '../../local/pool-faults.ts';
 import { parseRows, type Commands, type PoolName, type ReportRow } from './commands.ts';
 import { gateOf, idIn, nameOf, nonceIn, type Noun, type Tags } from './names.ts';
@@ -87,6 +88,7 @@ export function openPool(poolName: PoolName, commands: Commands) {
     report,
     change,
     resume,
+    known: createKnownDisks(),
     gates: createGates(`${group}/${poolName.thinPool}`, commands.lockPath),
     gateOf: (name: string): string => gateOf(group, name),
     /** The volume's path as an operand of commands, such as `vg0/fairlead.volume.a.x`. */

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { preconditionProblem } from '../../../src/api/problem.ts';
 import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
-import { partTag, reservedIn, tagOptions } from './names.ts';
-import type { LvmPool, PoolReport, ThinVolume } from './pool.ts';
+import { partTag, tagOptions } from './names.ts';
+import type { LvmPool, PoolReport } from './pool.ts';
 import { requireVolume } from './volumes.ts';
 
 /** The maximum time for which the I/O of nodes waits for a group, in milliseconds. */
@@ -16,20 +16,25 @@ export function createSnapshots(pool: LvmPool, pauseMs = maxPauseMs): Required<S
   return {
     parameters: z.strictObject({}),
     async create(snapshot) {
-      const { id, nonce } = snapshot;
+      // A volume whose disks are known needs no report before, because LVM refuses a name that is in use.
+      const isKnown = pool.known.find(snapshot.volume) !== undefined;
+      const isTaken =
+        isKnown &&
+        (await take(pool, snapshot).then(
+          () => true,
+          () => false,
+        ));
       const report = await pool.report();
-      const made = report.findMade('snapshot', { id, nonce });
-      if (made) return toCreated(made);
-      const origin = requireVolume(report, snapshot.volume);
-      await pool.resume([origin]);
-      await take(pool, { snapshot, origin });
-      return toCreated(requireVolume(await pool.report(), snapshot, 'snapshot'));
+      if (isTaken || report.findMade('snapshot', snapshot)) return toCreated(report, snapshot);
+      await pool.resume([requireVolume(report, snapshot.volume)]);
+      await take(pool, snapshot);
+      return toCreated(await pool.report(), snapshot);
     },
     async createGroup(members) {
       const report = await pool.report();
       if (!isComplete(report, members)) await takeTogether(pool, members, { report, pauseMs });
       const after = await pool.report();
-      return members.map(member => toCreated(requireVolume(after, member, 'snapshot')));
+      return members.map(member => toCreated(after, member));
     },
     measure: async volume => requireVolume(await pool.report(), volume).usedBytes,
     delete: snapshot => pool.remove('snapshot', snapshot),
@@ -51,15 +56,15 @@ async function takeTogether(
   members: readonly NewSnapshot[],
   { report, pauseMs }: { readonly report: PoolReport; readonly pauseMs: number },
 ): Promise<void> {
-  const plans = members.map(snapshot => ({ snapshot, origin: requireVolume(report, snapshot.volume) }));
+  const origins = members.map(({ volume }) => requireVolume(report, volume));
   const gates = gatesOf(pool, members);
   await removeAll(pool, members);
-  await pool.resume(plans.map(({ origin }) => origin));
+  await pool.resume(origins);
   // A read of another disk could wait for a gate, if this machine is a node as well.
   const disks = await pool.disks();
   try {
     await pool.gates.whileSuspended(gates, pauseMs, async () => {
-      for (const plan of plans) await take(pool, { ...plan, disks });
+      for (const member of members) await take(pool, member, disks);
     });
   } catch (error) {
     await removeAll(pool, members).catch(() => {});
@@ -78,34 +83,26 @@ function gatesOf(pool: LvmPool, members: readonly NewSnapshot[]): readonly strin
     throw preconditionProblem(
       `the gateway cannot hold up writes to volume "${bare.volume.id}", a disk of a virtual machine; detach it first`,
     );
-  return members.map(gateOf).filter(gate => pool.gates.isOpen(gate));
+  return written.map(gateOf).filter(gate => pool.gates.isOpen(gate));
 }
 
 async function removeAll(pool: LvmPool, members: readonly NewSnapshot[]): Promise<void> {
   for (const member of members) await pool.remove('snapshot', member);
 }
 
-/** `disks`: the group's disks, for a member of a group. */
-type SnapshotPlan = {
-  readonly snapshot: NewSnapshot;
-  readonly origin: ThinVolume;
-  readonly disks?: readonly string[];
-};
-
-async function take(pool: LvmPool, { snapshot, origin, disks }: SnapshotPlan): Promise<void> {
-  const { id, nonce } = snapshot;
-  const tags = tagOptions('snapshot', {
-    id,
-    nonce,
-    reservedBytes: origin.usedBytes,
-    isPart: disks !== undefined,
-  });
+/** Takes a snapshot. `disks`: the group's disks, for a member of a group. */
+async function take(pool: LvmPool, snapshot: NewSnapshot, disks?: readonly string[]): Promise<void> {
+  const { id, nonce, volume } = snapshot;
+  const tags = tagOptions('snapshot', { id, nonce, isPart: disks !== undefined });
   const options = ['--yes', '--snapshot', '--name', pool.nameOf('snapshot', id), ...tags];
-  const still = ['--permission', 'r', '--setactivationskip', 'y', '--', pool.operandOf(origin.name)];
+  const origin = pool.operandOf(pool.nameOf('volume', volume.id));
+  const still = ['--permission', 'r', '--setactivationskip', 'y', '--', origin];
   await pool.change(['lvcreate', ...options, ...still], `take snapshot "${id}"`, disks);
 }
 
-function toCreated({ sizeBytes, createdAtMs, tags }: ThinVolume): CreatedSnapshot {
-  const reservedBytes = reservedIn(tags);
-  return { sizeBytes, createdAtMs, ready: true, ...(reservedBytes !== undefined && { reservedBytes }) };
+/** Reserves the bytes that the volume has taken, because LVM does not tell those of an inactive snapshot. */
+function toCreated(report: PoolReport, snapshot: NewSnapshot): CreatedSnapshot {
+  const { sizeBytes, createdAtMs } = requireVolume(report, snapshot, 'snapshot');
+  const reservedBytes = report.find('volume', snapshot.volume)?.usedBytes ?? sizeBytes;
+  return { sizeBytes, createdAtMs, ready: true, reservedBytes };
 }

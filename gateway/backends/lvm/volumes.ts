@@ -21,36 +21,36 @@ export function createVolumes(
     async create(volume) {
       const { id, nonce, limitBytes } = volume;
       const report = await pool.report();
-      const made = report.findMade('volume', { id, nonce }) ?? (await createNew(pool, report, volume));
+      if (!report.findMade('volume', { id, nonce })) await createNew(pool, report, volume);
+      const made = requireVolume(await activate(pool, [volume]), volume);
       if (limitBytes > 0 && made.sizeBytes > limitBytes)
         throw new Problem('ALREADY_EXISTS', `volume "${id}" already exists with ${made.sizeBytes} bytes`);
-      return { sizeBytes: await extend(pool, made, volume.requiredBytes) };
+      const sizeBytes = await extend(pool, made, volume.requiredBytes);
+      await openGate(pool, exported, { id, nonce, path: pathOf(id), sizeBytes });
+      return { sizeBytes };
     },
 
     async expand(volume, { requiredBytes }) {
       const sizeBytes = await extend(pool, requireVolume(await pool.report(), volume), requiredBytes);
       const grown = { ...volume, path: pathOf(volume.id), sizeBytes };
-      if (pool.gates.isOpen(gateOf(volume.id))) await pool.gates.open(gateOf(volume.id), grown);
+      if (pool.gates.isOpen(gateOf(volume.id))) await openGate(pool, exported, grown);
       await exported.resize?.(grown);
       return { sizeBytes, nodeExpansionRequired: true };
     },
 
     async delete(volume) {
       await requireUnused(pool, exported, volume);
+      pool.known.forget(volume.id);
       await pool.remove('volume', volume);
     },
 
     async attach(volume, access) {
-      const report = await activate(pool, [volume]);
-      return exported.publish(await openGate(pool, exported, requireUsable(pool, report, volume)), access);
+      const find = async (): Promise<ExportedVolume> =>
+        openGate(pool, exported, requireUsable(pool, await activate(pool, [volume]), volume));
+      return exported.publish(pool.known.find(volume) ?? (await find()), access);
     },
-    async detach(volume, nodeId, cluster) {
-      const withdrawn = { ...volume, path: pathOf(volume.id) };
-      await exported.withdraw(withdrawn, nodeId, cluster);
-      const users = (await exported.users?.(withdrawn)) ?? [];
-      // The node is cut off already. A gate that a program of this machine has open stays until a delete or a start.
-      if (users.length === 0) await pool.gates.close(gateOf(volume.id)).catch(() => {});
-    },
+    detach: (volume, nodeId, cluster) =>
+      exported.withdraw({ ...volume, path: pathOf(volume.id) }, nodeId, cluster),
     volumeHealth: volume => healthOf(pool, volume),
     list: () => pool.list('volume'),
   };
@@ -94,19 +94,21 @@ export async function activate(pool: LvmPool, volumes: readonly VolumeRef[]): Pr
 }
 
 /**
- * Opens the gate of a volume that is exported, and returns the volume with the gate's path. A virtual machine has the
- * device itself: it may start before the gateway, when there are no gates.
+ * Opens the gate of a volume that a report has shown, and returns the volume with the gate's path. The gate stays until
+ * the volume is deleted. A virtual machine has the device itself: it may start before the gateway, when there are no
+ * gates.
  */
 export async function openGate(
   pool: LvmPool,
   { protocol }: Pick<Export, 'protocol'>,
   volume: ExportedVolume,
 ): Promise<ExportedVolume> {
-  if (protocol === 'device') return volume;
-  return { ...volume, path: await pool.gates.open(pool.gateOf(pool.nameOf('volume', volume.id)), volume) };
+  if (protocol === 'device') return pool.known.add(volume);
+  const path = await pool.gates.open(pool.gateOf(pool.nameOf('volume', volume.id)), volume);
+  return pool.known.add({ ...volume, path }, volume.path);
 }
 
-async function createNew(pool: LvmPool, report: PoolReport, volume: NewVolume): Promise<ThinVolume> {
+async function createNew(pool: LvmPool, report: PoolReport, volume: NewVolume): Promise<void> {
   const { id, nonce, source, requiredBytes } = volume;
   const options = ['--yes', '--name', pool.nameOf('volume', id), ...tagOptions('volume', { id, nonce })];
   const work = `create volume "${id}"`;
@@ -120,7 +122,6 @@ async function createNew(pool: LvmPool, report: PoolReport, volume: NewVolume): 
     const thin = ['--type', 'thin', '--thinpool', pool.thinPool, '--wipesignatures', 'n'];
     await pool.change(['lvcreate', ...options, ...thin, ...size, '--', pool.group], work);
   }
-  return requireVolume(await pool.report(), volume);
 }
 
 /** Finds the source of a copy. OUT_OF_RANGE when it is larger than the limit, because data would be lost. */

@@ -4,6 +4,7 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import { failureText } from '../../../src/lib/exec.ts';
 import type { VolumeRef } from '../../backend.ts';
 import { commandProblem, ignore, shareRuns } from '../../local/files.ts';
+import { createKnownDisks } from '../../local/kernel/known-disks.ts';
 import { parseRows, type Commands, type ReportRow } from './commands.ts';
 import {
   keyName,
@@ -72,6 +73,7 @@ export function openPool(dataset: string, commands: Commands) {
     dataset,
     report,
     status: commands.status,
+    known: createKnownDisks(),
     pathOf,
     /**
      * Runs a command that changes the dataset. RESOURCE_EXHAUSTED when it is full. `work` is the purpose for messages.

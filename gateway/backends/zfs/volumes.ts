@@ -38,7 +38,7 @@ export function createVolumes(
       if (limitBytes > 0 && made.sizeBytes > limitBytes)
         throw new Problem('ALREADY_EXISTS', `volume "${id}" already exists with ${made.sizeBytes} bytes`);
       const sizeBytes = await extend(pool, made, volume.requiredBytes);
-      await pool.requireDevice(made.path);
+      pool.known.add({ id, nonce, path: await pool.requireDevice(made.path), sizeBytes });
       return { sizeBytes };
     },
 
@@ -52,11 +52,15 @@ export function createVolumes(
       const users = (await exported.users?.({ ...volume, path: deviceFor(volume.id) })) ?? [];
       if (users.length > 0)
         throw preconditionProblem(`volume "${volume.id}" is still in use by ${users.join(', ')}`);
+      pool.known.forget(volume.id);
       await deletion.volume(volume);
     },
 
     attach: async (volume, access) =>
-      exported.publish(await requireUsable(pool, await pool.report(), volume), access),
+      exported.publish(
+        pool.known.find(volume) ?? (await requireUsable(pool, await pool.report(), volume)),
+        access,
+      ),
     detach: async (volume, nodeId, cluster) =>
       exported.withdraw({ ...volume, path: deviceFor(volume.id) }, nodeId, cluster),
     volumeHealth: volume => healthOf(pool, volume),
@@ -77,7 +81,11 @@ export async function requireUsable(
   const found = report.find('volume', ref);
   if (!found || found.sizeBytes < sizeBytes)
     throw preconditionProblem(`the zvol of volume "${id}" is missing or smaller than the volume`);
-  return { ...ref, path: await pool.requireDevice(found.path), sizeBytes: found.sizeBytes };
+  return pool.known.add({
+    ...ref,
+    path: await pool.requireDevice(found.path),
+    sizeBytes: found.sizeBytes,
+  });
 }
 
 type Creation = { readonly volume: NewVolume; readonly deletion: Deletion };

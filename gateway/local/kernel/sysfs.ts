@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { codeOf } from '../files.ts';
 
 /** Reads a file of sysfs; undefined when the device is disconnected or not set up. */
@@ -9,6 +9,13 @@ export function readSysfs(path: string): string | undefined {
     if (['ENOENT', 'ENXIO', 'ENODEV'].includes(codeOf(error))) return undefined;
     throw error;
   }
+}
+
+/** The directory of a device in sysfs, by the path of its node; undefined when there is no such device. */
+export function homeOf(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  const home = found && `/sys/dev/block/${deviceNumber(found.rdev)}`;
+  return home !== undefined && existsSync(home) ? home : undefined;
 }
 
 /** Formats the number of a device, as `stat` returns it, as `major:minor`. */

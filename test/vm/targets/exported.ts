@@ -139,6 +139,17 @@ export function accessOf(nodeId: string, accessType: 'mount' | 'block' = 'mount'
   return { nodeId, cluster: 'c', attachmentId: crypto.randomUUID(), capability, readonly: false };
 }
 
+/** Runs work during which no command can be found. */
+export async function withoutCommands(work: () => Promise<unknown>): Promise<void> {
+  const { PATH } = process.env;
+  process.env['PATH'] = '/none';
+  try {
+    await work();
+  } finally {
+    process.env['PATH'] = PATH;
+  }
+}
+
 /** Lists the remaining kernel objects of exports. */
 export function targetsLeft(): readonly string[] {
   const names = ['nvmet/subsystems', 'nvmet/hosts', 'target/iscsi']

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { hashOf } from '../../harness/values.ts';
@@ -24,6 +24,7 @@ export function makeThinPool(
   execFileSync('modprobe', ['-a', 'dm_mod', 'dm_thin_pool']);
   lvm('vgcreate', '--physicalextentsize', '1m', group, device);
   undoLast(t, () => {
+    closeGates(group);
     lvm('vgremove', '--yes', '--force', group);
     lvm('pvremove', device);
     execFileSync('losetup', ['--detach', device]);
@@ -66,7 +67,20 @@ export function hashOfDevice(path: string): string {
 /** Returns the path of the gate of a thin volume, from the path of its device. */
 export function gateOf(path: string): string {
   const [group = '', name = ''] = path.split('/').slice(2);
-  return `/dev/mapper/${group.replaceAll('-', '--')}-${name.replaceAll('-', '--')}-gate`;
+  return `/dev/mapper/${prefixOf(group)}${name.replaceAll('-', '--')}-gate`;
+}
+
+/** Returns the beginning of the names of a group's devices. */
+function prefixOf(group: string): string {
+  return `${group.replaceAll('-', '--')}-`;
+}
+
+/** Removes the gates of a group, because LVM removes no volume that has one. */
+export function closeGates(group: string): void {
+  const gates = readdirSync('/dev/mapper').filter(
+    name => name.startsWith(prefixOf(group)) && name.endsWith('-gate'),
+  );
+  if (gates.length > 0) execFileSync('dmsetup', ['remove', '--', ...gates]);
 }
 
 /** Lists the names of the thin volumes of a pool. */
@@ -80,6 +94,7 @@ export function namesIn({ group, thinPool }: ThinPoolName): readonly string[] {
 
 /** Removes all thin volumes of a pool. */
 export function removeVolumes(pool: ThinPoolName): void {
+  closeGates(pool.group);
   const names = namesIn(pool).map(name => `${pool.group}/${name}`);
   if (names.length > 0) lvm('lvremove', '--yes', '--force', ...names);
 }

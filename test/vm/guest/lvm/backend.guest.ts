@@ -18,6 +18,8 @@ import { loadTarget } from '../../targets/configfs.ts';
 import { accessOf, kernelExports, openExportedPool, targetsLeft } from '../../targets/exported.ts';
 import {
   addThinPool,
+  closeGates,
+  gateOf,
   lvm,
   makeThinPool,
   makeThinVolume,
@@ -151,6 +153,7 @@ test('restore activates volumes that a reboot left inactive', async t => {
   const reach = await backend.attach(volume, access);
   await backend.restore(attached());
   assert.deepEqual(targetsLeft(), []);
+  closeGates(poolOf().group);
   lvm('lvchange', '--activate', 'n', `${poolOf().group}/fairlead.volume.a.volume`);
   assert.ok(!existsSync(pathOf(volume.id)));
   await backend.restore(attached(reach));
@@ -199,7 +202,7 @@ test('a pool that is nearly full is a fault of its volumes, and a full one takes
   await assert.rejects(backend.snapshots.create(newSnapshot('a.snapshot', volume)), {
     code: 'RESOURCE_EXHAUSTED',
   });
-  execFileSync('blkdiscard', [pathOf(volume.id)]);
+  execFileSync('blkdiscard', [gateOf(pathOf(volume.id))]);
   await backend.create(newVolume({ id: 'a.more' }));
   assert.deepEqual(await reasons(), []);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,8 +13,8 @@ import type { KnownVolume, NewSnapshot } from '../../../../gateway/backend.ts';
 import { directoryOf } from '../../../harness/machine.ts';
 import { seed } from '../../../harness/sample.ts';
 import { idsOf, newSnapshot } from '../../../suites/backend-fixtures.ts';
-import { accessOf, openExportedPool } from '../../targets/exported.ts';
-import { gateOf, lvm, makeThinPool, type ThinPoolName } from '../../targets/thin-pool.ts';
+import { accessOf, openExportedPool, withoutCommands } from '../../targets/exported.ts';
+import { gateOf, lvm, makeThinPool, makeThinVolume, type ThinPoolName } from '../../targets/thin-pool.ts';
 import { undoLast } from '../../targets/undo.ts';
 import { MiB, startGuestNode } from '../agent.ts';
 
@@ -37,7 +37,6 @@ async function openVolumes(t: TestContext, names: readonly string[]) {
     undoLast(t, async () => {
       await node.takeDown(fields);
       await pool.backend.detach(volume, 'n1', 'c');
-      assert.ok(!existsSync(gateOf(pool.pathOf(volume.id))));
     });
     volumes.push(volume);
     paths.push(fields.target_path);
@@ -151,7 +150,7 @@ function guards(): readonly number[] {
     .map(line => Number.parseInt(line, 10));
 }
 
-test('a gate grows with its volume, LVM ignores data that is written to it, and it ends with the attachment', async t => {
+test('a gate grows with its volume, LVM ignores data that is written to it, and it ends with its volume', async t => {
   const { place, pool } = await openVolumes(t, []);
   const volume = await pool.makeVolume('c.volume', 8);
   await pool.attach(volume, accessOf('n2', 'block'));
@@ -165,5 +164,25 @@ test('a gate grows with its volume, LVM ignores data that is written to it, and 
   execFileSync('dd', [`if=${disk}`, `of=${gate}`, 'bs=1M', 'count=1', 'oflag=direct'], { stdio: 'pipe' });
   assert.equal(lvm(...disks), before);
   await pool.backend.detach(volume, 'n2', 'c');
+  assert.ok(existsSync(gate));
+  await pool.backend.delete(volume);
   assert.ok(!existsSync(gate));
+});
+
+test('a volume is attached without any command while its devices are the same, and another one with its name only if it is tagged', async t => {
+  const { place, pool } = await openVolumes(t, []);
+  const volume = await pool.makeVolume('c.volume', 8);
+  const attach = () => pool.attach(volume, accessOf('n1'));
+  await withoutCommands(attach);
+  await pool.backend.detach(volume, 'n1', 'c');
+  const [name, path] = [`${place.group}/fairlead.volume.c.volume`, makeThinVolume(place, 'restored')];
+  lvm('lvextend', '--size', '8m', `${place.group}/restored`);
+  execFileSync('dd', [`of=${path}`, 'bs=4096', 'oflag=direct'], { input: Buffer.alloc(4_096, 'restored') });
+  lvm('lvrename', name, 'kept');
+  lvm('lvrename', `${place.group}/restored`, name);
+  await assert.rejects(attach(), { code: 'FAILED_PRECONDITION', message: /is missing/ });
+  lvm('lvchange', '--addtag', 'fairlead.volume=c.volume', name);
+  await attach();
+  assert.match(readFileSync(gateOf(pool.pathOf(volume.id)), 'latin1').slice(0, 8), /^restored$/);
+  await pool.backend.detach(volume, 'n1', 'c');
 });

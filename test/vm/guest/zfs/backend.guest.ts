@@ -26,7 +26,13 @@ import {
   zfs,
   type DatasetName,
 } from '../../targets/dataset.ts';
-import { accessOf, kernelExports, openExportedPool, targetsLeft } from '../../targets/exported.ts';
+import {
+  accessOf,
+  kernelExports,
+  openExportedPool,
+  targetsLeft,
+  withoutCommands,
+} from '../../targets/exported.ts';
 import { undoLast, type CleanupScope } from '../../targets/undo.ts';
 import { startGuestNode } from '../agent.ts';
 
@@ -211,6 +217,18 @@ test('restore exports volumes again after the pool was imported', async t => {
   await backend.restore(attached(reach));
   assert.equal(targetsLeft().length, 2);
   await backend.detach(volume, 'n1', 'c');
+});
+
+test('a volume is attached without any command while its device is the same, and another one with its name only with its record', async t => {
+  const { backend } = await open(t);
+  const volume = await makeVolume(backend);
+  await withoutCommands(() => backend.attach(volume, accessOf('n1')));
+  await backend.detach(volume, 'n1', 'c');
+  const path = `${poolOf().dataset}/fairlead.volume.a.volume`;
+  zfs('rename', path, `${poolOf().dataset}/kept`);
+  makeZvol(poolOf(), 'fairlead.volume.a.volume');
+  await assert.rejects(backend.attach(volume, accessOf('n1')), { code: 'FAILED_PRECONDITION' });
+  assert.deepEqual(targetsLeft(), []);
 });
 
 function check(more: object) {
