@@ -44,7 +44,7 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 300,
     proves: ['gateway/exports/nfs', 'gateway/backends/dir', 'node-agent/connectors/nfs.ts'],
   },
-  'fleet-exports': { files: ['test/vm/fleet/exports.test.ts'], seconds: 220, proves: exported },
+  'fleet-exports': { files: ['test/vm/fleet/exports.test.ts'], seconds: 400, proves: exported },
   postgres: {
     files: [
       'test/machine/gateway/stores/postgres-retries.test.ts',
@@ -80,8 +80,8 @@ export const parts: Readonly<Record<string, Part>> = {
     proves: ['gateway/backends/lvm', 'gateway/local/'],
   },
   zfs: { files: ['test/vm/zfs/zfs.test.ts'], seconds: 300, proves: zfs },
-  'zfs-crashes': { files: ['test/vm/zfs/crashes.test.ts'], seconds: 600, proves: zfs },
-  'zfs-exports': { files: ['test/vm/zfs/exports.test.ts'], seconds: 300, proves: [...zfs, ...exported] },
+  'zfs-crashes': { files: ['test/vm/zfs/crashes.test.ts'], seconds: 650, proves: zfs },
+  'zfs-exports': { files: ['test/vm/zfs/exports.test.ts'], seconds: 650, proves: [...zfs, ...exported] },
   'zfs-shares': {
     files: ['test/vm/zfs/shares.test.ts'],
     seconds: 500,
