@@ -1,4 +1,4 @@
-import { reasonOf } from '../../src/lib/words/failures.ts';
+import { nameOfCode, reasonOf } from '../../src/lib/words/failures.ts';
 import { closeSync, constants, fchmodSync, fchownSync, fsync, openSync } from 'node:fs';
 import { access, readFile, rename, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -23,11 +23,8 @@ export function requireId(id: string, noun: 'volume' | 'snapshot'): string {
 }
 
 export function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? 'unknown error';
+  return nameOfCode((error as NodeJS.ErrnoException).code ?? 'unknown error');
 }
-
-/** EDQUOT: Node.js has no name for it. */
-const edquot = 'Unknown system error -122';
 
 /** Makes a handler for `catch` that returns undefined for errors with this code. */
 export function ignore(code: 'ENOENT' | 'EEXIST'): (error: unknown) => undefined {
@@ -42,7 +39,7 @@ export function fileProblem(error: unknown, name: string): Problem {
   if (error instanceof Problem) return error;
   const code = codeOf(error);
   if (code === 'ENOENT') return new Problem('NOT_FOUND', `${name} is missing`, error);
-  if (code === 'ENOSPC' || code === edquot)
+  if (code === 'ENOSPC' || code === 'EDQUOT')
     return new Problem('RESOURCE_EXHAUSTED', 'the filesystem of the volumes is full', error);
   if (code === 'EFBIG')
     return new Problem('OUT_OF_RANGE', `${name} would exceed the maximum file size of the filesystem`, error);

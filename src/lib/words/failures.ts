@@ -37,8 +37,7 @@ const predicates: Readonly<Record<Party, Readonly<Record<string, string>>>> = {
     ELOOP: 'is a link where a file is needed, or a circle of links',
     ENAMETOOLONG: 'has too long a name',
     ENOSPC: 'is on a full disk',
-    // Node.js has no name for EDQUOT.
-    'Unknown system error -122': 'is over the quota of its disk',
+    EDQUOT: 'is over the quota of its disk',
     EIO: 'cannot be read or written: its disk reports errors',
     EMFILE: 'cannot be opened: this process has too many open files',
     ENFILE: 'cannot be opened: this machine has too many open files',
@@ -137,6 +136,18 @@ const known: ReadonlyMap<string, KnownFailure> = new Map(
   ),
 );
 
+/** The names of errors of Linux for which Node.js has only numbers. */
+const unnamed: Readonly<Record<string, string>> = {
+  'Unknown system error -116': 'ESTALE',
+  'Unknown system error -117': 'EUCLEAN',
+  'Unknown system error -122': 'EDQUOT',
+};
+
+/** Returns the system's name of an error code. */
+export function nameOfCode(code: string): string {
+  return unnamed[code] ?? code;
+}
+
 /** An error. The one of `AbortSignal.timeout` has a number as its code. */
 type Failure = {
   readonly name?: unknown;
@@ -163,7 +174,7 @@ export function outageOf(error: unknown): Exclude<Party, 'here'> | undefined {
 /** Finds the first known code among an error and its causes. */
 function findFailure(error: unknown): KnownFailure | undefined {
   const { name, code, cause, errors } = Object(error) as Failure;
-  const own = String(typeof code === 'string' ? code : name);
+  const own = typeof code === 'string' ? nameOfCode(code) : String(name);
   return (
     known.get(own) ??
     ofClass(own) ??

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { getSystemErrorName } from 'node:util';
 import { reasonOfFault } from '../../../src/lib/exec.ts';
 import { outageOf, predicateOf, reasonOf } from '../../../src/lib/words/failures.ts';
 
@@ -20,6 +21,14 @@ for (const code of codes.split(' '))
     assert.match(words, /^it [a-z]/);
     assert.ok(!words.includes(code), words);
   });
+
+for (const [number, reason] of [
+  [116, /no longer knows it/],
+  [117, /is damaged/],
+  [122, /quota/],
+] as const)
+  test(`error ${number} of Linux is said in words, although Node.js has no name for it`, () =>
+    assert.match(reasonOf(withCode(getSystemErrorName(-number))), reason));
 
 test('only another protocol or certificate is said to be of another server', () => {
   const outages = {
