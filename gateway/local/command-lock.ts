@@ -2,6 +2,7 @@ import { constants, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { createDirectories } from '../../src/lib/directories.ts';
 import { exec, type ExecResult } from '../../src/lib/exec.ts';
+import { unavailableProblem } from '../../src/api/problem.ts';
 import { lockDirectory, lockFile } from '../../src/lib/linux/directory-lock.ts';
 import type { Log } from '../../src/lib/log.ts';
 import { vacateTimeoutMs } from './files.ts';
@@ -11,14 +12,17 @@ type LockedPool = { readonly what: string; readonly commands: string; readonly l
 
 /**
  * Locks a pool without a directory of its own against other gateways of this machine. Returns once no command of an
- * earlier gateway runs, and the path of the lock that commands hold.
+ * earlier gateway runs, and the path of the lock that commands hold. UNAVAILABLE while another one has the pool open: a first
+ * start opens the pools twice, and the first opening of a slow one may still go on.
  */
 export async function lockPool(name: string, { what, commands, log }: LockedPool) {
   // Not in /run/lock, where every user may make files.
   const directory = join('/run/fairlead', name);
   await createDirectories(directory);
   const wait = { waitMs: vacateTimeoutMs, log };
-  const release = await lockDirectory(directory, what, wait);
+  const release = await lockDirectory(directory, what, wait).catch((error: unknown) => {
+    throw unavailableProblem((error as Error).message, error);
+  });
   const lockPath = join(directory, 'commands');
   const { O_CREAT, O_NOFOLLOW, O_RDONLY } = constants;
   const file = openSync(lockPath, O_RDONLY | O_CREAT | O_NOFOLLOW, 0o600);
@@ -28,7 +32,7 @@ export async function lockPool(name: string, { what, commands, log }: LockedPool
     return { lockPath, release };
   }
   release();
-  throw new Error(
+  throw unavailableProblem(
     `commands of ${commands} that an earlier gateway started still run; "lsof ${lockPath}" lists them`,
   );
 }
