@@ -61,8 +61,8 @@ export interface Backend {
    * may name loopback, unspecified and link-local addresses only if this host has one.
    */
   readonly storageHost?: string;
-  /** `attach` needs `NodeAccess.addresses`. */
-  readonly admitsByAddress?: true;
+  /** `attach` needs the node's addresses, its name or its provider's id. */
+  readonly needsNodeDetails?: true;
   /** Returns true while the backend sends nothing, because its storage did not answer several times in a row. */
   readonly isPaused?: () => boolean;
   /** Lets the node reach the volume, and returns once it can. */
@@ -307,9 +307,11 @@ export type NodeAccess = {
   readonly mayReplay?: true | undefined;
   /** The maximum of the node's reads and writes. A storage that enforces it answers with `limitsIo`. */
   readonly limits?: IoLimits;
-  /** The node's topology and addresses as its cluster reports them. */
+  /** The node's topology, addresses, name and cloud's id as its cluster reports them. */
   readonly topology?: Segments;
   readonly addresses?: readonly string[];
+  readonly name?: string;
+  readonly providerId?: string;
 };
 
 /** An attachment in effect or in progress. `reach` is absent until it is decided. */

@@ -59,6 +59,11 @@ export const nodeSettings = {
     parse: list(localRoot),
     optional: true,
   },
+  'csi-drivers': {
+    doc: 'the other CSI drivers whose volumes this node accepts, as NAME=SOCKET of their node plugins, separated by commas or one on each line; without it such volumes are refused',
+    parse: list(csiDriver),
+    optional: true,
+  },
   'gateway-keys-file': {
     doc: "JWKS file with the gateway's public keys, read for each volume: the node accepts only attachments that are signed for it; without it, all attachments",
     parse: localPath,
@@ -119,6 +124,13 @@ function localRoot(value: string): { readonly path: string; readonly pool?: stri
   return pool === undefined || path === undefined
     ? { path: absolutePath(value) }
     : { pool: parseShortName(pool), path: absolutePath(path) };
+}
+
+/** Parses a driver's name and the socket of its node plugin (`NAME=SOCKET`). */
+function csiDriver(value: string): { readonly name: string; readonly socketPath: string } {
+  const [, name = '', path = ''] = /^([a-z0-9.-]{1,63})=(.*)$/i.exec(value) ?? [];
+  if (name === '') throw new Error(`"${value}" is no driver; use NAME=SOCKET`);
+  return { name, socketPath: absolutePath(path.replace(/^unix:\/\//, '')) };
 }
 
 /** Maximum bytes of a name: with the key it fits the 192 bytes that Kubernetes allows for a node's id in CSINode. */

@@ -98,7 +98,8 @@ function readTrust(config: NodeConfig, host: Host): Promise<Trust> {
   const path = config['gateway-keys-file'];
   const gatewayKeysFiles =
     path === undefined ? undefined : { path, newestPath: `${state}/newest-attachments` };
-  return openTrust({ protocols, roots, poolRoots, own: [state, kubelet], gatewayKeysFiles }, host);
+  const drivers = new Map(config['csi-drivers']?.map(({ name, socketPath }) => [name, socketPath]));
+  return openTrust({ protocols, roots, poolRoots, drivers, own: [state, kubelet], gatewayKeysFiles }, host);
 }
 
 async function openAgent(config: NodeConfig, { host, log, metrics, trust }: OpenContext): Promise<Agent> {
@@ -132,7 +133,7 @@ async function openAgent(config: NodeConfig, { host, log, metrics, trust }: Open
   return agent;
 }
 
-function serveNode(config: NodeConfig, shared: AgentParts): Promise<GrpcServer> {
+async function serveNode(config: NodeConfig, shared: AgentParts): Promise<GrpcServer> {
   const { log, agent, lock, metrics, key, nodeId } = shared;
   const { Identity, Node } = loadNodeCsi();
   const identity = createIdentity({
@@ -141,7 +142,13 @@ function serveNode(config: NodeConfig, shared: AgentParts): Promise<GrpcServer> 
     isReady: () => true,
   });
   const topology = findTopology(config, shared);
-  const node = createNode(agent, { nodeId, key, maxVolumes: config['max-volumes'], topology }, lock);
+  // Loaded only if there are other drivers.
+  const others = config['csi-drivers']
+    ? await (
+        await import('./drivers/volumes.ts')
+      ).openDriverVolumes(agent, `${config['state-dir']}/driver-volumes`)
+    : undefined;
+  const node = createNode(agent, { nodeId, key, maxVolumes: config['max-volumes'], topology, others }, lock);
   const services = [
     { definition: Identity, handlers: identity },
     { definition: Node, handlers: node },

@@ -1,10 +1,11 @@
-import { fromPublishContext, sealHeaderOf } from '../src/api/attachment.ts';
+import { fromPublishContext, sealHeaderOf, type AttachmentOf } from '../src/api/attachment.ts';
 import { formatOptionsOf } from '../src/api/filesystems.ts';
 import { invalidProblem, preconditionProblem } from '../src/api/problem.ts';
 import type { Segments } from '../src/api/topology.ts';
 import type { NodeHandlers } from '../src/csi/generated/csi/v1/Node.ts';
 import { readCapability, readCapacityRange, readId, readKnownId, readMap } from '../src/csi/request.ts';
 import type { Handlers } from '../src/csi/call.ts';
+import type { DriverVolumes } from './drivers/volumes.ts';
 import { createReadings } from './host/readings.ts';
 import type { NodeKey } from './state/node-key.ts';
 import type { Agent } from './volumes/agent.ts';
@@ -18,6 +19,8 @@ import { createVolumeLock } from './volumes/volume-lock.ts';
 
 /** The node's identity and limits; `maxVolumes` is 0 if no limit is known. */
 type NodeIdentity = {
+  /** The volumes of other drivers; absent if the node accepts none. */
+  readonly others?: DriverVolumes | undefined;
   readonly nodeId: string;
   /** Opens attachments that are sealed for this node. */
   readonly key?: NodeKey | undefined;
@@ -44,6 +47,11 @@ export function createNode(
   const { recent, forgetMounts } = withRecentMounts(agent);
   const withVolumeLock: typeof lock = (...work) => lock(...work).finally(forgetMounts);
   const { base } = agent;
+  const { others } = identity;
+  const requireOthers = (): DriverVolumes => {
+    if (others) return others;
+    throw preconditionProblem('protocol "csi" is refused: this node has no --csi-drivers');
+  };
   const readStaging = (path: string) => readPath(path, 'staging_target_path', base);
   const readTarget = (path: string) => readPath(path, 'target_path', base);
   const readVolumePath = (path: string) => {
@@ -79,6 +87,13 @@ export function createNode(
       const described = readMap(request.volume_context, 'volume_context');
       const given = readMap(request.secrets, 'secrets');
       const { attachment, opened } = await readAttachment(volumeId, context);
+      if (attachment.protocol === 'csi') {
+        const request = { volumeId, stagingPath, attachment, capability };
+        await withVolumeLock('NodeStageVolume', { volumeId, path: stagingPath, call }, () =>
+          requireOthers().stage(request, opened, call),
+        );
+        return {};
+      }
       requireEncryptedAs(described, attachment);
       const formatOptions = formatOptionsOf(described);
       const stageRequest = { volumeId, stagingPath, attachment, capability, formatOptions };
@@ -93,7 +108,9 @@ export function createNode(
       const volumeId = readKnownId(request.volume_id, 'volume_id');
       const stagingPath = readStaging(request.staging_target_path);
       await withVolumeLock('NodeUnstageVolume', { volumeId, path: stagingPath, call }, own =>
-        unstage(own, { volumeId, stagingPath }),
+        others?.has(volumeId)
+          ? others.unstage({ volumeId, stagingPath }, call)
+          : unstage(own, { volumeId, stagingPath }),
       );
       return {};
     },
@@ -105,8 +122,21 @@ export function createNode(
       if (request.staging_target_path === '')
         throw preconditionProblem('staging_target_path is missing; the volume must be staged');
       const stagingPath = readStaging(request.staging_target_path);
-      const attachment = fromPublishContext(readMap(request.publish_context, 'publish_context'));
+      const context = readMap(request.publish_context, 'publish_context');
       const { readonly } = request;
+      if (context['protocol'] === 'csi') {
+        const { attachment, opened } = await readAttachment(volumeId, context);
+        const published = { volumeId, stagingPath, targetPath, capability, readonly };
+        await withVolumeLock('NodePublishVolume', { volumeId, path: targetPath, call }, () =>
+          requireOthers().publish(
+            { ...published, attachment: attachment as AttachmentOf<'csi'> },
+            opened,
+            call,
+          ),
+        );
+        return {};
+      }
+      const attachment = fromPublishContext(context);
       const publishRequest = { volumeId, stagingPath, targetPath, capability, readonly, attachment };
       const isShared = allowsManyTargets(capability);
       await withVolumeLock('NodePublishVolume', { volumeId, path: targetPath, isShared, call }, own =>
@@ -119,7 +149,11 @@ export function createNode(
       const volumeId = readKnownId(request.volume_id, 'volume_id');
       const targetPath = readTarget(request.target_path);
       const locked = { volumeId, path: targetPath, isShared: true, call };
-      await withVolumeLock('NodeUnpublishVolume', locked, own => unpublish(own, { volumeId, targetPath }));
+      await withVolumeLock('NodeUnpublishVolume', locked, own =>
+        others?.has(volumeId)
+          ? others.unpublish(volumeId, targetPath, call)
+          : unpublish(own, { volumeId, targetPath }),
+      );
       return {};
     },
 
@@ -127,6 +161,7 @@ export function createNode(
       const volumeId = readId(request.volume_id, 'volume_id');
       const path = readVolumePath(request.volume_path);
       const at = { volumeId, path };
+      if (others?.has(volumeId)) return others.stats(at);
       const { bytes, inodes } = await measure(recent, readings, at);
       return {
         usage: [{ unit: 'BYTES', ...bytes }, ...(inodes ? [{ unit: 'INODES' as const, ...inodes }] : [])],
@@ -137,7 +172,8 @@ export function createNode(
       const volumeId = readId(request.volume_id, 'volume_id');
       const at = { volumeId, path: readVolumePath(request.volume_path) };
       const size = readCapacityRange(request.capacity_range);
-      const work = (own: Agent) => expand(own, { ...at, ...size });
+      const work = (own: Agent) =>
+        others?.has(volumeId) ? others.expand({ ...at, ...size }, call) : expand(own, { ...at, ...size });
       return { capacity_bytes: await withVolumeLock('NodeExpandVolume', { ...at, call }, work) };
     },
 
@@ -145,6 +181,7 @@ export function createNode(
       const volumeId = readId(request.volume_id, 'volume_id');
       const publishPath = realOf(request.volume_publish_path, base);
       const stagingPath = realOf(request.staging_target_path, base);
+      if (others?.has(volumeId)) return others.health(volumeId, { publishPath });
       const faults = await examine(agent, readings, { volumeId, publishPath, stagingPath });
       return { volume_health: { volume_id: volumeId, health_statuses: [...faults] } };
     },

@@ -86,7 +86,7 @@ export function replayRight(
 
 export function toAccess(
   { nodeId, cluster, attachmentId, capability, readonly }: AttachmentRecord,
-  { volume, node: { topology, addresses } = {}, mayReplay }: AccessParts,
+  { volume, node: { topology, addresses, name, providerId } = {}, mayReplay }: AccessParts,
 ): NodeAccess {
   const ioLimits = ioLimitsOf(volume.mutableParameters);
   const own = { nodeId, cluster, attachmentId, capability, readonly, mayReplay };
@@ -95,6 +95,8 @@ export function toAccess(
     ...(Object.keys(ioLimits).length > 0 && { limits: ioLimits }),
     ...(topology && { topology }),
     ...(addresses && { addresses }),
+    ...(name !== undefined && { name }),
+    ...(providerId !== undefined && { providerId }),
   };
 }
 

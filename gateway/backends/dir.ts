@@ -191,9 +191,9 @@ function exportedMembers(
   root: Root,
   exported: Export,
   log: Log,
-): Pick<Backend, 'detach' | 'restore' | 'admitsByAddress'> {
+): Pick<Backend, 'detach' | 'restore' | 'needsNodeDetails'> {
   return {
-    admitsByAddress: true,
+    needsNodeDetails: true,
     detach: async (volume, nodeId, cluster) =>
       exported.withdraw({ ...volume, path: root.pathOf(volume.id) }, nodeId, cluster),
     async restore(attached) {

@@ -113,6 +113,7 @@ function addressesOf(reach: Reach): readonly string[] {
     case 'loop':
     case 'bind':
     case 'device':
+    case 'csi':
       return [];
   }
 }

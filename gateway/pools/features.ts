@@ -22,7 +22,7 @@ export function featuresOf(backend: Backend): Feature[] {
     health: backend.volumeHealth,
     topology: backend.topologies,
     nodes: true,
-    'node-addresses': backend.admitsByAddress,
+    'node-details': backend.needsNodeDetails,
   };
   return (Object.keys(present) as Feature[]).filter(feature => Boolean(present[feature]));
 }

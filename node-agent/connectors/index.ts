@@ -1,4 +1,5 @@
 import type { Attachment, Protocol } from '../../src/api/attachment.ts';
+import { preconditionProblem } from '../../src/api/problem.ts';
 import type { Connector, DeviceConnector } from '../connector.ts';
 import type { Host } from '../host.ts';
 import { findReason, type Needs } from '../host/prerequisites.ts';
@@ -10,8 +11,11 @@ import { nfs } from './nfs.ts';
 export { closeView, findViewed, findViews, growView, openView } from './loop/read-only.ts';
 export type { ReadonlyView } from './loop/read-only.ts';
 
-/** The connectors of all attach protocols; the type makes the compiler report a missing one. */
-const connectors: { readonly [P in Protocol]: Connector<P> } = {
+/** An attach protocol that the agent connects itself. Volumes of other drivers go to those. */
+type OwnProtocol = Exclude<Protocol, 'csi'>;
+
+/** The connectors of these protocols; the type makes the compiler report a missing one. */
+const connectors: { readonly [P in OwnProtocol]: Connector<P> } = {
   loop: { ...loop, isLocal: true },
   bind: { ...bind, isLocal: true },
   nfs,
@@ -24,6 +28,7 @@ const connectors: { readonly [P in Protocol]: Connector<P> } = {
 };
 
 export function connectorFor({ protocol }: Pick<Attachment, 'protocol'>): Connector<Protocol> {
+  if (protocol === 'csi') throw preconditionProblem('a volume of another CSI driver has no connector');
   return connectors[protocol];
 }
 
@@ -45,6 +50,7 @@ const needs: { readonly [P in Protocol]: Needs } = {
   rbd: { tool: 'tee', module: 'rbd' },
   cephfs: { module: 'ceph' },
   device: { tool: 'blockdev' },
+  csi: {},
 };
 
 export type ProtocolState = { readonly protocol: Protocol; readonly reason?: string | undefined };

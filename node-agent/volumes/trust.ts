@@ -18,6 +18,8 @@ export type Trust = {
   readonly poolRoots?: readonly PoolRoot[];
   /** Paths that no volume may be, contain or lie in, even below a root. */
   readonly never: readonly string[];
+  /** The sockets of other drivers' node plugins, by the names of the drivers. */
+  readonly drivers: ReadonlyMap<string, string>;
   /** An attachment must be signed with one of these keys; if absent, attachments need no signature. */
   readonly gatewayKeys?: GatewayKeys | undefined;
 };
@@ -29,13 +31,14 @@ const systemDirectories =
 
 /** An operator's settings; `own` lists the directories of the agent and of kubelet. A kubelet directory of `/` is ignored. */
 type TrustSettings = Pick<Trust, 'protocols' | 'roots' | 'poolRoots'> & {
+  readonly drivers?: Trust['drivers'];
   readonly own: readonly string[];
   readonly gatewayKeysFiles?: Parameters<typeof openGatewayKeys>[0] | undefined;
 };
 
 /** Resolves the directories of the settings; throws for a root that can hold no volume. */
 export async function openTrust(
-  { protocols, roots, poolRoots = [], own, gatewayKeysFiles }: TrustSettings,
+  { protocols, roots, poolRoots = [], drivers = new Map(), own, gatewayKeysFiles }: TrustSettings,
   host: Host,
 ): Promise<Trust> {
   const real = (paths: readonly string[]) => Promise.all(paths.map(path => realOrNamed(path, host)));
@@ -45,7 +48,14 @@ export async function openTrust(
   const gatewayKeys = gatewayKeysFiles === undefined ? undefined : await openKeys(gatewayKeysFiles, host);
   const realPoolRoot = async ({ pool, path }: PoolRoot) => ({ pool, path: await realOrNamed(path, host) });
   const realPoolRoots = await Promise.all(poolRoots.map(realPoolRoot));
-  const trust = { protocols, roots: await real(roots), poolRoots: realPoolRoots, never, gatewayKeys };
+  const trust = {
+    protocols,
+    roots: await real(roots),
+    poolRoots: realPoolRoots,
+    drivers,
+    never,
+    gatewayKeys,
+  };
   for (const root of pathsOf(trust))
     if (root === '/' || never.some(path => isAtOrBelow(root, path)))
       throw new Error(
@@ -57,8 +67,8 @@ export async function openTrust(
 /** Says why this node refuses every volume over a protocol; undefined if it accepts some. */
 export function refusalReason(trust: Trust, protocol: Protocol): string | undefined {
   if (!trust.protocols.includes(protocol)) return 'it is not among the --protocols of this node';
-  if (connectorFor({ protocol }).isLocal === true && pathsOf(trust).length === 0)
-    return 'this node has no --local-roots';
+  if (protocol === 'csi' && trust.drivers.size === 0) return 'this node has no --csi-drivers';
+  if (isLocal(protocol) && pathsOf(trust).length === 0) return 'this node has no --local-roots';
   return undefined;
 }
 
@@ -70,7 +80,9 @@ export function requireTrusted(trust: Trust, attachment: Attachment): void {
   const { protocol } = attachment;
   const reason = refusalReason(trust, protocol);
   if (reason !== undefined) throw preconditionProblem(`protocol "${protocol}" is refused: ${reason}`);
-  if (connectorFor(attachment).isLocal !== true || !('path' in attachment)) return;
+  if (attachment.protocol === 'csi' && !trust.drivers.has(attachment.driver))
+    throw preconditionProblem(`driver "${attachment.driver}" is not among the --csi-drivers of this node`);
+  if (!isLocal(protocol) || !('path' in attachment)) return;
   const { path } = attachment;
   const pool = 'pool' in attachment ? attachment.pool : undefined;
   if (!isBelowRoot(trust, path))
@@ -106,6 +118,10 @@ function isOtherPools({ poolRoots = [] }: Trust, path: string, pool: string | un
       -1,
     );
   return depthIn(others) > depthIn(poolRoots.filter(root => root.pool === pool));
+}
+
+function isLocal(protocol: Protocol): boolean {
+  return protocol !== 'csi' && connectorFor({ protocol }).isLocal === true;
 }
 
 function pathsOf({ roots, poolRoots = [] }: Pick<Trust, 'roots' | 'poolRoots'>): readonly string[] {

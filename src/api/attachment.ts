@@ -39,6 +39,8 @@ export const attachmentFields = {
   cephfs: { monitors: 'addresses', mode: 'text', filesystem: 'text', path: 'path', user: 'text' },
   /** A disk that the cloud plugs into the node; at least one of `wwid` (sysfs) and `serial` (VPD page 0x80). */
   device: { wwid: 'text?', serial: 'text?' },
+  /** A volume of an existing CSI driver, whose node plugin runs on the node and knows the node as `driverNodeId`. */
+  csi: { driver: 'text', handle: 'text', driverNodeId: 'text' },
 } as const satisfies Record<string, Record<string, FieldKind>>;
 
 export const commonAttachmentFields = {

@@ -11,7 +11,7 @@ import {
 } from './attachment.ts';
 import { byteLength, nodeIdPattern } from './ids.ts';
 import { limits } from './limits.ts';
-import { capabilitySchema, pageSchemaOf, segmentsSchema, volumeId } from './storage.ts';
+import { capabilitySchema, pageSchemaOf, segmentsSchema, text, volumeId } from './storage.ts';
 
 const maxNodeIdBytes = limits.nodeIdBytes.max;
 
@@ -32,11 +32,15 @@ export const nodeSpecSchema = z
       .optional()
       .describe('Maximum volumes attached at a time; absent: no limit is known.'),
     topology: segmentsSchema.optional().describe('The location; empty values are ignored.'),
+    name: text('worker-1').optional().describe('The name in its cluster; for pools with `node-details`.'),
+    providerId: text('aws:///eu-west-1a/i-0abc')
+      .optional()
+      .describe("The cloud's id of its machine; for pools with `node-details`."),
     addresses: z
       .array(z.union([z.ipv4(), z.ipv6()]).meta({ examples: ['192.0.2.7'] }))
       .max(8)
       .optional()
-      .describe('The addresses from which it connects to storages; for pools with `node-addresses`.'),
+      .describe('The addresses from which it connects to storages; for pools with `node-details`.'),
   })
   .meta({ id: 'NodeSpec', description: "A cluster's report about one of its nodes." });
 

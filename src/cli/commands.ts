@@ -44,6 +44,17 @@ export const commands: Commands = {
       return program('node', { settings, start });
     },
   },
+  bridge: {
+    doc: 'makes an existing CSI driver a storage for a gateway: serves the vendor API over its controller plugin',
+    examples: [
+      'fairlead bridge --csi-endpoint unix:///csi/csi.sock --dir /var/lib/fairlead-bridge --token-file /etc/fairlead/bridge.token',
+    ],
+    async load() {
+      const { bridgeSettings: settings } = await import('../bridge/config.ts');
+      const { startBridge: start } = await import('../bridge/main.ts');
+      return program('bridge', { settings, start });
+    },
+  },
   status: {
     doc: 'says whether everything works, and what needs attention',
     examples: ['fairlead status', 'fairlead status --output json'],

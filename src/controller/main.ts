@@ -74,7 +74,7 @@ export async function startController(config: ControllerConfig, log: Log): Promi
     const drainedNodes = config['drained-nodes'];
     const reporting = reportNodes({
       client,
-      needsAddresses: () => capabilities.isKnown() && capabilities.get().features.includes('node-addresses'),
+      needsDetails: () => capabilities.isKnown() && capabilities.get().features.includes('node-details'),
       driverName: config['driver-name'],
       kubernetes,
       drainedNodes,

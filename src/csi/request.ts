@@ -2,7 +2,7 @@ import { invalidProblem, Problem } from '../api/problem.ts';
 import { byteLength, mapByteLength, maxIdBytes, maxMapBytes, namePattern } from '../api/ids.ts';
 import type { AccessMode, Capability } from '../api/storage.ts';
 import type { CapacityRange__Output } from './generated/csi/v1/CapacityRange.ts';
-import type { VolumeCapability__Output } from './generated/csi/v1/VolumeCapability.ts';
+import type { VolumeCapability, VolumeCapability__Output } from './generated/csi/v1/VolumeCapability.ts';
 
 /** From the CSI spec, "NodeGetInfo". */
 const maxNodeIdBytes = 256;
@@ -100,6 +100,18 @@ function readSize(value: string | number, field: string): number {
   const number = Number(value);
   if (!(number >= 0)) throw invalidProblem(`${field} is ${value}; use 0 or more`);
   return number;
+}
+
+/** Makes the CSI message of a capability. */
+export function toCsiCapability({
+  accessType,
+  accessMode,
+  fsType,
+  mountFlags,
+}: Capability): VolumeCapability {
+  const mode = { access_mode: { mode: accessMode } };
+  if (accessType === 'block') return { ...mode, block: {} };
+  return { ...mode, mount: { fs_type: fsType ?? '', mount_flags: [...(mountFlags ?? [])] } };
 }
 
 function readAccessMode({ access_mode }: VolumeCapability__Output, field: string): AccessMode {

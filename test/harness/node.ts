@@ -131,7 +131,7 @@ export async function startAgent({ host, directory }: Bench): Promise<Agent> {
     log: silentLog,
     records: await openRecords(`${directory}/state/volumes`, host),
     base: { named: directory, real: directory },
-    trust: { protocols, roots: [directory, `${directory}-disk`], never: [] },
+    trust: { protocols, roots: [directory, `${directory}-disk`], never: [], drivers: new Map() },
     defaultFilesystem: ext4,
     cache: createCache(),
     watch: createWatch(),

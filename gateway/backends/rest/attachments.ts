@@ -21,15 +21,21 @@ export function createAttachments(storage: Storage): Pick<Backend, 'attach' | 'd
         readonly,
         topology,
         addresses,
+        name,
+        providerId,
       } = access;
       const volumeId = await storage.requireId(volume);
       const nodeId = names.nodeIdOf(cluster, ownNodeId);
       const attach = () => vendor.ask('attachVolume', { volumeId, nodeId, body: { capability, readonly } });
       const found = await attach().catch(async (error: unknown) => {
         if (!has('nodes') || !mayConcernNode(error)) throw error;
-        // A storage of an earlier release refuses a report with addresses.
-        const needed = has('node-addresses') && addresses;
-        const body = { ...(topology && { topology }), ...(needed && { addresses: [...needed] }) };
+        const details = {
+          ...(addresses && { addresses: [...addresses] }),
+          ...(name !== undefined && { name }),
+          ...(providerId !== undefined && { providerId }),
+        };
+        // A storage of an earlier release refuses a report with details.
+        const body = { ...(topology && { topology }), ...(has('node-details') && details) };
         await vendor.ask('putNode', { nodeId, body });
         return attach();
       });

@@ -41,7 +41,7 @@ export function describe(offer: Offer) {
     accessTypes: areShares || zeroed ? accessTypes : accessTypes.filter(type => type === 'block'),
     ...(areShares && { areShares }),
     ...(cannotCutOff && { cannotCutOff }),
-    ...(hasFeature(offer, 'node-addresses') && { admitsByAddress: true as const }),
+    ...(hasFeature(offer, 'node-details') && { needsNodeDetails: true as const }),
     parameters: toParameters(parameters.volume, 'volume'),
     ...(hasFeature(offer, 'topology') && topologies.length > 0 && { topologies }),
     ...(limits && { sizes: toSizes(limits) }),

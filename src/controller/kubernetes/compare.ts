@@ -38,8 +38,8 @@ export type RefusedNode = {
 type ComparisonTargets = AgentChannel &
   SettleTargets & {
     readonly client: Gateway;
-    /** The gateway has pools that admit nodes by their addresses. */
-    readonly needsAddresses: () => boolean;
+    /** The gateway has pools that need the addresses, the names and the providers' ids of nodes. */
+    readonly needsDetails: () => boolean;
     /** Gets all nodes that are refused at present, at the end of each comparison. */
     readonly onRefused: (refused: readonly RefusedNode[]) => void;
     readonly log: Log;
@@ -136,7 +136,7 @@ export function createComparison(): Comparison {
     const left = [...ofName.values()].filter(({ id }) => id !== nodeId);
     const deletions = left.map(node => () => remove(targets, name, node));
     if (!one || nodeId === undefined) return [deletions, [], []];
-    const body = toSpec(one, targets.needsAddresses());
+    const body = toSpec(one, targets.needsDetails());
     if (cluster.dead.has(name) || one.node.isMarkedDead || ofName.get(nodeId)?.isDead)
       return [deletions, [() => settle(targets, one, body)], []];
     // A node that has come back differs by its `isMissing`, and the report ends this.
@@ -212,16 +212,20 @@ function toRefused(
 }
 
 /**
- * Makes the node's specification. Topology keys without a label on the node are left out, and so are addresses that the
+ * Makes the node's specification. Topology keys without a label on the node are left out, and so are details that the
  * gateway does not need: one of an earlier release refuses them.
  */
-function toSpec({ node, registration }: RegisteredNode, needsAddresses: boolean): NodeSpec {
-  const [{ labels, addresses }, { maxVolumes, topologyKeys }] = [node, registration];
+function toSpec({ name, node, registration }: RegisteredNode, needsDetails: boolean): NodeSpec {
+  const [{ labels, addresses, providerId }, { maxVolumes, topologyKeys }] = [node, registration];
   const segments = topologyKeys.flatMap(key => (labels[key] ? [[key, labels[key]] as const] : []));
   return {
     ...(maxVolumes !== undefined && { maxVolumes }),
     ...(segments.length > 0 && { topology: Object.fromEntries(segments) }),
-    ...(needsAddresses && addresses.length > 0 && { addresses: [...addresses] }),
+    ...(needsDetails && {
+      name,
+      ...(providerId !== undefined && { providerId }),
+      ...(addresses.length > 0 && { addresses: [...addresses] }),
+    }),
   };
 }
 

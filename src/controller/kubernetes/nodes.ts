@@ -22,7 +22,7 @@ import {
 type NodeOptions = {
   readonly client: Gateway;
   /** The gateway has pools that admit nodes by their addresses. Absent: it has none. */
-  readonly needsAddresses?: () => boolean;
+  readonly needsDetails?: () => boolean;
   readonly driverName: string;
   /** The value of `--kubernetes`. */
   readonly kubernetes: string;
@@ -55,7 +55,7 @@ const maxTopologyKeys = 16;
  */
 export function reportNodes(given: NodeOptions) {
   const { driverName, kubernetes, observeRefused, deadNodes, log, ...rest } = given;
-  const options = { needsAddresses: () => false, ...rest };
+  const options = { needsDetails: () => false, ...rest };
   const ending = new AbortController();
   const { signal } = ending;
   const cluster: { nodes?: Cluster['nodes']; registrations?: Map<string, Registration | undefined> } = {};

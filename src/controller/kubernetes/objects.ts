@@ -5,6 +5,8 @@ export type ClusterNode = {
   /** The labels that may be a part of the node's topology. */
   readonly labels: Readonly<Record<string, string>>;
   readonly addresses: readonly string[];
+  /** The cloud's id of its machine. */
+  readonly providerId: string | undefined;
   /** The node is cordoned, or an autoscaler is emptying it. */
   readonly isDrained: boolean;
   /** The node has the taint that keeps pods away until the driver is registered. */
@@ -37,7 +39,11 @@ export type RegisteredNode = {
 export type Taint = { readonly key: string; readonly value?: string; readonly effect?: string };
 
 export type NodeObject = KubernetesObject & {
-  readonly spec: { readonly unschedulable?: boolean; readonly taints?: readonly Taint[] };
+  readonly spec: {
+    readonly unschedulable?: boolean;
+    readonly taints?: readonly Taint[];
+    readonly providerID?: string;
+  };
   readonly status?: {
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
     readonly addresses?: readonly { readonly type: string; readonly address: string }[];
@@ -121,6 +127,7 @@ export function readNode(
       ? Object.fromEntries(Object.entries(labels).filter(([key]) => topologyKeys.has(key)))
       : labels,
     addresses: addressesOf(node),
+    providerId: spec.providerID || undefined,
     isDrained: spec.unschedulable === true || taints.some(({ key }) => drainTaints.has(key)),
     hasStartupTaint: taints.some(({ key }) => key === startupTaintOf(driverName)),
     isReady: status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True',

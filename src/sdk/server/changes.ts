@@ -10,18 +10,24 @@ type Job = { readonly request: string; readonly work: Promise<AnyAnswer> };
 const keepMs = 60_000;
 
 /**
- * Creates a queue that runs one change at a time. A change that outlasts its caller's wait is answered with 202 and continues.
- * An equal request joins it, or gets its outcome for a minute after its end, and does not start it again.
+ * Creates a queue that runs one change at a time; if resources are independent, one change of each. A change that outlasts
+ * its caller's wait is answered with 202 and continues. An equal request joins it, or gets its outcome for a minute after
+ * its end, and does not start it again.
  */
-export function createChanges() {
+export function createChanges(areIndependent = false) {
   const jobs = new Map<string, Job>();
-  let last: Promise<unknown> = Promise.resolve();
+  const last = new Map<string, Promise<unknown>>();
 
   function begin({ resource, request }: Change, run: () => AnyAnswer | Promise<AnyAnswer>): Job {
-    const job = { request, work: last.then(run) };
+    const queue = areIndependent ? resource : '';
+    const job = { request, work: (last.get(queue) ?? Promise.resolve()).then(run) };
     jobs.set(resource, job);
     const forget = (): void => void (jobs.get(resource) === job && jobs.delete(resource));
-    last = job.work.then(Boolean, Boolean).then(() => void setTimeout(forget, keepMs).unref());
+    const ended = job.work.then(Boolean, Boolean).then(() => {
+      setTimeout(forget, keepMs).unref();
+      if (last.get(queue) === ended) last.delete(queue);
+    });
+    last.set(queue, ended);
     return job;
   }
 

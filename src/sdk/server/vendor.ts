@@ -42,17 +42,19 @@ export type Vendor = {
   readonly capabilities: Offer;
   readonly operations: VendorOperations;
   readonly authenticate: Authenticator;
+  /** Changes of different volumes, snapshots, groups and nodes may run at a time. By default one change runs at a time. */
+  readonly areIndependent?: boolean;
 };
 
 /**
  * Creates a Fetch handler that serves the vendor's side of the Storage API v1. It checks requests against the schemas of the
- * contract, makes one change at a time, answers 202 when a change outlasts its caller's wait, and answers errors as problem
+ * contract, makes one change at a time answers 202 when a change outlasts its caller's wait, and answers errors as problem
  * documents. Any error but a `Problem` is UNAVAILABLE, and its stack goes to standard error.
  */
-export function createVendor({ capabilities, operations, authenticate }: Vendor): Hono<Env> {
+export function createVendor({ capabilities, operations, authenticate, areIndependent }: Vendor): Hono<Env> {
   const offered = { getCapabilities: () => [200, capabilities], ...operations };
   const requireOffered = createOfferCheck(capabilities);
-  const change = createChanges();
+  const change = createChanges(areIndependent);
   const app = new Hono<Env>();
   app.use(async (c, next) => {
     c.set('served', toRequestState(c, newTraceparent()));

@@ -83,7 +83,7 @@ function createCapturingLog() {
 }
 
 /** Follows a cluster through a kubeconfig file. */
-async function open(t: TestContext, gateway = openGateway(), needsAddresses = () => false) {
+async function open(t: TestContext, gateway = openGateway(), needsDetails = () => false) {
   const dir = directoryOf(t);
   const kubernetes = await startKubernetes(t, { token: 'first' });
   writeFileSync(join(dir, 'token'), 'first\n');
@@ -94,7 +94,7 @@ async function open(t: TestContext, gateway = openGateway(), needsAddresses = ()
   const start = () => {
     const reporting = reportNodes({
       client: gateway.client,
-      needsAddresses,
+      needsDetails,
       driverName,
       kubernetes: path,
       drainedNodes,

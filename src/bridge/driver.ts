@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { Problem, type ProblemCode } from '../api/problem.ts';
+import { accessModes, type AccessMode, type Feature } from '../api/storage.ts';
+import { connectCsi, type CsiClient } from '../csi/client.ts';
+import type { Secrets } from './secrets.ts';
+
+/** An existing CSI driver: its controller plugin, the calls that it offers, and the secrets that they need. */
+export type Driver = {
+  readonly name: string;
+  readonly version: string;
+  readonly calls: CsiClient;
+  /** True if the driver offers a capability, by the name that CSI gives it. */
+  readonly can: (capability: string) => boolean;
+  readonly secrets: Secrets;
+  /** The time for one call, in milliseconds. */
+  readonly timeoutMs: number;
+};
+
+type Connection = Pick<Driver, 'secrets' | 'timeoutMs'> & { readonly endpoint: string };
+
+/** Connects to a controller plugin and reads its capabilities. Rejects if it does not create volumes. */
+export async function connectDriver({ endpoint, secrets, timeoutMs }: Connection): Promise<Driver> {
+  const calls = connectCsi(endpoint);
+  try {
+    const { name, vendor_version: version } = await calls.identity.GetPluginInfo({}, timeoutMs);
+    const offered = new Set<string>();
+    const plugin = await calls.identity.GetPluginCapabilities({}, timeoutMs);
+    for (const { service, volume_expansion: expansion } of plugin.capabilities) {
+      if (service) offered.add(service.type);
+      if (expansion) offered.add(expansion.type);
+    }
+    if (!offered.has('CONTROLLER_SERVICE'))
+      throw new Error(
+        `the driver "${name}" has no controller service; give the socket of its controller plugin`,
+      );
+    const controller = await calls.controller.ControllerGetCapabilities({}, timeoutMs);
+    for (const { rpc } of controller.capabilities) if (rpc) offered.add(rpc.type);
+    if (!offered.has('CREATE_DELETE_VOLUME'))
+      throw new Error(`the driver "${name}" does not create volumes (CREATE_DELETE_VOLUME)`);
+    if (offered.has('GROUP_CONTROLLER_SERVICE')) {
+      const groups = await calls.groupController.GroupControllerGetCapabilities({}, timeoutMs);
+      for (const { rpc } of groups.capabilities) if (rpc) offered.add(rpc.type);
+    }
+    return { name, version, calls, secrets, timeoutMs, can: capability => offered.has(capability) };
+  } catch (error) {
+    calls.close();
+    throw error;
+  }
+}
+
+/** The capability of CSI that a feature of the contract needs. */
+const needs: Partial<Record<Feature, string>> = {
+  capacity: 'GET_CAPACITY',
+  expand: 'EXPAND_VOLUME',
+  modify: 'MODIFY_VOLUME',
+  snapshots: 'CREATE_DELETE_SNAPSHOT',
+  restore: 'CREATE_DELETE_SNAPSHOT',
+  clone: 'CLONE_VOLUME',
+  groups: 'CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT',
+  health: 'GET_VOLUME_HEALTH',
+};
+
+/** Lists the contract's features that the driver has. Each attachment needs the node's id at the driver. */
+export function featuresOf({ can }: Driver): readonly Feature[] {
+  const offered = Object.entries(needs).filter(([, capability]) => can(capability));
+  const groups = offered.some(([feature]) => feature === 'snapshots');
+  return [
+    ...offered.map(([feature]) => feature as Feature).filter(feature => feature !== 'groups' || groups),
+    'nodes',
+    'node-details',
+  ];
+}
+
+/** Lists the access modes of the setting that the driver tells apart. */
+export function accessModesOf({ can }: Driver, wanted: readonly AccessMode[]): readonly AccessMode[] {
+  const isFine = (mode: AccessMode): boolean => /^SINGLE_NODE_(SINGLE|MULTI)_WRITER$/.test(mode);
+  return accessModes.filter(
+    mode =>
+      wanted.includes(mode) ||
+      (isFine(mode) && can('SINGLE_NODE_MULTI_WRITER') && wanted.includes('SINGLE_NODE_WRITER')),
+  );
+}
+
+/**
+ * Makes the name of a resource at the driver: always the same for an id, and of the form that the sidecars of Kubernetes
+ * give, since drivers are tested with no other.
+ */
+export function nameFor(kind: 'pvc' | 'snapshot' | 'groupsnapshot', id: string): string {
+  const digest = createHash('sha256').update(id).digest('hex');
+  return `${kind}-${digest.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5')}`;
+}
+
+/** The codes of gRPC after which the work may still be done; external-provisioner takes the same ones so. */
+const open: ReadonlySet<number> = new Set([1, 4, 10, 14]);
+
+/** True if the driver may still do the work, or may have done it. */
+export function isOpen(error: unknown): boolean {
+  return !(error instanceof Problem) || open.has(codeOf(error));
+}
+
+/** True if the driver failed for a reason that it did not name; some drivers do so before and some after their work. */
+export function isUnnamed(error: unknown): boolean {
+  return error instanceof Problem && [2, 13].includes(codeOf(error));
+}
+
+function codeOf({ cause }: Problem): number {
+  return Number((cause as { readonly code?: unknown } | undefined)?.code);
+}
+
+/** Makes an error of the driver an answer of the contract: a code that the operation does not document is UNAVAILABLE. */
+export function toDocumented(error: unknown, documented: readonly ProblemCode[]): unknown {
+  if (!(error instanceof Problem)) return error;
+  const { code, detail } = error;
+  if (documented.includes(code) && code !== 'UNAUTHENTICATED') return error;
+  return new Problem('UNAVAILABLE', `the driver answered ${code}: ${detail}`, error);
+}
+
+/** True for the driver's NOT_FOUND. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Problem && error.code === 'NOT_FOUND';
+}

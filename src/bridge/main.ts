@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { serve } from '@hono/node-server';
+import { problemsOf, vendorOperations } from '../api/operations.ts';
+import type { RunningProgram } from '../lib/lifecycle.ts';
+import type { Log } from '../lib/log.ts';
+import { createAuthenticate, createVendor, type Offer, type VendorOperations } from '../sdk/server/vendor.ts';
+import { createAttachments } from './attachments.ts';
+import type { BridgeConfig } from './config.ts';
+import { accessModesOf, connectDriver, featuresOf, toDocumented, type Driver } from './driver.ts';
+import { createGroups } from './groups.ts';
+import { openRecords } from './records.ts';
+import { openSecrets } from './secrets.ts';
+import { createSnapshots } from './snapshots.ts';
+import { createChanges } from './volume-changes.ts';
+import { createVolumes } from './volumes.ts';
+
+/** Starts the bridge: serves the vendor's side of the Storage API, and translates it into calls of a CSI driver. */
+export async function startBridge(config: BridgeConfig, log: Log): Promise<RunningProgram> {
+  const { 'csi-endpoint': endpoint, 'token-file': tokenFile, jwks, audience } = config;
+  const authenticate = createAuthenticate({
+    token: tokenFile && readFileSync(tokenFile, 'utf8').trim(),
+    jwks,
+    audience,
+  });
+  await using opened = new AsyncDisposableStack();
+  const driver = await connectDriver({
+    endpoint,
+    secrets: openSecrets(config['secrets-dir']),
+    timeoutMs: config['call-timeout'],
+  });
+  opened.defer(() => driver.calls.close());
+  const records = openRecords(config.dir, driver.name);
+  opened.defer(() => records.close());
+  const bridge = { driver, records, nodeIdOf: config['node-id'] };
+  const operations: VendorOperations = {
+    ...createVolumes(bridge),
+    ...createChanges(bridge),
+    ...createAttachments(bridge),
+    ...(driver.can('CREATE_DELETE_SNAPSHOT') && createSnapshots(bridge)),
+    ...(featuresOf(driver).includes('groups') && createGroups(bridge)),
+  };
+  const { fetch } = createVendor({
+    capabilities: toOffer(driver, config),
+    operations: documented(operations),
+    authenticate,
+    areIndependent: true,
+  });
+  const { host: hostname, port } = config.listen;
+  const server = serve({ fetch, hostname, port });
+  await once(server, 'listening');
+  opened.defer(() => new Promise<void>(resolve => void server.close(() => resolve())));
+  const { address, port: actual } = server.address() as AddressInfo;
+  log.info('connected to the driver', { endpoint, detail: `${driver.name} ${driver.version}` });
+  const open = opened.move();
+  return { ready: { bridge: `http://${address}:${actual}` }, close: () => open.disposeAsync() };
+}
+
+function toOffer(driver: Driver, config: BridgeConfig): Offer {
+  return {
+    version: driver.version || 'unknown',
+    features: [...featuresOf(driver)],
+    accessModes: [...accessModesOf(driver, config['access-modes'])],
+    accessTypes: [...config['access-types']],
+    protocols: ['csi'],
+    // The driver's node plugin makes filesystems, and does so only where it finds none.
+    zeroed: true,
+    limits: { stepBytes: config['size-step'], minimumVolumeBytes: config['size-step'] },
+    ...(!driver.can('PUBLISH_UNPUBLISH_VOLUME') && { cannotCutOff: true }),
+  };
+}
+
+/** Makes operations answer only the errors that they document. */
+function documented(operations: VendorOperations): VendorOperations {
+  const wrapped = vendorOperations.flatMap(row => {
+    const run = operations[row.id as keyof VendorOperations] as ((input: never) => unknown) | undefined;
+    if (!run) return [];
+    const codes = problemsOf(row);
+    const checked = async (input: never): Promise<unknown> => {
+      try {
+        return await run(input);
+      } catch (error) {
+        throw toDocumented(error, codes);
+      }
+    };
+    return [[row.id, checked] as const];
+  });
+  return Object.fromEntries(wrapped);
+}

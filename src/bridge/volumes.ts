@@ -1,0 +1,214 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Problem, preconditionProblem } from '../api/problem.ts';
+import {
+  isWithin,
+  toPage,
+  type VendorOperations,
+  type Volume,
+  type VolumeSource,
+} from '../sdk/server/vendor.ts';
+import type { VolumeContentSource } from '../csi/generated/csi/v1/VolumeContentSource.ts';
+import type { CreateVolumeRequest } from '../csi/generated/csi/v1/CreateVolumeRequest.ts';
+import { isOpen, isUnnamed, nameFor, type Driver } from './driver.ts';
+import type { Records, VolumeRecord, WithId } from './records.ts';
+
+type Known = WithId<'volume'>;
+export type Ready = Known & Required<Pick<VolumeRecord, 'made'>>;
+
+/** The number of records that one page reads at most. */
+export const maxPage = 500;
+
+type Bridge = { readonly driver: Driver; readonly records: Records };
+
+/** Creates the operations on volumes. Each writes its intent before it calls the driver, so that a later call can finish it. */
+export function createVolumes(bridge: Bridge) {
+  const { driver, records } = bridge;
+  const { calls, secrets, timeoutMs } = driver;
+  return {
+    getVolume: ({ volumeId }) => [200, show(requireKnown(records, volumeId))],
+
+    listVolumes({ limit, pageToken }) {
+      const { entries, ...more } = readPage(records, 'volume', { limit, pageToken });
+      return [200, { volumes: entries.map(show), ...more }];
+    },
+
+    async createVolume({ volumeId, body }) {
+      const found = records.find('volume', volumeId);
+      if (found && !isDeepStrictEqual(identityOf(found.spec), identityOf(body)))
+        throw existsProblem(volumeId);
+      if (found?.made) {
+        if (!isWithin(found.made.sizeBytes, body)) throw existsProblem(volumeId);
+        return [200, show(found)];
+      }
+      const wanted = found ?? {
+        id: volumeId,
+        spec: body,
+        createdAt: new Date().toISOString(),
+        mutableParameters: body.mutableParameters ?? {},
+        holdsData: body.source !== undefined,
+        attachments: {},
+        ...(body.source && { source: sourceOf(records, body.source) }),
+      };
+      records.put('volume', wanted);
+      const made = await make(bridge, wanted);
+      if (!isWithin(made.made.sizeBytes, body)) throw existsProblem(volumeId);
+      return [201, show(made)];
+    },
+
+    async deleteVolume({ volumeId }) {
+      const found = records.find('volume', volumeId);
+      if (!found) return [204];
+      const [holder] = Object.keys(found.attachments);
+      if (holder !== undefined)
+        throw preconditionProblem(`volume "${volumeId}" is attached to node "${holder}"`);
+      const handle = found.made?.handle ?? (await findHandle(bridge, found));
+      if (handle !== undefined)
+        await calls.controller.DeleteVolume({ volume_id: handle, secrets: secrets('provision') }, timeoutMs);
+      records.drop('volume', volumeId);
+      return [204];
+    },
+  } satisfies VendorOperations;
+}
+
+/** Finds a volume that the driver has made. NOT_FOUND if there is none, ABORTED while it is being created. */
+export function requireReady(records: Records, volumeId: string): Ready {
+  const found = requireKnown(records, volumeId);
+  if (isReady(found)) return found;
+  throw new Problem('ABORTED', `volume "${volumeId}" is being created; try again later`);
+}
+
+/** Reads one page of records of a kind. */
+export function readPage<K extends 'volume' | 'snapshot'>(
+  records: Records,
+  kind: K,
+  { limit = 0, pageToken }: { readonly limit?: number | undefined; readonly pageToken?: string | undefined },
+) {
+  const count = limit === 0 ? maxPage : Math.min(limit, maxPage);
+  const after = pageToken === undefined ? '' : toAfter(pageToken);
+  return toPage(records.page(kind, { after, limit: count + 1 }), { limit: count, pageToken });
+}
+
+/** Returns the last id of the page before, from a token that `toPage` made. It refuses any other token itself. */
+function toAfter(pageToken: string): string {
+  return pageToken.slice(pageToken.indexOf(':') + 1);
+}
+
+/** Asks the driver for the volume, and records it. After a final refusal nothing is left, neither there nor here. */
+async function make({ driver, records }: Bridge, wanted: Known): Promise<Ready> {
+  const answer = await driver.calls.controller
+    .CreateVolume(toRequest(driver, wanted), driver.timeoutMs)
+    .catch((error: unknown) => {
+      if (!isOpen(error) && !isUnnamed(error)) records.drop('volume', wanted.id);
+      throw error;
+    });
+  const { volume } = answer;
+  if (!volume?.volume_id) throw new Problem('UNAVAILABLE', 'the driver answered without a volume');
+  const topology = volume.accessible_topology.map(({ segments }) => segments);
+  const made = {
+    handle: volume.volume_id,
+    // 0 is an unknown size (CSI spec, "CreateVolume").
+    sizeBytes: Number(volume.capacity_bytes) || (wanted.spec.requiredBytes ?? 0),
+    context: volume.volume_context,
+    ...(topology.length > 0 && { topology }),
+  };
+  const ready = { ...wanted, made };
+  records.put('volume', ready);
+  return ready;
+}
+
+/**
+ * Finds the driver's id of a volume whose creation never answered, by creating it again under its name. Undefined if the
+ * driver refuses it: then there is none.
+ */
+async function findHandle(bridge: Bridge, wanted: Known): Promise<string | undefined> {
+  try {
+    return (await make(bridge, wanted)).made.handle;
+  } catch (error) {
+    if (isOpen(error)) throw error;
+    return undefined;
+  }
+}
+
+function toRequest(driver: Driver, { id, spec, source }: Known): CreateVolumeRequest {
+  const { requiredBytes = 0, limitBytes = 0, capabilities, parameters, mutableParameters } = spec;
+  const { requisite = [], preferred = [] } = spec.topology ?? {};
+  const toTopologies = (terms: typeof requisite) => terms.map(segments => ({ segments }));
+  return {
+    name: nameFor('pvc', id),
+    ...(requiredBytes + limitBytes > 0 && {
+      capacity_range: { required_bytes: requiredBytes, limit_bytes: limitBytes },
+    }),
+    volume_capabilities: capabilities.map(toCsiCapability),
+    parameters: parameters ?? {},
+    mutable_parameters: mutableParameters ?? {},
+    secrets: driver.secrets('provision'),
+    ...(source && { volume_content_source: source }),
+    ...(spec.topology &&
+      driver.can('VOLUME_ACCESSIBILITY_CONSTRAINTS') && {
+        accessibility_requirements: {
+          requisite: toTopologies(requisite),
+          preferred: toTopologies(preferred),
+        },
+      }),
+  };
+}
+
+/** Finds the source at the driver. NOT_FOUND if it is missing. */
+function sourceOf(records: Records, source: VolumeSource): VolumeContentSource {
+  if (source.kind === 'volume')
+    return { volume: { volume_id: requireReady(records, source.volumeId).made.handle } };
+  const snapshot = records.find('snapshot', source.snapshotId);
+  if (snapshot?.made) return { snapshot: { snapshot_id: snapshot.made.handle } };
+  throw new Problem('NOT_FOUND', `there is no snapshot "${source.snapshotId}"`);
+}
+
+function requireKnown(records: Records, volumeId: string): Known {
+  const found = records.find('volume', volumeId);
+  if (found) return found;
+  throw new Problem('NOT_FOUND', `there is no volume "${volumeId}"`);
+}
+
+function isReady(volume: Known): volume is Ready {
+  return volume.made !== undefined;
+}
+
+/** The parts of a request that must be equal in a repetition. */
+function identityOf({ name, parameters = {}, mutableParameters = {}, source }: VolumeRecord['spec']) {
+  return { name, parameters, mutableParameters, source };
+}
+
+function existsProblem(volumeId: string): Problem {
+  return new Problem('ALREADY_EXISTS', `volume "${volumeId}" exists with other settings`);
+}
+
+export function show({ id, spec, createdAt, mutableParameters, attachments, made }: Known): Volume {
+  const { name, parameters = {}, source } = spec;
+  return {
+    id,
+    name,
+    state: made ? 'ready' : 'creating',
+    sizeBytes: made?.sizeBytes ?? 0,
+    parameters,
+    mutableParameters,
+    // The driver's own context often holds secrets; nodes get it sealed, with their attachment.
+    context: {},
+    attachments: Object.entries(attachments).map(([nodeId, { spec: use, publishContext }]) => ({
+      nodeId,
+      state: publishContext ? ('attached' as const) : ('attaching' as const),
+      readonly: isReadonly(use),
+    })),
+    createdAt,
+    ...(source && { source }),
+    ...(made?.topology && { topology: made.topology.map(segments => ({ ...segments })) }),
+  };
+}
+
+export function isReadonly({
+  readonly,
+  capability,
+}: {
+  readonly readonly: boolean;
+  readonly capability: { readonly accessMode: string };
+}): boolean {
+  return readonly || capability.accessMode.endsWith('READER_ONLY');
+}
