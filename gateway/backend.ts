@@ -132,6 +132,8 @@ export type AttachmentBounds = {
   readonly addresses?: readonly string[] | undefined;
   /** Directories above the paths, on the node (`loop`, `bind`) or the server. Absent: all except other pools'. */
   readonly roots?: readonly string[] | undefined;
+  /** The CSI drivers whose volumes they are (`csi`). */
+  readonly drivers?: readonly string[] | undefined;
   /** First characters of the `wwid` or the `serial` of disks (`device`). Absent: all. */
   readonly serials?: readonly string[] | undefined;
 };

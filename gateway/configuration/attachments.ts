@@ -17,7 +17,7 @@ export const attachmentsSchema = z
       .min(1)
       .default([...networkProtocols])
       .describe(
-        'attach protocols; `loop`, `bind` and `device` use files, directories and disks of the nodes themselves',
+        'attach protocols; `loop`, `bind`, `device` and `csi` use files, directories, disks and drivers of the nodes themselves',
       ),
     addresses: z
       .array(address)
@@ -38,14 +38,21 @@ export const attachmentsSchema = z
       .min(1)
       .optional()
       .describe('first characters of the wwid or the serial of its disks; required with `device`'),
+    drivers: z
+      .array(z.string().regex(/^[a-z0-9.-]{1,63}$/i, 'is not the name of a CSI driver'))
+      .min(1)
+      .optional()
+      .describe('names of its CSI drivers; required with `csi`'),
   })
-  .superRefine(({ protocols: chosen, roots = [], serials }, context) => {
+  .superRefine(({ protocols: chosen, roots = [], serials, drivers }, context) => {
     const report = (path: string, message: string): void =>
       context.addIssue({ code: 'custom', path: [path], message });
     const isOnNode = chosen.includes('loop') || chosen.includes('bind');
     if (isOnNode && roots.length === 0)
       report('roots', 'is missing; "loop" and "bind" need the directories of the volumes');
     if (isOnNode && roots.includes('/')) report('roots', 'has "/"; name the directories of the volumes');
+    if (chosen.includes('csi') && !drivers)
+      report('drivers', 'is missing; "csi" needs the names of the drivers');
     if (chosen.includes('device') && !serials)
       report(
         'serials',

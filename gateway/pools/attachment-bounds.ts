@@ -7,8 +7,8 @@ import { isAddress, isAmong, isHostName, isLocalAddress } from './addresses.ts';
 import { wrapCalls } from './backend-proxy.ts';
 import { maxOf } from '../../src/lib/numbers.ts';
 
-/** Protocols that use the node's own things: its files, its directories, the disks that are plugged into it. */
-const nodeProtocols = ['loop', 'bind', 'device'] as const satisfies readonly Protocol[];
+/** Protocols that use the node's own things: its files, its directories, its disks, the drivers on it. */
+const nodeProtocols = ['loop', 'bind', 'device', 'csi'] as const satisfies readonly Protocol[];
 
 /** Protocols that a pool may use even if its operator does not name them. */
 export const networkProtocols = protocols.filter(one => !nodeProtocols.some(other => other === one));
@@ -78,6 +78,8 @@ function findFault(reach: Reach, limits: Limits): Fault | undefined {
   const path = pathOf(reach);
   if (path !== undefined && !(isNormal(path) && isOwnPath(path, { protocol, ...limits })))
     return { found: `path "${path}", which is not below a root of this pool alone`, setting: 'roots' };
+  if (reach.protocol === 'csi' && !bounds.drivers?.includes(reach.driver))
+    return { found: `driver "${reach.driver}", which is not a driver of this pool`, setting: 'drivers' };
   if (protocol !== 'device' || !bounds.serials || hasSerial(reach, bounds.serials)) return undefined;
   return { found: `disk ${nameOf(reach)}, which is not a disk of this pool`, setting: 'serials' };
 }

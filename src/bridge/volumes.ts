@@ -7,6 +7,7 @@ import {
   type Volume,
   type VolumeSource,
 } from '../sdk/server/vendor.ts';
+import { toCsiCapability } from '../csi/request.ts';
 import type { VolumeContentSource } from '../csi/generated/csi/v1/VolumeContentSource.ts';
 import type { CreateVolumeRequest } from '../csi/generated/csi/v1/CreateVolumeRequest.ts';
 import { isOpen, isUnnamed, nameFor, type Driver } from './driver.ts';

@@ -31,6 +31,11 @@ export const devSettings = {
     parse: list(absolutePath),
     optional: true,
   },
+  'csi-drivers': {
+    doc: 'the CSI drivers on this machine whose volumes it accepts, as NAME=SOCKET of their node plugins, for pools over a bridge',
+    parse: text,
+    optional: true,
+  },
   capacity: {
     doc: 'size of the pool in DIR/images; default: the size of the disk',
     parse: bytes,

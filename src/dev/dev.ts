@@ -105,6 +105,7 @@ export async function startDev(
       'local-roots': [rootsOf(pools), ...(config['local-roots'] ?? [])].join('\n'),
       'shutdown-grace': '0s',
       'default-fs': config['default-fs'],
+      'csi-drivers': config['csi-drivers'],
       topology: topology?.text,
     }),
   ]);
