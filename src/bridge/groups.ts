@@ -54,7 +54,7 @@ export function createGroups(bridge: Bridge) {
 }
 
 /** Asks the driver for the group, and records it with its snapshots. After a final refusal nothing is left. */
-async function take({ driver, records }: Bridge, wanted: Known): Promise<Taken> {
+export async function take({ driver, records }: Bridge, wanted: Known): Promise<Taken> {
   const {
     origins,
     spec: { name, parameters = {} },

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
+import { asProblem } from '../api/problem.ts';
+import { forEachAtMost } from '../lib/concurrency.ts';
 import { problemsOf, vendorOperations } from '../api/operations.ts';
 import type { RunningProgram } from '../lib/lifecycle.ts';
 import type { Log } from '../lib/log.ts';
@@ -9,12 +11,17 @@ import { createAuthenticate, createVendor, type Offer, type VendorOperations } f
 import { createAttachments } from './attachments.ts';
 import type { BridgeConfig } from './config.ts';
 import { accessModesOf, connectDriver, featuresOf, toDocumented, type Driver } from './driver.ts';
-import { createGroups } from './groups.ts';
-import { openRecords } from './records.ts';
+import { createGroups, take as takeGroup } from './groups.ts';
+import { openRecords, type Records } from './records.ts';
 import { openSecrets } from './secrets.ts';
-import { createSnapshots } from './snapshots.ts';
+import { createSnapshots, take as takeSnapshot } from './snapshots.ts';
 import { createChanges } from './volume-changes.ts';
-import { createVolumes } from './volumes.ts';
+import { createVolumes, make as makeVolume } from './volumes.ts';
+
+type Bridge = { readonly driver: Driver; readonly records: Records };
+
+/** The pieces of interrupted work that are finished at a time. */
+const maxConcurrent = 8;
 
 /** Starts the bridge: serves the vendor's side of the Storage API, and translates it into calls of a CSI driver. */
 export async function startBridge(config: BridgeConfig, log: Log): Promise<RunningProgram> {
@@ -34,6 +41,7 @@ export async function startBridge(config: BridgeConfig, log: Log): Promise<Runni
   const records = openRecords(config.dir, driver.name);
   opened.defer(() => records.close());
   const bridge = { driver, records, nodeIdOf: config['node-id'] };
+  await finishInterrupted(bridge, log);
   const operations: VendorOperations = {
     ...createVolumes(bridge),
     ...createChanges(bridge),
@@ -69,6 +77,24 @@ function toOffer(driver: Driver, config: BridgeConfig): Offer {
     limits: { stepBytes: config['size-step'], minimumVolumeBytes: config['size-step'] },
     ...(!driver.can('PUBLISH_UNPUBLISH_VOLUME') && { cannotCutOff: true }),
   };
+}
+
+/**
+ * Finishes the work that the end of an earlier bridge has interrupted, since nobody may ask for it again. Work that fails
+ * stays until it is asked for.
+ */
+async function finishInterrupted(bridge: Bridge, log: Log): Promise<void> {
+  const { records } = bridge;
+  const works = [
+    ...records.unmade('volume').map(one => () => makeVolume(bridge, one)),
+    ...records.unmade('snapshot').map(one => () => takeSnapshot(bridge, one)),
+    ...records.unmade('group').map(one => () => takeGroup(bridge, one)),
+  ];
+  await forEachAtMost(maxConcurrent, works, async work => {
+    await work().catch((error: unknown) =>
+      log.warn('cannot finish interrupted work', { detail: asProblem(error).detail }),
+    );
+  });
 }
 
 /** Makes operations answer only the errors that they document. */

@@ -88,6 +88,9 @@ export function openRecords(directory: string, driver: string) {
   const selectSnapshots = db.prepare(
     `select id, value from records where kind = 'snapshot' and value ->> '$.spec.volumeId' = ? order by id`,
   );
+  const selectUnmade = db.prepare(
+    `select id, value from records where kind = ? and value ->> '$.made' is null`,
+  );
   const selectHeld = db.prepare(
     `select id from records where kind = 'volume'
       and exists (select 1 from json_each(records.value, '$.attachments') where key = ?) limit 1`,
@@ -112,6 +115,9 @@ export function openRecords(directory: string, driver: string) {
     page<K extends Kind>(kind: K, { after, limit }: Page): readonly WithId<K>[] {
       return selectPage.all(kind, after, limit).map(({ id, value }) => parse<K>(String(id), value));
     },
+    /** Lists the records of a kind that the driver has not made yet, as after a crash. */
+    unmade: <K extends 'volume' | 'snapshot' | 'group'>(kind: K): readonly WithId<K>[] =>
+      selectUnmade.all(kind).map(({ id, value }) => parse<K>(String(id), value)),
     snapshotsOf: (volumeId: string): readonly WithId<'snapshot'>[] =>
       selectSnapshots.all(volumeId).map(({ id, value }) => parse<'snapshot'>(String(id), value)),
     /** Finds a volume that is attached to a node. */

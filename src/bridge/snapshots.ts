@@ -62,7 +62,7 @@ export function createSnapshots(bridge: Bridge) {
 }
 
 /** Asks the driver for the snapshot, and records it. After a final refusal nothing is left. */
-async function take({ driver, records }: Bridge, wanted: Known): Promise<Taken> {
+export async function take({ driver, records }: Bridge, wanted: Known): Promise<Taken> {
   const { origin, spec } = wanted;
   const request = {
     source_volume_id: origin.handle,

@@ -95,7 +95,7 @@ function toAfter(pageToken: string): string {
 }
 
 /** Asks the driver for the volume, and records it. After a final refusal nothing is left, neither there nor here. */
-async function make({ driver, records }: Bridge, wanted: Known): Promise<Ready> {
+export async function make({ driver, records }: Bridge, wanted: Known): Promise<Ready> {
   const answer = await driver.calls.controller
     .CreateVolume(toRequest(driver, wanted), driver.timeoutMs)
     .catch((error: unknown) => {
