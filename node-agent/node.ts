@@ -88,9 +88,9 @@ export function createNode(
       const given = readMap(request.secrets, 'secrets');
       const { attachment, opened } = await readAttachment(volumeId, context);
       if (attachment.protocol === 'csi') {
-        const request = { volumeId, stagingPath, attachment, capability };
+        const theirs = { volumeId, stagingPath, attachment, capability };
         await withVolumeLock('NodeStageVolume', { volumeId, path: stagingPath, call }, () =>
-          requireOthers().stage(request, opened, call),
+          requireOthers().stage(theirs, opened, call),
         );
         return {};
       }

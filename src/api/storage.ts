@@ -53,7 +53,8 @@ const featureMeanings = {
   health: 'it reports the faults of a volume',
   topology: 'volumes and snapshots have a topology and are not reachable from everywhere',
   nodes: 'a node must be reported to it before a volume is attached to that node',
-  'node-details': "it needs a node's addresses, its name or its cloud's id, so a node's report must give them",
+  'node-details':
+    "it needs a node's addresses, its name or its cloud's id, so a node's report must give them",
 } as const;
 
 export type Feature = keyof typeof featureMeanings;

@@ -23,23 +23,21 @@ export async function connectDriver({ endpoint, secrets, timeoutMs }: Connection
   const calls = connectCsi(endpoint);
   try {
     const { name, vendor_version: version } = await calls.identity.GetPluginInfo({}, timeoutMs);
-    const offered = new Set<string>();
     const plugin = await calls.identity.GetPluginCapabilities({}, timeoutMs);
-    for (const { service, volume_expansion: expansion } of plugin.capabilities) {
-      if (service) offered.add(service.type);
-      if (expansion) offered.add(expansion.type);
-    }
+    const offered = new Set<string>(
+      plugin.capabilities.flatMap(one => one.service?.type ?? one.volume_expansion?.type ?? []),
+    );
     if (!offered.has('CONTROLLER_SERVICE'))
       throw new Error(
         `the driver "${name}" has no controller service; give the socket of its controller plugin`,
       );
     const controller = await calls.controller.ControllerGetCapabilities({}, timeoutMs);
-    for (const { rpc } of controller.capabilities) if (rpc) offered.add(rpc.type);
+    for (const { rpc } of controller.capabilities) offered.add(rpc?.type ?? '');
     if (!offered.has('CREATE_DELETE_VOLUME'))
       throw new Error(`the driver "${name}" does not create volumes (CREATE_DELETE_VOLUME)`);
     if (offered.has('GROUP_CONTROLLER_SERVICE')) {
       const groups = await calls.groupController.GroupControllerGetCapabilities({}, timeoutMs);
-      for (const { rpc } of groups.capabilities) if (rpc) offered.add(rpc.type);
+      for (const { rpc } of groups.capabilities) offered.add(rpc?.type ?? '');
     }
     return { name, version, calls, secrets, timeoutMs, can: capability => offered.has(capability) };
   } catch (error) {
@@ -71,13 +69,15 @@ export function featuresOf({ can }: Driver): readonly Feature[] {
   ];
 }
 
+/** The access modes that only drivers with SINGLE_NODE_MULTI_WRITER tell apart. */
+const fineModes = /^SINGLE_NODE_(SINGLE|MULTI)_WRITER$/;
+
 /** Lists the access modes of the setting that the driver tells apart. */
 export function accessModesOf({ can }: Driver, wanted: readonly AccessMode[]): readonly AccessMode[] {
-  const isFine = (mode: AccessMode): boolean => /^SINGLE_NODE_(SINGLE|MULTI)_WRITER$/.test(mode);
   return accessModes.filter(
     mode =>
       wanted.includes(mode) ||
-      (isFine(mode) && can('SINGLE_NODE_MULTI_WRITER') && wanted.includes('SINGLE_NODE_WRITER')),
+      (fineModes.test(mode) && can('SINGLE_NODE_MULTI_WRITER') && wanted.includes('SINGLE_NODE_WRITER')),
   );
 }
 

@@ -103,10 +103,6 @@ export function openRecords(directory: string, driver: string) {
       `"${directory}" has the records of the driver "${owner}"; choose another directory for "${driver}"`,
     );
   insert.run('driver', '', driver);
-  const parse = <K extends Kind>(id: string, value: unknown): WithId<K> => ({
-    ...(JSON.parse(String(value)) as Kinds[K]),
-    id,
-  });
   return {
     find<K extends Kind>(kind: K, id: string): WithId<K> | undefined {
       const row = select.get(kind, id);
@@ -139,4 +135,8 @@ export function openRecords(directory: string, driver: string) {
     },
     close: () => db.close(),
   };
+}
+
+function parse<K extends Kind>(id: string, value: unknown): WithId<K> {
+  return { ...(JSON.parse(String(value)) as Kinds[K]), id };
 }

@@ -18,6 +18,7 @@ type FakeNode = {
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly { readonly key: string; readonly effect: string }[];
   readonly unschedulable?: boolean;
+  readonly providerID?: string;
   readonly status?: object;
 };
 

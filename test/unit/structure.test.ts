@@ -46,6 +46,12 @@ const rules: Readonly<Record<string, Rule>> = {
     packages: ['hono', 'jose', 'zod'],
     not: ['http2', 'sqlite'],
   },
+  // The only program that serves HTTP and speaks CSI: it stands between a gateway and a driver.
+  'src/bridge': {
+    ours: ['src/lib', 'src/api', 'src/csi', 'src/sdk', 'src/bridge'],
+    packages: ['@hono/node-server'],
+    not: [...http, 'child_process'],
+  },
   'src/dev': {
     ours: ['src/lib', 'src/api', 'src/csi', 'src/controller', 'src/dev'],
     packages: ['yaml'],
@@ -99,10 +105,10 @@ const allImports: readonly FileImport[] = sources.flatMap(file =>
 /** The nouns that folders are called by. A subfolder of a plural folder has a plug-in's name. */
 const nouns = new Set(
   `src gateway node-agent
-   lib linux tracing words api csi controller kubernetes dev cli commands admin output kinds kit chapters fixtures model reports sdk server
+   lib linux tracing words api csi controller bridge kubernetes dev cli commands admin output kinds kit chapters fixtures model reports sdk server
    http callers scheduling volumes snapshots attachments sharing operations configuration pools tables entries observability local kernel targets
    backends exports stores connectors filesystems carriers schemas shares console browser pages parts actions
-   format host pods state plugin retirement deletion staging`.split(/\s+/),
+   format host pods state plugin drivers retirement deletion staging`.split(/\s+/),
 );
 
 /** Folders of files of one kind, such as plug-ins, commands or tables; each may hold any number of them. */

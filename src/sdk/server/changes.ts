@@ -23,11 +23,10 @@ export function createChanges(areIndependent = false) {
     const job = { request, work: (last.get(queue) ?? Promise.resolve()).then(run) };
     jobs.set(resource, job);
     const forget = (): void => void (jobs.get(resource) === job && jobs.delete(resource));
-    const ended = job.work.then(Boolean, Boolean).then(() => {
-      setTimeout(forget, keepMs).unref();
-      if (last.get(queue) === ended) last.delete(queue);
-    });
+    const ended = job.work.then(Boolean, Boolean).then(() => void setTimeout(forget, keepMs).unref());
     last.set(queue, ended);
+    const isLast = (): boolean => last.get(queue) === ended;
+    void ended.finally(() => isLast() && last.delete(queue));
     return job;
   }
 

@@ -141,7 +141,7 @@ test('nodes with the driver are reported with their topology and limit, and no o
   await until(() => gateway.nodes.get('a')?.topology?.[zone] === 'z2');
 });
 
-test('a node is reported with its internal addresses only to a gateway that needs them', async t => {
+test("a node is reported with its name, its cloud's id and its internal addresses only to a gateway that needs them", async t => {
   const status = {
     addresses: [
       { type: 'Hostname', address: 'a' },
@@ -151,12 +151,12 @@ test('a node is reported with its internal addresses only to a gateway that need
     ],
   };
   const rows = [
-    [true, { id: 'a', addresses: ['192.0.2.7', '2001:db8::7'] }],
+    [true, { id: 'a', name: 'a', providerId: 'aws:///z/i-0abc', addresses: ['192.0.2.7', '2001:db8::7'] }],
     [false, { id: 'a' }],
   ] as const;
   for (const [isNeeded, expected] of rows) {
     const { kubernetes, gateway, start } = await open(t, openGateway(), () => isNeeded);
-    kubernetes.putNode('a', { status });
+    kubernetes.putNode('a', { status, providerID: 'aws:///z/i-0abc' });
     kubernetes.putCsiNode('a', driverOn('a'));
     start();
     await until(() => gateway.ids().length === 1);
