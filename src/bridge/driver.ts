@@ -107,11 +107,14 @@ function codeOf({ cause }: Problem): number {
   return Number((cause as { readonly code?: unknown } | undefined)?.code);
 }
 
-/** Makes an error of the driver an answer of the contract: a code that the operation does not document is UNAVAILABLE. */
+/**
+ * Makes an error of the driver an answer of the contract. A code that the operation does not document is UNAVAILABLE, and so is
+ * INTERNAL, which for the contract means that nothing is left.
+ */
 export function toDocumented(error: unknown, documented: readonly ProblemCode[]): unknown {
   if (!(error instanceof Problem)) return error;
   const { code, detail } = error;
-  if (documented.includes(code) && code !== 'UNAUTHENTICATED') return error;
+  if (documented.includes(code) && code !== 'UNAUTHENTICATED' && code !== 'INTERNAL') return error;
   return new Problem('UNAVAILABLE', `the driver answered ${code}: ${detail}`, error);
 }
 

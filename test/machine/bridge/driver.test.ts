@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { bridgeSettings } from '../../../src/bridge/config.ts';
+import { startBridge } from '../../../src/bridge/main.ts';
+import { silentLog } from '../../../src/lib/log.ts';
+import { Problem } from '../../../src/api/problem.ts';
+import { serveCsi } from '../../harness/csi-serving.ts';
+import { settingsOf } from '../../harness/program.ts';
+import { temporaryDirectory } from '../../harness/temporary.ts';
+
+type Request = Readonly<Record<string, unknown>>;
+
+/** A controller plugin that notes its calls. `answers` has the errors of the next calls of an RPC. */
+async function startDriver(t: TestContext) {
+  const calls: { readonly rpc: string; readonly request: Request }[] = [];
+  const answers: Record<string, (Problem | 'lost')[]> = {};
+  const made = new Map<string, string>();
+  const note =
+    (rpc: string, work: (request: Request) => object = () => ({})) =>
+    async (request: Request) => {
+      calls.push({ rpc, request });
+      const next = answers[rpc]?.shift();
+      if (next instanceof Problem) throw next;
+      const answer = work(request);
+      if (next === 'lost') throw new Problem('UNAVAILABLE', 'the connection was cut');
+      return answer;
+    };
+  const types = ['CREATE_DELETE_VOLUME', 'PUBLISH_UNPUBLISH_VOLUME', 'EXPAND_VOLUME'] as const;
+  const controller = {
+    ControllerGetCapabilities: async () => ({ capabilities: types.map(type => ({ rpc: { type } })) }),
+    CreateVolume: note('create', ({ name }) => {
+      const id = made.get(String(name)) ?? `vol-${made.size + 1}`;
+      made.set(String(name), id);
+      return { volume: { volume_id: id, capacity_bytes: 2 ** 30, volume_context: { share: id } } };
+    }),
+    DeleteVolume: note('delete', ({ volume_id: id }) => {
+      for (const [name, one] of made) if (one === id) made.delete(name);
+      return {};
+    }),
+    ControllerPublishVolume: note('publish', () => ({ publish_context: { device: 'vdb' } })),
+    ControllerUnpublishVolume: note('unpublish'),
+    ControllerExpandVolume: note('expand', () => ({
+      capacity_bytes: 2 ** 31,
+      node_expansion_required: true,
+    })),
+  };
+  const { socketPath } = await serveCsi(t, { controller });
+  return { calls, answers, made, endpoint: `unix://${socketPath}` };
+}
+
+/** Starts a bridge over the driver, with secrets, and returns a function that asks it. */
+async function openBridge(t: TestContext) {
+  const driver = await startDriver(t);
+  const dir = temporaryDirectory(t);
+  for (const call of ['provision', 'publish', 'stage']) {
+    mkdirSync(join(dir, 'secrets', call), { recursive: true });
+    writeFileSync(join(dir, 'secrets', call, 'password'), `canary of ${call}`);
+  }
+  writeFileSync(join(dir, 'token'), 'token');
+  const flags = {
+    'csi-endpoint': driver.endpoint,
+    dir: join(dir, 'records'),
+    listen: '127.0.0.1:0',
+    'token-file': join(dir, 'token'),
+    'secrets-dir': join(dir, 'secrets'),
+  };
+  const start = () => startBridge(settingsOf(bridgeSettings, flags), silentLog);
+  let running = await start();
+  t.after(() => running.close());
+  const ask = async (route: string, body?: object) => {
+    const [method = '', path = ''] = route.split(' ');
+    const answer = await fetch(`${running.ready['bridge']}/v1/${path}`, {
+      method,
+      headers: { authorization: 'Bearer token', 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, text, found: text === '' ? {} : (JSON.parse(text) as Request) };
+  };
+  const restart = async () => {
+    await running.close();
+    running = await start();
+  };
+  return { ...driver, ask, restart };
+}
+
+const capability = { accessType: 'mount', accessMode: 'SINGLE_NODE_WRITER' };
+const volume = { name: 'v', requiredBytes: 2 ** 30, capabilities: [capability] };
+
+test('secrets from files reach the driver and, with its contexts, only the attachment', async t => {
+  const { ask, calls } = await openBridge(t);
+  const created = await ask('PUT volumes/a.v', volume);
+  assert.equal(created.status, 201);
+  await ask('PUT nodes/n1', { name: 'worker-1' });
+  const attached = await ask('PUT volumes/a.v/attachments/n1', { capability, readonly: false });
+  assert.partialDeepStrictEqual(attached.found, {
+    attachment: {
+      protocol: 'csi',
+      driver: 'csi.test',
+      handle: 'vol-1',
+      driverNodeId: 'worker-1',
+      secrets: {
+        'publish-context/device': 'vdb',
+        'volume-context/share': 'vol-1',
+        'stage-secret/password': 'canary of stage',
+      },
+    },
+  });
+  assert.deepEqual(
+    calls.map(({ rpc, request }) => [rpc, request['secrets']]),
+    [
+      ['create', { password: 'canary of provision' }],
+      ['publish', { password: 'canary of publish' }],
+    ],
+  );
+  const read = await ask('GET volumes');
+  assert.doesNotMatch(read.text + created.text, /canary|vdb|"share"/);
+});
+
+test('a volume whose creation lost its answer is finished at a start, and is the same', async t => {
+  const { ask, answers, restart, made, calls } = await openBridge(t);
+  answers['create'] = ['lost'];
+  assert.equal((await ask('PUT volumes/a.v', volume)).status, 503);
+  await restart();
+  assert.partialDeepStrictEqual((await ask('GET volumes/a.v')).found, { state: 'ready', sizeBytes: 2 ** 30 });
+  assert.equal((await ask('PUT volumes/a.v', volume)).status, 200);
+  assert.equal(made.size, 1);
+  const names = calls.map(({ request }) => request['name']);
+  assert.match(String(names[0]), /^pvc-[0-9a-f]{8}-/);
+  assert.equal(new Set(names).size, 1);
+});
+
+test('a volume whose creation never answered is found and deleted', async t => {
+  const { ask, answers, made } = await openBridge(t);
+  answers['create'] = ['lost'];
+  await ask('PUT volumes/a.v', volume);
+  assert.equal((await ask('DELETE volumes/a.v')).status, 204);
+  assert.equal(made.size, 0);
+});
+
+test('a refused creation leaves nothing, and an error without a name keeps the volume until it is deleted', async t => {
+  const { ask, answers } = await openBridge(t);
+  answers['create'] = [new Problem('RESOURCE_EXHAUSTED', 'full')];
+  assert.partialDeepStrictEqual(await ask('PUT volumes/a.v', volume), { status: 507 });
+  assert.equal((await ask('GET volumes/a.v')).status, 404);
+  answers['create'] = [new Problem('INTERNAL', 'no such class'), new Problem('INTERNAL', 'no such class')];
+  assert.partialDeepStrictEqual(await ask('PUT volumes/a.v', volume), {
+    status: 503,
+    found: { code: 'UNAVAILABLE', detail: 'the driver answered INTERNAL: no such class' },
+  });
+  assert.partialDeepStrictEqual((await ask('GET volumes/a.v')).found, { state: 'creating' });
+  assert.equal((await ask('DELETE volumes/a.v')).status, 204);
+  assert.equal((await ask('GET volumes/a.v')).status, 404);
+});
+
+test('a volume that the driver no longer knows is detached', async t => {
+  const { ask, answers } = await openBridge(t);
+  await ask('PUT volumes/a.v', volume);
+  await ask('PUT nodes/n1', { name: 'worker-1' });
+  await ask('PUT volumes/a.v/attachments/n1', { capability, readonly: false });
+  assert.equal((await ask('DELETE volumes/a.v')).found['code'], 'FAILED_PRECONDITION');
+  assert.equal((await ask('DELETE nodes/n1')).found['code'], 'FAILED_PRECONDITION');
+  answers['unpublish'] = [new Problem('NOT_FOUND', 'no such node')];
+  assert.equal((await ask('DELETE volumes/a.v/attachments/n1')).status, 204);
+  assert.equal((await ask('DELETE volumes/a.v')).status, 204);
+});
+
+test('records of one driver are refused to another, and an unknown directory of secrets is named', async t => {
+  const { endpoint } = await startDriver(t);
+  const dir = temporaryDirectory(t);
+  writeFileSync(join(dir, 'token'), 'token');
+  mkdirSync(join(dir, 'secrets', 'provisoin'), { recursive: true });
+  const flags = { 'csi-endpoint': endpoint, dir, listen: '127.0.0.1:0', 'token-file': join(dir, 'token') };
+  const wrong = settingsOf(bridgeSettings, { ...flags, 'secrets-dir': join(dir, 'secrets') });
+  await assert.rejects(
+    startBridge(wrong, silentLog),
+    /has "provisoin"; the directories of secrets are provision/,
+  );
+  const { openRecords } = await import('../../../src/bridge/records.ts');
+  openRecords(dir, 'other.example').close();
+  await assert.rejects(
+    startBridge(settingsOf(bridgeSettings, flags), silentLog),
+    /records of the driver "other\.example"/,
+  );
+});
