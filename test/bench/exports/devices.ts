@@ -92,9 +92,10 @@ export async function measureSnapshots(t: CleanupScope, kind: DeviceKind): Promi
     await node.bringUp(fields);
     const fill = ['bs=1M', `count=${size.filledMiB}`, 'oflag=direct', 'status=none'];
     execFileSync('dd', ['if=/dev/zero', `of=${fields.target_path}`, ...fill]);
-    return { volume, stop: startWriter(fields.target_path) };
+    return { volume, path: fields.target_path };
   });
   if (!small || !large) throw new Error('there are two sizes');
+  const stops = [small, large].map(({ path }) => startWriter(path));
   let count = 0;
   const takeOf = (volume: typeof small.volume) => () =>
     pool.backend.snapshots.create(newSnapshot(`c.s${count++}`, volume, true));
@@ -106,7 +107,7 @@ export async function measureSnapshots(t: CleanupScope, kind: DeviceKind): Promi
       return run(command, args);
     },
   });
-  for (const { stop } of [small, large]) stop();
+  for (const stop of stops) stop();
   const figureOf = (name: string, value: number): Figure => ({
     name: `snapshot of a ${kind.name} of ${name} in use`,
     value,
