@@ -29,7 +29,8 @@ await startDaemons();
 // All disks are in memory: works that leave nothing attached give it back.
 for (const kind of process.argv.includes('zfs') ? [thinVolume, zvol] : [thinVolume]) {
   sayAll(await inScope(t => measureDeviceAttach(t, kind)));
-  sayAll(await measureSnapshots(machine, kind));
+  // On one emulated processor ZFS makes no snapshot beside a writer that never pauses.
+  if (kind === thinVolume) sayAll(await measureSnapshots(machine, kind));
 }
 sayAll(await measureDeviceIo(machine));
 for (const protocol of Object.keys(kernelExports) as readonly KernelExport[]) {
