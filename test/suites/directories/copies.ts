@@ -37,28 +37,34 @@ export function testDirectoryCopies(
       // Each file is durable before the next one, and a name is replaced at one instant.
       const write = 'i=0; while :; do i=$((i+1)); echo $i > new; sync new; mv new $((i % 10)); echo $i; done';
       const writer = spawn('sh', ['-ec', write], { cwd: path, stdio: ['ignore', 'pipe', 'inherit'] });
-      t.after(() => writer.kill('SIGKILL'));
+      const ended = once(writer, 'close');
       const state = { durable: 0 };
       writer.stdout.on(
         'data',
         (text: Buffer) => (state.durable = Number(text.toString().trim().split('\n').at(-1))),
       );
-      for (let round = 0; round < 5; round++) {
-        const from = state.durable;
-        while (state.durable < from + 15) await once(writer.stdout, 'data');
-        const before = state.durable;
-        const snapshot = await takeSnapshot(backend, newSnapshot(`a.snapshot-${round}`, volume, true));
-        const home = join(root, '.snapshots', snapshot.id);
-        const numbers = readdirSync(home)
-          .filter(name => name !== 'new')
-          .map(name => Number(readFileSync(join(home, name), 'utf8')));
-        const last = Math.max(...numbers);
-        assert.ok(last >= before, `${last} is older than ${before}`);
-        assert.deepEqual(
-          numbers.toSorted((a, b) => a - b),
-          Array.from({ length: 10 }, (_, index) => last - 9 + index),
-        );
-        assert.throws(() => writeFileSync(join(home, 'more'), ''), { code: 'EROFS' });
+      try {
+        for (let round = 0; round < 5; round++) {
+          const from = state.durable;
+          while (state.durable < from + 15) await once(writer.stdout, 'data');
+          const before = state.durable;
+          const snapshot = await takeSnapshot(backend, newSnapshot(`a.snapshot-${round}`, volume, true));
+          const home = join(root, '.snapshots', snapshot.id);
+          const numbers = readdirSync(home)
+            .filter(name => name !== 'new')
+            .map(name => Number(readFileSync(join(home, name), 'utf8')));
+          const last = Math.max(...numbers);
+          assert.ok(last >= before, `${last} is older than ${before}`);
+          assert.deepEqual(
+            numbers.toSorted((a, b) => a - b),
+            Array.from({ length: 10 }, (_, index) => last - 9 + index),
+          );
+          assert.throws(() => writeFileSync(join(home, 'more'), ''), { code: 'EROFS' });
+        }
+      } finally {
+        // A filesystem in use cannot be removed.
+        writer.kill('SIGKILL');
+        await ended;
       }
     },
   );
