@@ -26,7 +26,7 @@ test('the agent needs only an endpoint and a node id', () => {
     'node-id': 'n1',
     'state-dir': '/var/lib/fairlead',
     'kubelet-dir': '/var/lib/kubelet',
-    protocols: ['loop', 'bind', 'nfs', 'iscsi', 'nvme-tcp', 'rbd', 'cephfs', 'device'],
+    protocols: ['loop', 'bind', 'nfs', 'iscsi', 'nvme-tcp', 'rbd', 'cephfs', 'device', 'csi'],
     'driver-name': 'csi.fairlead.dev',
     'plugin-capabilities': [],
     'default-fs': 'ext4',
@@ -45,7 +45,7 @@ const bad = [
   ['--max-volumes', '-1', '"-1" is not a whole number from 0 to 1000000'],
   ['--topology', 'zone', '"zone" is not key=value'],
   ['--kubelet-dir', 'x', '"x" is not an absolute path'],
-  ['--protocols', 'nfs,tape', '"tape" is not one of loop, bind, nfs, iscsi, nvme-tcp, rbd, cephfs, device'],
+  ['--protocols', 'nfs,tape', '"tape" is not one of loop, bind, nfs, iscsi, nvme-tcp, rbd, cephfs, device, csi'],
   ['--local-roots', '/srv,x', '"x" is not an absolute path'],
   ['--local-roots', 'fast=/srv,fast=x', '"x" is not an absolute path'],
   [

@@ -40,7 +40,7 @@ test('one line lists the protocols that a node can attach, and the reasons why n
   assert.equal(lines.length, 1);
   assert.match(
     lines[0] ?? '',
-    /^info: checked the requirements of attach protocols: usable: loop, bind, device; nfs is not: "mount\.nfs" is not installed on this node; /,
+    /^info: checked the requirements of attach protocols: usable: loop, bind, device, csi; nfs is not: "mount\.nfs" is not installed on this node; /,
   );
   assert.deepEqual(host.lines, []);
 });
