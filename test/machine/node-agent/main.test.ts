@@ -45,7 +45,11 @@ const bad = [
   ['--max-volumes', '-1', '"-1" is not a whole number from 0 to 1000000'],
   ['--topology', 'zone', '"zone" is not key=value'],
   ['--kubelet-dir', 'x', '"x" is not an absolute path'],
-  ['--protocols', 'nfs,tape', '"tape" is not one of loop, bind, nfs, iscsi, nvme-tcp, rbd, cephfs, device, csi'],
+  [
+    '--protocols',
+    'nfs,tape',
+    '"tape" is not one of loop, bind, nfs, iscsi, nvme-tcp, rbd, cephfs, device, csi',
+  ],
   ['--local-roots', '/srv,x', '"x" is not an absolute path'],
   ['--local-roots', 'fast=/srv,fast=x', '"x" is not an absolute path'],
   [
