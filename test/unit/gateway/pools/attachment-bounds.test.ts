@@ -16,6 +16,7 @@ const pools = {
   nvme: { bounds: { protocols: ['nvme-tcp'], addresses: ['192.0.2.10:4420'] }, own: nvme('192.0.2.10:4420') },
   iscsi: { bounds: { protocols: ['iscsi'], addresses: ['192.0.2.10'] }, own: iscsi('192.0.2.10:3260') },
   machines: { bounds: { protocols: ['device'], serials: ['0a1b'] }, own: device('0a1b2c3d') },
+  older: { bounds: { protocols: ['csi'], drivers: ['old.example'] }, own: csi('old.example') },
   ceph: { bounds: { protocols: ['rbd'] }, own: rbd('192.0.2.30:6789') },
   cephfs: { bounds: { protocols: ['cephfs'] }, own: cephfs('192.0.2.30:6789', '/volumes/a') },
 } as const satisfies Record<string, { readonly bounds: AttachmentBounds; readonly own: Reach }>;
@@ -39,8 +40,10 @@ const vendors = {
     protocols: [...protocols],
     roots: ['/srv', '/export'],
     serials: ['acme-'],
+    drivers: ['acme.example'],
     addresses: ['acme.example'],
   }),
+  'that may name a driver': attachmentsSchema.parse({ protocols: ['csi'], drivers: ['acme.example'] }),
 } as const;
 
 test('each kind of pool over each protocol has its own attachments', () => {
@@ -103,6 +106,7 @@ const strange: readonly (readonly [name: string, bounds: keyof typeof vendors, r
   ['a path with two slashes', 'that may name files and directories of its own', bind('/srv/acme//x')],
   ['a disk of the cloud', 'that may name disks of its own', device('vol-0123')],
   ['a disk without a name', 'that may name disks of its own', { protocol: 'device' }],
+  ['a volume of another driver', 'that may name a driver', csi('old.example')],
   ['an address outside of the network', 'that may name addresses of its own', nvme('198.51.101.1:4420')],
   ['one such address of two', 'that may name addresses of its own', nvme('198.51.100.1:1', '203.0.113.1:1')],
   ['another monitor', 'that may name addresses of its own', cephfs('203.0.113.1:6789', '/acme/x')],
@@ -120,6 +124,7 @@ test("a vendor's own attachments reach nodes, and those on nodes have the pool's
     ['without settings', cephfs('acme.example:6789', '/acme/x')],
     ['that may name addresses of its own', nfs('acme.example', '/acme/x')],
     ['that may name disks of its own', { protocol: 'device', wwid: 'naa.6', serial: 'acme-1' }],
+    ['that may name a driver', csi('acme.example')],
     ['that may name addresses of its own', iscsi('198.51.100.9:3260')],
   ];
   for (const [bounds, reach] of own) assert.equal(judge('acme', vendors[bounds], reach), reach);
@@ -163,6 +168,7 @@ for (const [name, settings] of [
   ['bind without roots', { protocols: ['bind', 'nfs'] }],
   ['all files of a node', { protocols: ['loop'], roots: ['/'] }],
   ['disks without serials', { protocols: ['device'] }],
+  ['csi without drivers', { protocols: ['csi'] }],
   ['every serial', { protocols: ['device'], serials: [''] }],
   ['no protocol', { protocols: [] }],
   ['an unknown protocol', { protocols: ['floppy'] }],
@@ -202,6 +208,10 @@ function nvme(...addresses: readonly string[]): Reach {
 function iscsi(...portals: readonly string[]): Reach {
   return { protocol: 'iscsi', portals, target: 'iqn.x', lun: 0, serial: 'x' };
 }
+function csi(driver: string): Reach {
+  return { protocol: 'csi', driver, handle: 'vol-1', driverNodeId: 'vm-7' };
+}
+
 function device(serial: string): Reach {
   return { protocol: 'device', serial };
 }
