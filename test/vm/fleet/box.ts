@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { loadZfs, zfs } from '../targets/dataset.ts';
 import { targetsLeft } from '../targets/exported.ts';
 import { addThinPool, hashOfDevice, lvm } from '../targets/thin-pool.ts';
 import { loadTarget } from '../targets/configfs.ts';
@@ -20,7 +21,7 @@ export async function openBox(role: BoxRole) {
   execFileSync('modprobe', ['-a', 'dm_mod', 'dm_thin_pool']);
   connectBox();
   loadTarget();
-  const places = role === 'box' ? openImages() : openThinPools();
+  const places = openPlaces[role]();
   const pools = Object.entries(exported).map(
     ([name, one]) => [name, { ...places.poolOf(name), capacity: '100Gi', export: one }] as const,
   );
@@ -92,6 +93,45 @@ function openThinPools() {
     },
   };
 }
+
+const [zpool, partition] = ['tank', '/dev/vda1'];
+const zvolOf = (name: string, pool: string): string => `${zpool}/${pool}/fairlead.volume.c.${name}`;
+
+/** Opens a pool of ZFS on the box's disk, with a filesystem for the gateway's files, and a dataset for each export. */
+function openDatasets() {
+  loadZfs();
+  // As the system does at its start.
+  if (existsSync(partition)) execFileSync('zpool', ['import', '-d', partition, zpool]);
+  else {
+    makePartition();
+    execFileSync('zpool', ['create', '-f', '-o', 'ashift=12', '-O', 'mountpoint=none', zpool, partition]);
+    zfs('create', '-o', `mountpoint=${root}`, `${zpool}/files`);
+    for (const name of Object.keys(exported)) zfs('create', `${zpool}/${name}`);
+  }
+  return {
+    poolOf: (name: string) => ({ backend: 'zfs', dataset: `${zpool}/${name}` }),
+    hash: (name: string, pool: string) => hashOfDevice(`/dev/zvol/${zvolOf(name, pool)}`),
+    allocated(name: string, pool: string): number {
+      execFileSync('zpool', ['sync']);
+      return Number(zfs('get', '-Hp', '-o', 'value', 'referenced', zvolOf(name, pool)));
+    },
+  };
+}
+
+/** Makes one partition of the whole disk by a master boot record. To make partitions itself, ZFS needs all rules of udev. */
+function makePartition(): void {
+  const record = Buffer.alloc(512);
+  const [entry, type, firstSector] = [446, 0xbf, 2_048];
+  const sectors = Number(execFileSync('blockdev', ['--getsz', '/dev/vda'], { encoding: 'utf8' }));
+  record.writeUInt8(type, entry + 4);
+  record.writeUInt32LE(firstSector, entry + 8);
+  record.writeUInt32LE(sectors - firstSector, entry + 12);
+  record.writeUInt16LE(0xaa55, 510);
+  writeFileSync('/dev/vda', record);
+  execFileSync('blockdev', ['--rereadpt', '/dev/vda']);
+}
+
+const openPlaces = { box: openImages, 'thin-box': openThinPools, 'zvol-box': openDatasets };
 
 /** Mounts a disk as an XFS, which is made before the first time. */
 export function mountDisk(disk: string, path = root, options = 'defaults'): void {

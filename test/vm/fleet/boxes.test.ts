@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { whyNoZfs } from '../../zfs/zfs.ts';
 import { whyNoMachine } from '../packages.ts';
 import { openFleet, type BoxRole, type Servant } from './fleet.ts';
 import {
@@ -52,22 +53,29 @@ test('a box exports its images to two nodes', skip === undefined ? {} : { skip }
   );
 });
 
-test('a box exports its thin volumes to two nodes', skip === undefined ? {} : { skip }, async t => {
-  const { stage, restart } = await openStage(t, 'thin-box');
-  for (const pool of pools) {
-    await t.test(`${pool}: no write lands of a node that was paused meanwhile and then continues`, () =>
-      cutOff(stage, { pool, isPaused: true }),
+/** The boxes whose volumes are devices. */
+const ofDevices = [
+  { role: 'thin-box', devices: 'thin volumes', why: skip },
+  { role: 'zvol-box', devices: 'zvols', why: skip ?? whyNoZfs },
+] as const;
+
+for (const { role, devices, why } of ofDevices)
+  test(`a box exports its ${devices} to two nodes`, why === undefined ? {} : { skip: why }, async t => {
+    const { stage, restart } = await openStage(t, role);
+    for (const pool of pools) {
+      await t.test(`${pool}: no write lands of a node that was paused meanwhile and then continues`, () =>
+        cutOff(stage, { pool, isPaused: true }),
+      );
+      await t.test(`${pool}: deleted and trimmed blocks are freed`, () => freeBlocks(stage, pool));
+      await t.test(`${pool}: two nodes that share a raw volume read each other's data`, () =>
+        shareRaw(stage, pool),
+      );
+    }
+    await t.test(
+      'the box serves its nodes again after a power cut: durable data is there, and no pod sees an error',
+      () => losePower(t, stage, { restart }),
     );
-    await t.test(`${pool}: deleted and trimmed blocks are freed`, () => freeBlocks(stage, pool));
-    await t.test(`${pool}: two nodes that share a raw volume read each other's data`, () =>
-      shareRaw(stage, pool),
-    );
-  }
-  await t.test(
-    'the box serves its nodes again after a power cut: durable data is there, and no pod sees an error',
-    () => losePower(t, stage, { restart }),
-  );
-});
+  });
 
 /** Starts a box with a disk, and two nodes. `restart` starts the box again. */
 async function openStage(

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { zfsRoot } from '../../zfs/zfs.ts';
 import { startMachine, type Machine } from '../machine.ts';
 
 /** A request to a machine. */
@@ -23,8 +24,8 @@ export type Servant = {
   end(): Promise<void>;
 };
 
-/** A box with images, or with thin pools of LVM. */
-export type BoxRole = 'box' | 'thin-box';
+/** A box with images, with thin pools of LVM, or with datasets of ZFS. */
+export type BoxRole = 'box' | 'thin-box' | 'zvol-box';
 
 /** A machine that executes the orders of its role (`box.ts`, `peer.ts`). */
 export type MachineServant = Servant & Pick<Machine, 'pause' | 'resume'>;
@@ -50,7 +51,7 @@ export function openFleet(t: TestContext, peers: number) {
   const all = Array.from({ length: peers }, (_, index) => index + 1);
   const start = async (
     role: string,
-    plan: Pick<Parameters<typeof startMachine>[0], 'cables' | 'disk' | 'network'>,
+    plan: Pick<Parameters<typeof startMachine>[0], 'cables' | 'disk' | 'network' | 'root'>,
   ) => {
     const command = [process.execPath, servantOf, role];
     const boot = () => {
@@ -72,6 +73,7 @@ export function openFleet(t: TestContext, peers: number) {
     startBox: (disk: string, role: BoxRole | 'share-box' = 'box'): Promise<MachineServant> =>
       start(role, {
         disk,
+        ...(role === 'zvol-box' && { root: zfsRoot }),
         cables: all.map(peer => ({ own: end('box', peer), other: end('peer', peer) })),
       }),
     /** Starts a machine that is cabled only to the box; its number is 1 or more. */
