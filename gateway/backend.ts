@@ -189,7 +189,10 @@ export interface Snapshots {
 
 /** Finds the blocks of a snapshot that hold data, and the blocks that differ between two snapshots of one volume. */
 export interface Changes {
-  /** Yields the allocated extents, from the first that ends after `fromOffset`, in order and without overlap. */
+  /**
+   * Yields extents with all allocated blocks, from the first that ends after `fromOffset`, in order and without overlap.
+   * Blocks without data may be among them.
+   */
   allocated(snapshot: KnownSnapshot, fromOffset: number): AsyncIterable<Extent>;
   /** Yields the extents that may differ, likewise. The base with these bytes of the target equals the target. */
   changed(

@@ -5,7 +5,7 @@ import { unavailableProblem } from '../../../src/api/problem.ts';
 import { createKeyedQueue } from '../../../src/lib/concurrency.ts';
 import { environmentWith, exec } from '../../../src/lib/exec.ts';
 import type { Changes, Extent, KnownSnapshot } from '../../backend.ts';
-import { keepLists } from '../../local/extent-lists.ts';
+import { createListedChanges } from '../../local/extent-lists.ts';
 import { commandProblem } from '../../local/files.ts';
 import { deviceOf } from './names.ts';
 import type { LvmPool, PoolReport } from './pool.ts';
@@ -19,35 +19,17 @@ const sectorBytes = 512;
 /** Reads the blocks of a pool's snapshots from a copy of the pool's metadata, without any data. */
 export function createChanges(pool: LvmPool): Changes {
   const runInQueue = createKeyedQueue();
-
-  async function read(target: KnownSnapshot, base?: KnownSnapshot): Promise<readonly Extent[]> {
+  return createListedChanges(async ({ target, base }, add) => {
     const report = await pool.report();
     const [now, before] = [idOf(report, target), base && idOf(report, base)];
     const devices =
       before === undefined
         ? ['thin_dump', '--dev-id', now]
         : ['thin_delta', '--thin1', before, '--thin2', now];
-    return runInQueue('metadata', () =>
-      withMetadata(pool, metadata => readExtents([...devices, ...metadata])),
+    await runInQueue('metadata', () =>
+      withMetadata(pool, metadata => readExtents([...devices, ...metadata], add)),
     );
-  }
-
-  const list = keepLists(read);
-  return {
-    async *allocated(snapshot, fromOffset) {
-      yield* within(await list(snapshot), fromOffset, snapshot.sizeBytes);
-    },
-    async *changed({ base, target }, fromOffset) {
-      yield* within(await list(target, base), fromOffset, target.sizeBytes);
-    },
-  };
-}
-
-/** Yields the extents that end after the offset, cut at the size. */
-function* within(extents: readonly Extent[], fromOffset: number, sizeBytes: number): Generator<Extent> {
-  for (const { offset, length } of extents)
-    if (offset + length > fromOffset && offset < sizeBytes)
-      yield { offset, length: Math.min(length, sizeBytes - offset) };
+  });
 }
 
 /** The number of a snapshot in its thin pool. */
@@ -80,7 +62,10 @@ async function withMetadata<T>(
 const block = /<(single_mapping|range_mapping|different|left_only|right_only) (.*)\/>/;
 
 /** Reads the extents in a program's output. UNAVAILABLE unless the output is whole. */
-async function readExtents([program = '', ...args]: readonly string[]): Promise<readonly Extent[]> {
+async function readExtents(
+  [program = '', ...args]: readonly string[],
+  add: (extent: Extent) => void,
+): Promise<void> {
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: environmentWith(process.env),
@@ -88,17 +73,18 @@ async function readExtents([program = '', ...args]: readonly string[]): Promise<
     killSignal: 'SIGKILL',
   });
   const closed = once(child, 'close').catch(() => [undefined]);
-  const extents: Extent[] = [];
   let blockBytes = 0;
   for await (const line of createInterface({ input: child.stdout, crlfDelay: Infinity })) {
     const size = numberIn(line, 'data_block_size');
     if (size !== undefined) blockBytes = size * sectorBytes;
     const [, kind, fields = ''] = block.exec(line) ?? [];
-    if (kind !== undefined) join(extents, parseBlocks(fields, blockBytes));
+    if (kind !== undefined) add(parseBlocks(fields, blockBytes));
   }
   const [status] = (await closed) as readonly unknown[];
-  if (status === 0 && blockBytes > 0) return extents;
-  throw unavailableProblem(`"${program}" cannot read the metadata of the thin pool: it ended with ${status}`);
+  if (status !== 0 || blockBytes === 0)
+    throw unavailableProblem(
+      `"${program}" cannot read the metadata of the thin pool: it ended with ${status}`,
+    );
 }
 
 function parseBlocks(fields: string, blockBytes: number): Extent {
@@ -110,12 +96,4 @@ function parseBlocks(fields: string, blockBytes: number): Extent {
 function numberIn(text: string, name: string): number | undefined {
   const [, digits] = new RegExp(`\\b${name}="(\\d+)"`).exec(text) ?? [];
   return digits === undefined ? undefined : Number(digits);
-}
-
-/** Adds an extent, joined to the last one if it follows it. */
-function join(extents: Extent[], next: Extent): void {
-  const last = extents.at(-1);
-  if (last && last.offset + last.length === next.offset)
-    extents[extents.length - 1] = { offset: last.offset, length: last.length + next.length };
-  else extents.push(next);
 }
