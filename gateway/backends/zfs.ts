@@ -6,7 +6,7 @@ import type { Export, ExportPlugin, ExportSettings } from '../export.ts';
 import { devicePlugin } from '../local/device-plugin.ts';
 import { exportBounds, exportedAttachments } from '../local/exported-attachments.ts';
 import { byteCount } from '../local/settings-schemas.ts';
-import { findPoolFaults } from './zfs/check.ts';
+import { findMissingFeatures, findPoolFaults } from './zfs/check.ts';
 import { createCommands } from './zfs/commands.ts';
 import { createDeletion } from './zfs/deletion.ts';
 import { createOwnerMark, readKey, readOwner } from './zfs/key.ts';
@@ -43,6 +43,8 @@ export function zfs(
     settings: settingsWith(exports.settings),
     addressOf: ({ dataset }) => dataset,
     readOwner,
+    missingFeatures: async ({ dataset, capacity }) =>
+      capacity === undefined ? findMissingFeatures(dataset) : [],
     ...devicePlugin<Settings>(exports, {
       what: 'the dataset',
       commands: 'ZFS',

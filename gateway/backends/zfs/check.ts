@@ -1,6 +1,6 @@
 import { failureText } from '../../../src/lib/exec.ts';
 import { findMissingPrograms } from '../../local/programs.ts';
-import { parseRows, runReport } from './commands.ts';
+import { hasParity, parseRows, runReport } from './commands.ts';
 
 /** The programs that a pool needs, each with a call without effect, and their packages. */
 const programs = [
@@ -27,8 +27,19 @@ export async function findPoolFaults(dataset: string): Promise<readonly string[]
     ...(own.sync === 'disabled'
       ? [`dataset "${dataset}" loses written data in a crash; run: zfs set sync=standard ${dataset}`]
       : []),
+    ...(own.readonly === 'on'
+      ? [`dataset "${dataset}" is read-only; run: zfs set readonly=off ${dataset}`]
+      : []),
     ...(own.keystatus === 'unavailable'
       ? [`the encryption key of dataset "${dataset}" is not loaded; run: zfs load-key ${dataset}`]
       : []),
+  ];
+}
+
+/** Lists the features that a pool lacks, one line each. */
+export async function findMissingFeatures(dataset: string): Promise<readonly string[]> {
+  if (!(await hasParity(dataset))) return [];
+  return [
+    `the pool of dataset "${dataset}" has raidz, where a volume with small blocks takes up to twice its size, so the default capacity promises more than there is; use mirrors, or set "capacity"`,
   ];
 }

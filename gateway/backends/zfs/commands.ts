@@ -18,6 +18,7 @@ const columns = [
   'clones',
   'defer_destroy',
   'sync',
+  'readonly',
   'keystatus',
   recordProperties.volume,
   recordProperties.snapshot,
@@ -81,9 +82,19 @@ export function parseRows(dataset: string, result: ExecResult): readonly ReportR
 }
 
 async function readStatus(dataset: string): Promise<PoolStatus> {
-  const [pool = ''] = dataset.split('/');
-  const result = await exec('zpool', ['list', '-Hp', '-o', 'health,capacity', '--', pool], { timeoutMs });
-  if (result.status !== 0) throw commandProblem('zpool list', `read pool "${pool}"`, result);
-  const [health = '', capacity = ''] = result.stdout.trim().split('\t');
+  const text = await readStoragePool(dataset, '-Hp', '-o', 'health,capacity');
+  const [health = '', capacity = ''] = text.trim().split('\t');
   return { health, usedPercent: Number(capacity) };
+}
+
+/** Says if the storage pool below a dataset has disks in raidz or draid. */
+export async function hasParity(dataset: string): Promise<boolean> {
+  return /^\s+d?raid/m.test(await readStoragePool(dataset, '-Hv', '-o', 'name'));
+}
+
+async function readStoragePool(dataset: string, ...options: readonly string[]): Promise<string> {
+  const [pool = ''] = dataset.split('/');
+  const result = await exec('zpool', ['list', ...options, '--', pool], { timeoutMs });
+  if (result.status !== 0) throw commandProblem('zpool list', `read pool "${pool}"`, result);
+  return result.stdout;
 }

@@ -1,8 +1,9 @@
-import { asProblem, preconditionProblem } from '../../../src/api/problem.ts';
+import { randomBytes } from 'node:crypto';
+import { asProblem, preconditionProblem, type Problem } from '../../../src/api/problem.ts';
 import { createKeyedQueue, poll } from '../../../src/lib/concurrency.ts';
 import type { Log } from '../../../src/lib/log.ts';
 import type { VolumeRef } from '../../backend.ts';
-import { isCopy, isRest, restNameOf } from './names.ts';
+import { hiddenNameOf, isHidden } from './names.ts';
 import { deviceOf, type PoolReport, type ZfsPool, type Zvol } from './pool.ts';
 
 /** Other programs, such as udev, open a device for a moment after it was closed. */
@@ -13,26 +14,26 @@ export type Deletion = ReturnType<typeof createDeletion>;
 
 /**
  * ZFS destroys no volume that has snapshots, and no snapshot that has clones. A volume therefore leaves its snapshots to
- * a clone of the newest one: to another volume that is such a clone, or to a clone that has no device and no blocks of
- * its own, called a rest. A snapshot that has clones gets the name of a rest, and ZFS destroys it with its last clone.
+ * a clone of the newest one: to another volume that is such a clone, or to a keeper, a clone that has no device and no
+ * blocks of its own. A deleted snapshot gets a hidden name, and ZFS destroys it with its last clone or hold.
  */
-export function createDeletion(pool: ZfsPool, log: Log) {
+export function createDeletion(pool: ZfsPool, log: Log, patience = openPatience) {
   const runInQueue = createKeyedQueue();
 
-  /** Destroys rests that nobody needs any more. A failure is logged, and the next deletion tries again. */
+  /** Destroys what nobody needs any more. A failure is logged, and the next deletion tries again. */
   async function sweep(): Promise<void> {
     try {
       const { all } = await pool.report();
-      const rests = all.filter(({ name }) => isRest(name));
-      for (const one of rests)
+      const hidden = all.filter(({ name }) => isHidden(name));
+      for (const one of hidden)
         if (one.noun === 'snapshot' && !one.isDeferred) await destroy(pool, one.path, ['-d']);
-      for (const one of rests) if (one.noun === 'volume') await removeRest(one.path);
+      for (const one of hidden) if (one.noun === 'volume') await removeKeeper(one.path);
     } catch (error) {
-      log.error('cannot remove the rest of a deleted volume', { detail: asProblem(error).detail });
+      log.error('cannot remove what a deleted volume left', { detail: asProblem(error).detail });
     }
   }
 
-  async function removeRest(path: string): Promise<void> {
+  async function removeKeeper(path: string): Promise<void> {
     const report = await pool.report();
     const newest = newestOf(report, path);
     if (newest) {
@@ -42,77 +43,82 @@ export function createDeletion(pool: ZfsPool, log: Log) {
     await destroy(pool, path);
   }
 
-  /** Removes a snapshot from its name at once. */
-  async function removeSnapshot(snapshot: Zvol): Promise<void> {
-    let { path } = snapshot;
-    if (snapshot.clones.length > 0) {
-      path = `${path.slice(0, path.indexOf('@'))}@${restNameOf(snapshot.guid)}`;
-      await pool.change(['rename', snapshot.path, path], `rename "${snapshot.path}"`);
-    }
-    await destroy(pool, path, ['-d']);
-  }
-
-  /** Without an id, removes the snapshots of all copies. */
-  async function removeCopies(report: PoolReport, id?: string): Promise<void> {
-    for (const one of report.all)
-      if (one.noun === 'snapshot' && isCopy(one.name, id)) await removeSnapshot(one);
-  }
-
   return {
-    /** Removes the rest that an earlier gateway left. Nothing else may be in progress. */
-    async start(): Promise<void> {
-      await removeCopies(await pool.report());
-      await sweep();
-    },
-    /** Removes the snapshots from which the volume with this id was copied, if the report has one. */
-    async removeCopies({ all }: PoolReport, id: string): Promise<void> {
-      if (all.some(({ name }) => isCopy(name, id)))
-        await runInQueue('', async () => removeCopies(await pool.report(), id));
-    },
+    /** Removes what a killed gateway left. Nothing else may be in progress. */
+    start: sweep,
     volume: (ref: VolumeRef) =>
       runInQueue('', async () => {
         const report = await pool.report();
         const found = report.find('volume', ref);
-        if (found) await removeVolume(pool, report, found);
-        await removeCopies(report, ref.id);
+        if (found) await removeVolume(pool, report, { volume: found, patience });
         await sweep();
       }),
     snapshot: (ref: VolumeRef) =>
       runInQueue('', async () => {
         const found = (await pool.report()).find('snapshot', ref);
-        if (found) await removeSnapshot(found);
+        if (found) await removeSnapshot(pool, found);
         await sweep();
+      }),
+    /** Runs work that makes a clone of the volume as it is now, from a snapshot that ZFS destroys with this clone. */
+    whileCopied: (path: string, work: (copy: string) => Promise<void>) =>
+      runInQueue('', async () => {
+        const copy = `${path}@${hiddenNameOf(randomBytes(8).toString('hex'))}`;
+        await pool.change(['snapshot', copy], `copy "${path}"`);
+        try {
+          await work(copy);
+        } finally {
+          await destroy(pool, copy, ['-d']);
+        }
       }),
   };
 }
 
+/** Removes a snapshot from its name at once. */
+async function removeSnapshot(pool: ZfsPool, { path, guid }: Zvol): Promise<void> {
+  const hidden = `${path.slice(0, path.indexOf('@'))}@${hiddenNameOf(guid)}`;
+  await pool.change(['rename', path, hidden], `rename "${path}"`);
+  await destroy(pool, hidden, ['-d']);
+}
+
+type Removal = { readonly volume: Zvol; readonly patience: typeof openPatience };
+
 /** Destroys a volume. FAILED_PRECONDITION while a program has it open. */
-async function removeVolume(pool: ZfsPool, report: PoolReport, { path, record }: Zvol): Promise<void> {
+async function removeVolume(pool: ZfsPool, report: PoolReport, { volume, patience }: Removal): Promise<void> {
+  const { path, record } = volume;
   const newest = newestOf(report, path);
   if (newest) await leaveSnapshots(pool, report, newest);
-  let fault: unknown;
+  let fault: Problem | undefined;
   const tryDestroy = () =>
     destroy(pool, path).then(
       () => true as const,
-      (error: unknown) => void (fault = error),
+      (error: unknown) => {
+        fault = asProblem(error);
+        // ZFS may still destroy it later.
+        if (fault.outage) throw fault;
+      },
     );
-  if (await poll(tryDestroy, openPatience)) return;
+  if (await poll(tryDestroy, patience)) return;
+  const { health } = await pool.status();
   // Somebody may have taken a snapshot meanwhile.
-  if (newestOf(await pool.report(), path)) throw fault;
+  const hasSnapshots = newestOf(await pool.report(), path) !== undefined;
+  if (fault?.code !== 'UNAVAILABLE' || !workingStates.has(health) || hasSnapshots) throw fault;
   throw preconditionProblem(
-    `volume "${record?.id}" is still in use: ${deviceOf(path)} is open: ${asProblem(fault).detail}`,
+    `volume "${record?.id}" is still in use: ${deviceOf(path)} is open: ${fault.detail}`,
   );
 }
+
+/** States of a storage pool in which ZFS refuses to destroy a volume only because the volume is in use. */
+const workingStates: ReadonlySet<string> = new Set(['ONLINE', 'DEGRADED']);
 
 /** Makes a clone of a volume's newest snapshot the owner of all its snapshots. */
 async function leaveSnapshots(pool: ZfsPool, report: PoolReport, newest: Zvol): Promise<void> {
   const clone = ownCloneOf(report, newest);
   if (clone && (await canPromote(pool, clone.path))) return;
-  const rest = pool.pathOf(restNameOf(newest.guid));
+  const keeper = pool.pathOf(hiddenNameOf(newest.guid));
   const work = `keep the snapshots of "${newest.path}"`;
-  if (!newest.clones.includes(rest))
-    await pool.change(['clone', '-o', 'volmode=none', newest.path, rest], work);
-  await pool.change(['promote', rest], work);
+  if (!newest.clones.includes(keeper))
+    await pool.change(['clone', '-o', 'volmode=none', newest.path, keeper], work);
+  await pool.change(['promote', keeper], work);
 }
 
 /** Promotes a clone; false when it has a snapshot of the same name as its origin, as tools for snapshots make. */
@@ -133,7 +139,7 @@ function newestOf({ all }: PoolReport, path: string): Zvol | undefined {
     .toSorted((a, b) => b.transaction - a.transaction)[0];
 }
 
-/** Finds a clone that is a volume of this gateway, or a rest. */
+/** Finds a clone that is a volume of this gateway, or a keeper. */
 function ownCloneOf({ all }: PoolReport, { clones }: Zvol): Zvol | undefined {
-  return all.find(one => clones.includes(one.path) && (one.record !== undefined || isRest(one.name)));
+  return all.find(one => clones.includes(one.path) && (one.record !== undefined || isHidden(one.name)));
 }

@@ -15,9 +15,8 @@ export const maxDataset = maxName - 2 * maxPart - 2;
 /** The volume with the pool's secret, and its property with the owner of the pool. */
 export const [keyName, ownerProperty] = ['fairlead.key', 'fairlead:owner'] as const;
 
-const copyPrefix = 'fairlead.copy.';
 /** Names begin like this once nobody needs the volume or snapshot except others that share its blocks. */
-const restPrefix = 'fairlead.deleted.';
+const hiddenPrefix = 'fairlead.deleted.';
 
 /**
  * The name of a volume in its dataset, or of a snapshot of its volume: the id, or its hash if the id is too long.
@@ -27,22 +26,12 @@ export function nameOf(noun: Noun, id: string): string {
   return fit(`fairlead.${noun}.`, requireId(id, noun));
 }
 
-/** The name of the snapshot from which the volume with this id is copied. */
-export function copyNameOf(id: string): string {
-  return fit(copyPrefix, id);
+export function hiddenNameOf(guid: string): string {
+  return hiddenPrefix + guid;
 }
 
-/** True for the snapshot from which the volume with this id is copied; without an id, for one of any copy. */
-export function isCopy(name: string, id?: string): boolean {
-  return id === undefined ? name.startsWith(copyPrefix) : name === copyNameOf(id);
-}
-
-export function restNameOf(guid: string): string {
-  return restPrefix + guid;
-}
-
-export function isRest(name: string): boolean {
-  return name.startsWith(restPrefix);
+export function isHidden(name: string): boolean {
+  return name.startsWith(hiddenPrefix);
 }
 
 function fit(prefix: string, id: string): string {

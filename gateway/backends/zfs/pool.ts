@@ -81,7 +81,7 @@ export function openPool(dataset: string, commands: Commands) {
     async change(args: readonly string[], work: string): Promise<void> {
       const result = await commands.change(args);
       if (result.status === 0) return;
-      if ((await report()).availableBytes < fullBytes)
+      if (result.status !== undefined && (await report()).availableBytes < fullBytes)
         throw new Problem(
           'RESOURCE_EXHAUSTED',
           `cannot ${work}: dataset "${dataset}" is full: ${failureText(result.stderr)}`,
@@ -90,8 +90,8 @@ export function openPool(dataset: string, commands: Commands) {
     },
     /**
      * Waits until a volume's device is there, and returns its path. Udev may remove the link of a deleted volume late, so
-     * its events come first. An old link may still name a device that another volume has got since: the device itself is
-     * asked.
+     * its events come first. An old link may point to a device that now belongs to another volume, so zvol_id reads the
+     * name from the device.
      */
     async requireDevice(path: string): Promise<string> {
       const device = deviceOf(path);

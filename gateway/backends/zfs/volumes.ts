@@ -5,7 +5,7 @@ import type { Export, ExportedVolume } from '../../export.ts';
 import { requireWithinLimit } from '../../local/copies.ts';
 import { fullnessFaults, volumeFaults } from '../../local/pool-faults.ts';
 import type { Deletion } from './deletion.ts';
-import { copyNameOf, nameOf, recordOptions } from './names.ts';
+import { nameOf, recordOptions } from './names.ts';
 import { deviceOf, requireZvol, type PoolReport, type ZfsPool, type Zvol } from './pool.ts';
 
 /** The parameters of a StorageClass: properties of the volumes, as ZFS names them. */
@@ -32,9 +32,7 @@ export function createVolumes(
       const { id, nonce, limitBytes } = volume;
       const report = await pool.report();
       if (!report.findMade('volume', { id, nonce })) await createNew(pool, report, { volume, deletion });
-      const now = await pool.report();
-      await deletion.removeCopies(now, id);
-      const made = requireZvol(now, volume);
+      const made = requireZvol(await pool.report(), volume);
       if (limitBytes > 0 && made.sizeBytes > limitBytes)
         throw new Problem('ALREADY_EXISTS', `volume "${id}" already exists with ${made.sizeBytes} bytes`);
       const sizeBytes = await extend(pool, made, volume.requiredBytes);
@@ -104,14 +102,8 @@ async function createNew(pool: ZfsPool, report: PoolReport, { volume, deletion }
     return;
   }
   const origin = requireSource(report, volume, source);
-  if (source.kind === 'snapshot') {
-    await pool.change(['clone', ...options, origin.path, path], work);
-    return;
-  }
-  await deletion.removeCopies(report, id);
-  const copy = `${origin.path}@${copyNameOf(id)}`;
-  await pool.change(['snapshot', copy], work);
-  await pool.change(['clone', ...options, copy, path], work);
+  const clone = (from: string): Promise<void> => pool.change(['clone', ...options, from, path], work);
+  await (source.kind === 'snapshot' ? clone(origin.path) : deletion.whileCopied(origin.path, clone));
 }
 
 /**

@@ -21,13 +21,19 @@ export function loadZfs(): void {
   execFileSync('/usr/lib/systemd/systemd-udevd', ['--daemon']);
 }
 
-/** Makes a pool with a dataset on a disk of its own; both are removed when the test ends. */
-export function makeDataset(t: CleanupScope, { sizeMiB = 768 } = {}): DatasetName {
+/** Makes a pool with a dataset on a disk of its own, or on several as raidz; all are removed when the test ends. */
+export function makeDataset(t: CleanupScope, { sizeMiB = 768, raidzDisks = 0 } = {}): DatasetName {
   const directory = mkdtempSync(join(tmpdir(), 'zfs-'));
-  const [disk, pool] = [join(directory, 'disk'), basename(directory)];
-  writeFileSync(disk, '');
-  truncateSync(disk, sizeMiB * 2 ** 20);
-  execFileSync('zpool', ['create', '-o', 'ashift=12', '-O', 'mountpoint=none', pool, disk]);
+  const pool = basename(directory);
+  const disks = Array.from({ length: Math.max(raidzDisks, 1) }, (_, index) =>
+    join(directory, `disk${index}`),
+  );
+  for (const disk of disks) {
+    writeFileSync(disk, '');
+    truncateSync(disk, sizeMiB * 2 ** 20);
+  }
+  const layout = raidzDisks > 0 ? ['raidz', ...disks] : disks;
+  execFileSync('zpool', ['create', '-o', 'ashift=12', '-O', 'mountpoint=none', pool, ...layout]);
   undoLast(t, () => {
     execFileSync('zpool', ['destroy', '-f', pool]);
     execFileSync('rm', ['-r', '--', directory]);

@@ -16,28 +16,64 @@ const exported = { protocol: 'nvme-tcp', addresses: ['192.0.2.1:4420'] };
 const succeeded: ExecResult = { status: 0, stdout: '', stderr: '', timedOut: false };
 const failed: ExecResult = { ...succeeded, status: 1, stderr: 'cannot\n' };
 
-type Pool = { readonly available?: number; readonly health?: string; readonly usedPercent?: number };
+/** The state of a pool; `change` answers every change. */
+type Pool = {
+  readonly available?: number;
+  readonly health?: string;
+  readonly usedPercent?: number;
+  readonly change?: ExecResult;
+};
 
-/** A report's row of the dataset, and of a volume. */
+const path = `${dataset}/fairlead.volume.a.volume`;
+const otherPath = `${dataset}/fairlead.volume.a.other`;
+const snapshotPath = `${otherPath}@fairlead.snapshot.a.snapshot`;
+
+/** A report's rows of the dataset, of a volume, and of a snapshot of another volume. */
 function reportOf({ available = 64 * MiB }: Pool): string {
-  const own = [dataset, 'filesystem', 36 * MiB, available, ...Array<string>(12).fill('-')];
-  const path = `${dataset}/fairlead.volume.a.volume`;
-  const sizes = [MiB, available, MiB, MiB, 8192, 1, 1, 7, '-', '-', 'standard', '-'];
+  const own = [dataset, 'filesystem', 36 * MiB, available, ...Array<string>(13).fill('-')];
+  const sizes = [MiB, available, MiB, MiB, 8192, 1, 1, 7, '-', '-', 'standard', 'off', '-'];
   const volume = [path, 'volume', ...sizes, 'own a.volume', '-', '-'];
-  return [own, volume].map(cells => `${cells.join('\t')}\n`).join('');
+  const snapshot = [
+    snapshotPath,
+    'snapshot',
+    MiB,
+    '-',
+    MiB,
+    MiB,
+    '-',
+    1,
+    2,
+    8,
+    '',
+    'off',
+    '-',
+    '-',
+    '-',
+    '-',
+  ];
+  return [own, volume, [...snapshot, 'own a.snapshot', '-']].map(cells => `${cells.join('\t')}\n`).join('');
 }
 
-/** Opens a pool in this state, whose changes fail. */
-function open(state: Pool) {
-  const { health = 'ONLINE', usedPercent = 10 } = state;
+/** Opens a pool in this state. */
+function openAt(state: Pool) {
+  const { health = 'ONLINE', usedPercent = 10, change = failed } = state;
+  const lines: string[] = [];
   const pool = openPool(dataset, {
     report: async () => ({ ...succeeded, stdout: reportOf(state) }),
     status: async () => ({ health, usedPercent }),
-    change: async () => failed,
+    async change(args) {
+      lines.push(args.join(' '));
+      return change;
+    },
     settle: async () => undefined,
     volumeAt: async () => undefined,
   });
-  return createVolumes(pool, openLoop(), createDeletion(pool, silentLog));
+  const deletion = createDeletion(pool, silentLog, { everyMs: 1, timeoutMs: 5 });
+  return { lines, deletion, volumes: createVolumes(pool, openLoop(), deletion) };
+}
+
+function open(state: Pool) {
+  return openAt(state).volumes;
 }
 
 test('a name of ZFS is the id, or a hash of a long id, and a record belongs to its name', () => {
@@ -89,4 +125,39 @@ test('a change that fails is RESOURCE_EXHAUSTED in a full dataset, and UNAVAILAB
     [0, 'RESOURCE_EXHAUSTED'],
   ] as const)
     await assert.rejects(open({ available }).create(newVolume({ id: 'a.new' })), { code });
+});
+
+test('a deletion is refused for good only if ZFS itself has refused it, in a pool that works', async () => {
+  const timedOut = { ...failed, status: undefined, timedOut: true };
+  for (const [state, code] of [
+    [{}, 'FAILED_PRECONDITION'],
+    [{ health: 'DEGRADED' }, 'FAILED_PRECONDITION'],
+    [{ health: 'SUSPENDED' }, 'UNAVAILABLE'],
+    [{ change: timedOut }, 'UNAVAILABLE'],
+    [{ change: timedOut, available: 0 }, 'UNAVAILABLE'],
+  ] as const) {
+    const { volumes, lines } = openAt(state);
+    await assert.rejects(volumes.delete({ id: 'a.volume', nonce: 'own' }), { code });
+    assert.equal(lines[0], `destroy ${path}`);
+    if ('change' in state) assert.equal(lines.length, 1, 'a command that may still run is not repeated');
+  }
+});
+
+test('a deleted snapshot loses its name first, so that a hold keeps only its blocks', async () => {
+  const { deletion, lines } = openAt({ change: succeeded });
+  await deletion.snapshot({ id: 'a.snapshot', nonce: 'own' });
+  const hidden = `${otherPath}@fairlead.deleted.8`;
+  assert.deepEqual(lines, [`rename ${snapshotPath} ${hidden}`, `destroy -d ${hidden}`]);
+});
+
+test('the snapshot of a copy has a hidden name, and is destroyed also if the clone fails', async () => {
+  const { deletion, lines } = openAt({ change: succeeded });
+  const copied = deletion.whileCopied(path, async copy => {
+    lines.push(`clone ${copy}`);
+    throw new Error('no');
+  });
+  await assert.rejects(copied, { message: 'no' });
+  const [copy = ''] = lines[0]?.split(' ').slice(1) ?? [];
+  assert.match(copy, /^tank\/fairlead\/fairlead\.volume\.a\.volume@fairlead\.deleted\.[0-9a-f]{16}$/);
+  assert.deepEqual(lines, [`snapshot ${copy}`, `clone ${copy}`, `destroy -d ${copy}`]);
 });

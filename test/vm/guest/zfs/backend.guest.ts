@@ -134,6 +134,44 @@ test('a source is deleted before its clones, and the last clone takes the rest w
   );
 });
 
+test('a deleted snapshot that another tool holds is gone from its name, and from the disk with the hold', async t => {
+  const { backend } = await open(t);
+  const volume = await makeVolume(backend);
+  const path = `${poolOf().dataset}/fairlead.volume.${volume.id}`;
+  await takeSnapshot(backend, newSnapshot('a.held', volume));
+  zfs('hold', 'keep', `${path}@fairlead.snapshot.a.held`);
+  await backend.snapshots.delete({ id: 'a.held' });
+  assert.deepEqual(await idsOf(backend.snapshots), []);
+  await takeSnapshot(backend, newSnapshot('a.held', volume));
+  await backend.snapshots.delete({ id: 'a.held' });
+  const [held = '', ...others] = namesIn(poolOf()).filter(name => name.includes('@'));
+  assert.match(held, /@fairlead\.deleted\.\d+$/);
+  assert.deepEqual(others, []);
+  zfs('release', 'keep', `${poolOf().dataset}/${held}`);
+  assert.deepEqual(
+    namesIn(poolOf()).filter(name => name.includes('@')),
+    [],
+  );
+});
+
+test('the next start removes the snapshot of a copy that a killed gateway left', async t => {
+  const { backend, start } = await open(t);
+  const volume = await makeVolume(backend);
+  const path = `${poolOf().dataset}/fairlead.volume.${volume.id}`;
+  zfs('snapshot', `${path}@fairlead.deleted.one`, `${path}@fairlead.deleted.two`);
+  const source = { kind: 'volume', volume, attachedForWriting: true } as const;
+  zfs('clone', `${path}@fairlead.deleted.two`, `${poolOf().dataset}/theirs`);
+  await backend.close();
+  const next = await start();
+  t.after(() => next.close());
+  assert.ok(!namesIn(poolOf()).some(name => name.endsWith('.one')));
+  zfs('destroy', `${poolOf().dataset}/theirs`);
+  await makeVolume(next, { id: 'a.copy', source });
+  assert.equal(namesIn(poolOf()).filter(name => name.includes('@')).length, 1);
+  for (const id of ['a.copy', volume.id]) await next.delete({ id });
+  assert.ok(!namesIn(poolOf()).some(name => name.includes('@')));
+});
+
 test('volumes have the properties of their class, and a copy keeps the block size of its source', async t => {
   const { backend } = await open(t);
   const parameters = { compression: 'zstd', volblocksize: '32K' };
@@ -247,6 +285,21 @@ test('a check names each fault of a pool', async t => {
   zfs('set', 'sync=disabled', dataset);
   assert.match(String(await check({})), /loses written data in a crash/);
   zfs('inherit', 'sync', dataset);
+  zfs('set', 'readonly=on', dataset);
+  assert.match(String(await check({})), /is read-only; run: zfs set readonly=off/);
+  zfs('inherit', 'readonly', dataset);
+});
+
+function missingFeatures(more: object) {
+  const settings = plugin.settings.parse({ ...poolOf(), export: exported, ...more });
+  return plugin.missingFeatures?.(settings);
+}
+
+test('a pool with raidz has no default capacity to rely on', async t => {
+  assert.deepEqual(await missingFeatures({}), []);
+  const raidz = makeDataset(t, { sizeMiB: 128, raidzDisks: 3 });
+  assert.match(String(await missingFeatures(raidz)), /has raidz, .*use mirrors, or set "capacity"/);
+  assert.deepEqual(await missingFeatures({ ...raidz, capacity: '100Mi' }), []);
 });
 
 /** Writes random data past the cache. */
