@@ -6,12 +6,12 @@ import type { Export, ExportPlugin, ExportSettings } from '../export.ts';
 import { devicePlugin } from '../local/device-plugin.ts';
 import { exportBounds, exportedAttachments } from '../local/exported-attachments.ts';
 import { byteCount } from '../local/settings-schemas.ts';
-import { createChanges } from './lvm/changes.ts';
+import { createChanges, releaseMetadata } from './lvm/changes.ts';
 import { findPoolFaults } from './lvm/check.ts';
 import { createCommands } from './lvm/commands.ts';
 import { createOwnerMark, readKey, readOwner } from './lvm/key.ts';
 import { isFitGroup } from './lvm/names.ts';
-import { openPool, type LvmPool, type PoolReport } from './lvm/pool.ts';
+import { openPool, spaceOf, type LvmPool, type PoolReport } from './lvm/pool.ts';
 import { createSnapshots } from './lvm/snapshots.ts';
 import { activate, createVolumes, openGate, requireUsable } from './lvm/volumes.ts';
 
@@ -29,7 +29,7 @@ const settingsWith = (exports: z.ZodType<ExportSettings>) =>
     capacity: byteCount
       .optional()
       .describe(
-        'bytes that volumes and snapshots may reserve; default: the size of the thin pool, so a larger value reserves more than there is',
+        'bytes that volumes and snapshots may reserve; default: the size of the thin pool, less the sizes of its other thin volumes; a larger value reserves more than there is',
       ),
     export: exports.describe('the export of volumes to nodes; loop exports no block devices'),
   });
@@ -70,6 +70,7 @@ async function openVolumes(
 ): Promise<Backend> {
   const { thin, volumes } = await pool.report();
   await pool.resume(volumes);
+  await releaseMetadata(pool);
   const stepBytes = Math.max(thin.extentBytes, 2 ** 20);
   return {
     name: 'lvm',
@@ -84,7 +85,7 @@ async function openVolumes(
     changes: createChanges(pool),
     listedAs: `a thin volume "${pool.group}/fairlead.volume.CLUSTER.NAME" with the tag fairlead.volume=CLUSTER.NAME, listed as CLUSTER.NAME`,
     owner: createOwnerMark(pool),
-    capacity: async () => ({ totalBytes: capacity ?? (await pool.report()).thin.sizeBytes }),
+    capacity: async () => ({ totalBytes: capacity ?? spaceOf(await pool.report()) }),
     async restore(attached) {
       const all = await Array.fromAsync(attached);
       const known = all.map(({ volume }) => volume);

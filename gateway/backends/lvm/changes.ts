@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import { createKeyedQueue } from '../../../src/lib/concurrency.ts';
-import { environmentWith, exec } from '../../../src/lib/exec.ts';
+import { environmentWith, exec, type ExecResult } from '../../../src/lib/exec.ts';
 import type { Changes, Extent, KnownSnapshot } from '../../backend.ts';
 import { createListedChanges } from '../../local/extent-lists.ts';
 import { commandProblem } from '../../local/files.ts';
@@ -41,21 +41,25 @@ function idOf(report: PoolReport, snapshot: KnownSnapshot): string {
  * Runs work on a copy of the pool's metadata, which the kernel keeps meanwhile. A pool has at most one copy, so a copy
  * from a killed gateway is replaced.
  */
-async function withMetadata<T>(
-  { group, thinPool }: LvmPool,
-  work: (args: readonly string[]) => Promise<T>,
-): Promise<T> {
-  const send = (message: string) =>
-    exec('dmsetup', ['message', `${deviceOf(group, thinPool)}-tpool`, '0', message], { timeoutMs });
-  const first = await send('reserve_metadata_snap');
-  if (first.status !== 0) await send('release_metadata_snap');
-  const reserved = first.status === 0 ? first : await send('reserve_metadata_snap');
+async function withMetadata<T>(pool: LvmPool, work: (args: readonly string[]) => Promise<T>): Promise<T> {
+  const first = await send(pool, 'reserve_metadata_snap');
+  if (first.status !== 0) await releaseMetadata(pool);
+  const reserved = first.status === 0 ? first : await send(pool, 'reserve_metadata_snap');
   if (reserved.status !== 0) throw commandProblem('dmsetup', 'copy the metadata of the thin pool', reserved);
   try {
-    return await work(['--metadata-snap', '--', `/dev/mapper/${deviceOf(group, thinPool)}_tmeta`]);
+    return await work(['--metadata-snap', '--', `/dev/mapper/${deviceOf(pool.group, pool.thinPool)}_tmeta`]);
   } finally {
-    await send('release_metadata_snap');
+    await releaseMetadata(pool);
   }
+}
+
+/** Releases the copy of the pool's metadata, if there is one: it keeps old blocks of the metadata from being used again. */
+export async function releaseMetadata(pool: LvmPool): Promise<void> {
+  await send(pool, 'release_metadata_snap');
+}
+
+function send({ group, thinPool }: LvmPool, message: string): Promise<ExecResult> {
+  return exec('dmsetup', ['message', `${deviceOf(group, thinPool)}-tpool`, '0', message], { timeoutMs });
 }
 
 /** Elements of the output that describe blocks of a snapshot, or blocks that differ. */

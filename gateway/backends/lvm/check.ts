@@ -34,6 +34,11 @@ export async function findPoolFaults(pool: PoolName): Promise<readonly string[]>
     ...(row.lv_when_full === 'error'
       ? []
       : [`thin pool "${name}" holds up I/O when it is full; run: lvchange --errorwhenfull y ${name}`]),
+    ...(row.discards === 'ignore'
+      ? [
+          `thin pool "${name}" keeps the blocks that nodes discard; deactivate it and run: lvchange --discards passdown ${name}`,
+        ]
+      : []),
     ...(/^(none)?$/.test(row.vg_lock_type)
       ? []
       : [

@@ -23,6 +23,7 @@ const columns = [
   'lv_when_full',
   'lv_health_status',
   'zero',
+  'discards',
   'vg_extent_size',
   'vg_mda_free',
   'vg_mda_size',
@@ -56,7 +57,7 @@ export type Commands = {
 export function createCommands(pool: PoolName, lockPath: string): Commands {
   return {
     report: () => runReport(pool),
-    // A killed command could leave a volume suspended.
+    // After the time-out the command is killed and may leave a volume suspended; `change` in pool.ts resumes it.
     change: ([command = '', ...args], disks) =>
       execLocked(lockPath, ['lvm', command, '--config', configFor(disks), ...args], timeoutMs),
     disks: () => runDisks(pool),

@@ -6,7 +6,7 @@ import { createGates } from '../../local/gates.ts';
 import { createKnownDisks } from '../../local/kernel/known-disks.ts';
 import type { UsedPart } from '../../local/pool-faults.ts';
 import { parseRows, type Commands, type PoolName, type ReportRow } from './commands.ts';
-import { gateOf, idIn, nameOf, nonceIn, type Noun, type Tags } from './names.ts';
+import { gateOf, idIn, keyTag, nameOf, nonceIn, type Noun, type Tags } from './names.ts';
 
 /** A thin volume as it is now. */
 export type ThinVolume = {
@@ -74,7 +74,10 @@ export function openPool(poolName: PoolName, commands: Commands) {
     if (result.status === 0) return;
     const { thin, volumes } = await report();
     await resume(volumes);
-    const full = thin.parts.find(({ usedPercent, fullPercent }) => usedPercent >= fullPercent);
+    // A command that was killed may still have its effect, so its failure is not final.
+    const full =
+      result.status !== undefined &&
+      thin.parts.find(({ usedPercent, fullPercent }) => usedPercent >= fullPercent);
     if (full)
       throw new Problem(
         'RESOURCE_EXHAUSTED',
@@ -124,6 +127,15 @@ export function openPool(poolName: PoolName, commands: Commands) {
 function isOwn({ tags }: ThinVolume, noun: Noun, { id, nonce = '' }: VolumeRef): boolean {
   const found = nonceIn(tags);
   return idIn(tags, noun) === id && (nonce === '' || found === undefined || found === nonce);
+}
+
+/** The size of the thin pool without that of other people's volumes, which may grow into it. */
+export function spaceOf({ thin, volumes }: PoolReport): number {
+  const others = volumes.filter(one => !isTagged(one) && !one.tags.includes(keyTag));
+  return Math.max(
+    0,
+    others.reduce((bytes, { sizeBytes }) => bytes - sizeBytes, thin.sizeBytes),
+  );
 }
 
 /** True for a volume or snapshot of a gateway. */

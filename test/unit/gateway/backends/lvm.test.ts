@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { backends } from '../../../../gateway/backends/index.ts';
 import { nameOf, tagOptions } from '../../../../gateway/backends/lvm/names.ts';
-import { openPool } from '../../../../gateway/backends/lvm/pool.ts';
+import { openPool, spaceOf } from '../../../../gateway/backends/lvm/pool.ts';
 import { createSnapshots } from '../../../../gateway/backends/lvm/snapshots.ts';
 import { createVolumes } from '../../../../gateway/backends/lvm/volumes.ts';
 import { openLoop } from '../../../../gateway/exports/loop.ts';
@@ -120,6 +120,20 @@ test('a change that fails is RESOURCE_EXHAUSTED in a full pool, and UNAVAILABLE 
     await assert.rejects(volumes.create(newVolume()), { code });
     assert.match(String(lines), /^lvcreate .*--virtualsize 1048576b -- vg0$/);
   }
+});
+
+test('a change that was killed is UNAVAILABLE in a full pool, too, because it may still have its effect', async () => {
+  const killed = { ...failed, status: undefined, timedOut: true };
+  const { volumes } = open(rowsOf({ data_percent: '100.00' }), killed);
+  await assert.rejects(volumes.create(newVolume()), { code: 'UNAVAILABLE' });
+});
+
+test('the default capacity leaves out the sizes of volumes of other people', async () => {
+  const tags = { 'fairlead.volume.a.volume': own, 'fairlead.key.pool0': 'fairlead.key', theirs: 'backup' };
+  const { pool } = open(rowsOf({}, tags));
+  assert.equal(spaceOf(await pool.report()), 60 * MiB);
+  const { pool: crowded } = open(rowsOf({ lv_size: String(2 * MiB) }, tags));
+  assert.equal(spaceOf(await crowded.report()), 0);
 });
 
 test('a pool that is missing in a report leaves its volumes unknown', async () => {

@@ -175,6 +175,24 @@ test('a check names what a pool lacks', async t => {
   lvm('lvchange', '--errorwhenfull', 'n', '--zero', 'n', `${group}/${thinPool}`);
   const faults = await check({ group, thinPool });
   assert.match(String(faults), /does not zero new blocks; .*,.*holds up I\/O when it is full/);
+  lvm('lvchange', '--activate', 'n', `${group}/${thinPool}`);
+  lvm('lvchange', '--discards', 'ignore', `${group}/${thinPool}`);
+  assert.match(String(await check({ group, thinPool })), /keeps the blocks that nodes discard/);
+  lvm('lvchange', '--discards', 'passdown', `${group}/${thinPool}`);
+  assert.doesNotMatch(String(await check({ group, thinPool })), /discard/);
+});
+
+test('a start releases the copy of the metadata that a killed gateway left', async t => {
+  const { backend, start } = await open(t);
+  const { group, thinPool } = poolOf();
+  const device = `${group.replaceAll('-', '--')}-${thinPool}-tpool`;
+  const heldRoot = () => execFileSync('dmsetup', ['status', device], { encoding: 'utf8' }).split(' ')[6];
+  execFileSync('dmsetup', ['message', device, '0', 'reserve_metadata_snap']);
+  assert.match(heldRoot() ?? '', /^\d+$/);
+  await backend.close();
+  const next = await start();
+  t.after(() => next.close());
+  assert.equal(heldRoot(), '-');
 });
 
 /** Writes random data past the cache. */
