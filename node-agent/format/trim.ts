@@ -17,11 +17,8 @@ const periodsMs = { daily: dayMs, weekly: 7 * dayMs };
 /** Maximum time between two looks for volumes that are due. */
 const lookEveryMs = 10 * 60_000;
 
-/** Bytes of a device that one command trims, so that a call that wants the volume waits only for this piece. */
+/** Bytes of a filesystem that one command trims, so that a call that wants the volume waits only for this piece. */
 const pieceBytes = 32 * 1024 ** 3;
-
-/** The unit of a device's size in sysfs. */
-const sectorBytes = 512;
 
 /**
  * Trims the mounted volumes whose parameters ask for it (`fs.trim`), one after another: the storage gets back the blocks of
@@ -38,7 +35,7 @@ export function startTrimming(agent: Agent, lock: VolumeLock, everyMs = lookEver
   };
   const repetition = repeat(look, everyMs);
   return {
-    // A running command is not waited for: it changes nothing that anybody reads.
+    // A running command is not waited for: a trim changes no data, so it may end after the agent.
     [Symbol.dispose]() {
       closing.abort();
       void repetition.close();
@@ -86,14 +83,17 @@ async function trimPiece(
   const mount = topMount(await host.mounts(), stagingPath);
   if (!record || !isStaged(record) || !mount || !findFilesystem(mount.type)) return undefined;
   if (isReadonly(mount) || (await isFrozen(agent, record, true))) return undefined;
-  // The number of a btrfs is not that of its device, nor are its offsets, so it is trimmed at once.
-  const sectors = Number((await host.readText(`/sys/dev/block/${mount.device}/size`)) ?? 0);
-  const next = offset + pieceBytes;
-  const isLast = next >= sectors * sectorBytes;
-  const range = ['--offset', String(offset), ...(isLast ? [] : ['--length', String(pieceBytes)])];
   using directory = await host.open(dirname(stagingPath));
-  const args = ['--quiet-unsupported', ...range, '--', stagingPath];
-  await runWell(host, { command: 'fstrim', args, opened: [directory] });
+  const runAt = async (command: string, ...args: readonly string[]) =>
+    runWell(host, { command, args: [...args, '--', stagingPath], opened: [directory] });
+  // A filesystem may be smaller than its device, and refuses offsets beyond its end.
+  const { stdout } = await runAt('stat', '--file-system', '--format', '%S %b');
+  const [blockBytes = 0, blocks = 0] = stdout.split(' ').map(Number);
+  const next = offset + pieceBytes;
+  // The offsets of a btrfs are not those of its device, so it is trimmed at once.
+  const isLast = mount.type === 'btrfs' || next >= blocks * blockBytes;
+  const range = ['--offset', String(offset), ...(isLast ? [] : ['--length', String(pieceBytes)])];
+  await runAt('fstrim', '--quiet-unsupported', ...range);
   if (!isLast) return next;
   agent.log.info('trimmed a volume', { volumeId });
   return undefined;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { rmSync, statSync } from 'node:fs';
+import { rmSync, statSync, truncateSync } from 'node:fs';
 import { test, type TestContext } from 'node:test';
 import type { FilesystemName } from '../../../../src/api/filesystems.ts';
 import { filesystems } from '../../../../node-agent/filesystems/index.ts';
@@ -94,6 +94,27 @@ test(
       `--offset ${64 * GiB}`,
       'call',
     ]);
+    await takeDown(agent, request);
+  },
+);
+
+test(
+  'a filesystem that is smaller than its device is trimmed up to its own end',
+  real('mkfs.ext4', 'fstrim', 'losetup'),
+  async t => {
+    const { agent, request, record, lines, commands, lock } = await openEmptied(t, 'ext4');
+    const { path } = request.attachment;
+    truncateSync(path, 70 * GiB);
+    const device = execFileSync('findmnt', ['--noheadings', '--output', 'SOURCE', record.stagingPath], {
+      encoding: 'utf8',
+    }).trim();
+    execFileSync('losetup', ['--set-capacity', device]);
+    await trim(agent, lock, record);
+    assert.deepEqual(lines, ['trimmed a volume']);
+    assert.deepEqual(
+      commands.map(args => args.slice(1, -2).join(' ')),
+      ['--offset 0'],
+    );
     await takeDown(agent, request);
   },
 );
