@@ -43,14 +43,14 @@ export function zfs(
     settings: settingsWith(exports.settings),
     addressOf: ({ dataset }) => dataset,
     readOwner,
-    missingFeatures: async ({ dataset, capacity }) =>
-      capacity === undefined ? findMissingFeatures(dataset) : [],
     ...devicePlugin<Settings>(exports, {
       what: 'the dataset',
       commands: 'ZFS',
       lockOf: ({ dataset }) => `zfs/${dataset}`,
       rootOf: ({ dataset }) => deviceOf(dataset),
       findFaults: ({ dataset }) => findPoolFaults(dataset),
+      findMissingFeatures: async ({ dataset, capacity }) =>
+        capacity === undefined ? findMissingFeatures(dataset) : [],
       async open({ dataset, capacity }, { lockPath, openExport, ...parts }) {
         const pool = openPool(dataset, createCommands(dataset, lockPath));
         const exported = await openExport(() => readKey(pool));

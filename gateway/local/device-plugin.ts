@@ -30,6 +30,7 @@ type DeviceBackend<Settings extends DeviceSettings> = {
   /** Repairs the rest of a killed gateway, before anything else is done with the pool. */
   prepare?(settings: Settings, lockPath: string): Promise<void>;
   findFaults(settings: Settings): Promise<readonly string[]>;
+  findMissingFeatures?(settings: Settings): Promise<readonly string[]>;
   open(settings: Settings, parts: OpenParts): Promise<Backend>;
 };
 
@@ -45,7 +46,10 @@ export function devicePlugin<Settings extends DeviceSettings>(
   ];
   return {
     check: findFaults,
-    missingFeatures: async (): Promise<readonly string[]> => findMissingRules(),
+    missingFeatures: async (settings: Settings): Promise<readonly string[]> => [
+      ...findMissingRules(),
+      ...((await own.findMissingFeatures?.(settings)) ?? []),
+    ],
     expectedBounds: ({ export: chosen }: Settings) =>
       exportBounds({ ...chosen, protocol: exports.protocolOf(chosen) }),
     async open(settings: Settings, { log }: Parameters<BackendPlugin['open']>[1]): Promise<Backend> {
