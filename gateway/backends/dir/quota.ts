@@ -6,6 +6,8 @@ import { commandProblem } from '../../local/files.ts';
 import type { Quota } from './filesystems.ts';
 
 const timeoutMs = 30_000;
+/** A volume may have one file or directory for this many of its bytes. */
+const bytesPerFile = 4_096;
 
 /** Project ids have 32 bits; 0 stands for no project. */
 const idBound = 2 ** 32;
@@ -21,7 +23,9 @@ export async function findQuota(directory: string): Promise<Quota | undefined> {
   const isLimiting = mount?.type === 'xfs' && mount.superOptions.includes('prjquota');
   if (!isLimiting) return undefined;
   const ask = (command: string) => run('xfs_quota', ['-x', '-c', command, mount.path]);
-  const limitProject = (id: number, bytes: number) => ask(`limit -p bhard=${bytes / 1024}k ${id}`);
+  // Empty files take no blocks of a project, but they take space of the filesystem.
+  const limitProject = (id: number, bytes: number) =>
+    ask(`limit -p bhard=${bytes / 1024}k ihard=${Math.ceil(bytes / bytesPerFile)} ${id}`);
   return {
     async limit(path, bytes, { isNew }) {
       const known = await projectOf(path);

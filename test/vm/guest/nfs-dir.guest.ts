@@ -98,7 +98,23 @@ async function requireLimited(
   fill(sizeBytes);
   assert.throws(() => fill(2 * sizeBytes), { code: 'ENOSPC' });
   rmSync(join(path, 'more'));
+  requireFewFiles(join(server.root, 'volumes', volume_id));
   await controller.DeleteVolume({ volume_id: otherId });
+}
+
+/** Fills a volume of 32 MiB with empty files, which end at one for each 4 KiB. */
+function requireFewFiles(directory: string): void {
+  const names = Array.from({ length: 8_300 }, (_, index) => join(directory, `empty-${index}`));
+  let made = 0;
+  const makeAll = (): void => {
+    for (const name of names) {
+      writeFileSync(name, '');
+      made++;
+    }
+  };
+  assert.throws(makeAll, { code: 'ENOSPC' });
+  assert.ok(made > 8_100 && made <= 8_192, `${made} files`);
+  for (const name of names.slice(0, made)) rmSync(name);
 }
 
 /** The projects of the server's filesystem that have a limit. */
