@@ -3,10 +3,13 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import type { Backend, HealthEntry, KnownVolume, NewVolume, VolumeRef, VolumeSource } from '../../backend.ts';
 import type { Export, ExportedVolume } from '../../export.ts';
 import { requireWithinLimit } from '../../local/copies.ts';
+import { homeOf, readSysfs } from '../../local/kernel/sysfs.ts';
 import { fullnessFaults, volumeFaults } from '../../local/pool-faults.ts';
 import { tagOptions, type Noun } from './names.ts';
 import type { LvmPool, PoolReport, ThinPool, ThinVolume } from './pool.ts';
 
+/** The unit of sizes in sysfs. */
+const sectorBytes = 512;
 /** Other programs, such as udev, open a device for a moment after it was closed. */
 const openPatience = { everyMs: 100, timeoutMs: 3_000 };
 
@@ -31,7 +34,9 @@ export function createVolumes(
     },
 
     async expand(volume, { requiredBytes }) {
-      const sizeBytes = await extend(pool, requireVolume(await pool.report(), volume), requiredBytes);
+      const found = requireVolume(await activate(pool, [volume]), volume);
+      const sizeBytes = await extend(pool, found, requiredBytes);
+      await requireShown(pool, found.name, sizeBytes);
       const grown = { ...volume, path: pathOf(volume.id), sizeBytes };
       if (pool.gates.isOpen(gateOf(volume.id))) await openGate(pool, exported, grown);
       await exported.resize?.(grown);
@@ -132,6 +137,17 @@ function requireSource(report: PoolReport, { limitBytes }: NewVolume, source: Vo
       : requireVolume(report, source.snapshot, 'snapshot');
   requireWithinLimit('the source', found.sizeBytes, limitBytes);
   return found;
+}
+
+/** Makes the kernel's device as large as LVM has recorded it, which a killed command may not have done. */
+async function requireShown(pool: LvmPool, name: string, sizeBytes: number): Promise<void> {
+  const home = homeOf(pool.pathOf(name));
+  const shownBytes = Number((home && readSysfs(`${home}/size`)) ?? 0) * sectorBytes;
+  if (shownBytes >= sizeBytes) return;
+  await pool.change(
+    ['lvchange', '--refresh', '--', pool.operandOf(name)],
+    `refresh "${pool.operandOf(name)}"`,
+  );
 }
 
 /** Extends a volume that is smaller. Returns its size. */
