@@ -99,8 +99,26 @@ export function isOpen(error: unknown): boolean {
 }
 
 /** True if the driver failed for a reason that it did not name; some drivers do so before and some after their work. */
-export function isUnnamed(error: unknown): boolean {
+function isUnnamed(error: unknown): boolean {
   return error instanceof Problem && [2, 13].includes(codeOf(error));
+}
+
+/** Makes a handler of failed creations: it drops the record that only an open or unnamed error keeps, and throws the error. */
+export function dropIfRefused(drop: () => void): (error: unknown) => never {
+  return error => {
+    if (!isOpen(error) && !isUnnamed(error)) drop();
+    throw error;
+  };
+}
+
+/** Repeats a creation that never answered. Undefined if the driver refuses it: then it has made nothing. */
+export async function unlessRefused<T>(create: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await create();
+  } catch (error) {
+    if (isOpen(error)) throw error;
+    return undefined;
+  }
 }
 
 function codeOf({ cause }: Problem): number {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Problem } from '../api/problem.ts';
 import type { Group } from '../api/snapshot.ts';
 import type { VendorOperations } from '../sdk/server/vendor.ts';
-import { isOpen, isUnnamed, nameFor, type Driver } from './driver.ts';
+import { dropIfRefused, nameFor, unlessRefused, type Driver } from './driver.ts';
 import type { GroupRecord, Records, WithId } from './records.ts';
 import { originOf, show as showSnapshot, toMade, toTime } from './snapshots.ts';
 
@@ -34,7 +34,7 @@ export function createGroups(bridge: Bridge) {
     async deleteGroup({ groupId }) {
       const found = records.find('group', groupId);
       if (!found) return [204];
-      const taken = found.made ? (found as Taken) : await findTaken(bridge, found);
+      const taken = found.made ? (found as Taken) : await unlessRefused(() => take(bridge, found));
       const snapshotIds = taken?.made.snapshotIds ?? [];
       const members = snapshotIds.flatMap(id => records.find('snapshot', id) ?? []);
       if (taken)
@@ -67,10 +67,7 @@ export async function take({ driver, records }: Bridge, wanted: Known): Promise<
   };
   const { group_snapshot: answer } = await driver.calls.groupController
     .CreateVolumeGroupSnapshot(request, driver.timeoutMs)
-    .catch((error: unknown) => {
-      if (!isOpen(error) && !isUnnamed(error)) records.drop('group', wanted.id);
-      throw error;
-    });
+    .catch(dropIfRefused(() => records.drop('group', wanted.id)));
   if (!answer?.group_snapshot_id) throw new Problem('UNAVAILABLE', 'the driver answered without a group');
   const snapshots = origins.map((origin, index) => {
     const found = answer.snapshots.find(({ source_volume_id: source }) => source === origin.handle);
@@ -95,16 +92,6 @@ export async function take({ driver, records }: Bridge, wanted: Known): Promise<
   records.put('snapshot', ...snapshots);
   records.put('group', taken);
   return taken;
-}
-
-/** Finds a group whose creation never answered. Undefined if the driver refuses it: then there is none. */
-async function findTaken(bridge: Bridge, wanted: Known): Promise<Taken | undefined> {
-  try {
-    return await take(bridge, wanted);
-  } catch (error) {
-    if (isOpen(error)) throw error;
-    return undefined;
-  }
 }
 
 /** Makes the id of a member: the group's, cut, with its place. */

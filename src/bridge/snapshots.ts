@@ -4,7 +4,7 @@ import type { Snapshot } from '../api/snapshot.ts';
 import type { Snapshot__Output } from '../csi/generated/csi/v1/Snapshot.ts';
 import type { Timestamp__Output } from '../csi/generated/google/protobuf/Timestamp.ts';
 import { toPage, type VendorOperations } from '../sdk/server/vendor.ts';
-import { isOpen, isUnnamed, nameFor, type Driver } from './driver.ts';
+import { dropIfRefused, nameFor, unlessRefused, type Driver } from './driver.ts';
 import type { Origin, Records, SnapshotRecord, WithId } from './records.ts';
 import { readPage, requireReady } from './volumes.ts';
 
@@ -49,7 +49,7 @@ export function createSnapshots(bridge: Bridge) {
         throw invalidProblem(
           `snapshot "${snapshotId}" is a member of group "${found.groupId}": delete the group`,
         );
-      const handle = found.made?.handle ?? (await findHandle(bridge, found));
+      const handle = found.made?.handle ?? (await unlessRefused(() => take(bridge, found)))?.made.handle;
       if (handle !== undefined)
         await driver.calls.controller.DeleteSnapshot(
           { snapshot_id: handle, secrets: driver.secrets('snapshot') },
@@ -72,10 +72,7 @@ export async function take({ driver, records }: Bridge, wanted: Known): Promise<
   };
   const { snapshot } = await driver.calls.controller
     .CreateSnapshot(request, driver.timeoutMs)
-    .catch((error: unknown) => {
-      if (!isOpen(error) && !isUnnamed(error)) records.drop('snapshot', wanted.id);
-      throw error;
-    });
+    .catch(dropIfRefused(() => records.drop('snapshot', wanted.id)));
   const taken = { ...wanted, made: toMade(snapshot, origin.sizeBytes) };
   records.put('snapshot', taken);
   return taken;
@@ -106,16 +103,6 @@ export function toTime(at: Timestamp__Output | null): string {
 /** Asks again for a snapshot that was not ready, as external-snapshotter does. */
 async function refresh(bridge: Bridge, known: Known): Promise<Known> {
   return known.made && !known.made.isReady && known.groupId === undefined ? take(bridge, known) : known;
-}
-
-/** Finds the driver's id of a snapshot whose creation never answered. Undefined if the driver refuses it. */
-async function findHandle(bridge: Bridge, wanted: Known): Promise<string | undefined> {
-  try {
-    return (await take(bridge, wanted)).made.handle;
-  } catch (error) {
-    if (isOpen(error)) throw error;
-    return undefined;
-  }
 }
 
 function identityOf({ name, volumeId, parameters = {} }: SnapshotRecord['spec']) {

@@ -10,7 +10,7 @@ import {
 import { toCsiCapability } from '../csi/request.ts';
 import type { VolumeContentSource } from '../csi/generated/csi/v1/VolumeContentSource.ts';
 import type { CreateVolumeRequest } from '../csi/generated/csi/v1/CreateVolumeRequest.ts';
-import { isOpen, isUnnamed, nameFor, type Driver } from './driver.ts';
+import { dropIfRefused, nameFor, unlessRefused, type Driver } from './driver.ts';
 import type { Records, VolumeRecord, WithId } from './records.ts';
 
 type Known = WithId<'volume'>;
@@ -62,7 +62,7 @@ export function createVolumes(bridge: Bridge) {
       const [holder] = Object.keys(found.attachments);
       if (holder !== undefined)
         throw preconditionProblem(`volume "${volumeId}" is attached to node "${holder}"`);
-      const handle = found.made?.handle ?? (await findHandle(bridge, found));
+      const handle = found.made?.handle ?? (await unlessRefused(() => make(bridge, found)))?.made.handle;
       if (handle !== undefined)
         await calls.controller.DeleteVolume({ volume_id: handle, secrets: secrets('provision') }, timeoutMs);
       records.drop('volume', volumeId);
@@ -98,10 +98,7 @@ function toAfter(pageToken: string): string {
 export async function make({ driver, records }: Bridge, wanted: Known): Promise<Ready> {
   const answer = await driver.calls.controller
     .CreateVolume(toRequest(driver, wanted), driver.timeoutMs)
-    .catch((error: unknown) => {
-      if (!isOpen(error) && !isUnnamed(error)) records.drop('volume', wanted.id);
-      throw error;
-    });
+    .catch(dropIfRefused(() => records.drop('volume', wanted.id)));
   const { volume } = answer;
   if (!volume?.volume_id) throw new Problem('UNAVAILABLE', 'the driver answered without a volume');
   const topology = volume.accessible_topology.map(({ segments }) => segments);
@@ -115,19 +112,6 @@ export async function make({ driver, records }: Bridge, wanted: Known): Promise<
   const ready = { ...wanted, made };
   records.put('volume', ready);
   return ready;
-}
-
-/**
- * Finds the driver's id of a volume whose creation never answered, by creating it again under its name. Undefined if the
- * driver refuses it: then there is none.
- */
-async function findHandle(bridge: Bridge, wanted: Known): Promise<string | undefined> {
-  try {
-    return (await make(bridge, wanted)).made.handle;
-  } catch (error) {
-    if (isOpen(error)) throw error;
-    return undefined;
-  }
 }
 
 function toRequest(driver: Driver, { id, spec, source }: Known): CreateVolumeRequest {
