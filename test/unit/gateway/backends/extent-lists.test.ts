@@ -5,7 +5,7 @@ import { createListedChanges } from '../../../../gateway/local/extent-lists.ts';
 
 const chunkBytes = 64 * 1024;
 
-/** A snapshot of which every second chunk is written. */
+/** A snapshot with data in every second chunk. */
 const count = 300_000;
 const snapshot: KnownSnapshot = { id: 'a.s', nonce: 'n', volumeId: 'a.v', sizeBytes: 2 * count * chunkBytes };
 

@@ -43,7 +43,7 @@ before(() => {
   loadZfs();
   shared = makeDataset(machine);
   zfs('set', 'mountpoint=/box', shared.dataset);
-  // As on a machine with systemd, other mount namespaces see what is mounted.
+  // As on a machine with systemd, other mount namespaces see new mounts.
   run('mount', '--make-rshared', '/');
   startServer();
 });
