@@ -69,7 +69,7 @@ async function openVolumes(
   { exported, log, release }: OpenParts,
 ): Promise<Backend> {
   const { thin, volumes } = await pool.report();
-  await pool.resume(volumes);
+  await pool.refresh(volumes);
   await releaseMetadata(pool);
   const stepBytes = Math.max(thin.extentBytes, 2 ** 20);
   return {

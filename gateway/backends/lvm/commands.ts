@@ -57,7 +57,7 @@ export type Commands = {
 export function createCommands(pool: PoolName, lockPath: string): Commands {
   return {
     report: () => runReport(pool),
-    // After the time-out the command is killed and may leave a volume suspended; `change` in pool.ts resumes it.
+    // After the time-out the command is killed and may leave a volume suspended; `change` in pool.ts ends that.
     change: ([command = '', ...args], disks) =>
       execLocked(lockPath, ['lvm', command, '--config', configFor(disks), ...args], timeoutMs),
     disks: () => runDisks(pool),

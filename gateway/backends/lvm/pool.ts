@@ -4,6 +4,7 @@ import type { VolumeRef } from '../../backend.ts';
 import { commandProblem, shareRuns } from '../../local/files.ts';
 import { createGates } from '../../local/gates.ts';
 import { createKnownDisks } from '../../local/kernel/known-disks.ts';
+import { deviceSize } from '../../local/kernel/sysfs.ts';
 import type { UsedPart } from '../../local/pool-faults.ts';
 import { parseRows, type Commands, type PoolName, type ReportRow } from './commands.ts';
 import { gateOf, idIn, keyTag, nameOf, nonceIn, type Noun, type Tags } from './names.ts';
@@ -55,15 +56,16 @@ export function openPool(poolName: PoolName, commands: Commands) {
   const report = shareRuns(async () => readReport(poolName, parseRows(group, await commands.report())));
 
   /**
-   * Resumes volumes that a killed command of LVM left suspended, where writes of nodes wait. LVM must take no snapshot of
-   * such a volume: it would record one that the kernel does not have, and then refuse every further change of the pool.
+   * Gives the kernel what LVM has recorded of these volumes, where a killed command has not: it leaves a volume suspended,
+   * where writes of nodes wait, or as small as it was. LVM must take no snapshot of a suspended volume: it would record
+   * one that the kernel does not have, and then refuse every further change of the pool.
    */
-  async function resume(volumes: readonly ThinVolume[]): Promise<void> {
-    const suspended = volumes.filter(one => one.isSuspended && isTagged(one));
-    if (suspended.length === 0) return;
-    const names = suspended.map(({ name }) => `${group}/${name}`);
+  async function refresh(volumes: readonly ThinVolume[]): Promise<void> {
+    const unfinished = volumes.filter(one => isTagged(one) && isUnfinished(group, one));
+    if (unfinished.length === 0) return;
+    const names = unfinished.map(({ name }) => `${group}/${name}`);
     const result = await commands.change(['lvchange', '--refresh', '--', ...names]);
-    if (result.status !== 0) throw commandProblem('lvm lvchange', `resume "${names.join('", "')}"`, result);
+    if (result.status !== 0) throw commandProblem('lvm lvchange', `refresh "${names.join('", "')}"`, result);
   }
 
   /**
@@ -73,7 +75,7 @@ export function openPool(poolName: PoolName, commands: Commands) {
     const result = await commands.change(args, disks);
     if (result.status === 0) return;
     const { thin, volumes } = await report();
-    await resume(volumes);
+    await refresh(volumes);
     // A command that was killed may still have its effect, so its failure is not final.
     const full =
       result.status !== undefined &&
@@ -90,13 +92,13 @@ export function openPool(poolName: PoolName, commands: Commands) {
     ...poolName,
     report,
     change,
-    resume,
+    refresh,
     known: createKnownDisks(),
     gates: createGates(`${group}/${poolName.thinPool}`, commands.lockPath),
     gateOf: (name: string): string => gateOf(group, name),
     /** The volume's path as an operand of commands, such as `vg0/fairlead.volume.a.x`. */
     operandOf: (name: string): string => `${group}/${name}`,
-    pathOf: (name: string): string => `/dev/${group}/${name}`,
+    pathOf: (name: string): string => pathOf(group, name),
     nameOf: (noun: Noun, id: string): string => nameOf(group, noun, id),
     /** Lists the paths of the group's disks. */
     async disks(): Promise<readonly string[]> {
@@ -136,6 +138,16 @@ export function spaceOf({ thin, volumes }: PoolReport): number {
     0,
     others.reduce((bytes, { sizeBytes }) => bytes - sizeBytes, thin.sizeBytes),
   );
+}
+
+function pathOf(group: string, name: string): string {
+  return `/dev/${group}/${name}`;
+}
+
+/** True for a volume whose device is suspended, or smaller than LVM has recorded. */
+export function isUnfinished(group: string, { name, isSuspended, sizeBytes }: ThinVolume): boolean {
+  const shownBytes = deviceSize(pathOf(group, name));
+  return isSuspended || (shownBytes !== undefined && shownBytes < sizeBytes);
 }
 
 /** True for a volume or snapshot of a gateway. */

@@ -26,7 +26,7 @@ export function createSnapshots(pool: LvmPool, pauseMs = maxPauseMs): Required<S
         ));
       const report = await pool.report();
       if (isTaken || report.findMade('snapshot', snapshot)) return toCreated(report, snapshot);
-      await pool.resume([requireVolume(report, snapshot.volume)]);
+      await pool.refresh([requireVolume(report, snapshot.volume)]);
       await take(pool, snapshot);
       return toCreated(await pool.report(), snapshot);
     },
@@ -59,7 +59,7 @@ async function takeTogether(
   const origins = members.map(({ volume }) => requireVolume(report, volume));
   const gates = gatesOf(pool, members);
   await removeAll(pool, members);
-  await pool.resume(origins);
+  await pool.refresh(origins);
   // A read of another disk could wait for a gate, if this machine is a node as well.
   const disks = await pool.disks();
   try {

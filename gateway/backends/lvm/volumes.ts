@@ -3,13 +3,10 @@ import { poll } from '../../../src/lib/concurrency.ts';
 import type { Backend, HealthEntry, KnownVolume, NewVolume, VolumeRef, VolumeSource } from '../../backend.ts';
 import type { Export, ExportedVolume } from '../../export.ts';
 import { requireWithinLimit } from '../../local/copies.ts';
-import { homeOf, readSysfs } from '../../local/kernel/sysfs.ts';
 import { fullnessFaults, volumeFaults } from '../../local/pool-faults.ts';
 import { tagOptions, type Noun } from './names.ts';
-import type { LvmPool, PoolReport, ThinPool, ThinVolume } from './pool.ts';
+import { isUnfinished, type LvmPool, type PoolReport, type ThinPool, type ThinVolume } from './pool.ts';
 
-/** The unit of sizes in sysfs. */
-const sectorBytes = 512;
 /** Other programs, such as udev, open a device for a moment after it was closed. */
 const openPatience = { everyMs: 100, timeoutMs: 3_000 };
 
@@ -36,7 +33,6 @@ export function createVolumes(
     async expand(volume, { requiredBytes }) {
       const found = requireVolume(await activate(pool, [volume]), volume);
       const sizeBytes = await extend(pool, found, requiredBytes);
-      await requireShown(pool, found.name, sizeBytes);
       const grown = { ...volume, path: pathOf(volume.id), sizeBytes };
       if (pool.gates.isOpen(gateOf(volume.id))) await openGate(pool, exported, grown);
       await exported.resize?.(grown);
@@ -84,17 +80,17 @@ export function requireUsable(pool: LvmPool, report: PoolReport, volume: KnownVo
 }
 
 /**
- * Makes the devices of volumes usable: after a reboot they may be inactive, and after a crash of LVM suspended. Missing
- * volumes are left out. Returns a report of the pool as it is then.
+ * Makes the devices of volumes usable: after a reboot they may be inactive, and after a crash of LVM suspended or too
+ * small. Missing volumes are left out. Returns a report of the pool as it is then.
  */
 export async function activate(pool: LvmPool, volumes: readonly VolumeRef[]): Promise<PoolReport> {
   const report = await pool.report();
   const found = volumes.flatMap(volume => report.find('volume', volume) ?? []);
-  if (found.every(one => one.isActive && !one.isSuspended)) return report;
+  if (found.every(one => one.isActive && !isUnfinished(pool.group, one))) return report;
   const inactive = found.filter(one => !one.isActive).map(({ name }) => pool.operandOf(name));
   const on = ['lvchange', '--activate', 'y', '--ignoreactivationskip', '--'];
   if (inactive.length > 0) await pool.change([...on, ...inactive], `activate "${inactive.join('", "')}"`);
-  await pool.resume(found);
+  await pool.refresh(found);
   return pool.report();
 }
 
@@ -119,7 +115,7 @@ async function createNew(pool: LvmPool, report: PoolReport, volume: NewVolume): 
   const work = `create volume "${id}"`;
   if (source) {
     const origin = requireSource(report, volume, source);
-    await pool.resume([origin]);
+    await pool.refresh([origin]);
     const copy = ['--snapshot', '--permission', 'rw', '--setactivationskip', 'n'];
     await pool.change(['lvcreate', ...options, ...copy, '--', pool.operandOf(origin.name)], work);
   } else {
@@ -137,17 +133,6 @@ function requireSource(report: PoolReport, { limitBytes }: NewVolume, source: Vo
       : requireVolume(report, source.snapshot, 'snapshot');
   requireWithinLimit('the source', found.sizeBytes, limitBytes);
   return found;
-}
-
-/** Makes the kernel's device as large as LVM has recorded it, which a killed command may not have done. */
-async function requireShown(pool: LvmPool, name: string, sizeBytes: number): Promise<void> {
-  const home = homeOf(pool.pathOf(name));
-  const shownBytes = Number((home && readSysfs(`${home}/size`)) ?? 0) * sectorBytes;
-  if (shownBytes >= sizeBytes) return;
-  await pool.change(
-    ['lvchange', '--refresh', '--', pool.operandOf(name)],
-    `refresh "${pool.operandOf(name)}"`,
-  );
 }
 
 /** Extends a volume that is smaller. Returns its size. */

@@ -47,11 +47,14 @@ function rowsOf(pool: object, tags: Readonly<Record<string, string>> = {}): read
   return [thin, ...volumes];
 }
 
-/** Opens a pool whose commands answer this report; `change` answers every change. */
-function open(rows: readonly object[], change: ExecResult = succeeded) {
+/** Opens a pool whose commands answer this report, and `later` after a change; `change` answers every change. */
+function open(rows: readonly object[], change: ExecResult = succeeded, later = rows) {
   const lines: string[] = [];
   const pool = openPool(name, {
-    report: async () => ({ ...succeeded, stdout: JSON.stringify({ report: [{ lv: rows }] }) }),
+    report: async () => ({
+      ...succeeded,
+      stdout: JSON.stringify({ report: [{ lv: lines.length === 0 ? rows : later }] }),
+    }),
     async change(args) {
       lines.push(args.join(' '));
       return change;
@@ -144,13 +147,12 @@ test('a pool that is missing in a report leaves its volumes unknown', async () =
 });
 
 /** A report's rows with a suspended volume, beside a suspended one of somebody else. */
-const suspendedRows = rowsOf({}, { 'fairlead.volume.a.volume': own, theirs: '' }).map(row =>
-  Object.assign({}, row, { lv_suspended: 'suspended' }),
-);
+const ownRows = rowsOf({}, { 'fairlead.volume.a.volume': own, theirs: '' });
+const suspendedRows = ownRows.map(row => Object.assign({}, row, { lv_suspended: 'suspended' }));
 const refresh = 'lvchange --refresh -- vg0/fairlead.volume.a.volume';
 
 test('a change that fails resumes the volumes that it left suspended', async () => {
-  const { volumes, lines } = open(suspendedRows, failed);
+  const { volumes, lines } = open(ownRows, failed, suspendedRows);
   const volume = { id: 'a.volume', nonce: 'own', sizeBytes: 4 * MiB, parameters: {} };
   await assert.rejects(volumes.expand(volume, { requiredBytes: 8 * MiB, limitBytes: 0 }), {
     code: 'UNAVAILABLE',

@@ -45,7 +45,7 @@ const mortal: MortalPool = {
     } as unknown as OfferedBackend['backend'];
     const recover = async (): Promise<void> => {
       await pool.gates.resume();
-      await pool.resume((await pool.report()).volumes);
+      await pool.refresh((await pool.report()).volumes);
       // A killed command may have recorded a volume without activating it, which an attach does.
       await activate(
         pool,
