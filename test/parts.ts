@@ -28,7 +28,7 @@ const vendor = ['gateway/backends/rest', 'src/sdk/', 'src/kit/', 'src/api/', 'ex
  * come first. Virtual machines, which compute, alternate with storage systems and loops, which mostly wait.
  */
 export const parts: Readonly<Record<string, Part>> = {
-  'fleet-boxes': { files: ['test/vm/fleet/boxes.test.ts'], seconds: 400, proves: exported },
+  'fleet-boxes': { files: ['test/vm/fleet/boxes.test.ts'], seconds: 800, proves: exported },
   'kills-node': {
     files: [
       'test/machine/node-agent/kill.test.ts',
@@ -38,7 +38,7 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 220,
     proves: [...onNodes, ...plugins],
   },
-  'ceph-shares': { files: ['test/storage/ceph-shares.test.ts'], seconds: 140, proves: ceph },
+  'ceph-shares': { files: ['test/storage/ceph-shares.test.ts'], seconds: 300, proves: ceph },
   'fleet-shares': {
     files: ['test/vm/fleet/shares/shares.test.ts'],
     seconds: 300,
