@@ -20,7 +20,7 @@ type Volumes = {
 
 /** Yields the attached volumes. Logs and skips those over a protocol of earlier releases. */
 export async function* exportedAttachments(
-  attached: AsyncIterable<AttachedVolume>,
+  attached: AsyncIterable<AttachedVolume> | Iterable<AttachedVolume>,
   { protocol, log, find }: Volumes,
 ): AsyncGenerator<RecordedAttachment> {
   for await (const { volume, access, reach } of attached) {

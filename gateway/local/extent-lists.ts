@@ -7,7 +7,7 @@ const maxListed = 250_000;
 /** The smallest gap that is worth a join, in bytes. */
 const minGapBytes = 64 * 1024;
 
-/** Lists the blocks of a snapshot; with a base, only those that differ from it. Adds extents in order. */
+/** Lists the blocks of a snapshot; with a base, only the blocks that differ from it. Adds extents in order. */
 type ReadExtents = (
   pair: { readonly target: KnownSnapshot; readonly base?: KnownSnapshot },
   add: (extent: Extent) => void,

@@ -9,8 +9,12 @@ export type NeededProgram = {
   readonly package: string;
 };
 
-/** Reports the programs that are missing or do not run, one line each. */
-export async function findMissingPrograms(programs: readonly NeededProgram[]): Promise<readonly string[]> {
+/** Reports that the gateway does not run as root, or the programs that are missing or do not run, one line each. */
+export async function findProgramFaults(
+  commands: string,
+  programs: readonly NeededProgram[],
+): Promise<readonly string[]> {
+  if (process.getuid?.() !== 0) return [`the gateway does not run as root; only root can use ${commands}`];
   const faults = programs.map(async ({ name, args, package: from }) => {
     const { status, fault } = await exec(name, args, { timeoutMs });
     if (fault === 'ENOENT') return [`"${name}" is not installed; install the package ${from}`];

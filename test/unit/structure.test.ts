@@ -106,7 +106,7 @@ const allImports: readonly FileImport[] = sources.flatMap(file =>
 const nouns = new Set(
   `src gateway node-agent
    lib linux tracing words api csi controller bridge kubernetes dev cli commands admin output kinds kit chapters fixtures model reports sdk server
-   http callers scheduling volumes snapshots attachments sharing operations configuration pools tables entries observability local kernel targets
+   http callers scheduling volumes snapshots attachments sharing operations configuration pools tables entries observability local kernel targets devices
    backends exports stores connectors filesystems carriers schemas shares console browser pages parts actions
    format host pods state plugin drivers retirement deletion staging`.split(/\s+/),
 );

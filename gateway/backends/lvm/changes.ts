@@ -9,7 +9,6 @@ import { createListedChanges } from '../../local/extent-lists.ts';
 import { commandProblem } from '../../local/files.ts';
 import { deviceOf } from './names.ts';
 import type { LvmPool, PoolReport } from './pool.ts';
-import { requireVolume } from './volumes.ts';
 
 const timeoutMs = 60_000;
 /** The limit for reading the metadata of a very large volume, in milliseconds. */
@@ -34,7 +33,7 @@ export function createChanges(pool: LvmPool): Changes {
 
 /** The number of a snapshot in its thin pool. */
 function idOf(report: PoolReport, snapshot: KnownSnapshot): string {
-  return requireVolume(report, snapshot, 'snapshot').thinId;
+  return report.requireEntry('snapshot', snapshot).thinId;
 }
 
 /**

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { requireId } from '../../local/files.ts';
-
-export type Noun = 'volume' | 'snapshot';
+import type { Noun, PoolRecord } from '../../local/devices/finder.ts';
+import { isId, requireId } from '../../local/files.ts';
 
 /** The end of the name of a gate's device. LVM names the layers of its volumes in the same way. */
 const gateSuffix = '-gate';
@@ -9,7 +8,7 @@ const gateSuffix = '-gate';
 const maxDeviceName = 127 - gateSuffix.length;
 const digits = 32;
 
-/** A tag of the pool's volumes. A volume without the tag of its kind is somebody else's. */
+/** A tag of the pool's volumes and snapshots. */
 const nonceTag = 'fairlead.nonce=';
 
 /** A snapshot of a group whose other members may be of another instant. */
@@ -71,13 +70,12 @@ function idTagOf(noun: Noun, id: string): string {
   return `fairlead.${noun}=${id}`;
 }
 
-/** The id in a volume's tags; undefined for another kind of volume. */
-export function idIn(tags: Tags, noun: Noun): string | undefined {
-  return valueOf(tags, idTagOf(noun, ''));
-}
-
-export function nonceIn(tags: Tags): string | undefined {
-  return valueOf(tags, nonceTag);
+/** Reads the record in the tags of a volume with this name; undefined for a volume of somebody else. */
+export function readRecord(group: string, name: string, tags: Tags): PoolRecord | undefined {
+  const nonce = valueOf(tags, nonceTag) ?? '';
+  return (['volume', 'snapshot'] as const)
+    .map(noun => ({ noun, id: valueOf(tags, idTagOf(noun, '')) ?? '', nonce }))
+    .find(({ noun, id }) => isId(id) && nameOf(group, noun, id) === name);
 }
 
 export function valueOf(tags: Tags, prefix: string): string | undefined {

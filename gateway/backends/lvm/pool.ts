@@ -1,21 +1,23 @@
 import { Problem } from '../../../src/api/problem.ts';
 import { failureText } from '../../../src/lib/exec.ts';
 import type { VolumeRef } from '../../backend.ts';
+import { createFinder, type Finder, type Noun, type PoolEntry } from '../../local/devices/finder.ts';
+import type { UsedPart } from '../../local/devices/pool-faults.ts';
 import { commandProblem, shareRuns } from '../../local/files.ts';
-import { createGates } from '../../local/gates.ts';
 import { createKnownDisks } from '../../local/kernel/known-disks.ts';
 import { deviceSize } from '../../local/kernel/sysfs.ts';
-import type { UsedPart } from '../../local/pool-faults.ts';
 import { parseRows, type Commands, type PoolName, type ReportRow } from './commands.ts';
-import { gateOf, idIn, keyTag, nameOf, nonceIn, type Noun, type Tags } from './names.ts';
+import { createGates } from './gates.ts';
+import { gateOf, keyTag, nameOf, readRecord, type Tags } from './names.ts';
+
+/** The pool in messages. */
+export const poolNoun = 'the thin pool';
 
 /** A thin volume as it is now. */
-export type ThinVolume = {
-  readonly name: string;
+export type ThinVolume = PoolEntry & {
   readonly tags: Tags;
   /** Its number in the thin pool. */
   readonly thinId: string;
-  readonly sizeBytes: number;
   readonly extentBytes: number;
   /** The bytes of the pool that it has, shared with others or not; its size while it is inactive. */
   readonly usedBytes: number;
@@ -35,16 +37,9 @@ export type ThinPool = {
 };
 
 /** The state of a pool at one moment. */
-export type PoolReport = {
+export type PoolReport = Finder<ThinVolume> & {
   readonly thin: ThinPool;
   readonly volumes: readonly ThinVolume[];
-  /** Finds a volume or snapshot; undefined when it is missing, has another nonce, or is not of this gateway. */
-  find(noun: Noun, ref: VolumeRef): ThinVolume | undefined;
-  /**
-   * Finds a volume or snapshot that a request may have created earlier. ALREADY_EXISTS when the name is in use for
-   * anything else.
-   */
-  findMade(noun: Noun, ref: Required<VolumeRef>): ThinVolume | undefined;
 };
 
 /** A thin pool that no other process has open. */
@@ -61,7 +56,7 @@ export function openPool(poolName: PoolName, commands: Commands) {
    * one that the kernel does not have, and then refuse every further change of the pool.
    */
   async function refresh(volumes: readonly ThinVolume[]): Promise<void> {
-    const unfinished = volumes.filter(one => isTagged(one) && isUnfinished(group, one));
+    const unfinished = volumes.filter(one => one.record && isUnfinished(group, one));
     if (unfinished.length === 0) return;
     const names = unfinished.map(({ name }) => `${group}/${name}`);
     const result = await commands.change(['lvchange', '--refresh', '--', ...names]);
@@ -115,25 +110,12 @@ export function openPool(poolName: PoolName, commands: Commands) {
       if (found)
         await change(['lvremove', '--yes', '--', `${group}/${found.name}`], `remove ${noun} "${ref.id}"`);
     },
-    /** Lists the ids of all volumes or snapshots. */
-    async *list(noun: Noun): AsyncGenerator<string> {
-      for (const { name, tags } of (await report()).volumes) {
-        const id = idIn(tags, noun);
-        if (id !== undefined && name === nameOf(group, noun, id)) yield id;
-      }
-    },
   };
-}
-
-/** True for a volume with the id and, if both have one, the nonce. */
-function isOwn({ tags }: ThinVolume, noun: Noun, { id, nonce = '' }: VolumeRef): boolean {
-  const found = nonceIn(tags);
-  return idIn(tags, noun) === id && (nonce === '' || found === undefined || found === nonce);
 }
 
 /** The size of the thin pool without that of other people's volumes, which may grow into it. */
 export function spaceOf({ thin, volumes }: PoolReport): number {
-  const others = volumes.filter(one => !isTagged(one) && !one.tags.includes(keyTag));
+  const others = volumes.filter(({ record, tags }) => !record && !tags.includes(keyTag));
   return Math.max(
     0,
     others.reduce((bytes, { sizeBytes }) => bytes - sizeBytes, thin.sizeBytes),
@@ -150,43 +132,27 @@ export function isUnfinished(group: string, { name, isSuspended, sizeBytes }: Th
   return isSuspended || (shownBytes !== undefined && shownBytes < sizeBytes);
 }
 
-/** True for a volume or snapshot of a gateway. */
-function isTagged({ tags }: ThinVolume): boolean {
-  return idIn(tags, 'volume') !== undefined || idIn(tags, 'snapshot') !== undefined;
-}
-
 /** Reads a report. UNAVAILABLE without the thin pool, because its volumes may still exist. */
 function readReport({ group, thinPool }: PoolName, rows: readonly ReportRow[]): PoolReport {
   const own = rows.find(row => row.lv_name === thinPool);
   if (own?.segtype !== 'thin-pool')
     throw new Problem('UNAVAILABLE', `volume group "${group}" has no thin pool "${thinPool}"`);
-  const volumes = rows.filter(row => row.pool_lv === thinPool).map(parseVolume);
-  const byName = new Map(volumes.map(one => [one.name, one]));
+  const volumes = rows.filter(row => row.pool_lv === thinPool).map(row => parseVolume(group, row));
   return {
     thin: parsePool(own),
     volumes,
-    find(noun, ref) {
-      const found = byName.get(nameOf(group, noun, ref.id));
-      return found && isOwn(found, noun, ref) ? found : undefined;
-    },
-    findMade(noun, ref) {
-      const name = nameOf(group, noun, ref.id);
-      const found = byName.get(name);
-      if (!found) return undefined;
-      const isMade =
-        idIn(found.tags, noun) === ref.id && (ref.nonce === '' || nonceIn(found.tags) === ref.nonce);
-      if (isMade) return found;
-      throw new Problem('ALREADY_EXISTS', `"${group}/${name}" already exists for another record`);
-    },
+    ...createFinder(volumes, { poolNoun, nameOf: (noun, id) => nameOf(group, noun, id) }),
   };
 }
 
-function parseVolume(row: ReportRow): ThinVolume {
+function parseVolume(group: string, row: ReportRow): ThinVolume {
   const sizeBytes = Number(row.lv_size);
-  const { data_percent: used } = row;
+  const { lv_name: name, data_percent: used } = row;
+  const tags = row.lv_tags.split(',');
   return {
-    name: row.lv_name,
-    tags: row.lv_tags.split(','),
+    name,
+    tags,
+    record: readRecord(group, name, tags),
     thinId: row.thin_id,
     sizeBytes,
     extentBytes: Number(row.vg_extent_size),

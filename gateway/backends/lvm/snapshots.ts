@@ -3,7 +3,6 @@ import { preconditionProblem } from '../../../src/api/problem.ts';
 import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
 import { partTag, tagOptions } from './names.ts';
 import type { LvmPool, PoolReport } from './pool.ts';
-import { requireVolume } from './volumes.ts';
 
 /** The maximum time for which the I/O of nodes waits for a group, in milliseconds. */
 const maxPauseMs = 1_000;
@@ -26,7 +25,7 @@ export function createSnapshots(pool: LvmPool, pauseMs = maxPauseMs): Required<S
         ));
       const report = await pool.report();
       if (isTaken || report.findMade('snapshot', snapshot)) return toCreated(report, snapshot);
-      await pool.refresh([requireVolume(report, snapshot.volume)]);
+      await pool.refresh([report.requireEntry('volume', snapshot.volume)]);
       await take(pool, snapshot);
       return toCreated(await pool.report(), snapshot);
     },
@@ -36,9 +35,11 @@ export function createSnapshots(pool: LvmPool, pauseMs = maxPauseMs): Required<S
       const after = await pool.report();
       return members.map(member => toCreated(after, member));
     },
-    measure: async volume => requireVolume(await pool.report(), volume).usedBytes,
+    measure: async volume => (await pool.report()).requireEntry('volume', volume).usedBytes,
     delete: snapshot => pool.remove('snapshot', snapshot),
-    list: () => pool.list('snapshot'),
+    async *list() {
+      yield* (await pool.report()).ids('snapshot');
+    },
   };
 }
 
@@ -56,7 +57,7 @@ async function takeTogether(
   members: readonly NewSnapshot[],
   { report, pauseMs }: { readonly report: PoolReport; readonly pauseMs: number },
 ): Promise<void> {
-  const origins = members.map(({ volume }) => requireVolume(report, volume));
+  const origins = members.map(({ volume }) => report.requireEntry('volume', volume));
   const gates = gatesOf(pool, members);
   await removeAll(pool, members);
   await pool.refresh(origins);
@@ -102,7 +103,7 @@ async function take(pool: LvmPool, snapshot: NewSnapshot, disks?: readonly strin
 
 /** Reserves the bytes that the volume has taken, because LVM does not tell those of an inactive snapshot. */
 function toCreated(report: PoolReport, snapshot: NewSnapshot): CreatedSnapshot {
-  const { sizeBytes, createdAtMs } = requireVolume(report, snapshot, 'snapshot');
+  const { sizeBytes, createdAtMs } = report.requireEntry('snapshot', snapshot);
   const reservedBytes = report.find('volume', snapshot.volume)?.usedBytes ?? sizeBytes;
   return { sizeBytes, createdAtMs, ready: true, reservedBytes };
 }

@@ -1,5 +1,5 @@
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
-import { execLocked } from '../../local/command-lock.ts';
+import { execLocked } from '../../local/devices/command-lock.ts';
 import { commandProblem } from '../../local/files.ts';
 import { ownerProperty, recordProperties } from './names.ts';
 

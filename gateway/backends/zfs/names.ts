@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { requireId } from '../../local/files.ts';
-
-export type Noun = 'volume' | 'snapshot';
+import type { Noun, PoolRecord } from '../../local/devices/finder.ts';
+import { isId, requireId } from '../../local/files.ts';
 
 /** The maximum length of a dataset's name together with a snapshot's, without the terminator. */
 const maxName = 255;
@@ -50,11 +49,9 @@ export function recordOptions(noun: Noun, nonce: string, ids: readonly string[])
   return ['-o', `${recordProperties[noun]}=${[nonce, ...ids].join(' ')}`];
 }
 
-export type DatasetRecord = { readonly id: string; readonly nonce: string };
-
 /** Reads the record of the volume or snapshot with this name; undefined for one of somebody else. */
-export function readRecord(noun: Noun, name: string, value: string): DatasetRecord | undefined {
+export function readRecord(noun: Noun, name: string, value: string): PoolRecord | undefined {
   const [nonce = '', ...ids] = value.split(' ');
-  const id = ids.find(one => nameOf(noun, one) === name);
-  return id === undefined ? undefined : { id, nonce };
+  const id = ids.find(one => isId(one) && nameOf(noun, one) === name);
+  return id === undefined ? undefined : { noun, id, nonce };
 }

@@ -2,30 +2,20 @@ import { realpath } from 'node:fs/promises';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
 import { failureText } from '../../../src/lib/exec.ts';
-import type { VolumeRef } from '../../backend.ts';
+import { createFinder, type Finder, type Noun, type PoolEntry } from '../../local/devices/finder.ts';
 import { commandProblem, ignore, shareRuns } from '../../local/files.ts';
 import { createKnownDisks } from '../../local/kernel/known-disks.ts';
 import { parseRows, type Commands, type ReportRow } from './commands.ts';
-import {
-  keyName,
-  nameOf,
-  ownerProperty,
-  readRecord,
-  recordProperties,
-  type DatasetRecord,
-  type Noun,
-} from './names.ts';
+import { keyName, nameOf, ownerProperty, readRecord, recordProperties } from './names.ts';
+
+/** The pool in messages. */
+export const poolNoun = 'the dataset';
 
 /** A volume of a dataset (zvol), or a snapshot of one, as it is now. */
-export type Zvol = {
+export type Zvol = PoolEntry & {
   readonly noun: Noun;
-  /** Its name in ZFS, such as `tank/fairlead/fairlead.volume.a.x`. */
+  /** Its full name in ZFS, such as `tank/fairlead/fairlead.volume.a.x`. */
   readonly path: string;
-  /** The last part of the path. */
-  readonly name: string;
-  /** Undefined for a volume or snapshot of somebody else. */
-  readonly record: DatasetRecord | undefined;
-  readonly sizeBytes: number;
   /** The bytes of the pool that it has, shared with others or not. */
   readonly referencedBytes: number;
   /** The size of its blocks; 0 for a snapshot. */
@@ -41,19 +31,12 @@ export type Zvol = {
 };
 
 /** The state of a dataset at one moment. */
-export type PoolReport = {
+export type PoolReport = Finder<Zvol> & {
   readonly usedBytes: number;
   readonly availableBytes: number;
   readonly all: readonly Zvol[];
   /** The owner mark as the volume with the pool's secret has it; undefined without such a volume. */
   readonly owner: string | undefined;
-  /** Finds a volume or snapshot; undefined when it is missing, has another nonce, or is not of this gateway. */
-  find(noun: Noun, ref: VolumeRef): Zvol | undefined;
-  /**
-   * Finds a volume or snapshot that a request may have created earlier. ALREADY_EXISTS when the name is in use for
-   * anything else.
-   */
-  findMade(noun: Noun, ref: Required<VolumeRef>): Zvol | undefined;
 };
 
 /** A dataset that no other process has open. */
@@ -103,10 +86,6 @@ export function openPool(dataset: string, commands: Commands) {
       if (await poll(look, devicePatience)) return device;
       throw unavailableProblem(`udev has not made the device ${device}`);
     },
-    /** Lists the ids of all volumes or snapshots. */
-    async *list(noun: Noun): AsyncGenerator<string> {
-      for (const one of (await report()).all) if (one.noun === noun && one.record) yield one.record.id;
-    },
   };
 }
 
@@ -115,36 +94,17 @@ export function deviceOf(path: string): string {
   return `/dev/zvol/${path}`;
 }
 
-/** Finds a volume or snapshot; NOT_FOUND when it is missing. */
-export function requireZvol(report: PoolReport, ref: VolumeRef, noun: Noun = 'volume'): Zvol {
-  const found = report.find(noun, ref);
-  if (found) return found;
-  throw new Problem('NOT_FOUND', `${noun} "${ref.id}" is missing in the dataset`);
-}
-
 /** Reads a report. UNAVAILABLE without the dataset, because its volumes may still exist. */
 function readReport(dataset: string, rows: readonly ReportRow[]): PoolReport {
   const own = rows.find(({ name }) => name === dataset);
   if (!own) throw unavailableProblem(`dataset "${dataset}" is missing`);
   const all = rows.filter(({ type }) => type !== 'filesystem').map(row => parseZvol(dataset, row));
-  const named = Map.groupBy(all, ({ noun, name }) => `${noun} ${name}`);
-  const candidates = (noun: Noun, id: string): readonly Zvol[] =>
-    named.get(`${noun} ${nameOf(noun, id)}`) ?? [];
   return {
     usedBytes: Number(own.used),
     availableBytes: Number(own.available),
     all,
     owner: ownerIn(dataset, rows),
-    find: (noun, { id, nonce = '' }) =>
-      candidates(noun, id).find(
-        ({ record }) => record && (nonce === '' || record.nonce === '' || record.nonce === nonce),
-      ),
-    findMade(noun, { id, nonce }) {
-      const found = candidates(noun, id);
-      const made = found.find(({ record }) => record && (nonce === '' || record.nonce === nonce));
-      if (made || found.length === 0) return made;
-      throw new Problem('ALREADY_EXISTS', `"${found[0]?.path}" already exists for another record`);
-    },
+    ...createFinder(all, { poolNoun, nameOf }),
   };
 }
 

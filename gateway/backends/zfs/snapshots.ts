@@ -3,7 +3,7 @@ import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
 import { createAsGroup } from '../../local/copies.ts';
 import type { Deletion } from './deletion.ts';
 import { nameOf, recordOptions } from './names.ts';
-import { requireZvol, type PoolReport, type ZfsPool, type Zvol } from './pool.ts';
+import type { PoolReport, ZfsPool, Zvol } from './pool.ts';
 
 /** Manages the snapshots of a pool. One command takes all members of a group, and ZFS takes them at one instant. */
 export function createSnapshots(pool: ZfsPool, deletion: Deletion): Required<Snapshots> {
@@ -24,9 +24,11 @@ export function createSnapshots(pool: ZfsPool, deletion: Deletion): Required<Sna
     parameters: z.strictObject({}),
     createGroup,
     create: createAsGroup(createGroup),
-    measure: async volume => requireZvol(await pool.report(), volume).referencedBytes,
+    measure: async volume => (await pool.report()).requireEntry('volume', volume).referencedBytes,
     delete: snapshot => deletion.snapshot(snapshot),
-    list: () => pool.list('snapshot'),
+    async *list() {
+      yield* (await pool.report()).ids('snapshot');
+    },
   };
 }
 
@@ -41,7 +43,7 @@ async function takeTogether(
 ): Promise<void> {
   const ids = members.map(({ id }) => id);
   const paths = members.map(
-    ({ id, volume }) => `${requireZvol(report, volume).path}@${nameOf('snapshot', id)}`,
+    ({ id, volume }) => `${report.requireEntry('volume', volume).path}@${nameOf('snapshot', id)}`,
   );
   const record = recordOptions('snapshot', members[0]?.nonce ?? '', ids);
   await pool.change(['snapshot', ...record, ...paths], `take snapshot "${ids.join('", "')}"`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
-import { lockPool } from '../../../gateway/local/command-lock.ts';
+import { lockPool } from '../../../gateway/local/devices/command-lock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { noRoot } from '../../harness/machine.ts';
 

@@ -7,6 +7,7 @@ import { createSnapshots } from '../../../../gateway/backends/lvm/snapshots.ts';
 import { createVolumes } from '../../../../gateway/backends/lvm/volumes.ts';
 import { openLoop } from '../../../../gateway/exports/loop.ts';
 import type { ExecResult } from '../../../../src/lib/exec.ts';
+import { silentLog } from '../../../../src/lib/log.ts';
 import { newSnapshot, newVolume } from '../../../suites/backend-fixtures.ts';
 
 const MiB = 2 ** 20;
@@ -62,7 +63,7 @@ function open(rows: readonly object[], change: ExecResult = succeeded, later = r
     disks: async () => ({ ...succeeded, stdout: '  /dev/sdb\n' }),
     lockPath: '/nowhere',
   });
-  return { pool, volumes: createVolumes(pool, openLoop()), lines };
+  return { pool, volumes: createVolumes(pool, { exported: openLoop(), log: silentLog }), lines };
 }
 
 const failed: ExecResult = { ...succeeded, status: 5, stderr: '  cannot\n' };
@@ -140,9 +141,9 @@ test('the default capacity leaves out the sizes of volumes of other people', asy
 });
 
 test('a pool that is missing in a report leaves its volumes unknown', async () => {
-  const { pool, volumes } = open([]);
+  const { volumes } = open([]);
   const unknown = { code: 'UNAVAILABLE' };
-  await assert.rejects(Array.fromAsync(pool.list('volume')), unknown);
+  await assert.rejects(Array.fromAsync(volumes.list()), unknown);
   await assert.rejects(volumes.delete({ id: 'a.volume' }), unknown);
 });
 
@@ -185,6 +186,7 @@ test('a volume without tags is not removed, nor one with another nonce', async (
     ['', 'own', 0],
     [own, 'other', 0],
     ['fairlead.snapshot=a.volume', 'own', 0],
+    ['fairlead.volume=no/id', 'own', 0],
     [own, 'own', 1],
   ] as const) {
     const { volumes, lines } = open(rowsOf({}, { 'fairlead.volume.a.volume': tags }));

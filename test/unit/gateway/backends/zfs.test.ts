@@ -69,7 +69,11 @@ function openAt(state: Pool) {
     volumeAt: async () => undefined,
   });
   const deletion = createDeletion(pool, silentLog, { everyMs: 1, timeoutMs: 5 });
-  return { lines, deletion, volumes: createVolumes(pool, openLoop(), deletion) };
+  return {
+    lines,
+    deletion,
+    volumes: createVolumes(pool, deletion, { exported: openLoop(), log: silentLog }),
+  };
 }
 
 function open(state: Pool) {
@@ -80,10 +84,15 @@ test('a name of ZFS is the id, or a hash of a long id, and a record belongs to i
   assert.equal(nameOf('volume', 'a.pvc-1'), 'fairlead.volume.a.pvc-1');
   assert.match(nameOf('snapshot', `a.${'x'.repeat(126)}`), /^fairlead\.snapshot\.[0-9a-f]{32}$/);
   for (const id of ['..', 'a', 'a.x/y', 'a.x@y', '-rf']) assert.throws(() => nameOf('volume', id));
-  const record = { id: 'a.two', nonce: 'n' };
+  const record = { noun: 'snapshot', id: 'a.two', nonce: 'n' };
   assert.deepEqual(readRecord('snapshot', 'fairlead.snapshot.a.two', 'n a.one a.two'), record);
-  assert.deepEqual(readRecord('volume', 'fairlead.volume.a.two', ' a.two'), { id: 'a.two', nonce: '' });
+  assert.deepEqual(readRecord('volume', 'fairlead.volume.a.two', ' a.two'), {
+    noun: 'volume',
+    id: 'a.two',
+    nonce: '',
+  });
   assert.equal(readRecord('snapshot', 'fairlead.snapshot.a.three', 'n a.one a.two'), undefined);
+  assert.equal(readRecord('volume', 'fairlead.volume.a.two', 'n no/id ..'), undefined);
   assert.equal(readRecord('volume', 'fairlead.volume.a.two', '-'), undefined);
 });
 

@@ -6,6 +6,7 @@ import { openPool } from '../../../../gateway/backends/lvm/pool.ts';
 import { createSnapshots } from '../../../../gateway/backends/lvm/snapshots.ts';
 import { activate, createVolumes } from '../../../../gateway/backends/lvm/volumes.ts';
 import { openLoop } from '../../../../gateway/exports/loop.ts';
+import { silentLog } from '../../../../src/lib/log.ts';
 import { contentOf, idsOf, type OfferedBackend } from '../../../suites/backend-fixtures.ts';
 import { mortalChanges, testCrashes, testKills, type MortalPool } from '../../../suites/device-crashes.ts';
 import { loadTarget } from '../../targets/configfs.ts';
@@ -40,7 +41,7 @@ const mortal: MortalPool = {
     const { change, hasDied } = mortalChanges('lvm', real.change, death);
     const pool = openPool(poolOf(), { ...real, change });
     const backend = {
-      ...createVolumes(pool, openLoop()),
+      ...createVolumes(pool, { exported: openLoop(), log: silentLog }),
       snapshots: createSnapshots(pool),
     } as unknown as OfferedBackend['backend'];
     const recover = async (): Promise<void> => {

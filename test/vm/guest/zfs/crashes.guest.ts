@@ -43,7 +43,7 @@ const mortal: MortalPool = {
     const pool = openPool(dataset, { ...real, change });
     const deletion = createDeletion(pool, silentLog);
     const backend = {
-      ...createVolumes(pool, openLoop(), deletion),
+      ...createVolumes(pool, deletion, { exported: openLoop(), log: silentLog }),
       snapshots: createSnapshots(pool, deletion),
     } as unknown as OfferedBackend['backend'];
     return { backend, recover: () => deletion.start(), hasDied };

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { poll } from '../../../../src/lib/concurrency.ts';
-import { findMissingRules } from '../../../../gateway/local/udev-rules.ts';
+import { findMissingRules } from '../../../../gateway/local/devices/udev-rules.ts';
 import { loadZfs, makeDataset, zfs } from '../../targets/dataset.ts';
 
 const rules = '/etc/udev/rules.d/57-fairlead.rules';

@@ -1,4 +1,4 @@
-import type { HealthEntry } from '../backend.ts';
+import type { HealthEntry } from '../../backend.ts';
 
 /** Volumes have a fault once a part of the pool has reached this percentage of its limit. */
 const alarmPercent = 80;

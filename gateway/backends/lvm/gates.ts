@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { preconditionProblem, unavailableProblem } from '../../src/api/problem.ts';
-import { environmentWith } from '../../src/lib/exec.ts';
-import { execLocked, lockedArgs } from './command-lock.ts';
-import { commandProblem } from './files.ts';
-import { homeOf, readSysfs } from './kernel/sysfs.ts';
+import { preconditionProblem, unavailableProblem } from '../../../src/api/problem.ts';
+import { environmentWith } from '../../../src/lib/exec.ts';
+import { execLocked, lockedArgs } from '../../local/devices/command-lock.ts';
+import { commandProblem } from '../../local/files.ts';
+import { homeOf, readSysfs } from '../../local/kernel/sysfs.ts';
 
 /**
  * Linear devices of the kernel, each over the device of one volume. Nodes reach the volume only through its gate, so

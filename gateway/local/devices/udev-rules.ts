@@ -11,7 +11,7 @@ const directories = [
 ];
 const file = '57-fairlead.rules';
 
-/** Says in one line that udev acts on what nodes write to volumes, where no rule keeps it from doing so. */
+/** Reports in one line that udev acts on data of volumes, unless a rule prevents it. */
 export function findMissingRules(): readonly string[] {
   if (directories.some(directory => existsSync(join(directory, file)))) return [];
   return [

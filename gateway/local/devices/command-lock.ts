@@ -1,11 +1,11 @@
 import { constants, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { createDirectories } from '../../src/lib/directories.ts';
-import { exec, type ExecResult } from '../../src/lib/exec.ts';
-import { unavailableProblem } from '../../src/api/problem.ts';
-import { lockDirectory, lockFile } from '../../src/lib/linux/directory-lock.ts';
-import type { Log } from '../../src/lib/log.ts';
-import { vacateTimeoutMs } from './files.ts';
+import { createDirectories } from '../../../src/lib/directories.ts';
+import { exec, type ExecResult } from '../../../src/lib/exec.ts';
+import { unavailableProblem } from '../../../src/api/problem.ts';
+import { lockDirectory, lockFile } from '../../../src/lib/linux/directory-lock.ts';
+import type { Log } from '../../../src/lib/log.ts';
+import { vacateTimeoutMs } from '../files.ts';
 
 /** The pool as a noun, such as `the thin pool`, the name of its commands, such as `LVM`, and the log of waits. */
 type LockedPool = { readonly what: string; readonly commands: string; readonly log: Log };
