@@ -94,6 +94,8 @@ export interface ExportPlugin<Settings extends z.ZodType = z.ZodType> {
   readonly settings: Settings;
   /** Returns the attach protocol of the export with these settings. */
   protocolOf(settings: z.output<Settings>): Protocol;
+  /** Returns the kinds of volumes that the export can serve. */
+  kindsOf(settings: z.output<Settings>): readonly VolumeKind[];
   /** Opens the export. It changes nothing on the machine, because `check` comes first. */
   open(settings: z.output<Settings>, context: ExportContext): Promise<Export>;
 }

@@ -5,11 +5,16 @@ import { preconditionProblem, unavailableProblem } from '../../src/api/problem.t
 import { accessModes } from '../../src/api/storage.ts';
 import { directoryFaults, requireWritableDirectory } from '../../src/lib/directories.ts';
 import { lockDirectory } from '../../src/lib/linux/directory-lock.ts';
-import { type Log, silentLog } from '../../src/lib/log.ts';
+import type { Log } from '../../src/lib/log.ts';
 import { createSteadyReader } from '../../src/lib/numbers.ts';
 import type { AttachmentBounds, Backend, BackendPlugin, KnownVolume } from '../backend.ts';
 import type { Export, ExportedVolume, ExportPlugin, ExportSettings } from '../export.ts';
-import { exportBounds, exportedAttachments } from '../local/exported-attachments.ts';
+import {
+  exportBounds,
+  exportedAttachments,
+  exportSetting,
+  findExportFaults,
+} from '../local/exported-attachments.ts';
 import { createOwnerMark, vacateTimeoutMs } from '../local/files.ts';
 import { readPoolKey } from '../local/pool-key.ts';
 import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
@@ -58,24 +63,11 @@ type Settings = z.output<ReturnType<typeof settingsWith>>;
 export function dir(
   exports: ExportPlugin<z.ZodType<ExportSettings>>,
 ): BackendPlugin<ReturnType<typeof settingsWith>> {
-  /** Lists the reasons not to export the directory, one line each. */
-  async function findExportFaults(chosen: ExportSettings | undefined, exported: Export | undefined) {
-    if (!chosen) return [];
-    const isFit = exports.protocolOf(chosen) === 'nfs';
-    const faults = isFit
-      ? ((await exported?.check?.()) ?? [])
-      : [`${chosen.protocol} exports no directories; choose nfs`];
-    return faults.map(fault => `export: ${fault}`);
-  }
-
   return {
-    settings: settingsWith(exports.settings),
+    settings: settingsWith(exportSetting(exports, kind)),
     addressOf: ({ dir: directory }) => directory,
     async check({ dir: root, export: chosen }) {
-      // A check derives nothing from the key, so any key will do.
-      const context = { root, kind, log: silentLog, poolKey: async () => new Uint8Array(32) } as const;
-      const exported = chosen && (await exports.open(chosen, context));
-      const exportFaults = await findExportFaults(chosen, exported);
+      const exportFaults = await findExportFaults(exports, chosen, { root, kind });
       return [...(await directoryFaults(root, poolDirectory)), ...exportFaults];
     },
     missingFeatures: findMissingFeatures,
@@ -90,10 +82,10 @@ export function dir(
         ? undefined
         : await lockDirectory(root, poolDirectory, { waitMs: vacateTimeoutMs, log });
       try {
-        const context = { root, kind, log, poolKey: () => readPoolKey(root) } as const;
-        const exported = chosen && (await exports.open(chosen, context));
-        const faults = await findExportFaults(chosen, exported);
+        const faults = await findExportFaults(exports, chosen, { root, kind });
         if (faults.length > 0) throw unavailableProblem(faults.join('; '));
+        const poolKey = () => readPoolKey(root);
+        const exported = chosen && (await exports.open(chosen, { root, kind, log, poolKey }));
         const backend = await openDirectories(root, settings, { log, exported });
         return {
           ...backend,

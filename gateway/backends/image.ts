@@ -9,7 +9,7 @@ import type { AttachmentBounds, Backend, BackendPlugin } from '../backend.ts';
 import {
   exportBounds,
   exportedAttachments,
-  faultsOf,
+  exportSetting,
   findExportFaults,
 } from '../local/exported-attachments.ts';
 import { absoluteDirectory, byteCount } from '../local/settings-schemas.ts';
@@ -51,7 +51,7 @@ export function image(
   exports: ExportPlugin<z.ZodType<ExportSettings>>,
 ): BackendPlugin<ReturnType<typeof settingsWith>> {
   return {
-    settings: settingsWith(exports.settings),
+    settings: settingsWith(exportSetting(exports, kind)),
     addressOf: ({ dir }) => dir,
     async check({ dir, export: chosen = loopOnly }) {
       const exportFaults = await findExportFaults(exports, chosen, { root: dir, kind });
@@ -70,9 +70,10 @@ export function image(
       const root = await requireWritableDirectory(dir, what);
       const release = await lockDirectory(root, what, { waitMs: vacateTimeoutMs, log });
       try {
-        const exported = await exports.open(chosen, { root, kind, log, poolKey: () => readPoolKey(root) });
-        const faults = [...(await findOldServers(root)), ...(await faultsOf(exported))];
+        const exportFaults = await findExportFaults(exports, chosen, { root, kind });
+        const faults = [...(await findOldServers(root)), ...exportFaults];
         if (faults.length > 0) throw unavailableProblem(faults.join('; '));
+        const exported = await exports.open(chosen, { root, kind, log, poolKey: () => readPoolKey(root) });
         const backend = await openImages(root, capacity, { exported, log });
         let closing: Promise<void> | undefined;
         return { ...backend, close: () => (closing ??= backend.close().finally(release)) };

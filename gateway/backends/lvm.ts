@@ -19,7 +19,7 @@ const lvmName = z
     'use letters, digits, +, ., _ and - only, and do not begin with a dash',
   );
 
-const settingsWith = (exports: z.ZodType<ExportSettings>) =>
+const settingsWith = (exports: ExportPlugin<z.ZodType<ExportSettings>>) =>
   z.strictObject({
     group: lvmName.refine(isFitGroup, 'is too long: use at most 70 characters').describe('the volume group'),
     thinPool: lvmName.describe('the thin pool of the group; its other thin volumes are not touched'),
@@ -33,7 +33,7 @@ export function lvm(
   exports: ExportPlugin<z.ZodType<ExportSettings>>,
 ): BackendPlugin<ReturnType<typeof settingsWith>> {
   return {
-    settings: settingsWith(exports.settings),
+    settings: settingsWith(exports),
     addressOf: ({ group, thinPool }) => `${group}/${thinPool}`,
     readOwner,
     ...devicePlugin<Settings, LvmPool>(exports, {

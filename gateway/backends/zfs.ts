@@ -13,7 +13,7 @@ import { deviceOf, openPool, poolNoun, type ZfsPool } from './zfs/pool.ts';
 import { createSnapshots } from './zfs/snapshots.ts';
 import { createVolumes, parameters, stepBytes } from './zfs/volumes.ts';
 
-const settingsWith = (exports: z.ZodType<ExportSettings>) =>
+const settingsWith = (exports: ExportPlugin<z.ZodType<ExportSettings>>) =>
   z.strictObject({
     dataset: z
       .string()
@@ -33,7 +33,7 @@ export function zfs(
   exports: ExportPlugin<z.ZodType<ExportSettings>>,
 ): BackendPlugin<ReturnType<typeof settingsWith>> {
   return {
-    settings: settingsWith(exports.settings),
+    settings: settingsWith(exports),
     addressOf: ({ dataset }) => dataset,
     readOwner,
     ...devicePlugin<Settings, ZfsPool>(exports, {

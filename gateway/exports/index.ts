@@ -35,6 +35,7 @@ const settings = z
 export const anyExport: ExportPlugin<typeof settings> = {
   settings,
   protocolOf: chosen => pluginOf(chosen).protocolOf(chosen),
+  kindsOf: chosen => pluginOf(chosen).kindsOf(chosen),
   open: (chosen, context) => pluginOf(chosen).open(chosen, context),
 };
 

@@ -30,6 +30,7 @@ const maxRootBytes = 255 - 128 - '/.img'.length;
 export const iscsi: ExportPlugin<typeof settings> = {
   settings,
   protocolOf: () => 'iscsi',
+  kindsOf: () => ['file', 'device'],
   async open(chosen, { root, log, poolKey }) {
     const [tree, names] = [openConfigTree(), createNames(await poolKey())];
     const { addresses, listen = addresses } = chosen;

@@ -42,6 +42,7 @@ type Settings = Pick<z.output<typeof settings>, 'domain' | 'fence'>;
 export const libvirt: ExportPlugin<typeof settings> = {
   settings,
   protocolOf: () => 'device',
+  kindsOf: () => ['file', 'device'],
   async open({ uri = 'qemu:///system', ...chosen }, { log, kind, poolKey }) {
     const hypervisor = openHypervisor(uri);
     return {

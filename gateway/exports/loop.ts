@@ -14,10 +14,8 @@ const settings = z.strictObject({
 export const loop: ExportPlugin<typeof settings> = {
   settings,
   protocolOf: () => 'loop',
-  async open(_settings, { kind }) {
-    const fault = 'loop exports only files; choose nvme-tcp, iscsi or libvirt for block devices';
-    return { ...openLoop(), check: async () => (kind === 'file' ? [] : [fault]) };
-  },
+  kindsOf: () => ['file'],
+  open: async () => openLoop(),
 };
 
 export function openLoop(): Export {

@@ -55,20 +55,15 @@ const maxListing = 2 ** 24;
 export const nfs: ExportPlugin<typeof settings> = {
   settings,
   protocolOf: () => 'nfs',
-  async open(chosen, { root, kind, log, poolKey }) {
+  kindsOf: () => ['directory'],
+  async open(chosen, { root, log, poolKey }) {
     const names = createNames(await poolKey());
     return {
       ...exportNfs(chosen, { names, log, records: openRecords() }),
       addresses: chosen.addresses,
       async check() {
-        const kindFault =
-          'nfs exports only directories, those of a dir pool; choose nvme-tcp, iscsi or libvirt for others';
         const rootFault = `directory "${root}" cannot be exported over NFS: use a path of letters, digits and the characters . _ - + only`;
-        return [
-          ...(kind === 'directory' ? [] : [kindFault]),
-          ...(/^[\w./+-]+$/.test(root) ? [] : [rootFault]),
-          ...(await findServerFaults(root)),
-        ];
+        return [...(/^[\w./+-]+$/.test(root) ? [] : [rootFault]), ...(await findServerFaults(root))];
       },
     };
   },

@@ -32,6 +32,7 @@ const ports = `${nvmet}/ports`;
 export const nvmeTcp: ExportPlugin<typeof settings> = {
   settings,
   protocolOf: () => 'nvme-tcp',
+  kindsOf: () => ['file', 'device'],
   async open(chosen, { log, poolKey }) {
     const [tree, names] = [openConfigTree(), createNames(await poolKey())];
     const { addresses, listen = addresses } = chosen;

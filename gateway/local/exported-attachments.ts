@@ -9,7 +9,10 @@ import type {
   ExportPlugin,
   ExportSettings,
   RecordedAttachment,
+  VolumeKind,
 } from '../export.ts';
+
+type AnyExport = ExportPlugin<z.ZodType<ExportSettings>>;
 
 /** The protocol of the export, the log, and the function that finds an attached volume; it rejects for a missing one. */
 type Volumes = {
@@ -46,19 +49,26 @@ export function exportBounds({
   return { protocols: [protocol], ...(addresses && { addresses }) };
 }
 
+const nouns = { file: 'files', device: 'block devices', directory: 'directories' } as const;
+
+/** The setting of an export, for volumes of a kind. */
+export function exportSetting(exports: AnyExport, kind: VolumeKind): z.ZodType<ExportSettings> {
+  return exports.settings.refine(chosen => exports.kindsOf(chosen).includes(kind), {
+    error: ({ input }) =>
+      `${(input as ExportSettings).protocol} exports no ${nouns[kind]}; choose another protocol`,
+  });
+}
+
 /** A check derives nothing from the key, so any key will do. */
 const anyKey = async (): Promise<Uint8Array> => new Uint8Array(32);
 
 /** Lists the missing prerequisites of this machine for the chosen export, one line each. */
 export async function findExportFaults(
-  exports: ExportPlugin<z.ZodType<ExportSettings>>,
-  chosen: ExportSettings,
+  exports: AnyExport,
+  chosen: ExportSettings | undefined,
   volumes: Pick<ExportContext, 'root' | 'kind'>,
 ): Promise<readonly string[]> {
-  return faultsOf(await exports.open(chosen, { ...volumes, log: silentLog, poolKey: anyKey }));
-}
-
-export async function faultsOf(exported: Export): Promise<readonly string[]> {
-  const faults = (await exported.check?.()) ?? [];
+  const exported = chosen && (await exports.open(chosen, { ...volumes, log: silentLog, poolKey: anyKey }));
+  const faults = (await exported?.check?.()) ?? [];
   return faults.map(fault => `export: ${fault}`);
 }

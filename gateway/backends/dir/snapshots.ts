@@ -3,7 +3,7 @@ import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { preconditionProblem, Problem } from '../../../src/api/problem.ts';
-import type { KnownVolume, Snapshots, VolumeSource } from '../../backend.ts';
+import type { Snapshots, VolumeRef, VolumeSource } from '../../backend.ts';
 import { isId, listing, requireId, syncDirectory } from '../../local/files.ts';
 import { isForeign, markedAtMs, unmark } from '../../local/marks.ts';
 import { hasDirectory, type Filesystems } from './filesystems.ts';
@@ -27,13 +27,12 @@ export function createSnapshots(root: Root, filesystems: Filesystems) {
   };
 
   /** Finds the directory of a source. FAILED_PRECONDITION for a plain directory, NOT_FOUND if it is missing. */
-  async function requireSource(source: VolumeSource): Promise<string> {
-    const { id, nonce } = source.kind === 'snapshot' ? source.snapshot : source.volume;
-    const path = source.kind === 'snapshot' ? pathOf(id) : root.pathOf(id);
+  async function requireSource(kind: VolumeSource['kind'], { id, nonce }: VolumeRef): Promise<string> {
+    const path = kind === 'snapshot' ? pathOf(id) : root.pathOf(id);
     const isOwn = !isForeign(path, nonce);
     if (isOwn && (await filesystems.has(path))) return path;
     if (!isOwn || !hasDirectory(path))
-      throw new Problem('NOT_FOUND', `the directory of ${source.kind} "${id}" is missing`);
+      throw new Problem('NOT_FOUND', `the directory of ${kind} "${id}" is missing`);
     throw preconditionProblem(
       `volume "${id}" was made before its pool had snapshots: it is a plain directory; copy its files to a new volume`,
     );
@@ -42,15 +41,17 @@ export function createSnapshots(root: Root, filesystems: Filesystems) {
   return {
     /** Makes the directory of a new volume from a source. */
     async restore(target: string, nonce: string, source: VolumeSource): Promise<void> {
-      const what = `a copy of ${source.kind} "${(source.kind === 'snapshot' ? source.snapshot : source.volume).id}"`;
-      const from = (await filesystems.has(target)) ? target : await requireSource(source);
+      const { kind } = source;
+      const ref = kind === 'snapshot' ? source.snapshot : source.volume;
+      const what = `a copy of ${kind} "${ref.id}"`;
+      const from = (await filesystems.has(target)) ? target : await requireSource(kind, ref);
       await filesystems.copy({ source: from, target, nonce, readonly: false, what });
     },
     snapshots: {
       parameters: z.strictObject({}),
       async create({ id, nonce, volume }) {
         const [target, what] = [pathOf(id), `snapshot "${id}"`];
-        const source = (await filesystems.has(target)) ? target : await requireSource(sourceOf(volume));
+        const source = (await filesystems.has(target)) ? target : await requireSource('volume', volume);
         await filesystems.copy({ source, target, nonce, readonly: true, what });
         await syncDirectory(home);
         return { sizeBytes: volume.sizeBytes, createdAtMs: markedAtMs(target), ready: true };
@@ -68,8 +69,4 @@ export function createSnapshots(root: Root, filesystems: Filesystems) {
       },
     } satisfies Snapshots,
   };
-}
-
-function sourceOf(volume: KnownVolume): VolumeSource {
-  return { kind: 'volume', volume, attachedForWriting: false };
 }

@@ -63,9 +63,9 @@ async function remove(path: string): Promise<void> {
   await run(['subvolume', 'delete', '--', path], `delete "${path}"`);
 }
 
+/** Runs a command that ends with the gateway: a copy that finishes later would be an unknown draft. */
 async function run(args: readonly string[], work: string): Promise<void> {
-  const command = ['setpriv', '--pdeathsig', 'KILL', '--', 'btrfs', ...args];
-  const [program = '', ...rest] = command;
-  const result = await exec(program, rest, { timeoutMs });
+  const command = ['--pdeathsig', 'KILL', '--', 'btrfs', ...args];
+  const result = await exec('setpriv', command, { timeoutMs });
   if (result.status !== 0) throw commandProblem('btrfs', work, result);
 }

@@ -4,10 +4,12 @@ import type { Backend, BackendPlugin } from '../../backend.ts';
 import type { ExportPlugin, ExportSettings } from '../../export.ts';
 import { lockPool } from './command-lock.ts';
 import type { ExportParts } from './device-volumes.ts';
-import { exportBounds, findExportFaults } from '../exported-attachments.ts';
+import { exportBounds, exportSetting, findExportFaults } from '../exported-attachments.ts';
 import { findProgramFaults, type NeededProgram } from '../programs.ts';
 import { byteCount } from '../settings-schemas.ts';
 import { findMissingRules } from './udev-rules.ts';
+
+const kind = 'device';
 
 type DeviceSettings = { readonly export: ExportSettings };
 
@@ -36,14 +38,16 @@ type DeviceBackend<Settings extends DeviceSettings, Pool> = {
 };
 
 /** The settings of every backend on block devices. `defaultCapacity` describes the capacity without a setting. */
-export function deviceSettings(exports: z.ZodType<ExportSettings>, defaultCapacity: string) {
+export function deviceSettings(exports: ExportPlugin<z.ZodType<ExportSettings>>, defaultCapacity: string) {
   return {
     capacity: byteCount
       .optional()
       .describe(
         `bytes that volumes and snapshots may reserve; default: ${defaultCapacity}; a larger value reserves more than there is`,
       ),
-    export: exports.describe('the export of volumes to nodes; loop exports no block devices'),
+    export: exportSetting(exports, kind).describe(
+      'the export of volumes to nodes; loop exports no block devices',
+    ),
   };
 }
 
@@ -52,7 +56,6 @@ export function devicePlugin<Settings extends DeviceSettings, Pool>(
   exports: ExportPlugin<z.ZodType<ExportSettings>>,
   backend: DeviceBackend<Settings, Pool>,
 ) {
-  const kind = 'device';
   async function findFaults(settings: Settings): Promise<readonly string[]> {
     const lacks = await findProgramFaults(backend.commands, backend.programs);
     return [

@@ -20,6 +20,7 @@ const run = promisify(execFile);
 const cutting: ExportPlugin<typeof settings> = {
   settings,
   protocolOf: () => 'loop',
+  kindsOf: () => ['file'],
   async open() {
     const loop = openLoop();
     return { ...loop, publish: (volume, access) => publish(volume, access, loop), withdraw };

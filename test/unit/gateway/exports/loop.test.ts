@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AttachedVolume } from '../../../../gateway/backend.ts';
 import { backends } from '../../../../gateway/backends/index.ts';
-import type { VolumeKind } from '../../../../gateway/export.ts';
-import { loop, openLoop } from '../../../../gateway/exports/loop.ts';
-import { silentLog } from '../../../../src/lib/log.ts';
+import { openLoop } from '../../../../gateway/exports/loop.ts';
 import { makeVolume } from '../../../suites/backend-fixtures.ts';
 import { createLocal } from '../backends/local.ts';
 
@@ -21,16 +19,6 @@ test('without an export, and with "loop", a volume is the file itself, for one n
       ['MULTI_NODE_READER_ONLY'],
     );
   }
-});
-
-test('the export loop refuses block devices in one line', async () => {
-  const context = { root: '/dev/vg0', log: silentLog, poolKey: async () => new Uint8Array(32) };
-  const checked = async (kind: VolumeKind) =>
-    (await loop.open({ protocol: 'loop' }, { ...context, kind })).check?.();
-  assert.deepEqual(await checked('file'), []);
-  assert.deepEqual(await checked('device'), [
-    'loop exports only files; choose nvme-tcp, iscsi or libvirt for block devices',
-  ]);
 });
 
 test('an export is not replaced while a node has a volume over it', async t => {
