@@ -103,6 +103,20 @@ test('--list shows the parts with their files, and an unknown part is refused', 
   );
 });
 
+test('a name that no test has fails the run', () => {
+  const { NODE_TEST_CONTEXT: _context, TEST_TOTALS: _totals, ...env } = process.env;
+  const only = (name: string) =>
+    spawnSync(process.execPath, ['test/run.ts', '--only', name, 'test/unit/structure.test.ts'], {
+      encoding: 'utf8',
+      env,
+    });
+  const mistyped = only('a folder is nmed');
+  assert.equal(mistyped.status, 1);
+  assert.match(mistyped.stdout, /^no test has a name that matches "a folder is nmed"/m);
+  assert.match(mistyped.stdout, /^0 passed, 0 failed$/m);
+  assert.equal(only('a folder is named').status, 0);
+});
+
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   test(`${signal} ends a run of tests, which leaves no temporary files`, async t => {
     const directory = temporaryDirectory(t);
