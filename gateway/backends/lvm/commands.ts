@@ -48,8 +48,6 @@ export type Commands = {
   report(): Promise<ExecResult>;
   /** Runs a command that changes the group. With `disks` LVM reads no other disk. */
   change(args: readonly string[], disks?: readonly string[]): Promise<ExecResult>;
-  /** Lists the paths of the group's disks, one line each. */
-  disks(): Promise<ExecResult>;
   /** The file that commands lock. */
   readonly lockPath: string;
 };
@@ -60,7 +58,6 @@ export function createCommands(pool: PoolName, lockPath: string): Commands {
     // After the time-out the command is killed and may leave a volume suspended; `change` in pool.ts ends that.
     change: ([command = '', ...args], disks) =>
       execLocked(lockPath, ['lvm', command, '--config', configFor(disks), ...args], timeoutMs),
-    disks: () => runDisks(pool),
     lockPath,
   };
 }
@@ -81,9 +78,12 @@ export function runReport({ group, thinPool }: PoolName): Promise<ExecResult> {
   return exec('lvm', args, { timeoutMs, maxOutput });
 }
 
-function runDisks({ group }: PoolName): Promise<ExecResult> {
+/** Lists the paths of the group's disks. */
+export async function listDisks(group: string): Promise<readonly string[]> {
   const select = ['--noheadings', '--options', 'pv_name', '--select', `vg_name="${group}"`];
-  return exec('lvm', ['pvs', '--config', config, ...select], { timeoutMs, maxOutput });
+  const result = await exec('lvm', ['pvs', '--config', config, ...select], { timeoutMs, maxOutput });
+  if (result.status !== 0) throw commandProblem('lvm pvs', `list the disks of "${group}"`, result);
+  return result.stdout.split('\n').flatMap(line => line.trim() || []);
 }
 
 /** Adds a filter of disks to the overrides. Only letters, digits and a few others are literal in a filter. */

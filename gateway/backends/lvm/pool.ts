@@ -95,15 +95,6 @@ export function openPool(poolName: PoolName, commands: Commands) {
     operandOf: (name: string): string => `${group}/${name}`,
     pathOf: (name: string): string => pathOf(group, name),
     nameOf: (noun: Noun, id: string): string => nameOf(group, noun, id),
-    /** Lists the paths of the group's disks. */
-    async disks(): Promise<readonly string[]> {
-      const result = await commands.disks();
-      if (result.status !== 0) throw commandProblem('lvm pvs', `list the disks of "${group}"`, result);
-      return result.stdout
-        .split('\n')
-        .map(line => line.trim())
-        .filter(Boolean);
-    },
     /** Removes the volume or snapshot, unless it is missing or another one. */
     async remove(noun: Noun, ref: VolumeRef): Promise<void> {
       const found = (await report()).find(noun, ref);

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { preconditionProblem } from '../../../src/api/problem.ts';
 import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
+import { listDisks } from './commands.ts';
 import { partTag, tagOptions } from './names.ts';
 import type { LvmPool, PoolReport } from './pool.ts';
 
@@ -62,7 +63,7 @@ async function takeTogether(
   await removeAll(pool, members);
   await pool.refresh(origins);
   // A read of another disk could wait for a gate, if this machine is a node as well.
-  const disks = await pool.disks();
+  const disks = await listDisks(pool.group);
   try {
     await pool.gates.whileSuspended(gates, pauseMs, async () => {
       for (const member of members) await take(pool, member, disks);

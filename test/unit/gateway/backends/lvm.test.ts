@@ -60,7 +60,6 @@ function open(rows: readonly object[], change: ExecResult = succeeded, later = r
       lines.push(args.join(' '));
       return change;
     },
-    disks: async () => ({ ...succeeded, stdout: '  /dev/sdb\n' }),
     lockPath: '/nowhere',
   });
   return { pool, volumes: createVolumes(pool, { exported: openLoop(), log: silentLog }), lines };
