@@ -145,7 +145,7 @@ async function openDirectories(root: string, settings: Settings, parts: OpenPart
   const datasets = await findDatasets(root);
   const volumesRoot = openRoot(root, datasets);
   const filesystems = datasets ?? (await findSubvolumes(root));
-  await filesystems?.removeRest();
+  await filesystems?.removeLeftovers();
   const copies = filesystems && createSnapshots(volumesRoot, filesystems);
   const quota = datasets ?? (await findQuota(root));
   const measure = datasets && (await createSteadyReader(datasets.measure));

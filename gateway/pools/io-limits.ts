@@ -4,7 +4,10 @@ import type { Backend, Modification } from '../backend.ts';
 
 type Parameters = Readonly<Record<string, string>>;
 /** The limits that the gateway adds to a backend, and the modification with them. */
-type Addition = { readonly names: readonly IoLimitName[]; readonly modification: Modification | undefined };
+type AddedLimits = {
+  readonly names: readonly IoLimitName[];
+  readonly modification: Modification | undefined;
+};
 
 /**
  * Adds limits of I/O to the mutable parameters of a backend with devices, except those that its storage has itself. The
@@ -12,31 +15,31 @@ type Addition = { readonly names: readonly IoLimitName[]; readonly modification:
  */
 export function withIoLimits(backend: Backend): Backend {
   if (backend.areShares) return backend;
-  const known = new WeakMap<object, Addition>();
+  const known = new WeakMap<object, AddedLimits>();
   // A storage may offer other parameters later.
-  const addition = (): Addition =>
-    known.getOrInsertComputed(backend.modification ?? backend, () => addTo(backend.modification));
+  const addedLimits = (): AddedLimits =>
+    known.getOrInsertComputed(backend.modification ?? backend, () => limitsFor(backend.modification));
   const create: Backend['create'] = ({ mutableParameters, ...volume }) => {
-    const own = backend.modification && mutableParameters && omit(addition().names, mutableParameters);
+    const own = backend.modification && mutableParameters && omit(addedLimits().names, mutableParameters);
     return backend.create(own ? { ...volume, mutableParameters: own } : volume);
   };
   const attach: Backend['attach'] = async (volume, access) => {
-    const { names } = addition();
+    const { names } = addedLimits();
     const { limits: all = {}, ...rest } = access;
     const limits = Object.fromEntries(names.flatMap(name => (all[name] ? [[name, all[name]]] : [])));
     const reach = await backend.attach(volume, { ...rest, limits });
     return reach.limitsIo ? reach : { ...reach, ...limits };
   };
-  // Proxies may return other values only for configurable members.
+  // wrapCalls makes a Proxy of this object, which must return the real value of a member that is not configurable.
   const configurable = true;
   return Object.create(backend, {
-    modification: { get: () => addition().modification, configurable },
+    modification: { get: () => addedLimits().modification, configurable },
     create: { value: create, configurable },
     attach: { value: attach, configurable },
   }) as Backend;
 }
 
-function addTo(own: Modification | undefined): Addition {
+function limitsFor(own: Modification | undefined): AddedLimits {
   const { properties = {}, additionalProperties } = documentOf(own?.parameters ?? z.strictObject({}));
   const names = ioLimitNames.filter(
     name => additionalProperties === false && !Object.hasOwn(properties, name),
@@ -46,7 +49,7 @@ function addTo(own: Modification | undefined): Addition {
   return {
     names,
     modification: {
-      parameters: own ? join(names, own.parameters, added) : added,
+      parameters: own ? mergeSchemas(names, own.parameters, added) : added,
       async apply(volume, parameters) {
         const rest = omit(names, parameters);
         if (Object.keys(rest).length > 0) await own?.apply(volume, rest);
@@ -55,7 +58,7 @@ function addTo(own: Modification | undefined): Addition {
   };
 }
 
-function join(
+function mergeSchemas(
   names: readonly IoLimitName[],
   own: Modification['parameters'],
   added: Modification['parameters'],

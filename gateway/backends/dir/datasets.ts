@@ -104,7 +104,7 @@ function createDatasets(root: string, dataset: string) {
       const place = above?.source === dataset && join(above.path, relative(root, path));
       return mount.source === nameOf(path) && mount.path === place;
     },
-    async removeRest(): Promise<void> {
+    async removeLeftovers(): Promise<void> {
       const which = ['-r', '-t', 'filesystem,snapshot', '-o', 'name,defer_destroy', '--', dataset];
       const rows = await list(which);
       for (const [last, option] of Object.entries(containers)) {

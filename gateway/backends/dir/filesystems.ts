@@ -14,8 +14,8 @@ export type Copy = {
 
 /** Filesystems that copy a directory at one instant: each volume and each snapshot has one of its own. */
 export interface Filesystems {
-  /** Removes the rest of interrupted calls. */
-  removeRest(): Promise<void>;
+  /** Removes the leftovers of interrupted calls. */
+  removeLeftovers(): Promise<void>;
   /** True if the path, which may be missing, has a filesystem of its own. */
   has(path: string): Promise<boolean>;
   /** Makes an empty filesystem at the path. A directory that is in use already stays as it is. */
@@ -31,7 +31,10 @@ export interface Filesystems {
 
 /** Limits the space of directories. */
 export interface Quota {
-  /** Limits a directory; an unlimited one only if it is new, and so empty. Safe to run again. */
+  /**
+   * Sets the limit of a directory. A directory without a limit gets one only while it is new and empty: files that are
+   * in it already would not count. Safe to run again.
+   */
   limit(path: string, bytes: number, options: { readonly isNew: boolean }): Promise<void>;
   /** Returns the function that frees the records of the limit, for the time when the directory is gone. */
   releaseOf?(path: string): Promise<() => Promise<unknown>>;

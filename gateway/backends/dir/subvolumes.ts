@@ -37,7 +37,7 @@ export async function findSubvolumes(root: string): Promise<Filesystems | undefi
 
   return {
     /** Removes the drafts of interrupted copies. */
-    async removeRest() {
+    async removeLeftovers() {
       if (!hasDirectory(drafts)) return;
       for (const name of await readdir(drafts)) await remove(join(drafts, name));
     },

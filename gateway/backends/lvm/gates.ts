@@ -82,7 +82,7 @@ export function createGates(pool: string, lockPath: string) {
      * before its end.
      */
     async whileSuspended<T>(names: readonly string[], maxMs: number, work: () => Promise<T>): Promise<T> {
-      // One volume in use needs no wait: the others do not change.
+      // With fewer than two gates there is nothing to align.
       if (names.length < 2) return work();
       const child = spawn(
         'flock',

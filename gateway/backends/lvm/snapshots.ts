@@ -80,10 +80,10 @@ async function takeTogether(
 function gatesOf(pool: LvmPool, members: readonly NewSnapshot[]): readonly string[] {
   const gateOf = ({ volume }: NewSnapshot): string => pool.gateOf(pool.nameOf('volume', volume.id));
   const written = members.filter(({ attachedForWriting }) => attachedForWriting);
-  const bare = written.find(member => !pool.gates.isOpen(gateOf(member)));
-  if (bare && written.length > 1)
+  const withoutGate = written.find(member => !pool.gates.isOpen(gateOf(member)));
+  if (withoutGate && written.length > 1)
     throw preconditionProblem(
-      `the gateway cannot hold up writes to volume "${bare.volume.id}", a disk of a virtual machine; detach it first`,
+      `the gateway cannot hold up writes to volume "${withoutGate.volume.id}", a disk of a virtual machine; detach it first`,
     );
   return written.map(gateOf).filter(gate => pool.gates.isOpen(gate));
 }
@@ -98,8 +98,8 @@ async function take(pool: LvmPool, snapshot: NewSnapshot, disks?: readonly strin
   const tags = tagOptions('snapshot', { id, nonce, isPart: disks !== undefined });
   const options = ['--yes', '--snapshot', '--name', pool.nameOf('snapshot', id), ...tags];
   const origin = pool.operandOf(pool.nameOf('volume', volume.id));
-  const still = ['--permission', 'r', '--setactivationskip', 'y', '--', origin];
-  await pool.change(['lvcreate', ...options, ...still], `take snapshot "${id}"`, disks);
+  const readOnlyInactive = ['--permission', 'r', '--setactivationskip', 'y', '--', origin];
+  await pool.change(['lvcreate', ...options, ...readOnlyInactive], `take snapshot "${id}"`, disks);
 }
 
 /** Reserves the bytes that the volume has taken, because LVM does not tell those of an inactive snapshot. */
