@@ -89,7 +89,7 @@ export type ExportSettings = {
 };
 
 /** The entry of an export in the registry; the registry itself is one whose settings choose the export. */
-export interface ExportPlugin<Settings extends z.ZodType = z.ZodType> {
+export interface ExportPlugin<Settings extends z.ZodType<ExportSettings> = z.ZodType<ExportSettings>> {
   /** The settings in `export` of a pool, including `protocol`, which is the name of the export; strict. */
   readonly settings: Settings;
   /** Returns the attach protocol of the export with these settings. */

@@ -60,9 +60,7 @@ type Settings = z.output<ReturnType<typeof settingsWith>>;
  * Stores volumes as directories. Many nodes can write to one at once, through a bind mount on this machine or over
  * NFS.
  */
-export function dir(
-  exports: ExportPlugin<z.ZodType<ExportSettings>>,
-): BackendPlugin<ReturnType<typeof settingsWith>> {
+export function dir(exports: ExportPlugin): BackendPlugin<ReturnType<typeof settingsWith>> {
   return {
     settings: settingsWith(exportSetting(exports, kind)),
     addressOf: ({ dir: directory }) => directory,

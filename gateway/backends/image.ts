@@ -47,9 +47,7 @@ const loopOnly: ExportSettings = { protocol: 'loop' };
  * Stores volumes as sparse files in a directory of this machine, and attaches them as loop devices or through one of
  * the exports.
  */
-export function image(
-  exports: ExportPlugin<z.ZodType<ExportSettings>>,
-): BackendPlugin<ReturnType<typeof settingsWith>> {
+export function image(exports: ExportPlugin): BackendPlugin<ReturnType<typeof settingsWith>> {
   return {
     settings: settingsWith(exportSetting(exports, kind)),
     addressOf: ({ dir }) => dir,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { AttachedVolume, BackendPlugin } from '../backend.ts';
-import type { ExportPlugin, ExportSettings } from '../export.ts';
+import type { ExportPlugin } from '../export.ts';
 import { devicePlugin, deviceSettings } from '../local/devices/device-plugin.ts';
 import type { ExportParts } from '../local/devices/device-volumes.ts';
 import { createChanges, releaseMetadata } from './lvm/changes.ts';
@@ -19,7 +19,7 @@ const lvmName = z
     'use letters, digits, +, ., _ and - only, and do not begin with a dash',
   );
 
-const settingsWith = (exports: ExportPlugin<z.ZodType<ExportSettings>>) =>
+const settingsWith = (exports: ExportPlugin) =>
   z.strictObject({
     group: lvmName.refine(isFitGroup, 'is too long: use at most 70 characters').describe('the volume group'),
     thinPool: lvmName.describe('the thin pool of the group; its other thin volumes are not touched'),
@@ -29,9 +29,7 @@ const settingsWith = (exports: ExportPlugin<z.ZodType<ExportSettings>>) =>
 type Settings = z.output<ReturnType<typeof settingsWith>>;
 
 /** Stores volumes as thin volumes of LVM on this machine, and attaches them through one of the exports. */
-export function lvm(
-  exports: ExportPlugin<z.ZodType<ExportSettings>>,
-): BackendPlugin<ReturnType<typeof settingsWith>> {
+export function lvm(exports: ExportPlugin): BackendPlugin<ReturnType<typeof settingsWith>> {
   return {
     settings: settingsWith(exports),
     addressOf: ({ group, thinPool }) => `${group}/${thinPool}`,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { createSteadyReader } from '../../src/lib/numbers.ts';
 import type { BackendPlugin } from '../backend.ts';
-import type { ExportPlugin, ExportSettings } from '../export.ts';
+import type { ExportPlugin } from '../export.ts';
 import { devicePlugin, deviceSettings } from '../local/devices/device-plugin.ts';
 import type { ExportParts } from '../local/devices/device-volumes.ts';
 import { findMissingFeatures, findPoolFaults, programs } from './zfs/check.ts';
@@ -13,7 +13,7 @@ import { deviceOf, openPool, poolNoun, type ZfsPool } from './zfs/pool.ts';
 import { createSnapshots } from './zfs/snapshots.ts';
 import { createVolumes, parameters, stepBytes } from './zfs/volumes.ts';
 
-const settingsWith = (exports: ExportPlugin<z.ZodType<ExportSettings>>) =>
+const settingsWith = (exports: ExportPlugin) =>
   z.strictObject({
     dataset: z
       .string()
@@ -29,9 +29,7 @@ const settingsWith = (exports: ExportPlugin<z.ZodType<ExportSettings>>) =>
 type Settings = z.output<ReturnType<typeof settingsWith>>;
 
 /** Stores volumes as zvols of ZFS on this machine, and attaches them through one of the exports. */
-export function zfs(
-  exports: ExportPlugin<z.ZodType<ExportSettings>>,
-): BackendPlugin<ReturnType<typeof settingsWith>> {
+export function zfs(exports: ExportPlugin): BackendPlugin<ReturnType<typeof settingsWith>> {
   return {
     settings: settingsWith(exports),
     addressOf: ({ dataset }) => dataset,

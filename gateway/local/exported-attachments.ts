@@ -12,8 +12,6 @@ import type {
   VolumeKind,
 } from '../export.ts';
 
-type AnyExport = ExportPlugin<z.ZodType<ExportSettings>>;
-
 /** The protocol of the export, the log, and the function that finds an attached volume; it rejects for a missing one. */
 type Volumes = {
   readonly protocol: Protocol;
@@ -52,7 +50,7 @@ export function exportBounds({
 const nouns = { file: 'files', device: 'block devices', directory: 'directories' } as const;
 
 /** The setting of an export, for volumes of a kind. */
-export function exportSetting(exports: AnyExport, kind: VolumeKind): z.ZodType<ExportSettings> {
+export function exportSetting(exports: ExportPlugin, kind: VolumeKind): z.ZodType<ExportSettings> {
   return exports.settings.refine(chosen => exports.kindsOf(chosen).includes(kind), {
     error: ({ input }) =>
       `${(input as ExportSettings).protocol} exports no ${nouns[kind]}; choose another protocol`,
@@ -64,7 +62,7 @@ const anyKey = async (): Promise<Uint8Array> => new Uint8Array(32);
 
 /** Lists the missing prerequisites of this machine for the chosen export, one line each. */
 export async function findExportFaults(
-  exports: AnyExport,
+  exports: ExportPlugin,
   chosen: ExportSettings | undefined,
   volumes: Pick<ExportContext, 'root' | 'kind'>,
 ): Promise<readonly string[]> {

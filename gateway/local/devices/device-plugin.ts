@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { unavailableProblem } from '../../../src/api/problem.ts';
 import type { Backend, BackendPlugin } from '../../backend.ts';
 import type { ExportPlugin, ExportSettings } from '../../export.ts';
@@ -38,7 +37,7 @@ type DeviceBackend<Settings extends DeviceSettings, Pool> = {
 };
 
 /** The settings of every backend on block devices. `defaultCapacity` describes the capacity without a setting. */
-export function deviceSettings(exports: ExportPlugin<z.ZodType<ExportSettings>>, defaultCapacity: string) {
+export function deviceSettings(exports: ExportPlugin, defaultCapacity: string) {
   return {
     capacity: byteCount
       .optional()
@@ -53,7 +52,7 @@ export function deviceSettings(exports: ExportPlugin<z.ZodType<ExportSettings>>,
 
 /** Makes the members of a plug-in that do not depend on the kind of block devices. */
 export function devicePlugin<Settings extends DeviceSettings, Pool>(
-  exports: ExportPlugin<z.ZodType<ExportSettings>>,
+  exports: ExportPlugin,
   backend: DeviceBackend<Settings, Pool>,
 ) {
   async function findFaults(settings: Settings): Promise<readonly string[]> {
