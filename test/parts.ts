@@ -28,7 +28,7 @@ const vendor = ['gateway/backends/rest', 'src/sdk/', 'src/kit/', 'src/api/', 'ex
  * come first. Virtual machines, which compute, alternate with storage systems and loops, which mostly wait.
  */
 export const parts: Readonly<Record<string, Part>> = {
-  'fleet-boxes': { files: ['test/vm/fleet/boxes.test.ts'], seconds: 800, proves: exported },
+  'fleet-boxes': { files: ['test/vm/fleet/boxes.test.ts'], seconds: 400, proves: exported },
   'kills-node': {
     files: [
       'test/machine/node-agent/kill.test.ts',
@@ -69,6 +69,16 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 200,
     proves: [...ceph, 'node-agent/connectors/rbd.ts', 'node-agent/connectors/cephfs'],
   },
+  'fleet-thin-volumes': {
+    files: ['test/vm/fleet/boxes/thin-volumes.test.ts'],
+    seconds: 300,
+    proves: [...exported, 'gateway/backends/lvm'],
+  },
+  'fleet-zvols': {
+    files: ['test/vm/fleet/boxes/zvols.test.ts'],
+    seconds: 300,
+    proves: [...exported, ...zfs],
+  },
   'fleet-server': {
     files: ['test/vm/fleet/storage-server.test.ts'],
     seconds: 100,
@@ -77,6 +87,11 @@ export const parts: Readonly<Record<string, Part>> = {
   lvm: {
     files: ['test/vm/lvm/lvm.test.ts'],
     seconds: 700,
+    proves: ['gateway/backends/lvm', 'gateway/local/'],
+  },
+  'lvm-many': {
+    files: ['test/vm/lvm/many.test.ts'],
+    seconds: 400,
     proves: ['gateway/backends/lvm', 'gateway/local/'],
   },
   zfs: { files: ['test/vm/zfs/zfs.test.ts'], seconds: 300, proves: zfs },
