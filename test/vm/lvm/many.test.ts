@@ -1,0 +1,3 @@
+import { testInMachine } from '../guests.ts';
+
+testInMachine('a box with LVM: many thin volumes', ['test/vm/guest/many-volumes.guest.ts']);
