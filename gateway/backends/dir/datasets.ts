@@ -139,17 +139,15 @@ function createDatasets(root: string, dataset: string) {
       }
     },
     /**
-     * Keeps a filesystem that has snapshots, for its copies or by other people, without a mount until they are gone. A
-     * copy with these snapshots would show its user the past of the source.
+     * Keeps a filesystem that is in use, without a mount, until it is free: by snapshots for its copies or of other
+     * people, or by files that a node had open when it was cut off. A copy with these snapshots would show its user the
+     * past of the source.
      */
     async remove(path: string): Promise<void> {
-      const name = nameOf(path);
-      const work = `remove "${path}"`;
       if (await has(path)) {
-        const snapshots = await list(['-d', '1', '-t', 'snapshot', '-o', 'name', '--', name]);
-        const hidden = `${trash}/${randomBytes(8).toString('hex')}`;
-        if (snapshots.length === 0) await run(['destroy', name], work);
-        else await run(['rename', name, hidden], work);
+        // ZFS itself cannot unmount it while a file is open.
+        if (await isMounted(path)) await execOnMachine('umount', ['--lazy', '--', path]);
+        await run(['rename', nameOf(path), `${trash}/${randomBytes(8).toString('hex')}`], `remove "${path}"`);
       }
       await emptyTrash();
       // Data that was written to the directory while it was not mounted is no part of the filesystem.
@@ -174,11 +172,15 @@ async function readMounts(): Promise<readonly Mount[]> {
   return parseMountinfo(await readMountinfo());
 }
 
+function zfs(args: readonly string[]): Promise<ExecResult> {
+  return execOnMachine('zfs', args);
+}
+
 /**
- * Runs `zfs` where the machine's own programs run, such as the NFS server, because they do not see the mounts that a
+ * Runs a program where the machine's own programs run, such as the NFS server, because they do not see the mounts that a
  * service with a mount namespace of its own makes.
  */
-function zfs(args: readonly string[]): Promise<ExecResult> {
-  const guarded = ['--pdeathsig', 'KILL', '--', 'nsenter', '--mount=/proc/1/ns/mnt', '--', 'zfs'];
+function execOnMachine(program: string, args: readonly string[]): Promise<ExecResult> {
+  const guarded = ['--pdeathsig', 'KILL', '--', 'nsenter', '--mount=/proc/1/ns/mnt', '--', program];
   return exec('setpriv', [...guarded, ...args], { timeoutMs, maxOutput });
 }
