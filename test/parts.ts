@@ -141,7 +141,7 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   'fleet-sanity': {
     files: ['test/vm/fleet/sanity.test.ts'],
-    seconds: 120,
+    seconds: 450,
     proves: ['src/csi/', 'src/controller/', 'node-agent/connectors/nvme-tcp', ...onNodes],
   },
   shares: {

@@ -7,16 +7,18 @@ import { promisify } from 'node:util';
 import { directoryOf } from '../../harness/machine.ts';
 import { startTrio } from '../../harness/trio.ts';
 import { loadTarget } from '../targets/configfs.ts';
-import { kernelExports, makePoolDirectory, targetsLeft } from '../targets/exported.ts';
-import { makeThinPool } from '../targets/thin-pool.ts';
+import { hasZfs, kernelExports, makeDevices, makePoolDirectory, targetsLeft } from '../targets/exported.ts';
 
 /** The kernel passes it to the first program, because it is no kernel parameter. */
 const tool = process.env['CSI_SANITY'] ?? '';
 
-const places = {
-  image: (t: TestContext) => ({ dir: makePoolDirectory(t) }),
-  lvm: (t: TestContext) => makeThinPool(t, { sizeMiB: 1_024 }),
-} as const;
+type MakePlace = (t: TestContext) => object;
+
+const images: MakePlace = t => ({ dir: makePoolDirectory(t) });
+const devices: MakePlace = t => makeDevices(t, 1_024);
+const places: Readonly<Record<string, MakePlace>> = hasZfs
+  ? { zfs: devices }
+  : { image: images, lvm: devices };
 
 for (const [backend, makePlace] of Object.entries(places))
   test(`csi-sanity finds no failure with volumes of ${backend} that are exported over nvme-tcp`, async t => {
