@@ -73,7 +73,7 @@ async function map(attachment: RbdAttachment, key: string | undefined, host: Hos
   const options = [
     `name=${user}`,
     `secret=${key}`,
-    `_pool_ns=${namespace}`,
+    ...(namespace === undefined ? [] : [`_pool_ns=${namespace}`]),
     ...(mode === 'legacy' ? [] : [`ms_mode=${mode}`]),
     ...(readonly ? [] : ['lock_on_read']),
   ];
@@ -88,7 +88,8 @@ async function map(attachment: RbdAttachment, key: string | undefined, host: Hos
 
 function requireWords({ fsid, pool, namespace, image, imageId, user, mode }: RbdAttachment): void {
   for (const [name, value] of Object.entries({ fsid, pool, namespace, image, imageId, user }))
-    if (!wordPattern.test(value)) throw invalidProblem(`rbd ${name} "${value}" is not a valid name`);
+    if (value !== undefined && !wordPattern.test(value))
+      throw invalidProblem(`rbd ${name} "${value}" is not a valid name`);
   if (!modes.has(mode)) throw invalidProblem(`rbd mode "${mode}" is not one of ${[...modes].join(', ')}`);
 }
 
@@ -139,7 +140,7 @@ async function findDisks(attachment: RbdAttachment, host: Host): Promise<readonl
 /** Finds the devices of the volume's image and of any other image that has its name in its pool. */
 async function findNamesakes(attachment: RbdAttachment, host: Host): Promise<readonly string[]> {
   const { pool, namespace, image } = attachment;
-  const wanted = { pool, pool_ns: namespace, name: image, current_snap: '-' };
+  const wanted = { pool, pool_ns: namespace ?? '', name: image, current_snap: '-' };
   return filterAsync(await listDisks(host), async name => {
     if (await isImage(`/sys/block/${name}`, attachment, host)) return true;
     const files = Object.entries(wanted).map(

@@ -11,8 +11,18 @@ export const attachmentFields = {
   bind: { path: 'path', pool: 'identity?' },
   /** A directory that an NFS server exports, by its path there. */
   nfs: { server: 'text', path: 'path' },
-  /** A logical unit of an iSCSI target; at least one of `wwid` (sysfs) and `serial` (VPD page 0x80). */
-  iscsi: { portals: 'addresses', target: 'text', lun: 'lun', wwid: 'text?', serial: 'text?' },
+  /**
+   * A logical unit of an iSCSI target; at least one of `wwid` (sysfs) and `serial` (VPD page 0x80). If given, `initiator`
+   * is the name (an IQN) that the node uses to log in.
+   */
+  iscsi: {
+    portals: 'addresses',
+    target: 'text',
+    lun: 'lun',
+    wwid: 'text?',
+    serial: 'text?',
+    initiator: 'identity?',
+  },
   /**
    * A namespace of an NVMe subsystem over TCP; `wwid` is its UUID, NGUID or EUI-64 as `uuid.…` or `eui.…`. If given,
    * `hostNqn` and `hostId` (a UUID) are the names that the node uses to connect.
@@ -24,13 +34,16 @@ export const attachmentFields = {
     hostNqn: 'identity?',
     hostId: 'identity?',
   },
-  /** An image of a Ceph cluster for one CephX user; `mode` is the mode of Ceph's messenger. */
+  /**
+   * An image of a Ceph cluster for one CephX user; `mode` is the mode of Ceph's messenger. Without `namespace` it is in the
+   * pool's default namespace.
+   */
   rbd: {
     monitors: 'addresses',
     mode: 'text',
     fsid: 'text',
     pool: 'text',
-    namespace: 'text',
+    namespace: 'identity?',
     image: 'text',
     imageId: 'text',
     user: 'text',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { canonicalAddress } from '../../../src/api/attachments/addresses.ts';
 import type { AttachmentOf } from '../../../src/api/attachment.ts';
 import { Problem, unavailableProblem } from '../../../src/api/problem.ts';
@@ -100,7 +101,8 @@ async function logInTo(portal: string, login: Login): Promise<void> {
   const { attachment, chap } = login;
   const { target } = attachment;
   const host = retryOnRecords(login.host);
-  await runWell(host, recordLine(target, portal, ['--op', 'new']));
+  const named = await nameNode(attachment, host);
+  await runWell(host, recordLine(target, portal, ['--op', 'new', ...named]));
   const settings = Object.entries(settingsFor(attachment));
   const options = settings.flatMap(([name, value]) => ['--name', name, '--value', value]);
   await runWell(host, recordLine(target, portal, ['--op', 'update', ...options]));
@@ -114,6 +116,25 @@ async function logInTo(portal: string, login: Login): Promise<void> {
     if (chap !== '') await forget(portal, target, host).catch(() => {});
     throw error;
   }
+}
+
+/**
+ * Records the name by which the node logs in as an interface of open-iscsi, and returns the options of a portal's record
+ * for it; none for the node's own name. The interface stays, because portals of other volumes use it, too.
+ */
+async function nameNode({ initiator }: AttachmentOf<'iscsi'>, host: Host): Promise<readonly string[]> {
+  if (initiator === undefined) return [];
+  const name = `fairlead.${createHash('sha256').update(initiator).digest('hex').slice(0, 16)}`;
+  const interfaceLine = (...args: readonly string[]): CommandLine => ({
+    command: 'iscsiadm',
+    args: ['--mode', 'iface', '--interface', name, ...args],
+  });
+  const update = interfaceLine('--op', 'update', '--name', 'iface.initiatorname', '--value', initiator);
+  if ((await runToEnd(host, update)).status !== 0) {
+    await runWell(host, interfaceLine('--op', 'new'));
+    await runWell(host, update);
+  }
+  return ['--interface', name];
 }
 
 /** Makes the problem of a failed login. iscsiadm has a separate status only for a target that refuses the node. */

@@ -166,7 +166,16 @@ async function attach(t: TestContext, volume: KnownVolume, nodeId: string): Prom
   t.after(() => rmSync(directory, { recursive: true }));
   const keyring = join(directory, 'keyring');
   writeFileSync(keyring, `[client.${reach.user}]\n\tkey = ${reach.secrets['rbd-key']}\n`, { mode: 0o600 });
-  const login = ['--id', reach.user, '--keyring', keyring, '--pool', 'rbd', '--namespace', reach.namespace];
+  const login = [
+    '--id',
+    reach.user,
+    '--keyring',
+    keyring,
+    '--pool',
+    'rbd',
+    '--namespace',
+    reach.namespace ?? '',
+  ];
   return {
     reach,
     rights: {

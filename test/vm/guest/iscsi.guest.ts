@@ -18,7 +18,7 @@ import {
   type GuestNode,
 } from './agent.ts';
 import { writer, type VolumeFields } from '../../harness/node/served.ts';
-import { demandChap, type ChapAccount } from '../targets/chap-target.ts';
+import { acceptOnly, demandChap, type ChapAccount } from '../targets/chap-target.ts';
 import {
   openStores,
   resizeStore,
@@ -183,6 +183,24 @@ test('a volume over one portal is a plain disk, read-only in the kernel if its a
   assert.throws(() => execFileSync('dd', args, { stdio: 'ignore' }));
   await assert.rejects(iscsi.connect(attachment, host), { code: 'FAILED_PRECONDITION' });
   await iscsi.disconnect(attachment, host);
+  assert.deepEqual(left(), []);
+});
+
+test('a node logs in with the name in the attachment where a target accepts only this one', async t => {
+  const { store, target } = open(t);
+  const initiator = 'iqn.2003-01.org.example:node-of-a-volume';
+  acceptOnly(t, target, initiator);
+  const attachment = attachmentTo(store);
+  await assert.rejects(iscsi.connect(attachment, host), { code: 'UNAUTHENTICATED' });
+  assert.deepEqual(left(), []);
+  const named = { ...attachment, initiator };
+  await iscsi.connect(named, host);
+  // A portal that is lost and comes back is logged in to with the same name.
+  target.stop(second);
+  cutConnections('dst', '127.0.0.2', 'dport', '=', ':3260');
+  target.start(second);
+  await untilSeen(() => areUp() && sessions().length === both.length);
+  await iscsi.disconnect(named, host);
   assert.deepEqual(left(), []);
 });
 

@@ -14,10 +14,18 @@ export type ChapAccount = {
 };
 
 /** Makes a target accept only this node, with CHAP, at its unit 0. */
-export function demandChap(t: TestContext, { home }: IscsiTarget, account: ChapAccount): void {
+export function demandChap(t: TestContext, target: IscsiTarget, account: ChapAccount): void {
+  const acl = acceptOnly(t, target, nodeName);
+  writeFileSync(`${target.home}/attrib/authentication`, '1');
+  const { userid, password, useridMutual = 'NULL', passwordMutual = 'NULL' } = account;
+  const values = { userid, password, userid_mutual: useridMutual, password_mutual: passwordMutual };
+  for (const [name, value] of Object.entries(values)) writeFileSync(`${acl}/auth/${name}`, value);
+}
+
+/** Makes a target accept only the node that logs in with this name, at its unit 0. Returns the name's directory. */
+export function acceptOnly(t: TestContext, { home }: IscsiTarget, name: string): string {
   writeFileSync(`${home}/attrib/generate_node_acls`, '0');
-  writeFileSync(`${home}/attrib/authentication`, '1');
-  const acl = `${home}/acls/${nodeName}`;
+  const acl = `${home}/acls/${name}`;
   const unit = `${acl}/lun_0`;
   mkdirSync(acl);
   mkdirSync(unit);
@@ -28,7 +36,5 @@ export function demandChap(t: TestContext, { home }: IscsiTarget, account: ChapA
     rmdirSync(unit);
     rmdirSync(acl);
   });
-  const { userid, password, useridMutual = 'NULL', passwordMutual = 'NULL' } = account;
-  const values = { userid, password, userid_mutual: useridMutual, password_mutual: passwordMutual };
-  for (const [name, value] of Object.entries(values)) writeFileSync(`${acl}/auth/${name}`, value);
+  return acl;
 }

@@ -36,6 +36,15 @@ test('iscsi logs in to a portal, makes the kernel scan for one unit, and disconn
   assert.match(settings ?? '', / --name node.session.timeo.replacement_timeout --value 120 /);
 });
 
+test('iscsi logs in with the name that the attachment has, by an interface of open-iscsi', async () => {
+  const { host, attach } = openOne();
+  await iscsi.connect({ ...attach('v'), initiator: 'iqn.2003-01.org.example:n' }, host);
+  const steps = host.lines.filter(line => line.startsWith('iscsiadm')).slice(0, 2);
+  const [, name = ''] = /--interface (fairlead\.[0-9a-f]{16}) --op update/.exec(steps[0] ?? '') ?? [];
+  assert.match(steps[0] ?? '', / --name iface\.initiatorname --value iqn\.2003-01\.org\.example:n$/);
+  assert.match(steps[1] ?? '', new RegExp(`--mode node .*--op new --interface ${name}$`));
+});
+
 test('iscsi sets every disk in use offline to cut it off, and no request waits for a path', async () => {
   const { host, attach, use } = openIscsi();
   const attachment = attach('v');
