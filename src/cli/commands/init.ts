@@ -6,11 +6,14 @@ import type { SettingsOf } from '../../lib/settings.ts';
 import { version } from '../../lib/version.ts';
 import { stdout } from '../output/terminal.ts';
 
-const vendorSettings = {
+const cinderSettings = {
   dir: {
     doc: 'directory for the project; it must be empty or missing',
     parse: localPath,
   },
+} as const;
+const vendorSettings = {
+  ...cinderSettings,
   lang: {
     doc: 'language of the project: typescript, python or go',
     parse: choice('typescript', 'python', 'go'),
@@ -24,7 +27,13 @@ export const initCommands = {
     doc: "creates a storage vendor's server that runs, with the conformance kit as its test",
     settings: vendorSettings,
     operands: ['dir'],
-    run: writeVendor,
+    run: ({ dir, lang }: SettingsOf<typeof vendorSettings>) => writeProject(dir, templates[lang]),
+  },
+  cinder: {
+    doc: 'creates the server that makes OpenStack Cinder a pool, with the conformance kit as its test',
+    settings: cinderSettings,
+    operands: ['dir'],
+    run: ({ dir }: SettingsOf<typeof cinderSettings>) => writeProject(dir, 'cinder'),
   },
 } as const;
 
@@ -38,9 +47,9 @@ const notCopied = new Set(['node_modules', 'project.json', '.data', '.build', 'd
  * Copies the example, and gives it a name and this version of Fairlead. In the checkout the example's manifest is called
  * `project.json`, so that the example belongs to Fairlead's own package there.
  */
-async function writeVendor({ dir, lang }: SettingsOf<typeof vendorSettings>): Promise<void> {
+async function writeProject(dir: string, template: string): Promise<void> {
   await requireEmpty(dir);
-  const example = join(home, 'examples', templates[lang]);
+  const example = join(home, 'examples', template);
   await cp(example, dir, { recursive: true, filter: path => !notCopied.has(basename(path)) });
   // Written here because npm leaves .gitignore files out of packages.
   await writeFile(join(dir, '.gitignore'), 'node_modules/\n__pycache__/\n.build/\n.data/\ndata/\n');

@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Problem } from 'fairlead/vendor';
+import { signInto, type Environment } from './keystone.ts';
+
+/** A volume or a snapshot as Cinder shows it. */
+export type CinderResource = {
+  readonly id: string;
+  readonly name: string | null;
+  readonly status: string;
+  /** In GiB. */
+  readonly size: number;
+  readonly created_at: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly volume_id?: string;
+};
+export type Kind = 'volume' | 'snapshot';
+
+/** Attachments that are completed by their caller (3.44), with a mode (3.54). */
+const microversion = 'volume 3.59';
+const pollMs = 200;
+const timeoutMs = 120_000;
+
+export type Cinder = ReturnType<typeof connectCinder>;
+
+/** Connects to Cinder's API of one project. Every failure that may have changed something is UNAVAILABLE. */
+export function connectCinder(env: Environment) {
+  const keystone = signInto(env);
+
+  /** Sends a request; undefined for a missing resource. A refusal is a FAILED_PRECONDITION with Cinder's message. */
+  async function send(method: string, path: string, body?: object): Promise<unknown> {
+    let response = await once(method, path, body);
+    if (response.status === 401) {
+      keystone.forget();
+      response = await once(method, path, body);
+    }
+    return response.status === 404 && !body ? undefined : read(response);
+  }
+
+  async function once(method: string, path: string, body?: object): Promise<Response> {
+    try {
+      const { token, endpoint } = await keystone.session();
+      return await fetch(`${endpoint}${path}`, {
+        method,
+        headers: {
+          'x-auth-token': token,
+          'openstack-api-version': microversion,
+          ...(body && { 'content-type': 'application/json' }),
+        },
+        ...(body && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+    } catch (error) {
+      keystone.forget();
+      if (error instanceof Problem) throw error;
+      throw new Problem('UNAVAILABLE', `Cinder does not answer ${method} ${path}: ${String(error)}`);
+    }
+  }
+
+  async function list(kind: Kind, query: Readonly<Record<string, string>> = {}): Promise<CinderResource[]> {
+    const found: CinderResource[] = [];
+    const page = new URLSearchParams(query);
+    for (;;) {
+      const answer = (await send('GET', `/${kind}s/detail?${page}`)) as Record<string, unknown>;
+      found.push(...(answer[`${kind}s`] as CinderResource[]));
+      // Cinder's operators choose the size of a page.
+      if (!answer[`${kind}s_links`]) return found;
+      page.set('marker', found.at(-1)?.id ?? '');
+    }
+  }
+
+  const get = async (kind: Kind, id: string): Promise<CinderResource | undefined> => {
+    const answer = (await send('GET', `/${kind}s/${id}`)) as Record<string, CinderResource> | undefined;
+    return answer?.[kind];
+  };
+
+  return {
+    send,
+    list,
+    get,
+
+    /** Waits while a resource has one of these states. `undefined` once it is gone. */
+    async settle(kind: Kind, id: string, states: readonly string[]): Promise<CinderResource | undefined> {
+      for (;;) {
+        const found = await get(kind, id);
+        if (!found || !states.includes(found.status)) return found;
+        await sleep(pollMs);
+      }
+    },
+
+    /** Reads Cinder's message for users about the failure of a resource. */
+    async messageAbout(id: string): Promise<string> {
+      const answer = (await send('GET', `/messages?resource_uuid=${id}`)) as Messages | undefined;
+      return answer?.messages[0]?.user_message ?? 'Cinder gives no reason; its logs may have one';
+    },
+  };
+}
+
+type Messages = { readonly messages: readonly { readonly user_message: string }[] };
+
+async function read(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (response.ok) return text === '' ? {} : JSON.parse(text);
+  const message = messageIn(text);
+  if (response.status === 413) throw new Problem('RESOURCE_EXHAUSTED', `Cinder refuses: ${message}`);
+  if ([400, 404, 409].includes(response.status))
+    throw new Problem('FAILED_PRECONDITION', `Cinder refuses: ${message}`);
+  throw new Problem('UNAVAILABLE', `Cinder answers ${response.status}: ${message}`);
+}
+
+/** The message of an error, such as `{"badRequest": {"code": 400, "message": "…"}}`. */
+function messageIn(text: string): string {
+  try {
+    const [fault] = Object.values(JSON.parse(text) as Record<string, { readonly message?: string }>);
+    return fault?.message ?? text;
+  } catch {
+    return text;
+  }
+}
