@@ -64,6 +64,11 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 120,
     proves: ['node-agent/connectors/iscsi', 'gateway/exports/iscsi.ts', 'gateway/local/', 'node-agent/host/'],
   },
+  cinder: {
+    files: ['test/storage/cinder.test.ts'],
+    seconds: 900,
+    proves: ['examples/cinder/', 'test/cinder/', 'src/sdk/'],
+  },
   'ceph-nodes': {
     files: ['test/storage/ceph-nodes.test.ts', 'test/storage/ceph-sanity.test.ts'],
     seconds: 200,

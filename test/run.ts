@@ -31,7 +31,7 @@ out are printed. It builds no kernel module: tests of ZFS are skipped unless ano
   machine      devices, mounts and processes of this machine: needs root, and Debian's tools, which are installed
   conformance  csi-sanity and the stock sidecars: needs root and Go; schemathesis needs Python with venv, and PyPI
   vm           Debian kernels under QEMU, which are fetched and not installed
-  storage      Ceph, which is fetched and not installed: needs root
+  storage      Ceph and OpenStack's Cinder, which are fetched and not installed: needs root
   database     PostgreSQL under Patroni, which is fetched and not installed: needs root
   install      the files of a release, and the first steps of README and the guides: needs root, and the packages'
                registries
