@@ -15,7 +15,7 @@ import { makeTargetByHand } from './by-hand.ts';
 import type { DeviceKind } from './devices.ts';
 
 const sizeMiB = 64;
-const rounds = 21;
+const rounds = 15;
 
 /** Transfers past the cache, one block after another: the bytes of a block, and the number of blocks. */
 const transfers = [

@@ -11,7 +11,7 @@ import type { DeviceKind } from './devices.ts';
 import { bringUpDisk } from './io.ts';
 
 const run = promisify(execFile);
-const rounds = 7;
+const rounds = 5;
 
 /** A small volume and a large one, each with its data before the first snapshot. */
 const sizes = [
