@@ -17,6 +17,7 @@ import { createClient } from '../../../src/api/client.ts';
 import { readTlsFiles } from '../../../src/api/http/tls-files.ts';
 import { createTokenSource } from '../../../src/api/http/tokens.ts';
 import { poll } from '../../../src/lib/concurrency.ts';
+import { untilAvailable } from '../../harness/csi-serving.ts';
 import { temporaryDirectory } from '../../harness/gateway.ts';
 import { endProcess } from '../../harness/exit.ts';
 
@@ -73,7 +74,8 @@ test('the guide turns a machine with systemd into a storage server', async t => 
   const isBack = () => client.getVolume({ volumeId: 'east.v' }, call()).catch(() => undefined);
   assert.ok(await poll(isBack, patience));
   assert.match(isExported(), new RegExp(String(attachment.subsystem)));
-  await client.detachVolume({ volumeId: 'east.v', nodeId: 'n1' }, call());
+  // The records answer at once, the pool once it is open again.
+  await untilAvailable(() => client.detachVolume({ volumeId: 'east.v', nodeId: 'n1' }, call()));
   assert.doesNotMatch(isExported(), /fairlead:/);
 
   // A real start of the machine does more, which is not needed here: no target has a file of the disk open.
