@@ -28,7 +28,7 @@ const vendor = ['gateway/backends/rest', 'src/sdk/', 'src/kit/', 'src/api/', 'ex
  * come first. Virtual machines, which compute, alternate with storage systems and loops, which mostly wait.
  */
 export const parts: Readonly<Record<string, Part>> = {
-  'fleet-boxes': { files: ['test/vm/fleet/boxes.test.ts'], seconds: 400, proves: exported },
+  'fleet-boxes': { files: ['test/vm/fleet/boxes.test.ts'], seconds: 560, proves: exported },
   'kills-node': {
     files: [
       'test/machine/node-agent/kill.test.ts',
@@ -38,7 +38,7 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 220,
     proves: [...onNodes, ...plugins],
   },
-  'ceph-shares': { files: ['test/storage/ceph-shares.test.ts'], seconds: 300, proves: ceph },
+  'ceph-shares': { files: ['test/storage/ceph-shares.test.ts'], seconds: 450, proves: ceph },
   'fleet-shares': {
     files: ['test/vm/fleet/shares/shares.test.ts'],
     seconds: 300,
@@ -76,12 +76,12 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   'fleet-thin-volumes': {
     files: ['test/vm/fleet/boxes/thin-volumes.test.ts'],
-    seconds: 300,
+    seconds: 420,
     proves: [...exported, 'gateway/backends/lvm'],
   },
   'fleet-zvols': {
     files: ['test/vm/fleet/boxes/zvols.test.ts'],
-    seconds: 300,
+    seconds: 480,
     proves: [...exported, ...zfs],
   },
   'fleet-server': {
@@ -96,7 +96,7 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   'lvm-many': {
     files: ['test/vm/lvm/many.test.ts'],
-    seconds: 400,
+    seconds: 800,
     proves: ['gateway/backends/lvm', 'gateway/local/'],
   },
   zfs: { files: ['test/vm/zfs/zfs.test.ts'], seconds: 300, proves: zfs },
