@@ -3,16 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { exports } from '../../../../gateway/exports/index.ts';
 import { openRecords } from '../../../../gateway/exports/nfs/records.ts';
-import type { VolumeKind } from '../../../../gateway/export.ts';
 import { silentLog } from '../../../../src/lib/log.ts';
 import { directoryOf } from '../../../harness/machine.ts';
 
-const context = { root: '/srv/files', log: silentLog, poolKey: async () => new Uint8Array(32) };
-const open = (kind: VolumeKind = 'directory', addresses = ['192.0.2.1', '2001:db8::1']) =>
-  exports.nfs.open({ protocol: 'nfs', addresses }, { ...context, kind });
-async function faultsOf(kind: VolumeKind, root: string): Promise<string> {
+const poolKey = async () => new Uint8Array(32);
+const context = { kind: 'directory', root: '/srv/files', log: silentLog, poolKey } as const;
+async function faultsOf(root: string): Promise<string> {
   const settings = exports.nfs.settings.parse({ protocol: 'nfs', addresses: ['192.0.2.1'] });
-  const exported = await exports.nfs.open(settings, { ...context, kind, root });
+  const exported = await exports.nfs.open(settings, { ...context, root });
   return ((await exported.check?.()) ?? []).join();
 }
 
@@ -37,7 +35,7 @@ test('a node without a reported address, or only with addresses of another kind,
       detail: /^node "n1" has the addresses 2001:db8::7, and none is of the kind/,
     },
   ];
-  const exported = await open('directory', ['192.0.2.1']);
+  const exported = await exports.nfs.open({ protocol: 'nfs', addresses: ['192.0.2.1'] }, context);
   for (const { addresses, detail } of rows)
     await assert.rejects(exported.publish(volume, { ...access, ...(addresses && { addresses }) }), {
       code: 'FAILED_PRECONDITION',
@@ -45,10 +43,9 @@ test('a node without a reported address, or only with addresses of another kind,
     });
 });
 
-test('the check names a kind of volumes and a directory that cannot be exported', async () => {
-  assert.match(await faultsOf('file', '/srv/files'), /exports only directories/);
-  assert.match(await faultsOf('directory', '/srv/my files'), /cannot be exported over NFS/);
-  assert.doesNotMatch(await faultsOf('directory', '/srv/files'), /only directories|over NFS/);
+test('the check names a directory that cannot be exported', async () => {
+  assert.match(await faultsOf('/srv/my files'), /cannot be exported over NFS/);
+  assert.doesNotMatch(await faultsOf('/srv/files'), /over NFS/);
 });
 
 test('only addresses without a port are addresses of the export', () => {
