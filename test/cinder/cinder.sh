@@ -1,14 +1,15 @@
 #!/bin/sh
-# Runs OpenStack's Cinder on a Ceph cluster, in the caller's namespaces: cinder.sh DIRECTORY PACKAGES CEPH_CONF.
+# Runs OpenStack's Cinder on a Ceph cluster, in the caller's namespaces: cinder.sh PACKAGES CEPH_CONF.
 # Prints "ready" on standard output, and runs until it is killed.
 set -eu
-dir=$1
+# In memory, and in the namespace of mounts alone. Every user may enter it.
+dir=/mnt
 # RabbitMQ reads the processes of its own namespace.
 mount -t proc proc /proc
-mount -t overlay overlay -o "ro,lowerdir=$2/usr:/usr" /usr
-mount -t tmpfs tmpfs "$dir"
+mount -t overlay overlay -o "ro,lowerdir=$1/usr:/usr" /usr
+mount -t tmpfs -o mode=755 tmpfs "$dir"
 cd "$dir"
-export HOME="$dir" CEPH_CONF="$3"
+export HOME="$dir" CEPH_CONF="$2"
 address=127.0.0.1
 postgres=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
 
@@ -25,7 +26,6 @@ until_done() {
 mkdir db run
 chown nobody db
 as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups -- "$@"; }
-chmod 755 "$dir"
 as_nobody "$postgres/initdb" -D db -A trust -U postgres --no-sync >initdb.out
 as_nobody "$postgres/postgres" -D db -k "$dir/db" -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=200 >postgres.out 2>&1 &
 until_done psql -h 127.0.0.1 -U postgres -c 'select 1'

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
@@ -24,8 +24,8 @@ export const adapter = [
 ];
 
 /**
- * Starts Cinder on the Ceph cluster of CEPH_CONF, in this process's network, until the test or this process ends. Keeps
- * its files in memory, at the directory. Returns the variables of `adapter`.
+ * Starts Cinder on the Ceph cluster of CEPH_CONF, in this process's network, until the test or this process ends.
+ * Returns the variables of `adapter`, with a file in the directory.
  */
 export async function startCinder(
   t: Pick<TestContext, 'after'>,
@@ -34,8 +34,7 @@ export async function startCinder(
   const { CEPH_CONF = '' } = process.env;
   const key = join(dir, 'key');
   writeFileSync(key, execFileSync('ceph', ['auth', 'get-key', 'client.admin']), { mode: 0o600 });
-  mkdirSync(join(dir, 'cinder'));
-  const apart = ['--mount', '--pid', '--fork', '--kill-child', 'sh', script, join(dir, 'cinder'), packages];
+  const apart = ['--mount', '--pid', '--fork', '--kill-child', 'sh', script, packages];
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', 'unshare', ...apart, CEPH_CONF], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
