@@ -263,7 +263,6 @@ test('a check names each fault of a pool', async t => {
   makeZvol(poolOf(), 'device');
   t.after(() => removeVolumes(poolOf()));
   assert.match(String(await check({ dataset: `${dataset}/device` })), /is no dataset that can have volumes/);
-  assert.match(String(await check({ export: { protocol: 'loop' } })), /^export: loop exports only files/);
   zfs('set', 'sync=disabled', dataset);
   assert.match(String(await check({})), /loses written data in a crash/);
   zfs('inherit', 'sync', dataset);

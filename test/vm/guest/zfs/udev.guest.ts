@@ -28,6 +28,8 @@ test('udev does not act on what a node has written to its volume', async t => {
   // ZFS makes the device a little later.
   const isThere = () => existsSync(`/dev/zvol/${name}`) || undefined;
   assert.ok(await poll(isThere, { everyMs: 100, timeoutMs: 30_000 }));
+  // Each event of the device makes its link anew.
+  run('udevadm', 'settle');
   run('mkfs.ext4', '-q', '-L', 'of-a-pod', `/dev/zvol/${name}`);
   look();
   assert.ok(existsSync(link), 'without the rule udev makes the link');
