@@ -11,13 +11,14 @@ type Identity = Pick<Volume, 'name' | 'parameters' | 'mutableParameters' | 'sour
 const none = { type: 'object', additionalProperties: false };
 const limits = { minimumVolumeBytes: gibibyte, stepBytes: gibibyte };
 
-export function toCapabilities({ PROTOCOLS = 'iscsi,nvme-tcp' }: Environment): Offer {
+export function toCapabilities({ PROTOCOLS = 'iscsi,nvme-tcp', ZEROED = 'true' }: Environment): Offer {
   return {
     version: '1.0.0',
     features: ['expand', 'snapshots', 'restore', 'clone', 'nodes', 'node-details'],
     accessModes: accessModes.filter(mode => mode.startsWith('SINGLE_NODE_')),
     accessTypes: ['mount', 'block'],
     protocols: PROTOCOLS.split(',') as Offer['protocols'],
+    zeroed: ZEROED === 'true',
     limits,
     parameters: {
       volume: { ...none, properties: { type: { type: 'string' }, availabilityZone: { type: 'string' } } },
