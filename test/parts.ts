@@ -64,6 +64,11 @@ export const parts: Readonly<Record<string, Part>> = {
     seconds: 120,
     proves: ['node-agent/connectors/iscsi', 'gateway/exports/iscsi.ts', 'gateway/local/', 'node-agent/host/'],
   },
+  'cinder-nodes': {
+    files: ['test/storage/cinder-nodes.test.ts'],
+    seconds: 170,
+    proves: ['examples/cinder/', 'test/cinder/', 'node-agent/connectors/rbd.ts'],
+  },
   cinder: {
     files: ['test/storage/cinder.test.ts'],
     seconds: 900,

@@ -21,7 +21,7 @@ export async function moveBetweenNodes({ box, nodes: [one, two], ids }: Stage, p
   await box.ask('create', name, pool, { requiredBytes: 64 * MiB });
   const attachment = await box.ask<Attachment>('attach', name, ids[0], 'mount');
   assert.ok(attachment.signature);
-  assert.equal(attachment.sealed !== undefined, pool === 'iscsi' || pool === 'ceph');
+  assert.equal(attachment.sealed !== undefined, ['iscsi', 'ceph', 'cinder'].includes(pool));
   await one.ask('bringUp', name, attachment);
   await one.ask('writeFile', name);
   await until(async () => (await writtenOf(one, name)) > 10);
