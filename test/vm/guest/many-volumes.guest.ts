@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { KnownSnapshot, KnownVolume } from '../../../gateway/backend.ts';
 import { forEachAtMost } from '../../../src/lib/concurrency.ts';
+import { untilAvailable } from '../../harness/csi-serving.ts';
 import {
   assertHolds,
   contentOf,
@@ -22,7 +23,8 @@ test('a pool has 200 volumes, and a volume 50 snapshots', async t => {
   const volumeAt = (index: number): KnownVolume => made[index] ?? assert.fail(`there is no volume ${index}`);
   await t.test('200 volumes are created', inner =>
     workOff(inner, { count: volumes }, async index => {
-      made[index] = await makeVolume(backend, { id: `a.v${index}` });
+      // As a cluster does, the test asks again if udev is late with a device.
+      made[index] = await untilAvailable(() => makeVolume(backend, { id: `a.v${index}` }));
     }),
   );
   assert.equal((await idsOf(backend)).length, volumes);
