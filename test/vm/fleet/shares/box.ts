@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connectBox, mountDisk } from '../box.ts';
+import { connectBox, mountDisk, openStoragePool } from '../box.ts';
 import { address } from '../cables.ts';
+import type { ShareBoxRole } from '../fleet.ts';
 import { openGateway } from '../gateway.ts';
 
 const root = '/box';
@@ -12,10 +13,11 @@ const pool = {
   export: { protocol: 'nfs', addresses: [address], noRootSquash: true },
 };
 
-/** Opens a storage server for the cluster "c" that exports directories of a disk of this machine. */
-export async function openShareBox() {
+/** Opens a storage server for the cluster "c" that exports directories or filesystems of a disk of this machine. */
+export async function openShareBox(role: ShareBoxRole) {
   connectBox();
-  mountDisk('/dev/vda', root, 'prjquota');
+  if (role === 'share-box') mountDisk('/dev/vda', root, 'prjquota');
+  else openStoragePool(root, ['files/shares']);
   startServer();
   mkdirSync(pool.dir, { recursive: true });
   return {
@@ -33,6 +35,8 @@ export async function openShareBox() {
 /** Starts the kernel's NFS server as Debian does. Its state and the exports outlive the machine, as on a real disk. */
 export function startServer(): void {
   execFileSync('modprobe', ['nfsd']);
+  // As on a machine with systemd, the server's root and other mount namespaces see new mounts.
+  execFileSync('mount', ['--make-rshared', '/']);
   for (const path of ['/etc/exports.d', '/var/lib/nfs']) {
     const kept = `${root}/kept${path}`;
     for (const one of [kept, path]) mkdirSync(one, { recursive: true });
