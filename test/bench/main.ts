@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { consoleBench } from './console.ts';
 import { createBench } from './create.ts';
 import { cycleBench } from './cycle.ts';
-import { exportsBench } from './exports/exports.ts';
+import { devicesBench, exportsBench } from './exports/exports.ts';
 import { fairnessBench } from './fairness/fairness.ts';
 import { describe, type Bench, type Figure } from './figure.ts';
 import { growthBench } from './growth.ts';
@@ -24,6 +24,7 @@ const benches: readonly Bench[] = [
   growthBench,
   consoleBench,
   exportsBench,
+  devicesBench,
 ];
 
 const usage = `Usage: npm run bench [-- --only NAME,…] [--json FILE] [--plot FILE]

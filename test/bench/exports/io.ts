@@ -1,6 +1,7 @@
 import { constants, openSync, readSync, writeSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Attachment } from '../../../src/api/attachment.ts';
-import { MiB, startGuestNode } from '../../vm/guest/agent.ts';
+import { MiB, startGuestNode, type GuestNode } from '../../vm/guest/agent.ts';
 import {
   accessOf,
   makePoolDirectory,
@@ -8,10 +9,10 @@ import {
   type KernelExport,
   type PoolPlace,
 } from '../../vm/targets/exported.ts';
-import { makeThinPool } from '../../vm/targets/thin-pool.ts';
 import type { CleanupScope } from '../../vm/targets/undo.ts';
 import { timeAlternately, type Figure } from '../figure.ts';
 import { makeTargetByHand } from './by-hand.ts';
+import type { DeviceKind } from './devices.ts';
 
 const sizeMiB = 64;
 const rounds = 21;
@@ -32,21 +33,27 @@ type Transfer = (typeof transfers)[number];
 export async function measureIo(t: CleanupScope, protocol: KernelExport): Promise<readonly Figure[]> {
   const { ours, byHand } = await bringUpBoth(t, protocol);
   const floor = { name: 'the same file by a target set up by hand', disk: byHand };
-  return compare({ name: protocol, disk: ours }, { floors: [floor], share: 0.98 });
+  return compare({ name: `through ${protocol}`, disk: ours }, { floors: [floor], share: 0.98 });
 }
 
 /**
- * Measures the same of a thin volume over nvme-tcp, and alternately of an image.
+ * Measures the same of a device over nvme-tcp, and alternately of an image; and through a target by hand, of the device's
+ * gate, if it has one, and alternately of the device itself.
  */
-export async function measureDeviceIo(t: CleanupScope): Promise<readonly Figure[]> {
+export async function measureDeviceIo(t: CleanupScope, kind: DeviceKind): Promise<readonly Figure[]> {
   const protocol = 'nvme-tcp';
-  const { ours, byHand } = await bringUpBoth(t, protocol, makeThinPool(t));
+  const device = await bringUpBoth(t, protocol, kind.makePlace(t));
   const image = await bringUpBoth(t, protocol);
-  const floors = [
-    { name: 'the same device by a target set up by hand', disk: byHand },
-    { name: 'an image', disk: image.ours },
-  ];
-  return compare({ name: `${protocol} of a thin volume`, disk: ours }, { floors, share: 0.95 });
+  const byHand = { name: 'the same device by a target set up by hand', disk: device.byHand };
+  const ours = { name: `through ${protocol} of a ${kind.name}`, disk: device.ours };
+  const floors = [byHand, { name: 'an image', disk: image.ours }];
+  const figures = await compare(ours, { floors, share: 0.95 });
+  if (!kind.gateOf) return figures;
+  const gate = {
+    name: `of the gate of a ${kind.name} by a target set up by hand`,
+    disk: await device.bringUpByHand(kind.gateOf(device.path)),
+  };
+  return [...figures, ...(await compare(gate, { floors: [byHand], share: 0.95 }))];
 }
 
 /** Connects a volume to a node through its export, and through a target by hand. Returns both disks, filled. */
@@ -60,17 +67,23 @@ async function bringUpBoth(
   const exported = await pool.attach(volume, accessOf('n1', 'block'));
   const path = pool.pathOf(volume.id);
   const node = await startGuestNode(t);
-  const bringUp = async (name: string, { attachment, secrets = {} }: VolumeAccess): Promise<number> => {
-    const fields = { ...node.volumeAt({ name, attachment, capability: raw }), secrets };
-    await node.bringUp(fields);
-    return openSync(fields.target_path, constants.O_RDWR | constants.O_DIRECT);
-  };
-  const ours = await bringUp('exported', exported);
-  const byHand = await bringUp('by-hand', {
-    attachment: makeTargetByHand(protocol, path, volume.sizeBytes),
-  });
+  const ours = await bringUpDisk(node, 'exported', exported);
+  const bringUpByHand = (own: string): Promise<number> =>
+    bringUpDisk(node, basename(own), { attachment: makeTargetByHand(protocol, own, volume.sizeBytes) });
+  const byHand = await bringUpByHand(path);
   fill(ours);
-  return { ours, byHand };
+  return { ours, byHand, bringUpByHand, path };
+}
+
+/** Connects an attached volume to a node, and opens its raw disk past the cache. */
+export async function bringUpDisk(
+  node: GuestNode,
+  name: string,
+  { attachment, secrets = {} }: VolumeAccess,
+): Promise<number> {
+  const fields = { ...node.volumeAt({ name, attachment, capability: raw }), secrets };
+  await node.bringUp(fields);
+  return openSync(fields.target_path, constants.O_RDWR | constants.O_DIRECT);
 }
 
 type Disk = { readonly name: string; readonly disk: number };
@@ -88,7 +101,7 @@ async function compare(
     const rateOf = (disk: Disk): number => ((count * bytes) / MiB / (times[disk.name] ?? 0)) * 1_000;
     for (const floor of floors)
       figures.push({
-        name: `${name} through ${ours.name}`,
+        name: `${name} ${ours.name}`,
         value: rateOf(ours),
         unit: 'MB/s',
         floor: [floor.name, rateOf(floor)],
