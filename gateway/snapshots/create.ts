@@ -107,8 +107,10 @@ async function plan(
     const logged = { operation: 'snapshot', kind: request.kind, id: request.id };
     await operations.prepare(logged, volume.pool, async () => {
       const pool = pools.get(volume.pool);
-      spaces ??= await measureSpaces(pool);
-      const bytes = await pool.backend.snapshots?.measure?.(toKnownVolume(volume));
+      // A backend may answer both by one look at its storage.
+      const measuring = pool.backend.snapshots?.measure?.(toKnownVolume(volume));
+      const [found, bytes] = await Promise.all([spaces ?? measureSpaces(pool), measuring]);
+      spaces = found;
       if (bytes !== undefined) bytesOf.set(id, bytes);
     });
   }

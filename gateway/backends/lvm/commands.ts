@@ -1,11 +1,12 @@
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { execLocked } from '../../local/devices/command-lock.ts';
 import { commandProblem } from '../../local/files.ts';
+import { deviceOf } from './names.ts';
 
 /** A thin pool by its volume group and its name. */
 export type PoolName = { readonly group: string; readonly thinPool: string };
 
-/** The columns of a report. Sizes are in bytes, times in seconds; a property that is absent or unknown is empty. */
+/** The columns of a report. Sizes are in bytes; a property that is absent or unknown is empty. */
 const columns = [
   'lv_name',
   'thin_id',
@@ -13,7 +14,6 @@ const columns = [
   'pool_lv',
   'segtype',
   'lv_size',
-  'lv_time',
   'lv_active',
   'lv_device_open',
   'lv_suspended',
@@ -33,6 +33,7 @@ const columns = [
 export type ReportRow = Readonly<Record<(typeof columns)[number], string>>;
 
 const timeoutMs = 120_000;
+const sectorBytes = 512;
 /** The maximum output for a group with very many volumes, in characters. */
 const maxOutput = 2 ** 27;
 
@@ -40,7 +41,7 @@ const maxOutput = 2 ** 27;
  * Overrides of the machine's lvm.conf: the form of reports, and no archive, because busy groups would
  * have very many archived states. LVM still keeps a backup of the newest state.
  */
-const config = 'backup { archive=0 } report { time_format="%s" binary_values_as_numeric=0 }';
+const config = 'backup { archive=0 } report { binary_values_as_numeric=0 }';
 
 /** The commands of an open pool. */
 export type Commands = {
@@ -48,6 +49,8 @@ export type Commands = {
   report(): Promise<ExecResult>;
   /** Runs a command that changes the group. With `disks` LVM reads no other disk. */
   change(args: readonly string[], disks?: readonly string[]): Promise<ExecResult>;
+  /** Reads the bytes that an active volume has taken of the pool; undefined when the kernel does not tell. */
+  usedBytes(name: string): Promise<number | undefined>;
   /** The file that commands lock. */
   readonly lockPath: string;
 };
@@ -58,8 +61,16 @@ export function createCommands(pool: PoolName, lockPath: string): Commands {
     // After the time-out the command is killed and may leave a volume suspended; `change` in pool.ts ends that.
     change: ([command = '', ...args], disks) =>
       execLocked(lockPath, ['lvm', command, '--config', configFor(disks), ...args], timeoutMs),
+    usedBytes: name => readUsedBytes(deviceOf(pool.group, name)),
     lockPath,
   };
+}
+
+/** Reads the bytes of a thin volume, in the words of the kernel: `0 SECTORS thin USED_SECTORS HIGHEST_SECTOR`. */
+async function readUsedBytes(device: string): Promise<number | undefined> {
+  const { status, stdout } = await exec('dmsetup', ['status', '--noflush', '--', device], { timeoutMs });
+  const [, sectors] = /^0 \d+ thin (\d+) /.exec(stdout) ?? [];
+  return status === 0 && sectors !== undefined ? Number(sectors) * sectorBytes : undefined;
 }
 
 /** Parses a report. UNAVAILABLE when the command has failed. */

@@ -11,6 +11,8 @@ const digits = 32;
 /** A tag of the pool's volumes and snapshots. */
 const nonceTag = 'fairlead.nonce=';
 
+/** The time of a snapshot, in milliseconds since the epoch. */
+export const timeTag = 'fairlead.time=';
 /** A snapshot of a group whose other members may be of another instant. */
 export const partTag = 'fairlead.part';
 export const keyTag = 'fairlead.key';
@@ -52,10 +54,11 @@ export type Tags = readonly string[];
 
 /** The options that give a new volume its tags. */
 export function tagOptions(noun: Noun, ref: NewTags): readonly string[] {
-  const { id, nonce, isPart = false } = ref;
+  const { id, nonce, createdAtMs, isPart = false } = ref;
   return [
     idTagOf(noun, id),
     ...(nonce === '' ? [] : [nonceTag + nonce]),
+    ...(createdAtMs === undefined ? [] : [`${timeTag}${createdAtMs}`]),
     ...(isPart ? [partTag] : []),
   ].flatMap(tag => ['--addtag', tag]);
 }
@@ -63,6 +66,7 @@ export function tagOptions(noun: Noun, ref: NewTags): readonly string[] {
 type NewTags = {
   readonly id: string;
   readonly nonce: string;
+  readonly createdAtMs?: number;
   readonly isPart?: boolean;
 };
 

@@ -21,7 +21,6 @@ export type ThinVolume = PoolEntry & {
   readonly extentBytes: number;
   /** The bytes of the pool that it has, shared with others or not; its size while it is inactive. */
   readonly usedBytes: number;
-  readonly createdAtMs: number;
   readonly isActive: boolean;
   readonly isOpen: boolean;
   readonly isSuspended: boolean;
@@ -86,6 +85,7 @@ export function openPool(poolName: PoolName, commands: Commands) {
   return {
     ...poolName,
     report,
+    usedBytes: commands.usedBytes,
     change,
     refresh,
     known: createKnownDisks(),
@@ -148,7 +148,6 @@ function parseVolume(group: string, row: ReportRow): ThinVolume {
     sizeBytes,
     extentBytes: Number(row.vg_extent_size),
     usedBytes: used === '' ? sizeBytes : Math.ceil((sizeBytes * Number(used)) / 100),
-    createdAtMs: Number(row.lv_time) * 1_000,
     isActive: row.lv_active === 'active',
     isOpen: row.lv_device_open === 'open',
     isSuspended: row.lv_suspended === 'suspended',

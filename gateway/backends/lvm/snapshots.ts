@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { preconditionProblem } from '../../../src/api/problem.ts';
 import type { CreatedSnapshot, NewSnapshot, Snapshots } from '../../backend.ts';
 import { listDisks } from './commands.ts';
-import { partTag, tagOptions } from './names.ts';
+import { partTag, tagOptions, timeTag, valueOf } from './names.ts';
 import type { LvmPool, PoolReport } from './pool.ts';
 
 /** The maximum time for which the I/O of nodes waits for a group, in milliseconds. */
@@ -16,16 +16,10 @@ export function createSnapshots(pool: LvmPool, pauseMs = maxPauseMs): Required<S
   return {
     parameters: z.strictObject({}),
     async create(snapshot) {
-      // A volume whose disks are known needs no report before, because LVM refuses a name that is in use.
-      const isKnown = pool.known.find(snapshot.volume) !== undefined;
-      const isTaken =
-        isKnown &&
-        (await take(pool, snapshot).then(
-          () => true,
-          () => false,
-        ));
+      const taken = await takeKnown(pool, snapshot);
+      if (taken) return taken;
       const report = await pool.report();
-      if (isTaken || report.findMade('snapshot', snapshot)) return toCreated(report, snapshot);
+      if (report.findMade('snapshot', snapshot)) return toCreated(report, snapshot);
       await pool.refresh([report.requireEntry('volume', snapshot.volume)]);
       await take(pool, snapshot);
       return toCreated(await pool.report(), snapshot);
@@ -42,6 +36,20 @@ export function createSnapshots(pool: LvmPool, pauseMs = maxPauseMs): Required<S
       yield* (await pool.report()).ids('snapshot');
     },
   };
+}
+
+/**
+ * Takes a snapshot of a volume whose disks are known, without a report: LVM refuses a name that is in use. Undefined when
+ * it may not have been taken.
+ */
+async function takeKnown(pool: LvmPool, snapshot: NewSnapshot): Promise<CreatedSnapshot | undefined> {
+  const known = pool.known.find(snapshot.volume);
+  if (!known) return undefined;
+  const createdAtMs = await take(pool, snapshot).catch(() => undefined);
+  if (createdAtMs === undefined) return undefined;
+  const reservedBytes = await pool.usedBytes(pool.nameOf('volume', snapshot.volume.id));
+  if (reservedBytes === undefined) return undefined;
+  return { sizeBytes: known.sizeBytes, createdAtMs, ready: true, reservedBytes };
 }
 
 /** True when all members of a group were taken at one instant. */
@@ -92,19 +100,22 @@ async function removeAll(pool: LvmPool, members: readonly NewSnapshot[]): Promis
   for (const member of members) await pool.remove('snapshot', member);
 }
 
-/** Takes a snapshot. `disks`: the group's disks, for a member of a group. */
-async function take(pool: LvmPool, snapshot: NewSnapshot, disks?: readonly string[]): Promise<void> {
+/** Takes a snapshot, and returns its time. `disks`: the group's disks, for a member of a group. */
+async function take(pool: LvmPool, snapshot: NewSnapshot, disks?: readonly string[]): Promise<number> {
   const { id, nonce, volume } = snapshot;
-  const tags = tagOptions('snapshot', { id, nonce, isPart: disks !== undefined });
+  const createdAtMs = Date.now();
+  const tags = tagOptions('snapshot', { id, nonce, createdAtMs, isPart: disks !== undefined });
   const options = ['--yes', '--snapshot', '--name', pool.nameOf('snapshot', id), ...tags];
   const origin = pool.operandOf(pool.nameOf('volume', volume.id));
   const readOnlyInactive = ['--permission', 'r', '--setactivationskip', 'y', '--', origin];
   await pool.change(['lvcreate', ...options, ...readOnlyInactive], `take snapshot "${id}"`, disks);
+  return createdAtMs;
 }
 
 /** Reserves the bytes that the volume has taken, because LVM does not tell those of an inactive snapshot. */
 function toCreated(report: PoolReport, snapshot: NewSnapshot): CreatedSnapshot {
-  const { sizeBytes, createdAtMs } = report.requireEntry('snapshot', snapshot);
+  const { sizeBytes, tags } = report.requireEntry('snapshot', snapshot);
+  const createdAtMs = Number(valueOf(tags, timeTag) ?? 0);
   const reservedBytes = report.find('volume', snapshot.volume)?.usedBytes ?? sizeBytes;
   return { sizeBytes, createdAtMs, ready: true, reservedBytes };
 }

@@ -36,8 +36,8 @@ export type PoolStatus = { readonly health: string; readonly usedPercent: number
 
 /** The commands of an open pool. */
 export type Commands = {
-  /** Reports the dataset itself, then its volumes and their snapshots. */
-  report(): Promise<ExecResult>;
+  /** Reports the dataset itself, then its volumes and their snapshots, or only those with these paths. */
+  report(paths?: readonly string[]): Promise<ExecResult>;
   status(): Promise<PoolStatus>;
   /** Runs a command that changes the dataset. */
   change(args: readonly string[]): Promise<ExecResult>;
@@ -52,7 +52,7 @@ const zvolId = '/usr/lib/udev/zvol_id';
 
 export function createCommands(dataset: string, lockPath: string): Commands {
   return {
-    report: () => runReport(dataset),
+    report: paths => runReport(dataset, paths),
     status: () => readStatus(dataset),
     change: args => execLocked(lockPath, ['zfs', ...args], timeoutMs),
     settle: () => exec('udevadm', ['settle', '--timeout=10'], { timeoutMs }),
@@ -63,12 +63,11 @@ export function createCommands(dataset: string, lockPath: string): Commands {
   };
 }
 
-export function runReport(dataset: string): Promise<ExecResult> {
-  const which = ['-r', '-d', '2', '-t', 'filesystem,volume,snapshot'];
-  return exec('zfs', ['list', '-Hp', ...which, '-o', columns.join(), '--', dataset], {
-    timeoutMs,
-    maxOutput,
-  });
+export function runReport(dataset: string, paths: readonly string[] = []): Promise<ExecResult> {
+  const depth = paths.length > 0 ? [] : ['-r', '-d', '2'];
+  const which = [...depth, '-t', 'filesystem,volume,snapshot'];
+  const args = ['list', '-Hp', ...which, '-o', columns.join(), '--', dataset, ...paths];
+  return exec('zfs', args, { timeoutMs, maxOutput });
 }
 
 /** Parses a report. UNAVAILABLE when the command has failed. */

@@ -49,12 +49,17 @@ const devicePatience = { everyMs: 50, timeoutMs: 20_000 };
 
 export function openPool(dataset: string, commands: Commands) {
   /** Reports the dataset's state after the call. Concurrent calls share a report. */
-  const report = shareRuns(async () => readReport(dataset, parseRows(dataset, await commands.report())));
+  const report = shareRuns(() => reportOf());
+  /** Reports all volumes and snapshots, or only those with these paths. */
+  async function reportOf(paths?: readonly string[]): Promise<PoolReport> {
+    return readReport(dataset, parseRows(dataset, await commands.report(paths)));
+  }
   const pathOf = (name: string): string => `${dataset}/${name}`;
 
   return {
     dataset,
     report,
+    reportOf,
     status: commands.status,
     known: createKnownDisks(),
     pathOf,

@@ -38,7 +38,6 @@ function rowsOf(pool: object, tags: Readonly<Record<string, string>> = {}): read
     thin_id: '1',
     pool_lv: 'pool0',
     lv_size: String(4 * MiB),
-    lv_time: '1',
     vg_extent_size: String(4 * MiB),
     data_percent: '50.00',
     lv_active: 'active',
@@ -60,6 +59,7 @@ function open(rows: readonly object[], change: ExecResult = succeeded, later = r
       lines.push(args.join(' '));
       return change;
     },
+    usedBytes: async () => undefined,
     lockPath: '/nowhere',
   });
   return { pool, volumes: createVolumes(pool, { exported: openLoop(), log: silentLog }), lines };
