@@ -43,7 +43,6 @@ log_file = $dir/keystone.log
 connection = postgresql+psycopg2://postgres@127.0.0.1/keystone
 [token]
 provider = fernet
-expiration = ${TOKEN_SECONDS:-3600}
 [fernet_tokens]
 key_repository = $dir/keys
 [fernet_receipts]

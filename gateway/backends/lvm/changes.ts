@@ -7,13 +7,13 @@ import { environmentWith, exec, type ExecResult } from '../../../src/lib/exec.ts
 import type { Changes, Extent, KnownSnapshot } from '../../backend.ts';
 import { createListedChanges } from '../../local/extent-lists.ts';
 import { commandProblem } from '../../local/files.ts';
+import { sectorBytes } from '../../local/kernel/sysfs.ts';
 import { deviceOf } from './names.ts';
 import type { LvmPool, PoolReport } from './pool.ts';
 
 const timeoutMs = 60_000;
 /** The limit for reading the metadata of a very large volume, in milliseconds. */
 const readTimeoutMs = 10 * 60_000;
-const sectorBytes = 512;
 
 /** Reads the blocks of a pool's snapshots from a copy of the pool's metadata, without any data. */
 export function createChanges(pool: LvmPool): Changes {

@@ -1,6 +1,7 @@
 import { exec, type ExecResult } from '../../../src/lib/exec.ts';
 import { execLocked } from '../../local/devices/command-lock.ts';
 import { commandProblem } from '../../local/files.ts';
+import { sectorBytes } from '../../local/kernel/sysfs.ts';
 import { deviceOf } from './names.ts';
 
 /** A thin pool by its volume group and its name. */
@@ -33,7 +34,6 @@ const columns = [
 export type ReportRow = Readonly<Record<(typeof columns)[number], string>>;
 
 const timeoutMs = 120_000;
-const sectorBytes = 512;
 /** The maximum output for a group with very many volumes, in characters. */
 const maxOutput = 2 ** 27;
 

@@ -6,7 +6,7 @@ import { preconditionProblem, unavailableProblem } from '../../../src/api/proble
 import { environmentWith } from '../../../src/lib/exec.ts';
 import { execLocked, lockedArgs } from '../../local/devices/command-lock.ts';
 import { commandProblem } from '../../local/files.ts';
-import { homeOf, readSysfs } from '../../local/kernel/sysfs.ts';
+import { deviceSize, homeOf, readSysfs, sectorBytes } from '../../local/kernel/sysfs.ts';
 
 /**
  * Linear devices of the kernel, each over the device of one volume. Nodes reach the volume only through its gate, so
@@ -18,7 +18,6 @@ export type Gates = ReturnType<typeof createGates>;
 type GatedDevice = { readonly path: string; readonly sizeBytes: number };
 
 const timeoutMs = 60_000;
-const sectorBytes = 512;
 /** The status of `timeout` when the time is over. */
 const timeIsOver = 124;
 
@@ -122,7 +121,7 @@ function stateOf(name: string) {
   const isSuspended = readSysfs(`${home}/dm/suspended`) === '1';
   const [slave] = readdirSync(`${home}/slaves`);
   const below = `/sys/dev/block/${readSysfs(`${home}/slaves/${slave}/dev`)}`;
-  return { isSuspended, below, sizeBytes: Number(readSysfs(`${home}/size`)) * sectorBytes };
+  return { isSuspended, below, sizeBytes: deviceSize(pathOf(name)) };
 }
 
 function pathOf(name: string): string {

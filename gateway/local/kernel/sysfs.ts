@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { codeOf } from '../files.ts';
 
 /** The unit of sizes in sysfs, whatever the disk's own blocks are. */
-const sectorBytes = 512;
+export const sectorBytes = 512;
 
 /** Reads a file of sysfs; undefined when the device is disconnected or not set up. */
 export function readSysfs(path: string): string | undefined {
